@@ -1,5 +1,6 @@
 //! The command line: every command, argument and help text.
 
+mod hooks;
 mod limits;
 mod look;
 mod plan;
@@ -8,6 +9,7 @@ mod toon;
 
 use std::{ops::RangeInclusive, path::PathBuf};
 
+pub(crate) use hooks::{EventArgs, FireArgs, HooksCommand, HooksTestArgs, LogArgs, ShowArgs};
 pub(crate) use limits::{Given, LimitArgs, option_of};
 pub(crate) use look::{SchemaArgs, ShowTaskArgs, TasksArgs};
 pub(crate) use plan::{BlockArgs, EditArgs, MoveArgs, RmArgs, UndoArgs};
@@ -77,7 +79,7 @@ pub(crate) enum Command {
                             with 78."
     )]
     Trust(TrustArgs),
-    /// Look at hook points
+    /// List, show, check and try out hooks
     #[command(subcommand)]
     Hooks(HooksCommand),
     /// Install a plugin, or update one
@@ -509,17 +511,4 @@ pub(crate) struct TrustArgs {
     /// Forget what was trusted
     #[arg(long, conflicts_with = "yes")]
     pub(crate) revoke: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum HooksCommand {
-    /// Show one hook point: its chain, what handlers are given and what they answer
-    Show(ShowArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ShowArgs {
-    /// The hook point, such as quality.check
-    #[arg(value_name = "POINT")]
-    pub(crate) point: String,
 }

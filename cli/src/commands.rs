@@ -25,7 +25,7 @@ use std::time::Duration;
 use clap::{ArgMatches, CommandFactory as _};
 
 use crate::{
-    args::{Cli, Command, DoctorArgs, Global, HooksCommand, RunArgs, RunCommand, TaskCommand},
+    args::{Cli, Command, DoctorArgs, Global, RunArgs, RunCommand, TaskCommand},
     demo,
     failure::Failure,
     host::Host,
@@ -76,7 +76,7 @@ pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
         Command::Doctor(DoctorArgs { fix: true, yes, .. }) => doctor::fix(yes, &cli.global, host),
         Command::Doctor(_) => doctor::check(&cli.global, host),
         Command::Trust(args) => trust::trust(&args, &cli.global, host),
-        Command::Hooks(HooksCommand::Show(args)) => hooks::show(&args, &cli.global, host),
+        Command::Hooks(command) => hooks::run(command, &cli.global, host),
         Command::Install(args) => plugins::install(&args, &cli.global, host),
         Command::Ls(args) => plugins::ls(&args, &cli.global, host),
         Command::Info(args) => plugins::info(&args, &cli.global, host),

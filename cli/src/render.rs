@@ -3,6 +3,7 @@
 mod checkup;
 mod envelope;
 mod escape;
+mod hook_trials;
 mod hooks;
 mod places;
 mod plugins;
@@ -22,6 +23,9 @@ mod watch;
 pub(crate) use checkup::{checkup_data, checkup_text};
 pub(crate) use envelope::Envelope;
 pub(crate) use escape::{safe, safe_json, safe_lines, safe_words};
+pub(crate) use hook_trials::{
+    firing_text, hook_list_text, hook_log_text, shown_hooks_text, trial_text, validation_text,
+};
 pub(crate) use hooks::{chain_table, point_text};
 pub(crate) use places::Places;
 pub(crate) use plugins::{columns, fetched_data, fetched_text, info_text};

@@ -97,12 +97,21 @@ pub(crate) fn allow(
     yes: bool,
     host: &Host,
 ) -> Result<(), Failure> {
-    let executables = Executables::of_points(registry, fires);
+    allow_these(root, &Executables::of_points(registry, fires), yes, host)
+}
+
+/// Refuses to run what nobody has allowed.
+pub(crate) fn allow_these(
+    root: &Path,
+    executables: &Executables,
+    yes: bool,
+    host: &Host,
+) -> Result<(), Failure> {
     if executables.is_empty() || yes {
         return Ok(());
     }
+    let (root, executables) = (root.to_owned(), executables.clone());
     let policy = remembered(asking("This command executes:", RUN_IT, host), TrustPolicy::recorded_or, host);
-    let root = root.to_owned();
     // A signal ends the command, and not the process with what it has made for itself.
     let decided = async {
         tokio::task::spawn_blocking(move || policy.decide(&root, &executables, Timestamp::now())).await

@@ -54,7 +54,7 @@ use crate::{
     hook::{ChainSpec, HookPoint, Registry, RegistryBuilder, RegistryError},
     methodology::Methodology,
     plugin::LOCK_FILE,
-    state::{LaneStore, PlanStore, RunDir, Stores},
+    state::{LaneStore, MemoryLane, MemoryStore, PlanStore, RunDir, Stores},
 };
 
 use methodology::{InUse, Purpose};
@@ -265,6 +265,19 @@ impl Project {
     #[must_use]
     pub fn with_lane_store(self, lane: Arc<dyn LaneStore>) -> Self {
         Self { stores: self.stores.clone().with_lane(lane), ..self }
+    }
+
+    /// Returns the project with a copy of its plan in memory, so that what is changed there and
+    /// what handlers note leaves nothing behind. A plan that cannot be read is none. Blocks while
+    /// it is read.
+    #[must_use]
+    pub fn in_memory(self) -> Self {
+        let plan = match self.plan_store().load() {
+            Ok(loaded) => MemoryStore::holding(loaded, self.clock()),
+            Err(_) => MemoryStore::new(self.clock()).silent(),
+        };
+        let lane = MemoryLane::new(self.run_dir(), self.clock());
+        self.with_plan_store(Arc::new(plan)).with_lane_store(Arc::new(lane))
     }
 
     /// Takes the run directory that the configuration leads to: `.samuel/run`, or below it

@@ -1,28 +1,165 @@
-//! `hooks show`: one hook point.
+//! `hooks`: listing, showing, checking and trying out hooks.
+
+use std::path::Path;
 
 use samuel_core::{
-    engine::PointReport,
+    engine::{HookTrial, HookValidation, Hooks, HooksError},
     hook::{HookPoint, UnknownPoint},
-    model::ErrorCode,
+    model::{Coded, ErrorCode},
+    state::{Actor, HookLog, HookLogFilter},
+    text::counted,
+    trust::Executables,
 };
+use serde_json::{Value, json};
 
-use super::doctor::registry;
+use super::{
+    block_on_or_leave,
+    setup::{equip, validation},
+};
 use crate::{
-    args::{Global, ShowArgs},
+    args::{EventArgs, FireArgs, Global, HooksCommand, HooksTestArgs, LogArgs, ShowArgs},
     failure::Failure,
     host::Host,
-    render::point_text,
+    input::Input,
+    render::{
+        firing_text, hook_list_text, hook_log_text, point_text, shown_hooks_text, trial_text, validation_text,
+    },
     reply::Reply,
+    trust,
 };
 
-/// Shows a point's chain, and what its handlers are given and answer.
-pub(crate) fn show(args: &ShowArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
-    let point: HookPoint = args.point.parse().map_err(|unknown| unknown_point(&unknown))?;
-    let project = host.project(global, None)?;
-    let registry = registry(&project, host)?;
-    let report = PointReport::new(point, &registry, project.config(), project.methodology());
+/// Carries out a command about hooks.
+pub(crate) fn run(command: HooksCommand, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    match command {
+        HooksCommand::List => list(global, host),
+        HooksCommand::Show(args) => show(&args, global, host),
+        HooksCommand::Validate => validate(global, host),
+        HooksCommand::Test(args) => test(&args, global, host),
+        HooksCommand::Fire(args) => fire(&args, global, host),
+        HooksCommand::Log(args) => log(args, global, host),
+    }
+}
+
+/// Puts the chains in order as for a run, which changes nothing of the plan that is kept.
+fn hooks(global: &Global, host: &Host) -> Result<Hooks, Failure> {
+    Ok(equip(host.project(global, None)?.in_memory(), host)?.hooks()?)
+}
+
+fn list(global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let hooks = hooks(global, host)?;
+    let list = hooks.list();
+    let warnings: Vec<String> = hooks.registry().warnings().map(str::to_owned).collect();
+    Ok(Reply::new(&list, hook_list_text(&list)).warn(warnings))
+}
+
+/// Shows a point's chain, and what its handlers are given and answer; or a hook.
+fn show(args: &ShowArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let point = args.what.parse::<HookPoint>();
+    // Ids have a colon with a handler's name behind it, and so have points.
+    let hooks = match &point {
+        Err(unknown) if !args.what.contains(':') => return Err(unknown_point(unknown)),
+        _ => hooks(global, host)?,
+    };
+    let Ok(point) = point else {
+        let shown = hooks.show(&args.what, args.expanded).map_err(|error| of_hooks(&error))?;
+        let text = shown_hooks_text(&args.what, &shown);
+        return Ok(Reply::new(json!({ "id": args.what, "hooks": shown }), text));
+    };
+    let report = hooks.point(point);
     let warnings = report.chain.warnings.clone();
     Ok(Reply::new(&report, point_text(&report)).warn(warnings))
+}
+
+fn validate(global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let found: HookValidation = validation(global, host)?;
+    let text = validation_text(&found);
+    if found.is_valid() {
+        return Ok(Reply::new(&found, text));
+    }
+    let message = format!("{} in hooks", counted(found.problems.len(), "problem"));
+    let failure = Failure::new(ErrorCode::HOOK_INVALID, message).with_data(json!(found));
+    Err(failure.with_text(text))
+}
+
+fn test(args: &HooksTestArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let wanted = args.point.as_deref().map(parsed).transpose()?;
+    let hooks = hooks(global, host)?;
+    let point = hooks.find(&args.id, wanted).map_err(|error| of_hooks(&error))?;
+    let event = read_event(&args.event, host)?;
+    allow(&host.root(global)?, &hooks.executables(point, Some(&args.id)), &args.event, host)?;
+    let trial = block_on_or_leave(hooks.test(point, &args.id, event))?.map_err(|error| of_hooks(&error))?;
+    let text = trial_text(&trial);
+    match broken(&trial) {
+        None => Ok(Reply::new(&trial, text)),
+        Some(failure) => Err(failure.with_data(json!(trial)).with_text(text)),
+    }
+}
+
+fn broken(trial: &HookTrial) -> Option<Failure> {
+    let failure = trial.failure.as_ref()?;
+    Some(Failure::new(failure.class.code(), format!("{} broke: {failure}", trial.id)).exit_with(Some(1)))
+}
+
+fn fire(args: &FireArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let point = parsed(&args.point)?;
+    let hooks = hooks(global, host)?;
+    let event = read_event(&args.event, host)?;
+    if args.dry_run {
+        let firing = hooks.look(point, event).map_err(|error| of_hooks(&error))?;
+        return Ok(Reply::new(&firing, firing_text(&firing)));
+    }
+    allow(&host.root(global)?, &hooks.executables(point, None), &args.event, host)?;
+    let firing = block_on_or_leave(hooks.fire(point, event))?.map_err(|error| of_hooks(&error))?;
+    let text = firing_text(&firing);
+    let abort = firing.outcome.as_ref().and_then(|outcome| outcome.abort.as_ref());
+    match abort {
+        None => Ok(Reply::new(&firing, text)),
+        Some(abort) => {
+            let failure = Failure::new(abort.failure.class.code(), abort.to_string()).exit_with(Some(1));
+            Err(failure.with_data(json!(firing)).with_text(text))
+        }
+    }
+}
+
+fn log(args: LogArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let LogArgs { id, point, limit } = args;
+    let point = point.as_deref().map(parsed).transpose()?.map(|point| point.to_string());
+    let project = host.plan_of(global, None)?;
+    let log = HookLog::read(&project.run_dir(), &HookLogFilter { id, point, limit: Some(limit) })?;
+    let text = hook_log_text(&log);
+    Ok(Reply::new(&log, text))
+}
+
+/// Refuses to run what nobody has allowed, and an agent to try out hooks of its own run.
+fn allow(root: &Path, executables: &Executables, args: &EventArgs, host: &Host) -> Result<(), Failure> {
+    if executables.is_empty() {
+        return Ok(());
+    }
+    // To the system the agent of a run is the user.
+    if host.actor() == Actor::Agent {
+        let failure = Failure::new(ErrorCode::TRUST_REFUSED, "an agent cannot run the hooks of its run");
+        return Err(failure.advise("Have a person run this command in another terminal."));
+    }
+    trust::allow_these(root, executables, args.yes, host)
+}
+
+fn read_event(args: &EventArgs, host: &Host) -> Result<Option<Value>, Failure> {
+    let Some(file) = &args.event else { return Ok(None) };
+    let Input { name, bytes } = Input::read(Some(file), host)?;
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+    let read = serde_json::from_slice(bytes);
+    read.map(Some).map_err(|error: serde_json::Error| {
+        let failure = Failure::new(ErrorCode::JSON_INVALID, "the event is no JSON").because(&error);
+        failure.at_place(&name, error.line(), error.column())
+    })
+}
+
+fn parsed(point: &str) -> Result<HookPoint, Failure> {
+    point.parse().map_err(|unknown| unknown_point(&unknown))
+}
+
+fn of_hooks(error: &HooksError) -> Failure {
+    Failure::of(error as &dyn Coded)
 }
 
 pub(super) fn unknown_point(unknown: &UnknownPoint) -> Failure {

@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use super::plugins;
 use crate::{
-    args::{Given, StartArgs},
+    args::{Given, Global, StartArgs},
     failure::Failure,
     host::Host,
 };
 use samuel_core::{
     agent::{Agent, AgentConfig, MutationRoute, Script, ScriptedAgent},
+    clock::SystemClock,
     config::MethodologySettings,
-    engine::{Run, RunBuilder},
+    engine::{HookValidation, Run, RunBuilder},
     model::{ErrorCode, TaskId},
+    plugin::Catalog,
     project::Project,
     sandbox::Sandboxes,
 };
@@ -134,6 +136,16 @@ pub(super) fn equip(project: Project, host: &Host) -> Result<RunBuilder, Failure
     let plugins = plugins::load(&project, host)?;
     let run = Run::builder(project).register(|registry| plugins.register(registry)).hook_files();
     Ok(run.supervisor(host.supervisor()?).env(host.env.iter().cloned()).binary(host.command_for_agents()?))
+}
+
+/// Looks at the hooks of the project, also of one that cannot be opened.
+pub(super) fn validation(global: &Global, host: &Host) -> Result<HookValidation, Failure> {
+    let options = plugins::load_options(host)?;
+    let opened = Project::open_for_checkup(host.caller(), host.root(global)?, Arc::new(SystemClock::new()));
+    Ok(HookValidation::of(opened, &host.env, |project, run| {
+        let plugins = Catalog::read(project.root(), project.config())?.load(&options)?;
+        Ok(run.register(|registry| plugins.register(registry)))
+    }))
 }
 
 /// Makes the scripted agent of a recording: the file that the agent's command

@@ -70,18 +70,34 @@ fn rows_of(chain: &ChainReport) -> Vec<Row> {
 
 fn run_row(handler: &HandlerReport) -> Row {
     let timeout = handler.timeout_ms.map(|ms| format_duration(Duration::from_millis(ms)));
-    let origin = handler.origin.as_ref().map(|origin| safe(&origin.to_string()));
+    let asked = handler.asks.timeout_ms.map(|ms| format_duration(Duration::from_millis(ms)));
+    // A hook file is named by its whole path in the project.
+    let place = handler.entry.as_ref().map(ToString::to_string);
+    let origin = place.or_else(|| handler.origin.as_ref().map(ToString::to_string));
+    let origin = origin.map(|origin| safe(&origin));
     [
         String::new(),
         handler.order.to_string(),
         safe(&handler.id),
         handler.tier.to_string(),
         safe(&handler.source),
-        if handler.strict { "yes" } else { "no" }.to_owned(),
-        timeout.unwrap_or_else(|| "its own".to_owned()),
+        with_asked(yes_or_no(handler.strict), handler.asks.strict.map(yes_or_no)),
+        with_asked(&timeout.unwrap_or_else(|| "its own".to_owned()), asked.as_deref()),
         handler.on_failure.as_str().to_owned(),
         origin.unwrap_or_else(|| "default".to_owned()),
     ]
+}
+
+/// Shows what holds, and what the handler itself asks for where that is something else.
+fn with_asked(holds: &str, asked: Option<&str>) -> String {
+    match asked.filter(|asked| *asked != holds) {
+        Some(asked) => format!("{holds} (asks {asked})"),
+        None => holds.to_owned(),
+    }
+}
+
+fn yes_or_no(yes: bool) -> &'static str {
+    if yes { "yes" } else { "no" }
 }
 
 fn skipped_row(handler: &SkippedReport) -> Row {

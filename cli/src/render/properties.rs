@@ -134,6 +134,15 @@ fn chain(text: &str) -> ChainReport {
             strict: false,
             timeout_ms: None,
             on_failure: OnFailure::Warn,
+            asks: AskedReport { timeout_ms: Some(1), strict: Some(true) },
+            entry: Some(EntryReport {
+                file: PathBuf::from(text),
+                line: 1,
+                column: 1,
+                command: text.to_owned(),
+                details: vec![(text.to_owned(), text.to_owned())],
+                scripts: vec![(text.to_owned(), text.to_owned())],
+            }),
             origin: Some(origin()),
         }],
         skipped: vec![SkippedReport {

@@ -295,6 +295,29 @@ impl CommandSpec {
         &self.program
     }
 
+    /// Returns the arguments in order.
+    pub fn arguments(&self) -> &[OsString] {
+        &self.args
+    }
+
+    /// Returns the environment in order; where a name is there twice, the later one counts.
+    pub fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.env.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
+    /// Returns what is fed to standard input, where that is known beforehand.
+    pub fn input(&self) -> Option<&[u8]> {
+        match &self.stdin {
+            Stdin::Bytes(bytes) => Some(bytes),
+            Stdin::Null | Stdin::File(_) | Stdin::Piped => None,
+        }
+    }
+
+    /// Returns how long the command may run.
+    pub fn time_limit(&self) -> Option<Duration> {
+        self.timeout
+    }
+
     /// Returns the working directory.
     pub fn cwd(&self) -> &Path {
         &self.cwd

@@ -107,6 +107,12 @@ impl RunBuilder {
 
     handler_methods!();
 
+    /// Puts another project in the place of the run's.
+    pub(super) fn over(mut self, change: impl FnOnce(Project) -> Project) -> Self {
+        self.project = change(self.project);
+        self
+    }
+
     /// Has the commands of the project's [hook files](crate::dialect) run at their hook points, in the
     /// environment and below the supervisor of the run. The files are read when the run is built;
     /// entries that are left out are told of when it starts.

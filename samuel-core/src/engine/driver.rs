@@ -98,6 +98,7 @@ impl Driver {
         let mut time_is_up = false;
         let mut noted = self.machine.used();
         let mut consumed = Consumed::begin(&self.services, noted);
+        let hook_log = self.services.begin_hook_log();
         loop {
             if let Input::TaskCompleted(completion) = &next {
                 self.told = completion.seq;
@@ -132,6 +133,7 @@ impl Driver {
         flight.tasks.shutdown().await;
         // Nothing is written once the loop's lock is free.
         consumed.end().await;
+        self.services.end_hook_log(hook_log).await;
         flight.report
     }
 

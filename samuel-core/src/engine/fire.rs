@@ -134,6 +134,7 @@ impl Services {
             context: self.contexts(|contexts| contexts.view.clone()),
             plan: self.plan(),
             preview: self.preview,
+            exchanges: None,
             port,
             cancel: place.cancel.clone(),
             clock: Arc::clone(&self.clock),
@@ -151,6 +152,7 @@ impl Services {
         self.contributed(&done.context, place.in_iteration);
         note_slow_handlers(P::POINT, &mut outcome);
         self.write_down(P::POINT, place, &outcome).await;
+        self.log_hooks(P::POINT, place, &outcome);
         self.emit(Event::HookFired {
             point: P::POINT,
             iteration: place.iteration,

@@ -4,7 +4,7 @@
 //! A [`HookReport`] puts together what the [`Registry`] resolved and where
 //! samuel.toml says so. `samuel doctor --hooks` prints it.
 
-use std::{fmt, path::PathBuf};
+use std::{fmt, path::PathBuf, time::Duration};
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::{
     config::{Config, Origin, format_duration},
     hook::{
         ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, Field, HandlerInfo, HookFileEntry, HookPoint, Kind,
-        Layer, OnFailure, Registered, Registry, SkipReason, Skipped, Tier,
+        Layer, OnFailure, Registry, SkipReason, Skipped, Tier,
     },
     model::payload::Mode,
 };
@@ -73,9 +73,62 @@ pub struct HandlerReport {
     pub timeout_ms: Option<u64>,
     /// What happens when it breaks.
     pub on_failure: OnFailure,
+    /// What it asks for itself; what is configured for the point counts in its place.
+    pub asks: AskedReport,
+    /// What a hook file says of it; nothing where it comes from elsewhere.
+    pub entry: Option<EntryReport>,
     /// Where samuel.toml gives it its place, else where a hook file describes it; nothing
     /// where it has its place by itself.
     pub origin: Option<OriginReport>,
+}
+
+/// What a handler itself asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct AskedReport {
+    /// How long it wants to be given, in milliseconds, if it says so.
+    pub timeout_ms: Option<u64>,
+    /// Whether the run or command is to suffer when it breaks, if it says so.
+    pub strict: Option<bool>,
+}
+
+/// What a hook file says of a handler.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EntryReport {
+    /// The file, relative to the project's root.
+    pub file: PathBuf,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// The command as it is written, on one line.
+    pub command: String,
+    /// What else changes how it runs, each key with its value.
+    pub details: Vec<(String, String)>,
+    /// The files of the project that it starts, each with its SHA-256.
+    pub scripts: Vec<(String, String)>,
+}
+
+impl EntryReport {
+    /// Describes an entry.
+    pub(super) fn of(entry: &HookFileEntry) -> Self {
+        let HookFileEntry { file, line, column, command, details, scripts } = entry;
+        let script = |(path, digest): &(PathBuf, String)| (path.display().to_string(), digest.clone());
+        Self {
+            file: file.clone(),
+            line: *line,
+            column: *column,
+            command: command.clone(),
+            details: details.clone(),
+            scripts: scripts.iter().map(script).collect(),
+        }
+    }
+}
+
+/// Writes the place: `.samuel/hooks.yml:4:7`.
+impl fmt::Display for EntryReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file.display(), self.line, self.column)
+    }
 }
 
 /// A handler that does not run.
@@ -183,9 +236,14 @@ impl ChainReport {
                 tier,
                 layer: handler.info.layer,
                 source: source(&handler.info),
-                strict: on_failure != OnFailure::Warn,
-                timeout_ms: timeout_ms(handler),
-                on_failure,
+                strict: handler.on_failure != OnFailure::Warn,
+                timeout_ms: handler.timeout.map(whole_ms),
+                on_failure: handler.on_failure,
+                asks: AskedReport {
+                    timeout_ms: handler.asks.timeout.map(whole_ms),
+                    strict: handler.asks.strict,
+                },
+                entry: handler.entry.as_deref().map(EntryReport::of),
                 origin: places.of_handler(id).or_else(|| handler.entry.as_deref().map(Into::into)),
             })
         });
@@ -242,8 +300,8 @@ fn source(info: &HandlerInfo) -> String {
     }
 }
 
-fn timeout_ms(handler: &Registered) -> Option<u64> {
-    handler.timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX))
+fn whole_ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Returns the handler that runs in the place of one that does not.

@@ -43,7 +43,12 @@ mod fire;
 mod flight;
 mod follow;
 mod handle;
+mod hook_list;
+mod hook_log;
 mod hook_report;
+mod hook_trial;
+mod hook_validation;
+mod hooks;
 mod hub;
 mod left_changed;
 mod old_logs;
@@ -63,9 +68,14 @@ pub use builder::RunBuilder;
 pub use checkup::{Checkup, Finding, Health, Subject};
 pub use error::RunError;
 pub use handle::{Controller, RunHandle};
+pub use hook_list::{HookList, ListedHook};
 pub use hook_report::{
-    ChainReport, HandlerReport, HookReport, OriginReport, PointReport, SettingReport, SkippedReport,
+    AskedReport, ChainReport, EntryReport, HandlerReport, HookReport, OriginReport, PointReport,
+    SettingReport, SkippedReport,
 };
+pub use hook_trial::{HookFiring, HookTrial};
+pub use hook_validation::{HookProblem, HookValidation};
+pub use hooks::{Hooks, HooksError, ShownHook};
 pub use hub::Events;
 pub use preview::{Glance, Preview, PreviewStop};
 pub use profile::{Profile, ProfileRow};

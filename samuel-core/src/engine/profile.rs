@@ -183,7 +183,7 @@ mod tests {
 
     fn fired(point: HookPoint, iteration: u32, took_ms: u64) -> Event {
         let took = Duration::from_millis(took_ms);
-        let timing = Timing { handler: "default".into(), took, result: "ok".to_owned() };
+        let timing = Timing { handler: "default".into(), took, result: "ok".to_owned(), exit_code: None };
         let outcome = Outcome { timings: vec![timing], ..Outcome::default() };
         Event::HookFired { point, iteration, turn: Turn::Main, outcome }
     }

@@ -12,7 +12,8 @@ use std::{
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    call_logs::CallCount, control_files::ControlFiles, error::described, hub::Hub, work_tree::WorkTree,
+    call_logs::CallCount, control_files::ControlFiles, error::described, hook_log::HookLogWriter, hub::Hub,
+    work_tree::WorkTree,
 };
 use crate::{
     agent::{AbilityDecision, Agents},
@@ -60,6 +61,7 @@ pub(super) struct Services {
     pub(super) call_count: Mutex<CallCount>,
     /// Whether every handler's time goes into the progress log.
     pub(super) log_timings: bool,
+    pub(super) hook_log: HookLogWriter,
     pub(super) agents: Agents,
     /// The environment that the caller gave.
     pub(super) env: Vec<(String, String)>,

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{AgentPort, Point};
+use super::{AgentPort, Exchange, Exchanges, Point};
 use crate::{
     context::ContextView,
     model::{Plan, payload::CallHeader},
@@ -86,6 +86,12 @@ impl<P: Point> Call<P> {
         self.link.warn(message);
     }
 
+    /// Tells that a process of the handler has ended: its exit code goes into the log of hooks, and
+    /// whoever tries the handler out is shown what went in and came out.
+    pub fn ran(&self, exit_code: Option<i32>, exchange: impl FnOnce() -> Exchange) {
+        self.link.ran(exit_code, exchange);
+    }
+
     /// Returns what stays of the call when only its end and its warnings matter.
     #[cfg(feature = "wasm")]
     pub(crate) fn link(&self) -> &Arc<Link> {
@@ -122,16 +128,21 @@ impl<P: Point> fmt::Debug for Call<P> {
 pub(crate) struct Link {
     contributions: Mutex<BTreeMap<String, Value>>,
     warnings: Mutex<Vec<String>>,
+    exit_code: Mutex<Option<i32>>,
+    /// Where processes are kept, if somebody wants to see them.
+    exchanges: Option<Arc<Exchanges>>,
     cancelled: OnceLock<CancellationToken>,
     run: CancellationToken,
 }
 
 impl Link {
     /// Links a call to the token of its run.
-    pub(super) fn new(run: &CancellationToken) -> Self {
+    pub(super) fn new(run: &CancellationToken, exchanges: Option<Arc<Exchanges>>) -> Self {
         Self {
             contributions: Mutex::default(),
             warnings: Mutex::default(),
+            exit_code: Mutex::default(),
+            exchanges,
             cancelled: OnceLock::new(),
             run: run.clone(),
         }
@@ -153,6 +164,18 @@ impl Link {
         if warnings.len() < MAX_WARNINGS {
             warnings.push(message.into().chars().take(MAX_WARNING_CHARS).collect());
         }
+    }
+
+    fn ran(&self, exit_code: Option<i32>, exchange: impl FnOnce() -> Exchange) {
+        *self.exit_code.lock().unwrap_or_else(PoisonError::into_inner) = exit_code;
+        if let Some(exchanges) = &self.exchanges {
+            exchanges.keep(exchange());
+        }
+    }
+
+    /// Returns the code that the last process of the call exited with.
+    pub(super) fn exit_code(&self) -> Option<i32> {
+        *self.exit_code.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn warnings(&self) -> MutexGuard<'_, Vec<String>> {

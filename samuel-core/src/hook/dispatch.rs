@@ -9,8 +9,8 @@ use std::{fmt, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Abort, AgentPort, BreakClass, Broken, Call, HookFailure, HookPoint, Kind, OnFailure, Outcome, Output,
-    Point, Registry, Said, ScratchFile, Speaker, Tier, Timing, Warning,
+    Abort, AgentPort, BreakClass, Broken, Call, Exchanges, HookFailure, HookPoint, Kind, Launch, OnFailure,
+    Outcome, Output, Point, Registry, Said, ScratchFile, Speaker, Tier, Timing, Warning,
     blob::{not_a_moment, not_toon},
     bounded::{Ended, bounded},
     bounds::{bound, words},
@@ -46,6 +46,9 @@ pub struct Scope {
     pub plan: Arc<Plan>,
     /// Whether this is a look ahead, in which handlers change nothing.
     pub preview: bool,
+    /// Where the processes of handlers are kept, for whoever wants to see what went in and came
+    /// out; nothing in runs.
+    pub exchanges: Option<Arc<Exchanges>>,
     /// Where whoever answers at `agent.invoke` reports to.
     pub port: Option<Arc<dyn AgentPort>>,
     /// The time by which deadlines are kept and handlers are timed.
@@ -76,6 +79,7 @@ impl Scope {
             context: ContextView::new(Arc::default()),
             plan: Arc::default(),
             preview: false,
+            exchanges: None,
             port: None,
             clock,
             cancel: CancellationToken::new(),
@@ -115,6 +119,26 @@ impl Registry {
             scratch: Vec::new(),
             context: scope.context.clone(),
         }
+    }
+}
+
+impl Registry {
+    /// Returns what a handler of a point starts for an input, without starting it; nothing where
+    /// it starts no process, or where no such handler runs.
+    ///
+    /// # Errors
+    /// Returns a [`HookFailure`] where the command cannot be made.
+    pub fn launch<P: Point>(
+        &self,
+        id: &str,
+        input: P::Input,
+        scope: &Scope,
+    ) -> Result<Option<Launch>, HookFailure> {
+        let Some(chain) = self.chain(P::POINT) else { return Ok(None) };
+        let Some(slot) = chain.slots.iter().find(|slot| &*slot.id == id) else { return Ok(None) };
+        let folding = Folding::<P>::new(chain, scope, input);
+        let link = Arc::new(Link::new(&scope.cancel, None));
+        slot.handler::<P>().launch(&folding.call(slot, chain.limit(slot), &link, None))
     }
 }
 
@@ -191,7 +215,7 @@ impl<'a, P: Point> Folding<'a, P> {
 
     async fn ask(&mut self, slot: &Slot, pass: Pass) -> Flow {
         let limit = self.chain.limit(slot);
-        let link = Arc::new(Link::new(&self.scope.cancel));
+        let link = Arc::new(Link::new(&self.scope.cancel, self.scope.exchanges.clone()));
         let port = self.port(slot, &link);
         let call = self.call(slot, limit, &link, port.clone());
         let clock = &*self.scope.clock;
@@ -218,7 +242,7 @@ impl<'a, P: Point> Folding<'a, P> {
                 if !data.is_empty() {
                     self.context.contribute(&slot.namespace, data);
                 }
-                self.answered(slot, output, took, pass);
+                self.answered(slot, output, pass, (took, link.exit_code()));
                 return Flow::Continue;
             }
             Ended::Answered(Err(failure)) => failure,
@@ -228,7 +252,7 @@ impl<'a, P: Point> Folding<'a, P> {
             Ended::Cancelled => HookFailure::new(BreakClass::Cancelled, "the run was cancelled"),
         };
         link.cancel();
-        self.broke(slot, failure, took, is_left_behind)
+        self.broke(slot, failure, (took, link.exit_code()), is_left_behind)
     }
 
     /// Opens the port of a call in the agent's place.
@@ -267,14 +291,21 @@ impl<'a, P: Point> Folding<'a, P> {
         }
     }
 
-    fn answered(&mut self, slot: &Slot, output: P::Output, took: Duration, pass: Pass) {
+    fn answered(
+        &mut self,
+        slot: &Slot,
+        output: P::Output,
+        pass: Pass,
+        (took, exit_code): (Duration, Option<i32>),
+    ) {
         let refusal = output.refusal();
         let result = match refusal {
             Some(_) => "refused",
             None if output.failure().is_some() => "failed",
             None => "ok",
         };
-        self.outcome.timings.push(Timing { handler: Arc::clone(&slot.id), took, result: result.to_owned() });
+        let (handler, result) = (Arc::clone(&slot.id), result.to_owned());
+        self.outcome.timings.push(Timing { handler, took, result, exit_code });
         if pass == Pass::Again {
             Arc::make_mut(self.output.get_or_insert_default()).reconsider(output);
             return;
@@ -305,14 +336,19 @@ impl<'a, P: Point> Folding<'a, P> {
         }
     }
 
-    fn broke(&mut self, slot: &Slot, mut failure: HookFailure, took: Duration, is_left_behind: bool) -> Flow {
+    fn broke(
+        &mut self,
+        slot: &Slot,
+        mut failure: HookFailure,
+        (took, exit_code): (Duration, Option<i32>),
+        is_left_behind: bool,
+    ) -> Flow {
         if slot.tier != Tier::BuiltIn {
             failure.message = words(&failure.message);
         }
         let handler = Arc::clone(&slot.id);
-        let timing =
-            Timing { handler: Arc::clone(&handler), took, result: failure.class.as_str().to_owned() };
-        self.outcome.timings.push(timing);
+        let result = failure.class.as_str().to_owned();
+        self.outcome.timings.push(Timing { handler: Arc::clone(&handler), took, result, exit_code });
         self.warn(slot, failure.class.as_str(), failure.message.clone());
         self.outcome.broken.push(Broken {
             handler: Arc::clone(&handler),

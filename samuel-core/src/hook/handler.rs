@@ -8,7 +8,7 @@ use std::{fmt, marker::PhantomData, panic::AssertUnwindSafe, sync::Arc, time::Du
 
 use async_trait::async_trait;
 
-use super::{BreakClass, Call, HookFailure, Point, Tier, bounded::panicked};
+use super::{BreakClass, Call, HookFailure, Launch, Point, Tier, bounded::panicked};
 
 /// Something that answers at a hook point.
 #[diagnostic::on_unimplemented(
@@ -34,6 +34,16 @@ pub trait Handler<P: Point>: Send + Sync {
     /// point's configured timeout comes before it.
     fn timeout(&self) -> Option<Duration> {
         None
+    }
+
+    /// Returns what it starts for a call, without starting it: the command that
+    /// [`call`](Self::call) runs. Nothing where it starts none.
+    ///
+    /// # Errors
+    /// Returns a [`HookFailure`] where the command cannot be made.
+    fn launch(&self, call: &Call<P>) -> Result<Option<Launch>, HookFailure> {
+        let _ = call;
+        Ok(None)
     }
 
     /// Says whether its breaking is to end what fits the point (`true`), or is

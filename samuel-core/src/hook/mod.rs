@@ -36,9 +36,11 @@ mod call_port;
 mod chain;
 mod conversation;
 mod dispatch;
+mod exchange;
 mod failure;
 mod handler;
 mod hook_file_entry;
+mod json_dispatch;
 mod methods;
 mod outcome;
 mod registry;
@@ -59,13 +61,14 @@ pub use conversation::{Conversation, Told};
 pub(crate) use conversation::{ended, supervised};
 pub(crate) use dispatch::seconds;
 pub use dispatch::{Dispatched, Scope};
+pub use exchange::{Exchange, Exchanges, Launch, LaunchVariable};
 pub use failure::{BreakClass, HookFailure};
 pub use handler::{Blocking, Handler, IntoHandler, blocking};
 pub use hook_file_entry::HookFileEntry;
 pub(crate) use methods::handler_methods;
 pub use outcome::{Abort, Broken, Outcome, Said, ScratchFile, Speaker, Timing, Warning};
 pub use registry::{
-    API_NAMESPACE, PluginIdentity, PluginSource, Registered, Registry, RegistryBuilder, RegistryError,
+    API_NAMESPACE, Asks, PluginIdentity, PluginSource, Registered, Registry, RegistryBuilder, RegistryError,
 };
 pub use resolve::{ResolveError, Resolved, SkipReason, Skipped, Unresolved, resolve};
 pub(crate) use samuel_contract::nearest;

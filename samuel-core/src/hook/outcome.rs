@@ -141,4 +141,7 @@ pub struct Timing {
     pub took: Duration,
     /// `ok`, `refused` or the class of the failure.
     pub result: String,
+    /// The code that its process exited with; nothing where it had none, or a signal ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
 }

@@ -35,11 +35,13 @@ pub(super) struct Slot {
     handler: Box<dyn Any + Send + Sync>,
 }
 
-/// What a handler asks for; configuration comes before it.
-#[derive(Clone, Copy, Default)]
-struct Asks {
-    timeout: Option<Duration>,
-    strict: Option<bool>,
+/// What a handler itself asks for; what is configured for its point comes before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asks {
+    /// How long it wants to be given.
+    pub timeout: Option<Duration>,
+    /// Whether its breaking is to end what fits the point.
+    pub strict: Option<bool>,
 }
 
 impl Slot {
@@ -70,6 +72,10 @@ pub struct Registered {
     pub tier: Tier,
     /// How long it may take; nothing where it is exempt.
     pub timeout: Option<Duration>,
+    /// What happens when it breaks.
+    pub on_failure: OnFailure,
+    /// What it asks for itself.
+    pub asks: Asks,
     /// What a hook file says of it; nothing where it comes from elsewhere.
     pub entry: Option<Arc<HookFileEntry>>,
 }
@@ -150,6 +156,13 @@ impl Registry {
     /// Returns everything the user should know of how chains were resolved.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
         self.chains.iter().flat_map(|chain| chain.resolved.warnings.iter().map(String::as_str))
+    }
+
+    /// Takes out every handler of a point but one.
+    pub(crate) fn retain(&mut self, point: HookPoint, id: &str) {
+        if let Some(chain) = self.chains.get_mut(point as usize) {
+            chain.slots.retain(|slot| &*slot.id == id);
+        }
     }
 
     /// Takes out every handler that is not built in.
@@ -353,7 +366,7 @@ fn build_chain(point: HookPoint, waiting: Vec<Waiting>, spec: ChainSpec) -> Resu
         .zip(known)
         .map(|(info, (tier, asks, entry))| {
             let timeout = limit(point, &spec, asks, tier);
-            Registered { info, tier, timeout, entry }
+            Registered { info, tier, timeout, on_failure: failure_action(point, &spec, asks), asks, entry }
         })
         .collect();
     registered.sort_by_key(|handler| handler.info.sequence());
@@ -378,13 +391,16 @@ impl Chain {
 
     /// Returns what a handler does when it breaks.
     pub(super) fn failure_action(&self, slot: &Slot) -> OnFailure {
-        let asked = slot.asks.strict.filter(|_| self.spec.on_failure.is_none() && self.spec.strict.is_none());
-        match asked {
-            Some(strict) => {
-                ChainSpec { strict: Some(strict), ..ChainSpec::default() }.failure_action(self.point)
-            }
-            None => self.spec.failure_action(self.point),
-        }
+        failure_action(self.point, &self.spec, slot.asks)
+    }
+}
+
+/// Returns what a handler does when it breaks: what is configured, else what it asks for, else
+/// the point's default.
+fn failure_action(point: HookPoint, spec: &ChainSpec, asks: Asks) -> OnFailure {
+    match asks.strict.filter(|_| spec.on_failure.is_none() && spec.strict.is_none()) {
+        Some(strict) => ChainSpec { strict: Some(strict), ..ChainSpec::default() }.failure_action(point),
+        None => spec.failure_action(point),
     }
 }
 

@@ -120,6 +120,7 @@ codes! {
     HOOK_BAD_OUTPUT, 1, false, Say("Return the point's output record.");
     HOOK_FAILED, 1, true, Say("Read the handler's message above.");
     HOOK_DENIED, 1, false, Say("Grant the capability, or do without it.");
+    HOOK_INVALID, 1, false, Say("Correct each of the places named above.");
     HOOK_REFUSED, 1, false, Say("Do what the handler asks for.");
     PROCESS_FAILED, 1, true, Say("Check that the program exists and can be run.");
     TRUST_REFUSED, 78, false, TrustRun;

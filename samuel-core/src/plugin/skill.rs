@@ -20,7 +20,9 @@ use serde_json::{Map, Value};
 use super::{Binding, Capabilities, Capability, LoadOptions, Plugin, agent_env, check::needs_exec, envelope};
 use crate::{
     environment::plugin_env,
-    hook::{BreakClass, Call, ChainSpec, Conversation, Handler, HookFailure, HookPoint, Point, Tier, Told},
+    hook::{
+        BreakClass, Call, ChainSpec, Conversation, Handler, HookFailure, HookPoint, Launch, Point, Tier, Told,
+    },
     process::{OutputLimits, Supervisor},
     script::{CommandLine, PrivateCopy, Script, ScriptOutput, depth_of, hold, hook_env},
 };
@@ -139,7 +141,7 @@ impl Skill {
     /// Runs the script.
     async fn run<P: Point>(&self, call: &Call<P>, limit: Duration) -> Result<Ran, HookFailure> {
         let question = envelope::encode(call, &self.config)?;
-        let script = self.command(call, limit);
+        let script = self.command(call, limit).stdin(question.clone());
         if let Some(port) = call.port() {
             let warn = |message| call.warn(message);
             let hold = |spec| {
@@ -155,9 +157,12 @@ impl Skill {
                 conversation.hold(spec)
             };
             let Told { output, answer, problem } = script.start(hold).await?;
-            return Ok(Ran { output: script.ended(output), answer, problem });
+            let output = script.ended(output);
+            script.tell(call, &output);
+            return Ok(Ran { output, answer, problem });
         }
-        let output = script.stdin(question).run(&self.supervisor, call.cancelled()).await?;
+        let output = script.run(&self.supervisor, call.cancelled()).await?;
+        script.tell(call, &output);
         let problem = format!("it is longer than {} bytes", envelope::MAX_ANSWER_BYTES);
         let problem = output.stdout.is_truncated().then_some(problem);
         let answer = [output.stdout.head.as_slice(), &output.stdout.tail].concat();
@@ -168,10 +173,7 @@ impl Skill {
         self.admit(P::POINT)?;
         let shown = agent_env::shown(call, &self.granted);
         let call = shown.as_ref().unwrap_or(call);
-        let limit = match call.header().deadline_ms {
-            0 => ChainSpec::TIMEOUT,
-            millis => Duration::from_millis(millis),
-        };
+        let limit = limit_of(call);
         self.hold(PrivateCopy::difference).await?;
         let Ran { output, answer, problem } = self.run(call, limit).await?;
         if let Some(left) = &output.left_running {
@@ -204,6 +206,21 @@ impl<P: Point> Handler<P> for Skill {
 
     fn tier(&self) -> Tier {
         Tier::Skill
+    }
+
+    fn launch(&self, call: &Call<P>) -> Result<Option<Launch>, HookFailure> {
+        let shown = agent_env::shown(call, &self.granted);
+        let call = shown.as_ref().unwrap_or(call);
+        let question = envelope::encode(call, &self.config)?;
+        Ok(Some(self.command(call, limit_of(call)).stdin(question).launch()))
+    }
+}
+
+/// Returns how long the script of a call may run.
+fn limit_of<P: Point>(call: &Call<P>) -> Duration {
+    match call.header().deadline_ms {
+        0 => ChainSpec::TIMEOUT,
+        millis => Duration::from_millis(millis),
     }
 }
 

@@ -6,9 +6,7 @@
 
 use std::{
     collections::BTreeMap,
-    future::Future,
     path::{Path, PathBuf},
-    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -21,14 +19,14 @@ use super::{
     check::check_contents,
     contents::Contents,
     install::{blocking, selection},
-    sample::{sample_input, sample_text},
+    sample::sample_text,
 };
 use crate::{
     clock::Clock,
     context::{ContextView, PromptContext},
     hook::{
-        AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, HookFailure, HookPoint, Point,
-        PointVisitor, Registry, Scope, Warning,
+        AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, HookFailure, HookPoint, Registry,
+        Scope, Warning,
     },
 };
 
@@ -110,8 +108,9 @@ pub async fn try_out(directory: &Path, options: &TrialOptions) -> Result<Vec<Tri
     let registry = builder.build(&BTreeMap::new());
     let registry = registry.expect("one plugin with one handler a point needs no resolving");
     let mut trials = Vec::new();
+    let firing = Firing { registry: &registry, options, namespace: &namespace };
     for point in points {
-        trials.push(point.visit(Firing { registry: &registry, options, namespace: &namespace }).await);
+        trials.push(firing.fire(point).await);
     }
     Ok(trials)
 }
@@ -141,16 +140,8 @@ struct Firing<'a> {
     namespace: &'a str,
 }
 
-impl<'a> PointVisitor for Firing<'a> {
-    type Out = Pin<Box<dyn Future<Output = Trial> + Send + 'a>>;
-
-    fn visit<P: Point>(self) -> Self::Out {
-        Box::pin(self.fire::<P>())
-    }
-}
-
 impl Firing<'_> {
-    async fn fire<P: Point>(self) -> Trial {
+    async fn fire(&self, point: HookPoint) -> Trial {
         let mut context = PromptContext::default();
         context.samuel.version = env!("CARGO_PKG_VERSION").to_owned();
         context.project.root = self.options.project_root.display().to_string();
@@ -163,19 +154,20 @@ impl Firing<'_> {
             context: ContextView::new(Arc::new(context)),
             ..Scope::new(Arc::clone(&self.options.clock))
         };
-        let done = self.registry.dispatch::<P>(sample_input::<P>(), &scope).await;
+        let done = self.registry.dispatch_json(point, sample_text(point), &scope).await;
+        let done = done.expect("a test reads the sample of every point");
         let failure = done.outcome.broken.into_iter().next().map(|broken| broken.failure);
         let timing = done.outcome.timings.first();
-        let output = failure.is_none().then(|| serde_json::to_value(&done.output).unwrap_or_default());
+        let output = failure.is_none().then(|| done.output);
         let contributed = done.context.plugins().get(self.namespace);
         let (reports, reports_left_out) = heard.take();
         let mut warnings = done.outcome.warnings;
         warnings
             .retain(|warning| failure.as_ref().is_none_or(|failure| failure.class.as_str() != warning.class));
         Trial {
-            point: P::POINT,
+            point,
             handler: timing.map(|timing| timing.handler.to_string()).unwrap_or_default(),
-            input: sample_text(P::POINT),
+            input: sample_text(point),
             output,
             contributed: contributed
                 .into_iter()

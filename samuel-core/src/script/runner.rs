@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{CommandLine, Pinned, ScriptOutput, env, hold};
 use crate::{
-    hook::{BreakClass, ChainSpec, HookFailure},
+    hook::{BreakClass, Call, ChainSpec, Exchange, HookFailure, Launch, Point},
     model::hex,
     process::{self, CommandOutput, CommandSpec, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor},
 };
@@ -164,8 +164,7 @@ impl Script {
         F: Future<Output = Result<T, ProcessError>>,
     {
         env::admit(&self.env)?;
-        let spec = self.command.spec(&self.cwd).envs(self.env.iter().cloned()).timeout(self.timeout);
-        let spec = spec.background(self.in_background).grace_when_dropped(true);
+        let spec = self.spec();
         for _ in 0..BUSY_TRIES {
             match start(spec.clone()).await {
                 Err(ProcessError::Busy { .. }) => tokio::time::sleep(BUSY_PAUSE).await,
@@ -186,6 +185,31 @@ impl Script {
             _ => None,
         };
         ScriptOutput::new(output, self.timeout, problem)
+    }
+
+    /// Describes the command as it is started.
+    fn spec(&self) -> CommandSpec {
+        let spec = self.command.spec(&self.cwd).envs(self.env.iter().cloned()).timeout(self.timeout);
+        spec.background(self.in_background).grace_when_dropped(true)
+    }
+
+    /// Returns what is started, for whoever wants to see it.
+    pub fn launch(&self) -> Launch {
+        Launch::of(&self.with_output(self.spec()))
+    }
+
+    /// Tells of the command for a call of a hook, which it has ended for: its exit code goes into
+    /// the log of hooks, and whoever tries the hook out is shown what went in and came out.
+    pub fn tell<P: Point>(&self, call: &Call<P>, output: &ScriptOutput) {
+        call.ran(output.status.code(), || Exchange {
+            handler: call.header().handler_id.to_string(),
+            launch: self.launch(),
+            stdout: output.stdout.text(),
+            stderr: output.stderr.text(),
+            status: output.status_line(),
+            exit_code: output.status.code(),
+            duration_ms: u64::try_from(output.duration.as_millis()).unwrap_or(u64::MAX),
+        });
     }
 
     fn with_output(&self, spec: CommandSpec) -> CommandSpec {

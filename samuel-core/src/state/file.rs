@@ -400,7 +400,7 @@ pub(super) fn cut_short<'a>(document: &Document, tail: &'a Tail) -> Option<&'a M
 }
 
 /// Appends lines, on a line of their own if somebody left one open.
-fn append(root: &Root, path: &Path, lines: &[u8]) -> Result<File, StateError> {
+pub(super) fn append(root: &Root, path: &Path, lines: &[u8]) -> Result<File, StateError> {
     let write = || {
         let mut file = root.open_own(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)?;
         let mut last = [b'\n'];
@@ -416,7 +416,7 @@ fn append(root: &Root, path: &Path, lines: &[u8]) -> Result<File, StateError> {
 }
 
 /// Reads the end of a log; says whether there is more before.
-fn read_end(root: &Root, path: &Path) -> Result<(Vec<u8>, bool), FileError> {
+pub(super) fn read_end(root: &Root, path: &Path) -> Result<(Vec<u8>, bool), FileError> {
     let Some(mut file) = found(root.open(path))? else { return Ok((Vec::new(), false)) };
     let length = file.metadata()?.len();
     let start = length.saturating_sub(MAX_LOG_BYTES);

@@ -35,6 +35,7 @@ mod file_lane;
 mod files;
 mod found;
 mod half;
+mod hook_log;
 mod import;
 mod journal;
 mod kept;
@@ -77,6 +78,7 @@ pub use edit::Edit;
 pub use error::StateError;
 pub use file::FileStore;
 pub(crate) use half::is_gap;
+pub use hook_log::{HookLog, HookLogFilter, HookLogLine};
 pub(crate) use journal::MAX_REVISION;
 pub use journal::{
     Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, RunEnd, Supervisor,

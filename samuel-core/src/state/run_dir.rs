@@ -96,6 +96,16 @@ impl RunDir {
         self.path.join("lock")
     }
 
+    /// Returns the log of the hooks that were called, `hooks.jsonl`.
+    pub fn hook_log(&self) -> PathBuf {
+        self.path.join("hooks.jsonl")
+    }
+
+    /// Returns that log before its last rotation, `hooks.1.jsonl`.
+    pub fn old_hook_log(&self) -> PathBuf {
+        self.path.join("hooks.1.jsonl")
+    }
+
     /// Returns the directory of snapshot data by blob id, `cache`.
     pub fn cache(&self) -> PathBuf {
         self.path.join("cache")
@@ -201,6 +211,8 @@ impl RunDir {
             self.old_journal(),
             self.progress(),
             self.progress_archive(),
+            self.hook_log(),
+            self.old_hook_log(),
             self.cache(),
             self.all_logs(),
             self.plugins(),

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::{HookType, SessionHook, Variable, hook::Command, template::Values};
 use crate::{
     fs::Root,
-    hook::{BreakClass, Call, Handler, HookFailure, Point, RegistryBuilder, Tier, points},
+    hook::{BreakClass, Call, Handler, HookFailure, Launch, Point, RegistryBuilder, Tier, points},
     model::payload::{
         AfterIterationOutput, BeforeIterationOutput, IterationErrorOutput, SessionEndOutput,
         SessionStartOutput, TaskCompletedOutput, TextItem,
@@ -135,26 +135,35 @@ impl SessionHandler {
             0 => hook.timeout,
             millis => std::time::Duration::from_millis(millis),
         };
-        let script = Script::new(command, cwd)
+        Ok(Script::new(command, cwd)
             .envs(around.env.iter().cloned())
             .envs(env)
             .stdin(stdin)
             .timeout(limit)
             .limits(LIMITS)
-            .in_background(hook.background);
-        Ok(match &around.spill {
+            .in_background(hook.background))
+    }
+
+    /// Keeps output whole that is too long to be told, where there is a place for it.
+    fn spilling(&self, script: Script) -> Script {
+        let around = &*self.around;
+        match &around.spill {
             // Without the directory what is too long is left out.
             Some(directory) if Root::new(&around.project_root).create_directory(directory, 0o700).is_ok() => {
                 script.spill(directory)
             }
             _ => script,
-        })
+        }
     }
 
     /// Runs the command, and returns what the agent is told of it.
     async fn run<P: SessionPoint>(&self, call: &Call<P>) -> Result<Option<String>, HookFailure> {
         let ran = match self.script(call) {
-            Ok(script) => script.run(&self.around.supervisor, call.cancelled()).await,
+            Ok(script) => {
+                let script = self.spilling(script);
+                let ran = script.run(&self.around.supervisor, call.cancelled()).await;
+                ran.inspect(|output| script.tell(call, output))
+            }
             Err(failure) => Err(failure),
         };
         let output = match ran {
@@ -218,6 +227,10 @@ impl<P: SessionPoint> Handler<P> for SessionHandler {
 
     fn tier(&self) -> Tier {
         Tier::Shell
+    }
+
+    fn launch(&self, call: &Call<P>) -> Result<Option<Launch>, HookFailure> {
+        Ok(Some(self.script(call)?.launch()))
     }
 
     fn timeout(&self) -> Option<std::time::Duration> {

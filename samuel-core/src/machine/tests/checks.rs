@@ -384,6 +384,7 @@ fn a_refusal_in_the_words_of_a_handler_names_the_handler() {
             handler: handler.into(),
             took: std::time::Duration::ZERO,
             result: result.to_owned(),
+            exit_code: None,
         };
         reply.outcome.timings = vec![timing("default", "ok"), timing("lint:check.sh", "refused")];
         reply

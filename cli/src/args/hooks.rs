@@ -1,0 +1,94 @@
+//! Arguments of the commands for hooks.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::whole_number;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HooksCommand {
+    /// List the hooks: every handler that is not built in
+    List,
+    /// Show a hook point, or a hook by its id: what it is, what it asks for and where that is set
+    Show(ShowArgs),
+    /// Check the hook files and the hook tables of samuel.toml
+    #[command(
+        after_help = "Nothing is started. Every problem is told with its place. Exit codes: 0 all is well, \
+                            1 an entry cannot be used"
+    )]
+    Validate,
+    /// Call one hook with one event, and show all that goes in and comes out
+    Test(HooksTestArgs),
+    /// Fire a hook point: call all its handlers, as a run does
+    Fire(FireArgs),
+    /// Show which hooks runs have called
+    Log(LogArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// A hook point, such as quality.check, or the id of a hook
+    #[arg(value_name = "POINT|ID")]
+    pub(crate) what: String,
+    /// Show what a hook starts as well, as it is started: words and variables
+    #[arg(long)]
+    pub(crate) expanded: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "What FILE leaves out is as in a sample of the event. The hook is called beside any run: nothing \
+                        is written to the run directory. What its command itself does, it does.\n\nExit codes: 0 \
+                        the hook answered, 1 it broke, 2 there is no such hook, 78 not trusted"
+)]
+pub(crate) struct HooksTestArgs {
+    /// The hook, as `samuel hooks list` names it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// The hook point, of a hook that answers at several
+    #[arg(long, value_name = "POINT")]
+    pub(crate) point: Option<String>,
+    #[command(flatten)]
+    pub(crate) event: EventArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Built-in handlers take part, as in a run. What they would change of the plan is changed in \
+                        memory, and the agent is not called.\n\nExit codes: 0 the point was fired, 1 a handler broke \
+                        that a run ends for, 78 not trusted"
+)]
+pub(crate) struct FireArgs {
+    /// The hook point, such as after:iteration
+    #[arg(value_name = "POINT")]
+    pub(crate) point: String,
+    /// Start no process: show which handlers would run, in order, and why others would not
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) event: EventArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EventArgs {
+    /// What handlers are given, a JSON object of the hook point's input; "-" reads it from stdin
+    #[arg(long, value_name = "FILE")]
+    pub(crate) event: Option<PathBuf>,
+    /// Run it without asking
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Only calls of this hook
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// Only calls at this hook point
+    #[arg(long, value_name = "POINT")]
+    pub(crate) point: Option<String>,
+    /// The last so many
+    #[arg(long, value_name = "N", default_value = "50", value_parser = whole_number::<usize>(1..=1_000_000))]
+    pub(crate) limit: usize,
+}
