@@ -10,7 +10,8 @@ use agent_support::{Recorder, request};
 use process_support::{Mark, supervise_if_asked, supervisor};
 use samuel_core::{
     agent::{
-        self, AbilityCall, AbilityDecision, Agent, AgentClocks, AgentConfig, AgentError, AgentEvent, LogFiles,
+        self, AbilityCall, AbilityDecision, Agent, AgentClocks, AgentConfig, AgentError, AgentEvent,
+        AgentRequest, ConversationId, LogFiles,
     },
     clock::SystemClock,
     hook::{Registry, Scope, points},
@@ -84,7 +85,7 @@ async fn a_prompt_file_is_private_and_gone_afterwards() {
     let config = AgentConfig { command: command.map(String::from).to_vec(), ..AgentConfig::new("command") };
     let logs = LogFiles { out: dir.path().join("1-1.out"), err: dir.path().join("1-1.err") };
     let request = agent_support::request(dir.path(), "the prompt");
-    let request = samuel_core::agent::AgentRequest { logs: Some(logs.clone()), ..request };
+    let request = AgentRequest { logs: Some(logs.clone()), ..request };
     let agent = agent::build(&config, supervisor()).unwrap();
     let output = agent.invoke(request, &Recorder::default()).await.unwrap();
     let lines: Vec<&str> = output.stdout.lines().collect();
@@ -113,7 +114,7 @@ impl Sandbox for Marked {
 #[tokio::test]
 async fn the_program_runs_in_the_sandbox_of_the_request_with_its_prompt() {
     let dir = tempfile::tempdir().unwrap();
-    let request = agent::AgentRequest { sandbox: Arc::new(Marked), ..request(dir.path(), "the prompt") };
+    let request = AgentRequest { sandbox: Arc::new(Marked), ..request(dir.path(), "the prompt") };
     let agent = agent("command", "cat; echo \" inside=$INSIDE\"", AgentClocks::default());
     let output = agent.invoke(request, &Recorder::default()).await.unwrap();
     assert_eq!(output.stdout.trim(), "the prompt inside=yes");
@@ -360,5 +361,69 @@ async fn a_script_in_the_agents_place_reports_asks_and_has_its_supervisor_named(
         let refused = decide.map(|_| "the command was not allowed");
         let expected: Vec<&str> = refused.into_iter().chain(["this agent does little"]).collect();
         assert_eq!(warnings.collect::<Vec<_>>(), expected);
+    }
+}
+
+/// Calls an agent whose program is a shell script, to go on in the conversation `c-1`;
+/// returns its arguments too.
+async fn goes_on(name: &str, script: &str) -> (Result<AgentInvokeOutput, AgentError>, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("program");
+    std::fs::write(&program, format!("#!/bin/sh\nprintf '%s ' \"$@\" > args\n{script}\n")).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let command = vec![program.display().to_string()];
+    let args = ["--model", "m"].map(String::from).to_vec();
+    let agent = agent::build(&AgentConfig { command, args, ..AgentConfig::new(name) }, supervisor()).unwrap();
+    let request = AgentRequest { conversation: ConversationId::new("c-1"), ..request(dir.path(), "go on") };
+    let outcome = tokio::time::timeout(LONG, agent.invoke(request, &Recorder::default())).await;
+    (outcome.expect("the script ends"), std::fs::read_to_string(dir.path().join("args")).unwrap())
+}
+
+#[tokio::test]
+async fn each_agent_goes_on_in_a_conversation_by_arguments_of_its_own() {
+    for (name, expected) in [
+        (
+            "claude",
+            "-p --dangerously-skip-permissions --output-format stream-json --verbose --model m --resume c-1 ",
+        ),
+        (
+            "codex",
+            "exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox --model m resume c-1 - ",
+        ),
+        ("gemini", "--output-format stream-json --approval-mode yolo --skip-trust --model m --resume c-1 "),
+        (
+            "copilot",
+            "--allow-all --no-ask-user --output-format json --no-color --no-auto-update --model m --resume=c-1 ",
+        ),
+        ("kiro", "chat --no-interactive --trust-all-tools --model m "),
+        ("command", "--model m "),
+    ] {
+        assert_eq!(goes_on(name, "true").await.1, expected);
+        let resumes = agent(name, "true", AgentClocks::default()).resumes();
+        assert_eq!(resumes, expected.contains("c-1"), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_is_lost_where_an_agent_fails_before_it_is_ready() {
+    let none = r#"{"type":"result","is_error":true,"errors":["No conversation found"]}"#;
+    let refused = r#"{"type":"result","is_error":true,"result":"no way"}"#;
+    for (name, script, lost) in [
+        ("claude", format!("echo '{none}'; exit 1"), Some("No conversation found")),
+        ("codex", "echo 'no rollout found' >&2; exit 1".to_owned(), Some("no rollout found")),
+        ("gemini", "exit 42".to_owned(), Some("it ended with exit code 42")),
+        ("claude", format!("echo '{INIT}'; echo '{refused}'; exit 1"), None),
+        ("claude", format!("echo '{INIT}'; exit 1"), None),
+        ("claude", "kill -9 $$".to_owned(), None),
+        ("kiro", "exit 1".to_owned(), None),
+    ] {
+        let told = match goes_on(name, &script).await.0 {
+            Err(AgentError::ConversationLost { conversation, message, .. }) => {
+                assert_eq!(conversation, "c-1");
+                Some(message)
+            }
+            _ => None,
+        };
+        assert_eq!(told.as_deref(), lost, "{name}: {script}");
     }
 }

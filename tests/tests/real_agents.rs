@@ -13,6 +13,7 @@
 use std::{
     env, fs,
     os::unix::fs::MetadataExt,
+    path::Path,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -20,8 +21,8 @@ use std::{
 use async_trait::async_trait;
 use samuel_core::{
     agent::{
-        self, AbilityCall, AbilityDecision, AbilityResult, AgentClocks, AgentConfig, AgentError, AgentEvent,
-        AgentPort, AgentRequest, LogFiles,
+        self, AbilityCall, AbilityDecision, AbilityResult, Agent, AgentClocks, AgentConfig, AgentError,
+        AgentEvent, AgentPort, AgentRequest, ConversationId, LogFiles,
     },
     environment::compose_env,
     model::{
@@ -91,45 +92,67 @@ async fn call(real: RealAgent, script: Script) -> Option<Called> {
 
 /// Does the same with clocks of the caller's.
 async fn call_within(clocks: AgentClocks, real: RealAgent, script: Script) -> Option<Called> {
-    let program = match tokio::task::spawn_blocking(move || install(real)).await.unwrap() {
-        Ok(program) => program,
-        Err(reason) => {
-            println!("skipped: {reason}");
-            return None;
-        }
-    };
-    let server = ModelServer::start(script).await.unwrap();
-    let (home, project) =
-        (tempfile::tempdir_in("/var/tmp").unwrap(), tempfile::tempdir_in("/var/tmp").unwrap());
-    let host = real.env(home.path(), &server.url());
-    let config = AgentConfig {
-        command: vec![program.display().to_string()],
-        args: real.model_args(&server.url()),
-        clocks,
-        ..AgentConfig::new(real.name())
-    };
-    let agent = agent::build(&config, supervisor()).unwrap();
-    agent.check(&host, project.path()).unwrap();
+    let Bed { agent, host, server, home, project } = Bed::new(clocks, real, script).await?;
     let logs = LogFiles { out: home.path().join("agent.out"), err: home.path().join("agent.err") };
-    let request = AgentRequest {
-        program: None,
-        prompt: PROMPT.to_owned(),
-        // The variables reach the agent only because its adapter declares them.
-        env: compose_env(host, agent.declared_env(), &[], &[]),
-        project_root: project.path().to_owned(),
-        sandbox: Arc::new(Host),
-        logs: Some(logs.clone()),
-        iteration: 1,
-        turn: Turn::Main,
-        task: None,
-        cancel: CancellationToken::new(),
-    };
+    let request =
+        AgentRequest { logs: Some(logs.clone()), ..request(&*agent, &host, project.path(), PROMPT) };
     let port = Recorder::default();
     let outcome = agent.invoke(request, &port).await;
     assert_eq!(fs::metadata(&logs.out).unwrap().mode() & 0o777, 0o600);
     let raw = fs::read_to_string(&logs.out).unwrap() + &fs::read_to_string(&logs.err).unwrap();
     let events = port.0.into_inner().unwrap();
     Some(Called { outcome, events, server, project, raw })
+}
+
+/// A real agent with an empty home, and the model that it asks.
+struct Bed {
+    agent: Arc<dyn Agent>,
+    host: Vec<(String, String)>,
+    server: ModelServer,
+    home: tempfile::TempDir,
+    project: tempfile::TempDir,
+}
+
+impl Bed {
+    async fn new(clocks: AgentClocks, real: RealAgent, script: Script) -> Option<Self> {
+        let program = match tokio::task::spawn_blocking(move || install(real)).await.unwrap() {
+            Ok(program) => program,
+            Err(reason) => {
+                println!("skipped: {reason}");
+                return None;
+            }
+        };
+        let server = ModelServer::start(script).await.unwrap();
+        let (home, project) =
+            (tempfile::tempdir_in("/var/tmp").unwrap(), tempfile::tempdir_in("/var/tmp").unwrap());
+        let host = real.env(home.path(), &server.url());
+        let config = AgentConfig {
+            command: vec![program.display().to_string()],
+            args: real.model_args(&server.url()),
+            clocks,
+            ..AgentConfig::new(real.name())
+        };
+        let agent = agent::build(&config, supervisor()).unwrap();
+        agent.check(&host, project.path()).unwrap();
+        Some(Self { agent, host, server, home, project })
+    }
+}
+
+fn request(agent: &dyn Agent, host: &[(String, String)], project: &Path, prompt: &str) -> AgentRequest {
+    AgentRequest {
+        program: None,
+        prompt: prompt.to_owned(),
+        // The variables reach the agent only because its adapter declares them.
+        env: compose_env(host.iter().cloned(), agent.declared_env(), &[], &[]),
+        project_root: project.to_owned(),
+        sandbox: Arc::new(Host),
+        logs: None,
+        iteration: 1,
+        turn: Turn::Main,
+        task: None,
+        conversation: None,
+        cancel: CancellationToken::new(),
+    }
 }
 
 /// Says something and calls the agent's own shell to write a file, then ends.
@@ -230,4 +253,55 @@ async fn a_model_that_never_answers_ends_at_the_idle_clock() {
     let Some(called) = call_within(clocks, RealAgent::Codex, script).await else { return };
     let error = called.outcome.unwrap_err();
     assert!(matches!(error, AgentError::Clock { clock: "idle", .. }), "{error:?}");
+}
+
+const WALL: AgentClocks =
+    AgentClocks { wall: Some(Duration::from_secs(120)), first_byte: None, idle: None, linger: None };
+const SECOND: &str = "The checks failed: look at them.";
+
+#[tokio::test]
+async fn an_agent_goes_on_in_its_conversation_and_reports_what_the_second_call_consumed() {
+    for real in [RealAgent::Claude, RealAgent::Codex, RealAgent::Gemini, RealAgent::Copilot] {
+        let tokens = Tokens { fresh: 100, cached: 20, output: 10 };
+        let script = Script::function(move |_| Reply::text("Heard.").with_tokens(tokens));
+        let Some(bed) = Bed::new(WALL, real, script).await else { continue };
+        let mut conversation = None;
+        for prompt in [PROMPT, SECOND] {
+            let port = Recorder::default();
+            let request = request(&*bed.agent, &bed.host, bed.project.path(), prompt);
+            let outcome =
+                bed.agent.invoke(AgentRequest { conversation: conversation.clone(), ..request }, &port).await;
+            let output = outcome.unwrap_or_else(|error| panic!("{real:?}: {prompt}: {error:?}"));
+            let one = Usage { input_tokens: 120, output_tokens: 10, cached_tokens: 20, cost_usd: None };
+            if real != RealAgent::Copilot {
+                let usage = output.usage.unwrap();
+                assert_eq!(Usage { cost_usd: None, ..usage }, one, "{real:?}: {prompt}");
+            }
+            let events = port.0.into_inner().unwrap();
+            let named = events.iter().rev().find_map(|event| match event {
+                AgentEvent::Ready { session_id: Some(id), .. } => {
+                    Some(ConversationId::new(id.clone()).unwrap())
+                }
+                _ => None,
+            });
+            conversation = Some(named.unwrap_or_else(|| panic!("{real:?}: {events:?}")));
+        }
+        let requests = bed.server.requests();
+        let second: Vec<_> = requests.iter().filter(|request| request.mentions(SECOND)).collect();
+        assert!(!second.is_empty() && second.iter().all(|request| request.mentions(PROMPT)), "{real:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_not_there_is_lost_before_the_model_is_asked() {
+    for real in [RealAgent::Claude, RealAgent::Codex, RealAgent::Gemini, RealAgent::Copilot] {
+        let script = Script::function(|_| Reply::text("Heard."));
+        let Some(bed) = Bed::new(WALL, real, script).await else { continue };
+        let conversation = ConversationId::new("01999999-2222-7333-8444-555555555555");
+        let request = request(&*bed.agent, &bed.host, bed.project.path(), PROMPT);
+        let outcome = bed.agent.invoke(AgentRequest { conversation, ..request }, &Recorder::default()).await;
+        let error = outcome.unwrap_err();
+        assert!(matches!(error, AgentError::ConversationLost { .. }), "{real:?}: {error:?}");
+        assert!(!bed.server.requests().iter().any(|request| request.mentions(PROMPT)), "{real:?}");
+    }
 }

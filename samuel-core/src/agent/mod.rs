@@ -21,6 +21,7 @@
 mod adapter;
 mod build;
 mod config;
+mod conversation;
 mod limit;
 mod mutation;
 mod own_files;
@@ -37,6 +38,7 @@ pub(crate) use self::own_files::own_files;
 pub use crate::hook::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort};
 pub use build::{Agents, build, names};
 pub use config::{AgentClocks, AgentConfig};
+pub use conversation::ConversationId;
 pub use mutation::{MutationRoute, MutationSink, StoreSink};
 pub use port::{Agent, AgentError, AgentRequest, LogFiles, Reports, compose_agent_env};
 pub use script::{Script, ScriptError, ScriptedCall, Step};

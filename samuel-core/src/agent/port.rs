@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use super::names;
+use super::{ConversationId, names};
 use crate::{
     environment::compose_env,
     hook::AgentPort,
@@ -80,6 +80,12 @@ pub trait Agent: std::fmt::Debug + Send + Sync {
     /// and tokens depend. By default all of it.
     fn reports(&self) -> Reports {
         Reports::TokensAndCost
+    }
+
+    /// Says whether the agent takes the [`conversation`](AgentRequest::conversation) of a
+    /// request. By default it does not, and is given none.
+    fn resumes(&self) -> bool {
+        false
     }
 
     /// Checks that the agent can be called at all, such as that its program
@@ -160,6 +166,10 @@ pub struct AgentRequest {
     /// The task the call is about; none in a discovery iteration. A real agent
     /// reads it in its prompt, the scripted one chooses its steps by it.
     pub task: Option<TaskBrief>,
+    /// The conversation to go on in, which this agent named when it was
+    /// [ready](crate::agent::AgentEvent::Ready) in an earlier turn of the iteration; nothing in a main turn, and for
+    /// an agent that does not [take it](Agent::resumes).
+    pub conversation: Option<ConversationId>,
     /// Ends the call: the agent's process tree is killed.
     pub cancel: CancellationToken,
 }
@@ -240,6 +250,17 @@ pub enum AgentError {
         limit: Duration,
         /// What was consumed until then.
         usage: Option<Usage>,
+    },
+    /// The conversation that the agent was to go on in is not there any more. The agent
+    /// has done nothing, so it can be called without it.
+    #[error("agent \"{agent}\" could not go on in its conversation {conversation}: {message}")]
+    ConversationLost {
+        /// The agent.
+        agent: String,
+        /// The conversation.
+        conversation: String,
+        /// What the agent says about it.
+        message: String,
     },
     /// A signal ended the agent.
     #[error("agent \"{agent}\" was ended by signal {signal}{}", last(words.as_deref()))]

@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{
-    Agent, AgentConfig, AgentError, AgentPort, AgentRequest, Reports,
+    Agent, AgentConfig, AgentError, AgentPort, AgentRequest, ConversationId, Reports,
     adapter::Cli,
     config::{Deadlines, GRACE},
     prompt_file::PromptFile,
@@ -35,6 +35,8 @@ use async_trait::async_trait;
 const MAX_LINE: usize = 4 * 1024 * 1024;
 /// Stands for the file that holds the prompt.
 const PROMPT_FILE: &str = "{prompt_file}";
+/// Stands for the name of the conversation to go on in.
+const CONVERSATION: &str = "{conversation}";
 
 /// An agent that is a program.
 pub(super) struct CliAgent {
@@ -60,10 +62,8 @@ impl CliAgent {
             let problem = "agent_command names no program".to_owned();
             return Err(AgentError::Config { agent: cli.name.to_owned(), problem });
         }
-        let owned = |args: &[&str]| args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>();
         command.extend(owned(cli.args));
         command.extend(config.args.iter().cloned());
-        command.extend(owned(cli.last_args));
         Ok(Self {
             cli,
             command,
@@ -98,10 +98,19 @@ impl CliAgent {
         }
     }
 
+    /// Returns the words that start the program, which is the first.
+    fn words(&self, conversation: Option<&ConversationId>) -> Vec<String> {
+        let resume = conversation.into_iter().flat_map(|id| {
+            self.cli.resume_args.iter().map(move |arg| arg.replace(CONVERSATION, id.as_str()))
+        });
+        self.command.iter().cloned().chain(resume).chain(owned(self.cli.last_args)).collect()
+    }
+
     fn spec(&self, program: &Path, request: &AgentRequest, prompt: Option<&PromptFile>) -> CommandSpec {
-        let args = self.command.iter().skip(1).map(|arg| match prompt {
+        let words = self.words(request.conversation.as_ref());
+        let args = words.into_iter().skip(1).map(|arg| match prompt {
             Some(file) => arg.replace(PROMPT_FILE, &file.path().to_string_lossy()),
-            None => arg.clone(),
+            None => arg,
         });
         let mut spec = CommandSpec::new(program, &request.project_root)
             .args(args)
@@ -185,6 +194,29 @@ impl CliAgent {
         }
     }
 
+    /// Sees whether a call that failed was to go on in a conversation and could not: the agent
+    /// was never ready.
+    fn lost(
+        &self,
+        conversation: &ConversationId,
+        output: &CommandOutput,
+        parser: &dyn StreamParser,
+        outcome: &Result<AgentInvokeOutput, AgentError>,
+    ) -> Option<AgentError> {
+        let is_ready = parser.progress().ready || self.cli.resume_args.is_empty();
+        let words = match outcome {
+            _ if is_ready => return None,
+            Err(AgentError::Reported { message, .. }) => message.clone(),
+            Ok(ended) if ended.exit_code != 0 => {
+                let words = last_words(&output.stderr.text(), &output.stdout.text());
+                words.unwrap_or_else(|| format!("it ended with exit code {}", ended.exit_code))
+            }
+            _ => return None,
+        };
+        let (agent, conversation) = (self.cli.name.to_owned(), conversation.as_str().to_owned());
+        Some(AgentError::ConversationLost { agent, conversation, message: words })
+    }
+
     fn ended_by_clock(&self, end: End, usage: Option<Usage>) -> Option<AgentError> {
         let (clock, limit) = match end {
             End::TimedOut => ("wall", self.deadlines.wall),
@@ -228,7 +260,7 @@ impl Agent for CliAgent {
     }
 
     fn command_line(&self) -> Vec<String> {
-        self.command.clone()
+        self.words(None)
     }
 
     fn permission_notice(&self) -> Option<String> {
@@ -237,6 +269,10 @@ impl Agent for CliAgent {
 
     fn reports(&self) -> Reports {
         self.cli.reports
+    }
+
+    fn resumes(&self) -> bool {
+        !self.cli.resume_args.is_empty()
     }
 
     fn check(&self, env: &[(String, String)], project_root: &Path) -> Result<(), AgentError> {
@@ -276,8 +312,15 @@ impl Agent for CliAgent {
         let followed = watch.follow(running, parser.as_mut(), self.clock.as_ref()).await;
         tell_of_left(port, &followed).await;
         let output = followed.map_err(|error| self.start_error(error))?;
-        self.outcome(&output, parser.as_ref(), watch.cancelled)
+        let outcome = self.outcome(&output, parser.as_ref(), watch.cancelled);
+        let conversation = request.conversation.as_ref();
+        let lost = conversation.and_then(|id| self.lost(id, &output, parser.as_ref(), &outcome));
+        lost.map_or(outcome, Err)
     }
+}
+
+fn owned(args: &[&str]) -> Vec<String> {
+    args.iter().map(|arg| (*arg).to_owned()).collect()
 }
 
 /// Returns the `PATH` of an environment.

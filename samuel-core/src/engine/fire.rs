@@ -259,7 +259,8 @@ impl Services {
         let started = self.clock.elapsed();
         let agent = input.agent.clone();
         let port = Port::open(self, &agent, place.iteration, &input.prompt).await;
-        let (output, outcome) = self.run_with::<points::AgentInvoke>(input, place, Some(port)).await;
+        let heard: Arc<dyn AgentPort> = Arc::clone(&port) as _;
+        let (output, outcome) = self.run_with::<points::AgentInvoke>(input, place, Some(heard)).await;
         let took = self.clock.elapsed().saturating_sub(started);
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let answered = outcome.broken.is_empty() && self.registry.has_handlers(HookPoint::AgentInvoke);
@@ -275,7 +276,8 @@ impl Services {
         let usage = output.usage.unwrap_or_default();
         let output = answered.then_some(output);
         let ended_at = self.clock.now();
-        let end = AgentEnd { agent, output, failure, resets_at, ended_at, usage, duration_ms };
+        let conversation = port.conversation();
+        let end = AgentEnd { agent, output, failure, conversation, resets_at, ended_at, usage, duration_ms };
         HookReply { outcome, data: ReplyData::Agent(Box::new(end)) }
     }
 

@@ -1,12 +1,12 @@
 //! Where agents report to.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
 
 use async_trait::async_trait;
 
 use super::services::Services;
 use crate::{
-    agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort},
+    agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, ConversationId},
     event::Event,
     hook::CallLogs,
     machine::{AbilityNotice, Input},
@@ -23,6 +23,8 @@ pub(super) struct Port {
     iteration: u32,
     /// Where what it prints is kept.
     logs: Option<CallLogs>,
+    /// The conversation it is in, once it named one.
+    conversation: Mutex<Option<ConversationId>>,
 }
 
 impl Port {
@@ -35,7 +37,23 @@ impl Port {
     ) -> Arc<Self> {
         let logs = services.keep_prompt(iteration, prompt.to_owned()).await;
         let (services, agent) = (Arc::clone(services), agent.to_owned());
-        Arc::new(Self { services, agent, iteration, logs })
+        Arc::new(Self { services, agent, iteration, logs, conversation: Mutex::default() })
+    }
+
+    /// Returns the conversation that the agent named last.
+    pub(super) fn conversation(&self) -> Option<ConversationId> {
+        self.conversation.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note_conversation(&self, name: &str) {
+        let id = ConversationId::new(name);
+        if id.is_none() {
+            let agent = &self.agent;
+            self.services.warn(format!(
+                "{agent} names its conversation in a way that no argument can have, so that no later turn goes on in it"
+            ));
+        }
+        *self.conversation.lock().unwrap_or_else(PoisonError::into_inner) = id;
     }
 
     fn tell(&self, report: AgentEvent) {
@@ -69,6 +87,10 @@ impl AgentPort for Port {
                 self.input(Input::AbilityAfter { result: result.clone(), ticket: None })
             }
             AgentEvent::Usage(usage) => self.input(Input::UsageSoFar(*usage)),
+            AgentEvent::Ready { session_id: Some(name), .. } => {
+                self.note_conversation(name);
+                true
+            }
             _ => true,
         };
         self.tell(event);

@@ -14,7 +14,8 @@ use crate::model::{
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AgentEvent {
-    /// The agent is up; some name their own session.
+    /// The agent is up; some name their own session, and some of them only at its end. A later
+    /// turn goes on in the one that was named last.
     Ready {
         /// The agent's name for its session.
         session_id: Option<String>,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 use super::{
     Checks, Effect, EffectId, EffectResult, HookReply, Input, LogLine, Owner, Phase, Setup, State, Then,
+    another_turn::Conversations,
     command::{Requests, StopRequest},
     iteration::Iteration,
     limit::UsageLimit,
@@ -93,6 +94,8 @@ pub(super) struct Core {
     pub(super) spending: Spending,
     #[serde(flatten)]
     pub(super) texts: Texts,
+    #[serde(default)]
+    pub(super) conversations: Conversations,
     /// Changes of the plan that still have to be made, in order. The one under
     /// way stays in front until it is made, so that none is lost.
     pub(super) mutations: VecDeque<Mutation>,

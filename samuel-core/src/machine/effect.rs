@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PlanChanged;
 use crate::{
-    agent::{AbilityCall, AbilityDecision, AbilityResult},
+    agent::{AbilityCall, AbilityDecision, AbilityResult, ConversationId},
     event::{Event, IterationFailure, RunFault},
     hook::{HookCall, Outcome},
     model::{
@@ -239,6 +239,9 @@ pub struct AgentEnd {
     pub output: Option<AgentInvokeOutput>,
     /// How it failed, where it did not.
     pub failure: Option<IterationFailure>,
+    /// The conversation it was in, where it named one.
+    #[serde(default)]
+    pub conversation: Option<ConversationId>,
     /// When a usage limit ends.
     pub resets_at: Option<jiff::Timestamp>,
     /// The time of day when the call ended.

@@ -65,7 +65,8 @@ impl Core {
             return self.fire_after_loop();
         }
         self.texts.delivering = std::mem::take(&mut self.texts.pending);
-        let prompt = self.frame_alone(&self.texts.delivering);
+        let framed = self.frame(&self.texts.delivering);
+        let prompt = self.turn_after_all("the run ends, and this is still to be said.", &framed);
         self.begin_turn(Owner::Closing(Closing::Delivery), prompt)
     }
 
@@ -73,10 +74,8 @@ impl Core {
     fn put_off_stop(&mut self, reason: &str) -> State {
         if self.counters.stop_blocks < MAX_STOP_BLOCKS {
             self.counters.stop_blocks += 1;
-            let framing = &self.setup.framing;
-            let why = framing.quote("hooks at session.stop", reason, MAX_PART_BYTES);
-            let remark = framing.remark("The run cannot end yet, for this reason:");
-            let prompt = format!("{}\n{remark}\n\n{why}", framing.preamble());
+            let framed = self.setup.framing.quote("hooks at session.stop", reason, MAX_PART_BYTES);
+            let prompt = self.turn_after_all("the run cannot end yet, for this reason:", &framed);
             return self.begin_turn(Owner::Closing(Closing::Blocked), prompt);
         }
         let detail = format!("session.stop was blocked {MAX_STOP_BLOCKS} times in a row: {reason}");

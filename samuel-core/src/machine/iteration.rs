@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Core, Effect, Ending, HookReply, Owner, Phase, Proposed, ReplyData, State, Then, WorkLeft,
-    command::StopRequest,
+    another_turn::Conversations, command::StopRequest,
 };
 use crate::{
     config::format_duration,
@@ -255,6 +255,7 @@ impl Core {
     /// Counts the iteration as one that was made.
     fn count_iteration(&mut self, iteration: &Iteration) {
         self.counters.iterations = iteration.number;
+        self.conversations = Conversations::new(iteration);
         self.checks.end_checks = 0;
         let (number, mode, task) = (iteration.number, iteration.mode, iteration.task.clone());
         let title = task.as_ref().map_or_else(|| "discovery".to_owned(), |task| task.title.clone());

@@ -23,6 +23,7 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+mod another_turn;
 mod command;
 mod core;
 mod effect;

@@ -41,7 +41,7 @@ impl Core {
         }
         let now = std::mem::take(&mut iteration.now);
         let Some(now) = self.extra_turn_text(now) else { return self.after_immediate_turn(iteration) };
-        let prompt = self.frame_alone(&now);
+        let prompt = self.another_turn("handlers said what does not wait for the next one.", &now);
         (iteration.in_flight, iteration.turn) = (now, Turn::Immediate);
         self.begin_turn(Owner::Iteration(iteration), prompt)
     }
@@ -78,7 +78,9 @@ impl Core {
         self.verdict(&reply.outcome);
         let Some(said) = self.extra_turn_text(reply.outcome.said) else { return self.judge(iteration) };
         iteration.turn = Turn::Recovery;
-        let prompt = self.frame_alone(&said);
+        let class = iteration.failure.as_ref().map_or("error", |failure| failure.class.as_str());
+        let why = format!("the iteration failed ({class}), and handlers said something about it.");
+        let prompt = self.another_turn(&why, &said);
         self.begin_turn(Owner::Iteration(iteration), prompt)
     }
 

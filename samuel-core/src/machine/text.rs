@@ -185,9 +185,4 @@ impl Core {
         ));
         [remark, self.frame(said)].join("\n\n").trim_end().to_owned()
     }
-
-    /// Does the same for a turn whose whole prompt it is.
-    pub(super) fn frame_alone(&self, said: &[Said]) -> String {
-        format!("{}\n{}", self.setup.framing.preamble(), self.frame(said))
-    }
 }

@@ -27,7 +27,7 @@ const LEAST_DRAIN_MS: u64 = 10_000;
 
 impl Core {
     /// Calls the agent. In a main turn the text is what waits for the agent,
-    /// and a handler composes the prompt around it; in an extra turn it is the
+    /// and a handler composes the prompt around it; in another turn it is the
     /// whole prompt.
     pub(super) fn begin_turn(&mut self, owner: Owner, prompt: String) -> State {
         if matches!(owner, Owner::Closing(_)) {
@@ -72,9 +72,10 @@ impl Core {
         self.emit(Event::AgentStarted { iteration, turn, agent: input.agent.clone() });
         let task = owner.iteration().and_then(|iteration| iteration.task.clone());
         let BeforeAgentInvokeInput { agent, prompt, env, env_names, sandbox, extensions, .. } = *input;
+        let conversation = self.conversations.of(&agent).map(|id| id.as_str().to_owned());
         self.fire::<points::AgentInvoke>(
             owner.calls(CallPhase::Invoke, None),
-            AgentInvokeInput { agent, prompt, env, env_names, sandbox, task, extensions },
+            AgentInvokeInput { agent, prompt, env, env_names, sandbox, task, conversation, extensions },
         )
     }
 
@@ -124,6 +125,7 @@ impl Core {
             ReplyData::Agent(end) => AgentEnd::clone(end),
             _ => AgentEnd::default(),
         };
+        self.conversations.note(&end);
         let bad_cost = end.usage.take_bad_cost();
         self.warn_of_bad_cost(&end.agent, bad_cost);
         // A call that broke or whose answer says nothing of it consumed what it told of while it lasted.

@@ -87,6 +87,7 @@ pub(crate) fn request(dir: &Path, prompt: &str) -> AgentRequest {
         iteration: 1,
         turn: samuel_core::model::payload::Turn::Main,
         task: None,
+        conversation: None,
         cancel: CancellationToken::new(),
     }
 }

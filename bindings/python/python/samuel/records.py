@@ -457,16 +457,21 @@ class AgentInvokeInput(Record):
         sandbox: The sandbox, such as `host`.
         task: The task the call is about; absent in discovery and in the last turns of a
             run.
+        conversation: The conversation that an extra turn goes on in: the session that this
+            agent named when it was ready in an earlier turn of the iteration. Absent in main
+            turns and where it named none. The prompt is for either: who cannot go on there
+            begins anew.
     """
 
-    __slots__ = ("agent", "prompt", "env", "env_names", "sandbox", "task", "extensions")
-    __match_args__ = ("agent", "prompt", "env", "sandbox", "env_names", "task", "extensions")
+    __slots__ = ("agent", "prompt", "env", "env_names", "sandbox", "task", "conversation", "extensions")
+    __match_args__ = ("agent", "prompt", "env", "sandbox", "env_names", "task", "conversation", "extensions")
     agent: str
     prompt: str
     env: tuple[tuple[str, str], ...]
     env_names: tuple[str, ...]
     sandbox: str
     task: TaskBrief | None
+    conversation: str | None
     extensions: tuple[tuple[str, str], ...]
 
     def __init__(
@@ -477,6 +482,7 @@ class AgentInvokeInput(Record):
         sandbox: str,
         env_names: Iterable[str] = (),
         task: TaskBrief | None = None,
+        conversation: str | None = None,
         extensions: Pairs = (),
     ) -> None:
         _set(self, "agent", agent)
@@ -485,6 +491,7 @@ class AgentInvokeInput(Record):
         _set(self, "env_names", items(env_names))
         _set(self, "sandbox", sandbox)
         _set(self, "task", task)
+        _set(self, "conversation", conversation)
         _set(self, "extensions", pairs(extensions))
 
 
@@ -3412,7 +3419,8 @@ class TrustRecord(Record):
 
 
 class AgentReady(Record):
-    """The agent is up; some name their own session.
+    """The agent is up; some name their own session, and some of them only at its end. A later turn
+    goes on in the one that was named last.
 
     Attributes:
         session_id: The agent's name for its session.

@@ -411,7 +411,8 @@ BeforeIteration(BeforeIterationInput) -> BeforeIterationOutput {
                                 "files_to_create": ["src/header.rs"],
                                 "depends_on": ["1.1"],
                                 "acceptance": ["A file of another version is refused."]
-                              }
+                              },
+                              "conversation": "7951589c-2998-4b51-8082-10bac556fff7"
                         }"#,
                     given: [
                         ("agent", "text", true),
@@ -420,6 +421,7 @@ BeforeIteration(BeforeIterationInput) -> BeforeIterationOutput {
                         ("env_names", "list of text", false),
                         ("sandbox", "text", true),
                         ("task", "optional TaskBrief", false),
+                        ("conversation", "optional text", false),
                         ("extensions", "list of tuple", false),
                     ],
                     answered: [

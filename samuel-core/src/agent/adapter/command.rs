@@ -11,6 +11,7 @@ pub(super) const CLI: Cli = Cli {
     name: "command",
     program: None,
     args: &[],
+    resume_args: &[],
     last_args: &[],
     env: &[],
     notice: Some("the configured command runs as it is: Samuel does not limit what it may do"),

@@ -28,6 +28,7 @@ pub(super) const CLI: Cli = Cli {
     name: "copilot",
     program: Some("copilot"),
     args: &["--allow-all", "--no-ask-user", "--output-format", "json", "--no-color", "--no-auto-update"],
+    resume_args: &["--resume={conversation}"],
     last_args: &[],
     env: &["COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST"],
     notice: Some("copilot runs with --allow-all: it edits files and runs commands without asking"),
@@ -82,13 +83,16 @@ impl CopilotParser {
         vec![self.progress.consumed(total)]
     }
 
-    fn result(&mut self, event: &Value) {
+    fn result(&mut self, event: &Value) -> Vec<AgentEvent> {
         let exit_code = event.pointer("/exitCode").and_then(Value::as_i64).unwrap_or(0);
         self.progress.ending = Some(match (exit_code, self.error.take()) {
             (0, _) => Ending::Done,
             (_, Some(error)) => error,
             (code, None) => Ending::Failed { message: format!("the session ended with code {code}") },
         });
+        // No event before this one names the session.
+        let session = event.some_text_at("/sessionId").filter(|_| self.progress.ready);
+        session.map(|id| self.progress.ready(Some(id), None)).into_iter().collect()
     }
 }
 
@@ -110,10 +114,7 @@ impl StreamParser for CopilotParser {
             "tool.execution_complete" => self.tool_complete(data),
             "assistant.usage" => self.usage(data),
             "session.error" => self.session_error(data),
-            "result" => {
-                self.result(event);
-                Vec::new()
-            }
+            "result" => self.result(event),
             _ => Vec::new(),
         }
     }

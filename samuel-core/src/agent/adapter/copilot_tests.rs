@@ -21,7 +21,9 @@ fn a_recorded_call_becomes_events() {
             AgentEvent::ToolCall(call),
             AgentEvent::ToolResult(result),
             AgentEvent::Text { .. },
+            AgentEvent::Ready { session_id: Some(session), .. },
         ] if model == "gpt-5"
+            && session == "bca09684-a8b1-4c67-8d3a-564b164c7b0a"
             && call.ability_id == "bash"
             && result.ability_id == "bash"
             && result.status == AbilityStatus::Success

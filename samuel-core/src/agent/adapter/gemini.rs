@@ -29,6 +29,7 @@ pub(super) const CLI: Cli = Cli {
     // A folder that is not trusted turns the approval mode back to asking,
     // which nobody can answer here.
     args: &["--output-format", "stream-json", "--approval-mode", "yolo", "--skip-trust"],
+    resume_args: &["--resume", "{conversation}"],
     last_args: &[],
     env: &["GEMINI_*", "GOOGLE_*", "CLOUDSDK_CONFIG"],
     notice: Some("gemini runs with --approval-mode yolo: it edits files and runs commands without asking"),

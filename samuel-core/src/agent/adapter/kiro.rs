@@ -13,6 +13,7 @@ pub(super) const CLI: Cli = Cli {
     name: "kiro",
     program: Some("kiro-cli"),
     args: &["chat", "--no-interactive", "--trust-all-tools"],
+    resume_args: &[],
     last_args: &[],
     env: &["KIRO_*"],
     notice: Some("kiro runs with --trust-all-tools: it edits files and runs commands without asking"),

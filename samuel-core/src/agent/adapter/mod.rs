@@ -25,7 +25,10 @@ pub(super) struct Cli {
     pub(super) program: Option<&'static str>,
     /// The arguments before those of the configuration.
     pub(super) args: &'static [&'static str],
-    /// The arguments after those of the configuration.
+    /// The arguments after those of the configuration that make it go on in a conversation,
+    /// for whose name `{conversation}` stands; none where it cannot.
+    pub(super) resume_args: &'static [&'static str],
+    /// The arguments after all others.
     pub(super) last_args: &'static [&'static str],
     /// The environment variables it needs beside the general ones.
     pub(super) env: &'static [&'static str],

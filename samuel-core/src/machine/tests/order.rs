@@ -80,7 +80,9 @@ fn an_iteration_whose_agent_exits_with_7_ends_in_a_recovery_turn() {
     let (turn, prompt) = sim.prompts().remove(1);
     assert_eq!(turn, Turn::Recovery);
     let advice = quoted("hook h at iteration.error", "look at the diff");
-    assert_eq!(prompt, format!("{}\n{advice}", Framing::default().preamble()));
+    let why = "[samuel:] This is another turn of iteration 1, about task 1 \"task 1\" (`samuel run show 1` prints \
+         it): the iteration failed (agent-exit), and handlers said something about it.";
+    assert_eq!(prompt, format!("{}\n{why}\n\n{advice}", Framing::default().preamble()));
     assert_eq!(sim.failures(), [Some(FailureClass::AgentExit)]);
     assert_eq!(sim.status("1"), Status::Pending);
 }

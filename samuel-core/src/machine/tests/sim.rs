@@ -14,7 +14,7 @@ use super::{
     *,
 };
 use crate::{
-    agent::AbilityDecision,
+    agent::{AbilityDecision, ConversationId},
     event::PlanChange,
     hook::{BreakClass, HookCall, HookPoint},
     model::{
@@ -48,6 +48,8 @@ pub(super) struct Work {
     pub(super) failure: Option<IterationFailure>,
     pub(super) resets_at: Option<Timestamp>,
     pub(super) usage: Usage,
+    /// The conversation it names.
+    pub(super) conversation: Option<ConversationId>,
 }
 
 type Hooks = Rc<dyn Fn(&Fired) -> Option<HookReply>>;
@@ -90,8 +92,13 @@ impl Sim {
     /// given.
     pub(super) fn new(tasks: usize) -> Self {
         let tasks = (1..=tasks).map(|n| Task::new(id(&n.to_string()), format!("task {n}"))).collect();
-        let setup =
-            Setup { session: "s".into(), agent: "claude".into(), has_checks: true, ..Default::default() };
+        let setup = Setup {
+            session: "s".into(),
+            agent: "claude".into(),
+            binary: "samuel".into(),
+            has_checks: true,
+            ..Default::default()
+        };
         let machine = Machine::new(setup);
         Self {
             saved: Box::new(machine.clone()),
@@ -405,7 +412,7 @@ impl Sim {
         }
         match call {
             HookCall::BeforeAgentInvoke(input) => with(ReplyData::Invocation(Box::new(input.clone()))),
-            HookCall::AgentInvoke(_) => {
+            HookCall::AgentInvoke(input) => {
                 let work = (self.agent)(&fired, &self.plan);
                 let killed = interrupted.then(|| IterationFailure {
                     class: FailureClass::AgentExit,
@@ -414,9 +421,10 @@ impl Sim {
                 let failure = killed.or(work.failure);
                 let output = AgentInvokeOutput { exit_code: work.exit_code, ..Default::default() };
                 with(ReplyData::Agent(Box::new(AgentEnd {
-                    agent: "claude".to_owned(),
+                    agent: input.agent.clone(),
                     output: failure.is_none().then_some(output),
                     failure,
+                    conversation: work.conversation,
                     resets_at: work.resets_at,
                     ended_at: Timestamp::UNIX_EPOCH,
                     usage: work.usage,

@@ -12,7 +12,7 @@ use super::{
     implementation_context, loop_summary, progress_context, run_checks, templates::PROMPTS,
 };
 use crate::{
-    agent::{Agent, AgentError, AgentRequest, LogFiles, compose_agent_env},
+    agent::{Agent, AgentError, AgentRequest, ConversationId, LogFiles, compose_agent_env},
     config::CheckCommand,
     environment::{apply_deny_list, check_env},
     git::Repository,
@@ -276,6 +276,7 @@ impl Handlers {
         apply_deny_list(&mut env, agent.declared_env(), &[]);
         let is_configured = Arc::ptr_eq(&agent, self.agents.configured());
         let program = self.program.clone().filter(|_| is_configured).or_else(|| self.locate(&*agent));
+        let conversation = input.conversation.as_deref().filter(|_| agent.resumes());
         let request = AgentRequest {
             prompt: input.prompt.clone(),
             env,
@@ -286,13 +287,15 @@ impl Handlers {
             iteration: header.iteration,
             turn: header.turn,
             task: input.task.clone(),
+            conversation: conversation.and_then(ConversationId::new),
             cancel: call.cancelled().clone(),
         };
-        // A panic is the agent's, not that of this handler.
-        let answered = catch_panic(agent.invoke(request, &call)).await.map_err(|failure| HookFailure {
-            message: format!("agent \"{}\": {}", agent.name(), failure.message),
-            ..failure
-        })?;
+        let mut answered = answer_of(&*agent, request.clone(), &call).await?;
+        if let Err(lost @ AgentError::ConversationLost { .. }) = &answered {
+            warn(&call, [format!("{lost}; it was called once more, without it")]);
+            let anew = AgentRequest { conversation: None, ..request };
+            answered = answer_of(&*agent, anew, &call).await?;
+        }
         let logs = call.logs().map(|CallLogs { out, err }| [out, err]);
         let logs = logs.iter().flatten().filter_map(|path| place_of_log(path, &self.project_root)).collect();
         let failed =
@@ -415,6 +418,18 @@ fn folded<P: Point>(call: &Call<P>, previous: Option<&str>, own: &str) -> String
 
 fn warn<P: Point>(call: &Call<P>, warnings: impl IntoIterator<Item = String>) {
     warnings.into_iter().for_each(|warning| call.warn(warning));
+}
+
+/// Calls an agent. A panic is the agent's, not that of the handler.
+async fn answer_of(
+    agent: &dyn Agent,
+    request: AgentRequest,
+    call: &Call<points::AgentInvoke>,
+) -> Result<Result<AgentInvokeOutput, AgentError>, HookFailure> {
+    catch_panic(agent.invoke(request, call)).await.map_err(|failure| HookFailure {
+        message: format!("agent \"{}\": {}", agent.name(), failure.message),
+        ..failure
+    })
 }
 
 /// Answers for an agent that did not come to its own end.

@@ -60,7 +60,7 @@ points! {
         -> ContextExtraOutput { extras };
     BeforeAgentInvoke before_agent_invoke(BeforeAgentInvokeInput { agent, prompt, env, env_names, sandbox, snapshot, progress, task_context, extras }, previous)
         -> BeforeAgentInvokeOutput { agent, prompt, env, sandbox, ok, reason };
-    AgentInvoke agent_invoke(AgentInvokeInput { agent, prompt, env, env_names, sandbox, task })
+    AgentInvoke agent_invoke(AgentInvokeInput { agent, prompt, env, env_names, sandbox, task, conversation })
         -> AgentInvokeOutput { exit_code, stdout, stderr, usage, failure, logs };
     AfterAgentInvoke after_agent_invoke(AfterAgentInvokeInput { exit_code, stdout, stderr, duration_ms, usage })
         -> AfterAgentInvokeOutput { ok, reason };

@@ -117,6 +117,12 @@ pub struct AgentInvokeInput {
     /// run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskBrief>,
+    /// The conversation that an extra turn goes on in: the session that this agent
+    /// named when it was ready in an earlier turn of the iteration. Absent in main
+    /// turns and where it named none. The prompt is for either: who cannot go on
+    /// there begins anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Extensions,
