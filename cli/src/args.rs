@@ -236,7 +236,7 @@ pub(crate) enum Side {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReadingArgs {
-    /// Read the PRD in this form; `samuel run convert --formats` lists them
+    /// Read the PRD in this form, also at each update; `samuel run convert --formats` lists them
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<Form>,
     /// Make an empty plan of a PRD without tasks

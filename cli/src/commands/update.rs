@@ -109,6 +109,7 @@ fn fields_text(fields: &[FieldDiff]) -> String {
         let name = match field.as_str() {
             "parent_id" => "part of".to_owned(),
             "source_prd" => "PRD".to_owned(),
+            "prd_format" => "form of the PRD".to_owned(),
             field => field.replace('_', " "),
         };
         let lines = before.iter().map(|line| format!("    -{}\n", safe(line)));

@@ -455,3 +455,28 @@ fn a_prd_is_found_again_whatever_directory_it_was_named_from() {
     let ran = bench.samuel(&["run", "convert", "docs/prd.md"]);
     assert!(ran.stderr.contains("samuel run convert --update"), "{ran:?}");
 }
+
+#[test]
+fn the_form_that_a_prd_was_forced_into_is_remembered_at_each_update() {
+    let bench = Bench::with_tasks(&[]);
+    let write = |text: &str| bench.write("prd.md", &format!("# P\n\n## Tasks\n\n- [ ] A box\n\n{text}"));
+    write("1. First\n");
+    bench.ok(&["run", "convert", "--format", "numbered-list", "prd.md"]);
+    let same = bench.ok(&["run", "convert", "--update", "prd.md"]);
+    assert_eq!(same.stdout, "the plan is up to date\n");
+    write("1. First\n2. Second\n");
+    let added = bench.ok(&["run", "convert", "--update", "prd.md"]);
+    assert_eq!(added.stdout, format!("+ 2 Second\nchange {}\n", change(&added)));
+    let shown = bench.ok(&["run", "convert", "--update", "--format", "checklist", "prd.md"]).stdout;
+    assert!(shown.contains("  form of the PRD\n    -numbered-list\n    +checklist\n"), "{shown}");
+    let again = bench.ok(&["run", "convert", "--update", "--json", "prd.md"]).json();
+    assert_eq!(again["data"]["is_changed"], false);
+    bench.ok(&["run", "undo"]);
+    let same = bench.ok(&["run", "convert", "--update", "prd.md"]);
+    assert_eq!(same.stdout, "the plan is up to date\n");
+    let plan = std::fs::read_to_string(bench.prd()).unwrap();
+    std::fs::write(bench.prd(), plan.replace("prd_format: numbered-list", "prd_format: poem")).unwrap();
+    let ran = bench.samuel(&["run", "convert", "--update", "prd.md"]);
+    assert!(ran.code == 1 && ran.stderr.contains("unknown form \"poem\""), "{ran:?}");
+    assert!(ran.stderr.contains("--format <NAME>"), "{ran:?}");
+}

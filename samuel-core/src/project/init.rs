@@ -35,7 +35,8 @@ pub struct NewPlan {
 /// How a PRD is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrdOptions {
-    /// The form it has; by default the one that it is surest to have.
+    /// The form it has. By default the one that the plan which is brought up to date was
+    /// made with, or else the one that it is surest to have.
     pub form: Option<Form>,
     /// Whether a PRD without tasks makes an empty plan.
     pub allow_empty: bool,
@@ -171,7 +172,7 @@ impl Project {
         }
         let conversion = self.convert(&document, companion.as_ref(), options)?;
         let companion = companion.map(|document| document.path);
-        Ok(ReadPrd { path: path.to_owned(), companion, conversion })
+        Ok(ReadPrd { path: path.to_owned(), companion, forced: options.form, conversion })
     }
 
     /// Converts a PRD that was read already.
@@ -181,7 +182,7 @@ impl Project {
         options: PrdOptions,
     ) -> Result<ReadPrd, ProjectError> {
         let conversion = self.convert(document, None, options)?;
-        Ok(ReadPrd { path: document.path.clone(), companion: None, conversion })
+        Ok(ReadPrd { path: document.path.clone(), companion: None, forced: options.form, conversion })
     }
 
     fn convert(
@@ -202,6 +203,7 @@ impl Project {
         let project = PlanProject {
             name: if name.is_empty() { self.name() } else { name.clone() },
             source_prd: Some(source.display().to_string()),
+            prd_format: read.forced.map(|form| form.name().to_owned()),
             ..self.plan_project(description.clone())
         };
         let mut plan = Plan { project, tasks: tasks.clone(), ..Plan::default() };
@@ -255,6 +257,8 @@ impl Project {
 pub(super) struct ReadPrd {
     path: PathBuf,
     companion: Option<PathBuf>,
+    /// The form that it was to have, whatever it looks like.
+    forced: Option<Form>,
     pub(super) conversion: Conversion,
 }
 

@@ -25,7 +25,7 @@ pub struct TaskDiff {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FieldDiff {
     /// The field, as a task has it in JSON: `title`, `depends_on`. Of a project `name`,
-    /// `description` or `source_prd`.
+    /// `description`, `source_prd` or `prd_format`.
     pub field: String,
     /// What the plan says: the lines of a text, the entries of a list; none where it
     /// says nothing.
@@ -73,10 +73,12 @@ impl FieldDiff {
             let after = lines(after.as_ref()?);
             Some(Self { field: field.to_owned(), before: lines(before), after })
         };
+        let known = |text: &'_ Option<String>| text.clone().unwrap_or_default();
         let fields = [
             of("name", &project.name, &update.name),
             of("description", &project.description, &update.description),
-            of("source_prd", project.source_prd.as_deref().unwrap_or_default(), &update.source_prd),
+            of("source_prd", &known(&project.source_prd), &update.source_prd),
+            of("prd_format", &known(&project.prd_format), &update.prd_format),
         ];
         fields.into_iter().flatten().collect()
     }

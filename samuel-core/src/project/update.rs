@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{FieldDiff, PrdOptions, Project, ProjectError, TaskDiff};
 use crate::{
     model::{Plan, Task, TaskId},
-    prd::{Document, Remark},
+    prd::{Document, Form, PrdError, Remark},
     state::{
         Asker, ChangedTask, Merged, Mutation, Orphans, PlanUpdate, Prefer, StateError, TaskChange, TaskTitle,
         merge,
@@ -120,13 +120,18 @@ impl Project {
         asker: &Asker,
         mut agrees: impl FnMut(&UpdatedPrd) -> bool,
     ) -> Result<UpdatedPrd, ProjectError> {
+        let store = self.plan_store();
+        let form = match options.reading.form {
+            None => remembered_form(&store.load()?.plan, prd)?,
+            form => form,
+        };
+        let reading = PrdOptions { form, ..options.reading };
         let read = match prd {
-            PrdSource::File(path) => self.read_prd(path, options.reading)?,
-            PrdSource::Text(document) => self.read_text(document, options.reading)?,
+            PrdSource::File(path) => self.read_prd(path, reading)?,
+            PrdSource::Text(document) => self.read_text(document, reading)?,
         };
         let mut wanted = self.plan_of(&read);
         let warnings = read.conversion.warnings;
-        let store = self.plan_store();
         let mut agreed: Option<PlanUpdate> = None;
         let mut attempts = 0;
         loop {
@@ -168,4 +173,15 @@ impl Project {
             }
         }
     }
+}
+
+/// Returns the form that a plan remembers for its PRD. A text has no companion.
+fn remembered_form(plan: &Plan, prd: PrdSource<'_>) -> Result<Option<Form>, PrdError> {
+    let (path, is_text) = match prd {
+        PrdSource::File(path) => (path, false),
+        PrdSource::Text(document) => (document.path.as_path(), true),
+    };
+    let form = plan.project.prd_format.as_deref().map(str::parse::<Form>).transpose();
+    let form = form.map_err(|source| PrdError::UnknownForm { path: path.to_owned(), source })?;
+    Ok(form.filter(|form| !is_text || *form != Form::Companion))
 }

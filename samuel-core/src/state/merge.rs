@@ -134,8 +134,9 @@ pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merge
         merged.update.description = new(&plan.project.description, &prd.project.description);
     }
     now.insert_project(&prd.project);
-    let source = prd.project.source_prd.as_ref();
-    merged.update.source_prd = source.filter(|_| plan.project.source_prd != prd.project.source_prd).cloned();
+    let new = |there: &Option<String>, now: &Option<String>| now.clone().filter(|_| there != now);
+    merged.update.source_prd = new(&plan.project.source_prd, &prd.project.source_prd);
+    merged.update.prd_format = new(&plan.project.prd_format, &prd.project.prd_format);
     let difference = baseline.difference(&now);
     // What nobody needs any more goes with the next change.
     if !merged.update.is_empty() || difference.values().any(Option::is_some) {

@@ -184,6 +184,10 @@ pub struct PlanUpdate {
     /// The PRD, where the plan names another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_prd: Option<String>,
+    /// The form that the PRD is read in, where it is another one; see
+    /// [`prd_format`](crate::model::Project::prd_format).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prd_format: Option<String>,
     /// What the PRD has said from now on, by task; see [`Plan::baseline`].
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub baseline: BTreeMap<TaskId, Option<String>>,
@@ -456,6 +460,9 @@ fn bring_up_to_date(plan: &mut Plan, update: &PlanUpdate, now: Timestamp) -> Res
     }
     if update.source_prd.is_some() {
         project.source_prd.clone_from(&update.source_prd);
+    }
+    if update.prd_format.is_some() {
+        project.prd_format.clone_from(&update.prd_format);
     }
     Baseline::change(&mut plan.baseline, &update.baseline);
     Ok(())

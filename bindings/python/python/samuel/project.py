@@ -316,7 +316,8 @@ class Project:
             prune: Whether tasks that the PRD has no more are removed.
             prefer: Which side wins where plan and PRD were both changed.
             dry_run: Whether nothing is changed.
-            format: The form the PRD has; see `init`.
+            format: The form the PRD has; by default the one that the plan remembers
+                from its conversion or an earlier update, or else as in `init`.
             allow_empty: Whether a PRD without tasks is one.
         """
         if (prd is None) == (text is None):
