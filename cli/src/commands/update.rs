@@ -68,8 +68,8 @@ fn text_of(updated: &UpdatedPrd, args: &ConvertArgs) -> String {
         text += &format!("+ {} {}\n", safe(task.id.as_str()), safe(&task.title));
     }
     updated.changed.iter().for_each(|task| text += &task_text(task));
-    for TaskTitle { id, title } in &updated.removed {
-        text += &format!("- {} {}\n", safe(id.as_str()), safe(title));
+    for TaskTitle { id, title, is_completed } in &updated.removed {
+        text += &format!("- {} {}{}\n", safe(id.as_str()), safe(title), mark(*is_completed));
     }
     if !updated.project.is_empty() {
         text += &format!("~ the project\n{}", fields_text(&updated.project));
@@ -96,12 +96,19 @@ fn text_of(updated: &UpdatedPrd, args: &ConvertArgs) -> String {
 }
 
 fn ids(tasks: &[TaskTitle]) -> String {
-    tasks.iter().map(|task| safe(task.id.as_str())).collect::<Vec<_>>().join(", ")
+    let shown = |task: &TaskTitle| safe(task.id.as_str()) + mark(task.is_completed);
+    tasks.iter().map(shown).collect::<Vec<_>>().join(", ")
+}
+
+/// Marks work that was done, so that nobody overlooks that it is touched.
+fn mark(is_completed: bool) -> &'static str {
+    if is_completed { " (completed)" } else { "" }
 }
 
 /// Shows what a task says anew, as a diff.
 fn task_text(task: &TaskDiff) -> String {
-    format!("~ {} {}\n{}", safe(task.id.as_str()), safe(&task.title), fields_text(&task.fields))
+    let TaskDiff { id, title, is_completed, fields } = task;
+    format!("~ {} {}{}\n{}", safe(id.as_str()), safe(title), mark(*is_completed), fields_text(fields))
 }
 
 fn fields_text(fields: &[FieldDiff]) -> String {

@@ -361,7 +361,7 @@ fn a_plan_follows_its_prd_and_keeps_what_was_done() {
     write("### 1 First of all\n\n### 4 Fourth\n");
     let before = std::fs::read(bench.prd()).unwrap();
     let shown = bench.ok(&["run", "convert", "--update", "--dry-run", "prd.md"]).stdout;
-    let diff = "+ 4 Fourth\n~ 1 First\n  title\n    -First\n    +First of all\n1 task not in the PRD any more, left as \
+    let diff = "+ 4 Fourth\n~ 1 First (completed)\n  title\n    -First\n    +First of all\n1 task not in the PRD any more, left as \
                 they are: 2\n  remove them with --prune\n";
     assert_eq!(shown, format!("{diff}nothing was changed\n"));
     assert_eq!(std::fs::read(bench.prd()).unwrap(), before);
@@ -479,4 +479,24 @@ fn the_form_that_a_prd_was_forced_into_is_remembered_at_each_update() {
     let ran = bench.samuel(&["run", "convert", "--update", "prd.md"]);
     assert!(ran.code == 1 && ran.stderr.contains("unknown form \"poem\""), "{ran:?}");
     assert!(ran.stderr.contains("--format <NAME>"), "{ran:?}");
+}
+
+#[test]
+fn an_update_marks_the_completed_tasks_that_it_touches() {
+    let bench = Bench::with_tasks(&[]);
+    let write = |text: &str| bench.write("prd.md", &format!("# P\n\n## Tasks\n\n{text}"));
+    write("### 1 First\n\n### 2 Second\n\n### 3 Third\n\n### 4 Fourth\n");
+    bench.ok(&["run", "convert", "prd.md"]);
+    ["1", "2"].map(|id| bench.ok(&["run", "done", id]));
+    write("### 1 First\n\nMore.\n\n### 3 Third\n");
+    let shown = bench.ok(&["run", "convert", "--update", "--dry-run", "prd.md"]).stdout;
+    assert!(shown.contains("~ 1 First (completed)\n"), "{shown}");
+    assert!(shown.contains("left as they are: 2 (completed), 4\n"), "{shown}");
+    let pruned = ["run", "convert", "--update", "--dry-run", "--prune", "prd.md"];
+    let shown = bench.ok(&pruned).stdout;
+    assert!(shown.contains("- 2 Second (completed)\n- 4 Fourth\n"), "{shown}");
+    let data = bench.ok(&[&pruned[..], &["--json"]].concat()).json()["data"].clone();
+    assert_eq!(data["changed"][0]["is_completed"], true);
+    let removed = [&data["removed"][0], &data["removed"][1]];
+    assert_eq!(removed.map(|task| task["is_completed"] == true), [true, false]);
 }

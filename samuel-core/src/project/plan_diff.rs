@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use crate::{
-    model::{Project, Task, TaskId},
+    model::{Project, Status, Task, TaskId},
     state::{ChangedTask, Place, PlanUpdate, TaskEdit},
 };
 
@@ -17,6 +17,8 @@ pub struct TaskDiff {
     pub id: TaskId,
     /// Its title in the plan.
     pub title: String,
+    /// Whether it is completed: what it says anew, nobody is asked to do.
+    pub is_completed: bool,
     /// The fields that differ; at least one.
     pub fields: Vec<FieldDiff>,
 }
@@ -62,7 +64,8 @@ impl TaskDiff {
             of("acceptance", before.acceptance, after.acceptance),
         ];
         let fields = fields.into_iter().flatten().collect();
-        Self { id: task.id.clone(), title: task.title.clone(), fields }
+        let is_completed = task.status == Status::Completed;
+        Self { id: task.id.clone(), title: task.title.clone(), is_completed, fields }
     }
 }
 

@@ -24,7 +24,7 @@ use super::{
     baseline::{Baseline, Field, Said},
     new_task::{UsedNumbers, used_ids},
 };
-use crate::model::{Plan, Source, Task, TaskId};
+use crate::model::{Plan, Source, Status, Task, TaskId};
 
 /// What happens to tasks that the PRD has no more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,12 +67,15 @@ pub struct TaskTitle {
     pub id: TaskId,
     /// The title.
     pub title: String,
+    /// Whether it is completed.
+    pub is_completed: bool,
 }
 
 impl TaskTitle {
     /// Names a task.
     pub fn of(task: &Task) -> Self {
-        Self { id: task.id.clone(), title: task.title.clone() }
+        let is_completed = task.status == Status::Completed;
+        Self { id: task.id.clone(), title: task.title.clone(), is_completed }
     }
 }
 

@@ -5628,20 +5628,24 @@ class TaskTitle(Record):
     Attributes:
         id: The id.
         title: The title.
+        is_completed: Whether it is completed.
     """
 
-    __slots__ = ("id", "title")
-    __match_args__ = ("id", "title")
+    __slots__ = ("id", "title", "is_completed")
+    __match_args__ = ("id", "title", "is_completed")
     id: str
     title: str
+    is_completed: bool
 
     def __init__(
         self,
         id: str,
         title: str,
+        is_completed: bool,
     ) -> None:
         _set(self, "id", id)
         _set(self, "title", title)
+        _set(self, "is_completed", is_completed)
 
 
 class FieldDiff(Record):
@@ -5649,7 +5653,7 @@ class FieldDiff(Record):
 
     Attributes:
         field: The field, as a task has it in JSON: `title`, `depends_on`. Of a project
-            `name`, `description` or `source_prd`.
+            `name`, `description`, `source_prd` or `prd_format`.
         before: What the plan says: the lines of a text, the entries of a list; none where
             it says nothing.
         after: What is said instead, in the same form.
@@ -5678,23 +5682,27 @@ class TaskDiff(Record):
     Attributes:
         id: The task's id in the plan.
         title: Its title in the plan.
+        is_completed: Whether it is completed: what it says anew, nobody is asked to do.
         fields: The fields that differ; at least one.
     """
 
-    __slots__ = ("id", "title", "fields")
-    __match_args__ = ("id", "title", "fields")
+    __slots__ = ("id", "title", "is_completed", "fields")
+    __match_args__ = ("id", "title", "is_completed", "fields")
     id: str
     title: str
+    is_completed: bool
     fields: tuple[FieldDiff, ...]
 
     def __init__(
         self,
         id: str,
         title: str,
+        is_completed: bool,
         fields: Iterable[FieldDiff],
     ) -> None:
         _set(self, "id", id)
         _set(self, "title", title)
+        _set(self, "is_completed", is_completed)
         _set(self, "fields", items(fields))
 
 
