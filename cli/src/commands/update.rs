@@ -42,7 +42,9 @@ pub(crate) fn update(
     let agrees = |updated: &UpdatedPrd| {
         let meanwhile = if was_shown { "The plan was changed meanwhile. Now:\n" } else { "" };
         was_shown = asks;
-        !asks || confirm(&(meanwhile.to_owned() + &text_of(updated, args)), "Change the plan?")
+        let text = meanwhile.to_owned() + &text_of(updated, args);
+        let told: String = updated.regrouped.iter().map(|task| regrouped_text(task) + "\n").collect();
+        !asks || confirm(&(text + &told), "Change the plan?")
     };
     let updated = if prd == Path::new("-") {
         let input = Input::read(None, host)?;
@@ -58,7 +60,9 @@ pub(crate) fn update(
         _ => "nothing was changed\n".to_owned(),
     };
     let text = if was_shown { last } else { text_of(&updated, args) + &last };
-    let warnings: Vec<String> = updated.warnings.iter().map(ToString::to_string).collect();
+    let warnings = updated.warnings.iter().map(ToString::to_string);
+    let regrouped = updated.regrouped.iter().filter(|_| !was_shown).map(regrouped_text);
+    let warnings: Vec<String> = regrouped.chain(warnings).collect();
     Ok(Reply::new(&updated, text).warn(warnings))
 }
 
@@ -93,6 +97,12 @@ fn text_of(updated: &UpdatedPrd, args: &ConvertArgs) -> String {
         text += "  remove them with --prune\n";
     }
     text
+}
+
+/// Says what becomes of a task that is worked on and is given parts.
+fn regrouped_text(TaskTitle { id, .. }: &TaskTitle) -> String {
+    let id = safe(id.as_str());
+    format!("task {id} is being worked on and becomes a group: it is pending until its parts are completed")
 }
 
 fn ids(tasks: &[TaskTitle]) -> String {

@@ -487,7 +487,9 @@ fn an_update_marks_the_completed_tasks_that_it_touches() {
     let write = |text: &str| bench.write("prd.md", &format!("# P\n\n## Tasks\n\n{text}"));
     write("### 1 First\n\n### 2 Second\n\n### 3 Third\n\n### 4 Fourth\n");
     bench.ok(&["run", "convert", "prd.md"]);
-    ["1", "2"].map(|id| bench.ok(&["run", "done", id]));
+    for id in ["1", "2"] {
+        bench.ok(&["run", "done", id]);
+    }
     write("### 1 First\n\nMore.\n\n### 3 Third\n");
     let shown = bench.ok(&["run", "convert", "--update", "--dry-run", "prd.md"]).stdout;
     assert!(shown.contains("~ 1 First (completed)\n"), "{shown}");
@@ -499,4 +501,25 @@ fn an_update_marks_the_completed_tasks_that_it_touches() {
     assert_eq!(data["changed"][0]["is_completed"], true);
     let removed = [&data["removed"][0], &data["removed"][1]];
     assert_eq!(removed.map(|task| task["is_completed"] == true), [true, false]);
+}
+
+#[test]
+fn a_task_at_work_that_an_update_makes_a_group_is_told() {
+    let bench = Bench::with_tasks(&[]);
+    let write = |text: &str| bench.write("prd.md", &format!("# P\n\n## Tasks\n\n{text}"));
+    write("- [/] 1 First\n- [ ] 2 Second\n");
+    bench.ok(&["run", "convert", "prd.md"]);
+    assert_eq!(bench.status("1"), "in_progress");
+    write("- [/] 1 First\n  - [ ] 1.1 Part\n- [ ] 2 Second\n  - [ ] 2.1 Part\n");
+    let ran = bench.ok(&["run", "convert", "--update", "--dry-run", "--json", "prd.md"]);
+    let regrouped = ran.json()["data"]["regrouped"].clone();
+    assert_eq!((regrouped.as_array().unwrap().len(), &regrouped[0]["id"]), (1, &"1".into()));
+    let ran = bench.ok(&["run", "convert", "--update", "prd.md"]);
+    let told = "task 1 is being worked on and becomes a group: it is pending until its parts are completed";
+    assert!(ran.stderr.contains(told) && !ran.stderr.contains("task 2"), "{ran:?}");
+    assert_eq!(bench.status("1"), "pending");
+    for id in ["1.1", "2.1"] {
+        bench.ok(&["run", "done", id]);
+    }
+    assert_eq!(bench.status("1"), "completed");
 }

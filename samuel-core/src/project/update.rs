@@ -1,16 +1,16 @@
 //! Bringing a plan up to date with its PRD.
 
-use std::path::Path;
+use std::{collections::HashSet, path::Path};
 
 use serde::Serialize;
 
 use super::{FieldDiff, PrdOptions, Project, ProjectError, TaskDiff};
 use crate::{
-    model::{Plan, Task, TaskId},
+    model::{Plan, Status, Task, TaskId},
     prd::{Document, Form, PrdError, Remark},
     state::{
-        Asker, ChangedTask, Merged, Mutation, Orphans, PlanUpdate, Prefer, StateError, TaskChange, TaskTitle,
-        merge,
+        Asker, ChangedTask, Merged, Mutation, Orphans, Place, PlanUpdate, Prefer, StateError, TaskChange,
+        TaskTitle, merge,
     },
 };
 
@@ -48,6 +48,9 @@ pub struct UpdatedPrd {
     pub changed: Vec<TaskDiff>,
     /// Tasks that are removed: the orphans, where that was asked for.
     pub removed: Vec<TaskTitle>,
+    /// Tasks that are worked on and become groups by it: each is pending then, nobody's, and
+    /// completed with its parts.
+    pub regrouped: Vec<TaskTitle>,
     /// What is different of the project: its name, description and PRD.
     pub project: Vec<FieldDiff>,
     /// What was changed both in the plan and in the PRD, and stays as the plan has it.
@@ -80,6 +83,7 @@ impl UpdatedPrd {
             added: update.added.iter().map(|added| added.task.clone()).collect(),
             changed: update.changed.iter().filter_map(diff).collect(),
             removed: update.removed.iter().filter_map(|removed| title(&removed.id)).collect(),
+            regrouped: regrouped(plan, update).map(TaskTitle::of).collect(),
             project: FieldDiff::of_project(&plan.project, update),
             conflicts: merged.conflicts.iter().filter_map(diff).collect(),
             left_out: merged.left_out.clone(),
@@ -173,6 +177,17 @@ impl Project {
             }
         }
     }
+}
+
+/// Returns the tasks in progress that an update gives parts. No group is in progress.
+fn regrouped<'p>(plan: &'p Plan, update: &PlanUpdate) -> impl Iterator<Item = &'p Task> {
+    let added = update.added.iter().filter_map(|added| added.task.parent_id.as_ref());
+    let moved = update.changed.iter().filter_map(|changed| match &changed.parent {
+        Some(Place::Under(parent)) => Some(parent),
+        _ => None,
+    });
+    let parents: HashSet<&TaskId> = added.chain(moved).collect();
+    plan.tasks.iter().filter(move |task| task.status == Status::InProgress && parents.contains(&task.id))
 }
 
 /// Returns the form that a plan remembers for its PRD. A text has no companion.

@@ -5713,6 +5713,8 @@ class UpdatedPrd(Record):
         added: Tasks that are new, in the order of the PRD.
         changed: Tasks of which the plan says something else, in the order of the PRD.
         removed: Tasks that are removed: the orphans, where that was asked for.
+        regrouped: Tasks that are worked on and become groups by it: each is pending then,
+            nobody's, and completed with its parts.
         project: What is different of the project: its name, description and PRD.
         conflicts: What was changed both in the plan and in the PRD, and stays as the plan
             has it. Each is told at every update until one side gives way.
@@ -5723,11 +5725,12 @@ class UpdatedPrd(Record):
         warnings: What the author of the PRD should know.
     """
 
-    __slots__ = ("added", "changed", "removed", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "warnings")
-    __match_args__ = ("added", "changed", "removed", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "warnings")
+    __slots__ = ("added", "changed", "removed", "regrouped", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "warnings")
+    __match_args__ = ("added", "changed", "removed", "regrouped", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "warnings")
     added: tuple[Task, ...]
     changed: tuple[TaskDiff, ...]
     removed: tuple[TaskTitle, ...]
+    regrouped: tuple[TaskTitle, ...]
     project: tuple[FieldDiff, ...]
     conflicts: tuple[TaskDiff, ...]
     left_out: tuple[TaskTitle, ...]
@@ -5741,6 +5744,7 @@ class UpdatedPrd(Record):
         added: Iterable[Task],
         changed: Iterable[TaskDiff],
         removed: Iterable[TaskTitle],
+        regrouped: Iterable[TaskTitle],
         project: Iterable[FieldDiff],
         conflicts: Iterable[TaskDiff],
         left_out: Iterable[TaskTitle],
@@ -5752,6 +5756,7 @@ class UpdatedPrd(Record):
         _set(self, "added", items(added))
         _set(self, "changed", items(changed))
         _set(self, "removed", items(removed))
+        _set(self, "regrouped", items(regrouped))
         _set(self, "project", items(project))
         _set(self, "conflicts", items(conflicts))
         _set(self, "left_out", items(left_out))
