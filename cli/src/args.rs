@@ -272,7 +272,7 @@ pub(crate) struct ConvertArgs {
     /// Show what would be different and change nothing
     #[arg(long, requires = "update")]
     pub(crate) dry_run: bool,
-    /// Change the plan without asking
+    /// Change the plan without asking, also where the PRD looks like another one
     #[arg(long, short, requires = "update")]
     pub(crate) yes: bool,
     #[command(flatten)]

@@ -303,6 +303,7 @@ impl PyProject {
         prune: bool,
         prefer: &str,
         dry_run: bool,
+        take_other: bool,
         format: Option<&str>,
         allow_empty: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -314,7 +315,8 @@ impl PyProject {
                 return Err(PyValueError::new_err(format!("prefer is \"plan\" or \"prd\", not {other:?}")));
             }
         };
-        let options = UpdateOptions { orphans, prefer, dry_run, reading: reading(format, allow_empty)? };
+        let reading = reading(format, allow_empty)?;
+        let options = UpdateOptions { orphans, prefer, dry_run, take_other, reading };
         let updated = detached(py, || {
             let text = Document::new("the PRD", text.unwrap_or_default());
             let source = prd.as_deref().map_or(PrdSource::Text(&text), PrdSource::File);

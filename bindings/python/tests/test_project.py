@@ -224,6 +224,19 @@ def test_a_plan_follows_its_prd(samuel_project: MakeProject) -> None:
     assert project.update(text=changed).is_changed is False
 
 
+def test_a_prd_that_looks_like_another_one_is_refused(samuel_project: MakeProject) -> None:
+    project = samuel_project()
+    project.update(text="# P\n\n## Tasks\n\n### 1 Read\n\n### 2 Write\n\n### 3 Sync\n")
+    project.done("1")
+    other = "# P\n\n## Tasks\n\n### 1 Cook\n\n### 2 Bake\n\n### 3 Fry\n"
+    with pytest.raises(samuel.SamuelError, match="3 of 3 tasks have the id of another task"):
+        project.update(text=other)
+    looked = project.update(text=other, dry_run=True)
+    assert looked.other_prd is not None and looked.other_prd.differing == 3
+    assert [task.is_completed for task in looked.changed] == [True, False, False]
+    assert project.update(text=other, take_other=True).is_changed
+
+
 def test_an_update_tells_what_both_sides_changed(samuel_project: MakeProject) -> None:
     project = samuel_project()
     prd = "# P\n\n## Tasks\n\n### 1 First\n\nAs planned.\n"

@@ -28,6 +28,7 @@ pub(crate) fn update(
     prd: &Path,
     host: &Host,
 ) -> Result<Reply, Failure> {
+    let asks = host.can_ask && !args.yes;
     let options = UpdateOptions {
         orphans: if args.prune { Orphans::Remove } else { Orphans::Keep },
         prefer: match args.prefer {
@@ -35,9 +36,10 @@ pub(crate) fn update(
             Side::Prd => Prefer::Prd,
         },
         dry_run: args.dry_run,
+        // Whoever is asked is shown that it looks so.
+        take_other: asks || args.yes,
         reading: reading(&args.reading),
     };
-    let asks = host.can_ask && !args.yes;
     let mut was_shown = false;
     let agrees = |updated: &UpdatedPrd| {
         let meanwhile = if was_shown { "The plan was changed meanwhile. Now:\n" } else { "" };
@@ -67,7 +69,7 @@ pub(crate) fn update(
 }
 
 fn text_of(updated: &UpdatedPrd, args: &ConvertArgs) -> String {
-    let mut text = String::new();
+    let mut text = updated.other_prd.map(|other| format!("! {other}\n")).unwrap_or_default();
     for task in &updated.added {
         text += &format!("+ {} {}\n", safe(task.id.as_str()), safe(&task.title));
     }

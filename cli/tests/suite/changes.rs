@@ -523,3 +523,32 @@ fn a_task_at_work_that_an_update_makes_a_group_is_told() {
     }
     assert_eq!(bench.status("1"), "completed");
 }
+
+#[test]
+fn another_prd_with_the_same_ids_takes_no_completions_unasked() {
+    let bench = Bench::with_tasks(&[]);
+    let write = |titles: &[&str]| {
+        let rows = titles.iter().enumerate().map(|(place, title)| format!("### {} {title}\n\n", place + 1));
+        bench.write("prd.md", &format!("# P\n\n## Tasks\n\n{}", rows.collect::<String>()));
+    };
+    write(&["Read", "Write", "Sync", "Ship"]);
+    bench.ok(&["run", "convert", "prd.md"]);
+    bench.ok(&["run", "done", "1"]);
+    write(&["Cook", "Bake", "Fry", "Ship"]);
+    let before = std::fs::read(bench.prd()).unwrap();
+    let ran = bench.samuel(&["run", "convert", "--update", "prd.md"]);
+    let told = "3 of 4 tasks have the id of another task: this looks like another PRD";
+    assert!(ran.code == 1 && ran.stderr.contains(told) && ran.stderr.contains("`--yes`"), "{ran:?}");
+    assert_eq!(std::fs::read(bench.prd()).unwrap(), before);
+    let shown = bench.ok(&["run", "convert", "--update", "--dry-run", "prd.md"]).stdout;
+    assert!(shown.starts_with(&format!("! {told}\n~ 1 Read (completed)\n")), "{shown}");
+    let mut command = AtTerminal::spawn(&bench, &["run", "convert", "--update", "prd.md"]);
+    assert!(command.wait_for(told) && command.wait_for("Change the plan? [y/N] "));
+    command.type_in("n\n");
+    assert_eq!((command.end().0, std::fs::read(bench.prd()).unwrap()), (0, before));
+    bench.ok(&["run", "convert", "--update", "--yes", "prd.md"]);
+    assert_eq!(bench.tasks()[0]["title"], "Cook");
+    // Half of them may have other titles.
+    write(&["Roast", "Boil", "Fry", "Ship"]);
+    bench.ok(&["run", "convert", "--update", "prd.md"]);
+}

@@ -9,8 +9,8 @@ use crate::{
     model::{Plan, Status, Task, TaskId},
     prd::{Document, Form, PrdError, Remark},
     state::{
-        Asker, ChangedTask, Merged, Mutation, Orphans, Place, PlanUpdate, Prefer, StateError, TaskChange,
-        TaskTitle, merge,
+        Asker, ChangedTask, Merged, Mutation, Orphans, OtherPrd, Place, PlanUpdate, Prefer, StateError,
+        TaskChange, TaskTitle, merge,
     },
 };
 
@@ -35,6 +35,8 @@ pub struct UpdateOptions {
     pub prefer: Prefer,
     /// Whether it is only looked at what would be different.
     pub dry_run: bool,
+    /// Whether a PRD is taken that looks like another one, and not refused; see [`OtherPrd`].
+    pub take_other: bool,
     /// How the PRD is read.
     pub reading: PrdOptions,
 }
@@ -64,6 +66,8 @@ pub struct UpdatedPrd {
     pub revision: u64,
     /// Whether the plan was changed.
     pub is_changed: bool,
+    /// Whether it looks like another PRD than the one that the plan follows.
+    pub other_prd: Option<OtherPrd>,
     /// What the author of the PRD should know.
     pub warnings: Vec<Remark>,
 }
@@ -90,6 +94,7 @@ impl UpdatedPrd {
             orphans: merged.orphans.iter().filter_map(title).collect(),
             revision: plan.revision,
             is_changed: false,
+            other_prd: merged.other_prd,
             warnings: warnings.to_vec(),
         }
     }
@@ -100,7 +105,8 @@ impl Project {
     /// loop. Where tasks stand stays; see [`merge`].
     ///
     /// # Errors
-    /// Returns [`ProjectError::Prd`] for a PRD that cannot be used, and
+    /// Returns [`ProjectError::Prd`] for a PRD that cannot be used,
+    /// [`ProjectError::OtherPrd`] for one that looks like another, unless that is taken, and
     /// [`ProjectError::State`] with what [`apply`](crate::state::apply()) returns.
     pub fn update_prd(
         &self,
@@ -152,6 +158,9 @@ impl Project {
             let update = merged.update;
             if options.dry_run || update.is_empty() {
                 return Ok(updated);
+            }
+            if let Some(other) = merged.other_prd.filter(|_| !options.take_other) {
+                return Err(ProjectError::OtherPrd { other });
             }
             if !update.is_silent() && agreed.as_ref() != Some(&update) {
                 if !agrees(&updated) {

@@ -237,7 +237,7 @@ class Project:
     def mutate(self, mutation: dict[str, Any]) -> tuple[int, Task]: ...
     def update(
         self, prd: str | None, text: str | None, prune: bool, prefer: str, dry_run: bool,
-        format: str | None, allow_empty: bool,
+        take_other: bool, format: str | None, allow_empty: bool,
     ) -> UpdatedPrd: ...
 
 @final

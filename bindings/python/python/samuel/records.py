@@ -5648,6 +5648,29 @@ class TaskTitle(Record):
         _set(self, "is_completed", is_completed)
 
 
+class OtherPrd(Record):
+    """A PRD most of whose tasks have the id of a task of the plan that has another title: it may be
+    another one that is numbered alike, whose tasks would take what the plan's have done.
+
+    Attributes:
+        differing: How many tasks have the id of another.
+        tasks: How many tasks the PRD has.
+    """
+
+    __slots__ = ("differing", "tasks")
+    __match_args__ = ("differing", "tasks")
+    differing: int
+    tasks: int
+
+    def __init__(
+        self,
+        differing: int,
+        tasks: int,
+    ) -> None:
+        _set(self, "differing", differing)
+        _set(self, "tasks", tasks)
+
+
 class FieldDiff(Record):
     """One field, as it is and as it is to be.
 
@@ -5722,11 +5745,12 @@ class UpdatedPrd(Record):
         orphans: The tasks of an earlier PRD that are in this one no more.
         revision: The plan's revision, the number of the change.
         is_changed: Whether the plan was changed.
+        other_prd: Whether it looks like another PRD than the one that the plan follows.
         warnings: What the author of the PRD should know.
     """
 
-    __slots__ = ("added", "changed", "removed", "regrouped", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "warnings")
-    __match_args__ = ("added", "changed", "removed", "regrouped", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "warnings")
+    __slots__ = ("added", "changed", "removed", "regrouped", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "other_prd", "warnings")
+    __match_args__ = ("added", "changed", "removed", "regrouped", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "warnings", "other_prd")
     added: tuple[Task, ...]
     changed: tuple[TaskDiff, ...]
     removed: tuple[TaskTitle, ...]
@@ -5737,6 +5761,7 @@ class UpdatedPrd(Record):
     orphans: tuple[TaskTitle, ...]
     revision: int
     is_changed: bool
+    other_prd: OtherPrd | None
     warnings: tuple[Remark, ...]
 
     def __init__(
@@ -5752,6 +5777,7 @@ class UpdatedPrd(Record):
         revision: int,
         is_changed: bool,
         warnings: Iterable[Remark],
+        other_prd: OtherPrd | None = None,
     ) -> None:
         _set(self, "added", items(added))
         _set(self, "changed", items(changed))
@@ -5763,6 +5789,7 @@ class UpdatedPrd(Record):
         _set(self, "orphans", items(orphans))
         _set(self, "revision", revision)
         _set(self, "is_changed", is_changed)
+        _set(self, "other_prd", other_prd)
         _set(self, "warnings", items(warnings))
 
 
@@ -6048,6 +6075,7 @@ __all__ = [
     "NextTask",
     "NoTaskReady",
     "OnFailure",
+    "OtherPrd",
     "PathVars",
     "Paused",
     "PermissionDenied",

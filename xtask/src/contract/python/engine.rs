@@ -79,7 +79,7 @@ const REPORTS: &[Source] = &[
     ("prd/form.rs", &[("Form", ""), ("FormInfo", "PrdForm")]),
     ("plan/long.rs", &[("LongPlan", "")]),
     ("project/init.rs", &[("ConvertedPrd", ""), ("Initialised", "")]),
-    ("state/merge.rs", &[("TaskTitle", "")]),
+    ("state/merge.rs", &[("TaskTitle", ""), ("OtherPrd", "")]),
     ("project/plan_diff.rs", &[("FieldDiff", ""), ("TaskDiff", "")]),
     ("project/update.rs", &[("UpdatedPrd", "")]),
     ("plugin/kind.rs", &[("Kind", "PluginKind")]),
