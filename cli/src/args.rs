@@ -250,7 +250,8 @@ pub(crate) struct ReadingArgs {
                   says, where only the PRD changed it. What was edited in the plan stays. Where tasks stand, \
                   their commits and tasks that were added stay, and so do tasks that the PRD has no more, \
                   unless --prune is given. At a terminal it shows what is different and asks. It works beside \
-                  a running loop, and `samuel run undo` takes it back.\n\nExamples:\n  samuel run convert docs/prd.md\n  samuel run convert \
+                  a running loop, and `samuel run undo` takes it back.\n\nExamples:\n  samuel run convert \
+                  --dry-run docs/prd.md\n  samuel run convert docs/prd.md\n  samuel run convert \
                   --update --dry-run docs/prd.md\n  generate-prd | samuel run convert --update -"
 )]
 pub(crate) struct ConvertArgs {
@@ -269,8 +270,8 @@ pub(crate) struct ConvertArgs {
     /// Which side wins where both were changed since the last update
     #[arg(long, requires = "update", value_enum, default_value_t = Side::Plan)]
     pub(crate) prefer: Side,
-    /// Show what would be different and change nothing
-    #[arg(long, requires = "update")]
+    /// Show the plan, or with --update what would be different, and write nothing
+    #[arg(long)]
     pub(crate) dry_run: bool,
     /// Change the plan without asking, also where the PRD looks like another one
     #[arg(long, short, requires = "update")]
@@ -278,7 +279,7 @@ pub(crate) struct ConvertArgs {
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
     /// List the forms that a PRD may have
-    #[arg(long, conflicts_with_all = ["prd", "force", "update", "format", "allow_empty"])]
+    #[arg(long, conflicts_with_all = ["prd", "force", "update", "dry_run", "format", "allow_empty"])]
     pub(crate) formats: bool,
 }
 

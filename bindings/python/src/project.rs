@@ -190,6 +190,19 @@ impl PyProject {
         told(py, || self.0.convert_prd_as(&prd, existing(force), reading))
     }
 
+    /// Shows the plan that a PRD would become.
+    fn preview_prd<'py>(
+        &self,
+        py: Python<'py>,
+        prd: PathBuf,
+        force: bool,
+        format: Option<&str>,
+        allow_empty: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let reading = reading(format, allow_empty)?;
+        told(py, || self.0.preview_prd(&prd, existing(force), reading))
+    }
+
     #[staticmethod]
     fn forms(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         to_python(py, &prd::forms())

@@ -129,6 +129,9 @@ def test_the_form_of_a_prd_is_told_or_given(tmp_path: Path) -> None:
     made = project.init("tasks.md")
     assert made.converted is not None and made.converted.form == "spec-kit"
     assert [task.id for task in project.tasks()] == ["T001"]
+    shown = project.preview_prd("tasks.md", force=True, format="numbered-list")
+    assert (shown.form, shown.replaces, shown.list.total) == ("numbered-list", 1, 2)
+    assert [task.id for task in project.tasks()] == ["T001"]
     assert project.convert("tasks.md", force=True, format="numbered-list").tasks == 2
     with pytest.raises(samuel.SamuelError) as caught:
         project.convert("words.md", force=True)

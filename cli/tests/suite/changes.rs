@@ -552,3 +552,33 @@ fn another_prd_with_the_same_ids_takes_no_completions_unasked() {
     write(&["Roast", "Boil", "Fry", "Ship"]);
     bench.ok(&["run", "convert", "--update", "prd.md"]);
 }
+
+#[test]
+fn a_first_conversion_is_shown_without_being_written() {
+    let bench = Bench::empty();
+    bench.write("prd.md", "# Notes\n\n## Tasks\n\n### 1 Store\n\n### 1.1 Save\n\n### 2 Ship\n\n### Later\n");
+    let files = || {
+        let entries = std::fs::read_dir(bench.root()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect::<BTreeSet<_>>()
+    };
+    let before = files();
+    let shown = bench.ok(&["run", "convert", "--dry-run", "prd.md"]);
+    assert!(shown.stdout.starts_with("Notes\n[ ] 1  "), "{shown:?}");
+    assert!(shown.stdout.contains("\n  [ ] 1.1  ") && shown.stdout.contains("3 tasks from "), "{shown:?}");
+    assert!(shown.stdout.ends_with("nothing was written\n"), "{shown:?}");
+    assert!(shown.stderr.contains("\"Later\""), "{shown:?}");
+    assert_eq!(files(), before);
+    let data = bench.ok(&["run", "convert", "--dry-run", "--json", "prd.md"]).json()["data"].clone();
+    assert_eq!(
+        (&data["name"], &data["replaces"], &data["form"]),
+        (&"Notes".into(), &0.into(), &"headings".into())
+    );
+    assert_eq!((&data["list"]["total"], &data["list"]["rows"][1]["depth"]), (&3.into(), &1.into()));
+    bench.ok(&["run", "convert", "prd.md"]);
+    let plan = std::fs::read(bench.prd()).unwrap();
+    let refused = bench.samuel(&["run", "convert", "--dry-run", "prd.md"]);
+    assert!(refused.code == 1 && refused.stderr.contains("--update"), "{refused:?}");
+    let forced = bench.ok(&["run", "convert", "--dry-run", "--force", "prd.md"]).stdout;
+    assert!(forced.contains("in place of the plan that is there, which has 3 tasks\n"), "{forced}");
+    assert_eq!(std::fs::read(bench.prd()).unwrap(), plan);
+}

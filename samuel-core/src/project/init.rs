@@ -15,10 +15,10 @@ use serde::Serialize;
 use super::{Project, ProjectError};
 use crate::{
     fs::{FileError, Manner, read_anywhere},
-    model::{Plan, Project as PlanProject, Scope},
-    plan::LongPlan,
+    model::{Plan, Project as PlanProject, Scope, settle},
+    plan::{LongPlan, TaskFilter, TaskList},
     prd::{self, Conversion, Document, Form, MAX_INPUT_BYTES, PrdError, Remark},
-    state::{Actor, Existing, Holder, Imported, StateError, set_baseline},
+    state::{Actor, Existing, Holder, Imported, LoadedPlan, StateError, set_baseline},
 };
 
 /// The plan that a project gets.
@@ -90,6 +90,29 @@ pub struct ConvertedPrd {
     pub warnings: Vec<Remark>,
 }
 
+/// The plan that a PRD would become.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PrdPreview {
+    /// The PRD.
+    pub prd: PathBuf,
+    /// The companion file with the tasks, where there is one.
+    pub companion: Option<PathBuf>,
+    /// Where the tasks come from.
+    pub form: Form,
+    /// The project's name, from the PRD's title.
+    pub name: String,
+    /// The project's description.
+    pub description: String,
+    /// The tasks, as a tree.
+    pub list: TaskList,
+    /// How many tasks the plan has that it would take the place of.
+    pub replaces: usize,
+    /// Whether the plan would have more tasks than a run may make iterations.
+    pub long: Option<LongPlan>,
+    /// What the author of the PRD should know.
+    pub warnings: Vec<Remark>,
+}
+
 /// Returns a path without `..`, which may lead through a directory that is gone one day.
 fn without_detours(path: &Path) -> PathBuf {
     let has_detour = path.components().any(|part| part == Component::ParentDir);
@@ -154,6 +177,39 @@ impl Project {
         let imported = self.import(plan, existing)?;
         self.ignore_run_dir()?;
         Ok(read.converted(&imported, long))
+    }
+
+    /// Shows the plan that [`convert_prd_as`](Self::convert_prd_as) would make of a PRD, and
+    /// writes nothing.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Exists`] for a plan that would not be replaced,
+    /// [`ProjectError::Prd`] for a PRD that cannot be used, and [`ProjectError::State`] where
+    /// the plan that is there cannot be read.
+    pub fn preview_prd(
+        &self,
+        path: &Path,
+        existing: Existing,
+        options: PrdOptions,
+    ) -> Result<PrdPreview, ProjectError> {
+        let read = self.read_prd(path, options)?;
+        let mut plan = self.plan_of(&read);
+        settle(&mut plan.tasks, None);
+        let replaces = match self.plan_store().load() {
+            Ok(there) if existing == Existing::Refuse && !is_blank(&there) => {
+                return Err(StateError::Exists { path: self.run_dir().prd() }.into());
+            }
+            Ok(there) => there.plan.tasks.len(),
+            Err(StateError::NotInitialised { .. }) => 0,
+            Err(_) if existing == Existing::Replace => 0,
+            Err(error) => return Err(error.into()),
+        };
+        let (long, list) = (self.long(&plan), TaskList::of(&plan, &TaskFilter::default()));
+        let Plan { project, .. } = plan;
+        let (companion, form) = (read.companion().cloned(), read.conversion.form);
+        let warnings = read.conversion.warnings;
+        let PlanProject { name, description, .. } = project;
+        Ok(PrdPreview { prd: read.path, companion, form, name, description, list, replaces, long, warnings })
     }
 
     /// Compares a plan with the limit of a run.
@@ -227,9 +283,7 @@ impl Project {
         match store.import(plan.clone(), Actor::User, existing) {
             // Nothing is lost with a plan that has nothing in it.
             Err(StateError::Exists { path }) => match store.load() {
-                Ok(there) if there.plan.tasks.is_empty() && there.unparsed.is_empty() => {
-                    store.import(plan, Actor::User, Existing::Replace)
-                }
+                Ok(there) if is_blank(&there) => store.import(plan, Actor::User, Existing::Replace),
                 // Of what is no plan the reading says what is to be done.
                 Err(
                     error @ (StateError::Corrupt { .. } | StateError::Version { .. } | StateError::Io { .. }),
@@ -262,12 +316,23 @@ pub(super) struct ReadPrd {
     pub(super) conversion: Conversion,
 }
 
+/// Says whether nothing is lost with a plan.
+fn is_blank(there: &LoadedPlan) -> bool {
+    there.plan.tasks.is_empty() && there.unparsed.is_empty()
+}
+
 impl ReadPrd {
+    /// Returns the companion, if the tasks come from it.
+    fn companion(&self) -> Option<&PathBuf> {
+        self.companion.as_ref().filter(|_| self.conversion.form == Form::Companion)
+    }
+
     fn converted(self, imported: &Imported, long: Option<LongPlan>) -> ConvertedPrd {
+        let companion = self.companion().cloned();
         let Conversion { tasks, name, form, warnings, .. } = self.conversion;
         ConvertedPrd {
             prd: self.path,
-            companion: self.companion.filter(|_| form == Form::Companion),
+            companion,
             form,
             name,
             tasks: tasks.len(),

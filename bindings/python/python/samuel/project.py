@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         KeptPlan,
         ListedPlugin,
         PrdForm,
+        PrdPreview,
         Priority,
         ProjectStatus,
         Restored,
@@ -131,6 +132,17 @@ class Project:
     ) -> ConvertedPrd:
         """Makes the plan of a PRD; see `init`."""
         return self._native.convert(os.path.join(self.root, prd), force, format, allow_empty)
+
+    def preview_prd(
+        self,
+        prd: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        format: Form | None = None,
+        allow_empty: bool = False,
+    ) -> PrdPreview:
+        """Shows the plan that `convert` would make of a PRD, and writes nothing."""
+        return self._native.preview_prd(os.path.join(self.root, prd), force, format, allow_empty)
 
     @staticmethod
     def forms() -> tuple[PrdForm, ...]:

@@ -5622,6 +5622,56 @@ class Initialised(Record):
         _set(self, "converted", converted)
 
 
+class PrdPreview(Record):
+    """The plan that a PRD would become.
+
+    Attributes:
+        prd: The PRD.
+        companion: The companion file with the tasks, where there is one.
+        form: Where the tasks come from.
+        name: The project's name, from the PRD's title.
+        description: The project's description.
+        list: The tasks, as a tree.
+        replaces: How many tasks the plan has that it would take the place of.
+        long: Whether the plan would have more tasks than a run may make iterations.
+        warnings: What the author of the PRD should know.
+    """
+
+    __slots__ = ("prd", "companion", "form", "name", "description", "list", "replaces", "long", "warnings")
+    __match_args__ = ("prd", "form", "name", "description", "list", "replaces", "warnings", "companion", "long")
+    prd: str
+    companion: str | None
+    form: Form
+    name: str
+    description: str
+    list: TaskList
+    replaces: int
+    long: LongPlan | None
+    warnings: tuple[Remark, ...]
+
+    def __init__(
+        self,
+        prd: str,
+        form: Form,
+        name: str,
+        description: str,
+        list: TaskList,
+        replaces: int,
+        warnings: Iterable[Remark],
+        companion: str | None = None,
+        long: LongPlan | None = None,
+    ) -> None:
+        _set(self, "prd", prd)
+        _set(self, "companion", companion)
+        _set(self, "form", form)
+        _set(self, "name", name)
+        _set(self, "description", description)
+        _set(self, "list", list)
+        _set(self, "replaces", replaces)
+        _set(self, "long", long)
+        _set(self, "warnings", items(warnings))
+
+
 class TaskTitle(Record):
     """A task by name. One that is not in the plan has the id and title of the PRD.
 
@@ -6087,6 +6137,7 @@ __all__ = [
     "PluginDifference",
     "PluginKind",
     "PrdForm",
+    "PrdPreview",
     "Priority",
     "Process",
     "Progress",

@@ -78,7 +78,7 @@ const REPORTS: &[Source] = &[
     ("prd/remark.rs", &[("Severity", ""), ("RemarkKind", ""), ("Remark", "")]),
     ("prd/form.rs", &[("Form", ""), ("FormInfo", "PrdForm")]),
     ("plan/long.rs", &[("LongPlan", "")]),
-    ("project/init.rs", &[("ConvertedPrd", ""), ("Initialised", "")]),
+    ("project/init.rs", &[("ConvertedPrd", ""), ("Initialised", ""), ("PrdPreview", "")]),
     ("state/merge.rs", &[("TaskTitle", ""), ("OtherPrd", "")]),
     ("project/plan_diff.rs", &[("FieldDiff", ""), ("TaskDiff", "")]),
     ("project/update.rs", &[("UpdatedPrd", "")]),
