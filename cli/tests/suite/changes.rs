@@ -582,3 +582,19 @@ fn a_first_conversion_is_shown_without_being_written() {
     assert!(forced.contains("in place of the plan that is there, which has 3 tasks\n"), "{forced}");
     assert_eq!(std::fs::read(bench.prd()).unwrap(), plan);
 }
+
+#[test]
+fn an_agent_opens_what_it_blocked_and_not_what_a_user_did() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    bench.ok(&["run", "block", "1", "--reason", "not now"]);
+    let as_agent = |args: &[&str]| bench.samuel_where("SAMUEL_RUN_ID", "r", args);
+    for command in ["reset", "done", "skip"] {
+        let ran = as_agent(&["run", command, "1", "--json"]);
+        assert_eq!((ran.code, &ran.json()["error"]["code"]), (1, &"E_TASK_DENIED".into()), "{command}");
+    }
+    assert_eq!(bench.status("1"), "blocked");
+    assert_eq!(as_agent(&["run", "block", "2"]).code, 0);
+    assert_eq!(as_agent(&["run", "reset", "2"]).code, 0);
+    bench.ok(&["run", "reset", "1"]);
+    assert_eq!((bench.status("1"), bench.status("2")), ("pending".to_owned(), "pending".to_owned()));
+}

@@ -25,6 +25,7 @@
 mod acknowledged;
 mod apply;
 mod baseline;
+mod blocked;
 mod catch_up;
 mod context;
 mod diagnostic;
