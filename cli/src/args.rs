@@ -150,7 +150,7 @@ pub(crate) enum RunCommand {
     Rm(RmArgs),
     /// Say that a task cannot be worked on until it is reset
     Block(BlockArgs),
-    /// Move a task within the plan, or make it a part of another
+    /// Move a task in the list, or make it a part of another; what is next follows from priority and id
     Move(MoveArgs),
     /// Take a change of the plan back
     Undo(UndoArgs),

@@ -144,7 +144,8 @@ pub enum Parts {
     Remove,
 }
 
-/// Where a task is moved, with what is a part of it.
+/// Where a task is moved, with what is a part of it. What a run works on next does not
+/// follow from it but from priority, dependencies and id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {

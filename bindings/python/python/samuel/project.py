@@ -279,6 +279,9 @@ class Project:
     ) -> int:
         """Moves a task with its parts, and returns the number of the change.
 
+        What a run works on next does not follow from where tasks stand, but from their
+        priority, dependencies and id: see `edit`.
+
         Args:
             id: The task.
             before: The task that it goes before.
