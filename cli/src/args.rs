@@ -152,7 +152,7 @@ pub(crate) enum RunCommand {
     Rm(RmArgs),
     /// Say that a task cannot be worked on until it is reset
     Block(BlockArgs),
-    /// Move a task within the plan, or make it a part of another
+    /// Move a task in the list, or make it a part of another; what is next follows from priority and id
     Move(MoveArgs),
     /// Take a change of the plan back
     Undo(UndoArgs),
@@ -238,7 +238,7 @@ pub(crate) enum Side {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReadingArgs {
-    /// Read the PRD in this form; `samuel run convert --formats` lists them
+    /// Read the PRD in this form, also at each update; `samuel run convert --formats` lists them
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<Form>,
     /// Make an empty plan of a PRD without tasks
@@ -252,7 +252,8 @@ pub(crate) struct ReadingArgs {
                   says, where only the PRD changed it. What was edited in the plan stays. Where tasks stand, \
                   their commits and tasks that were added stay, and so do tasks that the PRD has no more, \
                   unless --prune is given. At a terminal it shows what is different and asks. It works beside \
-                  a running loop, and `samuel run undo` takes it back.\n\nExamples:\n  samuel run convert docs/prd.md\n  samuel run convert \
+                  a running loop, and `samuel run undo` takes it back.\n\nExamples:\n  samuel run convert \
+                  --dry-run docs/prd.md\n  samuel run convert docs/prd.md\n  samuel run convert \
                   --update --dry-run docs/prd.md\n  generate-prd | samuel run convert --update -"
 )]
 pub(crate) struct ConvertArgs {
@@ -271,16 +272,16 @@ pub(crate) struct ConvertArgs {
     /// Which side wins where both were changed since the last update
     #[arg(long, requires = "update", value_enum, default_value_t = Side::Plan)]
     pub(crate) prefer: Side,
-    /// Show what would be different and change nothing
-    #[arg(long, requires = "update")]
+    /// Show the plan, or with --update what would be different, and write nothing
+    #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Change the plan without asking
+    /// Change the plan without asking, also where the PRD looks like another one
     #[arg(long, short, requires = "update")]
     pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
     /// List the forms that a PRD may have
-    #[arg(long, conflicts_with_all = ["prd", "force", "update", "format", "allow_empty"])]
+    #[arg(long, conflicts_with_all = ["prd", "force", "update", "dry_run", "format", "allow_empty"])]
     pub(crate) formats: bool,
 }
 

@@ -33,7 +33,7 @@ mod upkeep;
 pub use attempts::{Attempt, AttemptEnd};
 pub use error::ProjectError;
 pub use history::{HistoryChange, RelatedTask, RelatedTasks, TaskHistory};
-pub use init::{ConvertedPrd, Initialised, NewPlan, PrdOptions};
+pub use init::{ConvertedPrd, Initialised, NewPlan, PrdOptions, PrdPreview};
 pub use locate::find_root;
 pub use origin::Origin;
 pub use plan_diff::{FieldDiff, TaskDiff};

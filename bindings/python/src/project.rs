@@ -190,6 +190,19 @@ impl PyProject {
         told(py, || self.0.convert_prd_as(&prd, existing(force), reading))
     }
 
+    /// Shows the plan that a PRD would become.
+    fn preview_prd<'py>(
+        &self,
+        py: Python<'py>,
+        prd: PathBuf,
+        force: bool,
+        format: Option<&str>,
+        allow_empty: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let reading = reading(format, allow_empty)?;
+        told(py, || self.0.preview_prd(&prd, existing(force), reading))
+    }
+
     #[staticmethod]
     fn forms(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         to_python(py, &prd::forms())
@@ -303,6 +316,7 @@ impl PyProject {
         prune: bool,
         prefer: &str,
         dry_run: bool,
+        take_other: bool,
         format: Option<&str>,
         allow_empty: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -314,7 +328,8 @@ impl PyProject {
                 return Err(PyValueError::new_err(format!("prefer is \"plan\" or \"prd\", not {other:?}")));
             }
         };
-        let options = UpdateOptions { orphans, prefer, dry_run, reading: reading(format, allow_empty)? };
+        let reading = reading(format, allow_empty)?;
+        let options = UpdateOptions { orphans, prefer, dry_run, take_other, reading };
         let updated = detached(py, || {
             let text = Document::new("the PRD", text.unwrap_or_default());
             let source = prd.as_deref().map_or(PrdSource::Text(&text), PrdSource::File);

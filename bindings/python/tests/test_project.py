@@ -129,6 +129,9 @@ def test_the_form_of_a_prd_is_told_or_given(tmp_path: Path) -> None:
     made = project.init("tasks.md")
     assert made.converted is not None and made.converted.form == "spec-kit"
     assert [task.id for task in project.tasks()] == ["T001"]
+    shown = project.preview_prd("tasks.md", force=True, format="numbered-list")
+    assert (shown.form, shown.replaces, shown.list.total) == ("numbered-list", 1, 2)
+    assert [task.id for task in project.tasks()] == ["T001"]
     assert project.convert("tasks.md", force=True, format="numbered-list").tasks == 2
     with pytest.raises(samuel.SamuelError) as caught:
         project.convert("words.md", force=True)
@@ -222,6 +225,19 @@ def test_a_plan_follows_its_prd(samuel_project: MakeProject) -> None:
     project.update(text=changed, prune=True)
     assert [(task.id, task.status) for task in project.tasks()] == [("1", "completed"), ("3", "pending")]
     assert project.update(text=changed).is_changed is False
+
+
+def test_a_prd_that_looks_like_another_one_is_refused(samuel_project: MakeProject) -> None:
+    project = samuel_project()
+    project.update(text="# P\n\n## Tasks\n\n### 1 Read\n\n### 2 Write\n\n### 3 Sync\n")
+    project.done("1")
+    other = "# P\n\n## Tasks\n\n### 1 Cook\n\n### 2 Bake\n\n### 3 Fry\n"
+    with pytest.raises(samuel.SamuelError, match="3 of 3 tasks have the id of another task"):
+        project.update(text=other)
+    looked = project.update(text=other, dry_run=True)
+    assert looked.other_prd is not None and looked.other_prd.differing == 3
+    assert [task.is_completed for task in looked.changed] == [True, False, False]
+    assert project.update(text=other, take_other=True).is_changed
 
 
 def test_an_update_tells_what_both_sides_changed(samuel_project: MakeProject) -> None:

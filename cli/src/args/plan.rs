@@ -93,8 +93,11 @@ pub(crate) struct BlockArgs {
 #[derive(Debug, Args)]
 #[command(
     group = ArgGroup::new("place").required(true),
-    after_help = "A task moves with its parts. What is next follows from priority and id, not from the order of \
-                  the plan. Agents may not move tasks."
+    after_help = "A task moves with its parts. This changes where tasks are listed, and with --parent and \
+                  --no-parent what they are a part of. Which task is next does not follow from the order of the \
+                  list, but from priority, dependencies and id: say that with `samuel run edit <ID> --priority` \
+                  or `--depends-on`. Agents may not move tasks.\n\nExamples:\n  samuel run move 4 --before 2\n  \
+                  samuel run move 4 --parent 2"
 )]
 pub(crate) struct MoveArgs {
     /// The task

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use samuel_core::{
     lifecycle::make_ready,
+    plan::LongPlan,
     prd,
-    project::{ConvertedPrd, NewPlan, PrdOptions, Project},
+    project::{ConvertedPrd, NewPlan, PrdOptions, PrdPreview, Project},
     state::Existing,
     text::counted,
 };
@@ -16,7 +17,7 @@ use crate::{
     args::{ConvertArgs, InitArgs, ReadingArgs},
     failure::Failure,
     host::Host,
-    render::safe,
+    render::{safe, task_table},
     reply::Reply,
 };
 
@@ -56,6 +57,11 @@ pub(crate) fn convert(project: &Project, args: &ConvertArgs, host: &Host) -> Res
         return Err(Failure::usage("a first conversion reads a file: stdin is for --update"));
     }
     let prd = host.absolute(path)?;
+    if args.dry_run {
+        let preview = project.preview_prd(&prd, existing(args.force), reading(&args.reading))?;
+        let warnings = told(&preview.warnings, preview.long);
+        return Ok(Reply::new(&preview, preview_text(&preview)).warn(warnings));
+    }
     let converted = project.convert_prd_as(&prd, existing(args.force), reading(&args.reading))?;
     let replaced = replaced_text(converted.backup.as_deref(), converted.kept);
     let text = converted_text(&converted) + &replaced + next_step(converted.tasks);
@@ -88,8 +94,23 @@ fn existing(force: bool) -> Existing {
 
 fn converted_text(converted: &ConvertedPrd) -> String {
     let from = converted.companion.as_ref().unwrap_or(&converted.prd);
-    let count = counted(converted.tasks, "task");
-    format!("  {count} from {} ({})\n", shown(from), converted.form)
+    from_text(converted.tasks, from, converted.form)
+}
+
+fn from_text(tasks: usize, from: &Path, form: prd::Form) -> String {
+    format!("  {} from {} ({form})\n", counted(tasks, "task"), shown(from))
+}
+
+/// Shows the plan that would be written.
+fn preview_text(preview: &PrdPreview) -> String {
+    let from = preview.companion.as_ref().unwrap_or(&preview.prd);
+    let tree = task_table(&preview.list);
+    let replaced = match preview.replaces {
+        0 => String::new(),
+        tasks => format!("  in place of the plan that is there, which has {}\n", counted(tasks, "task")),
+    };
+    let from = from_text(preview.list.total, from, preview.form);
+    format!("{}\n{tree}{from}{replaced}nothing was written\n", safe(&preview.name))
 }
 
 fn shown(path: &Path) -> String {
@@ -108,8 +129,11 @@ fn replaced_text(backup: Option<&Path>, kept: Option<u64>) -> String {
 }
 
 fn warnings_of(converted: &ConvertedPrd) -> Vec<String> {
-    let long = converted.long.map(|long| long.told());
-    converted.warnings.iter().map(ToString::to_string).chain(long).collect()
+    told(&converted.warnings, converted.long)
+}
+
+fn told(warnings: &[prd::Remark], long: Option<LongPlan>) -> Vec<String> {
+    warnings.iter().map(ToString::to_string).chain(long.map(|long| long.told())).collect()
 }
 
 fn next_step(tasks: usize) -> &'static str {

@@ -28,6 +28,7 @@ pub(crate) fn update(
     prd: &Path,
     host: &Host,
 ) -> Result<Reply, Failure> {
+    let asks = host.can_ask && !args.yes;
     let options = UpdateOptions {
         orphans: if args.prune { Orphans::Remove } else { Orphans::Keep },
         prefer: match args.prefer {
@@ -35,14 +36,17 @@ pub(crate) fn update(
             Side::Prd => Prefer::Prd,
         },
         dry_run: args.dry_run,
+        // Whoever is asked is shown that it looks so.
+        take_other: asks || args.yes,
         reading: reading(&args.reading),
     };
-    let asks = host.can_ask && !args.yes;
     let mut was_shown = false;
     let agrees = |updated: &UpdatedPrd| {
         let meanwhile = if was_shown { "The plan was changed meanwhile. Now:\n" } else { "" };
         was_shown = asks;
-        !asks || confirm(&(meanwhile.to_owned() + &text_of(updated, args)), "Change the plan?")
+        let text = meanwhile.to_owned() + &text_of(updated, args);
+        let told: String = updated.regrouped.iter().map(|task| regrouped_text(task) + "\n").collect();
+        !asks || confirm(&(text + &told), "Change the plan?")
     };
     let updated = if prd == Path::new("-") {
         let input = Input::read(None, host)?;
@@ -58,18 +62,20 @@ pub(crate) fn update(
         _ => "nothing was changed\n".to_owned(),
     };
     let text = if was_shown { last } else { text_of(&updated, args) + &last };
-    let warnings: Vec<String> = updated.warnings.iter().map(ToString::to_string).collect();
+    let warnings = updated.warnings.iter().map(ToString::to_string);
+    let regrouped = updated.regrouped.iter().filter(|_| !was_shown).map(regrouped_text);
+    let warnings: Vec<String> = regrouped.chain(warnings).collect();
     Ok(Reply::new(&updated, text).warn(warnings))
 }
 
 fn text_of(updated: &UpdatedPrd, args: &ConvertArgs) -> String {
-    let mut text = String::new();
+    let mut text = updated.other_prd.map(|other| format!("! {other}\n")).unwrap_or_default();
     for task in &updated.added {
         text += &format!("+ {} {}\n", safe(task.id.as_str()), safe(&task.title));
     }
     updated.changed.iter().for_each(|task| text += &task_text(task));
-    for TaskTitle { id, title } in &updated.removed {
-        text += &format!("- {} {}\n", safe(id.as_str()), safe(title));
+    for TaskTitle { id, title, is_completed } in &updated.removed {
+        text += &format!("- {} {}{}\n", safe(id.as_str()), safe(title), mark(*is_completed));
     }
     if !updated.project.is_empty() {
         text += &format!("~ the project\n{}", fields_text(&updated.project));
@@ -95,13 +101,26 @@ fn text_of(updated: &UpdatedPrd, args: &ConvertArgs) -> String {
     text
 }
 
+/// Says what becomes of a task that is worked on and is given parts.
+fn regrouped_text(TaskTitle { id, .. }: &TaskTitle) -> String {
+    let id = safe(id.as_str());
+    format!("task {id} is being worked on and becomes a group: it is pending until its parts are completed")
+}
+
 fn ids(tasks: &[TaskTitle]) -> String {
-    tasks.iter().map(|task| safe(task.id.as_str())).collect::<Vec<_>>().join(", ")
+    let shown = |task: &TaskTitle| safe(task.id.as_str()) + mark(task.is_completed);
+    tasks.iter().map(shown).collect::<Vec<_>>().join(", ")
+}
+
+/// Marks work that was done, so that nobody overlooks that it is touched.
+fn mark(is_completed: bool) -> &'static str {
+    if is_completed { " (completed)" } else { "" }
 }
 
 /// Shows what a task says anew, as a diff.
 fn task_text(task: &TaskDiff) -> String {
-    format!("~ {} {}\n{}", safe(task.id.as_str()), safe(&task.title), fields_text(&task.fields))
+    let TaskDiff { id, title, is_completed, fields } = task;
+    format!("~ {} {}{}\n{}", safe(id.as_str()), safe(title), mark(*is_completed), fields_text(fields))
 }
 
 fn fields_text(fields: &[FieldDiff]) -> String {
@@ -109,6 +128,7 @@ fn fields_text(fields: &[FieldDiff]) -> String {
         let name = match field.as_str() {
             "parent_id" => "part of".to_owned(),
             "source_prd" => "PRD".to_owned(),
+            "prd_format" => "form of the PRD".to_owned(),
             field => field.replace('_', " "),
         };
         let lines = before.iter().map(|line| format!("    -{}\n", safe(line)));

@@ -361,7 +361,7 @@ fn a_plan_follows_its_prd_and_keeps_what_was_done() {
     write("### 1 First of all\n\n### 4 Fourth\n");
     let before = std::fs::read(bench.prd()).unwrap();
     let shown = bench.ok(&["run", "convert", "--update", "--dry-run", "prd.md"]).stdout;
-    let diff = "+ 4 Fourth\n~ 1 First\n  title\n    -First\n    +First of all\n1 task not in the PRD any more, left as \
+    let diff = "+ 4 Fourth\n~ 1 First (completed)\n  title\n    -First\n    +First of all\n1 task not in the PRD any more, left as \
                 they are: 2\n  remove them with --prune\n";
     assert_eq!(shown, format!("{diff}nothing was changed\n"));
     assert_eq!(std::fs::read(bench.prd()).unwrap(), before);
@@ -454,4 +454,147 @@ fn a_prd_is_found_again_whatever_directory_it_was_named_from() {
     assert!(ran.code == 2 && ran.stderr.contains("stdin is for --update"), "{ran:?}");
     let ran = bench.samuel(&["run", "convert", "docs/prd.md"]);
     assert!(ran.stderr.contains("samuel run convert --update"), "{ran:?}");
+}
+
+#[test]
+fn the_form_that_a_prd_was_forced_into_is_remembered_at_each_update() {
+    let bench = Bench::with_tasks(&[]);
+    let write = |text: &str| bench.write("prd.md", &format!("# P\n\n## Tasks\n\n- [ ] A box\n\n{text}"));
+    write("1. First\n");
+    bench.ok(&["run", "convert", "--format", "numbered-list", "prd.md"]);
+    let same = bench.ok(&["run", "convert", "--update", "prd.md"]);
+    assert_eq!(same.stdout, "the plan is up to date\n");
+    write("1. First\n2. Second\n");
+    let added = bench.ok(&["run", "convert", "--update", "prd.md"]);
+    assert_eq!(added.stdout, format!("+ 2 Second\nchange {}\n", change(&added)));
+    let shown = bench.ok(&["run", "convert", "--update", "--format", "checklist", "prd.md"]).stdout;
+    assert!(shown.contains("  form of the PRD\n    -numbered-list\n    +checklist\n"), "{shown}");
+    let again = bench.ok(&["run", "convert", "--update", "--json", "prd.md"]).json();
+    assert_eq!(again["data"]["is_changed"], false);
+    bench.ok(&["run", "undo"]);
+    let same = bench.ok(&["run", "convert", "--update", "prd.md"]);
+    assert_eq!(same.stdout, "the plan is up to date\n");
+    let plan = std::fs::read_to_string(bench.prd()).unwrap();
+    std::fs::write(bench.prd(), plan.replace("prd_format: numbered-list", "prd_format: poem")).unwrap();
+    let ran = bench.samuel(&["run", "convert", "--update", "prd.md"]);
+    assert!(ran.code == 1 && ran.stderr.contains("unknown form \"poem\""), "{ran:?}");
+    assert!(ran.stderr.contains("--format <NAME>"), "{ran:?}");
+}
+
+#[test]
+fn an_update_marks_the_completed_tasks_that_it_touches() {
+    let bench = Bench::with_tasks(&[]);
+    let write = |text: &str| bench.write("prd.md", &format!("# P\n\n## Tasks\n\n{text}"));
+    write("### 1 First\n\n### 2 Second\n\n### 3 Third\n\n### 4 Fourth\n");
+    bench.ok(&["run", "convert", "prd.md"]);
+    for id in ["1", "2"] {
+        bench.ok(&["run", "done", id]);
+    }
+    write("### 1 First\n\nMore.\n\n### 3 Third\n");
+    let shown = bench.ok(&["run", "convert", "--update", "--dry-run", "prd.md"]).stdout;
+    assert!(shown.contains("~ 1 First (completed)\n"), "{shown}");
+    assert!(shown.contains("left as they are: 2 (completed), 4\n"), "{shown}");
+    let pruned = ["run", "convert", "--update", "--dry-run", "--prune", "prd.md"];
+    let shown = bench.ok(&pruned).stdout;
+    assert!(shown.contains("- 2 Second (completed)\n- 4 Fourth\n"), "{shown}");
+    let data = bench.ok(&[&pruned[..], &["--json"]].concat()).json()["data"].clone();
+    assert_eq!(data["changed"][0]["is_completed"], true);
+    let removed = [&data["removed"][0], &data["removed"][1]];
+    assert_eq!(removed.map(|task| task["is_completed"] == true), [true, false]);
+}
+
+#[test]
+fn a_task_at_work_that_an_update_makes_a_group_is_told() {
+    let bench = Bench::with_tasks(&[]);
+    let write = |text: &str| bench.write("prd.md", &format!("# P\n\n## Tasks\n\n{text}"));
+    write("- [/] 1 First\n- [ ] 2 Second\n");
+    bench.ok(&["run", "convert", "prd.md"]);
+    assert_eq!(bench.status("1"), "in_progress");
+    write("- [/] 1 First\n  - [ ] 1.1 Part\n- [ ] 2 Second\n  - [ ] 2.1 Part\n");
+    let ran = bench.ok(&["run", "convert", "--update", "--dry-run", "--json", "prd.md"]);
+    let regrouped = ran.json()["data"]["regrouped"].clone();
+    assert_eq!((regrouped.as_array().unwrap().len(), &regrouped[0]["id"]), (1, &"1".into()));
+    let ran = bench.ok(&["run", "convert", "--update", "prd.md"]);
+    let told = "task 1 is being worked on and becomes a group: it is pending until its parts are completed";
+    assert!(ran.stderr.contains(told) && !ran.stderr.contains("task 2"), "{ran:?}");
+    assert_eq!(bench.status("1"), "pending");
+    for id in ["1.1", "2.1"] {
+        bench.ok(&["run", "done", id]);
+    }
+    assert_eq!(bench.status("1"), "completed");
+}
+
+#[test]
+fn another_prd_with_the_same_ids_takes_no_completions_unasked() {
+    let bench = Bench::with_tasks(&[]);
+    let write = |titles: &[&str]| {
+        let rows = titles.iter().enumerate().map(|(place, title)| format!("### {} {title}\n\n", place + 1));
+        bench.write("prd.md", &format!("# P\n\n## Tasks\n\n{}", rows.collect::<String>()));
+    };
+    write(&["Read", "Write", "Sync", "Ship"]);
+    bench.ok(&["run", "convert", "prd.md"]);
+    bench.ok(&["run", "done", "1"]);
+    write(&["Cook", "Bake", "Fry", "Ship"]);
+    let before = std::fs::read(bench.prd()).unwrap();
+    let ran = bench.samuel(&["run", "convert", "--update", "prd.md"]);
+    let told = "3 of 4 tasks have the id of another task: this looks like another PRD";
+    assert!(ran.code == 1 && ran.stderr.contains(told) && ran.stderr.contains("`--yes`"), "{ran:?}");
+    assert_eq!(std::fs::read(bench.prd()).unwrap(), before);
+    let shown = bench.ok(&["run", "convert", "--update", "--dry-run", "prd.md"]).stdout;
+    assert!(shown.starts_with(&format!("! {told}\n~ 1 Read (completed)\n")), "{shown}");
+    let mut command = AtTerminal::spawn(&bench, &["run", "convert", "--update", "prd.md"]);
+    assert!(command.wait_for(told) && command.wait_for("Change the plan? [y/N] "));
+    command.type_in("n\n");
+    assert_eq!((command.end().0, std::fs::read(bench.prd()).unwrap()), (0, before));
+    bench.ok(&["run", "convert", "--update", "--yes", "prd.md"]);
+    assert_eq!(bench.tasks()[0]["title"], "Cook");
+    // Half of them may have other titles.
+    write(&["Roast", "Boil", "Fry", "Ship"]);
+    bench.ok(&["run", "convert", "--update", "prd.md"]);
+}
+
+#[test]
+fn a_first_conversion_is_shown_without_being_written() {
+    let bench = Bench::empty();
+    bench.write("prd.md", "# Notes\n\n## Tasks\n\n### 1 Store\n\n### 1.1 Save\n\n### 2 Ship\n\n### Later\n");
+    let files = || {
+        let entries = std::fs::read_dir(bench.root()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect::<BTreeSet<_>>()
+    };
+    let before = files();
+    let shown = bench.ok(&["run", "convert", "--dry-run", "prd.md"]);
+    assert!(shown.stdout.starts_with("Notes\n[ ] 1  "), "{shown:?}");
+    assert!(shown.stdout.contains("\n  [ ] 1.1  ") && shown.stdout.contains("3 tasks from "), "{shown:?}");
+    assert!(shown.stdout.ends_with("nothing was written\n"), "{shown:?}");
+    assert!(shown.stderr.contains("\"Later\""), "{shown:?}");
+    assert_eq!(files(), before);
+    let data = bench.ok(&["run", "convert", "--dry-run", "--json", "prd.md"]).json()["data"].clone();
+    assert_eq!(
+        (&data["name"], &data["replaces"], &data["form"]),
+        (&"Notes".into(), &0.into(), &"headings".into())
+    );
+    assert_eq!((&data["list"]["total"], &data["list"]["rows"][1]["depth"]), (&3.into(), &1.into()));
+    bench.ok(&["run", "convert", "prd.md"]);
+    let plan = std::fs::read(bench.prd()).unwrap();
+    let refused = bench.samuel(&["run", "convert", "--dry-run", "prd.md"]);
+    assert!(refused.code == 1 && refused.stderr.contains("--update"), "{refused:?}");
+    let forced = bench.ok(&["run", "convert", "--dry-run", "--force", "prd.md"]).stdout;
+    assert!(forced.contains("in place of the plan that is there, which has 3 tasks\n"), "{forced}");
+    assert_eq!(std::fs::read(bench.prd()).unwrap(), plan);
+}
+
+#[test]
+fn an_agent_opens_what_it_blocked_and_not_what_a_user_did() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    bench.ok(&["run", "block", "1", "--reason", "not now"]);
+    let as_agent = |args: &[&str]| bench.samuel_where("SAMUEL_RUN_ID", "r", args);
+    for command in ["reset", "done", "skip"] {
+        let ran = as_agent(&["run", command, "1", "--json"]);
+        assert_eq!((ran.code, &ran.json()["error"]["code"]), (1, &"E_TASK_DENIED".into()), "{command}");
+    }
+    assert_eq!(bench.status("1"), "blocked");
+    assert_eq!(as_agent(&["run", "block", "2"]).code, 0);
+    assert_eq!(as_agent(&["run", "reset", "2"]).code, 0);
+    bench.ok(&["run", "reset", "1"]);
+    assert_eq!((bench.status("1"), bench.status("2")), ("pending".to_owned(), "pending".to_owned()));
 }

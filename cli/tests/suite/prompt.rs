@@ -31,9 +31,9 @@ fn the_prompt_has_the_acceptance_the_group_and_the_sections_of_the_prd_around_th
             "\n`1` Storage (tasks in it: 2)\n",
             "\nNotes live in one file.\n",
             "\n- `1.2` Read (pending)\n",
-            "- `docs/prd.md`: the PRD that the plan was made from.",
-            "\n## PRD\n\nFile: `docs/prd.md`\n",
-            " begin: the PRD docs/prd.md]\n```markdown\n## Tasks\n\nOne step at a time.\n\n## Goals\n\nStart in 10 ms.\n\n\
+            "- The file that the task context names as `prd`: the PRD that the plan was made from.",
+            "\n## PRD\n\n[samuel:",
+            " begin: the PRD]\nFile: docs/prd.md\n```markdown\n## Tasks\n\nOne step at a time.\n\n## Goals\n\nStart in 10 ms.\n\n\
              ## Non-goals\n\nNo cloud.\n\n## Appendix\n\nA long story.\n```\n",
         ],
     );
@@ -60,14 +60,14 @@ fn a_budget_cuts_the_prd_and_none_leaves_it_out() {
     );
     let none = with(0);
     assert!(!none.contains("## PRD") && !none.contains("Start in 10 ms."), "{none}");
-    assert!(none.contains("- `docs/prd.md`: the PRD"), "{none}");
+    assert!(none.contains("names as `prd`: the PRD"), "{none}");
 }
 
 #[test]
 fn a_prd_that_is_gone_is_said_and_stops_nothing() {
     let bench = converted();
     std::fs::remove_file(bench.path("docs/prd.md")).unwrap();
-    says(&prompt(&bench), &["\nFile: `docs/prd.md`\n\n[samuel:", "] The file is not there any more.\n"]);
+    says(&prompt(&bench), &["\nFile: docs/prd.md\n[samuel:", "] The file is not there any more.\n"]);
     std::os::unix::fs::symlink("/etc/hostname", bench.path("docs/prd.md")).unwrap();
     says(&prompt(&bench), &["] It cannot be read: a link on the way to it leads out of the project.\n"]);
     let ran = bench.start("\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"", &["--max-iterations", "1"]);

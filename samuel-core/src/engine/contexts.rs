@@ -16,6 +16,7 @@ use crate::{
     context::{CompletedTask, ContextView, FailedCheck, PromptContext, StateVars, TaskGroup, TaskVars},
     git::Repository,
     hook::{HookPoint, Registry},
+    methodology::ralph::SourcePrd,
     model::{
         Plan, Status, TaskCounts, TaskId,
         payload::{CheckFailure, HookResults, Mode, TaskBrief},
@@ -111,8 +112,8 @@ impl Contexts {
         }
         base.project.description.clone_from(&plan.project.description);
         let root = Path::new(&base.project.root);
-        let prd = plan.project.source_prd.as_ref().map(|prd| root.join(prd).display().to_string());
-        base.paths.source_prd = prd.unwrap_or_default();
+        let prd = SourcePrd::path_in(root, plan);
+        base.paths.source_prd = prd.map(|prd| prd.display().to_string()).unwrap_or_default();
         base.iteration.number = *iteration;
         base.iteration.kind = *mode;
         base.iteration.task_id = task.as_ref().map(ToString::to_string).unwrap_or_default();

@@ -128,7 +128,7 @@ impl Follower {
                 *seq = records.last().map_or(*seq, |record| record.seq);
                 self.services.known_seq.fetch_max(*seq, Ordering::Relaxed);
                 // It may have been a task, but none that is known.
-                let told = unread_in(&records).into_iter();
+                let told = untold_in(&records).into_iter();
                 let told = told.map(|text| self.services.note(0, None, ProgressKind::Found, text));
                 self.services.log(told.collect()).await;
                 for input in records.iter().flat_map(|record| self.told_by(record)) {
@@ -291,18 +291,18 @@ fn change_by(edit: &Edit) -> Option<(&TaskId, PlanChange)> {
         Edit::Changed { id } => Some((id, PlanChange::Changed)),
         Edit::Removed { id } => Some((id, PlanChange::Removed)),
         // No task is known to be in lines that cannot be read.
-        Edit::Unread { .. } => None,
+        Edit::Project { .. } | Edit::Unread { .. } => None,
     }
 }
 
-/// Words what somebody's edits made unreadable.
-fn unread_in(records: &[JournalRecord]) -> Vec<String> {
+/// Words what somebody's edits made unreadable, and what they say of the project.
+fn untold_in(records: &[JournalRecord]) -> Vec<String> {
     let edits = records.iter().filter_map(|record| match &record.entry {
         JournalEntry::Edited { edits, .. } => Some(edits),
         _ => None,
     });
-    let unread = edits.flatten().filter(|edit| matches!(edit, Edit::Unread { .. }));
-    unread.map(|edit| format!("prd.toon was edited: {edit}")).collect()
+    let untold = edits.flatten().filter(|edit| edit.task().is_none());
+    untold.map(|edit| format!("prd.toon was edited: {edit}")).collect()
 }
 
 fn moved(from: Status, to: Status) -> Option<PlanChange> {

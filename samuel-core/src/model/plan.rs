@@ -73,6 +73,10 @@ pub struct Project {
     /// The PRD it was converted from, relative to the project.
     #[serde(default)]
     pub source_prd: Option<String>,
+    /// The name of the form that the PRD is read in, where somebody said so; each update
+    /// reads it in that form again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prd_format: Option<String>,
     /// When the plan was made.
     #[serde(default)]
     pub created_at: Option<jiff::Timestamp>,

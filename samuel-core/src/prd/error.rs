@@ -5,7 +5,7 @@
 
 use std::{io, path::PathBuf};
 
-use super::{Form, Remark};
+use super::{Form, Remark, UnknownForm};
 use crate::{
     fs::FileError,
     model::{Coded, ErrorCode, Location, Remedy},
@@ -119,6 +119,14 @@ pub enum PrdError {
         /// The PRD.
         path: PathBuf,
     },
+    /// The plan remembers a form for it that there is not.
+    #[error("the plan says in which form {} is to be read, and there is no such form", path.display())]
+    UnknownForm {
+        /// The PRD.
+        path: PathBuf,
+        /// The form.
+        source: UnknownForm,
+    },
     /// No task was found; see
     /// [`Conversion::require_tasks`](super::Conversion::require_tasks).
     #[error("{}: {reason}", path.display())]
@@ -177,6 +185,9 @@ impl Coded for PrdError {
             Self::Unreadable { source, .. } => FileError::help_of(source),
             _ => None,
         };
+        if matches!(self, Self::UnknownForm { .. }) {
+            return Remedy::from("Say it with `--format <NAME>`.");
+        }
         if matches!(self, Self::Encoding { .. }) {
             return Remedy::from("Save it as UTF-8.");
         }
@@ -203,6 +214,7 @@ impl Coded for PrdError {
             | Self::TooLarge { path, .. }
             | Self::Html { path }
             | Self::TooManyMarks { path, .. }
+            | Self::UnknownForm { path, .. }
             | Self::NoCompanion { path } => at(path, None),
             Self::TooManyTasks { path, line }
             | Self::TooDeep { path, line }

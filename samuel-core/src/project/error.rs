@@ -8,7 +8,7 @@ use crate::{
     model::{Coded, ErrorCode, Location, Remedy},
     plugin::PluginError,
     prd::PrdError,
-    state::StateError,
+    state::{OtherPrd, StateError},
 };
 
 /// A project that cannot be opened or initialised.
@@ -33,6 +33,12 @@ pub enum ProjectError {
     /// The PRD cannot be used.
     #[error(transparent)]
     Prd(#[from] PrdError),
+    /// A plan is to follow a PRD that looks like another one.
+    #[error("{other}; the plan was not changed")]
+    OtherPrd {
+        /// How it looks so.
+        other: OtherPrd,
+    },
     /// The state cannot be used.
     #[error(transparent)]
     State(#[from] StateError),
@@ -70,6 +76,7 @@ impl Coded for ProjectError {
             Self::MethodologyName(error) => error.code(),
             Self::Plugin(error) => error.code(),
             Self::Prd(error) => error.code(),
+            Self::OtherPrd { .. } => ErrorCode::PRD_INVALID,
             Self::State(error) => error.code(),
             Self::Write { .. } => ErrorCode::STATE_IO,
         }
@@ -83,7 +90,7 @@ impl Coded for ProjectError {
             Self::Plugin(error) => error.location(),
             Self::Prd(error) => error.location(),
             Self::State(error) => error.location(),
-            Self::MethodologyName(_) => None,
+            Self::MethodologyName(_) | Self::OtherPrd { .. } => None,
             Self::Write { path, .. } => Some(Location { file: path.clone(), line: None, column: None }),
         }
     }
@@ -101,6 +108,10 @@ impl Coded for ProjectError {
             Self::Methodology(error) => {
                 self.code().help.clone().after(format!("Methodologies here: {}.", error.known.join(", ")))
             }
+            Self::OtherPrd { .. } => Remedy::Say(
+                "See what would change with `samuel run convert --update --dry-run`. If it is the same PRD, \
+                 `--yes` takes it; another one becomes the plan with `samuel run convert --force`.",
+            ),
             Self::MethodologyName(_) => Remedy::Say("Give the program's methodology another name or alias."),
             Self::Write { .. } => self.code().help.clone(),
         }

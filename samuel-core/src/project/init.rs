@@ -15,10 +15,10 @@ use serde::Serialize;
 use super::{Project, ProjectError};
 use crate::{
     fs::{FileError, Manner, read_anywhere},
-    model::{Plan, Project as PlanProject, Scope},
-    plan::LongPlan,
+    model::{Plan, Project as PlanProject, Scope, settle},
+    plan::{LongPlan, TaskFilter, TaskList},
     prd::{self, Conversion, Document, Form, MAX_INPUT_BYTES, PrdError, Remark},
-    state::{Actor, Existing, Holder, Imported, StateError, set_baseline},
+    state::{Actor, Existing, Holder, Imported, LoadedPlan, StateError, set_baseline},
 };
 
 /// The plan that a project gets.
@@ -35,7 +35,8 @@ pub struct NewPlan {
 /// How a PRD is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrdOptions {
-    /// The form it has; by default the one that it is surest to have.
+    /// The form it has. By default the one that the plan which is brought up to date was
+    /// made with, or else the one that it is surest to have.
     pub form: Option<Form>,
     /// Whether a PRD without tasks makes an empty plan.
     pub allow_empty: bool,
@@ -84,6 +85,29 @@ pub struct ConvertedPrd {
     /// there was none with tasks, or it is not kept there.
     pub kept: Option<u64>,
     /// Whether the plan has more tasks than a run may make iterations.
+    pub long: Option<LongPlan>,
+    /// What the author of the PRD should know.
+    pub warnings: Vec<Remark>,
+}
+
+/// The plan that a PRD would become.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PrdPreview {
+    /// The PRD.
+    pub prd: PathBuf,
+    /// The companion file with the tasks, where there is one.
+    pub companion: Option<PathBuf>,
+    /// Where the tasks come from.
+    pub form: Form,
+    /// The project's name, from the PRD's title.
+    pub name: String,
+    /// The project's description.
+    pub description: String,
+    /// The tasks, as a tree.
+    pub list: TaskList,
+    /// How many tasks the plan has that it would take the place of.
+    pub replaces: usize,
+    /// Whether the plan would have more tasks than a run may make iterations.
     pub long: Option<LongPlan>,
     /// What the author of the PRD should know.
     pub warnings: Vec<Remark>,
@@ -155,6 +179,39 @@ impl Project {
         Ok(read.converted(&imported, long))
     }
 
+    /// Shows the plan that [`convert_prd_as`](Self::convert_prd_as) would make of a PRD, and
+    /// writes nothing.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Exists`] for a plan that would not be replaced,
+    /// [`ProjectError::Prd`] for a PRD that cannot be used, and [`ProjectError::State`] where
+    /// the plan that is there cannot be read.
+    pub fn preview_prd(
+        &self,
+        path: &Path,
+        existing: Existing,
+        options: PrdOptions,
+    ) -> Result<PrdPreview, ProjectError> {
+        let read = self.read_prd(path, options)?;
+        let mut plan = self.plan_of(&read);
+        settle(&mut plan.tasks, None);
+        let replaces = match self.plan_store().load() {
+            Ok(there) if existing == Existing::Refuse && !is_blank(&there) => {
+                return Err(StateError::Exists { path: self.run_dir().prd() }.into());
+            }
+            Ok(there) => there.plan.tasks.len(),
+            Err(StateError::NotInitialised { .. }) => 0,
+            Err(_) if existing == Existing::Replace => 0,
+            Err(error) => return Err(error.into()),
+        };
+        let (long, list) = (self.long(&plan), TaskList::of(&plan, &TaskFilter::default()));
+        let Plan { project, .. } = plan;
+        let (companion, form) = (read.companion().cloned(), read.conversion.form);
+        let warnings = read.conversion.warnings;
+        let PlanProject { name, description, .. } = project;
+        Ok(PrdPreview { prd: read.path, companion, form, name, description, list, replaces, long, warnings })
+    }
+
     /// Compares a plan with the limit of a run.
     fn long(&self, plan: &Plan) -> Option<LongPlan> {
         LongPlan::of(plan, &Scope::All, self.settings().max_iterations, 0)
@@ -171,7 +228,7 @@ impl Project {
         }
         let conversion = self.convert(&document, companion.as_ref(), options)?;
         let companion = companion.map(|document| document.path);
-        Ok(ReadPrd { path: path.to_owned(), companion, conversion })
+        Ok(ReadPrd { path: path.to_owned(), companion, forced: options.form, conversion })
     }
 
     /// Converts a PRD that was read already.
@@ -181,7 +238,7 @@ impl Project {
         options: PrdOptions,
     ) -> Result<ReadPrd, ProjectError> {
         let conversion = self.convert(document, None, options)?;
-        Ok(ReadPrd { path: document.path.clone(), companion: None, conversion })
+        Ok(ReadPrd { path: document.path.clone(), companion: None, forced: options.form, conversion })
     }
 
     fn convert(
@@ -202,6 +259,7 @@ impl Project {
         let project = PlanProject {
             name: if name.is_empty() { self.name() } else { name.clone() },
             source_prd: Some(source.display().to_string()),
+            prd_format: read.forced.map(|form| form.name().to_owned()),
             ..self.plan_project(description.clone())
         };
         let mut plan = Plan { project, tasks: tasks.clone(), ..Plan::default() };
@@ -225,9 +283,7 @@ impl Project {
         match store.import(plan.clone(), Actor::User, existing) {
             // Nothing is lost with a plan that has nothing in it.
             Err(StateError::Exists { path }) => match store.load() {
-                Ok(there) if there.plan.tasks.is_empty() && there.unparsed.is_empty() => {
-                    store.import(plan, Actor::User, Existing::Replace)
-                }
+                Ok(there) if is_blank(&there) => store.import(plan, Actor::User, Existing::Replace),
                 // Of what is no plan the reading says what is to be done.
                 Err(
                     error @ (StateError::Corrupt { .. } | StateError::Version { .. } | StateError::Io { .. }),
@@ -255,15 +311,28 @@ impl Project {
 pub(super) struct ReadPrd {
     path: PathBuf,
     companion: Option<PathBuf>,
+    /// The form that it was to have, whatever it looks like.
+    forced: Option<Form>,
     pub(super) conversion: Conversion,
 }
 
+/// Says whether nothing is lost with a plan.
+fn is_blank(there: &LoadedPlan) -> bool {
+    there.plan.tasks.is_empty() && there.unparsed.is_empty()
+}
+
 impl ReadPrd {
+    /// Returns the companion, if the tasks come from it.
+    fn companion(&self) -> Option<&PathBuf> {
+        self.companion.as_ref().filter(|_| self.conversion.form == Form::Companion)
+    }
+
     fn converted(self, imported: &Imported, long: Option<LongPlan>) -> ConvertedPrd {
+        let companion = self.companion().cloned();
         let Conversion { tasks, name, form, warnings, .. } = self.conversion;
         ConvertedPrd {
             prd: self.path,
-            companion: self.companion.filter(|_| form == Form::Companion),
+            companion,
             form,
             name,
             tasks: tasks.len(),

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use crate::{
-    model::{Project, Task, TaskId},
+    model::{Project, Status, Task, TaskId},
     state::{ChangedTask, Place, PlanUpdate, TaskEdit},
 };
 
@@ -17,6 +17,8 @@ pub struct TaskDiff {
     pub id: TaskId,
     /// Its title in the plan.
     pub title: String,
+    /// Whether it is completed: what it says anew, nobody is asked to do.
+    pub is_completed: bool,
     /// The fields that differ; at least one.
     pub fields: Vec<FieldDiff>,
 }
@@ -25,7 +27,7 @@ pub struct TaskDiff {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FieldDiff {
     /// The field, as a task has it in JSON: `title`, `depends_on`. Of a project `name`,
-    /// `description` or `source_prd`.
+    /// `description`, `source_prd` or `prd_format`.
     pub field: String,
     /// What the plan says: the lines of a text, the entries of a list; none where it
     /// says nothing.
@@ -62,7 +64,8 @@ impl TaskDiff {
             of("acceptance", before.acceptance, after.acceptance),
         ];
         let fields = fields.into_iter().flatten().collect();
-        Self { id: task.id.clone(), title: task.title.clone(), fields }
+        let is_completed = task.status == Status::Completed;
+        Self { id: task.id.clone(), title: task.title.clone(), is_completed, fields }
     }
 }
 
@@ -73,10 +76,12 @@ impl FieldDiff {
             let after = lines(after.as_ref()?);
             Some(Self { field: field.to_owned(), before: lines(before), after })
         };
+        let known = |text: &'_ Option<String>| text.clone().unwrap_or_default();
         let fields = [
             of("name", &project.name, &update.name),
             of("description", &project.description, &update.description),
-            of("source_prd", project.source_prd.as_deref().unwrap_or_default(), &update.source_prd),
+            of("source_prd", &known(&project.source_prd), &update.source_prd),
+            of("prd_format", &known(&project.prd_format), &update.prd_format),
         ];
         fields.into_iter().flatten().collect()
     }

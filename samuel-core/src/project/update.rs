@@ -1,16 +1,16 @@
 //! Bringing a plan up to date with its PRD.
 
-use std::path::Path;
+use std::{collections::HashSet, path::Path};
 
 use serde::Serialize;
 
 use super::{FieldDiff, PrdOptions, Project, ProjectError, TaskDiff};
 use crate::{
-    model::{Plan, Task, TaskId},
-    prd::{Document, Remark},
+    model::{Plan, Status, Task, TaskId},
+    prd::{Document, Form, PrdError, Remark},
     state::{
-        Asker, ChangedTask, Merged, Mutation, Orphans, PlanUpdate, Prefer, StateError, TaskChange, TaskTitle,
-        merge,
+        Asker, ChangedTask, Merged, Mutation, Orphans, OtherPrd, Place, PlanUpdate, Prefer, StateError,
+        TaskChange, TaskTitle, merge,
     },
 };
 
@@ -35,6 +35,8 @@ pub struct UpdateOptions {
     pub prefer: Prefer,
     /// Whether it is only looked at what would be different.
     pub dry_run: bool,
+    /// Whether a PRD is taken that looks like another one, and not refused; see [`OtherPrd`].
+    pub take_other: bool,
     /// How the PRD is read.
     pub reading: PrdOptions,
 }
@@ -48,6 +50,9 @@ pub struct UpdatedPrd {
     pub changed: Vec<TaskDiff>,
     /// Tasks that are removed: the orphans, where that was asked for.
     pub removed: Vec<TaskTitle>,
+    /// Tasks that are worked on and become groups by it: each is pending then, nobody's, and
+    /// completed with its parts.
+    pub regrouped: Vec<TaskTitle>,
     /// What is different of the project: its name, description and PRD.
     pub project: Vec<FieldDiff>,
     /// What was changed both in the plan and in the PRD, and stays as the plan has it.
@@ -61,6 +66,8 @@ pub struct UpdatedPrd {
     pub revision: u64,
     /// Whether the plan was changed.
     pub is_changed: bool,
+    /// Whether it looks like another PRD than the one that the plan follows.
+    pub other_prd: Option<OtherPrd>,
     /// What the author of the PRD should know.
     pub warnings: Vec<Remark>,
 }
@@ -80,12 +87,14 @@ impl UpdatedPrd {
             added: update.added.iter().map(|added| added.task.clone()).collect(),
             changed: update.changed.iter().filter_map(diff).collect(),
             removed: update.removed.iter().filter_map(|removed| title(&removed.id)).collect(),
+            regrouped: regrouped(plan, update).map(TaskTitle::of).collect(),
             project: FieldDiff::of_project(&plan.project, update),
             conflicts: merged.conflicts.iter().filter_map(diff).collect(),
             left_out: merged.left_out.clone(),
             orphans: merged.orphans.iter().filter_map(title).collect(),
             revision: plan.revision,
             is_changed: false,
+            other_prd: merged.other_prd,
             warnings: warnings.to_vec(),
         }
     }
@@ -96,7 +105,8 @@ impl Project {
     /// loop. Where tasks stand stays; see [`merge`].
     ///
     /// # Errors
-    /// Returns [`ProjectError::Prd`] for a PRD that cannot be used, and
+    /// Returns [`ProjectError::Prd`] for a PRD that cannot be used,
+    /// [`ProjectError::OtherPrd`] for one that looks like another, unless that is taken, and
     /// [`ProjectError::State`] with what [`apply`](crate::state::apply()) returns.
     pub fn update_prd(
         &self,
@@ -120,13 +130,18 @@ impl Project {
         asker: &Asker,
         mut agrees: impl FnMut(&UpdatedPrd) -> bool,
     ) -> Result<UpdatedPrd, ProjectError> {
+        let store = self.plan_store();
+        let form = match options.reading.form {
+            None => remembered_form(&store.load()?.plan, prd)?,
+            form => form,
+        };
+        let reading = PrdOptions { form, ..options.reading };
         let read = match prd {
-            PrdSource::File(path) => self.read_prd(path, options.reading)?,
-            PrdSource::Text(document) => self.read_text(document, options.reading)?,
+            PrdSource::File(path) => self.read_prd(path, reading)?,
+            PrdSource::Text(document) => self.read_text(document, reading)?,
         };
         let mut wanted = self.plan_of(&read);
         let warnings = read.conversion.warnings;
-        let store = self.plan_store();
         let mut agreed: Option<PlanUpdate> = None;
         let mut attempts = 0;
         loop {
@@ -143,6 +158,9 @@ impl Project {
             let update = merged.update;
             if options.dry_run || update.is_empty() {
                 return Ok(updated);
+            }
+            if let Some(other) = merged.other_prd.filter(|_| !options.take_other) {
+                return Err(ProjectError::OtherPrd { other });
             }
             if !update.is_silent() && agreed.as_ref() != Some(&update) {
                 if !agrees(&updated) {
@@ -168,4 +186,26 @@ impl Project {
             }
         }
     }
+}
+
+/// Returns the tasks in progress that an update gives parts. No group is in progress.
+fn regrouped<'p>(plan: &'p Plan, update: &PlanUpdate) -> impl Iterator<Item = &'p Task> {
+    let added = update.added.iter().filter_map(|added| added.task.parent_id.as_ref());
+    let moved = update.changed.iter().filter_map(|changed| match &changed.parent {
+        Some(Place::Under(parent)) => Some(parent),
+        _ => None,
+    });
+    let parents: HashSet<&TaskId> = added.chain(moved).collect();
+    plan.tasks.iter().filter(move |task| task.status == Status::InProgress && parents.contains(&task.id))
+}
+
+/// Returns the form that a plan remembers for its PRD. A text has no companion.
+fn remembered_form(plan: &Plan, prd: PrdSource<'_>) -> Result<Option<Form>, PrdError> {
+    let (path, is_text) = match prd {
+        PrdSource::File(path) => (path, false),
+        PrdSource::Text(document) => (document.path.as_path(), true),
+    };
+    let form = plan.project.prd_format.as_deref().map(str::parse::<Form>).transpose();
+    let form = form.map_err(|source| PrdError::UnknownForm { path: path.to_owned(), source })?;
+    Ok(form.filter(|form| !is_text || *form != Form::Companion))
 }

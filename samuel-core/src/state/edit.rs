@@ -11,7 +11,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{JournalEntry, JournalRecord, TaskChange};
+use super::{JournalEntry, JournalRecord, Mutation, TaskChange};
 use crate::model::{Groups, Plan, Status, Task, TaskId};
 
 /// One thing that is different in a plan, and that no change in the journal
@@ -46,6 +46,12 @@ pub enum Edit {
         /// The task.
         id: TaskId,
     },
+    /// The plan says something else of its project.
+    Project {
+        /// Which fields: `name`, `description`, `source_prd`, `prd_format`, or `baseline`, which
+        /// decides what an update takes from the PRD.
+        fields: Vec<String>,
+    },
     /// Lines cannot be read that were not there before.
     Unread {
         /// How many.
@@ -61,7 +67,7 @@ impl Edit {
             | Self::Changed { id }
             | Self::Added { id, .. }
             | Self::Removed { id } => Some(id),
-            Self::Unread { .. } => None,
+            Self::Project { .. } | Self::Unread { .. } => None,
         }
     }
 
@@ -76,7 +82,7 @@ impl Edit {
 
     /// Says whether something that stood in the plan stands there no more.
     pub(crate) fn loses_something(&self) -> bool {
-        matches!(self, Self::Removed { .. } | Self::Changed { .. } | Self::Unread { .. })
+        !matches!(self, Self::Status { .. } | Self::Added { .. })
     }
 }
 
@@ -87,6 +93,9 @@ impl fmt::Display for Edit {
             Self::Changed { id } => write!(f, "task {id} was changed"),
             Self::Added { id, .. } => write!(f, "task {id} was added"),
             Self::Removed { id } => write!(f, "task {id} was removed"),
+            Self::Project { fields } => {
+                write!(f, "what it says of the project was changed: {}", fields.join(", "))
+            }
             Self::Unread { lines: 1 } => f.write_str("1 line can no longer be read"),
             Self::Unread { lines } => write!(f, "{lines} lines can no longer be read"),
         }
@@ -114,9 +123,27 @@ pub(crate) fn find_edits(before: Known<'_>, now: Known<'_>, records: &[JournalRe
     let (old, new) = (&before.plan.tasks, &now.plan.tasks);
     told.find_groups(old, new);
     let mut edits = told.differences(old, new);
+    if !told.anything && !told.project {
+        edits.extend(project_edit(before.plan, now.plan));
+    }
     let lines = now.unread.saturating_sub(before.unread);
     edits.extend((lines > 0).then_some(Edit::Unread { lines }));
     edits
+}
+
+/// Returns what differs in what plans say of their projects.
+fn project_edit(before: &Plan, now: &Plan) -> Option<Edit> {
+    let (old, new) = (&before.project, &now.project);
+    let fields = [
+        ("name", old.name != new.name),
+        ("description", old.description != new.description),
+        ("source_prd", old.source_prd != new.source_prd),
+        ("prd_format", old.prd_format != new.prd_format),
+        ("baseline", before.baseline != now.baseline),
+    ];
+    let fields: Vec<String> =
+        fields.into_iter().filter(|(_, differs)| *differs).map(|(field, _)| field.to_owned()).collect();
+    (!fields.is_empty()).then_some(Edit::Project { fields })
 }
 
 /// What records tell.
@@ -128,6 +155,8 @@ struct Told<'a> {
     /// Whether a whole plan was stored, which may say anything. But it completes
     /// nothing.
     anything: bool,
+    /// Whether a change may have said something else of the project.
+    project: bool,
     /// The tasks that were removed, which is told as an edit is.
     removed: HashSet<&'a TaskId>,
     /// The groups that stand where parts say of which all is told.
@@ -141,6 +170,7 @@ impl<'a> Told<'a> {
             match &record.entry {
                 JournalEntry::Mutation { mutation, change, .. } => {
                     told.touched.extend(mutation.tasks().into_iter().flatten());
+                    told.project |= matches!(mutation, Mutation::Update { .. } | Mutation::Undo { .. });
                     if let TaskChange::Added { id } | TaskChange::Task { id, .. } = change {
                         told.touched.insert(id);
                     }
@@ -157,6 +187,7 @@ impl<'a> Told<'a> {
                     }
                 }
                 JournalEntry::Edited { edits, .. } => {
+                    told.project |= edits.iter().any(|edit| matches!(edit, Edit::Project { .. }));
                     edits.iter().for_each(|edit| told.follows(edit));
                 }
                 JournalEntry::Imported { .. } => {
@@ -275,7 +306,7 @@ impl<'a> Told<'a> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
     use super::*;
-    use crate::state::{Actor, Mutation};
+    use crate::state::Actor;
 
     fn plan(tasks: &[(&str, Status)]) -> Plan {
         let task =
@@ -301,6 +332,18 @@ mod tests {
             by: None,
             replaced: None,
         })
+    }
+
+    #[test]
+    fn what_a_plan_says_of_its_project_and_prd_is_told_where_no_update_changed_it() {
+        let before = Plan::default();
+        let mut now = plan(&[]);
+        now.project.source_prd = Some(".git/config".to_owned());
+        now.baseline = "1=0".to_owned();
+        let told_of = "what it says of the project was changed: source_prd, baseline";
+        assert_eq!(edits(&before, &now, &[]), [told_of]);
+        let update = Mutation::Update { update: Box::default() };
+        assert_eq!(edits(&before, &now, &[told(update, TaskChange::Several { edits: Vec::new() })]), [""; 0]);
     }
 
     #[test]

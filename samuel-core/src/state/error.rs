@@ -196,6 +196,12 @@ pub enum StateError {
         /// The word for the change.
         what: &'static str,
     },
+    /// An agent asks to open a task that no agent blocked.
+    #[error("task {id} was blocked by somebody else, and no agent may complete, skip or reset it")]
+    BlockedByOther {
+        /// The task.
+        id: TaskId,
+    },
     /// Something is larger than a file of the run directory may hold.
     #[error("{what} has {bytes} bytes; at most {max} can be stored")]
     TooLarge {
@@ -267,7 +273,7 @@ impl Coded for StateError {
             Self::TaskExists { .. } => ErrorCode::TASK_EXISTS,
             Self::IsGroup { .. } => ErrorCode::TASK_GROUP,
             Self::TaskInUse { .. } => ErrorCode::TASK_IN_USE,
-            Self::NotForAgents { .. } => ErrorCode::TASK_DENIED,
+            Self::NotForAgents { .. } | Self::BlockedByOther { .. } => ErrorCode::TASK_DENIED,
             Self::NotUndone { why: NotUndone::NothingKept | NotUndone::Unknown, .. } => {
                 ErrorCode::TASK_UNDO_NOT_KEPT
             }
@@ -287,6 +293,7 @@ impl Coded for StateError {
         let general = self.code().help.clone();
         match self {
             Self::Io { source, .. } => FileError::help_of(source).map_or(general, Remedy::from),
+            Self::BlockedByOther { .. } => Remedy::from("Leave it, or ask the person who started the run."),
             Self::TaskNotFound { nearest, .. } => match did_you_mean(nearest) {
                 Some(asked) => general.after(asked),
                 None => general,

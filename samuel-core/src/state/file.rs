@@ -36,6 +36,7 @@ use super::{
     KeptPlans, LOCK_WAIT, LastWritten, LoadedPlan, Mutation, PlanStore, ProgressEntry, ProgressLog, Replaced,
     RunDir, StateError, TaskChange, Watch, WorkTreeId,
     acknowledged::Acknowledged,
+    blocked::refuse_opening,
     files, import,
     journal::{After, JournalFile, ROTATE_BYTES, Tail, revision_after},
     kept::Place,
@@ -267,7 +268,9 @@ impl PlanStore for FileStore {
             return Err(StateError::Replaced { path: self.dir.prd() });
         }
         let (now, base) = (self.clock.now(), file.document.plan.revision);
-        let mutation = undo::resolve(mutation, asker, || self.journal().since(0))?;
+        let records = || self.journal().since(0);
+        refuse_opening(&file.document.plan, &mutation, asker, records)?;
+        let mutation = undo::resolve(mutation, asker, records)?;
         let is_kept = keeps(&mutation);
         let before = is_undoable(&mutation).then(|| Arc::clone(&file.document.plan));
         let change = file.document.apply(&mutation, now)?;

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use super::{
     Actor, Applied, Asker, Diagnostic, Existing, Imported, JournalEntry, JournalPart, JournalRecord,
     LoadedPlan, Mutation, PlanStore, ProgressEntry, ProgressLog, ReadOn, Replaced, StateError, TaskChange,
-    Watch, apply, import, progress, undo,
+    Watch, apply, blocked::refuse_opening, import, progress, undo,
 };
 use crate::{clock::Clock, model::Plan};
 
@@ -134,7 +134,9 @@ impl PlanStore for MemoryStore {
         if made_at.is_some_and(|made_at| plan.project.created_at != Some(made_at)) {
             return Err(StateError::Replaced { path: name() });
         }
-        let mutation = undo::resolve(mutation, asker, || Ok(state.journal.clone()))?;
+        let records = || Ok(state.journal.clone());
+        refuse_opening(&plan, &mutation, asker, records)?;
+        let mutation = undo::resolve(mutation, asker, records)?;
         let change = apply(&mut plan, &mutation, now)?;
         let base = plan.revision;
         if change == TaskChange::Unchanged {

@@ -8,14 +8,18 @@
 //! A task of the PRD is the one of the plan that it was the last time, if it has the same id
 //! and title. Else it is found by id and title, then by id, then by title. An id alone says nothing
 //! where either title stands elsewhere under another id: the PRD was numbered anew then,
-//! and the work that was done stays with its title. A task keeps the id that it has in the
+//! and the work that was done stays with its title. Where most of a PRD is found by ids
+//! alone, it may be [another one](OtherPrd). A task keeps the id that it has in the
 //! plan. A new one whose id is taken gets the next free number.
 //!
 //! Fields are merged three ways, with what the PRD said last ([`Baseline`]): what only the
 //! PRD changed follows it, what only the plan changed stays, and what both changed is a
 //! conflict, in which the plan wins unless [`Prefer`] says otherwise.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    fmt,
+};
 
 use serde::Serialize;
 
@@ -24,7 +28,7 @@ use super::{
     baseline::{Baseline, Field, Said},
     new_task::{UsedNumbers, used_ids},
 };
-use crate::model::{Plan, Source, Task, TaskId};
+use crate::model::{Plan, Source, Status, Task, TaskId};
 
 /// What happens to tasks that the PRD has no more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +62,41 @@ pub struct Merged {
     pub conflicts: Vec<ChangedTask>,
     /// The tasks of the PRD that somebody removed from the plan, which stay away.
     pub left_out: Vec<TaskTitle>,
+    /// Whether it looks like another PRD than the one that the plan follows.
+    pub other_prd: Option<OtherPrd>,
+}
+
+/// A PRD most of whose tasks have the id of a task of the plan that has another title: it may
+/// be another one that is numbered alike, whose tasks would take what the plan's have done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct OtherPrd {
+    /// How many tasks have the id of another.
+    pub differing: usize,
+    /// How many tasks the PRD has.
+    pub tasks: usize,
+}
+
+/// So few tasks anybody may have given other titles.
+const MIN_DIFFERING: usize = 3;
+
+impl OtherPrd {
+    /// Looks at which tasks of a PRD are found in a plan by nothing but their id.
+    fn of(prd: &Plan, known: &Known<'_>, found: &[Option<usize>]) -> Option<Self> {
+        let is_other = |(task, found): &(&Task, &Option<usize>)| {
+            let row = found.filter(|row| known.place(*row).is_some()).and_then(|row| known.rows.get(row));
+            row.is_some_and(|row| *row.id == task.id && row.title != Said::title_of(&task.title))
+        };
+        let differing = prd.tasks.iter().zip(found).filter(is_other).count();
+        let tasks = prd.tasks.len();
+        (differing >= MIN_DIFFERING && differing * 2 > tasks).then_some(Self { differing, tasks })
+    }
+}
+
+impl fmt::Display for OtherPrd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { differing, tasks } = self;
+        write!(f, "{differing} of {tasks} tasks have the id of another task: this looks like another PRD")
+    }
 }
 
 /// A task by name. One that is not in the plan has the id and title of the PRD.
@@ -67,12 +106,15 @@ pub struct TaskTitle {
     pub id: TaskId,
     /// The title.
     pub title: String,
+    /// Whether it is completed.
+    pub is_completed: bool,
 }
 
 impl TaskTitle {
     /// Names a task.
     pub fn of(task: &Task) -> Self {
-        Self { id: task.id.clone(), title: task.title.clone() }
+        let is_completed = task.status == Status::Completed;
+        Self { id: task.id.clone(), title: task.title.clone(), is_completed }
     }
 }
 
@@ -82,7 +124,7 @@ pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merge
     let known = Known::of(plan, &baseline);
     let found = paired(&known.rows, &prd.tasks.iter().map(Row::of_prd).collect::<Vec<_>>());
     let ids = Ids::of(plan, prd, &known, &found, prefer);
-    let mut merged = Merged::default();
+    let mut merged = Merged { other_prd: OtherPrd::of(prd, &known, &found), ..Merged::default() };
     let mut now = Baseline::default();
     let mut behind: Option<TaskId> = None;
     for (task, found) in prd.tasks.iter().zip(&found) {
@@ -134,8 +176,9 @@ pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merge
         merged.update.description = new(&plan.project.description, &prd.project.description);
     }
     now.insert_project(&prd.project);
-    let source = prd.project.source_prd.as_ref();
-    merged.update.source_prd = source.filter(|_| plan.project.source_prd != prd.project.source_prd).cloned();
+    let new = |there: &Option<String>, now: &Option<String>| now.clone().filter(|_| there != now);
+    merged.update.source_prd = new(&plan.project.source_prd, &prd.project.source_prd);
+    merged.update.prd_format = new(&plan.project.prd_format, &prd.project.prd_format);
     let difference = baseline.difference(&now);
     // What nobody needs any more goes with the next change.
     if !merged.update.is_empty() || difference.values().any(Option::is_some) {

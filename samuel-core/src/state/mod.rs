@@ -25,6 +25,7 @@
 mod acknowledged;
 mod apply;
 mod baseline;
+mod blocked;
 mod catch_up;
 mod context;
 mod diagnostic;
@@ -91,7 +92,7 @@ pub use lock::{Holder, LOCK_WAIT};
 pub(crate) use logs::{KeptLogs, of_iteration, prune};
 pub use memory::MemoryStore;
 pub use memory_lane::MemoryLane;
-pub use merge::{Merged, Orphans, Prefer, TaskTitle, merge};
+pub use merge::{Merged, Orphans, OtherPrd, Prefer, TaskTitle, merge};
 pub use mutation::{Actor, Mutation, NewTask, TaskChange};
 pub use plan_store::{
     Applied, Asker, CaughtUp, Existing, Imported, JournalPart, LastWritten, LoadedPlan, PlanStore,

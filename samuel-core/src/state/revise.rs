@@ -144,7 +144,8 @@ pub enum Parts {
     Remove,
 }
 
-/// Where a task is moved, with what is a part of it.
+/// Where a task is moved, with what is a part of it. What a run works on next does not
+/// follow from it but from priority, dependencies and id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
@@ -184,6 +185,10 @@ pub struct PlanUpdate {
     /// The PRD, where the plan names another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_prd: Option<String>,
+    /// The form that the PRD is read in, where it is another one; see
+    /// [`prd_format`](crate::model::Project::prd_format).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prd_format: Option<String>,
     /// What the PRD has said from now on, by task; see [`Plan::baseline`].
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub baseline: BTreeMap<TaskId, Option<String>>,
@@ -456,6 +461,9 @@ fn bring_up_to_date(plan: &mut Plan, update: &PlanUpdate, now: Timestamp) -> Res
     }
     if update.source_prd.is_some() {
         project.source_prd.clone_from(&update.source_prd);
+    }
+    if update.prd_format.is_some() {
+        project.prd_format.clone_from(&update.prd_format);
     }
     Baseline::change(&mut plan.baseline, &update.baseline);
     Ok(())

@@ -32,9 +32,10 @@ pub struct Replaced {
     /// The order of some tasks that stood in another one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) order: Vec<TaskId>,
-    /// What the plan said of the project, where that was changed.
+    /// What the plan said of the project, where that was changed: name, description, PRD
+    /// and its form, which earlier records lack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) project: Option<[Option<String>; 3]>,
+    pub(crate) project: Option<Vec<Option<String>>>,
     /// What was known of the PRD, where that was changed; see [`Plan::baseline`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) baseline: BTreeMap<TaskId, Option<String>>,
@@ -181,7 +182,8 @@ impl Replaced {
         let order = reordered(before, after, &was, &now);
         let of = |plan: &Plan| {
             let project = &plan.project;
-            [Some(project.name.clone()), Some(project.description.clone()), project.source_prd.clone()]
+            let [name, description] = [&project.name, &project.description].map(|text| Some(text.clone()));
+            vec![name, description, project.source_prd.clone(), project.prd_format.clone()]
         };
         let project = (of(before) != of(after)).then(|| of(before));
         let baseline = match before.baseline == after.baseline {
@@ -326,10 +328,11 @@ pub(super) fn put_back(plan: &mut Plan, change: Option<u64>, back: &Replaced) ->
     let wanted_by: HashSet<&TaskId> = added().flat_map(|row| &row.wanted_by).collect();
     remove(plan, &ids, Parts::Refuse, &wanted_by)?;
     put_in_order(plan, &back.order);
-    if let Some([name, description, source_prd]) = &back.project {
+    if let Some([name, description, source_prd, rest @ ..]) = back.project.as_deref() {
         plan.project.name = name.clone().unwrap_or_default();
         plan.project.description = description.clone().unwrap_or_default();
         plan.project.source_prd.clone_from(source_prd);
+        rest.first().into_iter().for_each(|format| plan.project.prd_format.clone_from(format));
     }
     Baseline::change(&mut plan.baseline, &back.baseline);
     Ok(())

@@ -271,3 +271,40 @@ fn writers_beside_each_other_lose_nothing_and_take_back_only_their_own() {
     });
     assert_eq!(tasks[0].title, expected);
 }
+
+#[test]
+fn what_a_person_blocked_no_agent_opens() {
+    let store = in_memory();
+    let reset = || Mutation::Reset { id: id("2") };
+    let block = || Mutation::Block { id: id("2"), reason: Some("not now".to_owned()) };
+    let opening = || {
+        [
+            reset(),
+            Mutation::Done { id: id("2"), commit_sha: None, iteration: None },
+            Mutation::Skip { id: id("2"), reason: None },
+        ]
+    };
+    let by_agent = |mutation| store.mutate(mutation, Actor::Agent);
+    let is_refused = || {
+        for mutation in opening() {
+            let error = by_agent(mutation).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::TASK_DENIED);
+            assert!(error.to_string().starts_with("task 2 was blocked by somebody else"), "{error}");
+        }
+    };
+    ask(&store, "a", block()).unwrap();
+    is_refused();
+    // Another reason of its own makes the block no agent's.
+    by_agent(Mutation::Block { id: id("2"), reason: Some("mine".to_owned()) }).unwrap();
+    is_refused();
+    let opened = ask(&store, "a", reset()).unwrap().revision;
+    by_agent(block()).unwrap();
+    by_agent(reset()).unwrap();
+    // A block that somebody puts back is theirs, too.
+    ask(&store, "a", block()).unwrap();
+    let opened_again = ask(&store, "a", reset()).unwrap().revision;
+    assert!(opened_again > opened);
+    ask(&store, "a", undo(None)).unwrap();
+    assert_eq!(tasks(&store)[3].status, Status::Blocked);
+    is_refused();
+}

@@ -27,6 +27,7 @@ from .records import (
     ModeVars,
     PathVars,
     PrdForm,
+    PrdPreview,
     ProjectStatus,
     ProjectVars,
     PromptStats,
@@ -220,6 +221,7 @@ class Project:
         self, prd: str | None, force: bool, format: str | None, allow_empty: bool, handlers: list[Registration]
     ) -> Initialised: ...
     def convert(self, prd: str, force: bool, format: str | None, allow_empty: bool) -> ConvertedPrd: ...
+    def preview_prd(self, prd: str, force: bool, format: str | None, allow_empty: bool) -> PrdPreview: ...
     @staticmethod
     def forms() -> tuple[PrdForm, ...]: ...
     def kept_plans(self) -> tuple[KeptPlan, ...]: ...
@@ -237,7 +239,7 @@ class Project:
     def mutate(self, mutation: dict[str, Any]) -> tuple[int, Task]: ...
     def update(
         self, prd: str | None, text: str | None, prune: bool, prefer: str, dry_run: bool,
-        format: str | None, allow_empty: bool,
+        take_other: bool, format: str | None, allow_empty: bool,
     ) -> UpdatedPrd: ...
 
 @final

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         KeptPlan,
         ListedPlugin,
         PrdForm,
+        PrdPreview,
         Priority,
         ProjectStatus,
         Restored,
@@ -131,6 +132,17 @@ class Project:
     ) -> ConvertedPrd:
         """Makes the plan of a PRD; see `init`."""
         return self._native.convert(os.path.join(self.root, prd), force, format, allow_empty)
+
+    def preview_prd(
+        self,
+        prd: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        format: Form | None = None,
+        allow_empty: bool = False,
+    ) -> PrdPreview:
+        """Shows the plan that `convert` would make of a PRD, and writes nothing."""
+        return self._native.preview_prd(os.path.join(self.root, prd), force, format, allow_empty)
 
     @staticmethod
     def forms() -> tuple[PrdForm, ...]:
@@ -267,6 +279,9 @@ class Project:
     ) -> int:
         """Moves a task with its parts, and returns the number of the change.
 
+        What a run works on next does not follow from where tasks stand, but from their
+        priority, dependencies and id: see `edit`.
+
         Args:
             id: The task.
             before: The task that it goes before.
@@ -302,6 +317,7 @@ class Project:
         prune: bool = False,
         prefer: Literal["plan", "prd"] = "plan",
         dry_run: bool = False,
+        take_other: bool = False,
         format: Form | None = None,
         allow_empty: bool = False,
     ) -> UpdatedPrd:
@@ -316,13 +332,16 @@ class Project:
             prune: Whether tasks that the PRD has no more are removed.
             prefer: Which side wins where plan and PRD were both changed.
             dry_run: Whether nothing is changed.
-            format: The form the PRD has; see `init`.
+            take_other: Whether a PRD is taken most of whose tasks have the id of another
+                task of the plan; it is refused otherwise, as it looks like another PRD.
+            format: The form the PRD has; by default the one that the plan remembers
+                from its conversion or an earlier update, or else as in `init`.
             allow_empty: Whether a PRD without tasks is one.
         """
         if (prd is None) == (text is None):
             raise TypeError("name a PRD, or give its text")
         path = None if prd is None else os.path.join(self.root, prd)
-        return self._native.update(path, text, prune, prefer, dry_run, format, allow_empty)
+        return self._native.update(path, text, prune, prefer, dry_run, take_other, format, allow_empty)
 
     def _change(self, mutation: dict[str, Any]) -> tuple[int, Task]:
         return self._native.mutate(mutation)

@@ -5630,26 +5630,103 @@ class Initialised(Record):
         _set(self, "converted", converted)
 
 
+class PrdPreview(Record):
+    """The plan that a PRD would become.
+
+    Attributes:
+        prd: The PRD.
+        companion: The companion file with the tasks, where there is one.
+        form: Where the tasks come from.
+        name: The project's name, from the PRD's title.
+        description: The project's description.
+        list: The tasks, as a tree.
+        replaces: How many tasks the plan has that it would take the place of.
+        long: Whether the plan would have more tasks than a run may make iterations.
+        warnings: What the author of the PRD should know.
+    """
+
+    __slots__ = ("prd", "companion", "form", "name", "description", "list", "replaces", "long", "warnings")
+    __match_args__ = ("prd", "form", "name", "description", "list", "replaces", "warnings", "companion", "long")
+    prd: str
+    companion: str | None
+    form: Form
+    name: str
+    description: str
+    list: TaskList
+    replaces: int
+    long: LongPlan | None
+    warnings: tuple[Remark, ...]
+
+    def __init__(
+        self,
+        prd: str,
+        form: Form,
+        name: str,
+        description: str,
+        list: TaskList,
+        replaces: int,
+        warnings: Iterable[Remark],
+        companion: str | None = None,
+        long: LongPlan | None = None,
+    ) -> None:
+        _set(self, "prd", prd)
+        _set(self, "companion", companion)
+        _set(self, "form", form)
+        _set(self, "name", name)
+        _set(self, "description", description)
+        _set(self, "list", list)
+        _set(self, "replaces", replaces)
+        _set(self, "long", long)
+        _set(self, "warnings", items(warnings))
+
+
 class TaskTitle(Record):
     """A task by name. One that is not in the plan has the id and title of the PRD.
 
     Attributes:
         id: The id.
         title: The title.
+        is_completed: Whether it is completed.
     """
 
-    __slots__ = ("id", "title")
-    __match_args__ = ("id", "title")
+    __slots__ = ("id", "title", "is_completed")
+    __match_args__ = ("id", "title", "is_completed")
     id: str
     title: str
+    is_completed: bool
 
     def __init__(
         self,
         id: str,
         title: str,
+        is_completed: bool,
     ) -> None:
         _set(self, "id", id)
         _set(self, "title", title)
+        _set(self, "is_completed", is_completed)
+
+
+class OtherPrd(Record):
+    """A PRD most of whose tasks have the id of a task of the plan that has another title: it may be
+    another one that is numbered alike, whose tasks would take what the plan's have done.
+
+    Attributes:
+        differing: How many tasks have the id of another.
+        tasks: How many tasks the PRD has.
+    """
+
+    __slots__ = ("differing", "tasks")
+    __match_args__ = ("differing", "tasks")
+    differing: int
+    tasks: int
+
+    def __init__(
+        self,
+        differing: int,
+        tasks: int,
+    ) -> None:
+        _set(self, "differing", differing)
+        _set(self, "tasks", tasks)
 
 
 class FieldDiff(Record):
@@ -5657,7 +5734,7 @@ class FieldDiff(Record):
 
     Attributes:
         field: The field, as a task has it in JSON: `title`, `depends_on`. Of a project
-            `name`, `description` or `source_prd`.
+            `name`, `description`, `source_prd` or `prd_format`.
         before: What the plan says: the lines of a text, the entries of a list; none where
             it says nothing.
         after: What is said instead, in the same form.
@@ -5686,23 +5763,27 @@ class TaskDiff(Record):
     Attributes:
         id: The task's id in the plan.
         title: Its title in the plan.
+        is_completed: Whether it is completed: what it says anew, nobody is asked to do.
         fields: The fields that differ; at least one.
     """
 
-    __slots__ = ("id", "title", "fields")
-    __match_args__ = ("id", "title", "fields")
+    __slots__ = ("id", "title", "is_completed", "fields")
+    __match_args__ = ("id", "title", "is_completed", "fields")
     id: str
     title: str
+    is_completed: bool
     fields: tuple[FieldDiff, ...]
 
     def __init__(
         self,
         id: str,
         title: str,
+        is_completed: bool,
         fields: Iterable[FieldDiff],
     ) -> None:
         _set(self, "id", id)
         _set(self, "title", title)
+        _set(self, "is_completed", is_completed)
         _set(self, "fields", items(fields))
 
 
@@ -5713,6 +5794,8 @@ class UpdatedPrd(Record):
         added: Tasks that are new, in the order of the PRD.
         changed: Tasks of which the plan says something else, in the order of the PRD.
         removed: Tasks that are removed: the orphans, where that was asked for.
+        regrouped: Tasks that are worked on and become groups by it: each is pending then,
+            nobody's, and completed with its parts.
         project: What is different of the project: its name, description and PRD.
         conflicts: What was changed both in the plan and in the PRD, and stays as the plan
             has it. Each is told at every update until one side gives way.
@@ -5720,20 +5803,23 @@ class UpdatedPrd(Record):
         orphans: The tasks of an earlier PRD that are in this one no more.
         revision: The plan's revision, the number of the change.
         is_changed: Whether the plan was changed.
+        other_prd: Whether it looks like another PRD than the one that the plan follows.
         warnings: What the author of the PRD should know.
     """
 
-    __slots__ = ("added", "changed", "removed", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "warnings")
-    __match_args__ = ("added", "changed", "removed", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "warnings")
+    __slots__ = ("added", "changed", "removed", "regrouped", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "other_prd", "warnings")
+    __match_args__ = ("added", "changed", "removed", "regrouped", "project", "conflicts", "left_out", "orphans", "revision", "is_changed", "warnings", "other_prd")
     added: tuple[Task, ...]
     changed: tuple[TaskDiff, ...]
     removed: tuple[TaskTitle, ...]
+    regrouped: tuple[TaskTitle, ...]
     project: tuple[FieldDiff, ...]
     conflicts: tuple[TaskDiff, ...]
     left_out: tuple[TaskTitle, ...]
     orphans: tuple[TaskTitle, ...]
     revision: int
     is_changed: bool
+    other_prd: OtherPrd | None
     warnings: tuple[Remark, ...]
 
     def __init__(
@@ -5741,6 +5827,7 @@ class UpdatedPrd(Record):
         added: Iterable[Task],
         changed: Iterable[TaskDiff],
         removed: Iterable[TaskTitle],
+        regrouped: Iterable[TaskTitle],
         project: Iterable[FieldDiff],
         conflicts: Iterable[TaskDiff],
         left_out: Iterable[TaskTitle],
@@ -5748,16 +5835,19 @@ class UpdatedPrd(Record):
         revision: int,
         is_changed: bool,
         warnings: Iterable[Remark],
+        other_prd: OtherPrd | None = None,
     ) -> None:
         _set(self, "added", items(added))
         _set(self, "changed", items(changed))
         _set(self, "removed", items(removed))
+        _set(self, "regrouped", items(regrouped))
         _set(self, "project", items(project))
         _set(self, "conflicts", items(conflicts))
         _set(self, "left_out", items(left_out))
         _set(self, "orphans", items(orphans))
         _set(self, "revision", revision)
         _set(self, "is_changed", is_changed)
+        _set(self, "other_prd", other_prd)
         _set(self, "warnings", items(warnings))
 
 
@@ -6043,6 +6133,7 @@ __all__ = [
     "NextTask",
     "NoTaskReady",
     "OnFailure",
+    "OtherPrd",
     "PathVars",
     "Paused",
     "PermissionDenied",
@@ -6054,6 +6145,7 @@ __all__ = [
     "PluginDifference",
     "PluginKind",
     "PrdForm",
+    "PrdPreview",
     "Priority",
     "Process",
     "Progress",

@@ -3,7 +3,10 @@
 //! [`SourcePrd::read`] never fails an iteration: where the file is gone, has
 //! become something else or too large, it says so, and the prompt does.
 
-use std::path::Path;
+use std::{
+    fs,
+    path::{Component, Path, PathBuf},
+};
 
 use crate::{
     fs::{FileError, Root},
@@ -28,6 +31,9 @@ pub struct SourcePrd {
     /// Why there is nothing to quote, one sentence without a full stop and of Samuel's own
     /// words; nothing where there is.
     pub problem: Option<String>,
+    /// Whether somebody should know of the problem: the plan names no file that can be
+    /// quoted.
+    pub is_unusable: bool,
 }
 
 impl SourcePrd {
@@ -39,14 +45,17 @@ impl SourcePrd {
     pub fn read(root: &Path, plan: &Plan, task: Option<&TaskId>, max_tokens: u32) -> Option<Self> {
         let path = plan.project.source_prd.clone().filter(|path| !path.is_empty() && max_tokens > 0)?;
         let told = Self { path, ..Self::default() };
+        let unusable =
+            |problem: String| Some(Self { problem: Some(problem), is_unusable: true, ..told.clone() });
+        if let Some(directory) = internal_directory(root, Path::new(&told.path)) {
+            return unusable(format!("It is not quoted: it lies in {directory}"));
+        }
         let text = match Root::new(root).read_text(Path::new(&told.path), MAX_PRD_BYTES) {
             Ok(text) => text,
             Err(error) if error.is_not_found() => {
-                return Some(Self { problem: Some("The file is not there any more".to_owned()), ..told });
+                return unusable("The file is not there any more".to_owned());
             }
-            Err(error) => {
-                return Some(Self { problem: Some(format!("It cannot be read: {}", why(&error))), ..told });
-            }
+            Err(error) => return unusable(format!("It cannot be read: {}", why(&error))),
         };
         let max_tokens = usize::try_from(max_tokens).unwrap_or(usize::MAX);
         let tasks = task.map(|id| with_groups(plan, id)).unwrap_or_default();
@@ -58,9 +67,34 @@ impl SourcePrd {
                 let nothing = || "It says nothing beside its tasks and what stands above".to_owned();
                 Self { text, left_out, problem: says_nothing.then(nothing), ..told }
             }
-            Err(error) => Self { problem: Some(format!("It cannot be read as a PRD: {error}")), ..told },
+            Err(error) => return unusable(format!("It cannot be read as a PRD: {error}")),
         })
     }
+
+    /// Returns the path of the PRD that a plan names, unless it leads out of the project or
+    /// to what is not the project's: whoever edits the plan could name anything.
+    pub fn path_in(root: &Path, plan: &Plan) -> Option<PathBuf> {
+        let path = Path::new(plan.project.source_prd.as_deref()?);
+        let is_inside =
+            path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        (is_inside && internal_directory(root, path).is_none()).then(|| root.join(path))
+    }
+}
+
+/// The directories that are those of tools: no PRD lies there.
+const INTERNAL: [&str; 2] = [".git", ".samuel"];
+
+/// Returns the directory of a tool in which a path of the project lies, itself or by links.
+fn internal_directory(root: &Path, path: &Path) -> Option<&'static str> {
+    let named_in = |path: &Path| {
+        let has = |name: &&str| path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(name));
+        INTERNAL.into_iter().find(has)
+    };
+    let resolved = || {
+        let (root, path) = (fs::canonicalize(root).ok()?, fs::canonicalize(root.join(path)).ok()?);
+        named_in(path.strip_prefix(root).ok()?)
+    };
+    named_in(path).or_else(resolved)
 }
 
 /// Says why a file is not read, in words that are Samuel's own: names of links are not.
@@ -83,8 +117,6 @@ fn with_groups<'p>(plan: &'p Plan, id: &TaskId) -> Vec<&'p Task> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-    use std::fs;
-
     use tempfile::TempDir;
 
     use super::*;
@@ -103,7 +135,9 @@ mod tests {
     fn problem(directory: &TempDir, path: &str) -> String {
         let prd = read(directory, path, 1_000).unwrap();
         assert_eq!((prd.path.as_str(), prd.text.as_str()), (path, ""));
-        prd.problem.unwrap()
+        let problem = prd.problem.unwrap();
+        assert_eq!(prd.is_unusable, !problem.starts_with("It says nothing"), "{problem}");
+        problem
     }
 
     const PRD: &str =
@@ -131,6 +165,31 @@ mod tests {
     fn a_plan_that_was_not_made_of_a_prd_has_none() {
         let directory = tempfile::tempdir().unwrap();
         assert_eq!(SourcePrd::read(directory.path(), &Plan::default(), None, 1_000), None);
+    }
+
+    #[test]
+    fn what_is_not_the_projects_own_is_neither_quoted_nor_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        for path in [".git/config", ".samuel/run/x", "sub/.GIT/config", "docs/prd.md"] {
+            fs::create_dir_all(at(path).parent().unwrap()).unwrap();
+            fs::write(at(path), PRD).unwrap();
+        }
+        std::os::unix::fs::symlink("../.git/config", at("docs/link.md")).unwrap();
+        for (path, inside) in [
+            (".git/config", ".git"),
+            ("docs/../.samuel/run/x", ".samuel"),
+            ("sub/.GIT/config", ".git"),
+            ("docs/link.md", ".git"),
+        ] {
+            assert_eq!(problem(&directory, path), format!("It is not quoted: it lies in {inside}"));
+            assert_eq!(SourcePrd::path_in(directory.path(), &plan(path)), None, "{path}");
+        }
+        for path in ["/etc/hosts", "../prd.md"] {
+            assert_eq!(SourcePrd::path_in(directory.path(), &plan(path)), None, "{path}");
+        }
+        let path = SourcePrd::path_in(directory.path(), &plan("docs/prd.md"));
+        assert_eq!(path, Some(at("docs/prd.md")));
     }
 
     #[test]

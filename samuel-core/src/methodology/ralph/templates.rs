@@ -112,7 +112,7 @@ mod tests {
         let mut with = context();
         with.paths.source_prd = "/work/demo/docs/prd.md".to_owned();
         for template in [PROMPT, DISCOVERY_PROMPT] {
-            assert!(render(template, &with).contains("- `docs/prd.md`: the PRD that the plan was made from"));
+            assert!(render(template, &with).contains("names as `prd`: the PRD that the plan was made from"));
             assert!(!render(template, &context()).contains("the PRD"));
         }
     }

@@ -215,6 +215,7 @@ mod tests {
         fn plan()(
             revision in 0..=MAX_REVISION,
             (name, description, source_prd) in (text(), text(), option::of(text())),
+            prd_format in option::of(text()),
             (created_at, updated_at) in (time(), time()),
             mut tasks in vec(task(), 0..6),
             parents in vec(option::of(0..6usize), 6),
@@ -229,7 +230,7 @@ mod tests {
             }
             // A store has groups stand where their parts say.
             settle(&mut tasks, None);
-            let project = Project { name, description, source_prd, created_at, updated_at };
+            let project = Project { name, description, source_prd, prd_format, created_at, updated_at };
             Plan { version: PLAN_VERSION.to_owned(), revision, project, tasks, progress, baseline }
         }
     }

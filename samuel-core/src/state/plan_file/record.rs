@@ -109,6 +109,7 @@ impl Record for Project {
             "name" => self.name = text(map)?.unwrap_or_default(),
             "description" => self.description = text(map)?.unwrap_or_default(),
             "source_prd" => self.source_prd = text(map)?,
+            "prd_format" => self.prd_format = text(map)?,
             "created_at" => self.created_at = map.next_value()?,
             "updated_at" => self.updated_at = map.next_value()?,
             _ => return Ok(false),
@@ -120,6 +121,9 @@ impl Record for Project {
         map.serialize_entry("name", &self.name)?;
         map.serialize_entry("description", &self.description)?;
         map.serialize_entry("source_prd", &self.source_prd)?;
+        if self.prd_format.is_some() {
+            map.serialize_entry("prd_format", &self.prd_format)?;
+        }
         map.serialize_entry("created_at", &self.created_at)?;
         map.serialize_entry("updated_at", &self.updated_at)
     }
