@@ -154,7 +154,7 @@ impl RunBuilder {
     /// # Errors
     /// Returns a [`RunError`] where a template or the handlers of a point cannot be used.
     pub fn hooks(self) -> Result<Hooks, RunError> {
-        Ok(self.over(|project| project.in_memory()).build_idle()?.hooks())
+        Ok(self.over(|project| project.in_memory()).build_idle()?.0.hooks())
     }
 }
 

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     config::{CONFIG_FILE, CheckCommand},
+    dialect::SESSION_FILES,
     fs::{FileError, Root},
     model::digest_of_stream,
     plugin::{LOCK_FILE, Selection, Tree, plugin_directory},
@@ -31,9 +32,6 @@ const NOT_WATCHED: &str = "ignored by git, not watched";
 
 /// Why a file is watched that an agent's program reads unasked.
 const OF_AGENT: &str = "read by the agent's program by itself";
-
-/// The hook files of sessions, of which a project has one.
-const HOOK_FILES: [&str; 2] = [".samuel/hooks.yml", ".iteratr.hooks.yml"];
 
 /// Samuel's own directory, all of which is watched where a check executes it.
 const OWN_DIRECTORY: &str = ".samuel";
@@ -84,7 +82,7 @@ impl ControlFiles {
         let templates = project.template_directories().into_iter();
         let templates =
             templates.flat_map(|dir| names.iter().map(move |(name, _)| dir.join(name)).collect::<Vec<_>>());
-        let own = [CONFIG_FILE, LOCK_FILE].into_iter().chain(HOOK_FILES).map(|name| root.join(name));
+        let own = [CONFIG_FILE, LOCK_FILE].into_iter().chain(SESSION_FILES).map(|name| root.join(name));
         let files: Vec<PathBuf> = own.chain(templates).collect();
         let own = root.join(OWN_DIRECTORY);
         let is_watched =
