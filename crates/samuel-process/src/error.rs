@@ -38,6 +38,14 @@ pub enum ProcessError {
         /// What the system said, if it was asked.
         source: Option<io::Error>,
     },
+    /// A directory on the way to the program is closed to us.
+    #[error("`{}` cannot be reached: the directory `{}` may not be entered", path.display(), directory.display())]
+    ClosedDirectory {
+        /// The program.
+        path: PathBuf,
+        /// The directory.
+        directory: PathBuf,
+    },
     /// The file is neither a script that names its interpreter nor a program for this machine.
     #[error("`{}` is neither a script that begins with `#!` nor a program for this machine", path.display())]
     UnknownFormat {
@@ -207,6 +215,7 @@ impl ProcessError {
             Self::ProgramNotFound { .. } => "Install it, or add its directory to PATH.".to_owned(),
             Self::Directory { .. } => "Name the program, not its directory.".to_owned(),
             Self::NotExecutable { path, .. } => format!("Run `chmod +x {}`.", path.display()),
+            Self::ClosedDirectory { directory, .. } => format!("Run `chmod +x {}`.", directory.display()),
             Self::UnknownFormat { .. } => {
                 "Begin a script with a line such as `#!/bin/sh`; build a program for this machine.".to_owned()
             }
@@ -222,6 +231,9 @@ impl ProcessError {
             Self::MissingInterpreter { .. } => "Install a build for this system.".to_owned(),
             Self::Busy { .. } => "Wait until whoever writes it has closed it, then try again.".to_owned(),
             Self::BadWorkingDirectory { .. } => "Create the directory, or correct its path.".to_owned(),
+            Self::TooLong { .. } => {
+                "Give it fewer or shorter arguments and variables, and what is long as its input.".to_owned()
+            }
             _ => return None,
         })
     }

@@ -90,12 +90,27 @@ pub(super) fn refused(path: PathBuf, source: Option<io::Error>) -> ProcessError 
     }
 }
 
-/// Says that there is no such program, and which directory is missing where it is that.
+/// Says that there is no such program, and which directory is missing or closed where it is that.
 pub(super) fn not_found(program: OsString, cwd: &Path) -> ProcessError {
     let path = Path::new(&program);
+    if program.as_bytes().contains(&b'/')
+        && let Some(directory) = closed_directory(&cwd.join(path))
+    {
+        return ProcessError::ClosedDirectory { path: program.into(), directory };
+    }
     let parent = path.parent().filter(|_| program.as_bytes().contains(&b'/'));
     let missing_directory = parent.map(|parent| cwd.join(parent)).filter(|parent| !parent.exists());
     ProcessError::ProgramNotFound { program: program.into(), missing_directory }
+}
+
+/// Returns the directory that may not be entered, where that is why a path is not found.
+fn closed_directory(path: &Path) -> Option<PathBuf> {
+    let error = path.symlink_metadata().err()?;
+    let is_closed = |directory: &&Path| {
+        directory.is_dir() && rustix::fs::access(*directory, rustix::fs::Access::EXEC_OK).is_err()
+    };
+    let mut above = path.ancestors().skip(1).filter(|_| error.kind() == io::ErrorKind::PermissionDenied);
+    above.find(is_closed).map(Path::to_owned)
 }
 
 /// Says what is wrong with the program that a command line of plain words names, where a
@@ -164,6 +179,26 @@ mod tests {
             let expected = format!("`DIR/script` is a script for `{name}`, which was not found");
             assert_eq!(problem(missing), Some(expected));
         }
+    }
+
+    #[test]
+    fn a_directory_that_may_not_be_entered_is_named() {
+        if rustix::process::geteuid().is_root() {
+            eprintln!("skipped: root may enter every directory");
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("closed/inner")).unwrap();
+        fs::write(dir.path().join("closed/inner/a.sh"), "#!/bin/sh\n").unwrap();
+        let set = |mode| fs::set_permissions(dir.path().join("closed"), fs::Permissions::from_mode(mode));
+        set(0o600).unwrap();
+        let told = not_found("./closed/inner/a.sh".into(), dir.path());
+        set(0o700).unwrap();
+        let place = dir.path().join("./closed").display().to_string();
+        let expected = format!(
+            "`./closed/inner/a.sh` cannot be reached: the directory `{place}` may not be entered. Run `chmod +x {place}`."
+        );
+        assert_eq!(told.explained(), expected);
     }
 
     #[test]

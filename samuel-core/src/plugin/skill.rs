@@ -132,6 +132,8 @@ impl Skill {
         Script::new(CommandLine::words([&self.script]), &self.project_root)
             .envs(self.env.iter().cloned())
             .envs(hook_env(call.header(), &self.project_root, self.depth))
+            // Byte for byte, whatever the path is.
+            .env("SAMUEL_PROJECT_ROOT", &self.project_root)
             // What a script leaves in its directory would count as a change.
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .timeout(limit)

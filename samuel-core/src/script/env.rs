@@ -1,6 +1,9 @@
 //! What every command of a hook finds in its environment.
 
-use std::path::Path;
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+};
 
 use super::named::PROJECT_ROOT;
 use crate::{
@@ -14,8 +17,9 @@ pub const MAX_DEPTH: u32 = 3;
 /// The variable that counts them.
 const DEPTH: &str = "SAMUEL_HOOK_DEPTH";
 
-/// Returns the variables that say what a command is called for. `depth` is that of this
-/// program, [`depth_of`] its own environment; the command's is one more.
+/// Returns the variables that say what a command is called for, lossily where the path of the
+/// root is not UTF-8. `depth` is that of this program, [`depth_of`] its own environment; the
+/// command's is one more.
 pub fn hook_env(header: &CallHeader, project_root: &Path, depth: u32) -> Vec<(String, String)> {
     let variables = [
         (PROJECT_ROOT, project_root.display().to_string()),
@@ -31,13 +35,17 @@ pub fn hook_env(header: &CallHeader, project_root: &Path, depth: u32) -> Vec<(St
 /// Returns how many levels of hooks stand above a program with this environment; 0 for one
 /// that no hook has started.
 pub fn depth_of(env: &[(String, String)]) -> u32 {
-    let depth = env.iter().rfind(|(name, _)| name == DEPTH).and_then(|(_, value)| value.parse().ok());
-    depth.unwrap_or_default()
+    depth(env.iter().map(|(name, value)| (name.as_ref(), value.as_ref())))
+}
+
+fn depth<'a>(env: impl DoubleEndedIterator<Item = (&'a OsStr, &'a OsStr)>) -> u32 {
+    let found = env.rev().find(|(name, _)| *name == DEPTH);
+    found.and_then(|(_, value)| value.to_str()).and_then(|value| value.parse().ok()).unwrap_or_default()
 }
 
 /// Refuses a command whose environment says that it is one level too deep.
-pub(super) fn admit(env: &[(String, String)]) -> Result<(), HookFailure> {
-    if depth_of(env) <= MAX_DEPTH {
+pub(super) fn admit(env: &[(OsString, OsString)]) -> Result<(), HookFailure> {
+    if depth(env.iter().map(|(name, value)| (name.as_ref(), value.as_ref()))) <= MAX_DEPTH {
         return Ok(());
     }
     let message = format!(

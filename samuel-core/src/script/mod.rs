@@ -25,6 +25,7 @@ pub(crate) mod named;
 mod output;
 mod pinned;
 mod private_copy;
+mod reading;
 mod runner;
 
 pub use command_line::CommandLine;

@@ -14,38 +14,21 @@
 //! `$SAMUEL_PROJECT_ROOT`. What a script starts itself is not copied.
 
 use std::{
-    collections::BTreeMap,
     ffi::OsString,
-    fs, io,
-    os::unix::fs::MetadataExt as _,
+    io,
     path::{Path, PathBuf},
 };
 
 use super::{
-    CommandLine, CopiedFile, CopyError, CopyOf, PrivateCopy,
-    named::{Executed, Start, in_project, started_places, starts},
+    CommandLine, CopyError, CopyOf, PrivateCopy,
+    named::{Executed, Start, started_places, starts},
     private_copy::Stamp,
+    reading::{MAX_BYTES, Reading},
 };
 use crate::{
-    fs::{FileError, Root, read_up_to},
+    fs::{FileError, Root},
     model::digest_of,
 };
-
-/// The longest file that is copied, and all of a command together.
-const MAX_BYTES: u64 = 64 << 20;
-/// How many entries of a script's directory are linked to.
-const MAX_LINKS: usize = 1_000;
-/// What stands beside a copy although it stands above the script: where programs for Node look.
-const FROM_ABOVE: [&str; 2] = ["node_modules", "package.json"];
-/// What is not linked to: a repository there would take the copy for its work tree.
-const NOT_LINKED: &str = ".git";
-/// By which names a script knows its own place.
-const OWN_PLACE: &[&str] =
-    &["$0", "${0", "BASH_SOURCE", "__file__", "__FILE__", "__DIR__", "__dirname", "import.meta"];
-/// What tells that it goes elsewhere from there.
-const GOES_ON: &[&str] = &["..", "cd ", "chdir", ".parent.parent", "parents["];
-/// How much of a script is looked at for that.
-const MAX_READ: usize = 256 << 10;
 
 /// A command whose files are those that were read when it was made.
 #[derive(Debug)]
@@ -64,7 +47,8 @@ pub struct Pinned {
 pub struct ScriptFile {
     /// Its path, relative to the root.
     pub path: PathBuf,
-    /// `sha256:` and the digest of the bytes that were read.
+    /// `sha256:` and the digest of the bytes that were read; empty for a file that cannot be read or is longer
+    /// than 64 MiB, with which the command is not run.
     pub digest: String,
     /// Its copy; none where the file itself is started.
     pub copy: Option<PathBuf>,
@@ -84,96 +68,25 @@ pub struct PinOptions<'a> {
     pub is_exempt: &'a dyn Fn(&Path) -> bool,
 }
 
-/// A file that was read.
-struct Read {
-    bytes: Vec<u8>,
-    is_executable: bool,
-    /// Its path within the copy.
-    inner: PathBuf,
-}
-
-/// The files to be copied, by their paths, and the directories that they are in.
-struct Reading<'a> {
-    root: &'a Path,
-    started: &'a [PathBuf],
-    is_exempt: &'a dyn Fn(&Path) -> bool,
-    files: BTreeMap<PathBuf, Read>,
-    directories: Vec<PathBuf>,
-    bytes: u64,
-}
-
-impl Reading<'_> {
-    /// Reads a file that a word names, if the command starts it and it is to be copied, and returns
-    /// its path as it is known.
-    fn file(&mut self, named: &Path) -> Option<PathBuf> {
-        let path = in_project(named, self.root).filter(|path| self.started.contains(path))?;
-        if self.files.contains_key(&path) {
-            return Some(path);
-        }
-        if (self.is_exempt)(&path) {
-            return None;
-        }
-        let file = Root::new(self.root).open(&path).ok()?;
-        let is_executable = file.metadata().ok()?.mode() & 0o111 != 0;
-        let bytes = read_up_to(file, MAX_BYTES.checked_sub(self.bytes)?).ok()?;
-        self.bytes += bytes.len() as u64;
-        let directory = path.parent()?.to_owned();
-        let known = self.directories.iter().position(|known| *known == directory);
-        let number = known.unwrap_or_else(|| {
-            self.directories.push(directory);
-            self.directories.len() - 1
-        });
-        let inner = Path::new(&number.to_string()).join(path.file_name()?);
-        self.files.insert(path.clone(), Read { bytes, is_executable, inner });
-        Some(path)
-    }
-
-    /// Returns the links that stand beside the copies.
-    fn links(&self) -> Vec<(PathBuf, PathBuf)> {
-        let mut links = BTreeMap::new();
-        for (number, directory) in self.directories.iter().enumerate() {
-            let inner = PathBuf::from(number.to_string());
-            let entries = fs::read_dir(directory).into_iter().flatten().flatten().take(MAX_LINKS);
-            for entry in entries.filter(|entry| entry.file_name() != NOT_LINKED) {
-                links.insert(inner.join(entry.file_name()), entry.path());
-            }
-            let above = directory.ancestors().take_while(|above| above.starts_with(self.root));
-            for place in above.flat_map(|above| FROM_ABOVE.map(|name| above.join(name))) {
-                let name = place.file_name().map(|name| inner.join(name));
-                if let Some(name) = name.filter(|_| place.exists()) {
-                    links.entry(name).or_insert(place);
-                }
-            }
-        }
-        let is_copy = |inner: &PathBuf| self.files.values().any(|read| read.inner == *inner);
-        links.into_iter().filter(|(inner, _)| !is_copy(inner)).collect()
-    }
-}
-
 impl Pinned {
     /// Reads the files of the project that a command starts, and makes the command that starts
     /// their copies. Starts nothing. Blocks.
     ///
     /// # Errors
-    /// Returns a [`CopyError`] where the copy cannot be made. A file that cannot be read, or is longer
-    /// than 64 MiB, is started where it is.
+    /// Returns a [`CopyError`] where the copy cannot be made.
     pub fn of(command: &CommandLine, options: PinOptions<'_>) -> Result<Self, CopyError> {
         let PinOptions { root, cwd, state_dir, is_exempt } = options;
         let executed = executed(command, root, cwd);
-        let started = &*executed.started;
-        let (files, directories) = (BTreeMap::new(), Vec::new());
-        let mut reading = Reading { root, started, is_exempt, files, directories, bytes: 0 };
+        let mut reading = Reading::new(root, &executed.started, is_exempt);
         let places = places(command, root, cwd);
         let places: Vec<(At, PathBuf)> =
             places.into_iter().filter_map(|(at, path)| Some((at, reading.file(&path)?))).collect();
-        let copied = reading.files.values().map(|read| CopiedFile {
-            path: &read.inner,
-            bytes: &read.bytes,
-            is_executable: read.is_executable,
-        });
         let copy = match reading.files.is_empty() {
             true => None,
-            false => Some(PrivateCopy::make(state_dir, CopyOf::Command, "hook", copied, reading.links())?),
+            false => {
+                let (files, links) = (reading.copied(), reading.links());
+                Some(PrivateCopy::make(state_dir, CopyOf::Command, "hook", files, links)?)
+            }
         };
         let place_of = |path: &PathBuf| {
             let (copy, read) = (copy.as_ref()?, reading.files.get(path)?);
@@ -196,7 +109,7 @@ impl Pinned {
         };
         for (path, read) in &reading.files {
             let relative = path.strip_prefix(root).unwrap_or(path).to_owned();
-            pinned.lints.extend(lint(&relative, &read.bytes));
+            pinned.lints.extend(read.lint(&relative));
             let digest = digest_of(&read.bytes);
             pinned.files.push(ScriptFile { path: relative, digest, copy: place_of(path) });
         }
@@ -211,11 +124,20 @@ impl Pinned {
         for path in executed.started.iter().filter(|path| !is_exempt(path)) {
             let relative = path.strip_prefix(&self.root).unwrap_or(path).to_owned();
             let shown = relative.display();
-            self.unpinned.push(format!(
-                "`{shown}` is started where it is, not from a copy: name it plainly, as in `sh {shown}`, without a \
-                 `cd` before it"
-            ));
-            let digest = digest_now(&self.root, path).unwrap_or_else(|error| error.to_string());
+            let (digest, told) = match digest_now(&self.root, path) {
+                Ok(digest) => {
+                    let told = format!(
+                        "`{shown}` is started where it is, not from a copy: name it plainly, as in `sh {shown}`, without \
+                         a `cd` before it"
+                    );
+                    (digest, told)
+                }
+                Err(error) => {
+                    let told = format!("the command is not run, since `{shown}` cannot be compared: {error}");
+                    (String::new(), told)
+                }
+            };
+            self.unpinned.push(told);
             self.files.push(ScriptFile { path: relative, digest, copy: None });
         }
         let program = executed.unknown_program.map(|program| format!("`{program}`"));
@@ -378,19 +300,4 @@ fn places(command: &CommandLine, root: &Path, cwd: &Path) -> Vec<(At, PathBuf)> 
 
 fn digest_now(root: &Path, path: &Path) -> Result<String, FileError> {
     Ok(digest_of(&Root::new(root).read(path, MAX_BYTES)?))
-}
-
-/// Says that a script goes elsewhere from its own place.
-fn lint(path: &Path, bytes: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(bytes.get(..MAX_READ).unwrap_or(bytes));
-    let has = |line: &str, marks: &[&str]| marks.iter().any(|mark| line.contains(mark));
-    let is_code = |line: &str| !line.trim_start().starts_with(['#', '/']);
-    let mut lines = text.lines().enumerate();
-    let (at, _) = lines.find(|(_, line)| is_code(line) && has(line, OWN_PLACE) && has(line, GOES_ON))?;
-    Some(format!(
-        "line {} of `{}` goes elsewhere from the script's own place, which is that of a copy outside of the project: \
-         start from the working directory or from $SAMUEL_PROJECT_ROOT",
-        at + 1,
-        path.display()
-    ))
 }

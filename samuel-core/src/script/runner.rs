@@ -32,7 +32,7 @@ const OF_SHELL: [i32; 2] = [126, 127];
 pub struct Script {
     command: CommandLine,
     cwd: PathBuf,
-    env: Vec<(String, String)>,
+    env: Vec<(OsString, OsString)>,
     stdin: Vec<u8>,
     timeout: Duration,
     limits: OutputLimits,
@@ -69,14 +69,17 @@ impl Script {
     }
 
     /// Sets one environment variable; the last value of a name wins.
-    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), value.into()));
         self
     }
 
     /// Sets environment variables; the last value of a name wins.
-    pub fn envs(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
-        self.env.extend(variables);
+    pub fn envs<N: Into<OsString>, V: Into<OsString>>(
+        mut self,
+        variables: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        self.env.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
         self
     }
 
@@ -178,9 +181,7 @@ impl Script {
     pub(crate) fn ended(&self, output: CommandOutput) -> ScriptOutput {
         let problem = match (&self.command, output.status) {
             (CommandLine::Shell(line), ExitStatus::Exited(code)) if OF_SHELL.contains(&code) => {
-                let env = self.env.iter().map(|(name, value)| (name.into(), value.into()));
-                let env: Vec<(OsString, OsString)> = env.collect();
-                process::problem_of_line(line, &env, &self.cwd).map(|problem| self.explained(&problem))
+                process::problem_of_line(line, &self.env, &self.cwd).map(|problem| self.explained(&problem))
             }
             _ => None,
         };
