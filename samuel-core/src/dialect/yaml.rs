@@ -204,7 +204,6 @@ mod tests {
             let error = parse(text).unwrap_err();
             assert!(error.line > 0 && error.column > 0, "{error:?}");
             assert!(!error.message.is_empty() && !error.message.contains("line"), "{error:?}");
-            println!("{}:{}: {}", error.line, error.column, error.message);
         }
         assert!(matches!(parse("").unwrap().value, Value::Null));
         assert!(matches!(parse("# nothing\n").unwrap().value, Value::Null));

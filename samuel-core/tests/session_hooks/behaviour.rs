@@ -5,6 +5,7 @@ use std::{fs, time::Duration};
 use samuel_core::{
     HookPoint,
     dialect::HookFiles,
+    engine::Glance,
     hook::{Layer, Tier, points},
     model::{ExitReason, payload::Turn},
     testing::{Bench, FakeHandler, completes_each_task},
@@ -167,7 +168,7 @@ async fn looking_ahead_and_reading_start_nothing() {
     let files = HookFiles::read(bench.path()).unwrap();
     assert_eq!((files.hooks().count(), files.paths().count()), (6, 1));
     let run = bench.run(completes_each_task()).hook_files().build().unwrap();
-    run.preview().await.unwrap();
+    run.preview(Glance::Exact).await.unwrap();
     assert!(!bench.path().join("ran").exists());
 }
 

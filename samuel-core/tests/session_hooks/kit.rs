@@ -76,8 +76,6 @@ pub(crate) async fn run_with(
 ) -> Ran {
     let bench = Bench::builder().task("1", "First").task("2", "Second");
     let bench = bench.file(FILE, format!("version: 2\nhooks:\n{hooks}")).build().unwrap();
-    let spy = FakeHandler::<points::AgentInvoke>::passes();
-    drop(spy);
     let seen = FakeHandler::<points::BeforeAgentInvoke>::passes();
     let builder = bench.run(script).hook_files().hook_at("seen", 900, seen.clone());
     let played = bench.play(change(builder)).await.unwrap();

@@ -46,7 +46,7 @@ async fn phase_1_the_tracer_bullet_reaches_a_command_that_is_the_agent() {
             settings.agent = "command".to_owned();
             settings.agent_command = ["sh", "-c", keep].map(str::to_owned).to_vec();
             settings.pause = std::time::Duration::ZERO;
-            settings.max_iterations = 2.try_into().unwrap();
+            settings.max_iterations = std::num::NonZeroU32::new(2);
         });
     bench.play(run).await.unwrap();
     let prompt = |n: u8| fs::read_to_string(bench.path().join(format!("prompt-{n}.txt"))).unwrap();
@@ -80,11 +80,10 @@ async fn phase_3_completions_are_told_first_in_first_out() {
     let bench = tasks.iter().fold(Bench::builder(), |bench, id| bench.task(id, "Task"));
     let hooks = "version: 1\nhooks:\n  on_task_complete:\n    - command: sleep 0.01; echo {{task_id}} >> log.txt; echo did {{task_id}}\n      pipe_output: true\n";
     let bench = bench.file(FILE, hooks).build().unwrap();
-    let script = Script::default().call(
-        tasks
-            .iter()
-            .fold(ScriptedCall::any(), |call, id| call.step(Step::Done { id: Some(id.as_str().into()) })),
-    );
+    let script =
+        Script::default().call(tasks.iter().fold(ScriptedCall::any(), |call, id| {
+            call.step(Step::Done { task: id.clone(), commit_sha: None })
+        }));
     let seen = FakeHandler::<points::BeforeAgentInvoke>::passes();
     let run = bench.run(script).hook_files().hook_at("seen", 900, seen.clone());
     let report = bench.play(run).await.unwrap().report;

@@ -28,7 +28,7 @@ const HOSTILE: [&str; 14] = [
 ];
 
 /// Places of a variable, each a line that prints its value between `<` and `>`, and nothing else.
-const CONTEXTS: [&str; 14] = [
+const CONTEXTS: [&str; 15] = [
     "printf '<%s>' {{task_content}}",
     "printf '<%s>' \"{{ task_content }}\"",
     "printf %s '<{{task_content}}>'",
