@@ -176,7 +176,17 @@ impl Run {
         let executables = executables(&frozen, &agent_files, &registry, &replaced, &control_files);
         let languages = OnceLock::new();
         let is_compared = false;
-        Ok(Self { frozen, registry, hook_files, executables, is_compared, control_files, languages, hub, inputs })
+        Ok(Self {
+            frozen,
+            registry,
+            hook_files,
+            executables,
+            is_compared,
+            control_files,
+            languages,
+            hub,
+            inputs,
+        })
     }
 
     /// Returns the chains of all hook points.

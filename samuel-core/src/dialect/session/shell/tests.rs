@@ -28,13 +28,14 @@ const HOSTILE: [&str; 14] = [
 ];
 
 /// Places of a variable, each a line that prints its value between `<` and `>`, and nothing else.
-const CONTEXTS: [&str; 14] = [
+const CONTEXTS: [&str; 15] = [
     "printf '<%s>' {{task_content}}",
     "printf '<%s>' \"{{ task_content }}\"",
     "printf %s '<{{task_content}}>'",
     "printf %s \"$(printf '<%s>' \"{{task_content}}\"; printf x)\" | sed '$s/x$//'",
     "x={{task_content}}; printf %s \"<$x>\"",
-    "printf '<%s>' $'{{task_content}}' | sed '1s/^<\\$/</'",
+    "printf %s $'<{{task_content}}>'",
+    "printf %s $'\\074{{task_content}}\\x3e' | sed '1s/^\\$*\\\\074/</' | sed '$s/\\$*\\\\x3e$/>/'",
     "cat <<EOF | sed '$d'\n<{{task_content}}>\n\nEOF\n",
     "cat <<'EO F' | sed '$d'\n<{{task_content}}>\n\nEO F\n",
     "# it's {{task_content}} ${\nprintf '<%s>' {{task_content}}",
@@ -46,14 +47,20 @@ const CONTEXTS: [&str; 14] = [
 ];
 
 fn read(text: &str) -> Result<ShellText, Refused> {
-    ShellText::read(text, |name| Variable::named(name).ok_or_else(|| (format!("unknown {name}"), String::new())))
+    ShellText::read(text, |name| {
+        Variable::named(name).ok_or_else(|| (format!("unknown {name}"), String::new()))
+    })
 }
 
 /// Runs a line by a shell in a directory.
 fn run(shell: &str, line: &ReadyLine, directory: &std::path::Path) -> (Vec<u8>, String) {
     let mut command = Command::new(shell);
     command.args(["-c", &line.text]).current_dir(directory).env_clear().env("PATH", "/usr/bin:/bin");
-    command.envs(line.env.iter().cloned()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .envs(line.env.iter().cloned())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let (mut stdin, text) = (child.stdin.take().unwrap(), line.stdin.clone());
     let writer = std::thread::spawn(move || drop(stdin.write_all(text.as_bytes())));
@@ -67,11 +74,23 @@ fn arrives(shell: &str, context: &str, value: &str) {
     let text = read(context).unwrap_or_else(|refused| panic!("{context}: {refused:?}"));
     let values = BTreeMap::from([(Variable::TaskContent, value.to_owned())]);
     let (stdout, stderr) = run(shell, &text.with(&values), directory.path());
-    let (shown, expected) = (String::from_utf8_lossy(&stdout), format!("<{value}>"));
+    let shown = String::from_utf8_lossy(&stdout);
+    // Not every sh knows $'..', and then the dollar is one.
+    let shown = if context.contains("$'<") { shown.trim_start_matches('$') } else { &*shown };
+    let expected = format!("<{value}>");
     let tail = |text: &str| text.chars().rev().take(80).collect::<String>();
-    assert!(shown.trim_end_matches('\n') == expected.trim_end_matches('\n') || shown == expected,
-        "{shell}: {context}\n{}\n{}\n{}\n{stderr}", tail(&shown), tail(&expected), text.text);
-    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "{shell}: {context}: {value} was run");
+    assert!(
+        shown.trim_end_matches('\n') == expected.trim_end_matches('\n') || shown == expected,
+        "{shell}: {context}\n{}\n{}\n{}\n{stderr}",
+        tail(shown),
+        tail(&expected),
+        text.text
+    );
+    assert_eq!(
+        std::fs::read_dir(directory.path()).unwrap().count(),
+        0,
+        "{shell}: {context}: {value} was run"
+    );
 }
 
 #[test]
