@@ -50,6 +50,7 @@ impl Options<'_> {
     pub(crate) fn builder(self, py: Python<'_>, project: Project) -> PyResult<RunBuilder> {
         let mut settings = project.settings();
         let mut builder = Run::builder(project)
+            .hook_files()
             .supervisor(self.supervisor())
             .env(self.env.iter().cloned())
             .tasks(self.tasks.iter().map(|id| TaskId::new(id.as_str())))

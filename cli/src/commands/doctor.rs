@@ -33,7 +33,7 @@ pub(crate) fn check(global: &Global, host: &Host) -> Result<Reply, Failure> {
     let opened = opened.map(|project| project.keeping_plans_in(host.state_dir()));
     let checkup = Checkup::of(&root, &host.caller(), opened, &host.env, |project, run| {
         let plugins = Catalog::read(project.root(), project.config())?.load(&options)?;
-        Ok(run.register(|registry| plugins.register(registry)))
+        Ok(run.register(|registry| plugins.register(registry)).hook_files())
     });
     let text = checkup_text(&checkup);
     if checkup.is_healthy() {

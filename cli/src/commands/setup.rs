@@ -130,21 +130,22 @@ fn no_command(methodology: &str, agent: &str) -> Failure {
     Failure::new(ErrorCode::CONFIG_INVALID, message).advise(help)
 }
 
-/// Begins a run of a project with its plugins and what it takes from this
+/// Begins a run of a project with its plugins, its hook files and what it takes from this
 /// process.
 pub(super) fn equip(project: Project, host: &Host) -> Result<RunBuilder, Failure> {
     let plugins = plugins::load(&project, host)?;
-    let run = Run::builder(project).register(|registry| plugins.register(registry));
+    let run = Run::builder(project).register(|registry| plugins.register(registry)).hook_files();
     Ok(run.supervisor(host.supervisor()?).env(host.env.iter().cloned()).binary(host.command_for_agents()?))
 }
 
 /// Looks at the hooks of the project, also of one that cannot be opened.
 pub(super) fn validation(global: &Global, host: &Host) -> Result<HookValidation, Failure> {
     let options = plugins::load_options(host)?;
-    let opened = Project::open_for_checkup(host.caller(), host.root(global)?, Arc::new(SystemClock::new()));
-    Ok(HookValidation::of(opened, &host.env, |project, run| {
+    let root = host.root(global)?;
+    let opened = Project::open_for_checkup(host.caller(), &root, Arc::new(SystemClock::new()));
+    Ok(HookValidation::of(&root, opened, &host.env, |project, run| {
         let plugins = Catalog::read(project.root(), project.config())?.load(&options)?;
-        Ok(run.register(|registry| plugins.register(registry)))
+        Ok(run.register(|registry| plugins.register(registry)).hook_files())
     }))
 }
 

@@ -10,6 +10,7 @@ mod bare;
 mod changes;
 mod demo;
 mod documents;
+mod hooks;
 mod init;
 mod lifecycle;
 mod limits;

@@ -28,17 +28,17 @@ const MAX_BYTES: u64 = 1 << 20;
 /// The hook files of a project, read and not run.
 ///
 /// ```
-/// use samuel_core::{dialect::HookFiles, engine::Run, project::Project};
+/// use samuel_core::{HookPoint, dialect::HookFiles, engine::Run, project::Project};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let file = directory.path().join(".iteratr.hooks.yml");
 /// std::fs::write(file, "version: 1\nhooks:\n  post_iteration:\n    - command: go test ./...\n      pipe_output: true\n")?;
-/// let project = Project::at(directory.path())?;
-/// let files = HookFiles::read(project.root())?;
-/// assert!(files.problems().is_empty());
-/// let registry = Run::builder(project).hook_files(files).registry()?;
-/// let id = "session:post_iteration#1";
-/// assert!(registry.handlers(samuel_core::HookPoint::AfterIteration).any(|(handler, ..)| handler == id));
+/// assert!(HookFiles::read(directory.path())?.problems().is_empty());
+///
+/// let run = Run::builder(Project::at(directory.path())?).hook_files();
+/// let registry = run.registry()?;
+/// let mut handlers = registry.handlers(HookPoint::AfterIteration);
+/// assert_eq!(handlers.next().map(|(id, ..)| id), Some("session:post_iteration#1"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default)]

@@ -14,7 +14,6 @@ use crate::{
     agent::{Agent, AgentConfig, AgentError, MutationRoute, Script, StoreSink},
     config::MethodologySettings,
     context::Framing,
-    dialect::HookFiles,
     hook::{Registry, RegistryBuilder, handler_methods},
     model::{Scope, TaskId, hex},
     process::Supervisor,
@@ -32,7 +31,9 @@ pub struct RunBuilder {
     script: Option<Script>,
     sandboxes: Vec<Arc<dyn Sandbox>>,
     handlers: RegistryBuilder,
-    hook_files: HookFiles,
+    reads_hook_files: bool,
+    /// Whether output of hooks that is too long is kept in the run directory.
+    keeps_output: bool,
     trust: TrustPolicy,
     supervisor: Option<Supervisor>,
     env: Vec<(String, String)>,
@@ -54,7 +55,8 @@ impl RunBuilder {
             script: None,
             sandboxes: Vec::new(),
             handlers: Registry::builder(),
-            hook_files: HookFiles::default(),
+            reads_hook_files: false,
+            keeps_output: true,
             trust: TrustPolicy::default(),
             supervisor: None,
             env: Vec::new(),
@@ -108,17 +110,19 @@ impl RunBuilder {
 
     handler_methods!();
 
-    /// Puts another project in the place of the run's.
-    pub(super) fn over(mut self, change: impl FnOnce(Project) -> Project) -> Self {
-        self.project = change(self.project);
+    /// Leaves nothing in the run directory of what its handlers do.
+    pub(super) fn in_memory(mut self) -> Self {
+        self.project = self.project.in_memory();
+        self.keeps_output = false;
         self
     }
 
-    /// Has the commands of hook files run at their hook points, in the environment and below the
-    /// supervisor of the run. Entries that are left out are told of when it starts.
+    /// Has the commands of the project's [hook files](crate::dialect) run at their hook points, in the
+    /// environment and below the supervisor of the run. The files are read when the run is built;
+    /// entries that are left out are told of when it starts.
     #[must_use]
-    pub fn hook_files(mut self, files: HookFiles) -> Self {
-        self.hook_files = files;
+    pub fn hook_files(mut self) -> Self {
+        self.reads_hook_files = true;
         self
     }
 
@@ -240,7 +244,8 @@ impl RunBuilder {
             sandboxes: Sandboxes::with(self.sandboxes)?,
             session: self.session.unwrap_or_else(|| self.project.name()),
             owner: self.owner,
-            hook_files: self.hook_files,
+            reads_hook_files: self.reads_hook_files,
+            keeps_output: self.keeps_output,
             scope: self.scope,
             run_id: new_run_id(self.project.clock().now()),
             framing: new_framing(),

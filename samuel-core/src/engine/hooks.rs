@@ -154,7 +154,7 @@ impl RunBuilder {
     /// # Errors
     /// Returns a [`RunError`] where a template or the handlers of a point cannot be used.
     pub fn hooks(self) -> Result<Hooks, RunError> {
-        Ok(self.over(|project| project.in_memory()).build_idle()?.hooks())
+        Ok(self.in_memory().build_idle()?.hooks())
     }
 }
 
@@ -171,6 +171,12 @@ impl Hooks {
     /// Returns the chains of all hook points.
     pub fn registry(&self) -> &Registry {
         self.run.registry()
+    }
+
+    /// Says what is to be known of the chains and of the hook files: entries that are left out.
+    pub fn warnings(&self) -> Vec<String> {
+        let of_chains = self.registry().warnings().map(str::to_owned);
+        of_chains.chain(self.run.hook_files.warnings()).collect()
     }
 
     /// Reports every chain.

@@ -63,6 +63,8 @@ pub(super) type Opened = Result<Option<Repository>, GitError>;
 pub struct Run {
     pub(super) frozen: Frozen,
     pub(super) registry: Registry,
+    /// The hook files whose commands take part.
+    pub(super) hook_files: HookFiles,
     pub(super) executables: Executables,
     /// Whether they say what the last run left changed.
     pub(super) is_compared: bool,
@@ -92,8 +94,10 @@ pub(crate) struct Frozen {
     pub(crate) binary: String,
     pub(crate) session: String,
     pub(crate) owner: Option<String>,
-    /// The hook files whose commands take part.
-    pub(crate) hook_files: HookFiles,
+    /// Whether the commands of hook files take part.
+    pub(crate) reads_hook_files: bool,
+    /// Whether output of theirs that is too long is kept in the run directory.
+    pub(crate) keeps_output: bool,
     /// The tasks that the caller wants the run to be for.
     pub(crate) scope: Scope,
     pub(crate) run_id: Arc<str>,
@@ -158,16 +162,31 @@ impl Run {
             control_files: shared_with_checks(&control_files),
         };
         methodology.register(kit, &mut handlers);
+        let hook_files = match frozen.reads_hook_files {
+            true => HookFiles::read(frozen.project.root())?,
+            false => HookFiles::default(),
+        };
         let options = HookFileOptions {
             env: frozen.env.clone(),
             supervisor: frozen.supervisor.clone(),
-            spill: Some(frozen.run_dir.logs(&frozen.run_id)),
+            spill: frozen.keeps_output.then(|| frozen.run_dir.logs(&frozen.run_id)),
         };
-        frozen.hook_files.register(&mut handlers, options);
+        hook_files.register(&mut handlers, options);
         let registry = frozen.project.registry::<RunError>(handlers, HookPoint::ALL)?;
         let executables = executables(&frozen, &agent_files, &registry, &replaced, &control_files);
         let languages = OnceLock::new();
-        Ok(Self { frozen, registry, executables, is_compared: false, control_files, languages, hub, inputs })
+        let is_compared = false;
+        Ok(Self {
+            frozen,
+            registry,
+            hook_files,
+            executables,
+            is_compared,
+            control_files,
+            languages,
+            hub,
+            inputs,
+        })
     }
 
     /// Returns the chains of all hook points.
@@ -343,7 +362,8 @@ impl Run {
         remains: Remains,
     ) -> RunHandle {
         let unheld = self.unheld_budget();
-        let of_checks = self.warnings_of_checks();
+        let mut told = self.warnings_of_checks();
+        told.extend(self.hook_files.warnings());
         let (repository, unread) = match opened {
             Ok(repository) => (repository, None),
             Err(error) => (None, Some(error)),
@@ -370,7 +390,7 @@ impl Run {
         if frozen.settings.pilot.enabled {
             services.warn(PILOT);
         }
-        for told in of_checks.into_iter().chain(frozen.hook_files.warnings()) {
+        for told in told {
             services.warn(told);
         }
         let has_checks = !frozen.settings.quality_checks.is_empty();

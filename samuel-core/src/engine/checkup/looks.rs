@@ -113,7 +113,8 @@ pub(super) fn chains(builder: RunBuilder) -> ([Finding; 2], OfRun) {
     let points = HookPoint::ALL.iter().filter(|point| registry.has_handlers(**point));
     let handlers: usize = HookPoint::ALL.iter().map(|point| registry.handlers(*point).count()).sum();
     let message = format!("{} at {}", counted(handlers, "handler"), counted(points.count(), "point"));
-    let details: Vec<String> = registry.warnings().map(str::to_owned).collect();
+    let of_files = run.hook_files.warnings();
+    let details: Vec<String> = registry.warnings().map(str::to_owned).chain(of_files).collect();
     let hooks = match details.is_empty() {
         true => Finding::ok(Hooks, message),
         false => {
