@@ -198,7 +198,8 @@ mod tests {
             format!("{text}a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 9].join(", "))
         });
         let deep = "[".repeat(10_000);
-        for text in ["a: [", "\ta: b\n", "a: b: c\n", "a: 'x\n", "a: *b\n", "a: 1\n---\nb: 1\n", &bomb, &deep]
+        for text in
+            ["a: [", "a:\n\t- b\n", "a: b: c\n", "a: 'x\n", "a: *b\n", "a: 1\n---\nb: 1\n", &bomb, &deep]
         {
             let error = parse(text).unwrap_err();
             assert!(error.line > 0 && error.column > 0, "{error:?}");

@@ -86,3 +86,6 @@ impl ShellText {
         ready
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,240 @@
+//! What commands get, what becomes of what they print, and that they never fail the session.
+
+use std::{fs, time::Duration};
+
+use samuel_core::{
+    HookPoint,
+    dialect::HookFiles,
+    hook::{Layer, Tier, points},
+    model::{ExitReason, payload::Turn},
+    testing::{Bench, FakeHandler, completes_each_task},
+};
+
+use crate::kit::{FILE, run, run_with};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failed_and_late_commands_tell_what_they_printed_and_how_they_ended() {
+    let hooks = "
+  post_iteration:
+    - {command: 'echo out; echo err >&2; exit 3', pipe_output: true}
+    - {command: 'echo before; sleep 30', timeout: 1, pipe_output: true}
+    - {command: 'echo fine; echo note >&2', pipe_output: true}
+    - {command: 'exit 4'}
+    - {command: ./missing.sh, pipe_output: true}
+";
+    let ran = run(hooks, completes_each_task()).await;
+    let prompt = &ran.prompts[1].1;
+    for text in [
+        "out\n[stderr]\nerr\n[exit code 3]",
+        "before\n[timed out after 1s]",
+        "fine\n[stderr]\nnote",
+        "missing.sh",
+    ] {
+        assert!(prompt.contains(text), "{text}: {prompt}");
+    }
+    assert!(!prompt.contains("exit code 4"), "{prompt}");
+    let warnings = ran.warnings();
+    for text in [
+        "session:post_iteration#1 .samuel/hooks.yml:5:7: exit code 3: err",
+        "session:post_iteration#2 .samuel/hooks.yml:6:7: timed out after 1s",
+        "session:post_iteration#4 .samuel/hooks.yml:8:7: exit code 4",
+    ] {
+        assert!(warnings.iter().any(|warning| warning.starts_with(text)), "{text}: {warnings:#?}");
+    }
+    assert_eq!(ran.played.report.exit_reason, ExitReason::Completed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_setting_lets_a_session_hook_fail_the_session() {
+    let hooks = "
+  session_start: [{command: 'exit 1'}]
+  pre_iteration: [{command: 'kill -9 $$'}, {command: 'sleep 30', timeout: 1}]
+  post_iteration: [{command: ./missing.sh}]
+  on_task_complete: [{command: 'exit 1', cwd: missing}]
+  session_end: [{command: 'exit 1'}]
+";
+    let points = ["session.start", "before:iteration", "after:iteration", "task.completed", "session.end"];
+    let strict = points.map(|point| format!("[hooks.\"{point}\"]\nstrict = true\ntimeout = 1\n"));
+    let config = format!("version = \"2\"\n{}", strict.concat());
+    let bench = Bench::builder().task("1", "First").config(config);
+    let bench = bench.file(FILE, format!("version: 2\nhooks:\n{hooks}")).build().unwrap();
+    let played = bench.play(bench.run(completes_each_task()).hook_files()).await.unwrap();
+    assert_eq!((played.report.exit_reason, played.report.failed_iterations), (ExitReason::Completed, 0));
+    let outcomes = HookPoint::ALL.iter().flat_map(|point| played.outcomes(*point));
+    let broken: Vec<_> = outcomes.flat_map(|outcome| &outcome.broken).collect();
+    assert!(broken.is_empty(), "{broken:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn output_that_is_not_piped_leaves_every_prompt_as_it_was() {
+    let prompts = async |hooks: &str| {
+        let ran = run(hooks, completes_each_task()).await;
+        let root = ran.bench.path().display().to_string();
+        let nameless = |(turn, prompt): &(Turn, String)| (*turn, prompt.replace(&root, "<root>"));
+        (ran.prompts.iter().map(nameless).collect::<Vec<_>>(), ran.log().len())
+    };
+    let command = "{command: 'echo x >> log.txt; echo shown'}";
+    let types =
+        ["session_start", "pre_iteration", "post_iteration", "on_task_complete", "on_error", "session_end"];
+    let all: String = types.iter().map(|name| format!("  {name}: [{command}]\n")).collect();
+    let ((with, ran), (without, _)) = (prompts(&all).await, prompts("  on_error: []").await);
+    assert_eq!(ran, 8, "they ran");
+    assert_eq!(without.len(), with.len());
+    for (without, with) in without.iter().zip(&with) {
+        assert_eq!(without, with);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_is_for_now_is_a_turn_of_the_iteration() {
+    let hooks = "  post_iteration: [{command: 'echo fix {{iteration}}', pipe_output: true, deliver: now}]";
+    let ran = run(hooks, completes_each_task()).await;
+    assert_eq!((ran.prompts[1].0, ran.told("fix 1")), (Turn::Immediate, vec![2]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_get_the_whole_environment_and_what_the_entry_says() {
+    let hooks = "
+  session_start:
+    - {command: 'printf \"%s %s %s %s\" \"$AWS_SECRET_ACCESS_KEY\" \"$NAME\" \"$SAMUEL_HOOK_POINT\" \"$(basename \"$PWD\")\" > \"$SAMUEL_PROJECT_ROOT/log.txt\"', cwd: sub, env: {NAME: 'of {{session}}'}}
+";
+    let bench = Bench::builder().task("1", "First").file("sub/x", "");
+    let bench = bench.file(FILE, format!("version: 2\nhooks:\n{hooks}")).build().unwrap();
+    let env = [("PATH", "/usr/bin:/bin"), ("AWS_SECRET_ACCESS_KEY", "key")];
+    let run = bench.run(completes_each_task()).hook_files();
+    let run = run.env(env.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    bench.play(run).await.unwrap();
+    assert_eq!(fs::read_to_string(bench.path().join("log.txt")).unwrap(), "key of bench session.start sub");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_directory_that_leads_out_of_the_project_is_not_entered() {
+    let outside = tempfile::tempdir().unwrap();
+    let hooks = "version: 2\nhooks:\n  session_start: [{command: touch made, cwd: out}]\n";
+    let bench = Bench::builder().task("1", "First").file(FILE, hooks).build().unwrap();
+    std::os::unix::fs::symlink(outside.path(), bench.path().join("out")).unwrap();
+    let played = bench.play(bench.run(completes_each_task()).hook_files()).await.unwrap();
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+    let warnings = &played.outcomes(HookPoint::SessionStart)[0].warnings;
+    assert!(warnings[0].message.contains("leads out of the project"), "{warnings:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_command_leaves_running_lives_on_only_in_the_background() {
+    let command = |flag: &str| {
+        format!(
+            "  session_start: [{{command: 'sleep 30 & echo $! > pid; echo done', pipe_output: true{flag}}}]"
+        )
+    };
+    for (flag, lives) in [("", false), (", background: true", true)] {
+        let ran = run(&command(flag), completes_each_task()).await;
+        let pid = fs::read_to_string(ran.bench.path().join("pid")).unwrap();
+        let alive = || {
+            std::process::Command::new("kill")
+                .args(["-0", pid.trim()])
+                .stderr(std::process::Stdio::null())
+                .status()
+        };
+        assert_eq!(alive().unwrap().success(), lives, "{flag}");
+        assert_eq!(ran.told("done\n"), [1]);
+        if lives {
+            assert!(std::process::Command::new("kill").arg(pid.trim()).status().unwrap().success());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_run_waits_for_no_hook() {
+    let hooks =
+        "version: 1\nhooks:\n  pre_iteration:\n    - command: touch began; sleep 60\n      timeout: 100\n";
+    let bench = Bench::builder().task("1", "First").file(FILE, hooks).build().unwrap();
+    let handle = bench.run(completes_each_task()).hook_files().build().unwrap().start().await.unwrap();
+    while !bench.path().join("began").exists() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    handle.cancel();
+    assert_eq!(handle.wait().await.unwrap().exit_reason, ExitReason::Cancelled);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn looking_ahead_and_reading_start_nothing() {
+    let command = "{command: 'touch ran'}";
+    let types =
+        ["session_start", "pre_iteration", "post_iteration", "on_task_complete", "on_error", "session_end"];
+    let all: String = types.iter().map(|name| format!("  {name}: [{command}]\n")).collect();
+    let bench =
+        Bench::builder().task("1", "First").file(FILE, format!("version: 1\nhooks:\n{all}")).build().unwrap();
+    let files = HookFiles::read(bench.path()).unwrap();
+    assert_eq!((files.hooks().count(), files.paths().count()), (6, 1));
+    let run = bench.run(completes_each_task()).hook_files().build().unwrap();
+    run.preview().await.unwrap();
+    assert!(!bench.path().join("ran").exists());
+}
+
+#[test]
+fn handlers_stand_between_the_built_in_ones_and_plugins_and_know_their_place() {
+    let hooks = "version: 2\nhooks:\n  post_iteration:\n    - {command: go test ./..., timeout: 2m, cwd: sub}\n    - {comand: x}\n    - {command: [make, 'a b']}\n";
+    let bench = Bench::builder().file(FILE, hooks).build().unwrap();
+    let run = || bench.run(completes_each_task()).hook_files();
+    let after = FakeHandler::<points::AfterIteration>::passes();
+    let registry = run().hook("mine", after).registry().unwrap();
+    let ids: Vec<_> = registry.handlers(HookPoint::AfterIteration).collect();
+    let expected = [
+        ("session:post_iteration#1", 150, Tier::Shell),
+        ("session:post_iteration#3", 150, Tier::Shell),
+        ("api:mine", 300, Tier::Async),
+    ];
+    assert_eq!(ids, expected);
+    let known = &registry.registered(HookPoint::AfterIteration)[0];
+    let entry = known.entry.as_ref().unwrap();
+    assert_eq!((known.info.layer, known.timeout.map(|limit| limit.as_secs())), (Layer::Dialect, Some(120)));
+    assert_eq!(
+        (entry.to_string().as_str(), entry.command.as_str()),
+        (".samuel/hooks.yml:4:7", "go test ./...")
+    );
+    assert_eq!(
+        entry.details,
+        [("timeout", "2m"), ("cwd", "sub")].map(|(key, value)| (key.to_owned(), value.to_owned()))
+    );
+    let listed = registry.registered(HookPoint::AfterIteration)[1].entry.as_ref().unwrap();
+    assert_eq!(listed.command, "make 'a b'");
+}
+
+#[test]
+fn samuel_toml_may_name_them() {
+    let config = "version = \"2\"\n[hooks.\"after:iteration\"]\nhandlers = [\"session:post_iteration#2\"]\n";
+    let hooks = "version: 1\nhooks:\n  post_iteration:\n    - command: a\n    - command: b\n";
+    let bench = Bench::builder().config(config).file(FILE, hooks).build().unwrap();
+    let registry = bench.run(completes_each_task()).hook_files().registry().unwrap();
+    let ids: Vec<_> = registry.handlers(HookPoint::AfterIteration).map(|(id, ..)| id).collect();
+    assert_eq!(ids, ["session:post_iteration#2"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_warns_of_entries_that_are_left_out() {
+    let ran = run_with("  post_iteraton: [{command: a}]", completes_each_task(), |run| run).await;
+    let text = ran.played.transcript();
+    assert!(text.contains("is no type of session hook"), "{text}");
+}
+
+#[test]
+fn a_file_that_is_broken_as_a_whole_refuses_the_run_with_its_place() {
+    let bench = Bench::builder().file(FILE, "version: 1\nhooks: [\n").build().unwrap();
+    let error = bench.run(completes_each_task()).hook_files().build().unwrap_err();
+    assert!(error.to_string().contains(".samuel/hooks.yml:"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn output_beyond_the_cap_names_the_file_that_has_it() {
+    let hooks = "  session_start: [{command: 'seq 1 20000; exit 1', pipe_output: true}]";
+    let ran = run(hooks, completes_each_task()).await;
+    let prompt = &ran.prompts[0].1;
+    assert!(prompt.contains("20000\n[exit code 1]"), "the end is kept: {prompt}");
+    let name = prompt
+        .split_whitespace()
+        .find(|word| word.contains(".samuel/run/logs"))
+        .unwrap_or_else(|| panic!("{prompt}"));
+    let name = name.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '/');
+    let text = fs::read_to_string(ran.bench.path().join(name)).unwrap();
+    assert_eq!(text.lines().count(), 20_000);
+}
