@@ -32,8 +32,6 @@ pub struct RunBuilder {
     sandboxes: Vec<Arc<dyn Sandbox>>,
     handlers: RegistryBuilder,
     reads_hook_files: bool,
-    /// Whether output of hooks that is too long is kept in the run directory.
-    keeps_output: bool,
     trust: TrustPolicy,
     supervisor: Option<Supervisor>,
     env: Vec<(String, String)>,
@@ -56,7 +54,6 @@ impl RunBuilder {
             sandboxes: Vec::new(),
             handlers: Registry::builder(),
             reads_hook_files: false,
-            keeps_output: true,
             trust: TrustPolicy::default(),
             supervisor: None,
             env: Vec::new(),
@@ -113,7 +110,6 @@ impl RunBuilder {
     /// Leaves nothing in the run directory of what its handlers do.
     pub(super) fn in_memory(mut self) -> Self {
         self.project = self.project.in_memory();
-        self.keeps_output = false;
         self
     }
 
@@ -245,7 +241,6 @@ impl RunBuilder {
             session: self.session.unwrap_or_else(|| self.project.name()),
             owner: self.owner,
             reads_hook_files: self.reads_hook_files,
-            keeps_output: self.keeps_output,
             scope: self.scope,
             run_id: new_run_id(self.project.clock().now()),
             framing: new_framing(),

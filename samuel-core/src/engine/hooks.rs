@@ -159,7 +159,15 @@ impl RunBuilder {
 }
 
 impl Run {
-    /// Returns the hooks of the run, which is not started.
+    /// Lists the hooks: every handler that is not built in.
+    pub fn hook_list(&self) -> HookList {
+        let project = &self.frozen.project;
+        let report = HookReport::new(&self.registry, project.config(), project.methodology());
+        HookList::of(&report.chains, &self.registry)
+    }
+
+    /// Returns the hooks of the run, which is not started. What they do to the plan is done to that
+    /// of its project, [in memory](crate::project::Project::in_memory) or not.
     pub fn hooks(self) -> Hooks {
         // Without a plan hooks can be tried as well.
         let plan = self.frozen.store.load().map(|loaded| loaded.plan).unwrap_or_default();
@@ -187,7 +195,7 @@ impl Hooks {
 
     /// Lists the hooks: every handler that is not built in.
     pub fn list(&self) -> HookList {
-        HookList::of(&self.report().chains, self.registry())
+        self.run.hook_list()
     }
 
     /// Reports one point.

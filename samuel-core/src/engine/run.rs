@@ -96,8 +96,6 @@ pub(crate) struct Frozen {
     pub(crate) owner: Option<String>,
     /// Whether the commands of hook files take part.
     pub(crate) reads_hook_files: bool,
-    /// Whether output of theirs that is too long is kept in the run directory.
-    pub(crate) keeps_output: bool,
     /// The tasks that the caller wants the run to be for.
     pub(crate) scope: Scope,
     pub(crate) run_id: Arc<str>,
@@ -169,7 +167,7 @@ impl Run {
         let options = HookFileOptions {
             env: frozen.env.clone(),
             supervisor: frozen.supervisor.clone(),
-            spill: frozen.keeps_output.then(|| frozen.run_dir.logs(&frozen.run_id)),
+            spill: (!frozen.project.is_in_memory()).then(|| frozen.run_dir.logs(&frozen.run_id)),
         };
         hook_files.register(&mut handlers, options);
         let registry = frozen.project.registry::<RunError>(handlers, HookPoint::ALL)?;
