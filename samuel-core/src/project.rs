@@ -69,6 +69,8 @@ pub struct Project {
     caller: Caller,
     state_dir: StateDir,
     stores: Stores,
+    /// Whether nothing is to be left of what is done.
+    is_in_memory: bool,
 }
 
 /// Where the last plans of a project are kept.
@@ -230,7 +232,9 @@ impl Project {
         let methodology = methodology(&root, &config)?;
         let stores = Stores::in_files(RunDir::new(&root), Arc::clone(&clock), None);
         let state_dir = StateDir::Unasked;
-        Ok(Self { root, config, methodology, clock, caller, state_dir, stores }.in_its_run_dir())
+        let is_in_memory = false;
+        Ok(Self { root, config, methodology, clock, caller, state_dir, stores, is_in_memory }
+            .in_its_run_dir())
     }
 
     /// Refuses a project of another user, as [`open_for`](Self::open_for) does.
@@ -277,7 +281,13 @@ impl Project {
             Err(_) => MemoryStore::new(self.clock()).silent(),
         };
         let lane = MemoryLane::new(self.run_dir(), self.clock());
-        self.with_plan_store(Arc::new(plan)).with_lane_store(Arc::new(lane))
+        let project = self.with_plan_store(Arc::new(plan)).with_lane_store(Arc::new(lane));
+        Self { is_in_memory: true, ..project }
+    }
+
+    /// Says whether nothing is to be left of what is done.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.is_in_memory
     }
 
     /// Takes the run directory that the configuration leads to: `.samuel/run`, or below it

@@ -17,7 +17,9 @@ use samuel_core::{
     plan::{ListForm, TaskFilter, TaskList},
     prd::{self, Document, Form},
     project::{Initialised, NewPlan, Origin, PrdOptions, PrdSource, Project, UpdateOptions, find_root},
-    state::{Applied, Asker, Existing, Mutation, NewTask, Orphans, Prefer, StateError},
+    state::{
+        Applied, Asker, Existing, HookLog, HookLogFilter, Mutation, NewTask, Orphans, Prefer, StateError,
+    },
 };
 use serde::Serialize;
 
@@ -206,6 +208,22 @@ impl PyProject {
     #[staticmethod]
     fn forms(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         to_python(py, &prd::forms())
+    }
+
+    /// Returns the same project with a copy of its plan in memory.
+    fn in_memory(&self, py: Python<'_>) -> Self {
+        Self(detached(py, || self.0.clone().in_memory()), self.1.clone(), self.2.clone())
+    }
+
+    /// Reads which hooks were called.
+    fn hook_log<'py>(
+        &self,
+        py: Python<'py>,
+        id: Option<String>,
+        point: Option<String>,
+        limit: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        told(py, || HookLog::read(&self.0.run_dir(), &HookLogFilter { id, point, limit }))
     }
 
     fn kept_plans<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -20,15 +20,17 @@ use pyo3::{
 use samuel_core::{
     clock::{Clock as _, SystemClock},
     engine::{Events, Glance, Run, RunError},
+    hook::{HookPoint, UnknownPoint},
     machine::Command,
+    model::ErrorCode,
     trust::{Executables, RefusalReason, TrustPolicy},
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    convert::{event_to_python, to_python},
+    convert::{event_to_python, from_python, to_python},
     engine::Progress,
-    error::raise,
+    error::{coded, raise},
     gate::detached,
     handler::{Registration, Shared, check_points},
     job::{Job, Made},
@@ -111,6 +113,40 @@ impl PyRun {
             let made: Made = Box::new(move |py| match &seen {
                 // In a tuple: a job without a result is one that is under way.
                 Ok(preview) => Ok(to_python(py, &[&preview.stats])?.unbind()),
+                Err(error) => Err(raise(py, error)),
+            });
+            made
+        })
+    }
+
+    /// The hooks of the run.
+    fn hooks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+        to_python(py, &run.as_ref().map(Run::hook_list))
+    }
+
+    /// Calls one hook with an event, where it is `trusted`; the run cannot be started then.
+    fn test_hook(
+        &self,
+        py: Python<'_>,
+        id: String,
+        point: Option<&str>,
+        event: Option<&Bound<'_, PyAny>>,
+        trusted: bool,
+    ) -> PyResult<Job> {
+        if !trusted {
+            return Err(coded(py, ErrorCode::TRUST_REFUSED, "nobody has allowed what this loop executes"));
+        }
+        let unknown = |error: UnknownPoint| coded(py, ErrorCode::HOOK_UNKNOWN, &error.to_string());
+        let point = point.map(str::parse::<HookPoint>).transpose().map_err(unknown)?;
+        let event = event.map(from_python).transpose()?;
+        let run = self.take()?;
+        let hooks = detached(py, || run.hooks());
+        let point = hooks.find(&id, point).map_err(|error| raise(py, &error))?;
+        Job::begin(Arc::clone(&self.notifier), CancellationToken::new(), async move {
+            let trial = hooks.test(point, &id, event).await;
+            let made: Made = Box::new(move |py| match &trial {
+                Ok(trial) => Ok(to_python(py, trial)?.unbind()),
                 Err(error) => Err(raise(py, error)),
             });
             made

@@ -48,8 +48,7 @@ fn hooks(global: &Global, host: &Host) -> Result<Hooks, Failure> {
 fn list(global: &Global, host: &Host) -> Result<Reply, Failure> {
     let hooks = hooks(global, host)?;
     let list = hooks.list();
-    let warnings: Vec<String> = hooks.registry().warnings().map(str::to_owned).collect();
-    Ok(Reply::new(&list, hook_list_text(&list)).warn(warnings))
+    Ok(Reply::new(&list, hook_list_text(&list)).warn(hooks.warnings()))
 }
 
 /// Shows a point's chain, and what its handlers are given and answer; or a hook.

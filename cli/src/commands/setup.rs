@@ -141,10 +141,11 @@ pub(super) fn equip(project: Project, host: &Host) -> Result<RunBuilder, Failure
 /// Looks at the hooks of the project, also of one that cannot be opened.
 pub(super) fn validation(global: &Global, host: &Host) -> Result<HookValidation, Failure> {
     let options = plugins::load_options(host)?;
-    let opened = Project::open_for_checkup(host.caller(), host.root(global)?, Arc::new(SystemClock::new()));
-    Ok(HookValidation::of(opened, &host.env, |project, run| {
+    let root = host.root(global)?;
+    let opened = Project::open_for_checkup(host.caller(), &root, Arc::new(SystemClock::new()));
+    Ok(HookValidation::of(&root, opened, &host.env, |project, run| {
         let plugins = Catalog::read(project.root(), project.config())?.load(&options)?;
-        Ok(run.register(|registry| plugins.register(registry)))
+        Ok(run.register(|registry| plugins.register(registry)).hook_files())
     }))
 }
 

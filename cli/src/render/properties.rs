@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use samuel_core::{
     engine::{
-        ChainReport, Checkup, Finding, HandlerReport, Health, OriginReport, SettingReport, SkippedReport,
-        Subject,
+        AskedReport, ChainReport, Checkup, EntryReport, Finding, HandlerReport, Health, OriginReport,
+        SettingReport, SkippedReport, Subject,
     },
     hook::{ChainMode, HookPoint, Kind, Layer, OnFailure, Tier},
     model::{ErrorCode, ExitReason, Location, Plan, Progress, Status, Task, TaskCounts, TaskId},

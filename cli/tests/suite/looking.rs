@@ -157,6 +157,8 @@ fn schema(bench: &Bench, command: &str) -> Value {
 fn what_commands_answer_is_as_their_schemas_say() {
     let bench = grouped();
     bench.ok(&["run", "block", "2", "--reason", "later"]);
+    let hooks = "version: 2\nhooks:\n  post_iteration:\n    - command: [echo, \"{{iteration}}\"]\n";
+    bench.write(".samuel/hooks.yml", hooks);
     bench.start("exit 7", &["--max-iterations", "1"]).ends(4);
     let empty = Bench::empty();
     let mut asked = BTreeSet::new();
@@ -170,6 +172,12 @@ fn what_commands_answer_is_as_their_schemas_say() {
         &["run", "show", "1.1"],
         &["run", "show", "1.2.1"],
         &["run", "show", "nothere"],
+        &["hooks", "list"],
+        &["hooks", "validate"],
+        &["hooks", "test", "session:post_iteration#1", "--yes"],
+        &["hooks", "fire", "after:iteration", "--yes"],
+        &["hooks", "fire", "quality.check", "--dry-run"],
+        &["hooks", "log"],
     ] {
         for place in [&bench, &empty] {
             let document = place.samuel(&[args, &["--json"]].concat()).json();

@@ -11,6 +11,7 @@ mod changes;
 mod demo;
 mod documents;
 mod hostile_repository;
+mod hooks;
 mod init;
 mod lifecycle;
 mod limits;

@@ -107,9 +107,9 @@ impl RunBuilder {
 
     handler_methods!();
 
-    /// Puts another project in the place of the run's.
-    pub(super) fn over(mut self, change: impl FnOnce(Project) -> Project) -> Self {
-        self.project = change(self.project);
+    /// Leaves nothing in the run directory of what its handlers do.
+    pub(super) fn in_memory(mut self) -> Self {
+        self.project = self.project.in_memory();
         self
     }
 

@@ -154,12 +154,20 @@ impl RunBuilder {
     /// # Errors
     /// Returns a [`RunError`] where a template or the handlers of a point cannot be used.
     pub fn hooks(self) -> Result<Hooks, RunError> {
-        Ok(self.over(|project| project.in_memory()).build_idle()?.0.hooks())
+        Ok(self.in_memory().build_idle()?.0.hooks())
     }
 }
 
 impl Run {
-    /// Returns the hooks of the run, which is not started.
+    /// Lists the hooks: every handler that is not built in.
+    pub fn hook_list(&self) -> HookList {
+        let project = &self.frozen.project;
+        let report = HookReport::new(&self.registry, project.config(), project.methodology());
+        HookList::of(&report.chains, &self.registry)
+    }
+
+    /// Returns the hooks of the run, which is not started. What they do to the plan is done to that
+    /// of its project, [in memory](crate::project::Project::in_memory) or not.
     pub fn hooks(self) -> Hooks {
         // Without a plan hooks can be tried as well.
         let plan = self.frozen.store.load().map(|loaded| loaded.plan).unwrap_or_default();
@@ -173,6 +181,12 @@ impl Hooks {
         self.run.registry()
     }
 
+    /// Says what is to be known of the chains and of the hook files: entries that are left out.
+    pub fn warnings(&self) -> Vec<String> {
+        let of_chains = self.registry().warnings().map(str::to_owned);
+        of_chains.chain(self.run.hook_files.warnings()).collect()
+    }
+
     /// Reports every chain.
     pub fn report(&self) -> HookReport {
         let project = &self.run.frozen.project;
@@ -181,7 +195,7 @@ impl Hooks {
 
     /// Lists the hooks: every handler that is not built in.
     pub fn list(&self) -> HookList {
-        HookList::of(&self.report().chains, self.registry())
+        self.run.hook_list()
     }
 
     /// Reports one point.

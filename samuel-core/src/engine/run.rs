@@ -169,7 +169,7 @@ impl Run {
         let options = HookFileOptions {
             env: frozen.env.clone(),
             supervisor: frozen.supervisor.clone(),
-            spill: Some(frozen.run_dir.logs(&frozen.run_id)),
+            spill: (!frozen.project.is_in_memory()).then(|| frozen.run_dir.logs(&frozen.run_id)),
         };
         hook_files.register(&mut handlers, options);
         let registry = frozen.project.registry::<RunError>(handlers, HookPoint::ALL)?;

@@ -19,11 +19,16 @@ use super::{
 pub(super) const PATH: &str = "cli/documents.schema.json";
 
 /// The commands, as their documents name them, and the type of what each answers.
-const COMMANDS: [(&str, &str); 4] = [
+const COMMANDS: [(&str, &str); 9] = [
     ("run", "ProjectStatus"),
     ("run status", "ProjectStatus"),
     ("run tasks", "TaskList"),
     ("run show", "TaskHistory"),
+    ("hooks list", "HookList"),
+    ("hooks validate", "HookValidation"),
+    ("hooks test", "HookTrial"),
+    ("hooks fire", "HookFiring"),
+    ("hooks log", "HookLog"),
 ];
 
 /// The type of what every document has.

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from ._samuel import TrustStore
-    from .records import AgentInvokeInput, AgentInvokeOutput, Event, Executables, PromptStats
+    from .records import (
+        AgentInvokeInput,
+        AgentInvokeOutput,
+        Event,
+        Executables,
+        HookList,
+        HookTrial,
+        PromptStats,
+    )
     from .settings import Settings
     from .testing import ScriptedAgent
 
@@ -193,20 +201,51 @@ class Loop(Registering):
         (stats,) = wait_for(job, job.result)
         return stats
 
+    def hooks(self) -> HookList:
+        """The hooks of the loop: every handler that is not built in, with what a hook file says of it.
+
+        Raises:
+            PluginError: An installed plugin cannot be loaded.
+            ConfigError: A hook file cannot be used.
+        """
+        return self._build(self._loaded()).hooks()
+
+    def test_hook(
+        self, id: str, event: Mapping[str, Any] | None = None, *, point: str | None = None
+    ) -> HookTrial:
+        """Calls one hook with one event, beside the state of any run.
+
+        Args:
+            id: The hook, as `hooks` names it.
+            event: What it is given; what it lacks is as in a sample of the event.
+            point: The hook point, of a hook that answers at several.
+
+        Returns:
+            All that went in and came out. A hook that breaks is no error.
+
+        Raises:
+            SamuelError: The loop is not trusted, there is no such hook, or the event is not its
+                input.
+        """
+        native = self.project._native.in_memory()
+        built = self._build(self._loaded(native), native)
+        job = built.test_hook(id, point, None if event is None else dict(event), self._trusts(built))
+        return wait_for(job, job.result)
+
     def _trusts(self, built: _samuel.Run) -> bool:
         if isinstance(self._trust, _samuel.TrustStore):
             return built.is_trusted(self._trust)
         return bool(self._trust(built.executables) if callable(self._trust) else self._trust)
 
-    def _load(self) -> _samuel.Job[_samuel.LoadedPlugins] | None:
+    def _load(self, native: _samuel.Project | None = None) -> _samuel.Job[_samuel.LoadedPlugins] | None:
         """Begins to load the installed plugins, where there are any."""
         if not self._installed_plugins:
             return None
         brought = [plugin.name for plugin in self.plugins]
-        return _samuel.plugins_load(self.project._native, brought, Surroundings(self._env))
+        return _samuel.plugins_load(native or self.project._native, brought, Surroundings(self._env))
 
-    def _loaded(self) -> _samuel.LoadedPlugins | None:
-        job = self._load()
+    def _loaded(self, native: _samuel.Project | None = None) -> _samuel.LoadedPlugins | None:
+        job = self._load(native)
         return None if job is None else wait_for(job, job.result)
 
     async def _aloaded(self) -> _samuel.LoadedPlugins | None:
@@ -221,7 +260,9 @@ class Loop(Registering):
         store = self._trust if isinstance(self._trust, _samuel.TrustStore) else None
         return Run(built, store is None and self._trusts(built), callable(self._trust), store)
 
-    def _build(self, plugins: _samuel.LoadedPlugins | None) -> _samuel.Run:
+    def _build(
+        self, plugins: _samuel.LoadedPlugins | None, native: _samuel.Project | None = None
+    ) -> _samuel.Run:
         registrations = [*self._registrations, *of_plugins(self.project._native, self.plugins)]
         options = {
             **self._options,
@@ -244,7 +285,7 @@ class Loop(Registering):
             )
         elif self._agent is not None:
             raise ConfigError(f"an agent is a name or can be called; {self._agent!r} is neither")
-        return _samuel.Run(self.project._native, options, registrations, plugins)
+        return _samuel.Run(native or self.project._native, options, registrations, plugins)
 
 
     def __repr__(self) -> str:

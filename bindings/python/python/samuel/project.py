@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Complexity,
         ConvertedPrd,
         Form,
+        HookLog,
         Initialised,
         InstalledPlugin,
         KeptPlan,
@@ -148,6 +149,18 @@ class Project:
     def forms() -> tuple[PrdForm, ...]:
         """The forms that a PRD may have, for `format` of `init` and `convert`."""
         return _samuel.Project.forms()
+
+    def hook_log(
+        self, *, id: str | None = None, point: str | None = None, limit: int | None = None
+    ) -> HookLog:
+        """Which hooks runs have called, oldest first, as `samuel hooks log` shows it.
+
+        Args:
+            id: Only the calls of this hook.
+            point: Only the calls at this hook point.
+            limit: The last so many; by default all that the log still has.
+        """
+        return self._native.hook_log(id, point, limit)
 
     def kept_plans(self) -> tuple[KeptPlan, ...]:
         """The last plans, as they are kept outside of the work tree, oldest first."""
