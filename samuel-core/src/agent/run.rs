@@ -51,7 +51,7 @@ pub(super) struct CliAgent {
     supervisor: Supervisor,
     /// What was consumed in the last conversations, where the agent counts over all calls of one.
     /// What is not known, such as of a run before, counts as nothing.
-    consumed: Mutex<VecDeque<(String, Usage)>>,
+    consumed: Mutex<VecDeque<(ConversationId, Usage)>>,
 }
 
 impl CliAgent {
@@ -84,14 +84,15 @@ impl CliAgent {
     /// Returns what was consumed in a conversation, as far as it is known.
     fn consumed_in(&self, conversation: &ConversationId) -> Usage {
         let known = self.consumed.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = known.iter().rev().find(|(name, _)| name == conversation.as_str());
+        let found = known.iter().rev().find(|(known, _)| known == conversation);
         found.map(|(_, usage)| *usage).unwrap_or_default()
     }
 
     fn note_consumed(&self, progress: &Progress) {
-        let Some((name, usage)) = progress.conversation.as_ref().zip(progress.in_all) else { return };
+        let conversation = progress.conversation.as_deref().and_then(ConversationId::new);
+        let Some(told) = conversation.zip(progress.in_all) else { return };
         let mut known = self.consumed.lock().unwrap_or_else(PoisonError::into_inner);
-        known.push_back((name.clone(), usage));
+        known.push_back(told);
         if known.len() > MAX_CONVERSATIONS {
             known.pop_front();
         }
