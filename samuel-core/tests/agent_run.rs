@@ -405,6 +405,20 @@ async fn each_agent_goes_on_in_a_conversation_by_arguments_of_its_own() {
 }
 
 #[tokio::test]
+async fn what_codex_counts_over_a_conversation_is_counted_once() {
+    let script = r#"echo '{"type":"thread.started","thread_id":"c-1"}'
+    echo x >> calls
+    echo '{"type":"turn.completed","usage":{"input_tokens":'$(($(wc -l < calls) * 100))',"output_tokens":1}}'"#;
+    let dir = tempfile::tempdir().unwrap();
+    let agent = agent("codex", script, AgentClocks::default());
+    for conversation in [None, ConversationId::new("c-1"), ConversationId::new("c-1")] {
+        let request = AgentRequest { conversation, ..request(dir.path(), "go on") };
+        let output = agent.invoke(request, &Recorder::default()).await.unwrap();
+        assert_eq!(output.usage.unwrap().input_tokens, 100);
+    }
+}
+
+#[tokio::test]
 async fn a_conversation_is_lost_where_an_agent_fails_before_it_is_ready() {
     let none = r#"{"type":"result","is_error":true,"errors":["No conversation found"]}"#;
     let refused = r#"{"type":"result","is_error":true,"result":"no way"}"#;

@@ -12,6 +12,7 @@
 
 use std::{
     env, fs,
+    num::NonZero,
     os::unix::fs::MetadataExt,
     path::Path,
     sync::{Arc, Mutex},
@@ -25,12 +26,14 @@ use samuel_core::{
         AgentEvent, AgentPort, AgentRequest, ConversationId, LogFiles,
     },
     environment::compose_env,
+    hook::points,
     model::{
         Usage,
-        payload::{AbilityStatus, AgentInvokeOutput, Turn},
+        payload::{AbilityStatus, AgentInvokeOutput, IterationErrorOutput, TextItem, Turn},
     },
     process::{Supervisor, supervisor_main},
     sandbox::Host,
+    testing::{Bench, FakeHandler},
 };
 use samuel_tests::{
     model_server::{Block, ModelServer, Protocol, Reply, Script, Tokens},
@@ -304,4 +307,32 @@ async fn a_conversation_that_is_not_there_is_lost_before_the_model_is_asked() {
         assert!(matches!(error, AgentError::ConversationLost { .. }), "{real:?}: {error:?}");
         assert!(!bed.server.requests().iter().any(|request| request.mentions(PROMPT)), "{real:?}");
     }
+}
+
+#[tokio::test]
+async fn the_recovery_turn_of_a_run_remembers_what_was_said_in_the_main_turn() {
+    let script = Script::function(|request| match request.mentions("look at the diff") {
+        true => Reply::text("I look at it."),
+        false => Reply::text("The greeting is written."),
+    });
+    let Some(bed) = Bed::new(WALL, RealAgent::Claude, script).await else { return };
+    let bench = Bench::with_tasks(&[("1", "Write the greeting")]).unwrap();
+    let text = vec![TextItem { content: "look at the diff".to_owned(), ..TextItem::default() }];
+    let advice = IterationErrorOutput { text, ..IterationErrorOutput::default() };
+    let run = bench.run(agent::Script::default()).agent(Arc::clone(&bed.agent)).env(bed.host.clone());
+    let run = run
+        .hook("red", FakeHandler::<points::QualityCheck>::refuses("the tests fail"))
+        .hook("advice", FakeHandler::<points::IterationError>::answers(advice))
+        .settings(|settings| {
+            settings.agent = "claude".to_owned();
+            settings.max_iterations = NonZero::new(1);
+        });
+    bench.play(run).await.unwrap();
+    let requests = bed.server.requests();
+    let recovery: Vec<_> = requests.iter().filter(|request| request.mentions("look at the diff")).collect();
+    assert!(!recovery.is_empty(), "{requests:?}");
+    assert!(recovery.iter().all(|request| request.mentions("The greeting is written.")), "{recovery:?}");
+    assert!(
+        recovery.iter().all(|request| request.mentions("This is another turn of iteration 1, about task 1"))
+    );
 }

@@ -1,6 +1,9 @@
 //! Making agents from configuration.
 
-use std::sync::Arc;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use super::{Agent, AgentConfig, AgentError, ScriptedAgent, adapter, run::CliAgent, scripted};
 use crate::process::Supervisor;
@@ -35,13 +38,15 @@ pub struct Agents {
     configured: Arc<dyn Agent>,
     others: AgentConfig,
     supervisor: Supervisor,
+    /// The others that were named, which know what was consumed in their conversations.
+    built: Arc<Mutex<BTreeMap<String, Arc<dyn Agent>>>>,
 }
 
 impl Agents {
     /// Puts an agent beside those that are built when they are named; what they share
     /// with it, such as the clocks, is in their configuration.
     pub fn new(configured: Arc<dyn Agent>, others: AgentConfig, supervisor: Supervisor) -> Self {
-        Self { configured, others, supervisor }
+        Self { configured, others, supervisor, built: Arc::default() }
     }
 
     /// Returns the configured one.
@@ -57,8 +62,14 @@ impl Agents {
         if name == self.configured.name() {
             return Ok(Arc::clone(&self.configured));
         }
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(agent) = built.get(name) {
+            return Ok(Arc::clone(agent));
+        }
         let config = AgentConfig { name: name.to_owned(), ..self.others.clone() };
-        build(&config, self.supervisor.clone())
+        let agent = build(&config, self.supervisor.clone())?;
+        built.insert(name.to_owned(), Arc::clone(&agent));
+        Ok(agent)
     }
 }
 

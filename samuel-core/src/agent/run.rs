@@ -7,9 +7,10 @@
 //! its work has succeeded even if it must be ended because it lingers.
 
 use std::{
+    collections::VecDeque,
     ffi::OsStr,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use super::{
@@ -17,7 +18,7 @@ use super::{
     adapter::Cli,
     config::{Deadlines, GRACE},
     prompt_file::PromptFile,
-    stream::{Ending, StreamParser},
+    stream::{Ending, Progress, StreamParser},
     text::last_words,
     watch::Watch,
 };
@@ -38,6 +39,9 @@ const PROMPT_FILE: &str = "{prompt_file}";
 /// Stands for the name of the conversation to go on in.
 const CONVERSATION: &str = "{conversation}";
 
+/// Conversations of which is known what was consumed in them.
+const MAX_CONVERSATIONS: usize = 16;
+
 /// An agent that is a program.
 pub(super) struct CliAgent {
     cli: &'static Cli,
@@ -45,6 +49,9 @@ pub(super) struct CliAgent {
     deadlines: Deadlines,
     clock: Arc<dyn Clock>,
     supervisor: Supervisor,
+    /// What was consumed in the last conversations, where the agent counts over all calls of one.
+    /// What is not known, such as of a run before, counts as nothing.
+    consumed: Mutex<VecDeque<(ConversationId, Usage)>>,
 }
 
 impl CliAgent {
@@ -70,7 +77,25 @@ impl CliAgent {
             deadlines: config.clocks.resolve(cli.speaks),
             clock: Arc::clone(&config.clock),
             supervisor,
+            consumed: Mutex::default(),
         })
+    }
+
+    /// Returns what was consumed in a conversation, as far as it is known.
+    fn consumed_in(&self, conversation: &ConversationId) -> Usage {
+        let known = self.consumed.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.iter().rev().find(|(known, _)| known == conversation);
+        found.map(|(_, usage)| *usage).unwrap_or_default()
+    }
+
+    fn note_consumed(&self, progress: &Progress) {
+        let conversation = progress.conversation.as_deref().and_then(ConversationId::new);
+        let Some(told) = conversation.zip(progress.in_all) else { return };
+        let mut known = self.consumed.lock().unwrap_or_else(PoisonError::into_inner);
+        known.push_back(told);
+        if known.len() > MAX_CONVERSATIONS {
+            known.pop_front();
+        }
     }
 
     fn program(&self) -> &str {
@@ -307,11 +332,13 @@ impl Agent for CliAgent {
         if let Some(id) = running.supervisor() {
             port.supervised_by(id.pid, id.start_time).await;
         }
-        let mut parser = (self.cli.parser)(Arc::clone(&self.clock));
+        let before = request.conversation.as_ref().map(|id| self.consumed_in(id)).unwrap_or_default();
+        let mut parser = (self.cli.parser)(Arc::clone(&self.clock), before);
         let mut watch = Watch { cancel: &request.cancel, deadlines: self.deadlines, port, cancelled: false };
         let followed = watch.follow(running, parser.as_mut(), self.clock.as_ref()).await;
         tell_of_left(port, &followed).await;
         let output = followed.map_err(|error| self.start_error(error))?;
+        self.note_consumed(parser.progress());
         let outcome = self.outcome(&output, parser.as_ref(), watch.cancelled);
         let conversation = request.conversation.as_ref();
         let lost = conversation.and_then(|id| self.lost(id, &output, parser.as_ref(), &outcome));

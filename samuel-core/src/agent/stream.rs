@@ -65,6 +65,13 @@ pub(super) struct Progress {
     pub(super) ending: Option<Ending>,
     /// What it said.
     pub(super) answer: Answer,
+    /// The conversation it is in, once it names it.
+    pub(super) conversation: Option<String>,
+    /// What earlier calls consumed in that conversation.
+    pub(super) before: Usage,
+    /// What the agent says was consumed in the conversation, over all its calls, where it
+    /// counts like that.
+    pub(super) in_all: Option<Usage>,
     open_calls: BTreeMap<String, String>,
 }
 
@@ -107,8 +114,14 @@ impl Ending {
 }
 
 impl Progress {
+    /// Begins after earlier calls in the same conversation.
+    pub(super) fn after(before: Usage) -> Self {
+        Self { before, ..Self::default() }
+    }
+
     pub(super) fn ready(&mut self, session_id: Option<&str>, model: Option<&str>) -> AgentEvent {
         self.ready = true;
+        self.conversation = session_id.map(str::to_owned);
         AgentEvent::Ready { session_id: session_id.map(str::to_owned), model: model.map(str::to_owned) }
     }
 
@@ -139,6 +152,12 @@ impl Progress {
     pub(super) fn consumed(&mut self, usage: Usage) -> AgentEvent {
         self.usage = Some(usage);
         AgentEvent::Usage(usage)
+    }
+
+    /// Takes what was consumed in the conversation over all its calls.
+    pub(super) fn consumed_in_all(&mut self, usage: Usage) -> AgentEvent {
+        self.in_all = Some(usage);
+        self.consumed(usage.beyond(&self.before))
     }
 
     /// Takes down how the agent ended, and tells of a refusal.

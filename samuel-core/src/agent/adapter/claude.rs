@@ -58,7 +58,7 @@ pub(super) const CLI: Cli = Cli {
     speaks: Speaks::Throughout,
     reports: Reports::TokensAndCost,
     final_event: true,
-    parser: |clock| Box::new(ClaudeParser::new(clock)),
+    parser: |clock, _| Box::new(ClaudeParser::new(clock)),
 };
 
 /// Reads the stream.
@@ -67,6 +67,8 @@ struct ClaudeParser {
     progress: Progress,
     /// What the answers consumed: an id comes once for each of its blocks.
     answers: Answers,
+    /// What the results so far told of.
+    results: Usage,
     /// Set by a rejected request, until the result says whether it mattered.
     limit: Option<Limit>,
 }
@@ -77,7 +79,13 @@ struct Limit {
 
 impl ClaudeParser {
     fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, progress: Progress::default(), answers: Answers::default(), limit: None }
+        Self {
+            clock,
+            progress: Progress::default(),
+            answers: Answers::default(),
+            results: Usage::default(),
+            limit: None,
+        }
     }
 
     fn assistant(&mut self, event: &Value) -> Vec<AgentEvent> {
@@ -129,7 +137,10 @@ impl ClaudeParser {
 
     fn result(&mut self, event: &Value) -> Vec<AgentEvent> {
         let mut events: Vec<AgentEvent> = event.items_at("/permission_denials").iter().map(denial).collect();
-        if let Some(usage) = result_usage(event) {
+        if let Some(usage) = usage_since_last_result(event) {
+            self.results += usage;
+            events.push(self.progress.consumed(self.results));
+        } else if let Some(usage) = result_usage(event) {
             events.push(self.progress.consumed(usage));
         }
         let ending = self.ending(event);
@@ -196,6 +207,18 @@ fn usage_of(counts: &Value, (places, written): ([&str; 3], &str)) -> Usage {
     let of_cache = usage.cached_tokens.saturating_add(counts.count_at(written));
     usage.input_tokens = usage.input_tokens.saturating_add(of_cache);
     usage
+}
+
+/// Reads what was consumed since the result before: of a conversation that goes on, the
+/// totals are those of all its calls.
+fn usage_since_last_result(event: &Value) -> Option<Usage> {
+    let models = event.pointer("/model_usage_since_last_result").and_then(Value::as_object)?;
+    let mut usage = Usage { cost_usd: Some(0.0), ..Usage::default() };
+    for model in models.values() {
+        let cost_usd = model.pointer("/costUSD").and_then(Value::as_f64);
+        usage += Usage { cost_usd, ..usage_of(model, OF_MODEL) };
+    }
+    Some(usage)
 }
 
 /// Reads the totals: per model, which counts subagents too, or of the main

@@ -152,3 +152,20 @@ fn what_is_unknown_is_left_out_and_what_is_broken_is_reported() {
         cuts.for_each(|at| drop(parser.parse(&line[..at])));
     }
 }
+
+#[test]
+fn of_a_conversation_that_goes_on_each_result_counts_what_it_consumed_itself() {
+    let result = |tokens: u64, cost: f64| {
+        let of = |tokens: u64, cost: f64| serde_json::json!({"m": {"inputTokens": tokens, "costUSD": cost}});
+        serde_json::json!({
+            "type": "result", "is_error": false, "total_cost_usd": 9.0, "modelUsage": of(900, 9.0),
+            "model_usage_since_last_result": of(tokens, cost),
+        })
+    };
+    let (_, parser) = read(&result(100, 0.25).to_string());
+    let usage = |input_tokens, cost| Usage { input_tokens, cost_usd: Some(cost), ..Usage::default() };
+    assert_eq!(parser.progress.usage, Some(usage(100, 0.25)));
+    // A call can have more than one.
+    let (_, parser) = read(&[result(100, 0.25).to_string(), result(50, 0.5).to_string()].join("\n"));
+    assert_eq!(parser.progress.usage, Some(usage(150, 0.75)));
+}

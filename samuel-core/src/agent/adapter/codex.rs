@@ -4,7 +4,7 @@
 //! version 0.169.0. The stream has a `thread.started` line, `turn.started`,
 //! `item.started` and `item.completed` lines for commands, file changes and
 //! messages, and closes with `turn.completed` or `turn.failed`. Codex counts
-//! tokens but reports no cost.
+//! the tokens of a conversation, over all its calls, but reports no cost.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub(super) const CLI: Cli = Cli {
     speaks: Speaks::Throughout,
     reports: Reports::Tokens,
     final_event: true,
-    parser: |clock| Box::new(CodexParser { clock, progress: Progress::default(), error: None }),
+    parser: |clock, before| Box::new(CodexParser { clock, progress: Progress::after(before), error: None }),
 };
 
 /// Reads the stream.
@@ -91,7 +91,7 @@ impl StreamParser for CodexParser {
             "turn.completed" => {
                 self.progress.ending = Some(Ending::Done);
                 let usage = event.pointer("/usage").map(|usage| usage.usage_at(USAGE));
-                usage.map(|usage| self.progress.consumed(usage)).into_iter().collect()
+                usage.map(|usage| self.progress.consumed_in_all(usage)).into_iter().collect()
             }
             "turn.failed" => {
                 let before = self.error.take().unwrap_or_default();

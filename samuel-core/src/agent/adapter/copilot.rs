@@ -35,7 +35,7 @@ pub(super) const CLI: Cli = Cli {
     speaks: Speaks::Throughout,
     reports: Reports::Tokens,
     final_event: true,
-    parser: |clock| Box::new(CopilotParser { clock, progress: Progress::default(), error: None }),
+    parser: |clock, _| Box::new(CopilotParser { clock, progress: Progress::default(), error: None }),
 };
 
 /// Reads the stream.

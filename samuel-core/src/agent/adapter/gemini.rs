@@ -36,7 +36,7 @@ pub(super) const CLI: Cli = Cli {
     speaks: Speaks::Throughout,
     reports: Reports::Tokens,
     final_event: true,
-    parser: |clock| Box::new(GeminiParser { clock, progress: Progress::default(), answering: false }),
+    parser: |clock, _| Box::new(GeminiParser { clock, progress: Progress::default(), answering: false }),
 };
 
 /// Reads the stream.

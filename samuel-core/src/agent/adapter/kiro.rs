@@ -20,5 +20,5 @@ pub(super) const CLI: Cli = Cli {
     speaks: Speaks::PerhapsLate,
     reports: Reports::Nothing,
     final_event: false,
-    parser: |_| Box::new(PlainParser::default()),
+    parser: |_, _| Box::new(PlainParser::default()),
 };

@@ -14,7 +14,7 @@ mod plain;
 use std::sync::Arc;
 
 use super::{Reports, stream::StreamParser};
-use crate::clock::Clock;
+use crate::{clock::Clock, model::Usage};
 
 /// How an agent's program is called unattended.
 #[derive(Debug)]
@@ -41,8 +41,9 @@ pub(super) struct Cli {
     pub(super) reports: Reports,
     /// Whether its output is a stream whose last event says how it ended.
     pub(super) final_event: bool,
-    /// Makes the reader of its output.
-    pub(super) parser: fn(Arc<dyn Clock>) -> Box<dyn StreamParser>,
+    /// Makes the reader of its output, from what earlier calls consumed in the conversation
+    /// that it goes on in.
+    pub(super) parser: fn(Arc<dyn Clock>, Usage) -> Box<dyn StreamParser>,
 }
 
 /// When an agent's program writes something.
