@@ -56,6 +56,8 @@ pub(super) struct Heading {
     pub(super) line: Line,
     /// Its words as [`section`] compares them. They are asked for again and again.
     pub(super) title: Box<str>,
+    /// What they say it is about.
+    pub(super) known: Option<section::Known>,
     /// Where it is.
     pub(super) range: Range<usize>,
 }
@@ -171,8 +173,9 @@ impl<'a> Reader<'_, 'a> {
         Ok(match tag {
             Tag::Heading { level, .. } => {
                 let line = Line::join(self.lines(checked), range.start);
-                let title = section::title(&line).into();
-                Block::Heading(Heading { level: *level as u8, line, title, range })
+                let title = section::title(&line).into_boxed_str();
+                let known = section::known(&title);
+                Block::Heading(Heading { level: *level as u8, line, title, known, range })
             }
             Tag::Paragraph => Block::Paragraph { lines: self.lines(checked), range },
             Tag::List(first) => Block::List { items: self.items(depth + 1, *first, &range)?, range },
