@@ -102,7 +102,7 @@ fn runs(blocks: &[Block]) -> Vec<Run> {
             (is_plan && !is_numbered(heading))
                 || !section::is_of_another_kind(heading) && !PARTS.contains(&&*heading.title)
         });
-        if is_of_tasks && siblings.filter(|heading| is_numbered(heading)).count() > 1 {
+        if is_of_tasks && siblings.filter(|heading| is_numbered(heading)).nth(1).is_some() {
             let end = headings.get(index + len).map_or(usize::MAX, |next| next.range.start);
             runs.push(Run { start: first.range.start, end, level });
         }
