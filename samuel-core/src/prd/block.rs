@@ -11,6 +11,7 @@ use pulldown_cmark::{Event, OffsetIter, Options, Parser, Tag, TagEnd};
 use super::error::{MAX_DEPTH, PrdError};
 use super::line::{Line, LineBuilder};
 use super::mark::Mark;
+use super::section;
 use super::source::Source;
 
 /// A block of a document.
@@ -53,6 +54,10 @@ pub(super) struct Heading {
     pub(super) level: u8,
     /// Its text, joined into one line.
     pub(super) line: Line,
+    /// Its words as [`section`] compares them. They are asked for again and again.
+    pub(super) title: Box<str>,
+    /// What they say it is about.
+    pub(super) known: Option<section::Known>,
     /// Where it is.
     pub(super) range: Range<usize>,
 }
@@ -168,7 +173,9 @@ impl<'a> Reader<'_, 'a> {
         Ok(match tag {
             Tag::Heading { level, .. } => {
                 let line = Line::join(self.lines(checked), range.start);
-                Block::Heading(Heading { level: *level as u8, line, range })
+                let title = section::title(&line).into_boxed_str();
+                let known = section::known(&title);
+                Block::Heading(Heading { level: *level as u8, line, title, known, range })
             }
             Tag::Paragraph => Block::Paragraph { lines: self.lines(checked), range },
             Tag::List(first) => Block::List { items: self.items(depth + 1, *first, &range)?, range },

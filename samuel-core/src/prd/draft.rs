@@ -184,8 +184,12 @@ impl<'s, 'a> Reading<'s, 'a> {
             kept.pop();
         }
         let margin = if indented { margin(&kept) } else { 0 };
-        let lines: Vec<String> = kept.iter().map(|line| without_margin(line, margin)).collect();
-        lines.join("\n").trim_end().to_owned()
+        let mut text = match margin {
+            0 => kept.join("\n"),
+            _ => kept.iter().map(|line| without_margin(line, margin)).collect::<Vec<_>>().join("\n"),
+        };
+        text.truncate(text.trim_end().len());
+        text
     }
 
     fn take_line(&mut self, index: usize) {

@@ -21,7 +21,6 @@ use super::convert::from_prd;
 use super::draft::Use;
 use super::error::PrdError;
 use super::resolve;
-use super::section;
 use super::source::{Document, Place, Source as Text};
 use crate::model::{Source, Task};
 use crate::text::{self, CHARS_PER_TOKEN, counted};
@@ -240,7 +239,7 @@ impl<'c> Outline<'c> {
             sections.push(Section {
                 level: heading.level,
                 title: text::excerpt(&heading.line.words(), MAX_TITLE_BYTES),
-                words: section::title(heading),
+                words: heading.title.to_string(),
                 own: start..count,
                 body,
                 end: count,

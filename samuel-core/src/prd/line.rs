@@ -122,7 +122,10 @@ impl Line {
     }
 
     /// Joins lines into one, with a blank between two.
-    pub(super) fn join(lines: Vec<Line>, start: usize) -> Line {
+    pub(super) fn join(mut lines: Vec<Line>, start: usize) -> Line {
+        if let (1, Some(only)) = (lines.len(), lines.last_mut()) {
+            return Line { start, ..std::mem::take(only) };
+        }
         let mut joined = Line { start, ..Line::default() };
         for line in lines {
             if !joined.spans.is_empty() {

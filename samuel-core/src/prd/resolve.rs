@@ -21,7 +21,8 @@ const SHOWN_IN_CYCLE: usize = 8;
 pub(super) fn tasks(drafts: Drafts, remarks: &mut Remarks, now: jiff::Timestamp) -> Vec<(Task, Place)> {
     let ids = settle_ids(&drafts, remarks);
     let index = Index::new(&ids, &drafts);
-    let mut placed: Vec<(Task, Place)> = Vec::with_capacity(drafts.len());
+    let count = drafts.len();
+    let mut placed: Vec<(Task, Place)> = Vec::with_capacity(count);
     for (position, draft) in drafts.into_iter().enumerate() {
         let Some(Some(id)) = ids.get(position) else { continue };
         let place = draft.place;
@@ -36,7 +37,9 @@ pub(super) fn tasks(drafts: Drafts, remarks: &mut Remarks, now: jiff::Timestamp)
             placed.push((task, place));
         }
     }
-    drop_references_to_unsound(&mut placed);
+    if placed.len() < count {
+        drop_references_to_unsound(&mut placed);
+    }
     break_parent_cycles(&mut placed, remarks);
     report_cycles(&placed, remarks);
     placed
@@ -44,7 +47,8 @@ pub(super) fn tasks(drafts: Drafts, remarks: &mut Remarks, now: jiff::Timestamp)
 
 /// Gives every draft its id; one whose id cannot be used has none.
 fn settle_ids(drafts: &[Box<Draft>], remarks: &mut Remarks) -> Vec<Option<TaskId>> {
-    let mut source = IdSource::new(drafts.iter().filter_map(|draft| draft.id.as_ref()?.as_ref().ok()));
+    let mut source: Option<IdSource> = None;
+    let known = || IdSource::new(drafts.iter().filter_map(|draft| draft.id.as_ref()?.as_ref().ok()));
     let mut ids: Vec<Option<TaskId>> = Vec::with_capacity(drafts.len());
     for draft in drafts {
         ids.push(match &draft.id {
@@ -59,7 +63,7 @@ fn settle_ids(drafts: &[Box<Draft>], remarks: &mut Remarks) -> Vec<Option<TaskId
             }
             None => {
                 let parent = draft.parent.and_then(|parent| ids.get(parent)?.as_ref());
-                Some(source.next(parent))
+                Some(source.get_or_insert_with(known).next(parent))
             }
         });
     }
@@ -75,14 +79,14 @@ struct First {
 
 /// The ids of a document.
 #[derive(Debug)]
-struct Index(HashMap<TaskId, First>);
+struct Index<'i>(HashMap<&'i TaskId, First>);
 
-impl Index {
-    fn new(ids: &[Option<TaskId>], drafts: &[Box<Draft>]) -> Self {
-        let mut index = HashMap::new();
+impl<'i> Index<'i> {
+    fn new(ids: &'i [Option<TaskId>], drafts: &[Box<Draft>]) -> Self {
+        let mut index = HashMap::with_capacity(ids.len());
         for (position, (id, draft)) in ids.iter().zip(drafts).enumerate() {
             if let Some(id) = id {
-                index.entry(id.clone()).or_insert(First { position, line: draft.place.line });
+                index.entry(id).or_insert(First { position, line: draft.place.line });
             }
         }
         Self(index)
@@ -98,7 +102,7 @@ impl Index {
 
 /// What one draft needs to become a task.
 struct Resolver<'r> {
-    index: &'r Index,
+    index: &'r Index<'r>,
     remarks: &'r mut Remarks,
     now: jiff::Timestamp,
 }
@@ -190,6 +194,9 @@ fn drop_references_to_unsound(placed: &mut [(Task, Place)]) {
 /// Takes the parent of tasks that would be a part of themselves: `2.1` with
 /// an item `2`.
 fn break_parent_cycles(placed: &mut [(Task, Place)], remarks: &mut Remarks) {
+    if placed.iter().all(|(task, _)| task.parent_id.is_none()) {
+        return;
+    }
     let parents = edges(placed, |task| task.parent_id.as_slice());
     for first in cycle::find(&parents).iter().filter_map(|cycle| cycle.iter().min()) {
         if let Some((task, place)) = placed.get_mut(*first) {
@@ -201,8 +208,12 @@ fn break_parent_cycles(placed: &mut [(Task, Place)], remarks: &mut Remarks) {
 }
 
 fn report_cycles(placed: &[(Task, Place)], remarks: &mut Remarks) {
+    let paths = cycles(placed.iter().map(|(task, _)| task));
+    if paths.is_empty() {
+        return;
+    }
     let of: HashMap<&TaskId, &(Task, Place)> = placed.iter().map(|row| (&row.0.id, row)).collect();
-    for path in cycles(placed.iter().map(|(task, _)| task)) {
+    for path in paths {
         // The last is the first once more.
         let members = path.split_last().map_or(&[][..], |(_, members)| members);
         let members: Vec<&(Task, Place)> = members.iter().filter_map(|id| of.get(id).copied()).collect();

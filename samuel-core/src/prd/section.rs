@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::block::{Block, Heading};
+use super::line::Line;
 use super::title::Title;
 
 /// The titles of task sections, in lower case.
@@ -38,14 +39,34 @@ const ABOUT_THE_WHOLE: &[&str] = &[
 /// Titles of sections that describe the project, in lower case.
 const OVERVIEWS: &[&str] = &["overview", "summary", "introduction", "description", "executive summary"];
 
+/// What a section is about, by its title.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    Tasks,
+    OtherChecklists,
+    TheWhole,
+    Overview,
+}
+
+/// Says what a section with a [title](title()) is about.
+pub(super) fn known(title: &str) -> Option<Known> {
+    let lists = [
+        (TITLES, Known::Tasks),
+        (OTHER_CHECKLISTS, Known::OtherChecklists),
+        (ABOUT_THE_WHOLE, Known::TheWhole),
+        (OVERVIEWS, Known::Overview),
+    ];
+    lists.into_iter().find(|(titles, _)| titles.contains(&title)).map(|(_, known)| known)
+}
+
 /// Says whether a heading opens a task section.
 pub(super) fn holds_tasks(heading: &Heading) -> bool {
-    TITLES.contains(&title(heading).as_str())
+    heading.known == Some(Known::Tasks)
 }
 
 /// Says whether a heading opens a plan, such as `Implementation plan for the cache`.
 pub(super) fn is_plan(heading: &Heading) -> bool {
-    let title = title(heading);
+    let title = &heading.title;
     let rest = title.strip_prefix("implementation plan").or_else(|| title.strip_prefix("plan"));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', ':', '-', '–', '—']))
         || title.ends_with(" implementation plan")
@@ -53,14 +74,16 @@ pub(super) fn is_plan(heading: &Heading) -> bool {
 
 /// Says whether a checklist below a heading is something else than tasks.
 pub(super) fn holds_other_checklists(heading: &Heading) -> bool {
-    let title = title(heading);
-    OTHER_CHECKLISTS.contains(&title.as_str())
-        || (heading.level > 1 && ABOUT_THE_WHOLE.contains(&title.as_str()))
+    match heading.known {
+        Some(Known::OtherChecklists) => true,
+        Some(Known::TheWhole) => heading.level > 1,
+        _ => false,
+    }
 }
 
 /// Says whether a heading opens a description of the project.
 pub(super) fn is_overview(heading: &Heading) -> bool {
-    OVERVIEWS.contains(&title(heading).as_str())
+    heading.known == Some(Known::Overview)
 }
 
 /// Says whether a heading is known to be about something else than one task.
@@ -127,10 +150,10 @@ pub(super) fn open_with(sections: &[Range<usize>], block: usize) -> bool {
 
 /// Returns a heading's words in lower case, without a number, symbols and
 /// colon around them.
-pub(super) fn title(heading: &Heading) -> String {
-    let words = heading.line.words().to_lowercase();
+pub(super) fn title(line: &Line) -> String {
+    let words = line.words();
     let words = words.trim_start_matches(|c: char| !c.is_alphabetic());
-    words.trim_end_matches(|c: char| !c.is_alphanumeric()).to_owned()
+    words.trim_end_matches(|c: char| !c.is_alphanumeric()).to_lowercase()
 }
 
 #[cfg(test)]

@@ -181,12 +181,12 @@ impl Counter {
         }
         let words = heading.line.words();
         let shapes = &mut self.shapes;
-        let name = section::title(heading);
+        let name = &*heading.title;
         if !self.has_title && heading.level == 1 {
             self.has_title = true;
             shapes.is_plan = name.starts_with("implementation plan") || name.ends_with("implementation plan");
         }
-        shapes.subtask_sections += usize::from(matches!(&*name, "tasks / subtasks" | "tasks/subtasks"));
+        shapes.subtask_sections += usize::from(matches!(name, "tasks / subtasks" | "tasks/subtasks"));
         match announced(&words).map(|found| found.word) {
             Some(Word::Step) => shapes.step_headings += 1,
             Some(Word::Phase) => shapes.phase_headings += 1,

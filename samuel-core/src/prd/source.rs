@@ -5,6 +5,7 @@
 //! index that turns offsets into lines.
 
 use std::{
+    cell::Cell,
     ops::Range,
     path::{Path, PathBuf},
 };
@@ -71,7 +72,12 @@ pub(super) struct Source<'a> {
     pub(super) body_start: usize,
     /// The offset at which each line starts; never empty.
     line_starts: Vec<usize>,
+    /// The line that was asked for last. The next one is mostly near.
+    last: Cell<usize>,
 }
+
+/// How many lines from the last one on are looked at one by one.
+const NEAR: usize = 8;
 
 impl<'a> Source<'a> {
     /// Indexes a document.
@@ -88,18 +94,28 @@ impl<'a> Source<'a> {
         if is_html(text) {
             return Err(PrdError::Html { path: document.path.clone() });
         }
-        let marks = text.bytes().filter(|byte| b"*_[~<&".contains(byte)).count();
+        let bytes = text.as_bytes();
+        let marks = memchr::memchr3_iter(b'*', b'_', b'[', bytes)
+            .chain(memchr::memchr3_iter(b'~', b'<', b'&', bytes));
+        let marks = marks.count();
         if marks > MAX_MARKS + text.len() / BYTES_PER_MARK {
             return Err(PrdError::TooManyMarks { path: document.path.clone(), marks });
         }
-        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let line_starts = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
-        Ok(Self { path: &document.path, text, body_start: front_matter_len(text), line_starts })
+        let starts = memchr::memchr_iter(b'\n', bytes).map(|end| end + 1);
+        let line_starts = std::iter::once(0).chain(starts).collect();
+        let body_start = front_matter_len(text);
+        Ok(Self { path: &document.path, text, body_start, line_starts, last: Cell::new(0) })
     }
 
     /// Returns the line of an offset, from 0.
     pub(super) fn line_index(&self, offset: usize) -> usize {
-        self.line_starts.partition_point(|start| *start <= offset).saturating_sub(1)
+        let last = Some(self.last.get()).filter(|last| self.line_start(*last) <= offset).unwrap_or_default();
+        let ahead = self.line_starts.get(last..).unwrap_or_default();
+        let near = ahead.iter().take(NEAR).position(|start| *start > offset);
+        let count = near.unwrap_or_else(|| ahead.partition_point(|start| *start <= offset));
+        let index = (last + count).saturating_sub(1);
+        self.last.set(index);
+        index
     }
 
     /// Returns the lines that a range of the text touches, from 0.

@@ -197,8 +197,9 @@ impl Map {
     fn new(blocks: &[Block], reading: &Reading<'_, '_>) -> Self {
         let mut has_task = vec![false; blocks.len()];
         for draft in &reading.drafts {
-            let after = blocks
-                .partition_point(|block| reading.source.line_index(block.range().start) < draft.place.line);
+            // Lines of places count from 1: here the next one starts.
+            let behind = reading.source.line_start(draft.place.line);
+            let after = blocks.partition_point(|block| block.range().start < behind);
             if let Some(flag) = after.checked_sub(1).and_then(|block| has_task.get_mut(block)) {
                 *flag = true;
             }

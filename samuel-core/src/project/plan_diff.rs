@@ -76,7 +76,7 @@ impl FieldDiff {
             let after = lines(after.as_ref()?);
             Some(Self { field: field.to_owned(), before: lines(before), after })
         };
-        let known = |text: &'_ Option<String>| text.clone().unwrap_or_default();
+        let known = |text: &Option<String>| text.clone().unwrap_or_default();
         let fields = [
             of("name", &project.name, &update.name),
             of("description", &project.description, &update.description),

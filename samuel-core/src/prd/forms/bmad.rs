@@ -12,7 +12,6 @@ use crate::prd::error::PrdError;
 use crate::prd::form::{Confidence, Form, Reader};
 use crate::prd::line::Line;
 use crate::prd::outline::{self, Role};
-use crate::prd::section;
 use crate::prd::shapes::{Word, announced};
 use crate::prd::title::Title;
 
@@ -87,7 +86,7 @@ fn story(reading: &mut Reading<'_, '_>, content: &Content<'_>) -> Result<(), Prd
             if open.is_some_and(|level| heading.level <= level) {
                 open = None;
             }
-            if section::title(heading).starts_with("tasks") {
+            if heading.title.starts_with("tasks") {
                 open = Some(heading.level);
             }
         }
@@ -122,7 +121,7 @@ fn criteria(blocks: &[Block]) -> Vec<(u64, &Line)> {
     let mut is_open = false;
     for block in blocks {
         match block {
-            Block::Heading(heading) => is_open = section::title(heading).starts_with("acceptance criteria"),
+            Block::Heading(heading) => is_open = heading.title.starts_with("acceptance criteria"),
             Block::List { items, .. } if is_open => {
                 let numbered = items.iter().filter_map(|item| Some((item.number?, item.text().0.first()?)));
                 found.extend(numbered);

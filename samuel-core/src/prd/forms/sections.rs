@@ -98,12 +98,11 @@ fn runs(blocks: &[Block]) -> Vec<Run> {
         let siblings = rest.iter().take(len).filter(|heading| heading.level == level);
         let is_plan = above(&headings, index).is_some_and(section::is_plan);
         let is_of_tasks = siblings.clone().all(|heading| {
-            let name = section::title(heading);
             // Beside the numbered steps of a plan there may be notes about all of it.
             (is_plan && !is_numbered(heading))
-                || !section::is_of_another_kind(heading) && !PARTS.contains(&name.as_str())
+                || !section::is_of_another_kind(heading) && !PARTS.contains(&&*heading.title)
         });
-        if is_of_tasks && siblings.filter(|heading| is_numbered(heading)).count() > 1 {
+        if is_of_tasks && siblings.filter(|heading| is_numbered(heading)).nth(1).is_some() {
             let end = headings.get(index + len).map_or(usize::MAX, |next| next.range.start);
             runs.push(Run { start: first.range.start, end, level });
         }

@@ -7,7 +7,6 @@ use crate::prd::draft::Reading;
 use crate::prd::error::PrdError;
 use crate::prd::form::{Confidence, Form, Reader};
 use crate::prd::outline::{self, Role};
-use crate::prd::section;
 use crate::prd::shapes::{Word, announced};
 use crate::prd::title::Title;
 
@@ -29,7 +28,7 @@ impl Reader for UserStories {
 }
 
 fn is_titled(block: &Block) -> bool {
-    matches!(block, Block::Heading(heading) if section::title(heading).contains("user stories"))
+    matches!(block, Block::Heading(heading) if heading.title.contains("user stories"))
 }
 
 fn story(heading: &Heading) -> Role {
