@@ -167,7 +167,9 @@ fn keys_of_version_2_are_checked_too() {
         ("{command: a, env: {A: 1}}", "env.A: expected text, found a whole number. Put it in quotes."),
         ("{command: a, background: 1}", "background: expected true or false, found a whole number"),
         ("{command: []}", "command: must not be empty"),
-        ("{command: [\"{{error}}\"]}", "command: a variable decides which program or file is run"),
+        ("{command: [\"{{error}}\"]}", "command[0]: a variable decides which program or file is run"),
+        ("{command: [env, \"{{error}}\"]}", "command[1]: a variable decides which program or file is run"),
+        ("{command: [perl, \"-e{{error}}\"]}", "command[1]: perl would read the value of {{error}} as code"),
         (
             "{command: [sh, -c, \"echo {{error}}\"]}",
             "command[2]: sh would read the value of {{error}} as code",
