@@ -154,7 +154,7 @@ async fn what_a_command_leaves_running_lives_on_only_in_the_background() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_run_waits_for_no_hook() {
+async fn a_stopped_run_waits_for_no_hook() {
     let hooks =
         "version: 1\nhooks:\n  pre_iteration:\n    - command: touch began; sleep 60\n      timeout: 100\n";
     let bench = Bench::builder().task("1", "First").file(FILE, hooks).build().unwrap();
@@ -162,7 +162,7 @@ async fn a_cancelled_run_waits_for_no_hook() {
     while !bench.path().join("began").exists() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    handle.cancel();
+    handle.stop();
     assert_eq!(handle.wait().await.unwrap().exit_reason, ExitReason::Cancelled);
 }
 
