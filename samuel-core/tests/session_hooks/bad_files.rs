@@ -72,11 +72,14 @@ fn files_that_are_no_yaml_are_refused_with_the_place() {
     }
 }
 
+/// Puts something in the place of a hook file.
+type Make<'a> = &'a dyn Fn(&Path);
+
 #[test]
 fn what_is_no_file_of_the_project_is_refused() {
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("hooks.yml"), "version: 1\n").unwrap();
-    let make: [(&str, &dyn Fn(&Path)); 3] = [
+    let make: [(&str, Make<'_>); 3] = [
         ("a directory", &|path| fs::create_dir(path).unwrap()),
         ("a named pipe", &|path| {
             assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
