@@ -90,8 +90,9 @@ impl HookFiles {
             let (what, help) = (error.message, "Correct the YAML here.".into());
             refuse(problem(&path, (error.line, error.column), "", ProblemKind::Specific { what, help }))
         })?;
-        let SessionFile { hooks, problems } = session::read(&path, &document)
+        let SessionFile { hooks, mut problems } = session::read(&path, &document)
             .map_err(|problems| ConfigError::Invalid(Problems::of(problems)))?;
+        problems.sort_by_key(|problem| (problem.location.line, problem.location.column));
         let hooks = hooks.into_iter().map(Arc::new).collect();
         Ok(Self { root: root.to_owned(), path: Some(path), hooks, problems })
     }

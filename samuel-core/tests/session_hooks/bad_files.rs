@@ -72,17 +72,19 @@ fn files_that_are_no_yaml_are_refused_with_the_place() {
     }
 }
 
+/// Puts something in the place of a hook file.
+type Make<'a> = &'a dyn Fn(&Path);
+
 #[test]
 fn what_is_no_file_of_the_project_is_refused() {
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("hooks.yml"), "version: 1\n").unwrap();
-    let make: [(&str, &dyn Fn(&Path)); 4] = [
+    let make: [(&str, Make<'_>); 3] = [
         ("a directory", &|path| fs::create_dir(path).unwrap()),
         ("a named pipe", &|path| {
             assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
         }),
         ("leads out of the project", &|path| symlink(outside.path().join("hooks.yml"), path).unwrap()),
-        ("does not exist", &|path| symlink("nothing", path).unwrap()),
     ];
     for (expected, make) in make {
         let directory = tempfile::tempdir().unwrap();
@@ -110,7 +112,7 @@ fn a_bad_entry_is_told_with_its_place_and_left_out_and_its_siblings_are_used() {
     for (entry, expected) in [
         (
             "- {command: a, comand: b}",
-            "4:19: hooks.on_error[0].comand: unknown key. Correct or remove it: command is set already.",
+            "4:20: hooks.on_error[0].comand: unknown key. Correct or remove it: command is set already.",
         ),
         (
             "- {timout: 3, command: a}",
@@ -118,7 +120,7 @@ fn a_bad_entry_is_told_with_its_place_and_left_out_and_its_siblings_are_used() {
         ),
         (
             "- {command: a, command: b}",
-            "4:19: hooks.on_error[0].command: is given twice, first in line 4. Remove one of the two.",
+            "4:20: hooks.on_error[0].command: is given twice, first in line 4. Remove one of the two.",
         ),
         ("- {timeout: 3}", "4:7: hooks.on_error[0]: command is missing. Add command."),
         (
@@ -159,7 +161,10 @@ fn keys_of_version_2_are_checked_too() {
     for (entry, expected) in [
         ("{command: a, cwd: ../x}", "cwd: \"../x\" is not a directory within the project"),
         ("{command: a, cwd: /etc}", "cwd: \"/etc\" is not a directory within the project"),
-        ("{command: a, deliver: nwo}", "deliver: unknown time of delivery \"nwo\". Did you mean \"now\"?"),
+        (
+            "{command: a, deliver: nextt}",
+            "deliver: unknown time of delivery \"nextt\". Did you mean \"next\"?",
+        ),
         ("{command: a, env: [x]}", "env: expected a mapping of names to text, found a list"),
         ("{command: a, env: {1a: x}}", "env: \"1a\" cannot be the name of a variable"),
         ("{command: a, env: {SAMUEL_RUN_ID: x}}", "cannot be the name of a variable"),
@@ -167,7 +172,9 @@ fn keys_of_version_2_are_checked_too() {
         ("{command: a, env: {A: 1}}", "env.A: expected text, found a whole number. Put it in quotes."),
         ("{command: a, background: 1}", "background: expected true or false, found a whole number"),
         ("{command: []}", "command: must not be empty"),
-        ("{command: [\"{{error}}\"]}", "command: a variable decides which program or file is run"),
+        ("{command: [\"{{error}}\"]}", "command[0]: a variable decides which program or file is run"),
+        ("{command: [env, \"{{error}}\"]}", "command[1]: a variable decides which program or file is run"),
+        ("{command: [perl, \"-e{{error}}\"]}", "command[1]: perl would read the value of {{error}} as code"),
         (
             "{command: [sh, -c, \"echo {{error}}\"]}",
             "command[2]: sh would read the value of {{error}} as code",

@@ -59,11 +59,11 @@ async fn phase_1_the_tracer_bullet_reaches_a_command_that_is_the_agent() {
 async fn phase_2_start_end_and_final_delivery() {
     let hooks = "
   session_start: [{command: 'echo hello', pipe_output: true}]
-  post_iteration: [{command: 'echo red', pipe_output: true}]
+  post_iteration: [{command: 'echo tests are red', pipe_output: true}]
   session_end: [{command: 'echo bye >> log.txt', pipe_output: true}]
 ";
     let ran = run(hooks, completes_each_task()).await;
-    assert_eq!((ran.told("hello"), ran.told("red")), (vec![1], vec![2, 3]));
+    assert_eq!((ran.told("hello"), ran.told("tests are red")), (vec![1], vec![2, 3]));
     assert_eq!(ran.prompts[2].0, Turn::Final);
     assert_eq!(ran.log(), ["bye"]);
 }

@@ -43,9 +43,11 @@ async fn session_end_runs_once_after_the_final_delivery_and_its_output_is_ignore
   post_iteration: [{command: 'echo late', pipe_output: true}]
   session_end: [{command: 'echo end >> log.txt; echo unheard', pipe_output: true}]
 ";
-    let script = Script::default().call(ScriptedCall::any().repeated().run("echo agent >> log.txt").done());
+    let script = Script::default()
+        .call(ScriptedCall::any().in_turn(Turn::Final).run("echo final >> log.txt"))
+        .call(ScriptedCall::any().repeated().run("echo agent >> log.txt").done());
     let ran = run(hooks, script).await;
-    assert_eq!(ran.log(), ["agent", "agent", "agent", "end"]);
+    assert_eq!(ran.log(), ["agent", "agent", "final", "end"]);
     assert!(ran.told("unheard").is_empty());
     assert_eq!(ran.played.report.undelivered, 0);
 }

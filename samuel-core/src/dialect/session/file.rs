@@ -175,13 +175,10 @@ impl Reader<'_> {
         let mut details = vec![("timeout".to_owned(), format_duration(timeout))];
         details.extend(cwd.map(|cwd| ("cwd".to_owned(), cwd.to_owned())));
         details.extend(env.iter().map(|(name, value, _)| (format!("env {name}"), value.clone())));
-        let flags = [
-            ("pipe_output", pipe_output),
-            ("deliver now", deliver == Deliver::Now),
-            ("background", background),
-        ];
-        let set = flags.into_iter().filter(|(_, is_set)| *is_set);
-        details.extend(set.map(|(name, _)| (name.to_owned(), "true".to_owned())));
+        let is_set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        details.extend(pipe_output.then(|| is_set("pipe_output", "true")));
+        details.extend((deliver == Deliver::Now).then(|| is_set("deliver", "now")));
+        details.extend(background.then(|| is_set("background", "true")));
         Some(SessionHook {
             hook_type,
             number,
@@ -264,28 +261,16 @@ impl Reader<'_> {
             read.push(self.template(hook_type, word, text, &key)?);
             written.push(text.to_owned());
         }
-        match read.first() {
-            Some(program)
-                if written.first().is_some_and(|word| !word.is_empty()) && !program.has_variable() => {}
-            Some(program) if program.has_variable() => {
-                self.problems.tell(node, key, shell::NO_PROGRAM.0, shell::NO_PROGRAM.1);
-                return None;
-            }
-            _ => {
-                self.problems.add(node, key, ProblemKind::Empty);
-                return None;
-            }
+        if written.first().is_none_or(String::is_empty) {
+            self.problems.add(node, key, ProblemKind::Empty);
+            return None;
         }
-        for (place, word) in read.iter().enumerate() {
+        for (place, (word, at)) in read.iter().zip(words).enumerate() {
             let before = written.get(..place).unwrap_or_default();
-            let Some(variable) = word.has_text_variable() else { continue };
-            if let Some(refused) = shell::evaluated(before, "", variable) {
-                self.problems.tell(
-                    words.get(place).unwrap_or(node),
-                    &format!("{key}[{place}]"),
-                    refused.what,
-                    refused.help,
-                );
+            let refused =
+                |(current, variable): (String, Variable)| shell::refused_in_list(before, &current, variable);
+            if let Some(refused) = word.variables().find_map(refused) {
+                self.problems.tell(at, &format!("{key}[{place}]"), refused.what, refused.help);
                 return None;
             }
         }

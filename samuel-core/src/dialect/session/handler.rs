@@ -1,6 +1,6 @@
 //! Session hooks as handlers.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
@@ -133,7 +133,7 @@ impl SessionHandler {
         env.extend(hook_env(header, &around.project_root, depth_of(&around.env)));
         let limit = match header.deadline_ms {
             0 => hook.timeout,
-            millis => std::time::Duration::from_millis(millis),
+            millis => Duration::from_millis(millis),
         };
         Ok(Script::new(command, cwd)
             .envs(around.env.iter().cloned())
@@ -233,7 +233,7 @@ impl<P: SessionPoint> Handler<P> for SessionHandler {
         Ok(Some(self.script(call)?.launch()))
     }
 
-    fn timeout(&self) -> Option<std::time::Duration> {
+    fn timeout(&self) -> Option<Duration> {
         Some(self.hook.timeout)
     }
 }

@@ -69,17 +69,20 @@ impl Template {
         Ok(Self(parts))
     }
 
-    /// Says whether a variable stands in it whose value is any text.
-    pub(super) fn has_text_variable(&self) -> Option<Variable> {
-        self.0.iter().find_map(|part| match part {
-            Part::Variable(variable) if !variable.is_number() => Some(*variable),
-            _ => None,
+    /// Lists its variables, each with the text before it, in which others are a NUL.
+    pub(super) fn variables(&self) -> impl Iterator<Item = (String, Variable)> {
+        let mut before = String::new();
+        self.0.iter().filter_map(move |part| match part {
+            Part::Text(text) => {
+                before.push_str(text);
+                None
+            }
+            Part::Variable(variable) => {
+                let found = (before.clone(), *variable);
+                before.push('\0');
+                Some(found)
+            }
         })
-    }
-
-    /// Says whether any variable stands in it.
-    pub(super) fn has_variable(&self) -> bool {
-        self.0.iter().any(|part| matches!(part, Part::Variable(_)))
     }
 
     /// Puts the values in.

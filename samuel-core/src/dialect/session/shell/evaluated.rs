@@ -15,11 +15,15 @@ pub(in super::super) struct Refused {
     pub(in super::super) help: String,
 }
 
-/// What is said of a value that would decide which program is run.
-pub(in super::super) const NO_PROGRAM: (&str, &str) = (
-    "a variable decides which program or file is run",
-    "Name the program, and give it the variable as an argument.",
-);
+impl Refused {
+    /// Refuses a value that would decide which program is run.
+    pub(super) fn of_program() -> Self {
+        Self {
+            what: "a variable decides which program or file is run".to_owned(),
+            help: "Name the program, and give it the variable as an argument.".to_owned(),
+        }
+    }
+}
 
 /// Shells, and what else reads the argument of `-c` as a shell's line.
 const SHELLS: [&str; 12] =
@@ -63,7 +67,7 @@ const PROGRAM_FIRST: [&str; 6] = ["awk", "gawk", "mawk", "nawk", "sed", "gsed"];
 
 /// Says why a word must not hold the value of a variable: whoever gets it would read it as code.
 /// `before` are the words before it, `current` what stands before the variable in it.
-pub(in super::super) fn evaluated(before: &[String], current: &str, variable: Variable) -> Option<Refused> {
+pub(super) fn evaluated(before: &[String], current: &str, variable: Variable) -> Option<Refused> {
     let last = before.last().map(String::as_str).unwrap_or_default();
     let reader = before.iter().enumerate().find_map(|(place, word)| {
         let name = base_name(word);

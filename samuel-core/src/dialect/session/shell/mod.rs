@@ -14,7 +14,7 @@ mod evaluated;
 mod scanner;
 mod words;
 
-pub(super) use evaluated::{NO_PROGRAM, Refused, evaluated};
+pub(super) use evaluated::Refused;
 
 use std::collections::BTreeSet;
 
@@ -43,6 +43,16 @@ pub(super) struct ReadyLine {
     pub(super) env: Vec<(String, String)>,
     /// Values that are too long for the environment, one after the other.
     pub(super) stdin: String,
+}
+
+/// Says why a word of a list must not hold a variable. `before` are the words before it, `current`
+/// what stands before the variable in it.
+pub(super) fn refused_in_list(before: &[String], current: &str, variable: Variable) -> Option<Refused> {
+    let is_setting = !before.is_empty() && words::is_assignment(current);
+    if words::names_a_program(before) && !is_setting {
+        return Some(Refused::of_program());
+    }
+    if variable.is_number() { None } else { evaluated::evaluated(before, current, variable) }
 }
 
 impl ShellText {

@@ -11,7 +11,7 @@ use super::{
         Variable,
         template::{self, Found},
     },
-    evaluated::{NO_PROGRAM, Refused, evaluated, reads_code_from_input},
+    evaluated::{Refused, evaluated, reads_code_from_input},
     words::Words,
 };
 
@@ -663,7 +663,7 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
                     ));
                 }
                 if words.names_a_program() {
-                    return Err(refuse(NO_PROGRAM.0, NO_PROGRAM.1));
+                    return Err(Refused::of_program());
                 }
                 if !variable.is_number()
                     && let Some(refused) = evaluated(words.done(), words.current(), variable)
