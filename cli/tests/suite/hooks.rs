@@ -264,6 +264,8 @@ fn a_fired_check_is_asked_about_and_changes_nothing_of_the_plan() {
     bench.configure("quality_checks = [\"touch checked\"]");
     let ran = bench.samuel(&["hooks", "fire", "quality.check"]).fails(78);
     says(&ran.stderr, &["quality check 1: touch checked"]);
+    let ran = bench.samuel(&["hooks", "test", "default", "--point", "quality.check", "--yes"]).fails(2);
+    says(&ran.stderr, &["there is no hook \"default\""]);
     let plan = fs::read(bench.prd()).unwrap();
     bench.ok(&["hooks", "fire", "quality.check", "--yes"]);
     bench.ok(&["hooks", "fire", "before:loop", "--yes"]);
