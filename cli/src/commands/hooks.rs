@@ -59,14 +59,23 @@ fn show(args: &ShowArgs, global: &Global, host: &Host) -> Result<Reply, Failure>
         Err(unknown) if !args.what.contains(':') => return Err(unknown_point(unknown)),
         _ => hooks(global, host)?,
     };
-    let Ok(point) = point else {
-        let shown = hooks.show(&args.what, args.expanded).map_err(|error| of_hooks(&error))?;
-        let text = shown_hooks_text(&args.what, &shown);
-        return Ok(Reply::new(json!({ "id": args.what, "hooks": shown }), text));
+    let point = match point {
+        Ok(point) => point,
+        Err(unknown) => return show_hook(args, &hooks, &unknown),
     };
     let report = hooks.point(point);
     let warnings = report.chain.warnings.clone();
     Ok(Reply::new(&report, point_text(&report)).warn(warnings))
+}
+
+/// Shows a hook by its id, which is no point.
+fn show_hook(args: &ShowArgs, hooks: &Hooks, unknown: &UnknownPoint) -> Result<Reply, Failure> {
+    let shown = hooks.show(&args.what, args.expanded).map_err(|error| match unknown.nearest {
+        Some(_) => unknown_point(unknown),
+        None => of_hooks(&error),
+    })?;
+    let text = shown_hooks_text(&args.what, &shown);
+    Ok(Reply::new(json!({ "id": args.what, "hooks": shown }), text))
 }
 
 fn validate(global: &Global, host: &Host) -> Result<Reply, Failure> {
@@ -85,7 +94,7 @@ fn test(args: &HooksTestArgs, global: &Global, host: &Host) -> Result<Reply, Fai
     let hooks = hooks(global, host)?;
     let point = hooks.find(&args.id, wanted).map_err(|error| of_hooks(&error))?;
     let event = read_event(&args.event, host)?;
-    allow(&host.root(global)?, &hooks.executables(point, Some(&args.id)), &args.event, host)?;
+    allow(hooks.root(), &hooks.executables(point, Some(&args.id)), &args.event, host)?;
     let trial = block_on_or_leave(hooks.test(point, &args.id, event))?.map_err(|error| of_hooks(&error))?;
     let text = trial_text(&trial);
     match broken(&trial) {
@@ -107,7 +116,7 @@ fn fire(args: &FireArgs, global: &Global, host: &Host) -> Result<Reply, Failure>
         let firing = hooks.look(point, event).map_err(|error| of_hooks(&error))?;
         return Ok(Reply::new(&firing, firing_text(&firing)));
     }
-    allow(&host.root(global)?, &hooks.executables(point, None), &args.event, host)?;
+    allow(hooks.root(), &hooks.executables(point, None), &args.event, host)?;
     let firing = block_on_or_leave(hooks.fire(point, event))?.map_err(|error| of_hooks(&error))?;
     let text = firing_text(&firing);
     let abort = firing.outcome.as_ref().and_then(|outcome| outcome.abort.as_ref());

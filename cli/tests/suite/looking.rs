@@ -175,8 +175,6 @@ fn what_commands_answer_is_as_their_schemas_say() {
         &["hooks", "list"],
         &["hooks", "validate"],
         &["hooks", "test", "session:post_iteration#1", "--yes"],
-        &["hooks", "fire", "after:iteration", "--yes"],
-        &["hooks", "fire", "quality.check", "--dry-run"],
         &["hooks", "log"],
     ] {
         for place in [&bench, &empty] {

@@ -24,7 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, path::Path, sync::Arc};
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -39,7 +39,9 @@ use super::{
 };
 use crate::{
     context::ContextView,
-    hook::{DEFAULT_ID, Exchanges, HookFailure, HookPoint, Launch, Registry, Scope, nearest},
+    hook::{
+        DEFAULT_ID, Exchanges, HookFailure, HookPoint, Launch, Registered, Registry, Scope, Tier, nearest,
+    },
     model::{
         Coded, ErrorCode, Plan, TaskId,
         payload::{Mode, Turn},
@@ -176,6 +178,11 @@ impl Run {
 }
 
 impl Hooks {
+    /// Returns the root directory of the project.
+    pub fn root(&self) -> &Path {
+        self.run.frozen.project.root()
+    }
+
     /// Returns the chains of all hook points.
     pub fn registry(&self) -> &Registry {
         self.run.registry()
@@ -234,8 +241,8 @@ impl Hooks {
     /// Returns [`HooksError::Unknown`], and [`HooksError::Points`] where it has several or
     /// another.
     pub fn find(&self, id: &str, wanted: Option<HookPoint>) -> Result<HookPoint, HooksError> {
-        let has =
-            |point: &HookPoint| self.registry().registered(*point).iter().any(|one| &*one.info.id == id);
+        let is_it = |one: &Registered| one.tier != Tier::BuiltIn && &*one.info.id == id;
+        let has = |point: &HookPoint| self.registry().registered(*point).iter().any(is_it);
         let points: Vec<HookPoint> = HookPoint::ALL.iter().copied().filter(has).collect();
         match (points.as_slice(), wanted) {
             ([], _) => Err(self.unknown(id)),
@@ -267,7 +274,7 @@ impl Hooks {
     /// whether it may.
     pub fn executables(&self, point: HookPoint, id: Option<&str>) -> Executables {
         let mut found = Executables::of_points(self.registry(), |other| other == point);
-        if let Some(id) = id {
+        if let Some(id) = id.filter(|id| *id != DEFAULT_ID) {
             let owner = id.split_once(':').map_or(id, |(owner, _)| owner);
             found.entries.retain(|entry| entry.id == id || entry.id == owner);
         } else if point == HookPoint::QualityCheck {

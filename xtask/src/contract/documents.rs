@@ -19,7 +19,7 @@ use super::{
 pub(super) const PATH: &str = "cli/documents.schema.json";
 
 /// The commands, as their documents name them, and the type of what each answers.
-const COMMANDS: [(&str, &str); 9] = [
+const COMMANDS: [(&str, &str); 8] = [
     ("run", "ProjectStatus"),
     ("run status", "ProjectStatus"),
     ("run tasks", "TaskList"),
@@ -27,7 +27,6 @@ const COMMANDS: [(&str, &str); 9] = [
     ("hooks list", "HookList"),
     ("hooks validate", "HookValidation"),
     ("hooks test", "HookTrial"),
-    ("hooks fire", "HookFiring"),
     ("hooks log", "HookLog"),
 ];
 
@@ -131,7 +130,7 @@ fn kind(python: &str, held: &mut Vec<String>) -> Result<Value> {
         return Ok(json!({ "type": "object", "additionalProperties": kind(inner, held)? }));
     }
     Ok(match python {
-        "str" => json!({ "type": "string" }),
+        "str" | "HookPointId" => json!({ "type": "string" }),
         "int" => json!({ "type": "integer" }),
         "float" => json!({ "type": "number" }),
         "bool" => json!({ "type": "boolean" }),
