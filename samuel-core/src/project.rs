@@ -297,12 +297,16 @@ impl Project {
             true => RunDir::for_methodology(&self.root, self.methodology()),
             false => RunDir::new(&self.root),
         };
-        let state_dir = match &self.state_dir {
-            StateDir::At(state_dir) => Some(&**state_dir),
-            StateDir::Unasked | StateDir::Unknown => None,
-        };
-        let files = Stores::in_files(dir, self.clock(), state_dir);
+        let files = Stores::in_files(dir, self.clock(), self.state_dir());
         Self { stores: self.stores.clone().with_files_of(files), ..self }
+    }
+
+    /// Returns the directory outside of the work tree where plans are kept, if one is known.
+    pub(crate) fn state_dir(&self) -> Option<&Path> {
+        match &self.state_dir {
+            StateDir::At(state_dir) => Some(state_dir),
+            StateDir::Unasked | StateDir::Unknown => None,
+        }
     }
 
     /// Says why no plan can be kept outside of the work tree; nothing where it can be,

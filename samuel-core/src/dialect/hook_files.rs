@@ -1,6 +1,7 @@
 //! The hook files of a project.
 
 use std::{
+    cell::OnceCell,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -14,9 +15,11 @@ use crate::{
     config::{ConfigError, Problem, ProblemKind, Problems},
     environment::is_secret,
     fs::{FileError, Root},
+    git::{Caller, Repository},
     hook::RegistryBuilder,
     model::Location,
     process::Supervisor,
+    script::{CopyError, PinOptions},
     text::counted,
 };
 
@@ -48,6 +51,8 @@ pub struct HookFiles {
     path: Option<PathBuf>,
     hooks: Vec<Arc<SessionHook>>,
     problems: Vec<Problem>,
+    /// What is said of the files that commands start.
+    remarks: Vec<String>,
 }
 
 /// What the commands of hook files run in.
@@ -58,6 +63,12 @@ pub struct HookFileOptions {
     pub env: Vec<(String, String)>,
     /// Who watches over their processes.
     pub supervisor: Supervisor,
+    /// A private directory outside of every project (mode 0700), for copies of the project's files
+    /// that commands start. Without one these are started where they are, and compared.
+    pub state_dir: Option<PathBuf>,
+    /// Whose project it is: what its repository ignores and does not track is started as it is
+    /// then, as the product of a build is.
+    pub caller: Option<Caller>,
     /// Where output goes that is too long to be told, made when it is first needed; it is left out
     /// where absent.
     pub spill: Option<PathBuf>,
@@ -94,7 +105,7 @@ impl HookFiles {
             .map_err(|problems| ConfigError::Invalid(Problems::of(problems)))?;
         problems.sort_by_key(|problem| (problem.location.line, problem.location.column));
         let hooks = hooks.into_iter().map(Arc::new).collect();
-        Ok(Self { root: root.to_owned(), path: Some(path), hooks, problems })
+        Ok(Self { root: root.to_owned(), path: Some(path), hooks, problems, remarks: Vec::new() })
     }
 
     /// Returns what is wrong with single entries, which are left out, in the order of the text.
@@ -121,7 +132,8 @@ impl HookFiles {
         if self.hooks.is_empty() { Vec::new() } else { names }
     }
 
-    /// Says in one line each what a start warns of: entries that are left out, with their places.
+    /// Says in one line each what a start warns of: entries that are left out, and once they are
+    /// [registered](Self::register) what to know of the files that the others start; with their places.
     pub fn warnings(&self) -> Vec<String> {
         let told = |problem: &Problem| {
             let Location { file, line, column } = &problem.location;
@@ -138,16 +150,42 @@ impl HookFiles {
             0 => {}
             more => told.push(format!("{} more in the hook file", counted(more, "problem"))),
         }
+        told.extend(self.remarks.iter().cloned());
         told
     }
 
     /// Registers a handler for each hook, as `session:<type>#<n>`: `n` counts the entries of the
     /// type from 1, those that are left out too, so that an id stays with its entry.
     /// [`RunBuilder::hook_files`](crate::engine::RunBuilder::hook_files) does it for a run.
-    pub fn register(&self, registry: &mut RegistryBuilder, options: HookFileOptions) {
-        let HookFileOptions { env, supervisor, spill } = options;
-        let around = Arc::new(Surroundings { project_root: self.root.clone(), env, supervisor, spill });
-        self.hooks.iter().for_each(|hook| session::register(hook, 0, &around, registry));
+    /// The files of the project that commands start are read now, and are what will start. Blocks.
+    ///
+    /// # Errors
+    /// Returns a [`CopyError`] where the copies cannot be made.
+    pub fn register(
+        &mut self,
+        registry: &mut RegistryBuilder,
+        options: HookFileOptions,
+    ) -> Result<(), CopyError> {
+        let HookFileOptions { env, supervisor, state_dir, caller, spill } = options;
+        let root = self.root.clone();
+        let repository = OnceCell::new();
+        let is_product = |path: &Path| {
+            let opened = || Repository::open(&root, caller.as_ref()?).ok().flatten();
+            let repository: Option<&Repository> = repository.get_or_init(opened).as_ref();
+            let relative = path.strip_prefix(&root).ok().map(Path::to_owned);
+            let products =
+                repository.zip(relative).and_then(|(repository, path)| repository.products(&[path]).ok());
+            products.is_some_and(|products| !products.is_empty())
+        };
+        let options =
+            PinOptions { root: &root, cwd: &root, state_dir: state_dir.as_deref(), is_exempt: &is_product };
+        let around = Arc::new(Surroundings { project_root: root.clone(), env, supervisor, spill });
+        for hook in &mut self.hooks {
+            *hook = Arc::new(hook.pinned(options)?);
+            self.remarks.extend(hook.remarks());
+            session::register(hook, 0, &around, registry);
+        }
+        Ok(())
     }
 }
 

@@ -36,7 +36,8 @@ pub(super) fn executables(
 /// Lists the files that hook files make execute, themselves among them, each with what does.
 pub(super) fn files_of_hooks(handlers: &RegistryBuilder) -> Vec<(PathBuf, String)> {
     let files = handlers.hook_file_entries().flat_map(|(id, entry)| {
-        let scripts = entry.scripts.iter().map(move |(path, _)| (path.clone(), format!("run by hook {id}")));
+        let scripts = entry.scripts.iter().map(|(path, _)| path).chain(&entry.missing);
+        let scripts = scripts.map(move |path| (path.clone(), format!("run by hook {id}")));
         std::iter::once((entry.file.clone(), "describes hooks".to_owned())).chain(scripts)
     });
     files.collect()

@@ -111,7 +111,8 @@ pub struct EntryReport {
 impl EntryReport {
     /// Describes an entry.
     pub(super) fn of(entry: &HookFileEntry) -> Self {
-        let HookFileEntry { file, line, column, command, details, scripts } = entry;
+        // What is missing is a warning.
+        let HookFileEntry { file, line, column, command, details, scripts, missing: _ } = entry;
         let script = |(path, digest): &(PathBuf, String)| (path.display().to_string(), digest.clone());
         Self {
             file: file.clone(),

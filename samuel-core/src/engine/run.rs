@@ -130,6 +130,18 @@ impl Run {
     pub(super) fn assemble(frozen: Frozen, mut handlers: RegistryBuilder) -> Result<Self, RunError> {
         let inputs = mpsc::unbounded_channel();
         let hub = Arc::new(Hub::new(Arc::clone(&frozen.run_id), frozen.project.clock()));
+        let mut hook_files = match frozen.reads_hook_files {
+            true => HookFiles::read(frozen.project.root())?,
+            false => HookFiles::default(),
+        };
+        let options = HookFileOptions {
+            env: frozen.env.clone(),
+            supervisor: frozen.supervisor.clone(),
+            state_dir: frozen.project.state_dir().map(Into::into),
+            caller: Some(frozen.project.caller().clone()),
+            spill: (!frozen.project.is_in_memory()).then(|| frozen.run_dir.logs(&frozen.run_id)),
+        };
+        hook_files.register(&mut handlers, options)?;
         // Before anything of them is used, so that no change falls in between.
         let agent_files = agent_files(&frozen);
         let checks = &frozen.settings.quality_checks;
@@ -162,16 +174,6 @@ impl Run {
             control_files: shared_with_checks(&control_files),
         };
         methodology.register(kit, &mut handlers);
-        let hook_files = match frozen.reads_hook_files {
-            true => HookFiles::read(frozen.project.root())?,
-            false => HookFiles::default(),
-        };
-        let options = HookFileOptions {
-            env: frozen.env.clone(),
-            supervisor: frozen.supervisor.clone(),
-            spill: (!frozen.project.is_in_memory()).then(|| frozen.run_dir.logs(&frozen.run_id)),
-        };
-        hook_files.register(&mut handlers, options);
         let registry = frozen.project.registry::<RunError>(handlers, HookPoint::ALL)?;
         let executables = executables(&frozen, &agent_files, &registry, &replaced, &control_files);
         let languages = OnceLock::new();

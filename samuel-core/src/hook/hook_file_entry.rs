@@ -16,9 +16,11 @@ pub struct HookFileEntry {
     pub command: String,
     /// What else changes what runs and how: each key, such as `cwd` or `env NAME`, with its value.
     pub details: Vec<(String, String)>,
-    /// The files of the project that the command starts, relative to its root, each with its
-    /// SHA-256 in hexadecimal digits.
+    /// The files of the project that the command starts, relative to its root, each with `sha256:`
+    /// and its digest, which is empty of one that cannot be read.
     pub scripts: Vec<(PathBuf, String)>,
+    /// Where files would stand that it starts and that do not exist.
+    pub missing: Vec<PathBuf>,
 }
 
 /// Writes the place: `.samuel/hooks.yml:4:7`.

@@ -61,8 +61,9 @@ pub struct PinOptions<'a> {
     pub root: &'a Path,
     /// The directory that the command runs in, absolute.
     pub cwd: &'a Path,
-    /// A private directory outside of every project, made with mode 0700.
-    pub state_dir: &'a Path,
+    /// A private directory outside of every project, made with mode 0700, for the copies. Without
+    /// one the files are started where they are, and compared.
+    pub state_dir: Option<&'a Path>,
     /// Says of a file, by its absolute path, that it is started as it is then, as the product of a
     /// build is.
     pub is_exempt: &'a dyn Fn(&Path) -> bool,
@@ -81,9 +82,9 @@ impl Pinned {
         let places = places(command, root, cwd);
         let places: Vec<(At, PathBuf)> =
             places.into_iter().filter_map(|(at, path)| Some((at, reading.file(&path)?))).collect();
-        let copy = match reading.files.is_empty() {
-            true => None,
-            false => {
+        let copy = match state_dir.filter(|_| !reading.files.is_empty()) {
+            None => None,
+            Some(state_dir) => {
                 let (files, links) = (reading.copied(), reading.links());
                 Some(PrivateCopy::make(state_dir, CopyOf::Command, "hook", files, links)?)
             }
@@ -103,11 +104,12 @@ impl Pinned {
             files: Vec::new(),
             unpinned: Vec::new(),
             lints: Vec::new(),
-            missing: executed.missing.clone(),
+            missing: missing(&executed, is_exempt),
             root: root.to_owned(),
             copy: None,
         };
-        for (path, read) in &reading.files {
+        // Without a copy they are among those that are started where they are.
+        for (path, read) in reading.files.iter().filter(|_| copy.is_some()) {
             let relative = path.strip_prefix(root).unwrap_or(path).to_owned();
             pinned.lints.extend(read.lint(&relative));
             let digest = digest_of(&read.bytes);
@@ -172,7 +174,8 @@ impl Pinned {
     }
 
     /// Returns where files would stand that the command starts and that did not exist: for each of
-    /// them a place in every directory in which it may be looked for. They are not compared.
+    /// them a place in every directory in which it may be looked for. The command is not run once
+    /// there is one.
     pub fn missing(&self) -> &[Vec<PathBuf>] {
         &self.missing
     }
@@ -193,8 +196,11 @@ impl Pinned {
         let is_same = |file: &&ScriptFile| {
             digest_now(&self.root, &self.root.join(&file.path)).is_ok_and(|now| now == file.digest)
         };
-        let changed = self.watched().find(|file| !is_same(file))?;
-        Some(format!("changed: {}", changed.path.display()))
+        if let Some(changed) = self.watched().find(|file| !is_same(file)) {
+            return Some(format!("changed: {}", changed.path.display()));
+        }
+        let appeared = self.missing.iter().flatten().find(|path| path.symlink_metadata().is_ok())?;
+        Some(format!("new: {}", appeared.strip_prefix(&self.root).unwrap_or(appeared).display()))
     }
 
     /// Returns what tells that a file which is no copy was written to. Blocks.
@@ -261,6 +267,12 @@ impl At {
         }
         Ok(())
     }
+}
+
+/// Returns the places of files that did not exist, but of those that the work is to make.
+fn missing(executed: &Executed, is_exempt: &dyn Fn(&Path) -> bool) -> Vec<Vec<PathBuf>> {
+    let is_made = |places: &&Vec<PathBuf>| places.iter().any(|path| is_exempt(path));
+    executed.missing.iter().filter(|places| !is_made(places)).cloned().collect()
 }
 
 fn texts(words: &[OsString]) -> Vec<String> {

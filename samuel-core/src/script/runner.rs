@@ -63,8 +63,14 @@ impl Script {
     /// Describes a command that starts [copies](Pinned) of the project's files. They are compared
     /// before a call and after it.
     pub fn pinned(pinned: Arc<Pinned>, cwd: impl Into<PathBuf>) -> Self {
+        Self::new(pinned.command().clone(), cwd).starting(pinned)
+    }
+
+    /// Compares what the command starts before a call and after it. The command is that of the
+    /// pinned files, perhaps with other arguments.
+    pub(crate) fn starting(self, pinned: Arc<Pinned>) -> Self {
         // What an interpreter leaves beside a copy would count as a change.
-        let script = Self::new(pinned.command().clone(), cwd).env("PYTHONDONTWRITEBYTECODE", "1");
+        let script = self.env("PYTHONDONTWRITEBYTECODE", "1");
         Self { pinned: Some(pinned), ..script }
     }
 

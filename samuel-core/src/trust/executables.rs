@@ -244,9 +244,11 @@ fn handler(point: HookPoint, id: &str, order: i32, registry: &Registry) -> Execu
     if let Some(hook) = hook {
         // Its line is left out: what stands above it changes nothing of what executes.
         entry.detail("described in", hook.file.display().to_string());
-        entry.details.extend(hook.details.iter().cloned());
+        // Of the timeout it is said above what holds.
+        entry.details.extend(hook.details.iter().filter(|(name, _)| name != "timeout").cloned());
         for (path, digest) in &hook.scripts {
-            entry.detail(&format!("file {}", path.display()), format!("sha256:{digest}"));
+            let digest = if digest.is_empty() { "cannot be read" } else { digest };
+            entry.detail(&format!("file {}", path.display()), digest);
         }
     }
     entry

@@ -45,7 +45,7 @@ impl Bench {
         let (root, state_dir) = (self.root(), self.dir.path().join("state"));
         let exempt = root.join(exempt);
         let is_exempt = &|path: &Path| path == exempt;
-        let options = PinOptions { root: &root, cwd: &root, state_dir: &state_dir, is_exempt };
+        let options = PinOptions { root: &root, cwd: &root, state_dir: Some(&state_dir), is_exempt };
         Arc::new(Pinned::of(command, options).unwrap())
     }
 

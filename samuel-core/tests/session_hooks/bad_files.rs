@@ -211,13 +211,13 @@ fn seconds_are_written_as_a_number_or_as_text() {
 fn ten_thousand_entries_are_read_and_registered() {
     let entry = |n: usize| format!("    - {{command: 'echo {n}', timeut: 5}}\n    - command: 'echo {n}'\n");
     let text = format!("version: 1\nhooks:\n  on_error:\n{}", (0..10_000).map(entry).collect::<String>());
-    let files = read(&text).unwrap();
+    let mut files = read(&text).unwrap();
     assert_eq!(
         (files.hooks().count(), files.problems().len(), files.warnings().len()),
         (10_000, 10_000, 101)
     );
     let mut registry = Registry::builder();
-    files.register(&mut registry, Default::default());
+    files.register(&mut registry, Default::default()).unwrap();
     registry.build(&Default::default()).unwrap();
 }
 

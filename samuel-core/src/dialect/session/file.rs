@@ -196,7 +196,9 @@ impl Reader<'_> {
                 command: written.to_string().trim_end().replace('\n', "\\n"),
                 details,
                 scripts: Vec::new(),
+                missing: Vec::new(),
             }),
+            pinned: None,
         })
     }
 

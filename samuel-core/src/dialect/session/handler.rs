@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
-use super::{HookType, SessionHook, Variable, hook::Command, template::Values};
+use super::{HookType, SessionHook, Variable, template::Values};
 use crate::{
     fs::Root,
     hook::{BreakClass, Call, Handler, HookFailure, Launch, Point, RegistryBuilder, Tier, points},
@@ -135,13 +135,17 @@ impl SessionHandler {
             0 => hook.timeout,
             millis => Duration::from_millis(millis),
         };
-        Ok(Script::new(command, cwd)
+        let script = Script::new(command, cwd)
             .envs(around.env.iter().cloned())
             .envs(env)
             .stdin(stdin)
             .timeout(limit)
             .limits(LIMITS)
-            .in_background(hook.background))
+            .in_background(hook.background);
+        Ok(match &hook.pinned {
+            Some(pinned) => script.starting(Arc::clone(pinned)),
+            None => script,
+        })
     }
 
     /// Keeps output whole that is too long to be told, where there is a place for it.
@@ -242,17 +246,8 @@ impl SessionHook {
     /// Returns the command with the values of its variables: the command itself, its own
     /// environment variables, and what it reads first.
     fn ready(&self, values: &Values) -> (CommandLine, Vec<(String, String)>, String) {
+        let (command, of_values, stdin) = self.command.line(values);
         let env = self.env.iter().map(|(name, value)| (name.clone(), value.fill(values)));
-        let mut env: Vec<(String, String)> = env.collect();
-        match &self.command {
-            Command::Words(words) => {
-                (CommandLine::words(words.iter().map(|word| word.fill(values))), env, String::new())
-            }
-            Command::Shell(line) => {
-                let ready = line.with(values);
-                env.extend(ready.env);
-                (CommandLine::Shell(ready.text), env, ready.stdin)
-            }
-        }
+        (command, env.chain(of_values).collect(), stdin)
     }
 }

@@ -1,9 +1,17 @@
 //! One session hook, as its file describes it.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
-use super::{HookType, shell::ShellText, template::Template};
-use crate::{hook::HookFileEntry, model::payload::Deliver};
+use super::{
+    HookType,
+    shell::ShellText,
+    template::{Template, Values},
+};
+use crate::{
+    hook::HookFileEntry,
+    model::payload::Deliver,
+    script::{CommandLine, CopyError, PinOptions, Pinned},
+};
 
 /// How long a hook may take that says nothing of it.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
@@ -29,6 +37,8 @@ pub struct SessionHook {
     pub(super) env: Vec<(String, Template)>,
     /// What is told of it before it runs.
     pub(super) entry: Arc<HookFileEntry>,
+    /// The files of the project that its command starts, once they were read.
+    pub(super) pinned: Option<Arc<Pinned>>,
 }
 
 impl SessionHook {
@@ -50,4 +60,69 @@ pub(super) enum Command {
     Shell(ShellText),
     /// A program and its arguments.
     Words(Vec<Template>),
+}
+
+impl SessionHook {
+    /// Has the hook start the files of the project as they are now, from copies where they can be.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// Returns a [`CopyError`] where a copy cannot be made.
+    pub(in crate::dialect) fn pinned(&self, options: PinOptions<'_>) -> Result<Self, CopyError> {
+        let cwd = self.cwd.as_ref().map_or_else(|| options.root.to_owned(), |cwd| options.root.join(cwd));
+        let plain = self.command.line(&Values::new()).0;
+        let pinned = Pinned::of(&plain, PinOptions { cwd: &cwd, ..options })?;
+        let command = match (&self.command, &plain, pinned.command()) {
+            (Command::Shell(line), _, CommandLine::Shell(text)) => {
+                Command::Shell(line.rewritten(text.clone()))
+            }
+            (Command::Words(templates), CommandLine::Words(plain), CommandLine::Words(words)) => {
+                let templates = templates.iter().zip(plain.iter().zip(words));
+                let word =
+                    |(template, (plain, word)): (&Template, (&OsString, &OsString))| match plain == word {
+                        true => template.clone(),
+                        false => Template::plain(word.to_string_lossy()),
+                    };
+                Command::Words(templates.map(word).collect())
+            }
+            _ => self.command.clone(),
+        };
+        let scripts = pinned.files().iter().map(|file| (file.path.clone(), file.digest.clone())).collect();
+        let missing = pinned.missing().iter().flatten();
+        let missing =
+            missing.map(|path| path.strip_prefix(options.root).unwrap_or(path).to_owned()).collect();
+        let entry = Arc::new(HookFileEntry { scripts, missing, ..HookFileEntry::clone(&self.entry) });
+        Ok(Self { command, entry, pinned: Some(Arc::new(pinned)), ..self.clone() })
+    }
+
+    /// Says in one line each what to know of the files that the hook starts, with its place.
+    pub(in crate::dialect) fn remarks(&self) -> Vec<String> {
+        let Some(pinned) = &self.pinned else { return Vec::new() };
+        let missing = pinned.missing().iter().map(|places| {
+            let places: Vec<String> = places.iter().map(|path| path.display().to_string()).collect();
+            format!(
+                "the command starts {}, which does not exist: it is not run once that appears, because what a hook \
+                 starts may not change during a run. If the work is to make it, name it in a .gitignore that git tracks",
+                places.join(" or ")
+            )
+        });
+        let told = pinned.unpinned().iter().chain(pinned.lints()).cloned().chain(missing);
+        told.map(|remark| format!("{}: {remark}", self.entry)).collect()
+    }
+}
+
+impl Command {
+    /// Returns the command with the values of its variables, the environment variables that hold
+    /// them, and what it reads first.
+    pub(super) fn line(&self, values: &Values) -> (CommandLine, Vec<(String, String)>, String) {
+        match self {
+            Self::Words(words) => {
+                (CommandLine::words(words.iter().map(|word| word.fill(values))), Vec::new(), String::new())
+            }
+            Self::Shell(line) => {
+                let ready = line.with(values);
+                (CommandLine::Shell(ready.text), ready.env, ready.stdin)
+            }
+        }
+    }
 }
