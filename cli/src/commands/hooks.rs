@@ -61,7 +61,7 @@ fn show(args: &ShowArgs, global: &Global, host: &Host) -> Result<Reply, Failure>
     };
     let point = match point {
         Ok(point) => point,
-        Err(unknown) => return show_hook(args, &hooks, &unknown),
+        Err(_) => return show_hook(args, &hooks),
     };
     let report = hooks.point(point);
     let warnings = report.chain.warnings.clone();
@@ -69,11 +69,8 @@ fn show(args: &ShowArgs, global: &Global, host: &Host) -> Result<Reply, Failure>
 }
 
 /// Shows a hook by its id, which is no point.
-fn show_hook(args: &ShowArgs, hooks: &Hooks, unknown: &UnknownPoint) -> Result<Reply, Failure> {
-    let shown = hooks.show(&args.what, args.expanded).map_err(|error| match unknown.nearest {
-        Some(_) => unknown_point(unknown),
-        None => of_hooks(&error),
-    })?;
+fn show_hook(args: &ShowArgs, hooks: &Hooks) -> Result<Reply, Failure> {
+    let shown = hooks.show(&args.what, args.expanded).map_err(|error| of_hooks(&error))?;
     let text = shown_hooks_text(&args.what, &shown);
     Ok(Reply::new(json!({ "id": args.what, "hooks": shown }), text))
 }

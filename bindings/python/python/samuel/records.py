@@ -3107,23 +3107,28 @@ class Timing(Record):
         handler: The handler's id.
         took: The time it took.
         result: `ok`, `refused` or the class of the failure.
+        exit_code: The code that its process exited with; nothing where it had none, or a
+            signal ended it.
     """
 
-    __slots__ = ("handler", "took", "result")
-    __match_args__ = ("handler", "took", "result")
+    __slots__ = ("handler", "took", "result", "exit_code")
+    __match_args__ = ("handler", "took", "result", "exit_code")
     handler: str
     took: float
     result: str
+    exit_code: int | None
 
     def __init__(
         self,
         handler: str,
         took: float,
         result: str,
+        exit_code: int | None = None,
     ) -> None:
         _set(self, "handler", handler)
         _set(self, "took", took)
         _set(self, "result", result)
+        _set(self, "exit_code", exit_code)
 
 
 class HookOutcome(Record):
@@ -3177,6 +3182,429 @@ class HookOutcome(Record):
         _set(self, "timings", items(timings))
         _set(self, "results", results)
         _set(self, "skipped", skipped)
+
+
+Tier: TypeAlias = Literal[
+    "built_in",
+    "async",
+    "blocking",
+    "skill",
+    "shell",
+    "wasm",
+    "python",
+    "python_async",
+    "python_process",
+]
+"""What kind of thing a handler is.
+
+- `built_in`: Part of Samuel.
+- `async`: Async Rust.
+- `blocking`: Rust that blocks, on a thread of its own kind.
+- `skill`: A script of a plugin, one process a call.
+- `shell`: A command of a hook file, one process a call.
+- `wasm`: A function of a WASM component.
+- `python`: Python on a thread: left behind at its deadline, since nothing can end what does not return to the interpreter.
+- `python_async`: Python on an event loop, cancelled at its deadline.
+- `python_process`: Python in a process of its own, ended at its deadline.
+"""
+
+
+class LaunchVariable(Record):
+    """A variable of a process.
+
+    Attributes:
+        name: Its name.
+        value: Its value; nothing where the name says that it is a secret, which is not
+            shown.
+    """
+
+    __slots__ = ("name", "value")
+    __match_args__ = ("name", "value")
+    name: str
+    value: str | None
+
+    def __init__(
+        self,
+        name: str,
+        value: str | None = None,
+    ) -> None:
+        _set(self, "name", name)
+        _set(self, "value", value)
+
+
+class Launch(Record):
+    """What a handler starts, as it is started.
+
+    Attributes:
+        argv: The program and its arguments.
+        cwd: The directory that it starts in.
+        env: Its whole environment, by name.
+        stdin: What it reads on its standard input; nothing where that is empty or stays
+            open.
+        timeout_ms: How long it may run, in milliseconds.
+    """
+
+    __slots__ = ("argv", "cwd", "env", "stdin", "timeout_ms")
+    __match_args__ = ("argv", "cwd", "env", "stdin", "timeout_ms")
+    argv: tuple[str, ...]
+    cwd: str
+    env: tuple[LaunchVariable, ...]
+    stdin: str | None
+    timeout_ms: int | None
+
+    def __init__(
+        self,
+        argv: Iterable[str],
+        cwd: str,
+        env: Iterable[LaunchVariable],
+        stdin: str | None = None,
+        timeout_ms: int | None = None,
+    ) -> None:
+        _set(self, "argv", items(argv))
+        _set(self, "cwd", cwd)
+        _set(self, "env", items(env))
+        _set(self, "stdin", stdin)
+        _set(self, "timeout_ms", timeout_ms)
+
+
+class HookExchange(Record):
+    """A process of a handler: what went in, and what came out.
+
+    Attributes:
+        handler: The handler's id.
+        launch: What was started.
+        stdout: What it wrote to its standard output.
+        stderr: What it wrote to its standard error.
+        status: How it ended, such as `exit code 0`.
+        exit_code: The code that it exited with; nothing where a signal ended it.
+        duration_ms: How long it ran, in milliseconds.
+    """
+
+    __slots__ = ("handler", "launch", "stdout", "stderr", "status", "exit_code", "duration_ms")
+    __match_args__ = ("handler", "launch", "stdout", "stderr", "status", "duration_ms", "exit_code")
+    _rust = "Exchange"
+    handler: str
+    launch: Launch
+    stdout: str
+    stderr: str
+    status: str
+    exit_code: int | None
+    duration_ms: int
+
+    def __init__(
+        self,
+        handler: str,
+        launch: Launch,
+        stdout: str,
+        stderr: str,
+        status: str,
+        duration_ms: int,
+        exit_code: int | None = None,
+    ) -> None:
+        _set(self, "handler", handler)
+        _set(self, "launch", launch)
+        _set(self, "stdout", stdout)
+        _set(self, "stderr", stderr)
+        _set(self, "status", status)
+        _set(self, "exit_code", exit_code)
+        _set(self, "duration_ms", duration_ms)
+
+
+class ListedHook(Record):
+    """A hook in a list.
+
+    Attributes:
+        id: Its id.
+        point: The hook point that it answers at.
+        tier: What kind of thing it is.
+        enabled: Whether it runs where its point fires.
+        why_not: Why it does not, where it does not.
+        blocking: Whether more than its own work ends when it breaks.
+        mode: The iterations it is for: `both`, `implementation` or `discovery`.
+        place: Where it comes from: the place in a hook file, the place in samuel.toml that
+            orders it, or the directory of its plugin; nothing where the program itself brings
+            it.
+        command: The command, of one from a hook file.
+    """
+
+    __slots__ = ("id", "point", "tier", "enabled", "why_not", "blocking", "mode", "place", "command")
+    __match_args__ = ("id", "point", "tier", "enabled", "blocking", "mode", "why_not", "place", "command")
+    id: str
+    point: HookPointId
+    tier: Tier
+    enabled: bool
+    why_not: str | None
+    blocking: bool
+    mode: str
+    place: str | None
+    command: str | None
+
+    def __init__(
+        self,
+        id: str,
+        point: HookPointId,
+        tier: Tier,
+        enabled: bool,
+        blocking: bool,
+        mode: str,
+        why_not: str | None = None,
+        place: str | None = None,
+        command: str | None = None,
+    ) -> None:
+        _set(self, "id", id)
+        _set(self, "point", point)
+        _set(self, "tier", tier)
+        _set(self, "enabled", enabled)
+        _set(self, "why_not", why_not)
+        _set(self, "blocking", blocking)
+        _set(self, "mode", mode)
+        _set(self, "place", place)
+        _set(self, "command", command)
+
+
+class HookList(Record):
+    """The hooks of a project.
+
+    Attributes:
+        hooks: One for each handler and hook point, in the order in which they run.
+        built_in: How many handlers are built in, which are not listed.
+    """
+
+    __slots__ = ("hooks", "built_in")
+    __match_args__ = ("hooks", "built_in")
+    hooks: tuple[ListedHook, ...]
+    built_in: int
+
+    def __init__(
+        self,
+        hooks: Iterable[ListedHook],
+        built_in: int,
+    ) -> None:
+        _set(self, "hooks", items(hooks))
+        _set(self, "built_in", built_in)
+
+
+class HookTrial(Record):
+    """What came of one hook on one event: all that went in and came out.
+
+    Attributes:
+        point: The hook point.
+        id: The handler's id.
+        tier: What kind of thing it is.
+        place: Where it comes from, where that is known.
+        status: How it ended: `ok`, `refused`, `failed` (an agent that did not come to its
+            own end) or how it broke, such as `timeout`.
+        input: The event that it was given.
+        exchanges: Its processes: what was started, what it read and printed, how it ended.
+        output: What it answered; nothing where it broke.
+        contributed: What it contributed to the prompt context, by namespace.
+        refused: Why it refused, where it did.
+        failure: How it broke, where it did.
+        warnings: What the user is to know beside the failure.
+        duration_ms: How long it took, in milliseconds.
+    """
+
+    __slots__ = ("point", "id", "tier", "place", "status", "input", "exchanges", "output", "contributed", "refused", "failure", "warnings", "duration_ms")
+    __match_args__ = ("point", "id", "tier", "status", "input", "exchanges", "output", "contributed", "warnings", "duration_ms", "place", "refused", "failure")
+    point: HookPointId
+    id: str
+    tier: Tier
+    place: str | None
+    status: str
+    input: Any
+    exchanges: tuple[HookExchange, ...]
+    output: Any
+    contributed: Any
+    refused: str | None
+    failure: HookFailure | None
+    warnings: tuple[HookWarning, ...]
+    duration_ms: float
+
+    def __init__(
+        self,
+        point: HookPointId,
+        id: str,
+        tier: Tier,
+        status: str,
+        input: Any,
+        exchanges: Iterable[HookExchange],
+        output: Any,
+        contributed: Any,
+        warnings: Iterable[HookWarning],
+        duration_ms: float,
+        place: str | None = None,
+        refused: str | None = None,
+        failure: HookFailure | None = None,
+    ) -> None:
+        _set(self, "point", point)
+        _set(self, "id", id)
+        _set(self, "tier", tier)
+        _set(self, "place", place)
+        _set(self, "status", status)
+        _set(self, "input", input)
+        _set(self, "exchanges", items(exchanges))
+        _set(self, "output", output)
+        _set(self, "contributed", contributed)
+        _set(self, "refused", refused)
+        _set(self, "failure", failure)
+        _set(self, "warnings", items(warnings))
+        _set(self, "duration_ms", duration_ms)
+
+
+class HookProblem(Record):
+    """One thing that is wrong.
+
+    Attributes:
+        file: The file; nothing where it is about no file.
+        line: The line, from 1.
+        column: The column in characters, from 1.
+        message: What is wrong, one line.
+        help: What to do next.
+    """
+
+    __slots__ = ("file", "line", "column", "message", "help")
+    __match_args__ = ("message", "help", "file", "line", "column")
+    file: str | None
+    line: int | None
+    column: int | None
+    message: str
+    help: str
+
+    def __init__(
+        self,
+        message: str,
+        help: str,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        _set(self, "file", file)
+        _set(self, "line", line)
+        _set(self, "column", column)
+        _set(self, "message", message)
+        _set(self, "help", help)
+
+
+class HookValidation(Record):
+    """What was found.
+
+    Attributes:
+        files: The hook files there are, relative to the project's root.
+        hooks: How many hooks would run.
+        problems: What is wrong, in the order of the files.
+        warnings: What works, but somebody should know.
+        secrets: The variables that look like secrets and that commands of hook files are
+            given.
+    """
+
+    __slots__ = ("files", "hooks", "problems", "warnings", "secrets")
+    __match_args__ = ("files", "hooks", "problems", "warnings", "secrets")
+    files: tuple[str, ...]
+    hooks: int
+    problems: tuple[HookProblem, ...]
+    warnings: tuple[str, ...]
+    secrets: tuple[str, ...]
+
+    def __init__(
+        self,
+        files: Iterable[str],
+        hooks: int,
+        problems: Iterable[HookProblem],
+        warnings: Iterable[str],
+        secrets: Iterable[str],
+    ) -> None:
+        _set(self, "files", items(files))
+        _set(self, "hooks", hooks)
+        _set(self, "problems", items(problems))
+        _set(self, "warnings", items(warnings))
+        _set(self, "secrets", items(secrets))
+
+
+class HookLogLine(Record):
+    """A hook that was called.
+
+    Attributes:
+        time: When it had answered.
+        run: The run's id.
+        iteration: The iteration, from 1; nothing outside of one.
+        point: The hook point.
+        id: The handler's id.
+        tier: What kind of thing it is, such as `skill`.
+        status: How it ended: `ok`, `refused`, `failed` (an agent that did not come to its
+            own end), or `broke`.
+        duration_ms: How long it took, in milliseconds.
+        exit: The code that its process exited with; nothing where it had none, or a signal
+            ended it.
+        class_: How it broke, where it did, such as `timeout`.
+        warnings: What it warned of, and how it broke, without what is known to be a secret.
+    """
+
+    __slots__ = ("time", "run", "iteration", "point", "id", "tier", "status", "duration_ms", "exit", "class_", "warnings")
+    __match_args__ = ("time", "run", "point", "id", "tier", "status", "duration_ms", "warnings", "iteration", "exit", "class_")
+    _wire = {'class': 'class_'}
+    time: str
+    run: str
+    iteration: int | None
+    point: str
+    id: str
+    tier: str
+    status: str
+    duration_ms: int
+    exit: int | None
+    class_: str | None
+    warnings: tuple[str, ...]
+
+    def __init__(
+        self,
+        time: str,
+        run: str,
+        point: str,
+        id: str,
+        tier: str,
+        status: str,
+        duration_ms: int,
+        warnings: Iterable[str],
+        iteration: int | None = None,
+        exit: int | None = None,
+        class_: str | None = None,
+    ) -> None:
+        _set(self, "time", time)
+        _set(self, "run", run)
+        _set(self, "iteration", iteration)
+        _set(self, "point", point)
+        _set(self, "id", id)
+        _set(self, "tier", tier)
+        _set(self, "status", status)
+        _set(self, "duration_ms", duration_ms)
+        _set(self, "exit", exit)
+        _set(self, "class_", class_)
+        _set(self, "warnings", items(warnings))
+
+
+class HookLog(Record):
+    """What the log has.
+
+    Attributes:
+        lines: The lines, oldest first.
+        left_out: How many more there are that were asked for, before these.
+        unreadable: How many lines cannot be read.
+    """
+
+    __slots__ = ("lines", "left_out", "unreadable")
+    __match_args__ = ("lines", "left_out", "unreadable")
+    lines: tuple[HookLogLine, ...]
+    left_out: int
+    unreadable: int
+
+    def __init__(
+        self,
+        lines: Iterable[HookLogLine],
+        left_out: int,
+        unreadable: int,
+    ) -> None:
+        _set(self, "lines", items(lines))
+        _set(self, "left_out", left_out)
+        _set(self, "unreadable", unreadable)
 
 
 class PromptQuotation(Record):
@@ -6097,12 +6525,19 @@ __all__ = [
     "GuardrailVars",
     "HistoryChange",
     "Holder",
+    "HookExchange",
     "HookFailure",
     "HookFired",
+    "HookList",
+    "HookLog",
+    "HookLogLine",
     "HookOutcome",
     "HookPoint",
     "HookPointId",
+    "HookProblem",
     "HookResults",
+    "HookTrial",
+    "HookValidation",
     "HookVars",
     "HookWarning",
     "InitAfterInput",
@@ -6122,7 +6557,10 @@ __all__ = [
     "IterationVars",
     "KeptPlan",
     "Lagged",
+    "Launch",
+    "LaunchVariable",
     "ListRow",
+    "ListedHook",
     "ListedPlugin",
     "Location",
     "LongPlan",
@@ -6213,6 +6651,7 @@ __all__ = [
     "TaskVars",
     "TasksTakenBack",
     "TextItem",
+    "Tier",
     "Timing",
     "ToolAllowed",
     "ToolBlocked",
