@@ -8,7 +8,7 @@ use std::{
 use jiff::Timestamp;
 use samuel_core::{
     hook::{HookPoint, Registry},
-    trust::{Difference, Executables, RefusalReason, TrustPolicy, TrustStore},
+    trust::{Difference, ExecutableKind, Executables, RefusalReason, TrustPolicy, TrustStore},
 };
 
 use crate::{
@@ -89,7 +89,8 @@ fn ask(title: &str, question: Question, executables: &Executables, difference: O
     confirm(&listed(title, executables, difference), question)
 }
 
-/// Refuses to fire points at handlers of plugins that nobody has allowed.
+/// Refuses to fire points at handlers of plugins that nobody has allowed. Commands of hook files
+/// are not among them: outside of a run their handlers start nothing.
 pub(crate) fn allow(
     root: &Path,
     registry: &Registry,
@@ -97,7 +98,8 @@ pub(crate) fn allow(
     yes: bool,
     host: &Host,
 ) -> Result<(), Failure> {
-    allow_these(root, &Executables::of_points(registry, fires), yes, host)
+    let executables = Executables::of_points(registry, fires).without(ExecutableKind::HookCommand);
+    allow_these(root, &executables, yes, host)
 }
 
 /// Refuses to run what nobody has allowed.

@@ -19,7 +19,7 @@ use crate::{
     hook::RegistryBuilder,
     model::Location,
     process::Supervisor,
-    script::{CopyError, PinOptions},
+    script::{Budget, PinOptions},
     text::counted,
 };
 
@@ -157,15 +157,9 @@ impl HookFiles {
     /// Registers a handler for each hook, as `session:<type>#<n>`: `n` counts the entries of the
     /// type from 1, those that are left out too, so that an id stays with its entry.
     /// [`RunBuilder::hook_files`](crate::engine::RunBuilder::hook_files) does it for a run.
-    /// The files of the project that commands start are read now, and are what will start. Blocks.
-    ///
-    /// # Errors
-    /// Returns a [`CopyError`] where the copies cannot be made.
-    pub fn register(
-        &mut self,
-        registry: &mut RegistryBuilder,
-        options: HookFileOptions,
-    ) -> Result<(), CopyError> {
+    /// The files of the project that commands start are read now, and are what will start; nothing
+    /// is written before. Blocks.
+    pub fn register(&mut self, registry: &mut RegistryBuilder, options: HookFileOptions) {
         let HookFileOptions { env, supervisor, state_dir, caller, spill } = options;
         let root = self.root.clone();
         let repository = OnceCell::new();
@@ -177,15 +171,16 @@ impl HookFiles {
                 repository.zip(relative).and_then(|(repository, path)| repository.products(&[path]).ok());
             products.is_some_and(|products| !products.is_empty())
         };
+        let (state_dir, budget) = (state_dir.as_deref(), Budget::default());
         let options =
-            PinOptions { root: &root, cwd: &root, state_dir: state_dir.as_deref(), is_exempt: &is_product };
+            PinOptions { root: &root, cwd: &root, state_dir, budget: &budget, is_exempt: &is_product };
+        self.remarks.clear();
         let around = Arc::new(Surroundings { project_root: root.clone(), env, supervisor, spill });
         for hook in &mut self.hooks {
-            *hook = Arc::new(hook.pinned(options)?);
+            *hook = Arc::new(hook.pinned(options));
             self.remarks.extend(hook.remarks());
             session::register(hook, 0, &around, registry);
         }
-        Ok(())
     }
 }
 

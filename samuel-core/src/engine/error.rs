@@ -8,7 +8,6 @@ use crate::{
     methodology::TemplatesError,
     model::{Coded, ErrorCode, Location, Remedy, UnknownTasks},
     sandbox::SandboxError,
-    script::CopyError,
     state::StateError,
     trust::Refusal,
 };
@@ -40,9 +39,6 @@ pub enum RunError {
     /// A template of the project cannot be used.
     #[error(transparent)]
     Template(#[from] TemplatesError),
-    /// The files that commands of hook files start cannot be copied.
-    #[error("the files that hooks start cannot be copied: {0}")]
-    Copy(#[from] CopyError),
     /// The state cannot be used, or another loop runs.
     #[error(transparent)]
     State(#[from] StateError),
@@ -89,7 +85,6 @@ impl Coded for RunError {
             Self::Config(error) => error.code(),
             Self::Registry(error) => error.code(),
             Self::Template(error) => error.code(),
-            Self::Copy(_) => ErrorCode::STATE_IO,
             Self::State(error) => error.code(),
             Self::Untrusted(refusal) => refusal.code(),
             Self::Tasks(_) => ErrorCode::TASK_NOT_FOUND,

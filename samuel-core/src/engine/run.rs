@@ -141,7 +141,7 @@ impl Run {
             caller: Some(frozen.project.caller().clone()),
             spill: (!frozen.project.is_in_memory()).then(|| frozen.run_dir.logs(&frozen.run_id)),
         };
-        hook_files.register(&mut handlers, options)?;
+        hook_files.register(&mut handlers, options);
         // Before anything of them is used, so that no change falls in between.
         let agent_files = agent_files(&frozen);
         let checks = &frozen.settings.quality_checks;

@@ -88,7 +88,7 @@ impl<P: Point> Call<P> {
 
     /// Tells that a process of the handler has ended: its exit code goes into the log of hooks, and
     /// whoever tries the handler out is shown what went in and came out.
-    pub fn ran(&self, exit_code: Option<i32>, exchange: impl FnOnce() -> Exchange) {
+    pub fn ran(&self, exit_code: Option<i32>, exchange: impl FnOnce() -> Option<Exchange>) {
         self.link.ran(exit_code, exchange);
     }
 
@@ -166,10 +166,11 @@ impl Link {
         }
     }
 
-    fn ran(&self, exit_code: Option<i32>, exchange: impl FnOnce() -> Exchange) {
+    fn ran(&self, exit_code: Option<i32>, exchange: impl FnOnce() -> Option<Exchange>) {
         *self.exit_code.lock().unwrap_or_else(PoisonError::into_inner) = exit_code;
-        if let Some(exchanges) = &self.exchanges {
-            exchanges.keep(exchange());
+        if let Some((exchanges, exchange)) = self.exchanges.as_ref().and_then(|all| Some((all, exchange()?)))
+        {
+            exchanges.keep(exchange);
         }
     }
 

@@ -12,9 +12,10 @@ pub struct HookFileEntry {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// The command as it is written, on one line; the words of a list as a shell would need them.
+    /// The command as it is written; the words of a list as a shell would need them.
     pub command: String,
-    /// What else changes what runs and how: each key, such as `cwd` or `env NAME`, with its value.
+    /// What else the file says of it: each key, such as `cwd` or `env NAME`, with its value, of
+    /// which that of a secret is a digest.
     pub details: Vec<(String, String)>,
     /// The files of the project that the command starts, relative to its root, each with `sha256:`
     /// and its digest, which is empty of one that cannot be read.

@@ -214,7 +214,7 @@ impl<P: Point> Handler<P> for Skill {
         let shown = agent_env::shown(call, &self.granted);
         let call = shown.as_ref().unwrap_or(call);
         let question = envelope::encode(call, &self.config)?;
-        Ok(Some(self.command(call, limit_of(call)).stdin(question).launch()))
+        Ok(Some(self.command(call, limit_of(call)).stdin(question).launch()?))
     }
 }
 

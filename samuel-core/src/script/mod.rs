@@ -32,6 +32,6 @@ pub use command_line::CommandLine;
 pub use env::{MAX_DEPTH, depth_of, hook_env};
 pub use output::ScriptOutput;
 pub use pinned::{PinOptions, Pinned, ScriptFile};
-pub use private_copy::CopyError;
-pub(crate) use private_copy::{CopiedFile, CopyOf, PrivateCopy, hold};
+pub(crate) use private_copy::{CopiedFile, CopyError, CopyOf, PrivateCopy, hold};
+pub use reading::Budget;
 pub use runner::Script;

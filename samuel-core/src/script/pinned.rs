@@ -1,8 +1,8 @@
 //! Files of a project that a command starts, run from a copy outside of it.
 //!
 //! Between a look at a script and its start, whoever writes to the project could exchange it.
-//! [`Pinned`] reads each file that a command starts once, keeps its digest, writes the very bytes
-//! to a private copy and puts that in the place of the word that names it: the program, the script
+//! [`Pinned`] reads each file that a command starts once, keeps its digest and, before the first
+//! start, writes the very bytes to a private copy. It puts that in the place of the word that names it: the program, the script
 //! that an interpreter is given, what `.` reads. What it cannot put a copy in the place of is
 //! compared before a call and after it, and [told](Pinned::unpinned).
 //!
@@ -17,29 +17,37 @@ use std::{
     ffi::OsString,
     io,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use super::{
     CommandLine, CopyError, CopyOf, PrivateCopy,
     named::{Executed, Start, started_places, starts},
     private_copy::Stamp,
-    reading::{MAX_BYTES, Reading},
+    reading::{Budget, Contents, MAX_BYTES, Reading},
 };
 use crate::{
     fs::{FileError, Root},
+    hook::{BreakClass, HookFailure},
     model::digest_of,
 };
 
-/// A command whose files are those that were read when it was made.
+/// Stands for a copy where only its being outside of the project matters.
+const SOME_COPY: &str = "/copy";
+
+/// The files of the project that a command starts, as they were when it was made.
 #[derive(Debug)]
 pub struct Pinned {
-    command: CommandLine,
     files: Vec<ScriptFile>,
     unpinned: Vec<String>,
     lints: Vec<String>,
     missing: Vec<Vec<PathBuf>>,
-    copy: Option<PrivateCopy>,
+    contents: Contents,
     root: PathBuf,
+    cwd: PathBuf,
+    state_dir: Option<PathBuf>,
+    /// The copy, made when it is first needed, or why it could not be.
+    copy: OnceLock<Result<Option<PrivateCopy>, String>>,
 }
 
 /// A file of the project that a command starts.
@@ -47,11 +55,11 @@ pub struct Pinned {
 pub struct ScriptFile {
     /// Its path, relative to the root.
     pub path: PathBuf,
-    /// `sha256:` and the digest of the bytes that were read; empty for a file that cannot be read or is longer
-    /// than 64 MiB, with which the command is not run.
+    /// `sha256:` and the digest of the bytes that were read; empty for a file that cannot be read or was
+    /// beyond the [`Budget`], with which the command is not run.
     pub digest: String,
-    /// Its copy; none where the file itself is started.
-    pub copy: Option<PathBuf>,
+    /// Whether a copy is started, and not the file itself.
+    pub is_copied: bool,
 }
 
 /// Where a command runs, and what of it stays as it is.
@@ -61,77 +69,109 @@ pub struct PinOptions<'a> {
     pub root: &'a Path,
     /// The directory that the command runs in, absolute.
     pub cwd: &'a Path,
-    /// A private directory outside of every project, made with mode 0700, for the copies. Without
-    /// one the files are started where they are, and compared.
+    /// A private directory outside of every project, made with mode 0700 when the first copy is.
+    /// Without one the files are started where they are, and compared.
     pub state_dir: Option<&'a Path>,
+    /// How much may be read, with what other commands read of it.
+    pub budget: &'a Budget,
     /// Says of a file, by its absolute path, that it is started as it is then, as the product of a
     /// build is.
     pub is_exempt: &'a dyn Fn(&Path) -> bool,
 }
 
 impl Pinned {
-    /// Reads the files of the project that a command starts, and makes the command that starts
-    /// their copies. Starts nothing. Blocks.
-    ///
-    /// # Errors
-    /// Returns a [`CopyError`] where the copy cannot be made.
-    pub fn of(command: &CommandLine, options: PinOptions<'_>) -> Result<Self, CopyError> {
-        let PinOptions { root, cwd, state_dir, is_exempt } = options;
+    /// Reads the files of the project that a command starts. Starts and writes nothing. Blocks.
+    pub fn of(command: &CommandLine, options: PinOptions<'_>) -> Self {
+        let PinOptions { root, cwd, state_dir, budget, is_exempt } = options;
         let executed = executed(command, root, cwd);
-        let mut reading = Reading::new(root, &executed.started, is_exempt);
-        let places = places(command, root, cwd);
-        let places: Vec<(At, PathBuf)> =
-            places.into_iter().filter_map(|(at, path)| Some((at, reading.file(&path)?))).collect();
-        let copy = match state_dir.filter(|_| !reading.files.is_empty()) {
-            None => None,
-            Some(state_dir) => {
-                let (files, links) = (reading.copied(), reading.links());
-                Some(PrivateCopy::make(state_dir, CopyOf::Command, "hook", files, links)?)
-            }
-        };
-        let place_of = |path: &PathBuf| {
-            let (copy, read) = (copy.as_ref()?, reading.files.get(path)?);
-            Some(copy.root().join(&read.inner))
-        };
-        let mut replaced = command.clone();
-        for (at, path) in places.into_iter().rev() {
-            if let Some(place) = place_of(&path) {
-                at.put(&mut replaced, &place)?;
-            }
+        let mut reading = Reading::new(root, &executed.started, is_exempt, budget);
+        if state_dir.is_some() {
+            places(command, root, cwd).iter().for_each(|(_, path)| _ = reading.file(path));
         }
+        let contents = reading.contents;
         let mut pinned = Self {
-            command: replaced,
             files: Vec::new(),
             unpinned: Vec::new(),
             lints: Vec::new(),
             missing: missing(&executed, is_exempt),
+            contents,
             root: root.to_owned(),
-            copy: None,
+            cwd: cwd.to_owned(),
+            state_dir: state_dir.map(Path::to_owned),
+            copy: OnceLock::new(),
         };
-        // Without a copy they are among those that are started where they are.
-        for (path, read) in reading.files.iter().filter(|_| copy.is_some()) {
+        for (path, read) in &pinned.contents.files {
             let relative = path.strip_prefix(root).unwrap_or(path).to_owned();
             pinned.lints.extend(read.lint(&relative));
             let digest = digest_of(&read.bytes);
-            pinned.files.push(ScriptFile { path: relative, digest, copy: place_of(path) });
+            pinned.files.push(ScriptFile { path: relative, digest, is_copied: true });
         }
-        pinned.copy = copy;
-        pinned.keep_unpinned(cwd, is_exempt);
-        Ok(pinned)
+        pinned.keep_unpinned(command, budget, is_exempt);
+        pinned
     }
 
-    /// Finds what the command still starts where it is: what is said of the command as it is now.
-    fn keep_unpinned(&mut self, cwd: &Path, is_exempt: &dyn Fn(&Path) -> bool) {
-        let executed = executed(&self.command, &self.root, cwd);
+    /// Returns a command as it is started, with the copies in the place of the words that name
+    /// their files: that of the pinned files, perhaps with other arguments. Blocks where the copy
+    /// is not made yet.
+    ///
+    /// # Errors
+    /// Says why the copy cannot be made.
+    pub(super) fn started(&self, command: &CommandLine) -> Result<CommandLine, HookFailure> {
+        match self.copy()? {
+            Some(copy) => self.replaced(command, copy.root()).map_err(|error| not_copied(error.to_string())),
+            None => Ok(command.clone()),
+        }
+    }
+
+    /// Returns the copy of a file. Blocks as [`Script::run`](super::Script::run) does first.
+    pub fn copy_of(&self, file: &ScriptFile) -> Option<PathBuf> {
+        let inner = self.contents.place(&self.root.join(&file.path))?;
+        Some(self.copy().ok()??.root().join(inner))
+    }
+
+    /// Returns the copy, which is made from the bytes that were read. Blocks.
+    pub(super) fn copy(&self) -> Result<Option<&PrivateCopy>, HookFailure> {
+        let make = || {
+            let Some(state_dir) = self.state_dir.as_ref().filter(|_| !self.contents.files.is_empty()) else {
+                return Ok(None);
+            };
+            let (files, links) = (self.contents.copied(), self.contents.links());
+            let made = PrivateCopy::make(state_dir, CopyOf::Command, "hook", files, links);
+            made.map(Some).map_err(|error| error.to_string())
+        };
+        self.copy.get_or_init(make).as_ref().map(Option::as_ref).map_err(|error| not_copied(error.clone()))
+    }
+
+    /// Puts copies below a directory in the place of the words that name their files.
+    fn replaced(&self, command: &CommandLine, copies: &Path) -> Result<CommandLine, CopyError> {
+        let mut replaced = command.clone();
+        for (at, path) in places(command, &self.root, &self.cwd).into_iter().rev() {
+            if let Some(inner) = self.contents.place(&path) {
+                at.put(&mut replaced, &copies.join(inner))?;
+            }
+        }
+        Ok(replaced)
+    }
+
+    /// Finds what the command still starts where it is: what is said of it once copies are in it.
+    fn keep_unpinned(&mut self, command: &CommandLine, budget: &Budget, is_exempt: &dyn Fn(&Path) -> bool) {
+        let replaced = self.replaced(command, Path::new(SOME_COPY)).unwrap_or_else(|_| command.clone());
+        let executed = executed(&replaced, &self.root, &self.cwd);
         for path in executed.started.iter().filter(|path| !is_exempt(path)) {
             let relative = path.strip_prefix(&self.root).unwrap_or(path).to_owned();
             let shown = relative.display();
-            let (digest, told) = match digest_now(&self.root, path) {
+            let (digest, told) = match digest_within(&self.root, path, budget) {
                 Ok(digest) => {
-                    let told = format!(
-                        "`{shown}` is started where it is, not from a copy: name it plainly, as in `sh {shown}`, without \
-                         a `cd` before it"
-                    );
+                    let told = match self.state_dir {
+                        Some(_) => format!(
+                            "`{shown}` is started where it is, not from a copy: name it plainly, as in `sh {shown}`, \
+                             without a `cd` before it"
+                        ),
+                        None => format!(
+                            "`{shown}` is started where it is, since no directory is known for a copy: it is compared \
+                             before and after"
+                        ),
+                    };
                     (digest, told)
                 }
                 Err(error) => {
@@ -140,7 +180,7 @@ impl Pinned {
                 }
             };
             self.unpinned.push(told);
-            self.files.push(ScriptFile { path: relative, digest, copy: None });
+            self.files.push(ScriptFile { path: relative, digest, is_copied: false });
         }
         let program = executed.unknown_program.map(|program| format!("`{program}`"));
         let script = executed.is_unknown.then(|| "a script".to_owned());
@@ -149,11 +189,6 @@ impl Pinned {
                 "only the shell knows which file {unknown} is, so that a change of it is not noticed: name it plainly"
             ));
         }
-    }
-
-    /// Returns the command that starts the copies.
-    pub fn command(&self) -> &CommandLine {
-        &self.command
     }
 
     /// Returns the files of the project that the command starts, with the digests of what was read.
@@ -182,15 +217,16 @@ impl Pinned {
 
     /// Puts the names of the project's files in the place of those of their copies in a message.
     pub(super) fn in_own_names(&self, message: &str) -> String {
-        let copies = self.files.iter().filter_map(|file| Some((file.copy.as_ref()?, &file.path)));
-        copies.fold(message.to_owned(), |message, (copy, path)| {
-            message.replace(&*copy.to_string_lossy(), &path.to_string_lossy())
+        let Some(Ok(Some(copy))) = self.copy.get() else { return message.to_owned() };
+        self.contents.files.iter().fold(message.to_owned(), |message, (path, read)| {
+            let shown = path.strip_prefix(&self.root).unwrap_or(path);
+            message.replace(&*copy.root().join(&read.inner).to_string_lossy(), &shown.to_string_lossy())
         })
     }
 
     /// Says what is not as it was when it was read. Blocks.
     pub(super) fn difference(&self) -> Option<String> {
-        if let Some(difference) = self.copy.as_ref().and_then(PrivateCopy::difference) {
+        if let Some(difference) = self.made().and_then(PrivateCopy::difference) {
             return Some(difference);
         }
         let is_same = |file: &&ScriptFile| {
@@ -214,7 +250,7 @@ impl Pinned {
 
     /// Says what was touched since a look at the stamps. Blocks.
     pub(super) fn touched(&self, before: &[Option<Stamp>]) -> Option<String> {
-        if let Some(touched) = self.copy.as_ref().and_then(PrivateCopy::touched) {
+        if let Some(touched) = self.made().and_then(PrivateCopy::touched) {
             return Some(touched);
         }
         let now = self.stamps();
@@ -223,9 +259,14 @@ impl Pinned {
         Some(format!("written to: {}", file.path.display()))
     }
 
+    /// Returns the copy, if it was made.
+    fn made(&self) -> Option<&PrivateCopy> {
+        self.copy.get()?.as_ref().ok()?.as_ref()
+    }
+
     /// Returns the files that are started where they are.
     fn watched(&self) -> impl Iterator<Item = &ScriptFile> {
-        self.files.iter().filter(|file| file.copy.is_none())
+        self.files.iter().filter(|file| !file.is_copied)
     }
 }
 
@@ -308,6 +349,18 @@ fn places(command: &CommandLine, root: &Path, cwd: &Path) -> Vec<(At, PathBuf)> 
             starts(&texts(words)).into_iter().flat_map(place).collect()
         }
     }
+}
+
+/// Reads a file that is not copied, of which only the digest is kept.
+fn digest_within(root: &Path, path: &Path, budget: &Budget) -> Result<String, FileError> {
+    let bytes = Root::new(root).read(path, budget.left())?;
+    budget.take(bytes.len() as u64);
+    Ok(digest_of(&bytes))
+}
+
+fn not_copied(error: String) -> HookFailure {
+    let message = format!("the files that the command starts cannot be copied: {error}");
+    HookFailure::new(BreakClass::Spawn, message)
 }
 
 fn digest_now(root: &Path, path: &Path) -> Result<String, FileError> {

@@ -65,14 +65,14 @@ pub(crate) enum CopyOf {
 /// A copy that could not be made.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {}: {source}", path.display())]
-pub struct CopyError {
+pub(crate) struct CopyError {
     /// What was tried.
-    pub action: &'static str,
+    pub(crate) action: &'static str,
     /// With what.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// What the system said.
     #[source]
-    pub source: io::Error,
+    pub(crate) source: io::Error,
 }
 
 impl CopyOf {

@@ -5,6 +5,7 @@
 //! [`Pinned`](super::Pinned).
 
 use std::{
+    cell::Cell,
     collections::BTreeMap,
     fs,
     os::unix::fs::MetadataExt as _,
@@ -14,7 +15,7 @@ use std::{
 use super::{CopiedFile, named::in_project};
 use crate::fs::{Root, read_up_to};
 
-/// The longest file that is copied, and all of a command together.
+/// How much is read and kept of the files of all commands that share a [`Budget`].
 pub(super) const MAX_BYTES: u64 = 64 << 20;
 /// How many entries of a script's directory are linked to.
 const MAX_LINKS: usize = 1_000;
@@ -31,6 +32,7 @@ const GOES_ON: &[&str] = &["..", "cd ", "chdir", ".parent.parent", "parents["];
 const MAX_READ: usize = 256 << 10;
 
 /// A file that was read.
+#[derive(Debug)]
 pub(super) struct Read {
     pub(super) bytes: Vec<u8>,
     is_executable: bool,
@@ -39,44 +41,88 @@ pub(super) struct Read {
 }
 
 /// The files to be copied, by their paths, and the directories that they are in.
-pub(super) struct Reading<'a> {
-    root: &'a Path,
-    started: &'a [PathBuf],
-    is_exempt: &'a dyn Fn(&Path) -> bool,
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    root: PathBuf,
     pub(super) files: BTreeMap<PathBuf, Read>,
     directories: Vec<PathBuf>,
-    bytes: u64,
+}
+
+/// Reads files, up to a limit for all commands that share it.
+pub(super) struct Reading<'a> {
+    started: &'a [PathBuf],
+    is_exempt: &'a dyn Fn(&Path) -> bool,
+    budget: &'a Budget,
+    pub(super) contents: Contents,
+}
+
+/// How many bytes may still be read and kept, for all commands of a hook file together.
+#[derive(Debug)]
+pub struct Budget(Cell<u64>);
+
+impl Default for Budget {
+    /// 64 MiB.
+    fn default() -> Self {
+        Self(Cell::new(MAX_BYTES))
+    }
+}
+
+impl Budget {
+    /// Returns what is left.
+    pub(super) fn left(&self) -> u64 {
+        self.0.get()
+    }
+
+    /// Takes of it.
+    pub(super) fn take(&self, bytes: u64) {
+        self.0.set(self.left().saturating_sub(bytes));
+    }
 }
 
 impl<'a> Reading<'a> {
     /// Begins with the files of a project that a command starts. Reads nothing.
-    pub(super) fn new(root: &'a Path, started: &'a [PathBuf], is_exempt: &'a dyn Fn(&Path) -> bool) -> Self {
-        Self { root, started, is_exempt, files: BTreeMap::new(), directories: Vec::new(), bytes: 0 }
+    pub(super) fn new(
+        root: &Path,
+        started: &'a [PathBuf],
+        is_exempt: &'a dyn Fn(&Path) -> bool,
+        budget: &'a Budget,
+    ) -> Self {
+        let contents = Contents { root: root.to_owned(), ..Contents::default() };
+        Self { started, is_exempt, budget, contents }
     }
 
     /// Reads a file that a word names, if the command starts it and it is to be copied, and returns
-    /// its path as it is known.
+    /// whether it will be.
     pub(super) fn file(&mut self, named: &Path) -> Option<PathBuf> {
-        let path = in_project(named, self.root).filter(|path| self.started.contains(path))?;
-        if self.files.contains_key(&path) {
+        let contents = &mut self.contents;
+        let path = in_project(named, &contents.root).filter(|path| self.started.contains(path))?;
+        if contents.files.contains_key(&path) {
             return Some(path);
         }
         if (self.is_exempt)(&path) {
             return None;
         }
-        let file = Root::new(self.root).open(&path).ok()?;
+        let file = Root::new(&contents.root).open(&path).ok()?;
         let is_executable = file.metadata().ok()?.mode() & 0o111 != 0;
-        let bytes = read_up_to(file, MAX_BYTES.checked_sub(self.bytes)?).ok()?;
-        self.bytes += bytes.len() as u64;
+        let bytes = read_up_to(file, self.budget.left()).ok()?;
+        self.budget.take(bytes.len() as u64);
         let directory = path.parent()?.to_owned();
-        let known = self.directories.iter().position(|known| *known == directory);
+        let known = contents.directories.iter().position(|known| *known == directory);
         let number = known.unwrap_or_else(|| {
-            self.directories.push(directory);
-            self.directories.len() - 1
+            contents.directories.push(directory);
+            contents.directories.len() - 1
         });
         let inner = Path::new(&number.to_string()).join(path.file_name()?);
-        self.files.insert(path.clone(), Read { bytes, is_executable, inner });
+        contents.files.insert(path.clone(), Read { bytes, is_executable, inner });
         Some(path)
+    }
+}
+
+impl Contents {
+    /// Returns the place that a file has in a copy, if it has one.
+    pub(super) fn place(&self, named: &Path) -> Option<&Path> {
+        let path = in_project(named, &self.root)?;
+        Some(&self.files.get(&path)?.inner)
     }
 
     /// Returns what was read, for a copy.
@@ -87,7 +133,6 @@ impl<'a> Reading<'a> {
             is_executable: read.is_executable,
         })
     }
-
     /// Returns the links that stand beside the copies.
     pub(super) fn links(&self) -> Vec<(PathBuf, PathBuf)> {
         let mut links = BTreeMap::new();
@@ -97,7 +142,7 @@ impl<'a> Reading<'a> {
             for entry in entries.filter(|entry| entry.file_name() != NOT_LINKED) {
                 links.insert(inner.join(entry.file_name()), entry.path());
             }
-            let above = directory.ancestors().take_while(|above| above.starts_with(self.root));
+            let above = directory.ancestors().take_while(|above| above.starts_with(&self.root));
             for place in above.flat_map(|above| FROM_ABOVE.map(|name| above.join(name))) {
                 let name = place.file_name().map(|name| inner.join(name));
                 if let Some(name) = name.filter(|_| place.exists()) {

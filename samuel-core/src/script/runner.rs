@@ -60,15 +60,9 @@ impl Script {
         }
     }
 
-    /// Describes a command that starts [copies](Pinned) of the project's files. They are compared
-    /// before a call and after it.
-    pub fn pinned(pinned: Arc<Pinned>, cwd: impl Into<PathBuf>) -> Self {
-        Self::new(pinned.command().clone(), cwd).starting(pinned)
-    }
-
-    /// Compares what the command starts before a call and after it. The command is that of the
-    /// pinned files, perhaps with other arguments.
-    pub(crate) fn starting(self, pinned: Arc<Pinned>) -> Self {
+    /// Starts the project's files as they were when they were [pinned](Pinned), from copies where
+    /// it can. They are compared before a call and after it.
+    pub fn pinned(self, pinned: Arc<Pinned>) -> Self {
         // What an interpreter leaves beside a copy would count as a change.
         let script = self.env("PYTHONDONTWRITEBYTECODE", "1");
         Self { pinned: Some(pinned), ..script }
@@ -149,7 +143,9 @@ impl Script {
     ) -> Result<ScriptOutput, HookFailure> {
         let Some(pinned) = &self.pinned else { return self.run_once(supervisor, cancel).await };
         let looked_at = Arc::clone(pinned);
-        let before = tokio::task::spawn_blocking(move || looked_at.stamps()).await.unwrap_or_default();
+        let looked = tokio::task::spawn_blocking(move || looked_at.copy().map(|_| looked_at.stamps())).await;
+        let before =
+            looked.map_err(|error| HookFailure::new(BreakClass::Untrusted, error.to_string())).flatten()?;
         hold(pinned, FILES, Pinned::difference).await?;
         let output = self.run_once(supervisor, cancel).await;
         // What ran beside a change may be the change.
@@ -173,7 +169,7 @@ impl Script {
         F: Future<Output = Result<T, ProcessError>>,
     {
         env::admit(&self.env)?;
-        let spec = self.spec();
+        let spec = self.spec()?;
         for _ in 0..BUSY_TRIES {
             match start(spec.clone()).await {
                 Err(ProcessError::Busy { .. }) => tokio::time::sleep(BUSY_PAUSE).await,
@@ -195,27 +191,37 @@ impl Script {
     }
 
     /// Describes the command as it is started.
-    fn spec(&self) -> CommandSpec {
-        let spec = self.command.spec(&self.cwd).envs(self.env.iter().cloned()).timeout(self.timeout);
-        spec.background(self.in_background).grace_when_dropped(true)
+    fn spec(&self) -> Result<CommandSpec, HookFailure> {
+        let spec = match &self.pinned {
+            Some(pinned) => pinned.started(&self.command)?.spec(&self.cwd),
+            None => self.command.spec(&self.cwd),
+        };
+        let spec = spec.envs(self.env.iter().cloned()).timeout(self.timeout);
+        Ok(spec.background(self.in_background).grace_when_dropped(true))
     }
 
-    /// Returns what is started, for whoever wants to see it.
-    pub fn launch(&self) -> Launch {
-        Launch::of(&self.with_output(self.spec()))
+    /// Returns what is started, for whoever wants to see it. Blocks where files are
+    /// [pinned](Self::pinned) and were not copied before.
+    ///
+    /// # Errors
+    /// Says why they cannot be copied.
+    pub fn launch(&self) -> Result<Launch, HookFailure> {
+        Ok(Launch::of(&self.with_output(self.spec()?)))
     }
 
     /// Tells of the command for a call of a hook, which it has ended for: its exit code goes into
     /// the log of hooks, and whoever tries the hook out is shown what went in and came out.
     pub fn tell<P: Point>(&self, call: &Call<P>, output: &ScriptOutput) {
-        call.ran(output.status.code(), || Exchange {
-            handler: call.header().handler_id.to_string(),
-            launch: self.launch(),
-            stdout: output.stdout.text(),
-            stderr: output.stderr.text(),
-            status: output.status_line(),
-            exit_code: output.status.code(),
-            duration_ms: u64::try_from(output.duration.as_millis()).unwrap_or(u64::MAX),
+        call.ran(output.status.code(), || {
+            Some(Exchange {
+                handler: call.header().handler_id.to_string(),
+                launch: self.launch().ok()?,
+                stdout: output.stdout.text(),
+                stderr: output.stderr.text(),
+                status: output.status_line(),
+                exit_code: output.status.code(),
+                duration_ms: u64::try_from(output.duration.as_millis()).unwrap_or(u64::MAX),
+            })
         });
     }
 

@@ -118,6 +118,13 @@ impl Executables {
         if self.is_part { difference.adds_nothing() } else { difference.is_empty() }
     }
 
+    /// Returns the same without those of one kind.
+    #[must_use]
+    pub fn without(mut self, kind: ExecutableKind) -> Self {
+        self.entries.retain(|entry| entry.kind != kind);
+        self
+    }
+
     /// Lists those of one kind.
     pub fn of_kind(&self, kind: ExecutableKind) -> impl Iterator<Item = &Executable> {
         self.entries.iter().filter(move |entry| entry.kind == kind)
@@ -244,8 +251,9 @@ fn handler(point: HookPoint, id: &str, order: i32, registry: &Registry) -> Execu
     if let Some(hook) = hook {
         // Its line is left out: what stands above it changes nothing of what executes.
         entry.detail("described in", hook.file.display().to_string());
-        // Of the timeout it is said above what holds.
-        entry.details.extend(hook.details.iter().filter(|(name, _)| name != "timeout").cloned());
+        entry
+            .details
+            .extend(hook.details.iter().filter(|(name, _)| !TOLD_ELSEWHERE.contains(&&**name)).cloned());
         for (path, digest) in &hook.scripts {
             let digest = if digest.is_empty() { "cannot be read" } else { digest };
             entry.detail(&format!("file {}", path.display()), digest);
@@ -253,6 +261,9 @@ fn handler(point: HookPoint, id: &str, order: i32, registry: &Registry) -> Execu
     }
     entry
 }
+
+/// What a hook file says that changes nothing of what executes, or that stands above it as it holds.
+const TOLD_ELSEWHERE: [&str; 3] = ["timeout", "pipe_output", "deliver"];
 
 /// Writes words so that it is plain where each of them ends, as a shell takes them.
 pub(crate) fn command_line(words: &[String]) -> String {

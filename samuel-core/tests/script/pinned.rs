@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs,
+    ops::Deref,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     sync::{
@@ -14,12 +15,26 @@ use std::{
 use samuel_core::{
     hook::{BreakClass, HookFailure},
     process::Supervisor,
-    script::{CommandLine, PinOptions, Pinned, Script, ScriptOutput},
+    script::{Budget, CommandLine, PinOptions, Pinned, Script, ScriptOutput},
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{PATH, write_script};
+
+/// A command, and the files that it starts.
+struct Held {
+    command: CommandLine,
+    pinned: Arc<Pinned>,
+}
+
+impl Deref for Held {
+    type Target = Pinned;
+
+    fn deref(&self) -> &Pinned {
+        &self.pinned
+    }
+}
 
 /// A project and a private directory beside it.
 struct Bench {
@@ -41,31 +56,33 @@ impl Bench {
         write_script(&self.root().join(name), text);
     }
 
-    fn pinned_but(&self, command: &CommandLine, exempt: &str) -> Arc<Pinned> {
+    fn pinned_but(&self, command: &CommandLine, exempt: &str) -> Held {
         let (root, state_dir) = (self.root(), self.dir.path().join("state"));
         let exempt = root.join(exempt);
         let is_exempt = &|path: &Path| path == exempt;
-        let options = PinOptions { root: &root, cwd: &root, state_dir: Some(&state_dir), is_exempt };
-        Arc::new(Pinned::of(command, options).unwrap())
+        let budget = Budget::default();
+        let options =
+            PinOptions { root: &root, cwd: &root, state_dir: Some(&state_dir), budget: &budget, is_exempt };
+        Held { command: command.clone(), pinned: Arc::new(Pinned::of(command, options)) }
     }
 
-    fn pinned(&self, command: &CommandLine) -> Arc<Pinned> {
+    fn pinned(&self, command: &CommandLine) -> Held {
         self.pinned_but(command, "none")
     }
 
-    fn shell(&self, line: &str) -> Arc<Pinned> {
+    fn shell(&self, line: &str) -> Held {
         self.pinned(&CommandLine::Shell(line.to_owned()))
     }
 
-    async fn run(&self, pinned: &Arc<Pinned>) -> Result<ScriptOutput, HookFailure> {
+    async fn run(&self, held: &Held) -> Result<ScriptOutput, HookFailure> {
         let root = self.root();
         let env = [("PATH", PATH.to_owned()), ("SAMUEL_PROJECT_ROOT", root.display().to_string())];
         let env = env.map(|(name, value)| (name.to_owned(), value));
-        let script = Script::pinned(Arc::clone(pinned), root).envs(env);
+        let script = Script::new(held.command.clone(), root).envs(env).pinned(Arc::clone(&held.pinned));
         script.run(&Supervisor::GroupOnly, &CancellationToken::new()).await
     }
 
-    async fn said(&self, pinned: &Arc<Pinned>) -> String {
+    async fn said(&self, pinned: &Held) -> String {
         let output = self.run(pinned).await.unwrap();
         assert_eq!(output.failure(), None);
         output.stdout.text()
@@ -97,10 +114,10 @@ async fn what_was_read_is_what_runs_however_the_script_is_named() {
         bench.write("ci/a.sh", "#!/bin/sh\necho good\n");
         let pinned = bench.pinned(&command);
         assert_eq!(pinned.unpinned(), [""; 0], "{command}");
-        let files: Vec<_> = pinned.files().iter().map(|file| (&*file.path, file.copy.is_some())).collect();
+        let files: Vec<_> = pinned.files().iter().map(|file| (&*file.path, file.is_copied)).collect();
         assert_eq!(files, [(Path::new("ci/a.sh"), true)], "{command}");
         bench.write("ci/a.sh", "#!/bin/sh\necho evil\n");
-        assert_eq!(bench.said(&pinned).await, "good\n", "{command} as {}", pinned.command());
+        assert_eq!(bench.said(&pinned).await, "good\n", "{command}");
     }
 }
 
@@ -128,7 +145,7 @@ async fn a_script_that_is_swapped_all_the_time_never_runs_other_bytes_than_were_
         let line = ["./a.sh", "sh a.sh"][number % 2];
         let pinned = bench.shell(line);
         // Of a file that was exchanged at the very moment it is none, and nothing is run.
-        let Some(file) = pinned.files().first().filter(|file| file.copy.is_some()) else { continue };
+        let Some(file) = pinned.files().first().filter(|file| file.is_copied) else { continue };
         let seen = swaps.load(Ordering::Relaxed);
         while swaps.load(Ordering::Relaxed) < seen + 2 {
             std::thread::yield_now();
@@ -156,7 +173,7 @@ async fn what_is_not_certain_runs_where_it_is_and_a_change_is_refused() {
             "{:?}",
             pinned.unpinned()
         );
-        assert_eq!(pinned.command(), &CommandLine::Shell(line.to_owned()));
+        assert!(pinned.files().iter().all(|file| !file.is_copied));
         assert_eq!(bench.said(&pinned).await, "good\n", "{line}");
         bench.write("ci/a.sh", "#!/bin/sh\ntouch ../ran ran\n");
         let failure = bench.run(&pinned).await.unwrap_err();
@@ -187,7 +204,7 @@ async fn a_script_finds_its_siblings_by_its_own_place_and_the_project_by_the_wor
     fs::create_dir_all(bench.root().join("ci/.git")).unwrap();
     fs::create_dir_all(bench.root().join("node_modules/left")).unwrap();
     let pinned = bench.shell("./ci/a.sh");
-    let copy = pinned.files()[0].copy.clone().unwrap();
+    let copy = pinned.copy_of(&pinned.files()[0]).unwrap();
     let root = bench.root();
     assert_eq!(bench.said(&pinned).await, format!("hello\n{}\n{}\n", root.display(), copy.display()));
     assert!(copy.starts_with(bench.dir.path().canonicalize().unwrap().join("state/commands")), "{copy:?}");
@@ -223,7 +240,7 @@ async fn a_copy_that_was_touched_is_not_run_and_one_that_changes_itself_has_not_
     let bench = Bench::new();
     bench.write("a.sh", "#!/bin/sh\necho ran >> log\n");
     let pinned = bench.shell("./a.sh");
-    let copy = pinned.files()[0].copy.clone().unwrap();
+    let copy = pinned.copy_of(&pinned.files()[0]).unwrap();
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o700)).unwrap();
     let failure = bench.run(&pinned).await.unwrap_err();
     assert_eq!(
@@ -253,7 +270,7 @@ async fn what_cannot_be_started_is_told_by_its_name_in_the_project() {
 }
 
 #[tokio::test]
-async fn a_product_of_the_work_runs_as_it_is_then_and_a_file_to_come_is_named() {
+async fn a_product_of_the_work_runs_as_it_is_then_and_a_file_that_appears_is_refused() {
     let bench = Bench::new();
     bench.write("build/tool", "#!/bin/sh\necho old\n");
     let command = CommandLine::Shell("./build/tool && ./new.sh".to_owned());
@@ -261,8 +278,11 @@ async fn a_product_of_the_work_runs_as_it_is_then_and_a_file_to_come_is_named() 
     assert_eq!((pinned.files(), pinned.unpinned()), (&[][..], &[][..]));
     assert_eq!(pinned.missing(), [[bench.root().join("new.sh")]]);
     bench.write("build/tool", "#!/bin/sh\necho new\n");
+    let output = bench.run(&pinned).await.unwrap();
+    assert_eq!(output.stdout.text(), "new\n");
     bench.write("new.sh", "#!/bin/sh\ntrue\n");
-    assert_eq!(bench.said(&pinned).await, "new\n");
+    let failure = bench.run(&pinned).await.unwrap_err();
+    assert_eq!((failure.class, &*failure.details), (BreakClass::Untrusted, &["new: new.sh".to_owned()][..]));
 }
 
 #[tokio::test]

@@ -143,7 +143,7 @@ impl SessionHandler {
             .limits(LIMITS)
             .in_background(hook.background);
         Ok(match &hook.pinned {
-            Some(pinned) => script.starting(Arc::clone(pinned)),
+            Some(pinned) => script.pinned(Arc::clone(pinned)),
             None => script,
         })
     }
@@ -234,7 +234,7 @@ impl<P: SessionPoint> Handler<P> for SessionHandler {
     }
 
     fn launch(&self, call: &Call<P>) -> Result<Option<Launch>, HookFailure> {
-        Ok(Some(self.script(call)?.launch()))
+        Ok(Some(self.script(call)?.launch()?))
     }
 
     fn timeout(&self) -> Option<Duration> {

@@ -1,6 +1,6 @@
 //! One session hook, as its file describes it.
 
-use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use super::{
     HookType,
@@ -10,7 +10,7 @@ use super::{
 use crate::{
     hook::HookFileEntry,
     model::payload::Deliver,
-    script::{CommandLine, CopyError, PinOptions, Pinned},
+    script::{CommandLine, PinOptions, Pinned},
 };
 
 /// How long a hook may take that says nothing of it.
@@ -63,36 +63,16 @@ pub(super) enum Command {
 }
 
 impl SessionHook {
-    /// Has the hook start the files of the project as they are now, from copies where they can be.
-    /// Blocks.
-    ///
-    /// # Errors
-    /// Returns a [`CopyError`] where a copy cannot be made.
-    pub(in crate::dialect) fn pinned(&self, options: PinOptions<'_>) -> Result<Self, CopyError> {
+    /// Has the hook start the files of the project as they are now. Blocks.
+    pub(in crate::dialect) fn pinned(&self, options: PinOptions<'_>) -> Self {
         let cwd = self.cwd.as_ref().map_or_else(|| options.root.to_owned(), |cwd| options.root.join(cwd));
-        let plain = self.command.line(&Values::new()).0;
-        let pinned = Pinned::of(&plain, PinOptions { cwd: &cwd, ..options })?;
-        let command = match (&self.command, &plain, pinned.command()) {
-            (Command::Shell(line), _, CommandLine::Shell(text)) => {
-                Command::Shell(line.rewritten(text.clone()))
-            }
-            (Command::Words(templates), CommandLine::Words(plain), CommandLine::Words(words)) => {
-                let templates = templates.iter().zip(plain.iter().zip(words));
-                let word =
-                    |(template, (plain, word)): (&Template, (&OsString, &OsString))| match plain == word {
-                        true => template.clone(),
-                        false => Template::plain(word.to_string_lossy()),
-                    };
-                Command::Words(templates.map(word).collect())
-            }
-            _ => self.command.clone(),
-        };
+        let pinned = Pinned::of(&self.command.line(&Values::new()).0, PinOptions { cwd: &cwd, ..options });
         let scripts = pinned.files().iter().map(|file| (file.path.clone(), file.digest.clone())).collect();
         let missing = pinned.missing().iter().flatten();
         let missing =
             missing.map(|path| path.strip_prefix(options.root).unwrap_or(path).to_owned()).collect();
         let entry = Arc::new(HookFileEntry { scripts, missing, ..HookFileEntry::clone(&self.entry) });
-        Ok(Self { command, entry, pinned: Some(Arc::new(pinned)), ..self.clone() })
+        Self { entry, pinned: Some(Arc::new(pinned)), ..self.clone() }
     }
 
     /// Says in one line each what to know of the files that the hook starts, with its place.

@@ -85,11 +85,6 @@ impl Template {
         })
     }
 
-    /// Makes a template of a text that means itself.
-    pub(super) fn plain(text: impl Into<String>) -> Self {
-        Self(vec![Part::Text(text.into())])
-    }
-
     /// Puts the values in.
     pub(super) fn fill(&self, values: &Values) -> String {
         let value = |part: &Part| match part {

@@ -71,11 +71,6 @@ impl ShellText {
         Ok(Self { text, variables })
     }
 
-    /// Returns the line with another text, whose references are the same.
-    pub(super) fn rewritten(&self, text: String) -> Self {
-        Self { text, variables: self.variables.clone() }
-    }
-
     /// Puts the line together with the values of its variables.
     ///
     /// A value that is too long for the environment is fed to the shell, which reads it into a
