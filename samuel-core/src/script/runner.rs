@@ -181,22 +181,24 @@ impl Script {
 
     /// Says what came of the command.
     pub(crate) fn ended(&self, output: CommandOutput) -> ScriptOutput {
-        let problem = match (&self.command, output.status) {
-            (CommandLine::Shell(line), ExitStatus::Exited(code)) if OF_SHELL.contains(&code) => {
-                process::problem_of_line(line, &self.env, &self.cwd).map(|problem| self.explained(&problem))
+        let may_not_have_run = matches!(output.status, ExitStatus::Exited(code) if OF_SHELL.contains(&code));
+        let problem = match may_not_have_run.then(|| self.started()) {
+            Some(Ok(CommandLine::Shell(line))) => {
+                process::problem_of_line(&line, &self.env, &self.cwd).map(|problem| self.explained(&problem))
             }
             _ => None,
         };
         ScriptOutput::new(output, self.timeout, problem)
     }
 
-    /// Describes the command as it is started.
+    /// Returns the command as it is started.
+    fn started(&self) -> Result<CommandLine, HookFailure> {
+        self.pinned.as_ref().map_or_else(|| Ok(self.command.clone()), |pinned| pinned.started(&self.command))
+    }
+
+    /// Describes how it is started.
     fn spec(&self) -> Result<CommandSpec, HookFailure> {
-        let spec = match &self.pinned {
-            Some(pinned) => pinned.started(&self.command)?.spec(&self.cwd),
-            None => self.command.spec(&self.cwd),
-        };
-        let spec = spec.envs(self.env.iter().cloned()).timeout(self.timeout);
+        let spec = self.started()?.spec(&self.cwd).envs(self.env.iter().cloned()).timeout(self.timeout);
         Ok(spec.background(self.in_background).grace_when_dropped(true))
     }
 

@@ -446,6 +446,16 @@ mod tests {
     }
 
     #[test]
+    fn open_work_that_is_completed_by_being_given_a_completed_part_is_told() {
+        let mut plan = plan(&["1", "2"]);
+        apply(&mut plan, &done("1", None), NOW).unwrap();
+        let change =
+            apply(&mut plan, &Mutation::Move { id: id("1"), to: Place::Under(id("2")) }, NOW).unwrap();
+        let told: Vec<String> = change.edits().iter().map(ToString::to_string).collect();
+        assert_eq!(told, ["task 1 was changed", "task 2 was pending and is completed"]);
+    }
+
+    #[test]
     fn a_group_is_neither_started_nor_settled_by_itself() {
         let mut plan = group();
         let before = plan.clone();

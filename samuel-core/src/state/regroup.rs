@@ -4,7 +4,7 @@
 //! was given an open part keeps the time at which it was: without parts it is completed
 //! again, unless one of them was taken back or reset.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
@@ -15,6 +15,8 @@ use crate::model::{Groups, Status, Task, TaskId, settle};
 pub(super) struct Before {
     groups: HashSet<TaskId>,
     completed: HashSet<TaskId>,
+    /// Work that was not completed, and how it stood.
+    open: HashMap<TaskId, Status>,
 }
 
 impl Before {
@@ -27,11 +29,18 @@ impl Before {
         Self {
             groups: of(&|place, _| groups.is_group(place)),
             completed: of(&|_, task| task.status == Status::Completed),
+            open: tasks
+                .iter()
+                .enumerate()
+                .filter(|(place, task)| task.status != Status::Completed && !groups.is_group(*place))
+                .map(|(_, task)| (task.id.clone(), task.status))
+                .collect(),
         }
     }
 
     /// Has every task stand where its parts say, or where it stood before it had any.
-    /// Returns what was completed and is not any more, and what is completed again.
+    /// Returns what was completed and is not any more, what is completed again, and open work that
+    /// is a group now and completed by its parts.
     pub(super) fn settle(&self, tasks: &mut [Task], now: Timestamp) -> Vec<Edit> {
         let groups = Groups::of(tasks.iter());
         let mut completions = Vec::new();
@@ -58,6 +67,11 @@ impl Before {
             groups.is_group(*place) && task.status != Status::Completed && self.completed.contains(&task.id)
         });
         edits.extend(reopened.map(|(_, task)| stands(task, Status::Completed, task.status)));
+        let by_parts = tasks.iter().enumerate().filter_map(|(place, task)| {
+            let from = self.open.get(&task.id).filter(|_| groups.is_group(place))?;
+            (task.status == Status::Completed).then(|| stands(task, *from, Status::Completed))
+        });
+        edits.extend(by_parts);
         edits
     }
 }
