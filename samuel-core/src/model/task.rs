@@ -38,6 +38,7 @@ impl TaskId {
         text.len() <= MAX_ID_CHARS && starts_well && text.bytes().all(legal)
     }
 
+    /// Refuses a text that cannot be an id.
     fn check(text: &str) -> Result<(), InvalidTask> {
         match Self::is_legal(text) {
             true => Ok(()),
