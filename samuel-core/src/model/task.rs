@@ -38,6 +38,14 @@ impl TaskId {
         text.len() <= MAX_ID_CHARS && starts_well && text.bytes().all(legal)
     }
 
+    /// Refuses a text that cannot be an id.
+    fn check(text: &str) -> Result<(), InvalidTask> {
+        match Self::is_legal(text) {
+            true => Ok(()),
+            false => Err(InvalidTask::Id { id: excerpt(text, MAX_ID_CHARS) }),
+        }
+    }
+
     /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -60,10 +68,7 @@ impl FromStr for TaskId {
     type Err = InvalidTask;
 
     fn from_str(text: &str) -> Result<Self, InvalidTask> {
-        match Self::is_legal(text) {
-            true => Ok(Self::new(text)),
-            false => Err(InvalidTask::Id { id: excerpt(text, MAX_ID_CHARS) }),
-        }
+        Self::check(text).map(|()| Self::new(text))
     }
 }
 
@@ -265,7 +270,7 @@ impl Task {
     /// # Errors
     /// Returns [`InvalidTask`] for the first rule that does not hold.
     pub fn validate(&self) -> Result<(), InvalidTask> {
-        self.id.as_str().parse::<TaskId>()?;
+        TaskId::check(self.id.as_str())?;
         if self.title.trim().is_empty() {
             return Err(InvalidTask::EmptyTitle);
         }

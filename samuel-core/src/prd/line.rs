@@ -184,6 +184,9 @@ impl Line {
 
 /// Renders spans as one line, white space collapsed outside of code.
 pub(super) fn render(spans: &[Span], with_targets: bool) -> String {
+    if let [Span { kind: SpanKind::Text, text }] = spans {
+        return collapse(text);
+    }
     let mut text = String::new();
     for span in spans {
         match span.kind {
@@ -206,7 +209,19 @@ pub(super) fn render(spans: &[Span], with_targets: bool) -> String {
             SpanKind::Target => {}
         }
     }
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    collapse(&text)
+}
+
+/// Returns the words of a text with one blank between two.
+fn collapse(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
 }
 
 /// Collects inline events into lines.

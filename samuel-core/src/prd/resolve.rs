@@ -136,8 +136,8 @@ impl Resolver<'_> {
 
     /// Returns the task that an id is numbered under, if it is there.
     fn numbered_parent(&self, id: &TaskId) -> Option<TaskId> {
-        let parent = TaskId::new(trunk(id.as_str())).numbered_parent()?;
-        self.index.find(parent.as_str())
+        let (parent, _) = trunk(id.as_str()).rsplit_once('.')?;
+        self.index.find(parent)
     }
 
     fn dependencies(&mut self, id: &TaskId, first: Option<TaskId>, others: Vec<Reference>) -> Vec<TaskId> {

@@ -196,10 +196,14 @@ struct Map {
 impl Map {
     fn new(blocks: &[Block], reading: &Reading<'_, '_>) -> Self {
         let mut has_task = vec![false; blocks.len()];
-        for draft in &reading.drafts {
+        let mut lines: Vec<usize> = reading.drafts.iter().map(|draft| draft.place.line).collect();
+        lines.sort_unstable();
+        let mut after = 0;
+        for line in lines {
             // Lines of places count from 1: here the next one starts.
-            let behind = reading.source.line_start(draft.place.line);
-            let after = blocks.partition_point(|block| block.range().start < behind);
+            let behind = reading.source.line_start(line);
+            let rest = blocks.iter().skip(after);
+            after += rest.take_while(|block| block.range().start < behind).count();
             if let Some(flag) = after.checked_sub(1).and_then(|block| has_task.get_mut(block)) {
                 *flag = true;
             }

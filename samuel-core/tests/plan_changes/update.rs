@@ -248,3 +248,22 @@ fn a_task_that_was_worked_on_since_an_update_was_made_out_is_not_removed_by_it()
     ask(&store, "a", Mutation::Update { update: Box::new(made_out()) }).unwrap();
     assert_eq!(tasks(&store).len(), 1);
 }
+
+#[test]
+fn a_prd_looks_like_another_one_where_most_of_its_tasks_and_three_at_least_share_nothing_but_the_id() {
+    let prd = |tasks: usize, other: usize| {
+        let title = |number: usize| format!("{} {number}", if number <= other { "Other" } else { "Task" });
+        let task =
+            |number: usize| Task { source: Source::Prd, ..Task::new(id(&number.to_string()), title(number)) };
+        Plan { tasks: (1..=tasks).map(task).collect(), ..Plan::default() }
+    };
+    let plan = imported(&prd(6, 0)).load().unwrap().plan;
+    let looks_so = |tasks, other| {
+        let merged = merge(&plan, &prd(tasks, other), Orphans::Keep, Prefer::Plan);
+        merged.other_prd.map(|found| (found.differing, found.tasks))
+    };
+    assert_eq!(looks_so(6, 4), Some((4, 6)));
+    assert_eq!(looks_so(6, 3), None, "half of them");
+    assert_eq!(looks_so(3, 3), Some((3, 3)));
+    assert_eq!(looks_so(2, 2), None, "only two");
+}
