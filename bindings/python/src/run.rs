@@ -13,18 +13,20 @@ use std::{
 use futures_core::Stream;
 use pyo3::{
     Bound, Py, PyAny, PyErr, PyResult, Python,
-    exceptions::PyRuntimeError,
+    exceptions::{PyRuntimeError, PyTypeError},
     pyclass, pymethods,
     types::{PyAnyMethods, PyList},
 };
 use samuel_core::{
     clock::{Clock as _, SystemClock},
-    engine::{Events, Glance, Run, RunError},
+    engine::{Events, Glance, Hooks, HooksError, Run, RunError},
     hook::{HookPoint, UnknownPoint},
     machine::Command,
     model::ErrorCode,
     trust::{Executables, RefusalReason, TrustPolicy},
 };
+use serde::Serialize;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -134,22 +136,33 @@ impl PyRun {
         event: Option<&Bound<'_, PyAny>>,
         trusted: bool,
     ) -> PyResult<Job> {
-        if !trusted {
-            return Err(coded(py, ErrorCode::TRUST_REFUSED, "nobody has allowed what this loop executes"));
-        }
-        let unknown = |error: UnknownPoint| coded(py, ErrorCode::HOOK_UNKNOWN, &error.to_string());
-        let point = point.map(str::parse::<HookPoint>).transpose().map_err(unknown)?;
-        let event = event.map(from_python).transpose()?;
-        let run = self.take()?;
-        let hooks = detached(py, || run.hooks());
+        let point = point.map(|point| parsed(py, point)).transpose()?;
+        let event = event.map(read_event).transpose()?;
+        let hooks = self.allowed_hooks(py, trusted)?;
         let point = hooks.find(&id, point).map_err(|error| raise(py, &error))?;
         Job::begin(Arc::clone(&self.notifier), CancellationToken::new(), async move {
-            let trial = hooks.test(point, &id, event).await;
-            let made: Made = Box::new(move |py| match &trial {
-                Ok(trial) => Ok(to_python(py, trial)?.unbind()),
-                Err(error) => Err(raise(py, error)),
-            });
-            made
+            tried(hooks.test(point, &id, event).await)
+        })
+    }
+
+    /// Fires a point with an event, where it is `trusted`; the run cannot be started then. Starts
+    /// nothing in a `dry_run`.
+    fn fire_hooks(
+        &self,
+        py: Python<'_>,
+        point: &str,
+        event: Option<&Bound<'_, PyAny>>,
+        dry_run: bool,
+        trusted: bool,
+    ) -> PyResult<Job> {
+        let point = parsed(py, point)?;
+        let event = event.map(read_event).transpose()?;
+        let hooks = self.allowed_hooks(py, trusted || dry_run)?;
+        Job::begin(Arc::clone(&self.notifier), CancellationToken::new(), async move {
+            tried(match dry_run {
+                true => hooks.look(point, event),
+                false => hooks.fire(point, event).await,
+            })
         })
     }
 
@@ -199,7 +212,33 @@ impl PyRun {
     }
 }
 
+/// Hands over what came of hooks that were tried out.
+fn tried<T: Serialize + Send + 'static>(tried: Result<T, HooksError>) -> Made {
+    Box::new(move |py| match &tried {
+        Ok(tried) => Ok(to_python(py, tried)?.unbind()),
+        Err(error) => Err(raise(py, error)),
+    })
+}
+
+/// Reads the event that a hook is given, which is any value of JSON.
+fn read_event(event: &Bound<'_, PyAny>) -> PyResult<Value> {
+    from_python(event).map_err(|error| PyTypeError::new_err(format!("the event: {error}")))
+}
+
+fn parsed(py: Python<'_>, point: &str) -> PyResult<HookPoint> {
+    point.parse().map_err(|error: UnknownPoint| coded(py, ErrorCode::HOOK_UNKNOWN, &error.to_string()))
+}
+
 impl PyRun {
+    /// Takes the hooks of the run, where what it executes was allowed.
+    fn allowed_hooks(&self, py: Python<'_>, trusted: bool) -> PyResult<Hooks> {
+        if !trusted {
+            return Err(coded(py, ErrorCode::TRUST_REFUSED, "nobody has allowed what this loop executes"));
+        }
+        let run = self.take()?;
+        Ok(detached(py, || run.hooks()))
+    }
+
     fn take(&self) -> PyResult<Run> {
         let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
         run.ok_or_else(|| PyRuntimeError::new_err("the run was started before"))

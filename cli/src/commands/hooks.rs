@@ -71,8 +71,7 @@ fn show(args: &ShowArgs, global: &Global, host: &Host) -> Result<Reply, Failure>
 /// Shows a hook by its id, which is no point.
 fn show_hook(args: &ShowArgs, hooks: &Hooks) -> Result<Reply, Failure> {
     let shown = hooks.show(&args.what, args.expanded).map_err(|error| of_hooks(&error))?;
-    let text = shown_hooks_text(&args.what, &shown);
-    Ok(Reply::new(json!({ "id": args.what, "hooks": shown }), text))
+    Ok(Reply::new(&shown, shown_hooks_text(&shown)))
 }
 
 fn validate(global: &Global, host: &Host) -> Result<Reply, Failure> {

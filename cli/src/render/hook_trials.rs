@@ -5,7 +5,7 @@ use std::time::Duration;
 use samuel_core::{
     config::format_duration,
     engine::{
-        HandlerReport, HookFiring, HookList, HookProblem, HookTrial, HookValidation, ListedHook, ShownHook,
+        HandlerReport, HookFiring, HookList, HookProblem, HookTrial, HookValidation, ListedHook, ShownHooks,
     },
     hook::{Exchange, Launch},
     state::{HookLog, HookLogLine},
@@ -51,10 +51,10 @@ fn matched(mode: &str) -> String {
 }
 
 /// Shows a hook at each point that it answers at.
-pub(crate) fn shown_hooks_text(id: &str, shown: &[ShownHook]) -> String {
+pub(crate) fn shown_hooks_text(shown: &ShownHooks) -> String {
     let mut text = String::new();
-    for hook in shown {
-        text.push_str(&format!("{}: {}\n", safe(id), hook.point));
+    for hook in &shown.hooks {
+        text.push_str(&format!("{}: {}\n", safe(&shown.id), hook.point));
         if let Some(skipped) = &hook.skipped {
             text.push_str(&format!("  does not run: {}\n", safe(&skipped.why)));
         }

@@ -274,6 +274,23 @@ fn a_fired_check_is_asked_about_and_changes_nothing_of_the_plan() {
     assert!(bench.path("checked").exists());
     assert_eq!(fs::read(bench.prd()).unwrap(), plan);
     assert!(!bench.path(".samuel/run/hooks.jsonl").exists());
+    assert!(!bench.path(".samuel/run/logs").exists());
+}
+
+#[test]
+fn a_fired_check_is_one_that_was_shown_whatever_the_event_names() {
+    let bench = Bench::with_tasks(&["One"]);
+    bench.configure("quality_checks = [\"touch one\", \"touch two\"]");
+    let shown = data(&bench, &["hooks", "fire", "quality.check", "--dry-run"]);
+    assert_eq!(shown["input"]["commands"], json!(["touch one", "touch two"]));
+    bench.write("other.json", "{\"commands\": [\"touch two\", \"touch three\"]}");
+    let fire = ["hooks", "fire", "quality.check", "--yes", "--event"];
+    let ran = bench.samuel(&[&fire[..], &["other.json"]].concat()).fails(2);
+    says(&ran.stderr, &["\"touch three\" is no quality check of this project"]);
+    assert!(!bench.path("two").exists() && !bench.path("three").exists());
+    bench.write("one.json", "{\"commands\": [\"touch two\"]}");
+    bench.ok(&[&fire[..], &["one.json"]].concat());
+    assert!(bench.path("two").exists() && !bench.path("one").exists());
 }
 
 #[test]

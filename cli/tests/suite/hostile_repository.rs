@@ -147,7 +147,7 @@ fn hook_files_and_their_scripts_are_watched_while_the_agent_works() {
             "agent = \"command\"\npause = 0\nagent_command = [\"sh\", \"-c\", {agent:?}]"
         ));
         let ended = bench.samuel(&["run", "start", "--yes"]).ends(4);
-        says(&ended.stderr, &["control files", told]);
+        says(&ended.stderr, &["control-files-changed: ", told]);
         says(&bench.samuel(&["run", "start", "--accept"]).ends(78).stderr, &[told]);
     }
 }

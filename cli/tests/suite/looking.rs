@@ -173,8 +173,14 @@ fn what_commands_answer_is_as_their_schemas_say() {
         &["run", "show", "1.2.1"],
         &["run", "show", "nothere"],
         &["hooks", "list"],
+        &["hooks", "show", "after:iteration"],
+        &["hooks", "show", "quality.check"],
+        &["hooks", "show", "session:post_iteration#1", "--expanded"],
         &["hooks", "validate"],
         &["hooks", "test", "session:post_iteration#1", "--yes"],
+        &["hooks", "fire", "after:iteration", "--yes"],
+        &["hooks", "fire", "after:iteration", "--dry-run"],
+        &["hooks", "fire", "quality.check", "--yes"],
         &["hooks", "log"],
     ] {
         for place in [&bench, &empty] {

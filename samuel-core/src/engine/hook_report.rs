@@ -11,8 +11,8 @@ use serde::Serialize;
 use crate::{
     config::{Config, Origin, format_duration},
     hook::{
-        ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, Field, HandlerInfo, HookFileEntry, HookPoint, Kind,
-        Layer, OnFailure, Registry, SkipReason, Skipped, Tier,
+        ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, Field, HandlerInfo, HookFileEntry, HookPoint,
+        Kind as PointKind, Layer, OnFailure, Registry, SkipReason, Skipped, Tier,
     },
     model::payload::Mode,
 };
@@ -32,7 +32,7 @@ pub struct ChainReport {
     /// The point.
     pub point: HookPoint,
     /// How outcomes become one.
-    pub kind: Kind,
+    pub kind: PointKind,
     /// Whether the point fires at all.
     pub enabled: bool,
     /// The iterations the chain runs in.

@@ -60,6 +60,15 @@ pub struct Hooks {
     plan: Arc<Plan>,
 }
 
+/// A hook at each point that it answers at.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ShownHooks {
+    /// The handler's id.
+    pub id: String,
+    /// How it stands at each point.
+    pub hooks: Vec<ShownHook>,
+}
+
 /// A handler of a point, as it is shown.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ShownHook {
@@ -217,8 +226,8 @@ impl Hooks {
     /// # Errors
     /// Returns [`HooksError::Unknown`] where there is no such handler, and
     /// [`HooksError::Event`] where its command cannot be made.
-    pub fn show(&self, id: &str, expanded: bool) -> Result<Vec<ShownHook>, HooksError> {
-        let mut shown = Vec::new();
+    pub fn show(&self, id: &str, expanded: bool) -> Result<ShownHooks, HooksError> {
+        let mut hooks = Vec::new();
         for chain in self.report().chains {
             let point = chain.point;
             let runs = chain.run.into_iter().find(|one| one.id == id);
@@ -230,9 +239,9 @@ impl Hooks {
                 true => self.launch(point, id, None)?,
                 false => None,
             };
-            shown.push(ShownHook { point, runs, skipped, launch });
+            hooks.push(ShownHook { point, runs, skipped, launch });
         }
-        if shown.is_empty() { Err(self.unknown(id)) } else { Ok(shown) }
+        if hooks.is_empty() { Err(self.unknown(id)) } else { Ok(ShownHooks { id: id.to_owned(), hooks }) }
     }
 
     /// Finds the point that a handler answers at: the one that is `wanted`, else its only one.
@@ -264,7 +273,7 @@ impl Hooks {
         id: &str,
         event: Option<Value>,
     ) -> Result<Option<Launch>, HooksError> {
-        let input = event_of(point, event)?;
+        let input = self.event_of(point, event)?;
         let scope = self.scope(&input, None);
         let launch = self.registry().launch_json(point, id, input, &scope);
         launch.map_err(|failure: HookFailure| HooksError::Event { point, problem: failure.message })
@@ -274,7 +283,7 @@ impl Hooks {
     /// whether it may.
     pub fn executables(&self, point: HookPoint, id: Option<&str>) -> Executables {
         let mut found = Executables::of_points(self.registry(), |other| other == point);
-        if let Some(id) = id.filter(|id| *id != DEFAULT_ID) {
+        if let Some(id) = id {
             let owner = id.split_once(':').map_or(id, |(owner, _)| owner);
             found.entries.retain(|entry| entry.id == id || entry.id == owner);
         } else if point == HookPoint::QualityCheck {
@@ -284,19 +293,20 @@ impl Hooks {
         found
     }
 
-    /// Calls one handler with an event, the sample of its point where none is given. What the
-    /// event lacks is as in the sample.
+    /// Calls one hook with an event, the sample of its point where none is given. What the event
+    /// lacks is as in the sample, but for `commands`, which are the quality checks of a run.
     ///
     /// # Errors
-    /// Returns a [`HooksError`] where the handler does not run at the point, or the event is not
-    /// its input. A handler that breaks is a trial.
+    /// Returns a [`HooksError`] where no such hook runs at the point, or the event is not its
+    /// input. A handler that breaks is a trial.
     pub async fn test(
         mut self,
         point: HookPoint,
         id: &str,
         event: Option<Value>,
     ) -> Result<HookTrial, HooksError> {
-        let input = event_of(point, event)?;
+        self.find(id, Some(point))?;
+        let input = self.event_of(point, event)?;
         let listed = self.list().hooks.into_iter().find(|one| one.id == id && one.point == point);
         if let Some(why) = listed.as_ref().and_then(|one| one.why_not.clone()) {
             return Err(HooksError::Skipped { id: id.to_owned(), point, why });
@@ -309,11 +319,13 @@ impl Hooks {
         Ok(HookTrial::of(point, id, input, listed, done, exchanges.take()))
     }
 
-    /// Fires a point as a run does, with an event, the sample of the point where none is given.
+    /// Fires a point as a run does, with an event, the sample of the point where none is given;
+    /// quality checks are always those of a run.
     ///
     /// # Errors
-    /// Returns [`HooksError::Event`] where the event is not the point's input, and
-    /// [`HooksError::Agent`] where the agent would be called. Handlers that break are told of.
+    /// Returns [`HooksError::Event`] where the event is not the point's input or names another
+    /// quality check, and [`HooksError::Agent`] where the agent would be called. Handlers that
+    /// break are told of.
     pub async fn fire(&self, point: HookPoint, event: Option<Value>) -> Result<HookFiring, HooksError> {
         let mut last = self.registry().handlers(point).map(|(id, ..)| id);
         if point == HookPoint::AgentInvoke && last.next() == Some(DEFAULT_ID) {
@@ -334,13 +346,62 @@ impl Hooks {
     /// Starts nothing.
     ///
     /// # Errors
-    /// Returns [`HooksError::Event`] where the event is not the point's input.
+    /// Returns [`HooksError::Event`] where the event is not the point's input, or names a quality
+    /// check that is not configured.
     pub fn look(&self, point: HookPoint, event: Option<Value>) -> Result<HookFiring, HooksError> {
-        let input = event_of(point, event)?;
+        let input = self.event_of(point, event)?;
         let mut chain = self.point(point).chain;
         chain.keep_to(mode_of(&input), self.registry());
+        if chain.run.iter().any(|one| one.id == DEFAULT_ID) {
+            self.keep_to_checks(point, &input)?;
+        }
         let (run, skipped) = (chain.run, chain.skipped);
         Ok(HookFiring { point, input, run, skipped, outcome: None, output: None, exchanges: Vec::new() })
+    }
+
+    /// Puts what an event has over the sample of its point, with the quality checks of a run.
+    fn event_of(&self, point: HookPoint, event: Option<Value>) -> Result<Value, HooksError> {
+        let mut input = sample_text(point);
+        if point == HookPoint::QualityCheck {
+            input["commands"] = self.checks().collect();
+        }
+        let problem = |problem: String| HooksError::Event { point, problem };
+        let given = match event {
+            None => return Ok(input),
+            Some(Value::Object(given)) => given,
+            Some(_) => return Err(problem("it is no JSON object".to_owned())),
+        };
+        let known: Vec<&str> = point.input_fields().iter().map(|field| field.name).collect();
+        for (key, value) in given {
+            if !known.contains(&key.as_str()) {
+                let near = nearest(&key, known.iter().copied());
+                let near = near.map(|near| format!(", did you mean \"{near}\"?")).unwrap_or_default();
+                return Err(problem(format!("it has no \"{key}\"{near}")));
+            }
+            input[key] = value;
+        }
+        Ok(input)
+    }
+
+    /// Refuses quality checks that are not configured: whoever allowed what executes was not shown
+    /// them.
+    fn keep_to_checks(&self, point: HookPoint, input: &Value) -> Result<(), HooksError> {
+        let commands = match input.get("commands").and_then(Value::as_array) {
+            Some(commands) if point == HookPoint::QualityCheck => commands,
+            _ => return Ok(()),
+        };
+        match commands.iter().find(|command| !self.checks().any(|check| check == **command)) {
+            None => Ok(()),
+            Some(command) => {
+                let problem = format!("{command} is no quality check of this project");
+                Err(HooksError::Event { point, problem })
+            }
+        }
+    }
+
+    /// The commands of the quality checks, as a run gives them.
+    fn checks(&self) -> impl Iterator<Item = &str> {
+        self.run.frozen.settings.quality_checks.iter().map(|check| check.command.as_str())
     }
 
     fn unknown(&self, id: &str) -> HooksError {
@@ -377,27 +438,4 @@ impl Hooks {
 /// Returns the mode that an input names; else that of most iterations.
 fn mode_of(input: &Value) -> Mode {
     input.get("mode").and_then(|mode| serde_json::from_value(mode.clone()).ok()).unwrap_or_default()
-}
-
-/// Puts what an event has over the sample of its point.
-fn event_of(point: HookPoint, event: Option<Value>) -> Result<Value, HooksError> {
-    let mut input = sample_text(point);
-    let problem = |problem: String| HooksError::Event { point, problem };
-    let given = match event {
-        None => return Ok(input),
-        Some(Value::Object(given)) => given,
-        Some(_) => return Err(problem("it is no JSON object".to_owned())),
-    };
-    let known: Vec<&str> = point.input_fields().iter().map(|field| field.name).collect();
-    for (key, value) in given {
-        if !known.contains(&key.as_str()) {
-            let near = nearest(&key, known.iter().copied());
-            let near = near.map(|near| format!(", did you mean \"{near}\"?")).unwrap_or_default();
-            return Err(problem(format!("it has no \"{key}\"{near}")));
-        }
-        if let Some(input) = input.as_object_mut() {
-            input.insert(key, value);
-        }
-    }
-    Ok(input)
 }

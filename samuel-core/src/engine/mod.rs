@@ -75,7 +75,7 @@ pub use hook_report::{
 };
 pub use hook_trial::{HookFiring, HookTrial};
 pub use hook_validation::{HookProblem, HookValidation};
-pub use hooks::{Hooks, HooksError, ShownHook};
+pub use hooks::{Hooks, HooksError, ShownHook, ShownHooks};
 pub use hub::Events;
 pub use preview::{Glance, Preview, PreviewStop};
 pub use profile::{Profile, ProfileRow};

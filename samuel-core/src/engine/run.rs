@@ -156,6 +156,7 @@ impl Run {
             caller: frozen.project.caller().clone(),
             run_dir: frozen.run_dir.clone(),
             run_id: Arc::clone(&frozen.run_id),
+            in_memory: frozen.project.is_in_memory(),
             binary: frozen.binary.clone(),
             settings: frozen.settings.clone(),
             guardrails: frozen.project.config().guardrails.clone(),

@@ -30,6 +30,8 @@ pub struct Kit {
     pub run_dir: RunDir,
     /// The run's id.
     pub run_id: Arc<str>,
+    /// Whether nothing is to be left in the run directory, as where hooks are tried out.
+    pub in_memory: bool,
     /// The command by which agents call Samuel.
     pub binary: String,
     /// The settings the run was frozen with.

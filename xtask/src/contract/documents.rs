@@ -18,16 +18,18 @@ use super::{
 /// Where the file is, which the command prints from.
 pub(super) const PATH: &str = "cli/documents.schema.json";
 
-/// The commands, as their documents name them, and the type of what each answers.
-const COMMANDS: [(&str, &str); 8] = [
-    ("run", "ProjectStatus"),
-    ("run status", "ProjectStatus"),
-    ("run tasks", "TaskList"),
-    ("run show", "TaskHistory"),
-    ("hooks list", "HookList"),
-    ("hooks validate", "HookValidation"),
-    ("hooks test", "HookTrial"),
-    ("hooks log", "HookLog"),
+/// The commands, as their documents name them, and the types that each may answer.
+const COMMANDS: [(&str, &[&str]); 10] = [
+    ("run", &["ProjectStatus"]),
+    ("run status", &["ProjectStatus"]),
+    ("run tasks", &["TaskList"]),
+    ("run show", &["TaskHistory"]),
+    ("hooks list", &["HookList"]),
+    ("hooks show", &["ShownPoint", "ShownHooks"]),
+    ("hooks validate", &["HookValidation"]),
+    ("hooks test", &["HookTrial"]),
+    ("hooks fire", &["HookFiring"]),
+    ("hooks log", &["HookLog"]),
 ];
 
 /// The type of what every document has.
@@ -49,11 +51,13 @@ pub(super) fn schemas(contract: &Contract) -> Result<String> {
 }
 
 /// Makes the schema of a command's document.
-fn document(items: &BTreeMap<&str, &Item>, command: &str, answers: &str) -> Result<Value> {
+fn document(items: &BTreeMap<&str, &Item>, command: &str, answers: &[&str]) -> Result<Value> {
     let mut defs = BTreeMap::new();
-    for name in [ENVELOPE, answers] {
+    for name in answers.iter().chain([&ENVELOPE]) {
         define(items, name, &mut defs)?;
     }
+    let mut answers = answers.iter().map(|answer| json!({ "$ref": reference(answer) })).collect::<Vec<_>>();
+    let data = if answers.len() == 1 { answers.remove(0) } else { json!({ "oneOf": answers }) };
     let defs: Map<String, Value> = defs.into_iter().collect();
     Ok(json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -62,7 +66,7 @@ fn document(items: &BTreeMap<&str, &Item>, command: &str, answers: &str) -> Resu
         "$ref": reference(ENVELOPE),
         "properties": { "command": { "const": command } },
         "if": { "properties": { "ok": { "const": true } } },
-        "then": { "properties": { "data": { "$ref": reference(answers) } } },
+        "then": { "properties": { "data": data } },
         "$defs": defs,
     }))
 }
@@ -129,7 +133,14 @@ fn kind(python: &str, held: &mut Vec<String>) -> Result<Value> {
     if let Some(inner) = within("Mapping[str, ", "]") {
         return Ok(json!({ "type": "object", "additionalProperties": kind(inner, held)? }));
     }
+    if let Some((one, other)) = python.split_once(" | ") {
+        return Ok(json!({ "anyOf": [kind(one, held)?, kind(other, held)?] }));
+    }
     Ok(match python {
+        "tuple[str, str]" => {
+            let text = json!({ "type": "string" });
+            json!({ "type": "array", "prefixItems": [text, text], "minItems": 2, "maxItems": 2 })
+        }
         "str" | "HookPointId" => json!({ "type": "string" }),
         "int" => json!({ "type": "integer" }),
         "float" => json!({ "type": "number" }),

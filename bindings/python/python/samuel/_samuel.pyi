@@ -16,6 +16,7 @@ from .records import (
     Event,
     Executables,
     GuardrailVars,
+    HookFiring,
     HookList,
     HookLog,
     HookTrial,
@@ -260,6 +261,9 @@ class Run:
     def test_hook(
         self, id: str, point: str | None, event: dict[str, Any] | None, trusted: bool
     ) -> Job[HookTrial]: ...
+    def fire_hooks(
+        self, point: str, event: dict[str, Any] | None, dry_run: bool, trusted: bool
+    ) -> Job[HookFiring]: ...
     def check_agent(self) -> None: ...
     def is_trusted(self, store: TrustStore) -> bool: ...
     def record_trust(self, store: TrustStore) -> None: ...

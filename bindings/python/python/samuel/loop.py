@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         AgentInvokeOutput,
         Event,
         Executables,
+        HookFiring,
         HookList,
         HookTrial,
         PromptStats,
@@ -230,6 +231,31 @@ class Loop(Registering):
         native = self.project._native.in_memory()
         built = self._build(self._loaded(native), native)
         job = built.test_hook(id, point, None if event is None else dict(event), self._trusts(built))
+        return wait_for(job, job.result)
+
+    def fire_hooks(
+        self, point: str, event: Mapping[str, Any] | None = None, *, dry_run: bool = False
+    ) -> HookFiring:
+        """Calls all handlers of a hook point as a run does, beside the state of any run.
+
+        Args:
+            point: The hook point. `agent.invoke` is fired only where a handler is in the agent's
+                place.
+            event: What they are given; what it lacks is as in a sample of the event, but for
+                quality checks, which are those of a run.
+            dry_run: Calls nothing, and says which handlers would run, and why others would not.
+
+        Returns:
+            What they answered and did. A hook that breaks is no error.
+
+        Raises:
+            SamuelError: The loop is not trusted, there is no such point, or the event is not its
+                input or names another quality check than those that are configured.
+        """
+        native = self.project._native.in_memory()
+        built = self._build(self._loaded(native), native)
+        given = None if event is None else dict(event)
+        job = built.fire_hooks(point, given, dry_run, not dry_run and self._trusts(built))
         return wait_for(job, job.result)
 
     def _trusts(self, built: _samuel.Run) -> bool:

@@ -3209,6 +3209,16 @@ Tier: TypeAlias = Literal[
 """
 
 
+HookLayer: TypeAlias = Literal["built_in", "dialect", "plugin", "api"]
+"""Where a handler comes from. The order of the cases breaks ties.
+
+- `built_in`: Samuel itself.
+- `dialect`: A session or repository hook file.
+- `plugin`: A plugin.
+- `api`: The program that embeds Samuel.
+"""
+
+
 class LaunchVariable(Record):
     """A variable of a process.
 
@@ -3384,6 +3394,194 @@ class HookList(Record):
         _set(self, "built_in", built_in)
 
 
+class HookOrigin(Record):
+    """A place in a configuration file, written `samuel.toml:4:1`.
+
+    Attributes:
+        file: The file.
+        line: The line, from 1.
+        column: The column in characters, from 1.
+    """
+
+    __slots__ = ("file", "line", "column")
+    __match_args__ = ("file", "line", "column")
+    _rust = "OriginReport"
+    file: str
+    line: int
+    column: int
+
+    def __init__(
+        self,
+        file: str,
+        line: int,
+        column: int,
+    ) -> None:
+        _set(self, "file", file)
+        _set(self, "line", line)
+        _set(self, "column", column)
+
+
+class HookWishes(Record):
+    """What a handler itself asks for.
+
+    Attributes:
+        timeout_ms: How long it wants to be given, in milliseconds, if it says so.
+        strict: Whether the run or command is to suffer when it breaks, if it says so.
+    """
+
+    __slots__ = ("timeout_ms", "strict")
+    __match_args__ = ("timeout_ms", "strict")
+    _rust = "AskedReport"
+    timeout_ms: int | None
+    strict: bool | None
+
+    def __init__(
+        self,
+        timeout_ms: int | None = None,
+        strict: bool | None = None,
+    ) -> None:
+        _set(self, "timeout_ms", timeout_ms)
+        _set(self, "strict", strict)
+
+
+class HookFileEntry(Record):
+    """What a hook file says of a handler.
+
+    Attributes:
+        file: The file, relative to the project's root.
+        line: The line, from 1.
+        column: The column in characters, from 1.
+        command: The command as it is written, on one line.
+        details: What else changes how it runs, each key with its value.
+        scripts: The files of the project that it starts, each with its SHA-256.
+    """
+
+    __slots__ = ("file", "line", "column", "command", "details", "scripts")
+    __match_args__ = ("file", "line", "column", "command", "details", "scripts")
+    _rust = "EntryReport"
+    file: str
+    line: int
+    column: int
+    command: str
+    details: tuple[tuple[str, str], ...]
+    scripts: tuple[tuple[str, str], ...]
+
+    def __init__(
+        self,
+        file: str,
+        line: int,
+        column: int,
+        command: str,
+        details: Pairs,
+        scripts: Pairs,
+    ) -> None:
+        _set(self, "file", file)
+        _set(self, "line", line)
+        _set(self, "column", column)
+        _set(self, "command", command)
+        _set(self, "details", pairs(details))
+        _set(self, "scripts", pairs(scripts))
+
+
+class HookHandler(Record):
+    """A handler that runs.
+
+    Attributes:
+        order: Its order; in a chain that is configured whole its place, from 0.
+        id: Its id.
+        tier: What kind of thing it is.
+        layer: Which layer it comes from.
+        source: Who brings it: `samuel`, a plugin's name, `api`, or a dialect.
+        strict: Whether the run or command suffers when it breaks.
+        timeout_ms: How long it may take, in milliseconds; nothing where it is exempt.
+        on_failure: What happens when it breaks.
+        asks: What it asks for itself; what is configured for the point counts in its place.
+        entry: What a hook file says of it; nothing where it comes from elsewhere.
+        origin: Where samuel.toml gives it its place, else where a hook file describes it;
+            nothing where it has its place by itself.
+    """
+
+    __slots__ = ("order", "id", "tier", "layer", "source", "strict", "timeout_ms", "on_failure", "asks", "entry", "origin")
+    __match_args__ = ("order", "id", "tier", "layer", "source", "strict", "on_failure", "asks", "timeout_ms", "entry", "origin")
+    _rust = "HandlerReport"
+    order: int
+    id: str
+    tier: Tier
+    layer: HookLayer
+    source: str
+    strict: bool
+    timeout_ms: int | None
+    on_failure: OnFailure
+    asks: HookWishes
+    entry: HookFileEntry | None
+    origin: HookOrigin | None
+
+    def __init__(
+        self,
+        order: int,
+        id: str,
+        tier: Tier,
+        layer: HookLayer,
+        source: str,
+        strict: bool,
+        on_failure: OnFailure,
+        asks: HookWishes,
+        timeout_ms: int | None = None,
+        entry: HookFileEntry | None = None,
+        origin: HookOrigin | None = None,
+    ) -> None:
+        _set(self, "order", order)
+        _set(self, "id", id)
+        _set(self, "tier", tier)
+        _set(self, "layer", layer)
+        _set(self, "source", source)
+        _set(self, "strict", strict)
+        _set(self, "timeout_ms", timeout_ms)
+        _set(self, "on_failure", on_failure)
+        _set(self, "asks", asks)
+        _set(self, "entry", entry)
+        _set(self, "origin", origin)
+
+
+class SkippedHook(Record):
+    """A handler that does not run.
+
+    Attributes:
+        id: Its id.
+        tier: What kind of thing it is; nothing for a default that does not exist.
+        source: Who would bring it.
+        why: Why it does not run, in words.
+        by: The handler that runs in its place, where that is why.
+        origin: Where samuel.toml says so.
+    """
+
+    __slots__ = ("id", "tier", "source", "why", "by", "origin")
+    __match_args__ = ("id", "source", "why", "tier", "by", "origin")
+    _rust = "SkippedReport"
+    id: str
+    tier: Tier | None
+    source: str
+    why: str
+    by: str | None
+    origin: HookOrigin | None
+
+    def __init__(
+        self,
+        id: str,
+        source: str,
+        why: str,
+        tier: Tier | None = None,
+        by: str | None = None,
+        origin: HookOrigin | None = None,
+    ) -> None:
+        _set(self, "id", id)
+        _set(self, "tier", tier)
+        _set(self, "source", source)
+        _set(self, "why", why)
+        _set(self, "by", by)
+        _set(self, "origin", origin)
+
+
 class HookTrial(Record):
     """What came of one hook on one event: all that went in and came out.
 
@@ -3449,6 +3647,48 @@ class HookTrial(Record):
         _set(self, "failure", failure)
         _set(self, "warnings", items(warnings))
         _set(self, "duration_ms", duration_ms)
+
+
+class HookFiring(Record):
+    """What came of a point that was fired; before it is, what would.
+
+    Attributes:
+        point: The hook point.
+        input: The event that its handlers are given.
+        run: The handlers that run, in order.
+        skipped: The handlers that do not, and why.
+        outcome: What the handlers said and did; nothing where the point was not fired.
+        output: What they answered together; nothing where the point was not fired.
+        exchanges: Their processes, in the order in which they ended.
+    """
+
+    __slots__ = ("point", "input", "run", "skipped", "outcome", "output", "exchanges")
+    __match_args__ = ("point", "input", "run", "skipped", "output", "exchanges", "outcome")
+    point: HookPointId
+    input: Any
+    run: tuple[HookHandler, ...]
+    skipped: tuple[SkippedHook, ...]
+    outcome: HookOutcome | None
+    output: Any
+    exchanges: tuple[HookExchange, ...]
+
+    def __init__(
+        self,
+        point: HookPointId,
+        input: Any,
+        run: Iterable[HookHandler],
+        skipped: Iterable[SkippedHook],
+        output: Any,
+        exchanges: Iterable[HookExchange],
+        outcome: HookOutcome | None = None,
+    ) -> None:
+        _set(self, "point", point)
+        _set(self, "input", input)
+        _set(self, "run", items(run))
+        _set(self, "skipped", items(skipped))
+        _set(self, "outcome", outcome)
+        _set(self, "output", output)
+        _set(self, "exchanges", items(exchanges))
 
 
 class HookProblem(Record):
@@ -3740,6 +3980,7 @@ ExecutableKind: TypeAlias = Literal[
     "quality_check",
     "hook_point",
     "handler",
+    "hook_command",
     "template",
 ]
 """What kind of thing would execute.
@@ -3749,6 +3990,7 @@ ExecutableKind: TypeAlias = Literal[
 - `quality_check`: A quality check.
 - `hook_point`: A hook point whose chain is configured, which can turn off what checks.
 - `handler`: A handler of a hook point, beside the built-in ones.
+- `hook_command`: A command of a hook file.
 - `template`: A prompt template in the place of a built-in one.
 """
 
@@ -6527,10 +6769,15 @@ __all__ = [
     "Holder",
     "HookExchange",
     "HookFailure",
+    "HookFileEntry",
     "HookFired",
+    "HookFiring",
+    "HookHandler",
+    "HookLayer",
     "HookList",
     "HookLog",
     "HookLogLine",
+    "HookOrigin",
     "HookOutcome",
     "HookPoint",
     "HookPointId",
@@ -6540,6 +6787,7 @@ __all__ = [
     "HookValidation",
     "HookVars",
     "HookWarning",
+    "HookWishes",
     "InitAfterInput",
     "InitAfterOutput",
     "InitBeforeInput",
@@ -6621,6 +6869,7 @@ __all__ = [
     "SessionStopOutput",
     "Severity",
     "SiblingTask",
+    "SkippedHook",
     "SoftDeadline",
     "Source",
     "Speaker",

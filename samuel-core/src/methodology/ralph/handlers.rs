@@ -122,13 +122,13 @@ impl Handlers {
         &self,
         call: Call<points::ContextSnapshot>,
     ) -> Result<ContextSnapshotOutput, HookFailure> {
-        let preview = call.header().preview;
+        let keeps = !call.header().preview && !self.in_memory;
         let taken = self
             .blocking(move |ralph| {
                 let options = SnapshotOptions {
                     caller: ralph.caller.clone(),
                     // Without a cache the snapshot only takes longer.
-                    cache_dir: (!preview).then(|| ralph.run_dir.make_cache().ok()).flatten(),
+                    cache_dir: keeps.then(|| ralph.run_dir.make_cache().ok()).flatten(),
                     max_tokens: ralph.settings.context.snapshot_tokens as usize,
                     max_file_lines: ralph.guardrails.max_file_lines,
                     ..SnapshotOptions::new(ralph.clock.now())
@@ -346,7 +346,8 @@ impl Handlers {
             configured.map(|check| check.timeout)
         };
         let iteration = call.header().iteration;
-        let logs = self.blocking(|ralph| ralph.run_dir.make_logs(&ralph.run_id)).await?;
+        let make = |ralph: &Self| ralph.run_dir.make_logs(&ralph.run_id);
+        let logs = self.blocking(move |ralph| (!ralph.in_memory).then(|| make(ralph)).transpose()).await?;
         if let Err(error) = &logs {
             call.warn(format!("what checks print is not kept: {error}"));
         }
@@ -354,7 +355,8 @@ impl Handlers {
             let number = self.next_check(iteration);
             Check {
                 timeout: timeout_of(command).unwrap_or(CheckCommand::TIMEOUT),
-                log: logs.is_ok().then(|| self.run_dir.check_log(&self.run_id, iteration, number)),
+                log: matches!(logs, Ok(Some(_)))
+                    .then(|| self.run_dir.check_log(&self.run_id, iteration, number)),
                 ..Check::new(command.clone())
             }
         };

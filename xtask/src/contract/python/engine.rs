@@ -44,10 +44,20 @@ const REPORTS: &[Source] = &[
             ("Outcome", "HookOutcome"),
         ],
     ),
-    ("hook/chain.rs", &[("Tier", "")]),
+    ("hook/chain.rs", &[("Tier", ""), ("Layer", "HookLayer")]),
     ("hook/exchange.rs", &[("LaunchVariable", ""), ("Launch", ""), ("Exchange", "HookExchange")]),
     ("engine/hook_list.rs", &[("ListedHook", ""), ("HookList", "")]),
-    ("engine/hook_trial.rs", &[("HookTrial", "")]),
+    (
+        "engine/hook_report.rs",
+        &[
+            ("OriginReport", "HookOrigin"),
+            ("AskedReport", "HookWishes"),
+            ("EntryReport", "HookFileEntry"),
+            ("HandlerReport", "HookHandler"),
+            ("SkippedReport", "SkippedHook"),
+        ],
+    ),
+    ("engine/hook_trial.rs", &[("HookTrial", ""), ("HookFiring", "")]),
     ("engine/hook_validation.rs", &[("HookProblem", ""), ("HookValidation", "")]),
     ("state/hook_log.rs", &[("HookLogLine", ""), ("HookLog", "")]),
     ("context/stats.rs", &[("PromptQuotation", ""), ("PromptSection", ""), ("PromptStats", "")]),
@@ -96,8 +106,15 @@ const REPORTS: &[Source] = &[
 ];
 
 /// What only the documents of commands have.
-const DOCUMENTS: &[Source] =
-    &[("../../cli/src/render/envelope.rs", &[("Envelope", ""), ("ErrorDocument", "")])];
+const DOCUMENTS: &[Source] = &[
+    ("../../cli/src/render/envelope.rs", &[("Envelope", ""), ("ErrorDocument", "")]),
+    ("../../crates/samuel-contract/src/field.rs", &[("Field", "HookField")]),
+    (
+        "engine/hook_report.rs",
+        &[("SettingReport", "HookSetting"), ("ChainReport", "HookChain"), ("PointReport", "ShownPoint")],
+    ),
+    ("engine/hooks.rs", &[("ShownHook", ""), ("ShownHooks", "")]),
+];
 
 /// An enum whose cases are classes.
 struct Cases {
@@ -145,6 +162,8 @@ const SIMPLE: &[(&str, &str)] = &[
     ("Timestamp", "str"),
     ("PathBuf", "str"),
     ("HookPoint", "HookPointId"),
+    ("ChainMode", "str"),
+    ("PointKind", "str"),
     ("SkipReason", "str | Mapping[str, str]"),
     ("Capabilities", "Mapping[str, list[str]]"),
     ("bool", "bool"),
@@ -359,6 +378,9 @@ impl Reader {
     fn kind(&self, ty: &Type, serde: &Serde) -> Result<Kind> {
         if let Type::Reference(reference) = ty {
             return self.kind(&reference.elem, serde);
+        }
+        if let Type::Slice(slice) = ty {
+            return Ok(self.kind(&slice.elem, serde)?.list());
         }
         let segment = last(ty).context("a type that is not known")?;
         let name = segment.ident.to_string();
