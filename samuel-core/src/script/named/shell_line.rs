@@ -15,8 +15,8 @@ pub(super) struct Word {
 }
 
 /// Splits a text into commands, and those into words without their quotes. Where output
-/// goes is left out, what input comes from is a word. A text that the shell would refuse
-/// is split as far as it goes.
+/// goes and what a comment says is left out, what input comes from is a word. A text that
+/// the shell would refuse is split as far as it goes.
 pub(super) fn commands(line: &str) -> Vec<Vec<String>> {
     let texts = |words: Vec<Word>| words.into_iter().map(|word| word.text).collect();
     placed_commands(line).into_iter().map(texts).collect()
@@ -26,6 +26,8 @@ pub(super) fn commands(line: &str) -> Vec<Vec<String>> {
 pub(super) fn placed_commands(line: &str) -> Vec<Vec<Word>> {
     let mut split = Split::default();
     let (mut chars, mut quote) = (line.char_indices().peekable(), None);
+    // How many `${` are open, in which `#` is a text, and whether a '`' is, which ends a comment.
+    let (mut braces, mut is_substituted) = (0_usize, false);
     while let Some((at, char)) = chars.next() {
         match (char, quote) {
             ('\\', None | Some('"')) => match chars.next() {
@@ -45,6 +47,26 @@ pub(super) fn placed_commands(line: &str) -> Vec<Vec<Word>> {
                 split.is_target = true;
             }
             ('<', None) => split.end_word(at),
+            ('$', None | Some('"')) => {
+                split.push(char, at);
+                if let Some((at, brace)) = chars.next_if(|(_, next)| *next == '{') {
+                    split.push(brace, at);
+                    braces += 1;
+                }
+            }
+            ('}', None | Some('"')) if braces > 0 => {
+                split.push(char, at);
+                braces -= 1;
+            }
+            // The apostrophes of a comment open no quotation.
+            ('#', None) if split.word.is_none() && braces == 0 => {
+                let is_comment = |next: char| next != '\n' && !(next == '`' && is_substituted);
+                while chars.next_if(|(_, next)| is_comment(*next)).is_some() {}
+            }
+            ('`', None) => {
+                split.end_command(at);
+                is_substituted = !is_substituted;
+            }
             (_, None) if SEPARATORS.contains(char) => split.end_command(at),
             (_, None) if char.is_whitespace() => split.end_word(at),
             _ => split.push(char, at),
@@ -109,6 +131,11 @@ mod tests {
             ("(cd x; sh \"$(cat y)\")", "cd,x / sh,$(cat y)"),
             ("echo '' \\\nx", "echo,,x"),
             ("sh 'a", "sh,a"),
+            ("# it's\ntrue # don't; sh a\n./b;# \"c\nd", "true / ./b / d"),
+            ("sh a#b '#c' \\#d ''#e $# ${#f}", "sh,a#b,#c,#d,#e,$#,${#f}"),
+            ("sh a # b\\\nsh c", "sh,a / sh,c"),
+            ("sh ${A:-b #c}; sh \"${A:-\"b #\"}\"; sh d # e", "sh,${A:-b,#c} / sh,${A:-b,#} / sh,d"),
+            ("sh `cat a # b`; sh c # `; sh d", "sh / cat,a / sh,c"),
             (" ;; ", ""),
         ] {
             let found: Vec<String> = commands(line).iter().map(|words| words.join(",")).collect();

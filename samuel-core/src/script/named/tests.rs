@@ -76,6 +76,8 @@ fn a_file_that_a_check_runs_is_found_however_it_is_run() {
         ("runner able shebang data", "able shebang"),
         ("sh ci/check.sh > check.sh 2>>'check.sh'; grep '>' ci/check.sh", "ci/check.sh"),
         ("sh 'check.sh", "check.sh"),
+        ("true # don't\n./check.sh", "check.sh"),
+        ("# it's `only\nsh -c \"true # isn't\nsh ci/check.sh\"", "ci/check.sh"),
     ] {
         assert_eq!(files.shown(Executed::by_shell(command, &files.1).files), expected, "{command}");
     }
