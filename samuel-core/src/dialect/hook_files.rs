@@ -172,8 +172,14 @@ impl HookFiles {
             products.is_some_and(|products| !products.is_empty())
         };
         let (state_dir, budget) = (state_dir.as_deref(), Budget::default());
-        let options =
-            PinOptions { root: &root, cwd: &root, state_dir, budget: &budget, is_exempt: &is_product };
+        let options = PinOptions {
+            root: &root,
+            cwd: &root,
+            state_dir,
+            budget: &budget,
+            is_exempt: &is_product,
+            is_fixed: &|_| true,
+        };
         self.remarks.clear();
         let around = Arc::new(Surroundings { project_root: root.clone(), env, supervisor, spill });
         for hook in &mut self.hooks {

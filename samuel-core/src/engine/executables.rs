@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    control_files::ControlFiles,
+    control_files::{ControlFiles, OfHooks},
     run::{Frozen, in_place_of_agent},
 };
 use crate::{
@@ -33,14 +33,16 @@ pub(super) fn executables(
     Executables::of(entries)
 }
 
-/// Lists the files that hook files make execute, themselves among them, each with what does.
-pub(super) fn files_of_hooks(handlers: &RegistryBuilder) -> Vec<(PathBuf, String)> {
-    let files = handlers.hook_file_entries().flat_map(|(id, entry)| {
-        let scripts = entry.scripts.iter().map(|(path, _)| path).chain(&entry.missing);
-        let scripts = scripts.map(move |path| (path.clone(), format!("run by hook {id}")));
-        std::iter::once((entry.file.clone(), "describes hooks".to_owned())).chain(scripts)
-    });
-    files.collect()
+/// Lists what hook files make execute, themselves among it.
+pub(super) fn of_hooks(handlers: &RegistryBuilder) -> OfHooks {
+    let mut found = OfHooks::default();
+    for (id, entry) in handlers.hook_file_entries() {
+        found.files.push((entry.file.clone(), "describes hooks".to_owned()));
+        let run_by = |path: &PathBuf| (path.clone(), format!("run by hook {id}"));
+        found.files.extend(entry.scripts.iter().map(|(path, _)| path).chain(&entry.missing).map(run_by));
+        found.patterns.extend(entry.patterns.iter().map(run_by));
+    }
+    found
 }
 
 fn agent(frozen: &Frozen, files: &[PathBuf], control_files: &ControlFiles) -> Executable {

@@ -111,8 +111,8 @@ pub struct EntryReport {
 impl EntryReport {
     /// Describes an entry.
     pub(super) fn of(entry: &HookFileEntry) -> Self {
-        // What is missing is a warning.
-        let HookFileEntry { file, line, column, command, details, scripts, missing: _ } = entry;
+        // The rest is told by warnings.
+        let HookFileEntry { file, line, column, command, details, scripts, .. } = entry;
         let script = |(path, digest): &(PathBuf, String)| (path.display().to_string(), digest.clone());
         Self {
             file: file.clone(),

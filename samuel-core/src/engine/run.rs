@@ -22,7 +22,7 @@ use super::{
     control_files::ControlFiles,
     driver::Driver,
     error::{RunError, blocking, described},
-    executables::{executables, files_of_hooks},
+    executables::{executables, of_hooks},
     follow::Follower,
     handle::{Controller, RunHandle},
     hook_log::HookLogWriter,
@@ -146,7 +146,7 @@ impl Run {
         let agent_files = agent_files(&frozen);
         let checks = &frozen.settings.quality_checks;
         let unasked = own_files(frozen.agent.name());
-        let hooks = files_of_hooks(&handlers);
+        let hooks = of_hooks(&handlers);
         let control_files = Arc::new(ControlFiles::of(&frozen.project, checks, &agent_files, unasked, hooks));
         let methodology = frozen.project.base();
         let templates = Templates::load(&frozen.project.templates(), &methodology.templates())?;

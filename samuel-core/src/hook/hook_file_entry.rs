@@ -14,14 +14,17 @@ pub struct HookFileEntry {
     pub column: usize,
     /// The command as it is written; the words of a list as a shell would need them.
     pub command: String,
-    /// What else the file says of it: each key, such as `cwd` or `env NAME`, with its value, of
-    /// which that of a secret is a digest.
+    /// What else the file says of it: each key, such as `cwd` or `env NAME`, with its value.
     pub details: Vec<(String, String)>,
     /// The files of the project that the command starts, relative to its root, each with `sha256:`
     /// and its digest, which is empty of one that cannot be read.
     pub scripts: Vec<(PathBuf, String)>,
+    /// Those of them that git ignores and does not track, which are started as they are then.
+    pub products: Vec<PathBuf>,
     /// Where files would stand that it starts and that do not exist.
     pub missing: Vec<PathBuf>,
+    /// The patterns of what it starts, relative to the root.
+    pub patterns: Vec<PathBuf>,
 }
 
 /// Writes the place: `.samuel/hooks.yml:4:7`.

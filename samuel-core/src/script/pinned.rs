@@ -41,10 +41,15 @@ pub struct Pinned {
     files: Vec<ScriptFile>,
     unpinned: Vec<String>,
     lints: Vec<String>,
+    products: Vec<PathBuf>,
+    patterns: Vec<PathBuf>,
     missing: Vec<Vec<PathBuf>>,
     contents: Contents,
+    /// The command as it was read.
+    command: CommandLine,
+    /// Where copies stand in it, each with its path within the copy.
+    places: Vec<(At, PathBuf)>,
     root: PathBuf,
-    cwd: PathBuf,
     state_dir: Option<PathBuf>,
     /// The copy, made when it is first needed, or why it could not be.
     copy: OnceLock<Result<Option<PrivateCopy>, String>>,
@@ -77,26 +82,33 @@ pub struct PinOptions<'a> {
     /// Says of a file, by its absolute path, that it is started as it is then, as the product of a
     /// build is.
     pub is_exempt: &'a dyn Fn(&Path) -> bool,
+    /// Says of a word of a list, from 0, that it is the same at each start. A file that another one
+    /// names is started where it is.
+    pub is_fixed: &'a dyn Fn(usize) -> bool,
 }
 
 impl Pinned {
     /// Reads the files of the project that a command starts. Starts and writes nothing. Blocks.
     pub fn of(command: &CommandLine, options: PinOptions<'_>) -> Self {
-        let PinOptions { root, cwd, state_dir, budget, is_exempt } = options;
+        let PinOptions { root, cwd, state_dir, budget, is_exempt, is_fixed } = options;
         let executed = executed(command, root, cwd);
         let mut reading = Reading::new(root, &executed.started, is_exempt, budget);
-        if state_dir.is_some() {
-            places(command, root, cwd).iter().for_each(|(_, path)| _ = reading.file(path));
-        }
+        // Found once: what stands on the disk later has no say in what is started.
+        let found = if state_dir.is_some() { places(command, root, cwd) } else { Vec::new() };
+        let found = found.into_iter().filter(|(at, _)| at.word().is_none_or(is_fixed));
+        let places = found.filter_map(|(at, path)| Some((at, reading.file(&path)?))).collect();
         let contents = reading.contents;
         let mut pinned = Self {
+            command: command.clone(),
+            places,
             files: Vec::new(),
             unpinned: Vec::new(),
             lints: Vec::new(),
+            products: Vec::new(),
+            patterns: executed.patterns.clone(),
             missing: missing(&executed, is_exempt),
             contents,
             root: root.to_owned(),
-            cwd: cwd.to_owned(),
             state_dir: state_dir.map(Path::to_owned),
             copy: OnceLock::new(),
         };
@@ -106,27 +118,25 @@ impl Pinned {
             let digest = digest_of(&read.bytes);
             pinned.files.push(ScriptFile { path: relative, digest, is_copied: true });
         }
-        pinned.keep_unpinned(command, budget, is_exempt);
+        pinned.keep_unpinned(command, cwd, budget, is_exempt);
         pinned
     }
 
-    /// Returns a command as it is started, with the copies in the place of the words that name
-    /// their files: that of the pinned files, perhaps with other arguments. Blocks where the copy
-    /// is not made yet.
+    /// Returns the command as it is started, with the copies in the place of the words that name
+    /// their files: the command that was read, perhaps with other arguments, or with lines before
+    /// its own. Blocks where the copy is not made yet.
     ///
     /// # Errors
-    /// Says why the copy cannot be made.
+    /// Says why the copy cannot be made, and refuses another command.
     pub(super) fn started(&self, command: &CommandLine) -> Result<CommandLine, HookFailure> {
-        match self.copy()? {
-            Some(copy) => self.replaced(command, copy.root()).map_err(|error| not_copied(error.to_string())),
-            None => Ok(command.clone()),
-        }
+        let Some(copy) = self.copy()? else { return Ok(command.clone()) };
+        self.replaced(command, copy.root())
     }
 
     /// Returns the copy of a file. Blocks as [`Script::run`](super::Script::run) does first.
     pub fn copy_of(&self, file: &ScriptFile) -> Option<PathBuf> {
-        let inner = self.contents.place(&self.root.join(&file.path))?;
-        Some(self.copy().ok()??.root().join(inner))
+        let read = self.contents.files.get(&self.root.join(&file.path))?;
+        Some(self.copy().ok()??.root().join(&read.inner))
     }
 
     /// Returns the copy, which is made from the bytes that were read. Blocks.
@@ -143,21 +153,45 @@ impl Pinned {
     }
 
     /// Puts copies below a directory in the place of the words that name their files.
-    fn replaced(&self, command: &CommandLine, copies: &Path) -> Result<CommandLine, CopyError> {
-        let mut replaced = command.clone();
-        for (at, path) in places(command, &self.root, &self.cwd).into_iter().rev() {
-            if let Some(inner) = self.contents.place(&path) {
-                at.put(&mut replaced, &copies.join(inner))?;
+    fn replaced(&self, command: &CommandLine, copies: &Path) -> Result<CommandLine, HookFailure> {
+        let shift = match (&self.command, command) {
+            (CommandLine::Shell(read), CommandLine::Shell(line)) => {
+                let before = line.strip_suffix(read.as_str()).ok_or_else(other_command)?;
+                before.len()
             }
+            _ => 0,
+        };
+        let mut replaced = command.clone();
+        for (at, inner) in self.places.iter().rev() {
+            if at.word().is_some_and(|place| !is_same(&self.command, command, place)) {
+                return Err(other_command());
+            }
+            let put = at.put(&mut replaced, &copies.join(inner), shift);
+            put.map_err(|error| not_copied(error.to_string()))?;
         }
         Ok(replaced)
     }
 
     /// Finds what the command still starts where it is: what is said of it once copies are in it.
-    fn keep_unpinned(&mut self, command: &CommandLine, budget: &Budget, is_exempt: &dyn Fn(&Path) -> bool) {
+    fn keep_unpinned(
+        &mut self,
+        command: &CommandLine,
+        cwd: &Path,
+        budget: &Budget,
+        is_exempt: &dyn Fn(&Path) -> bool,
+    ) {
         let replaced = self.replaced(command, Path::new(SOME_COPY)).unwrap_or_else(|_| command.clone());
-        let executed = executed(&replaced, &self.root, &self.cwd);
-        for path in executed.started.iter().filter(|path| !is_exempt(path)) {
+        let executed = executed(&replaced, &self.root, cwd);
+        // Also what it only names, but what can be executed.
+        let named = executed
+            .started
+            .iter()
+            .chain(executed.files.iter().filter(|path| !executed.started.contains(path)));
+        for path in named {
+            if is_exempt(path) {
+                self.products.push(path.strip_prefix(&self.root).unwrap_or(path).to_owned());
+                continue;
+            }
             let relative = path.strip_prefix(&self.root).unwrap_or(path).to_owned();
             let shown = relative.display();
             let (digest, told) = match digest_within(&self.root, path, budget) {
@@ -179,7 +213,8 @@ impl Pinned {
                     (String::new(), told)
                 }
             };
-            self.unpinned.push(told);
+            // What is only named may be read and not started.
+            self.unpinned.extend(executed.started.contains(path).then_some(told));
             self.files.push(ScriptFile { path: relative, digest, is_copied: false });
         }
         let program = executed.unknown_program.map(|program| format!("`{program}`"));
@@ -206,6 +241,18 @@ impl Pinned {
     /// Says which scripts look for files by their own place in a way that fails in a copy.
     pub fn lints(&self) -> &[String] {
         &self.lints
+    }
+
+    /// Returns the files that the command starts as they are then, relative to the root: products of
+    /// the work.
+    pub fn products(&self) -> &[PathBuf] {
+        &self.products
+    }
+
+    /// Returns the patterns of what the command starts, relative to the root, which may match more
+    /// files later.
+    pub fn patterns(&self) -> &[PathBuf] {
+        &self.patterns
     }
 
     /// Returns where files would stand that the command starts and that did not exist: for each of
@@ -271,16 +318,25 @@ impl Pinned {
 }
 
 /// A place in a command.
+#[derive(Debug)]
 enum At {
     /// One of its words.
     Word(usize),
     /// A part of a word, which is a shell's line, or of the line itself.
-    Line(usize, std::ops::Range<usize>),
+    Line(Option<usize>, std::ops::Range<usize>),
 }
 
 impl At {
-    /// Puts a path in this place.
-    fn put(self, command: &mut CommandLine, path: &Path) -> Result<(), CopyError> {
+    /// Returns the word of a list that it is in.
+    fn word(&self) -> Option<usize> {
+        match self {
+            Self::Word(at) => Some(*at),
+            Self::Line(at, _) => *at,
+        }
+    }
+
+    /// Puts a path in this place, which is so many bytes further on in a shell's line.
+    fn put(&self, command: &mut CommandLine, path: &Path, shift: usize) -> Result<(), CopyError> {
         let failed = || CopyError {
             action: "name in a command",
             path: path.to_owned(),
@@ -292,15 +348,17 @@ impl At {
         };
         match (self, command) {
             (Self::Word(at), CommandLine::Words(words)) => {
-                if let Some(word) = words.get_mut(at) {
+                if let Some(word) = words.get_mut(*at) {
                     *word = path.into();
                 }
             }
-            (Self::Line(_, span), CommandLine::Shell(line)) => line.replace_range(span, &quoted()?),
+            (Self::Line(_, span), CommandLine::Shell(line)) => {
+                line.replace_range(span.start + shift..span.end + shift, &quoted()?);
+            }
             (Self::Line(at, span), CommandLine::Words(words)) => {
-                if let Some(word) = words.get_mut(at) {
+                if let Some(word) = at.and_then(|at| words.get_mut(at)) {
                     let mut line = word.to_str().ok_or_else(failed)?.to_owned();
-                    line.replace_range(span, &quoted()?);
+                    line.replace_range(span.clone(), &quoted()?);
                     *word = OsString::from(line);
                 }
             }
@@ -329,12 +387,12 @@ fn executed(command: &CommandLine, root: &Path, cwd: &Path) -> Executed {
 
 /// Returns where a command names files that it starts, in order.
 fn places(command: &CommandLine, root: &Path, cwd: &Path) -> Vec<(At, PathBuf)> {
-    let in_line = |at: usize, line: &str| {
+    let in_line = |at: Option<usize>, line: &str| {
         let places = started_places(line, root, cwd).into_iter();
         places.map(|place| (At::Line(at, place.span), place.path)).collect::<Vec<_>>()
     };
     match command {
-        CommandLine::Shell(line) => in_line(0, line),
+        CommandLine::Shell(line) => in_line(None, line),
         CommandLine::Words(words) => {
             let place = |start: Start| match start {
                 Start::File(at) => {
@@ -343,7 +401,7 @@ fn places(command: &CommandLine, root: &Path, cwd: &Path) -> Vec<(At, PathBuf)> 
                 Start::Code(at) => words
                     .get(at)
                     .and_then(|word| word.to_str())
-                    .map(|line| in_line(at, line))
+                    .map(|line| in_line(Some(at), line))
                     .unwrap_or_default(),
             };
             starts(&texts(words)).into_iter().flat_map(place).collect()
@@ -356,6 +414,18 @@ fn digest_within(root: &Path, path: &Path, budget: &Budget) -> Result<String, Fi
     let bytes = Root::new(root).read(path, budget.left())?;
     budget.take(bytes.len() as u64);
     Ok(digest_of(&bytes))
+}
+
+/// Says whether a word of a list is the same in two commands.
+fn is_same(read: &CommandLine, now: &CommandLine, place: usize) -> bool {
+    match (read, now) {
+        (CommandLine::Words(read), CommandLine::Words(now)) => read.get(place) == now.get(place),
+        _ => false,
+    }
+}
+
+fn other_command() -> HookFailure {
+    HookFailure::new(BreakClass::Untrusted, "the command is not the one whose files were read")
 }
 
 fn not_copied(error: String) -> HookFailure {

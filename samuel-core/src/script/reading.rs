@@ -92,12 +92,12 @@ impl<'a> Reading<'a> {
     }
 
     /// Reads a file that a word names, if the command starts it and it is to be copied, and returns
-    /// whether it will be.
+    /// its path within the copy.
     pub(super) fn file(&mut self, named: &Path) -> Option<PathBuf> {
         let contents = &mut self.contents;
         let path = in_project(named, &contents.root).filter(|path| self.started.contains(path))?;
         if contents.files.contains_key(&path) {
-            return Some(path);
+            return contents.files.get(&path).map(|read| read.inner.clone());
         }
         if (self.is_exempt)(&path) {
             return None;
@@ -113,18 +113,12 @@ impl<'a> Reading<'a> {
             contents.directories.len() - 1
         });
         let inner = Path::new(&number.to_string()).join(path.file_name()?);
-        contents.files.insert(path.clone(), Read { bytes, is_executable, inner });
-        Some(path)
+        contents.files.insert(path, Read { bytes, is_executable, inner: inner.clone() });
+        Some(inner)
     }
 }
 
 impl Contents {
-    /// Returns the place that a file has in a copy, if it has one.
-    pub(super) fn place(&self, named: &Path) -> Option<&Path> {
-        let path = in_project(named, &self.root)?;
-        Some(&self.files.get(&path)?.inner)
-    }
-
     /// Returns what was read, for a copy.
     pub(super) fn copied(&self) -> impl Iterator<Item = CopiedFile<'_>> {
         self.files.values().map(|read| CopiedFile {

@@ -258,9 +258,15 @@ fn handler(point: HookPoint, id: &str, order: i32, registry: &Registry) -> Execu
             let digest = if digest.is_empty() { "cannot be read" } else { digest };
             entry.detail(&format!("file {}", path.display()), digest);
         }
+        for path in &hook.products {
+            entry.detail(&format!("file {}", path.display()), NOT_WATCHED);
+        }
     }
     entry
 }
+
+/// What is shown in place of the digest of a file that is not watched.
+pub(crate) const NOT_WATCHED: &str = "ignored by git, not watched";
 
 /// What a hook file says that changes nothing of what executes, or that stands above it as it holds.
 const TOLD_ELSEWHERE: [&str; 3] = ["timeout", "pipe_output", "deliver"];

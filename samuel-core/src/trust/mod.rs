@@ -41,5 +41,5 @@ pub use self::{
 };
 pub(crate) use self::{
     control_file_change::UNREADABLE,
-    executables::{command_line, handlers, plugin},
+    executables::{NOT_WATCHED, command_line, handlers, plugin},
 };

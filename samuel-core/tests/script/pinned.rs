@@ -61,8 +61,14 @@ impl Bench {
         let exempt = root.join(exempt);
         let is_exempt = &|path: &Path| path == exempt;
         let budget = Budget::default();
-        let options =
-            PinOptions { root: &root, cwd: &root, state_dir: Some(&state_dir), budget: &budget, is_exempt };
+        let options = PinOptions {
+            root: &root,
+            cwd: &root,
+            state_dir: Some(&state_dir),
+            budget: &budget,
+            is_exempt,
+            is_fixed: &|_| true,
+        };
         Held { command: command.clone(), pinned: Arc::new(Pinned::of(command, options)) }
     }
 
@@ -216,6 +222,62 @@ async fn a_script_finds_its_siblings_by_its_own_place_and_the_project_by_the_wor
     assert_eq!([mode(&copy), mode(directory), mode(&bench.dir.path().join("state"))], [0o500, 0o500, 0o700]);
     drop(pinned);
     assert!(!directory.exists(), "it is gone with its last user");
+}
+
+#[tokio::test]
+async fn what_stands_in_the_place_of_a_copied_file_later_has_no_say() {
+    let bench = Bench::new();
+    let (file, evil) = (bench.root().join("ci/a.sh"), bench.root().join("evil.sh"));
+    bench.write("evil.sh", "#!/bin/sh\necho evil\n");
+    let links = [None, Some(&*evil), Some(Path::new("/proc/self/cwd/evil.sh"))];
+    for (line, link) in ["./ci/a.sh", "sh ci/a.sh", "cd ci && ./a.sh", "sh ci/../ci/a.sh"]
+        .into_iter()
+        .flat_map(|line| links.map(|link| (line, link)))
+    {
+        bench.write("ci/a.sh", "#!/bin/sh\necho good\n");
+        let pinned = bench.shell(line);
+        fs::remove_file(&file).unwrap();
+        if let Some(link) = link {
+            std::os::unix::fs::symlink(link, &file).unwrap();
+        }
+        assert_eq!(bench.said(&pinned).await, "good\n", "{line} {link:?}");
+        let _ = fs::remove_file(&file);
+    }
+}
+
+#[tokio::test]
+async fn another_command_than_the_one_that_was_read_is_refused_and_lines_before_it_are_not() {
+    let bench = Bench::new();
+    bench.write("ci/a.sh", "#!/bin/sh\necho good\n");
+    let mut held = bench.shell("cd ci && ./a.sh");
+    held.command = CommandLine::Shell("X=$(head -c 0 && printf x) || exit 127\ncd ci && ./a.sh".to_owned());
+    assert_eq!(bench.said(&held).await, "good\n");
+    held.command = CommandLine::Shell("cd ci && ./a.sh; ./b.sh".to_owned());
+    assert_eq!(bench.run(&held).await.unwrap_err().class, BreakClass::Untrusted);
+    let mut held = bench.pinned(&CommandLine::words(["sh", "ci/a.sh", "x"]));
+    held.command = CommandLine::words(["sh", "ci/a.sh", "x/y.z"]);
+    assert_eq!(bench.said(&held).await, "good\n");
+    held.command = CommandLine::words(["sh", "ci/b.sh", "x"]);
+    assert_eq!(bench.run(&held).await.unwrap_err().class, BreakClass::Untrusted);
+}
+
+#[tokio::test]
+async fn an_executable_that_is_only_named_is_compared_too() {
+    let bench = Bench::new();
+    bench.write("s.sh", "#!/bin/sh\necho good\n");
+    for line in ["flock lock ./s.sh", "timeout --kill-after 5 10 ./s.sh", "watch ./s.sh", "trap ./s.sh EXIT"]
+    {
+        bench.write("s.sh", "#!/bin/sh\necho good\n");
+        let pinned = bench.shell(line);
+        assert_eq!(
+            pinned.files().iter().map(|file| &*file.path).collect::<Vec<_>>(),
+            [Path::new("s.sh")],
+            "{line}"
+        );
+        bench.write("s.sh", "#!/bin/sh\necho evil\n");
+        let ran = bench.run(&pinned).await;
+        assert!(ran.map_or(true, |output| output.stdout.text() != "evil\n"), "{line}");
+    }
 }
 
 #[test]

@@ -21,9 +21,8 @@ use crate::{
         problems::Problems,
         yaml::{Node, Value},
     },
-    environment::is_secret,
     hook::{ChainSpec, HookFileEntry, nearest},
-    model::{digest_of, payload::Deliver},
+    model::payload::Deliver,
     script::CommandLine,
 };
 
@@ -176,10 +175,7 @@ impl Reader<'_> {
         let mut details = vec![("timeout".to_owned(), format_duration(timeout))];
         details.extend(cwd.map(|cwd| ("cwd".to_owned(), cwd.to_owned())));
         details.extend(matches!(command, Command::Words(_)).then(|| ("form".to_owned(), "list".to_owned())));
-        details.extend(env.iter().map(|(name, value, _)| {
-            let shown = if is_secret(name) { digest_of(value.as_bytes()) } else { value.clone() };
-            (format!("env {name}"), shown)
-        }));
+        details.extend(env.iter().map(|(name, value, _)| (format!("env {name}"), value.clone())));
         let is_set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         details.extend(pipe_output.then(|| is_set("pipe_output", "true")));
         details.extend((deliver == Deliver::Now).then(|| is_set("deliver", "now")));
@@ -200,8 +196,7 @@ impl Reader<'_> {
                 column: entry.column,
                 command: written.to_string(),
                 details,
-                scripts: Vec::new(),
-                missing: Vec::new(),
+                ..HookFileEntry::default()
             }),
             pinned: None,
         })

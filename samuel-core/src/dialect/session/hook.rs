@@ -66,12 +66,19 @@ impl SessionHook {
     /// Has the hook start the files of the project as they are now. Blocks.
     pub(in crate::dialect) fn pinned(&self, options: PinOptions<'_>) -> Self {
         let cwd = self.cwd.as_ref().map_or_else(|| options.root.to_owned(), |cwd| options.root.join(cwd));
-        let pinned = Pinned::of(&self.command.line(&Values::new()).0, PinOptions { cwd: &cwd, ..options });
+        let is_fixed = |place: usize| match &self.command {
+            Command::Shell(_) => true,
+            Command::Words(words) => words.get(place).is_some_and(|word| word.variables().next().is_none()),
+        };
+        let options = PinOptions { cwd: &cwd, is_fixed: &is_fixed, ..options };
+        let pinned = Pinned::of(&self.command.line(&Values::new()).0, options);
         let scripts = pinned.files().iter().map(|file| (file.path.clone(), file.digest.clone())).collect();
         let missing = pinned.missing().iter().flatten();
         let missing =
             missing.map(|path| path.strip_prefix(options.root).unwrap_or(path).to_owned()).collect();
-        let entry = Arc::new(HookFileEntry { scripts, missing, ..HookFileEntry::clone(&self.entry) });
+        let (products, patterns) = (pinned.products().to_vec(), pinned.patterns().to_vec());
+        let entry = HookFileEntry::clone(&self.entry);
+        let entry = Arc::new(HookFileEntry { scripts, products, missing, patterns, ..entry });
         Self { entry, pinned: Some(Arc::new(pinned)), ..self.clone() }
     }
 
@@ -86,7 +93,14 @@ impl SessionHook {
                 places.join(" or ")
             )
         });
-        let told = pinned.unpinned().iter().chain(pinned.lints()).cloned().chain(missing);
+        let products = pinned.products().iter().map(|path| {
+            format!(
+                "the command starts `{}`, which git ignores and does not track: the agent may change it as it likes. \
+                 To have it watched, track it in git",
+                path.display()
+            )
+        });
+        let told = pinned.unpinned().iter().chain(pinned.lints()).cloned().chain(missing).chain(products);
         told.map(|remark| format!("{}: {remark}", self.entry)).collect()
     }
 }

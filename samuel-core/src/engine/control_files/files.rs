@@ -20,21 +20,25 @@ use crate::{
     plugin::{LOCK_FILE, Selection, Tree, plugin_directory},
     project::Project,
     script::named::{Executed, pattern},
-    trust::{ControlFileChange, UNREADABLE},
+    trust::{ControlFileChange, NOT_WATCHED, UNREADABLE},
 };
 
 /// How long a file may be whose content is compared. Of a longer one its length
 /// and its stamps are, which whoever writes to it cannot leave as they were.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// What is shown in place of the digest of a file that is not watched.
-const NOT_WATCHED: &str = "ignored by git, not watched";
-
 /// Why a file is watched that an agent's program reads unasked.
 const OF_AGENT: &str = "read by the agent's program by itself";
 
 /// Samuel's own directory, all of which is watched where a check executes it.
 const OWN_DIRECTORY: &str = ".samuel";
+
+/// What hook files make execute, relative to the root, each with what does.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct OfHooks {
+    pub(in crate::engine) files: Vec<(PathBuf, String)>,
+    pub(in crate::engine) patterns: Vec<(PathBuf, String)>,
+}
 
 /// What the files were when the run was built.
 #[derive(Debug)]
@@ -69,13 +73,13 @@ impl ControlFiles {
     /// run, and at those of its agent. Blocks.
     ///
     /// What the agent's program reads unasked, `unasked`, is patterns relative to the root.
-    /// What hook files make execute, `hooks`, is relative to it too, each with what does.
+    /// What hook files make execute, `hooks`, is relative to it too: files and patterns.
     pub(in crate::engine) fn of(
         project: &Project,
         checks: &[CheckCommand],
         agent: &[PathBuf],
         unasked: impl IntoIterator<Item = &'static str>,
-        hooks: impl IntoIterator<Item = (PathBuf, String)>,
+        hooks: OfHooks,
     ) -> Self {
         let root = project.root().to_owned();
         let names = project.base().templates();
@@ -95,9 +99,10 @@ impl ControlFiles {
         for path in agent {
             scripts.entry(path.clone()).or_insert_with(|| "run or read by the agent's command".to_owned());
         }
-        for (path, named_by) in hooks {
+        for (path, named_by) in hooks.files {
             scripts.entry(root.join(path)).or_insert(named_by);
         }
+        patterns.extend(hooks.patterns);
         let files = files.into_iter().filter(|path| !scripts.contains_key(path)).collect();
         let plugins = project.config().plugins.iter();
         let plugins = plugins.map(|plugin| plugin_directory(&root, &plugin.name)).collect();
@@ -341,7 +346,7 @@ mod tests {
         write(".samuel/plugins/lint/hook.sh", "true");
         write(".samuel/plugins/lint/old.sh", "true");
         let project = Project::open(dir.path(), None, Arc::new(SystemClock::new())).unwrap();
-        let control = ControlFiles::of(&project, &[], &[], [], []);
+        let control = ControlFiles::of(&project, &[], &[], [], OfHooks::default());
         assert!(control.changes().is_empty());
 
         write("src/main.rs", "fn main() {}");
@@ -372,7 +377,7 @@ mod tests {
             &[CheckCommand::new("sh ci/check.sh")],
             &[root.join("agent.sh")],
             [],
-            [],
+            OfHooks::default(),
         );
         fs::write(root.join("check.sh"), "exit 0").unwrap();
         assert!(control.changes().is_empty(), "nothing names it");
@@ -389,7 +394,8 @@ mod tests {
     #[test]
     fn a_script_that_was_written_to_and_put_back_is_told_of() {
         let (dir, project) = project(&[("check.sh", "exit 1")]);
-        let control = ControlFiles::of(&project, &[CheckCommand::new("sh check.sh")], &[], [], []);
+        let control =
+            ControlFiles::of(&project, &[CheckCommand::new("sh check.sh")], &[], [], OfHooks::default());
         let stamps = control.stamps();
         assert!(control.changes_since(&stamps).is_empty());
         fs::write(dir.path().join("copy"), "exit 1").unwrap();
@@ -407,7 +413,7 @@ mod tests {
         fs::write(path(b"a\xfe.sh"), "exit 1").unwrap();
         fs::write(path(b"a\xff.sh"), "exit 0").unwrap();
         let check = CheckCommand::new("for f in ci/*.sh; do sh \"$f\" || exit 1; done");
-        let control = ControlFiles::of(&project, &[check], &[], [], []);
+        let control = ControlFiles::of(&project, &[check], &[], [], OfHooks::default());
         fs::write(path(b"a\xfe.sh"), "exit 0").unwrap();
         let told = told(&control.changes());
         assert!(told.len() == 1 && told[0].starts_with("changed: $'ci/a\\xfe.sh'"), "{told:?}");
@@ -419,7 +425,7 @@ mod tests {
         let config = "[[plugins]]\nname = \"lint\"\n";
         let (dir, opened) = project(&[("samuel.toml", config), (plugin, "true"), ("check.sh", "exit 1")]);
         let checks = [CheckCommand::new("sh check.sh")];
-        let before = ControlFiles::of(&opened, &checks, &[], [], []);
+        let before = ControlFiles::of(&opened, &checks, &[], [], OfHooks::default());
         let (under_way, ended) = (before.record(), before.record_of_end());
         let text = serde_json::to_string(&under_way).unwrap();
         let under_way: ControlRecord = serde_json::from_str(&text).unwrap();
@@ -429,7 +435,7 @@ mod tests {
         fs::write(dir.path().join(plugin), "nice").unwrap();
         fs::write(dir.path().join("samuel.lock"), "").unwrap();
         // The next run asks nothing of the script.
-        let now = ControlFiles::of(&opened, &[], &[], [], []);
+        let now = ControlFiles::of(&opened, &[], &[], [], OfHooks::default());
         let expected = ["changed: .samuel/plugins/lint/", "changed: check.sh", "new: samuel.lock"];
         let mut found = told(&now.changes_of(&under_way));
         found.sort();
@@ -449,7 +455,8 @@ mod tests {
         let length = MAX_FILE_BYTES + 1;
         fs::File::create(root.join("check")).unwrap().set_len(length).unwrap();
         let project = Project::open(&root, None, Arc::new(SystemClock::new())).unwrap();
-        let control = ControlFiles::of(&project, &[CheckCommand::new("./check")], &[], [], []);
+        let control =
+            ControlFiles::of(&project, &[CheckCommand::new("./check")], &[], [], OfHooks::default());
         assert!(control.changes().is_empty());
         let file = fs::File::options().write(true).open(root.join("check")).unwrap();
         std::os::unix::fs::FileExt::write_at(&file, b"x", length - 1).unwrap();

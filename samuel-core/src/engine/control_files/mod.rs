@@ -13,5 +13,6 @@ mod record;
 mod stamp;
 
 pub(crate) use files::ControlFiles;
+pub(super) use files::OfHooks;
 pub(super) use record::ControlRecord;
 pub(super) use stamp::Stamps;
