@@ -294,6 +294,17 @@ fn a_fired_check_is_one_that_was_shown_whatever_the_event_names() {
 }
 
 #[test]
+fn a_script_has_no_copy_within_its_project() {
+    let bench = with_hooks("version: 1\nhooks:\n  session_end:\n    - command: sh end.sh\n");
+    bench.write("end.sh", "true\n");
+    let state = bench.path("state");
+    let show = ["hooks", "show", "session:session_end#1", "--json"];
+    let shown = bench.samuel_where("SAMUEL_STATE_DIR", state.to_str().unwrap(), &show).ends(0).json();
+    let scripts = shown["data"]["hooks"][0]["runs"]["entry"]["scripts"].as_array().unwrap();
+    assert_eq!((scripts.len(), &scripts[0][0]), (1, &json!("end.sh")));
+}
+
+#[test]
 fn an_agent_fires_no_hooks_of_its_own_run() {
     let bench = noting();
     for args in
@@ -355,6 +366,14 @@ fn every_problem_of_hooks_is_told_with_its_place() {
     assert_eq!(found["error"]["code"], "E_HOOK_INVALID");
     let problems = found["data"]["problems"].as_array().unwrap();
     assert_eq!((problems.len(), &problems[1]["line"], &problems[1]["column"]), (2, &json!(7), &json!(7)));
+
+    bench.write(
+        ".samuel/hooks.yml",
+        "version: 1\nhooks:\n  on_task_complete:\n    - command: echo \"{{task_id}} is done\"\n    - command: sh $SCRIPT\n",
+    );
+    let found = data(&bench, &["hooks", "validate"]);
+    let [warning] = found["warnings"].as_array().unwrap().as_slice() else { panic!("{found}") };
+    says(warning.as_str().unwrap(), &[".samuel/hooks.yml:5:7: only the shell knows which file a script is"]);
 
     fs::remove_file(bench.path(".samuel/hooks.yml")).unwrap();
     let toml = bench.read("samuel.toml");

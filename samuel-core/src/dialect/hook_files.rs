@@ -64,7 +64,8 @@ pub struct HookFileOptions {
     /// Who watches over their processes.
     pub supervisor: Supervisor,
     /// A private directory outside of every project (mode 0700), for copies of the project's files
-    /// that commands start. Without one these are started where they are, and compared.
+    /// that commands start. Without one, and with one within the project, these are
+    /// started where they are, and compared.
     pub state_dir: Option<PathBuf>,
     /// Whose project it is: what its repository ignores and does not track is started as it is
     /// then, as the product of a build is.
@@ -154,6 +155,12 @@ impl HookFiles {
         told
     }
 
+    /// Says in one line each, once they are [registered](Self::register), what to know of the files
+    /// that the hooks start.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
     /// Registers a handler for each hook, as `session:<type>#<n>`: `n` counts the entries of the
     /// type from 1, those that are left out too, so that an id stays with its entry.
     /// [`RunBuilder::hook_files`](crate::engine::RunBuilder::hook_files) does it for a run.
@@ -162,6 +169,8 @@ impl HookFiles {
     pub fn register(&mut self, registry: &mut RegistryBuilder, options: HookFileOptions) {
         let HookFileOptions { env, supervisor, state_dir, caller, spill } = options;
         let root = self.root.clone();
+        // Within the project a copy would be one of its files.
+        let state_dir = state_dir.filter(|state_dir| !is_within(state_dir, &root));
         let repository = OnceCell::new();
         let is_product = |path: &Path| {
             let opened = || Repository::open(&root, caller.as_ref()?).ok().flatten();
@@ -188,6 +197,12 @@ impl HookFiles {
             session::register(hook, 0, &around, registry);
         }
     }
+}
+
+/// Says whether a directory lies within another, also where it is still to be made.
+fn is_within(directory: &Path, root: &Path) -> bool {
+    let found = directory.ancestors().find_map(|directory| directory.canonicalize().ok());
+    found.zip(root.canonicalize().ok()).is_some_and(|(found, root)| found.starts_with(root))
 }
 
 fn refuse(problem: Problem) -> ConfigError {

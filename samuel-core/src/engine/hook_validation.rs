@@ -81,11 +81,13 @@ impl HookValidation {
             }
         };
         let run = Run::builder(project.clone()).env(env.iter().cloned());
-        match prepare(&project, run).map(RunBuilder::registry) {
-            Ok(Ok(registry)) => {
+        match prepare(&project, run).map(RunBuilder::hooks) {
+            Ok(Ok(hooks)) => {
+                let registry = hooks.registry();
                 let handlers = HookPoint::ALL.iter().flat_map(|point| registry.handlers(*point));
                 found.hooks = handlers.filter(|(_, _, tier)| *tier != Tier::BuiltIn).count();
                 found.warnings.extend(registry.warnings().map(str::to_owned));
+                found.warnings.extend(hooks.remarks().iter().cloned());
             }
             Ok(Err(RunError::Config(error))) => found.add_config(&error),
             Ok(Err(error)) => found.add(&error),

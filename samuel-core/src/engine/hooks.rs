@@ -203,6 +203,11 @@ impl Hooks {
         of_chains.chain(self.run.hook_files.warnings()).collect()
     }
 
+    /// Says what is to be known of the files that hooks of hook files start.
+    pub(super) fn remarks(&self) -> &[String] {
+        self.run.hook_files.remarks()
+    }
+
     /// Reports every chain.
     pub fn report(&self) -> HookReport {
         let project = &self.run.frozen.project;

@@ -32,6 +32,9 @@ const COMMANDS: [(&str, &[&str]); 10] = [
     ("hooks log", &["HookLog"]),
 ];
 
+/// The fields that are a `Duration`, by their type: a number in Python, and in JSON an object.
+const DURATIONS: [(&str, &str); 1] = [("Timing", "took")];
+
 /// The type of what every document has.
 const ENVELOPE: &str = "Envelope";
 
@@ -95,7 +98,10 @@ fn record(record: &Record, held: &mut Vec<String>) -> Result<Value> {
         properties.insert(key.clone(), json!({ "const": word }));
     }
     for field in &record.fields {
-        let schema = kind(&field.kind.python, held).with_context(|| format!("the field {}", field.wire))?;
+        let schema = match DURATIONS.contains(&(&record.name, &field.wire)) {
+            true => duration(),
+            false => kind(&field.kind.python, held).with_context(|| format!("the field {}", field.wire))?,
+        };
         let Value::Object(mut schema) = schema else { bail!("no schema of {}", field.wire) };
         schema.insert("description".to_owned(), line(&field.docs).into());
         properties.insert(field.wire.clone(), schema.into());
@@ -108,6 +114,14 @@ fn record(record: &Record, held: &mut Vec<String>) -> Result<Value> {
         "properties": properties,
         "required": required,
     }))
+}
+
+fn duration() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "secs": { "type": "integer" }, "nanos": { "type": "integer" } },
+        "required": ["secs", "nanos"],
+    })
 }
 
 fn words(words: &Words) -> Value {

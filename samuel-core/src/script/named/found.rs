@@ -253,7 +253,12 @@ impl<'a> Found<'a> {
             self.script(words.get(at..).unwrap_or_default(), at == own, depth);
         }
         if depth < MAX_DEPTH {
+            let unknown_program = self.unknown_program.clone();
             words.iter().filter(|word| is_line(word)).for_each(|word| self.line(word, depth + 1));
+            // An argument may be a line that is executed, as `"$A is done"` is not.
+            if !is_code {
+                self.unknown_program = unknown_program;
+            }
         }
     }
 

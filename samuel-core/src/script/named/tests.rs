@@ -196,6 +196,22 @@ fn a_script_that_only_the_shell_knows_is_unknown() {
 }
 
 #[test]
+fn a_program_that_only_the_shell_knows_is_unknown_and_an_argument_is_none() {
+    let files = Files::new();
+    for (command, expected) in [
+        ("$TOOL run", true),
+        ("true && ${A}b/run", true),
+        ("sh -c '$TOOL run'", true),
+        ("echo \"$TOOL run\"", false),
+        ("echo \"${A} is done\" >> log", false),
+        ("sh -c 'echo \"$A is done\"'", false),
+    ] {
+        let found = Executed::by_hook(command, &files.1, &files.1);
+        assert_eq!(found.unknown_program.is_some(), expected, "{command}");
+    }
+}
+
+#[test]
 fn a_file_that_a_check_only_reads_or_writes_is_the_work() {
     let files = Files::new();
     for command in [
