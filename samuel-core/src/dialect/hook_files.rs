@@ -1,7 +1,6 @@
 //! The hook files of a project.
 
 use std::{
-    cell::OnceCell,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -19,7 +18,7 @@ use crate::{
     hook::RegistryBuilder,
     model::Location,
     process::Supervisor,
-    script::{CopyError, PinOptions},
+    script::{CopyError, PinOptions, Pinned},
     text::counted,
 };
 
@@ -168,20 +167,19 @@ impl HookFiles {
     ) -> Result<(), CopyError> {
         let HookFileOptions { env, supervisor, state_dir, caller, spill } = options;
         let root = self.root.clone();
-        let repository = OnceCell::new();
-        let is_product = |path: &Path| {
+        let products = |paths: &[PathBuf]| {
             let opened = || Repository::open(&root, caller.as_ref()?).ok().flatten();
-            let repository: Option<&Repository> = repository.get_or_init(opened).as_ref();
-            let relative = path.strip_prefix(&root).ok().map(Path::to_owned);
-            let products =
-                repository.zip(relative).and_then(|(repository, path)| repository.products(&[path]).ok());
-            products.is_some_and(|products| !products.is_empty())
+            let within = paths.iter().filter_map(|path| path.strip_prefix(&root).ok().map(Path::to_owned));
+            let within: Vec<PathBuf> = within.collect();
+            let products = opened().and_then(|repository| repository.products(&within).ok());
+            products.unwrap_or_default().iter().map(|path| root.join(path)).collect()
         };
-        let options =
-            PinOptions { root: &root, cwd: &root, state_dir: state_dir.as_deref(), is_exempt: &is_product };
+        let options = PinOptions { root: &root, state_dir: state_dir.as_deref(), products: &products };
+        let plain: Vec<_> = self.hooks.iter().map(|hook| hook.plain(&root)).collect();
+        let pinned = Pinned::all(&plain, options)?;
         let around = Arc::new(Surroundings { project_root: root.clone(), env, supervisor, spill });
-        for hook in &mut self.hooks {
-            *hook = Arc::new(hook.pinned(options)?);
+        for (hook, pinned) in self.hooks.iter_mut().zip(pinned) {
+            *hook = Arc::new(hook.pinned(&root, pinned));
             self.remarks.extend(hook.remarks());
             session::register(hook, 0, &around, registry);
         }

@@ -8,15 +8,17 @@
 //!
 //! In a copy `$0` and `BASH_SOURCE` are its own path, `STATE/commands/hook-XXXX/N/NAME`, as `__file__`
 //! is in Python; a file that a shell's line reads by `.` leaves `$0` as it is. Beside the copy stand
-//! links to everything else in the script's own directory, so `. "$(dirname "$0")/lib.sh"` works, and
-//! to the `node_modules` and `package.json` that would be found above it. Nothing else does: `..` leads
+//! the copies of what other commands start from the script's own directory and links to everything else
+//! there, so `. "$(dirname "$0")/lib.sh"` works, and to the `node_modules` and `package.json` that would be found above it. Nothing else does: `..` leads
 //! to no directory of the project, which a script finds by its working directory or by
 //! `$SAMUEL_PROJECT_ROOT`. What a script starts itself is not copied.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::{
@@ -38,7 +40,9 @@ pub struct Pinned {
     unpinned: Vec<String>,
     lints: Vec<String>,
     missing: Vec<Vec<PathBuf>>,
-    copy: Option<PrivateCopy>,
+    /// The paths of its files within the copy, which may be that of others too.
+    copied: Vec<PathBuf>,
+    copy: Option<Arc<PrivateCopy>>,
     root: PathBuf,
 }
 
@@ -54,76 +58,90 @@ pub struct ScriptFile {
     pub copy: Option<PathBuf>,
 }
 
-/// Where a command runs, and what of it stays as it is.
+/// Whose commands are pinned, where their copies lie, and what of them stays as it is.
 #[derive(Clone, Copy)]
 pub struct PinOptions<'a> {
     /// The project's root, absolute.
     pub root: &'a Path,
-    /// The directory that the command runs in, absolute.
-    pub cwd: &'a Path,
     /// A private directory outside of every project, made with mode 0700, for the copies. Without
     /// one the files are started where they are, and compared.
     pub state_dir: Option<&'a Path>,
-    /// Says of a file, by its absolute path, that it is started as it is then, as the product of a
-    /// build is.
-    pub is_exempt: &'a dyn Fn(&Path) -> bool,
+    /// Says which of some files, by their absolute paths, are started as they are then, as the
+    /// product of a build is.
+    pub products: &'a dyn Fn(&[PathBuf]) -> BTreeSet<PathBuf>,
 }
 
 impl Pinned {
-    /// Reads the files of the project that a command starts, and makes the command that starts
-    /// their copies. Starts nothing. Blocks.
+    /// Reads the files of the project that commands start, each in the absolute directory beside it,
+    /// and makes the commands that start their copies. A file that several start is read once, and
+    /// the copies lie together. Starts nothing. Blocks.
     ///
     /// # Errors
-    /// Returns a [`CopyError`] where the copy cannot be made.
-    pub fn of(command: &CommandLine, options: PinOptions<'_>) -> Result<Self, CopyError> {
-        let PinOptions { root, cwd, state_dir, is_exempt } = options;
-        let executed = executed(command, root, cwd);
-        let mut reading = Reading::new(root, &executed.started, is_exempt);
-        let places = places(command, root, cwd);
-        let places: Vec<(At, PathBuf)> =
-            places.into_iter().filter_map(|(at, path)| Some((at, reading.file(&path)?))).collect();
+    /// Returns a [`CopyError`] where the copies cannot be made.
+    pub fn all(commands: &[(CommandLine, PathBuf)], options: PinOptions<'_>) -> Result<Vec<Self>, CopyError> {
+        let PinOptions { root, state_dir, products } = options;
+        let executed: Vec<Executed> =
+            commands.iter().map(|(command, cwd)| executed(command, root, cwd)).collect();
+        let named = executed.iter().flat_map(|one| one.started.iter().chain(one.missing.iter().flatten()));
+        let named: Vec<PathBuf> = named.cloned().collect();
+        let exempt = if named.is_empty() { BTreeSet::new() } else { products(&named) };
+        let mut reading = Reading::new(root, &exempt);
+        let mut places = Vec::new();
+        for ((command, cwd), executed) in commands.iter().zip(&executed) {
+            let found = self::places(command, root, cwd).into_iter();
+            let read = found.filter_map(|(at, path)| Some((at, reading.file(&path, &executed.started)?)));
+            places.push(read.collect::<Vec<_>>());
+        }
         let copy = match state_dir.filter(|_| !reading.files.is_empty()) {
             None => None,
             Some(state_dir) => {
                 let (files, links) = (reading.copied(), reading.links());
-                Some(PrivateCopy::make(state_dir, CopyOf::Command, "hook", files, links)?)
+                Some(Arc::new(PrivateCopy::make(state_dir, CopyOf::Command, "hook", files, links)?))
             }
         };
-        let place_of = |path: &PathBuf| {
-            let (copy, read) = (copy.as_ref()?, reading.files.get(path)?);
-            Some(copy.root().join(&read.inner))
-        };
-        let mut replaced = command.clone();
+        let starts = commands.iter().zip(executed.iter().zip(places));
+        let pinned = starts.map(|((command, cwd), (executed, places))| {
+            let mut pinned = Self {
+                command: command.clone(),
+                files: Vec::new(),
+                unpinned: Vec::new(),
+                lints: Vec::new(),
+                missing: missing(executed, &exempt),
+                root: root.to_owned(),
+                copied: Vec::new(),
+                copy: copy.clone(),
+            };
+            pinned.start_copies(places, &reading)?;
+            pinned.keep_unpinned(cwd, &exempt);
+            Ok(pinned)
+        });
+        pinned.collect()
+    }
+
+    /// Puts copies in the places of what was read. Without a copy that is among what is started
+    /// where it is.
+    fn start_copies(&mut self, places: Vec<(At, PathBuf)>, reading: &Reading<'_>) -> Result<(), CopyError> {
+        let Some(copy) = &self.copy else { return Ok(()) };
+        let mut copied = BTreeMap::new();
         for (at, path) in places.into_iter().rev() {
-            if let Some(place) = place_of(&path) {
-                at.put(&mut replaced, &place)?;
-            }
+            let Some(read) = reading.files.get(&path) else { continue };
+            at.put(&mut self.command, &copy.root().join(&read.inner))?;
+            copied.insert(path, read);
         }
-        let mut pinned = Self {
-            command: replaced,
-            files: Vec::new(),
-            unpinned: Vec::new(),
-            lints: Vec::new(),
-            missing: missing(&executed, is_exempt),
-            root: root.to_owned(),
-            copy: None,
-        };
-        // Without a copy they are among those that are started where they are.
-        for (path, read) in reading.files.iter().filter(|_| copy.is_some()) {
-            let relative = path.strip_prefix(root).unwrap_or(path).to_owned();
-            pinned.lints.extend(read.lint(&relative));
-            let digest = digest_of(&read.bytes);
-            pinned.files.push(ScriptFile { path: relative, digest, copy: place_of(path) });
+        for (path, read) in copied {
+            let relative = path.strip_prefix(&self.root).unwrap_or(&path).to_owned();
+            self.lints.extend(read.lint(&relative));
+            let (digest, copy) = (digest_of(&read.bytes), Some(copy.root().join(&read.inner)));
+            self.files.push(ScriptFile { path: relative, digest, copy });
+            self.copied.push(read.inner.clone());
         }
-        pinned.copy = copy;
-        pinned.keep_unpinned(cwd, is_exempt);
-        Ok(pinned)
+        Ok(())
     }
 
     /// Finds what the command still starts where it is: what is said of the command as it is now.
-    fn keep_unpinned(&mut self, cwd: &Path, is_exempt: &dyn Fn(&Path) -> bool) {
+    fn keep_unpinned(&mut self, cwd: &Path, exempt: &BTreeSet<PathBuf>) {
         let executed = executed(&self.command, &self.root, cwd);
-        for path in executed.started.iter().filter(|path| !is_exempt(path)) {
+        for path in executed.started.iter().filter(|path| !exempt.contains(*path)) {
             let relative = path.strip_prefix(&self.root).unwrap_or(path).to_owned();
             let shown = relative.display();
             let (digest, told) = match digest_now(&self.root, path) {
@@ -190,7 +208,7 @@ impl Pinned {
 
     /// Says what is not as it was when it was read. Blocks.
     pub(super) fn difference(&self) -> Option<String> {
-        if let Some(difference) = self.copy.as_ref().and_then(PrivateCopy::difference) {
+        if let Some(difference) = self.copy.as_ref().and_then(|copy| copy.difference_in(&self.copied)) {
             return Some(difference);
         }
         let is_same = |file: &&ScriptFile| {
@@ -214,7 +232,7 @@ impl Pinned {
 
     /// Says what was touched since a look at the stamps. Blocks.
     pub(super) fn touched(&self, before: &[Option<Stamp>]) -> Option<String> {
-        if let Some(touched) = self.copy.as_ref().and_then(PrivateCopy::touched) {
+        if let Some(touched) = self.copy.as_ref().and_then(|copy| copy.touched()) {
             return Some(touched);
         }
         let now = self.stamps();
@@ -270,8 +288,8 @@ impl At {
 }
 
 /// Returns the places of files that did not exist, but of those that the work is to make.
-fn missing(executed: &Executed, is_exempt: &dyn Fn(&Path) -> bool) -> Vec<Vec<PathBuf>> {
-    let is_made = |places: &&Vec<PathBuf>| places.iter().any(|path| is_exempt(path));
+fn missing(executed: &Executed, exempt: &BTreeSet<PathBuf>) -> Vec<Vec<PathBuf>> {
+    let is_made = |places: &&Vec<PathBuf>| places.iter().any(|path| exempt.contains(path));
     executed.missing.iter().filter(|places| !is_made(places)).cloned().collect()
 }
 

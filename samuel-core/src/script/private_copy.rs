@@ -176,14 +176,19 @@ impl PrivateCopy {
     /// Says what is not as it was made; nothing where all of it is. Reads every
     /// file, and blocks.
     pub(crate) fn difference(&self) -> Option<String> {
+        self.difference_in(self.digests.keys())
+    }
+
+    /// Does so, and of its files reads these alone.
+    pub(super) fn difference_in<'a>(&self, files: impl IntoIterator<Item = &'a PathBuf>) -> Option<String> {
         if let Some(touched) = self.touched() {
             return Some(touched);
         }
-        let is_same = |(inner, digest): &(&PathBuf, &String)| {
+        let is_same = |inner: &&PathBuf| {
             let read = open_unlinked(&self.root.join(inner)).map_err(io::Error::from);
-            read.and_then(digest_of_stream).is_ok_and(|now| now == **digest)
+            read.and_then(digest_of_stream).is_ok_and(|now| self.digests.get(*inner) == Some(&now))
         };
-        let (inner, _) = self.digests.iter().find(|entry| !is_same(entry))?;
+        let inner = files.into_iter().find(|inner| !is_same(inner))?;
         Some(format!("changed: {}", inner.display()))
     }
 

@@ -1,11 +1,11 @@
 //! The files that a command starts, read once to be copied.
 //!
-//! [`Reading`] takes the files that words name and keeps their bytes, up to a limit for all of a
-//! command, and says what stands beside their copies. What is done with them is left to
+//! [`Reading`] takes the files that words name and keeps their bytes, up to a limit for all of them,
+//! and says what stands beside their copies. What is done with them is left to
 //! [`Pinned`](super::Pinned).
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
@@ -14,7 +14,7 @@ use std::{
 use super::{CopiedFile, named::in_project};
 use crate::fs::{Root, read_up_to};
 
-/// The longest file that is copied, and all of a command together.
+/// The longest file that is copied, and all of them together.
 pub(super) const MAX_BYTES: u64 = 64 << 20;
 /// How many entries of a script's directory are linked to.
 const MAX_LINKS: usize = 1_000;
@@ -41,27 +41,27 @@ pub(super) struct Read {
 /// The files to be copied, by their paths, and the directories that they are in.
 pub(super) struct Reading<'a> {
     root: &'a Path,
-    started: &'a [PathBuf],
-    is_exempt: &'a dyn Fn(&Path) -> bool,
+    /// What is started as it is then.
+    exempt: &'a BTreeSet<PathBuf>,
     pub(super) files: BTreeMap<PathBuf, Read>,
     directories: Vec<PathBuf>,
     bytes: u64,
 }
 
 impl<'a> Reading<'a> {
-    /// Begins with the files of a project that a command starts. Reads nothing.
-    pub(super) fn new(root: &'a Path, started: &'a [PathBuf], is_exempt: &'a dyn Fn(&Path) -> bool) -> Self {
-        Self { root, started, is_exempt, files: BTreeMap::new(), directories: Vec::new(), bytes: 0 }
+    /// Begins with nothing of a project.
+    pub(super) fn new(root: &'a Path, exempt: &'a BTreeSet<PathBuf>) -> Self {
+        Self { root, exempt, files: BTreeMap::new(), directories: Vec::new(), bytes: 0 }
     }
 
-    /// Reads a file that a word names, if the command starts it and it is to be copied, and returns
-    /// its path as it is known.
-    pub(super) fn file(&mut self, named: &Path) -> Option<PathBuf> {
-        let path = in_project(named, self.root).filter(|path| self.started.contains(path))?;
+    /// Reads a file that a word of a command names, if it is among those that the command starts and
+    /// is to be copied, and returns its path as it is known.
+    pub(super) fn file(&mut self, named: &Path, started: &[PathBuf]) -> Option<PathBuf> {
+        let path = in_project(named, self.root).filter(|path| started.contains(path))?;
         if self.files.contains_key(&path) {
             return Some(path);
         }
-        if (self.is_exempt)(&path) {
+        if self.exempt.contains(&path) {
             return None;
         }
         let file = Root::new(self.root).open(&path).ok()?;
@@ -105,8 +105,8 @@ impl<'a> Reading<'a> {
                 }
             }
         }
-        let is_copy = |inner: &PathBuf| self.files.values().any(|read| read.inner == *inner);
-        links.into_iter().filter(|(inner, _)| !is_copy(inner)).collect()
+        self.files.values().for_each(|read| drop(links.remove(&read.inner)));
+        links.into_iter().collect()
     }
 }
 

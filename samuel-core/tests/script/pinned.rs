@@ -1,7 +1,7 @@
 //! Commands that start copies of the project's files.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
@@ -44,9 +44,9 @@ impl Bench {
     fn pinned_but(&self, command: &CommandLine, exempt: &str) -> Arc<Pinned> {
         let (root, state_dir) = (self.root(), self.dir.path().join("state"));
         let exempt = root.join(exempt);
-        let is_exempt = &|path: &Path| path == exempt;
-        let options = PinOptions { root: &root, cwd: &root, state_dir: Some(&state_dir), is_exempt };
-        Arc::new(Pinned::of(command, options).unwrap())
+        let products = &|_: &[PathBuf]| BTreeSet::from([exempt.clone()]);
+        let options = PinOptions { root: &root, state_dir: Some(&state_dir), products };
+        Arc::new(Pinned::all(&[(command.clone(), root.clone())], options).unwrap().remove(0))
     }
 
     fn pinned(&self, command: &CommandLine) -> Arc<Pinned> {
@@ -82,6 +82,7 @@ fn forms(root: &Path) -> Vec<CommandLine> {
         "\"$SAMUEL_PROJECT_ROOT/ci/a.sh\"",
         "sh $PWD/ci/a.sh | cat",
         "cd ci && ./a.sh",
+        "true # don't\n./ci/a.sh",
     ];
     let whole = root.join("ci/a.sh").display().to_string();
     let words: [&[&str]; 4] =
@@ -102,6 +103,30 @@ async fn what_was_read_is_what_runs_however_the_script_is_named() {
         bench.write("ci/a.sh", "#!/bin/sh\necho evil\n");
         assert_eq!(bench.said(&pinned).await, "good\n", "{command} as {}", pinned.command());
     }
+}
+
+#[tokio::test]
+async fn the_copies_of_commands_lie_together_and_each_command_knows_its_own() {
+    let bench = Bench::new();
+    bench.write("ci/a.sh", "#!/bin/sh\necho a\n. \"$(dirname \"$0\")/lib.sh\"\n");
+    bench.write("ci/b.sh", "#!/bin/sh\necho b\n");
+    bench.write("ci/lib.sh", "echo lib\n");
+    let (root, state_dir) = (bench.root(), bench.dir.path().join("state"));
+    let line = |line: &str, cwd: &str| (CommandLine::Shell(line.to_owned()), root.join(cwd));
+    let commands = [line("./ci/a.sh", ""), line("./b.sh && ./a.sh", "ci"), line("true", "")];
+    let products = &|_: &[PathBuf]| BTreeSet::new();
+    let options = PinOptions { root: &root, state_dir: Some(&state_dir), products };
+    let pinned: Vec<_> = Pinned::all(&commands, options).unwrap().into_iter().map(Arc::new).collect();
+    let own = |pinned: &Pinned| pinned.files().iter().map(|file| file.path.clone()).collect::<Vec<_>>();
+    let own: Vec<_> = pinned.iter().map(|pinned| own(pinned)).collect();
+    let expected: [&[&str]; 3] = [&["ci/a.sh"], &["ci/a.sh", "ci/b.sh"], &[]];
+    assert_eq!(own, expected.map(|paths| paths.iter().map(PathBuf::from).collect::<Vec<_>>()));
+    assert_eq!(fs::read_dir(state_dir.join("commands")).unwrap().count(), 1);
+    bench.write("ci/b.sh", "#!/bin/sh\necho evil\n");
+    assert_eq!(bench.said(&pinned[0]).await, "a\nlib\n");
+    assert_eq!(bench.said(&pinned[1]).await, "b\na\nlib\n");
+    drop(pinned);
+    assert_eq!(fs::read_dir(state_dir.join("commands")).unwrap().count(), 0, "gone with the last command");
 }
 
 #[tokio::test]
@@ -253,16 +278,18 @@ async fn what_cannot_be_started_is_told_by_its_name_in_the_project() {
 }
 
 #[tokio::test]
-async fn a_product_of_the_work_runs_as_it_is_then_and_a_file_to_come_is_named() {
+async fn a_product_of_the_work_runs_as_it_is_then_and_a_file_that_appears_is_refused() {
     let bench = Bench::new();
     bench.write("build/tool", "#!/bin/sh\necho old\n");
-    let command = CommandLine::Shell("./build/tool && ./new.sh".to_owned());
+    let command = CommandLine::Shell("./build/tool || ./new.sh".to_owned());
     let pinned = bench.pinned_but(&command, "build/tool");
     assert_eq!((pinned.files(), pinned.unpinned()), (&[][..], &[][..]));
     assert_eq!(pinned.missing(), [[bench.root().join("new.sh")]]);
     bench.write("build/tool", "#!/bin/sh\necho new\n");
-    bench.write("new.sh", "#!/bin/sh\ntrue\n");
     assert_eq!(bench.said(&pinned).await, "new\n");
+    bench.write("new.sh", "#!/bin/sh\ntrue\n");
+    let refused = bench.run(&pinned).await.unwrap_err();
+    assert_eq!((refused.class, refused.details), (BreakClass::Untrusted, vec!["new: new.sh".to_owned()]));
 }
 
 #[tokio::test]

@@ -1,6 +1,11 @@
 //! One session hook, as its file describes it.
 
-use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use super::{
     HookType,
@@ -10,7 +15,7 @@ use super::{
 use crate::{
     hook::HookFileEntry,
     model::payload::Deliver,
-    script::{CommandLine, CopyError, PinOptions, Pinned},
+    script::{CommandLine, Pinned},
 };
 
 /// How long a hook may take that says nothing of it.
@@ -63,15 +68,15 @@ pub(super) enum Command {
 }
 
 impl SessionHook {
-    /// Has the hook start the files of the project as they are now, from copies where they can be.
-    /// Blocks.
-    ///
-    /// # Errors
-    /// Returns a [`CopyError`] where a copy cannot be made.
-    pub(in crate::dialect) fn pinned(&self, options: PinOptions<'_>) -> Result<Self, CopyError> {
-        let cwd = self.cwd.as_ref().map_or_else(|| options.root.to_owned(), |cwd| options.root.join(cwd));
-        let plain = self.command.line(&Values::new()).0;
-        let pinned = Pinned::of(&plain, PinOptions { cwd: &cwd, ..options })?;
+    /// Returns the command without values of its variables, and where it runs in a project.
+    pub(in crate::dialect) fn plain(&self, root: &Path) -> (CommandLine, PathBuf) {
+        let cwd = self.cwd.as_ref().map_or_else(|| root.to_owned(), |cwd| root.join(cwd));
+        (self.command.line(&Values::new()).0, cwd)
+    }
+
+    /// Has the hook start what its [plain](Self::plain) command was pinned to.
+    pub(in crate::dialect) fn pinned(&self, root: &Path, pinned: Pinned) -> Self {
+        let (plain, _) = self.plain(root);
         let command = match (&self.command, &plain, pinned.command()) {
             (Command::Shell(line), _, CommandLine::Shell(text)) => {
                 Command::Shell(line.rewritten(text.clone()))
@@ -89,10 +94,9 @@ impl SessionHook {
         };
         let scripts = pinned.files().iter().map(|file| (file.path.clone(), file.digest.clone())).collect();
         let missing = pinned.missing().iter().flatten();
-        let missing =
-            missing.map(|path| path.strip_prefix(options.root).unwrap_or(path).to_owned()).collect();
+        let missing = missing.map(|path| path.strip_prefix(root).unwrap_or(path).to_owned()).collect();
         let entry = Arc::new(HookFileEntry { scripts, missing, ..HookFileEntry::clone(&self.entry) });
-        Ok(Self { command, entry, pinned: Some(Arc::new(pinned)), ..self.clone() })
+        Self { command, entry, pinned: Some(Arc::new(pinned)), ..self.clone() }
     }
 
     /// Says in one line each what to know of the files that the hook starts, with its place.
