@@ -1,7 +1,7 @@
 //! The hook files of a project.
 
 use std::{
-    cell::OnceCell,
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -171,15 +171,8 @@ impl HookFiles {
         let root = self.root.clone();
         // Within the project a copy would be one of its files.
         let state_dir = state_dir.filter(|state_dir| !is_within(state_dir, &root));
-        let repository = OnceCell::new();
-        let is_product = |path: &Path| {
-            let opened = || Repository::open(&root, caller.as_ref()?).ok().flatten();
-            let repository: Option<&Repository> = repository.get_or_init(opened).as_ref();
-            let relative = path.strip_prefix(&root).ok().map(Path::to_owned);
-            let products =
-                repository.zip(relative).and_then(|(repository, path)| repository.products(&[path]).ok());
-            products.is_some_and(|products| !products.is_empty())
-        };
+        let products = self.products(caller.as_ref());
+        let is_product = |path: &Path| products.contains(path);
         let (state_dir, budget) = (state_dir.as_deref(), Budget::default());
         let options = PinOptions {
             root: &root,
@@ -196,6 +189,23 @@ impl HookFiles {
             self.remarks.extend(hook.remarks());
             session::register(hook, 0, &around, registry);
         }
+    }
+}
+
+impl HookFiles {
+    /// Returns the files that hooks start, or may start one day, and that the project's repository
+    /// ignores and does not track. It is opened once for all of them.
+    fn products(&self, caller: Option<&Caller>) -> BTreeSet<PathBuf> {
+        let started = self.hooks.iter().flat_map(|hook| hook.started(&self.root));
+        let started: BTreeSet<PathBuf> = started.collect();
+        let within = started.iter().filter_map(|path| path.strip_prefix(&self.root).ok().map(Path::to_owned));
+        let within: Vec<PathBuf> = within.collect();
+        if within.is_empty() {
+            return BTreeSet::new();
+        }
+        let opened = caller.and_then(|caller| Repository::open(&self.root, caller).ok().flatten());
+        let products = opened.and_then(|repository| repository.products(&within).ok()).unwrap_or_default();
+        products.into_iter().map(|path| self.root.join(path)).collect()
     }
 }
 

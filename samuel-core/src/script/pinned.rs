@@ -88,6 +88,12 @@ pub struct PinOptions<'a> {
 }
 
 impl Pinned {
+    /// Returns the files of a project that a command in a directory may start, whether they exist
+    /// or not. Blocks.
+    pub fn candidates(command: &CommandLine, root: &Path, cwd: &Path) -> Vec<PathBuf> {
+        executed(command, root, cwd).paths().cloned().collect()
+    }
+
     /// Reads the files of the project that a command starts. Starts and writes nothing. Blocks.
     pub fn of(command: &CommandLine, options: PinOptions<'_>) -> Self {
         let PinOptions { root, cwd, state_dir, budget, is_exempt, is_fixed } = options;

@@ -39,7 +39,7 @@ pub(super) fn report(gates: &[Gate]) -> Result<()> {
     println!("{:<44}{:>10}{:>10}{:>8}{:>7}        probe", "", "took", "probe", "ratio", "gate");
     for gate in gates {
         println!(
-            "{:<44}{:>10}{:>10}{:>7.2}x{:>6.1}x  {:<5} {}",
+            "{:<44}{:>10}{:>10}{:>7.2}x{:>6}x  {:<5} {}",
             gate.name,
             milliseconds(gate.took),
             milliseconds(gate.probe_took),

@@ -1,6 +1,6 @@
-//! `cargo xtask bench hooks`: what dispatch costs a handler.
+//! `cargo xtask bench hooks`: what dispatch costs a handler, and what hook files cost.
 //!
-//! Unlike the other gates these are absolute, because what is measured is
+//! Unlike the other gates those of dispatch are absolute, because what is measured is
 //! nothing but work of the processor: a handler may cost a microsecond over
 //! calling its closure, and a point without handlers less than looking at the
 //! clock would. The price of a blocking handler is that of a thread; it is
@@ -16,7 +16,10 @@ use anyhow::{Result, ensure};
 use samuel_core::hook::{Call, HookFailure, Point, Registry, Scope, blocking, points};
 use tokio::runtime::Runtime;
 
-use super::measure::{in_passes, in_turns};
+use super::{
+    gate, hook_files,
+    measure::{in_passes, in_turns},
+};
 
 /// How many calls of handlers are timed at once: few enough that most batches
 /// are over before a busy machine lets somebody else have the processor.
@@ -30,11 +33,19 @@ const CHAIN: u32 = 10;
 /// What an async handler may cost.
 const LIMIT: Duration = Duration::from_micros(1);
 
-/// Measures and prints what dispatch costs.
+/// Measures and prints everything; arguments name a part of it: `dispatch` or `files`.
 ///
 /// # Errors
-/// Fails where it costs too much, or cannot be measured.
-pub(super) fn run(_: &[String]) -> Result<()> {
+/// Fails where something costs too much, or cannot be measured.
+pub(super) fn run(args: &[String]) -> Result<()> {
+    let wanted = |name: &str| args.is_empty() || args.iter().any(|arg| arg == name);
+    let dispatched = if wanted("dispatch") { dispatch() } else { Ok(()) };
+    let files = if wanted("files") { gate::report(&hook_files::measure()?) } else { Ok(()) };
+    dispatched.and(files)
+}
+
+/// Measures and prints what dispatch costs.
+fn dispatch() -> Result<()> {
     let bench = Bench::new()?;
     let gates = [
         bench.empty()?,

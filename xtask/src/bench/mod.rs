@@ -8,6 +8,7 @@
 mod done;
 mod fixture;
 mod gate;
+mod hook_files;
 mod hooks;
 mod iteration;
 mod measure;
@@ -40,7 +41,12 @@ enum Where {
 }
 
 const BENCHES: &[Bench] = &[
-    ("hooks", "what dispatch costs a handler, and a point without one", hooks::run, Where::Release),
+    (
+        "hooks",
+        "what dispatch costs a handler, a point without one, a session hook, and a run with many of them",
+        hooks::run,
+        Where::Release,
+    ),
     (
         "loop",
         "an iteration, a snapshot of 100,000 files, `samuel run done`, the start of the program",

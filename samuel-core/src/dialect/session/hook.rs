@@ -1,6 +1,10 @@
 //! One session hook, as its file describes it.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use super::{
     HookType,
@@ -63,15 +67,27 @@ pub(super) enum Command {
 }
 
 impl SessionHook {
+    /// Returns the command without values of its variables, and where it runs in a project.
+    fn plain(&self, root: &Path) -> (CommandLine, PathBuf) {
+        let cwd = self.cwd.as_ref().map_or_else(|| root.to_owned(), |cwd| root.join(cwd));
+        (self.command.line(&Values::new()).0, cwd)
+    }
+
+    /// Returns the files of a project that the hook starts, whether they exist or not. Blocks.
+    pub(in crate::dialect) fn started(&self, root: &Path) -> Vec<PathBuf> {
+        let (command, cwd) = self.plain(root);
+        Pinned::candidates(&command, root, &cwd)
+    }
+
     /// Has the hook start the files of the project as they are now. Blocks.
     pub(in crate::dialect) fn pinned(&self, options: PinOptions<'_>) -> Self {
-        let cwd = self.cwd.as_ref().map_or_else(|| options.root.to_owned(), |cwd| options.root.join(cwd));
+        let (command, cwd) = self.plain(options.root);
         let is_fixed = |place: usize| match &self.command {
             Command::Shell(_) => true,
             Command::Words(words) => words.get(place).is_some_and(|word| word.variables().next().is_none()),
         };
         let options = PinOptions { cwd: &cwd, is_fixed: &is_fixed, ..options };
-        let pinned = Pinned::of(&self.command.line(&Values::new()).0, options);
+        let pinned = Pinned::of(&command, options);
         let scripts = pinned.files().iter().map(|file| (file.path.clone(), file.digest.clone())).collect();
         let missing = pinned.missing().iter().flatten();
         let missing =
