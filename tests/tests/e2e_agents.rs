@@ -1,5 +1,6 @@
 //! The main job with real agents: `samuel run start` takes a PRD of three
-//! tasks to done with Claude Code and with Codex, over a scripted model.
+//! tasks to done with Claude Code and with Codex, over a scripted model; and
+//! what session hooks print reaches the model.
 //!
 //! Each agent is installed from npm on the first run; where that is not
 //! possible its test prints `skipped:` and the reason.
@@ -125,9 +126,17 @@ fn lines(output: &Output) -> Vec<Value> {
         .collect()
 }
 
-/// Takes the PRD to done and checks what every agent must leave behind.
-/// Returns the lines of `run start` and the document of `run status`.
-async fn takes_a_prd_to_done(real: RealAgent, script: Script) -> Option<(Vec<Value>, Value)> {
+/// What `samuel run start` came to.
+struct Started {
+    project: Project,
+    server: ModelServer,
+    /// The lines that it printed.
+    events: Vec<Value>,
+}
+
+/// Takes the PRD to done, with a file of session hooks where there is a text
+/// for one; `None` where the agent cannot be installed.
+async fn start(real: RealAgent, hooks: &'static str, script: Script) -> Option<Started> {
     let program = match tokio::task::spawn_blocking(move || install(real)).await.unwrap() {
         Ok(program) => program,
         Err(reason) => {
@@ -143,6 +152,9 @@ async fn takes_a_prd_to_done(real: RealAgent, script: Script) -> Option<(Vec<Val
         let project = Project::new(real, &program, &url, &home_path);
         let init = project.samuel(&["run", "init", "--prd", "prd.md"]);
         assert!(init.status.success(), "{init:?}");
+        if !hooks.is_empty() {
+            fs::write(project.dir.path().join(".samuel/hooks.yml"), hooks).unwrap();
+        }
         (project.samuel(&["run", "start", "--yes", "--json"]), project)
     })
     .await
@@ -150,7 +162,13 @@ async fn takes_a_prd_to_done(real: RealAgent, script: Script) -> Option<(Vec<Val
     let events = lines(&started);
     assert!(started.status.success(), "{started:?}");
     assert_eq!(events.last().unwrap()["ok"], true, "{events:?}");
+    Some(Started { project, server, events })
+}
 
+/// Takes the PRD to done and checks what every agent must leave behind.
+/// Returns the lines of `run start` and the document of `run status`.
+async fn takes_a_prd_to_done(real: RealAgent, script: Script) -> Option<(Vec<Value>, Value)> {
+    let Started { project, server, events } = start(real, "", script).await?;
     let tasks: Value = serde_json::from_slice(&project.samuel(&["run", "tasks", "--json"]).stdout).unwrap();
     let tasks = tasks["data"]["tasks"].as_array().unwrap().clone();
     assert_eq!(tasks.len(), 3);
@@ -209,4 +227,65 @@ async fn codex_takes_a_prd_of_three_tasks_to_done() {
     let Some((events, status)) = takes_a_prd_to_done(RealAgent::Codex, script).await else { return };
     assert!(figure(&events, "input_tokens") >= 6_000.0, "two requests a task");
     adds_up(&events, &status);
+}
+
+/// The first hook file of whoever begins with them: one command is for the
+/// agent, the other is not.
+const TRACER: &str = "hooks:
+  post_iteration:
+    - command: \"echo 'Test output for agent'\"
+      pipe_output: true
+    - command: \"echo 'Side effect only'\"
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_session_hook_pipes_is_in_the_next_iterations_request_to_the_model() {
+    let script = model("Bash", json!({"command": WORK, "description": "does the task"}));
+    let Some(Started { server, events, .. }) = start(RealAgent::Claude, TRACER, script).await else { return };
+    let requests = server.requests();
+    let of = |text: &str| -> Vec<bool> {
+        let told = requests.iter().filter(|request| request.mentions(text));
+        told.map(|request| request.mentions("Test output for agent")).collect()
+    };
+    let (first, second) = (of("This is iteration 1"), of("This is iteration 2"));
+    assert!(!first.is_empty() && first.iter().all(|is_told| !is_told), "{events:?}");
+    assert!(!second.is_empty() && second.iter().all(|is_told| *is_told), "{events:?}");
+    assert!(!requests.iter().any(|request| request.mentions("Side effect only")), "{events:?}");
+    let is_named = |event: &&Value| event.to_string().contains("session:post_iteration#2");
+    assert!(events.iter().any(|event| is_named(&event)), "it ran: {events:?}");
+    let last = of("This is a turn after iteration 3");
+    assert!(
+        !last.is_empty() && last.iter().all(|is_told| *is_told),
+        "the last output is delivered: {events:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_recovery_turn_that_a_session_hook_pipes_to_remembers_the_turn_before_it() {
+    const HOOKS: &str = "version: 1
+hooks:
+  on_error:
+    - command: echo 'Nothing was changed yet'
+      pipe_output: true
+";
+    const MUSED: &str = "I have thought it over and done nothing.";
+    let input = json!({"command": WORK, "description": "does the task"});
+    let script = Script::function(move |request: &ModelRequest| match request {
+        request if request.mentions("work-is-done") => Reply::text("The task is done."),
+        request if request.mentions("Nothing was changed yet") => Reply::text("I see."),
+        request if request.mentions("This is iteration 1") => Reply::text(MUSED),
+        _ => Reply::tool("Bash", input.clone()),
+    });
+    let Some(Started { server, events, .. }) = start(RealAgent::Claude, HOOKS, script).await else { return };
+    let requests = server.requests();
+    let recovery: Vec<_> =
+        requests.iter().filter(|request| request.mentions("Nothing was changed yet")).collect();
+    assert!(!recovery.is_empty(), "{events:?}");
+    for text in [MUSED, "This is iteration 1", "Lay the ground", "This is another turn of iteration 1"] {
+        assert!(recovery.iter().all(|request| request.mentions(text)), "{text}: {recovery:?}");
+    }
+    assert!(
+        requests.iter().any(|request| request.mentions("This is iteration 2") && !request.mentions(MUSED)),
+        "the next iteration begins anew: {events:?}"
+    );
 }

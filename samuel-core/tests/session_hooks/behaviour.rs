@@ -85,8 +85,10 @@ async fn output_that_is_not_piped_leaves_every_prompt_as_it_was() {
     let command = "{command: 'echo x >> .samuel/ran.txt; echo shown'}";
     let types =
         ["session_start", "pre_iteration", "post_iteration", "on_task_complete", "on_error", "session_end"];
-    let all: String = types.iter().map(|name| format!("  {name}: [{command}]\n")).collect();
-    let ((with, ran), (without, _)) = (prompts(&all).await, prompts("  on_error: []").await);
+    let all =
+        |command: &str| -> String { types.iter().map(|name| format!("  {name}: [{command}]\n")).collect() };
+    let ((with, ran), (without, _)) =
+        (prompts(&all(command)).await, prompts(&all("{command: 'true'}")).await);
     assert_eq!(ran, 8, "they ran");
     assert_eq!(without.len(), with.len());
     for (without, with) in without.iter().zip(&with) {
