@@ -34,6 +34,10 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::MakePlan => "Call Project.init() or Project.init(prd=...) first.",
         Remedy::ConvertPrd => "Make one with Project.init(prd=...).",
         Remedy::ReplacePlan => "Pass force=True to replace it; a backup is kept.",
+        Remedy::TakeOtherPrd => {
+            "See what would change with Project.update(..., dry_run=True). If it is the same PRD, take_other=True \
+             takes it; another one becomes the plan with Project.convert(..., force=True)."
+        }
         Remedy::ListKeptPlans => "List the plans that are kept with Project.kept_plans().",
         Remedy::LookAtPlan => "Look at the plan that is there now with Project.tasks().",
         Remedy::LookAtCompleted => {

@@ -45,6 +45,10 @@ fn words(step: &Remedy) -> &'static str {
             "Run `samuel run convert --update <PRD>` to have it follow a PRD, which keeps where tasks stand, or pass \
              --force to replace it; a backup is kept."
         }
+        Remedy::TakeOtherPrd => {
+            "See what would change with `samuel run convert --update --dry-run`. If it is the same PRD, `--yes` \
+             takes it; another one becomes the plan with `samuel run convert --force`."
+        }
         Remedy::ListKeptPlans => "List the plans that are kept with `samuel run restore --list`.",
         Remedy::LookAtPlan => "Look at the plan that is there now with `samuel run tasks`.",
         Remedy::LookAtCompleted => {

@@ -26,7 +26,7 @@
 
 use std::{collections::BTreeSet, path::Path, sync::Arc};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -150,9 +150,10 @@ impl Coded for HooksError {
             }
             Self::Points { .. } => "Name one of these points with --point.".into(),
             Self::Skipped { .. } => "Change the chain in samuel.toml, or fire another hook.".into(),
-            Self::Agent => "Try the agent out with `samuel run start --max-iterations 1`.".into(),
+            Self::Agent => "Try the agent out in a run of one iteration.".into(),
             Self::Event { point, .. } => {
-                format!("`samuel hooks show {point}` lists what its handlers are given.").into()
+                let fields: Vec<&str> = point.input_fields().iter().map(|field| field.name).collect();
+                format!("The input of {point} has {}.", fields.join(", ")).into()
             }
         }
     }
@@ -366,13 +367,16 @@ impl Hooks {
 
     /// Puts what an event has over the sample of its point, with the quality checks of a run.
     fn event_of(&self, point: HookPoint, event: Option<Value>) -> Result<Value, HooksError> {
-        let mut input = sample_text(point);
+        let mut input = match sample_text(point) {
+            Value::Object(input) => input,
+            _ => Map::new(),
+        };
         if point == HookPoint::QualityCheck {
-            input["commands"] = self.checks().collect();
+            input.insert("commands".to_owned(), self.checks().collect());
         }
         let problem = |problem: String| HooksError::Event { point, problem };
         let given = match event {
-            None => return Ok(input),
+            None => return Ok(input.into()),
             Some(Value::Object(given)) => given,
             Some(_) => return Err(problem("it is no JSON object".to_owned())),
         };
@@ -383,9 +387,9 @@ impl Hooks {
                 let near = near.map(|near| format!(", did you mean \"{near}\"?")).unwrap_or_default();
                 return Err(problem(format!("it has no \"{key}\"{near}")));
             }
-            input[key] = value;
+            input.insert(key, value);
         }
-        Ok(input)
+        Ok(input.into())
     }
 
     /// Refuses quality checks that are not configured: whoever allowed what executes was not shown

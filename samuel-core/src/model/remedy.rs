@@ -26,6 +26,8 @@ pub enum Remedy {
     ConvertPrd,
     /// Say that the plan may be replaced.
     ReplacePlan,
+    /// Say that a PRD is the plan's own, or replace the plan.
+    TakeOtherPrd,
     /// Put back the last plan that is kept.
     RestorePlan {
         /// How many are kept, such as "2 plans are".

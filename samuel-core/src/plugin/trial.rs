@@ -158,7 +158,7 @@ impl Firing<'_> {
         let done = done.expect("a test reads the sample of every point");
         let failure = done.outcome.broken.into_iter().next().map(|broken| broken.failure);
         let timing = done.outcome.timings.first();
-        let output = failure.is_none().then(|| done.output);
+        let output = failure.is_none().then_some(done.output);
         let contributed = done.context.plugins().get(self.namespace);
         let (reports, reports_left_out) = heard.take();
         let mut warnings = done.outcome.warnings;

@@ -108,10 +108,7 @@ impl Coded for ProjectError {
             Self::Methodology(error) => {
                 self.code().help.clone().after(format!("Methodologies here: {}.", error.known.join(", ")))
             }
-            Self::OtherPrd { .. } => Remedy::Say(
-                "See what would change with `samuel run convert --update --dry-run`. If it is the same PRD, \
-                 `--yes` takes it; another one becomes the plan with `samuel run convert --force`.",
-            ),
+            Self::OtherPrd { .. } => Remedy::TakeOtherPrd,
             Self::MethodologyName(_) => Remedy::Say("Give the program's methodology another name or alias."),
             Self::Write { .. } => self.code().help.clone(),
         }

@@ -212,7 +212,8 @@ impl<'a> Found<'a> {
                 self.executed.push(program.clone());
                 self.patterns.extend(is_pattern(program).then(|| program.clone()));
             }
-            if program.contains('/') && self.is_certain && !(is_code && is_line(program)) {
+            let is_line_of_code = is_code && is_line(program);
+            if program.contains('/') && self.is_certain && !is_line_of_code {
                 self.wanted.push(program.clone());
             }
             self.reads_input |= program.starts_with("$(") || matches!(name, "$" | "eval");
@@ -220,7 +221,7 @@ impl<'a> Found<'a> {
             if from_here(program).starts_with('$') {
                 self.executed.extend(words.iter().cloned());
             }
-            if is_unknown(program) {
+            if is_unknown(program) && !is_line_of_code {
                 self.unknown_program.get_or_insert_with(|| program.clone());
             }
         }
