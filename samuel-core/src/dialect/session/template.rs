@@ -23,12 +23,18 @@ pub(super) fn at(text: &str) -> Option<Found<'_>> {
     if let Some(rest) = text.strip_prefix("\\{{") {
         return Some(Found::Braces(rest));
     }
-    let inner = text.strip_prefix("{{")?;
-    let (name, rest) = inner.split_once("}}")?;
-    let name = name.trim_matches([' ', '\t']);
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    (begins && name.chars().all(is_name)).then_some(Found::Name(name, rest))
+    let blanks = [' ', '\t'];
+    let inner = text.strip_prefix("{{")?.trim_start_matches(blanks);
+    // No further than the name: what follows may be long.
+    let length = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
+    let (name, rest) = inner.split_at_checked(length)?;
+    let rest = rest.trim_start_matches(blanks).strip_prefix("}}")?;
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_').then_some(Found::Name(name, rest))
+}
+
+/// Returns a value as programs can be given it: no argument and no environment holds a NUL byte.
+pub(super) fn value_of(values: &Values, variable: Variable) -> String {
+    values.get(&variable).map(|value| value.replace('\0', "\u{fffd}")).unwrap_or_default()
 }
 
 /// A text with variables whose value is one piece of data, such as an argument.
@@ -94,7 +100,7 @@ impl Template {
     pub(super) fn fill(&self, values: &Values) -> String {
         let value = |part: &Part| match part {
             Part::Text(text) => text.clone(),
-            Part::Variable(variable) => values.get(variable).cloned().unwrap_or_default(),
+            Part::Variable(variable) => value_of(values, *variable),
         };
         self.0.iter().map(value).collect()
     }
