@@ -1,6 +1,9 @@
 //! Problems of a hook file, each at its place.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use super::yaml::{Node, Value};
 use crate::{
@@ -48,6 +51,10 @@ impl Problems {
         unknown: impl Fn(&str) -> Option<(String, String)>,
     ) -> [Option<&'a (Node, Node)>; N] {
         let mut found: [Option<&'a (Node, Node)>; N] = [None; N];
+        let is_text = |(key, _): &'a (Node, Node)| {
+            if let Value::Text(name) = &key.value { Some(name.as_str()) } else { None }
+        };
+        let given: BTreeSet<&str> = mapping.iter().filter_map(is_text).collect();
         for entry in mapping {
             let (key, _) = entry;
             let Value::Text(name) = &key.value else {
@@ -66,7 +73,7 @@ impl Problems {
                     Some((what, help)) => self.tell(key, &at, what, help),
                     None => {
                         let nearest = nearest(name, known.iter().copied());
-                        let is_set = nearest.is_some_and(|nearest| has(mapping, nearest));
+                        let is_set = nearest.is_some_and(|nearest| given.contains(nearest));
                         let nearest = known.iter().copied().find(|known| Some(*known) == nearest);
                         self.add(
                             key,
@@ -85,8 +92,4 @@ impl Problems {
 pub(super) fn problem(file: &Path, (line, column): (usize, usize), key: &str, kind: ProblemKind) -> Problem {
     let location = Location { file: file.to_owned(), line: Some(line), column: Some(column) };
     Problem { location, key: key.to_owned(), kind }
-}
-
-fn has(mapping: &[(Node, Node)], name: &str) -> bool {
-    mapping.iter().any(|(key, _)| matches!(&key.value, Value::Text(key) if key == name))
 }

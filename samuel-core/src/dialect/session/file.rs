@@ -4,6 +4,7 @@
 //! of the whole file uncertain, such as an unknown version, is told of instead of any hook.
 
 use std::{
+    collections::BTreeSet,
     path::{Component, Path},
     sync::Arc,
     time::Duration,
@@ -403,6 +404,7 @@ impl Reader<'_> {
             return None;
         };
         let mut found: Vec<(String, String, Template)> = Vec::new();
+        let mut names = BTreeSet::new();
         for (name, value) in variables {
             let Value::Text(text) = &name.value else {
                 self.problems.wrong_type(name, key, "a name");
@@ -415,7 +417,7 @@ impl Reader<'_> {
                 self.problems.tell(name, key, what, help);
                 continue;
             }
-            if found.iter().any(|(other, ..)| other == text) {
+            if !names.insert(text.as_str()) {
                 self.problems.tell(name, key, format!("{text} is given twice"), "Remove one of the two.");
                 continue;
             }
