@@ -16,18 +16,47 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Problems {
     file: PathBuf,
-    pub(super) list: Vec<Problem>,
+    list: Vec<Problem>,
+    /// How many more there are.
+    more: usize,
+    /// What works, and may not be what was meant.
+    warnings: Vec<Problem>,
 }
+
+/// How many problems, and how many warnings, are kept of a file.
+const MAX: usize = 1_000;
 
 impl Problems {
     /// Starts with none. `file` is how messages name it.
     pub(super) fn of(file: &Path) -> Self {
-        Self { file: file.to_owned(), list: Vec::new() }
+        Self { file: file.to_owned(), list: Vec::new(), more: 0, warnings: Vec::new() }
     }
 
     /// Adds a problem at a place.
     pub(super) fn add(&mut self, at: &Node, key: &str, kind: impl Into<ProblemKind>) {
-        self.list.push(problem(&self.file, (at.line, at.column), key, kind.into()));
+        match self.list.len() {
+            0..MAX => self.list.push(problem(&self.file, (at.line, at.column), key, kind.into())),
+            _ => self.more += 1,
+        }
+    }
+
+    /// Returns how many there are.
+    pub(super) fn count(&self) -> usize {
+        self.list.len() + self.more
+    }
+
+    /// Returns the problems, how many more there are, and the warnings.
+    pub(super) fn into_parts(self) -> (Vec<Problem>, usize, Vec<Problem>) {
+        (self.list, self.more, self.warnings)
+    }
+
+    /// Adds what works, and may not be what was meant.
+    pub(super) fn warn(&mut self, at: &Node, key: &str, what: impl Into<String>, help: impl Into<String>) {
+        if self.warnings.len() < MAX {
+            let help: String = help.into();
+            let kind = ProblemKind::Specific { what: what.into(), help: help.into() };
+            self.warnings.push(problem(&self.file, (at.line, at.column), key, kind));
+        }
     }
 
     /// Adds a problem that only hook files have.
@@ -68,6 +97,9 @@ impl Problems {
                 Some(Some((first, _))) => {
                     let what = format!("is given twice, first in line {}", first.line);
                     self.tell(key, &at, what, "Remove one of the two.");
+                }
+                _ if name == "<<" => {
+                    self.tell(key, &at, "merge keys are not supported", "Write the keys out.");
                 }
                 _ => match unknown(name) {
                     Some((what, help)) => self.tell(key, &at, what, help),

@@ -50,6 +50,11 @@ pub(super) struct ReadyLine {
     pub(super) stdin: String,
 }
 
+/// Says why an environment variable must not hold a value: it decides which programs are run.
+pub(super) fn refused_in_env(name: &str) -> Option<Refused> {
+    words::decides_what_runs(&format!("{name}=")).then(Refused::of_program)
+}
+
 /// Says why a word of a list must not hold a variable. `before` are the words before it, `current`
 /// what stands before the variable in it.
 pub(super) fn refused_in_list(before: &[String], current: &str, variable: Variable) -> Option<Refused> {
