@@ -92,11 +92,8 @@ impl HookFiles {
         let mut found: Option<(PathBuf, String)> = None;
         let mut remarks: Vec<String> = MISNAMED
             .iter()
-            .filter_map(|(path, right)| {
-                root.join(path)
-                    .exists()
-                    .then(|| format!("{path}: this file is not read. Rename it to {right}."))
-            })
+            .filter(|(path, _)| root.join(path).exists())
+            .map(|(path, right)| format!("{path}: this file is not read. Rename it to {right}."))
             .collect();
         for path in SESSION_FILES.map(PathBuf::from) {
             let text = match within.read_text(&path, MAX_BYTES) {
