@@ -25,6 +25,9 @@ use crate::{
 
 /// The places of a file of session hooks, of which a project has one at most.
 pub const SESSION_FILES: [&str; 2] = [".samuel/hooks.yml", ".iteratr.hooks.yml"];
+/// Names that are nearly right, each with the right one.
+const MISNAMED: [(&str, &str); 2] =
+    [(".samuel/hooks.yaml", ".samuel/hooks.yml"), (".iteratr.hooks.yaml", ".iteratr.hooks.yml")];
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
@@ -51,8 +54,12 @@ pub struct HookFiles {
     path: Option<PathBuf>,
     hooks: Vec<Arc<SessionHook>>,
     problems: Vec<Problem>,
-    /// What is said of the files that commands start.
+    /// How many more problems there are.
+    more: usize,
+    /// What works, and may not be what was meant.
     remarks: Vec<String>,
+    /// What is said of the files that commands start.
+    of_files: Vec<String>,
 }
 
 /// What the commands of hook files run in.
@@ -86,10 +93,21 @@ impl HookFiles {
     pub fn read(root: &Path) -> Result<Self, ConfigError> {
         let within = Root::new(root);
         let mut found: Option<(PathBuf, String)> = None;
+        let mut remarks: Vec<String> = MISNAMED
+            .iter()
+            .filter(|(path, _)| root.join(path).exists())
+            .map(|(path, right)| format!("{path}: this file is not read. Rename it to {right}."))
+            .collect();
         for path in SESSION_FILES.map(PathBuf::from) {
             let text = match within.read_text(&path, MAX_BYTES) {
                 Ok(text) => text,
-                Err(error) if error.is_not_found() => continue,
+                Err(error) if error.is_not_found() => {
+                    if root.join(&path).is_symlink() {
+                        let path = path.display();
+                        remarks.push(format!("{path}: this link leads to nothing. Correct or remove it."));
+                    }
+                    continue;
+                }
                 Err(error) => return Err(refuse(unreadable(&path, &error))),
             };
             if let Some((first, _)) = &found {
@@ -97,19 +115,25 @@ impl HookFiles {
             }
             found = Some((path, text));
         }
-        let Some((path, text)) = found else { return Ok(Self { root: root.to_owned(), ..Self::default() }) };
+        let Some((path, text)) = found else {
+            return Ok(Self { root: root.to_owned(), remarks, ..Self::default() });
+        };
         let document = yaml::parse(&text).map_err(|error| {
-            let (what, help) = (error.message, "Correct the YAML here.".into());
+            let (what, help) = (error.message, error.help.into());
             refuse(problem(&path, (error.line, error.column), "", ProblemKind::Specific { what, help }))
         })?;
-        let SessionFile { hooks, mut problems } = session::read(&path, &document)
-            .map_err(|problems| ConfigError::Invalid(Problems::of(problems)))?;
+        let SessionFile { hooks, mut problems, more, mut warnings } =
+            session::read(&within, &path, &document)
+                .map_err(|problems| ConfigError::Invalid(Problems::of(problems)))?;
         problems.sort_by_key(|problem| (problem.location.line, problem.location.column));
+        warnings.sort_by_key(|warning| (warning.location.line, warning.location.column));
+        remarks.extend(warnings.iter().take(Problems::MAX).map(told));
         let hooks = hooks.into_iter().map(Arc::new).collect();
-        Ok(Self { root: root.to_owned(), path: Some(path), hooks, problems, remarks: Vec::new() })
+        Ok(Self { root: root.to_owned(), path: Some(path), hooks, problems, more, remarks, of_files: Vec::new() })
     }
 
-    /// Returns what is wrong with single entries, which are left out, in the order of the text.
+    /// Returns what is wrong with single entries, which are left out, in the order of the text: at
+    /// most 1,000.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
@@ -136,29 +160,24 @@ impl HookFiles {
     /// Says in one line each what a start warns of: entries that are left out, and once they are
     /// [registered](Self::register) what to know of the files that the others start; with their places.
     pub fn warnings(&self) -> Vec<String> {
-        let told = |problem: &Problem| {
-            let Location { file, line, column } = &problem.location;
-            let place = [
-                Some(file.display().to_string()),
-                line.map(|n| n.to_string()),
-                column.map(|n| n.to_string()),
-            ];
-            let place: Vec<String> = place.into_iter().flatten().collect();
-            format!("{}: {problem}. {}", place.join(":"), problem.help().prose())
-        };
-        let mut told: Vec<String> = self.problems.iter().take(Problems::MAX).map(told).collect();
-        match self.problems.len().saturating_sub(Problems::MAX) {
+        let mut lines: Vec<String> = self.problems.iter().take(Problems::MAX).map(told).collect();
+        match (self.problems.len() + self.more).saturating_sub(Problems::MAX) {
             0 => {}
-            more => told.push(format!("{} more in the hook file", counted(more, "problem"))),
+            more => lines.push(format!("{} more in the hook file", counted(more, "problem"))),
         }
-        told.extend(self.remarks.iter().cloned());
-        told
+        lines.extend(self.remarks());
+        lines
     }
 
-    /// Says in one line each, once they are [registered](Self::register), what to know of the files
-    /// that the hooks start.
-    pub fn remarks(&self) -> &[String] {
-        &self.remarks
+    /// Says in one line each what works, and may not be what was meant, and once they are
+    /// [registered](Self::register) what to know of the files that the hooks start.
+    pub fn remarks(&self) -> Vec<String> {
+        self.remarks.iter().chain(&self.of_files).cloned().collect()
+    }
+
+    /// Returns those of the remarks that are about the files that the hooks start.
+    pub(crate) fn of_files(&self) -> &[String] {
+        &self.of_files
     }
 
     /// Registers a handler for each hook, as `session:<type>#<n>`: `n` counts the entries of the
@@ -182,11 +201,11 @@ impl HookFiles {
             is_exempt: &is_product,
             is_fixed: &|_| true,
         };
-        self.remarks.clear();
+        self.of_files.clear();
         let around = Arc::new(Surroundings { project_root: root.clone(), env, supervisor, spill });
         for hook in &mut self.hooks {
             *hook = Arc::new(hook.pinned(options));
-            self.remarks.extend(hook.remarks());
+            self.of_files.extend(hook.remarks());
             session::register(hook, 0, &around, registry);
         }
     }
@@ -213,6 +232,15 @@ impl HookFiles {
 fn is_within(directory: &Path, root: &Path) -> bool {
     let found = directory.ancestors().find_map(|directory| directory.canonicalize().ok());
     found.zip(root.canonicalize().ok()).is_some_and(|(found, root)| found.starts_with(root))
+}
+
+/// Says a problem in one line, with its place and what to do.
+fn told(problem: &Problem) -> String {
+    let Location { file, line, column } = &problem.location;
+    let place =
+        [Some(file.display().to_string()), line.map(|n| n.to_string()), column.map(|n| n.to_string())];
+    let place: Vec<String> = place.into_iter().flatten().collect();
+    format!("{}: {problem}. {}", place.join(":"), problem.help().prose())
 }
 
 fn refuse(problem: Problem) -> ConfigError {

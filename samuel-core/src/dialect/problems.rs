@@ -1,6 +1,9 @@
 //! Problems of a hook file, each at its place.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use super::yaml::{Node, Value};
 use crate::{
@@ -13,18 +16,47 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Problems {
     file: PathBuf,
-    pub(super) list: Vec<Problem>,
+    list: Vec<Problem>,
+    /// How many more there are.
+    more: usize,
+    /// What works, and may not be what was meant.
+    warnings: Vec<Problem>,
 }
+
+/// How many problems, and how many warnings, are kept of a file.
+const MAX: usize = 1_000;
 
 impl Problems {
     /// Starts with none. `file` is how messages name it.
     pub(super) fn of(file: &Path) -> Self {
-        Self { file: file.to_owned(), list: Vec::new() }
+        Self { file: file.to_owned(), list: Vec::new(), more: 0, warnings: Vec::new() }
     }
 
     /// Adds a problem at a place.
     pub(super) fn add(&mut self, at: &Node, key: &str, kind: impl Into<ProblemKind>) {
-        self.list.push(problem(&self.file, (at.line, at.column), key, kind.into()));
+        match self.list.len() {
+            0..MAX => self.list.push(problem(&self.file, (at.line, at.column), key, kind.into())),
+            _ => self.more += 1,
+        }
+    }
+
+    /// Returns how many there are.
+    pub(super) fn count(&self) -> usize {
+        self.list.len() + self.more
+    }
+
+    /// Returns the problems, how many more there are, and the warnings.
+    pub(super) fn into_parts(self) -> (Vec<Problem>, usize, Vec<Problem>) {
+        (self.list, self.more, self.warnings)
+    }
+
+    /// Adds what works, and may not be what was meant.
+    pub(super) fn warn(&mut self, at: &Node, key: &str, what: impl Into<String>, help: impl Into<String>) {
+        if self.warnings.len() < MAX {
+            let help: String = help.into();
+            let kind = ProblemKind::Specific { what: what.into(), help: help.into() };
+            self.warnings.push(problem(&self.file, (at.line, at.column), key, kind));
+        }
     }
 
     /// Adds a problem that only hook files have.
@@ -48,6 +80,10 @@ impl Problems {
         unknown: impl Fn(&str) -> Option<(String, String)>,
     ) -> [Option<&'a (Node, Node)>; N] {
         let mut found: [Option<&'a (Node, Node)>; N] = [None; N];
+        let is_text = |(key, _): &'a (Node, Node)| {
+            if let Value::Text(name) = &key.value { Some(name.as_str()) } else { None }
+        };
+        let given: BTreeSet<&str> = mapping.iter().filter_map(is_text).collect();
         for entry in mapping {
             let (key, _) = entry;
             let Value::Text(name) = &key.value else {
@@ -62,11 +98,14 @@ impl Problems {
                     let what = format!("is given twice, first in line {}", first.line);
                     self.tell(key, &at, what, "Remove one of the two.");
                 }
+                _ if name == "<<" => {
+                    self.tell(key, &at, "merge keys are not supported", "Write the keys out.");
+                }
                 _ => match unknown(name) {
                     Some((what, help)) => self.tell(key, &at, what, help),
                     None => {
                         let nearest = nearest(name, known.iter().copied());
-                        let is_set = nearest.is_some_and(|nearest| has(mapping, nearest));
+                        let is_set = nearest.is_some_and(|nearest| given.contains(nearest));
                         let nearest = known.iter().copied().find(|known| Some(*known) == nearest);
                         self.add(
                             key,
@@ -85,8 +124,4 @@ impl Problems {
 pub(super) fn problem(file: &Path, (line, column): (usize, usize), key: &str, kind: ProblemKind) -> Problem {
     let location = Location { file: file.to_owned(), line: Some(line), column: Some(column) };
     Problem { location, key: key.to_owned(), kind }
-}
-
-fn has(mapping: &[(Node, Node)], name: &str) -> bool {
-    mapping.iter().any(|(key, _)| matches!(&key.value, Value::Text(key) if key == name))
 }

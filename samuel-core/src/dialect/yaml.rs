@@ -65,6 +65,7 @@ pub(super) struct NotYaml {
     pub(super) line: usize,
     pub(super) column: usize,
     pub(super) message: String,
+    pub(super) help: &'static str,
 }
 
 /// Reads a document; an empty one is [`Value::Null`].
@@ -82,7 +83,15 @@ pub(super) fn parse(text: &str) -> Result<Node, NotYaml> {
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let place = error.location().unwrap_or(Location::UNKNOWN);
         let (line, column) = line_and_column(place);
-        NotYaml { line, column, message: message(&error) }
+        let message = message(&error);
+        let (message, help) = if message.contains("multiple YAML documents") {
+            ("there is more than one document".to_owned(), "Remove the line \"---\", and what follows it.")
+        } else if message.contains("mapping values") {
+            (message, "Correct the YAML here: put a command that holds \": \" in quotes.")
+        } else {
+            (message, "Correct the YAML here.")
+        };
+        NotYaml { line, column, message, help }
     })
 }
 

@@ -65,6 +65,7 @@ impl HookValidation {
             Ok(files) => {
                 found.files = files.paths().map(Path::to_owned).collect();
                 found.problems.extend(files.problems().iter().map(HookProblem::of));
+                found.warnings.extend(files.remarks());
                 found.secrets = files.secrets(env).into_iter().map(str::to_owned).collect();
             }
             Err(error) => found.add_config(&error),

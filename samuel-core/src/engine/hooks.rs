@@ -206,7 +206,7 @@ impl Hooks {
 
     /// Says what is to be known of the files that hooks of hook files start.
     pub(super) fn remarks(&self) -> &[String] {
-        self.run.hook_files.remarks()
+        self.run.hook_files.of_files()
     }
 
     /// Reports every chain.

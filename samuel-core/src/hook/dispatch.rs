@@ -246,8 +246,10 @@ impl<'a, P: Point> Folding<'a, P> {
                 return Flow::Continue;
             }
             Ended::Answered(Err(failure)) => failure,
-            Ended::TimedOut(limit) => {
-                HookFailure::new(BreakClass::Timeout, format!("no answer within {}", seconds(limit)))
+            Ended::TimedOut(deadline) => {
+                // What it was given; the grace beyond that is for ending its processes.
+                let limit = seconds(limit.unwrap_or(deadline));
+                HookFailure::new(BreakClass::Timeout, format!("no answer within {limit}"))
             }
             Ended::Cancelled => HookFailure::new(BreakClass::Cancelled, "the run was cancelled"),
         };

@@ -30,7 +30,8 @@ fn files_with_nothing_in_them_have_no_hooks() {
         let files = read(text).unwrap();
         assert_eq!((files.hooks().count(), files.problems().len()), (0, 0), "{text:?}");
     }
-    assert_eq!(problems("hooks: {}\n").len(), 1, "the version is missing");
+    let files = read("hooks: {}\n").unwrap();
+    assert!(files.problems().is_empty() && files.remarks()[0].contains("version is missing"), "{files:?}");
 }
 
 #[test]
@@ -112,34 +113,46 @@ fn a_bad_entry_is_told_with_its_place_and_left_out_and_its_siblings_are_used() {
     for (entry, expected) in [
         (
             "- {command: a, comand: b}",
-            "4:20: hooks.on_error[0].comand: unknown key. Correct or remove it: command is set already.",
+            "4:20: session:on_error#1.comand: unknown key. Correct or remove it: command is set already.",
         ),
         (
             "- {timout: 3, command: a}",
-            "4:8: hooks.on_error[0].timout: unknown key. Did you mean \"timeout\"?",
+            "4:8: session:on_error#1.timout: unknown key. Did you mean \"timeout\"?",
         ),
         (
             "- {command: a, command: b}",
-            "4:20: hooks.on_error[0].command: is given twice, first in line 4. Remove one of the two.",
+            "4:20: session:on_error#1.command: is given twice, first in line 4. Remove one of the two.",
         ),
-        ("- {timeout: 3}", "4:7: hooks.on_error[0]: command is missing. Add command."),
+        ("- {timeout: 3}", "4:7: session:on_error#1: command is missing. Add command."),
         (
             "- command: 5",
-            "4:16: hooks.on_error[0].command: expected text, found a whole number. Put it in quotes.",
+            "4:16: session:on_error#1.command: expected text, found a whole number. Put it in quotes.",
         ),
-        ("- command: ' '", "4:16: hooks.on_error[0].command: must not be empty"),
-        ("- command: \"a\\0b\"", "4:16: hooks.on_error[0].command: holds a NUL byte"),
+        ("- command: ' '", "4:16: session:on_error#1.command: must not be empty"),
+        ("- command: \"a\\0b\"", "4:16: session:on_error#1.command: holds a NUL byte"),
         (
-            "- {command: a, pipe_output: yes}",
-            "4:33: hooks.on_error[0].pipe_output: expected true or false, found text",
+            "- {command: a, pipe_output: maybe}",
+            "4:33: session:on_error#1.pipe_output: expected true or false, found text",
         ),
-        ("- true", "4:7: hooks.on_error[0]: expected a hook: a mapping with command, found a boolean"),
+        (
+            "- {command: a, timeout: 30.0}",
+            "4:29: session:on_error#1.timeout: expected a whole number of seconds or a text such as \"30s\"",
+        ),
+        (
+            "- command: {echo a: b}",
+            "expected text, found a mapping. Put a command that holds \": \" in quotes",
+        ),
+        ("- {command: a, <<: {timeout: 3}}", "<<: merge keys are not supported. Write the keys out."),
+        ("- true", "4:7: session:on_error#1: expected a hook: a mapping with command, found a boolean"),
         ("- {command: a, timeout: 0}", "timeout: 0s is out of range, expected whole seconds, 1s to 24h"),
         ("- {command: a, timeout: -1}", "timeout: -1 is out of range"),
         ("- {command: a, timeout: 1e9}", "timeout: 1000000000 is out of range"),
         ("- {command: a, timeout: 86401}", "timeout: 24h1s is out of range"),
         ("- {command: a, timeout: soon}", "\"soon\" is not a duration"),
-        ("- {command: a, timeout: [1]}", "expected whole seconds, or text such as \"30s\", found a list"),
+        (
+            "- {command: a, timeout: [1]}",
+            "expected a whole number of seconds or a text such as \"30s\", found a list",
+        ),
         ("- {command: a, cwd: src}", "cwd: needs version 2. Write version: 2 at the top of the file."),
         ("- {command: [a]}", "command: a list needs version 2"),
     ] {
@@ -160,6 +173,24 @@ fn a_bad_entry_is_told_with_its_place_and_left_out_and_its_siblings_are_used() {
 fn keys_of_version_2_are_checked_too() {
     for (entry, expected) in [
         ("{command: a, cwd: ../x}", "cwd: \"../x\" is not a directory within the project"),
+        ("{command: a, cwd: missing}", "cwd: \"missing\" does not exist"),
+        ("{command: a, cwd: .samuel/hooks.yml}", "cwd: \".samuel/hooks.yml\" is not a directory"),
+        (
+            "{command: a, env: {PATH: \"{{error}}\"}}",
+            "env.PATH: a variable decides which program or file is run",
+        ),
+        (
+            "{command: [timeout, '5', \"{{error}}\"]}",
+            "command[2]: a variable decides which program or file is run",
+        ),
+        (
+            "{command: [sh, \"scripts/{{error}}.sh\"]}",
+            "command[1]: a variable decides which program or file is run",
+        ),
+        (
+            "{command: [sh, -ce, \"echo {{error}}\"]}",
+            "command[2]: sh would read the value of {{error}} as code",
+        ),
         ("{command: a, cwd: /etc}", "cwd: \"/etc\" is not a directory within the project"),
         (
             "{command: a, deliver: nextt}",
@@ -212,13 +243,74 @@ fn ten_thousand_entries_are_read_and_registered() {
     let entry = |n: usize| format!("    - {{command: 'echo {n}', timeut: 5}}\n    - command: 'echo {n}'\n");
     let text = format!("version: 1\nhooks:\n  on_error:\n{}", (0..10_000).map(entry).collect::<String>());
     let mut files = read(&text).unwrap();
-    assert_eq!(
-        (files.hooks().count(), files.problems().len(), files.warnings().len()),
-        (10_000, 10_000, 101)
-    );
+    assert_eq!((files.hooks().count(), files.problems().len(), files.warnings().len()), (10_000, 1_000, 101));
+    assert_eq!(files.warnings().last().unwrap(), "9900 problems more in the hook file");
     let mut registry = Registry::builder();
     files.register(&mut registry, Default::default());
     registry.build(&Default::default()).unwrap();
+}
+
+#[test]
+fn what_works_and_may_not_be_meant_is_a_warning() {
+    let text = "version: 2\nhooks:\n  on_error:\n    - {command: 'echo {{session', deliver: now}\n    - {command: 'echo {{}}', pipe_output: on}\n  session_end:\n    - {command: a, pipe_output: yes}\n    - {command: a, pipe_output: no}\n";
+    let files = read(text).unwrap();
+    assert_eq!((files.problems().len(), files.hooks().count()), (0, 4), "{:?}", files.warnings());
+    for (remark, expected) in files.remarks().iter().zip([
+        "4:16: session:on_error#1.command: {{session is not closed with }}",
+        "session:on_error#1.deliver: has no effect without pipe_output: true. Remove the key.",
+        "5:16: session:on_error#2.command: {{}} names no variable",
+        "session:session_end#1.pipe_output: has no effect when the session is over",
+    ]) {
+        assert!(remark.contains(expected), "{remark}");
+    }
+    assert_eq!(files.remarks().len(), 4, "{:?}", files.remarks());
+    let piped: Vec<bool> = files.hooks().map(|hook| hook.pipe_output).collect();
+    assert_eq!(piped, [true, false, false, true], "session_end is before on_error");
+}
+
+#[test]
+fn files_of_nearly_the_right_name_are_told() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join(".samuel")).unwrap();
+    fs::write(directory.path().join(".samuel/hooks.yaml"), "version: 1\n").unwrap();
+    symlink("missing.yml", directory.path().join(".iteratr.hooks.yml")).unwrap();
+    let warnings = HookFiles::read(directory.path()).unwrap().warnings();
+    assert_eq!(
+        warnings,
+        [
+            ".samuel/hooks.yaml: this file is not read. Rename it to .samuel/hooks.yml.",
+            ".iteratr.hooks.yml: this link leads to nothing. Correct or remove it.",
+        ]
+    );
+}
+
+#[test]
+fn large_files_are_read_in_little_time() {
+    let many = |line: fn(usize) -> String| (0..100_000).map(line).collect::<String>();
+    let names = many(|n| format!("A{n}: x,"));
+    let begun = std::time::Instant::now();
+    let braces = "{".repeat((1 << 20) - 100);
+    assert_eq!(
+        read(format!("version: 1\nhooks:\n  on_error:\n    - command: '{braces}'\n"))
+            .unwrap()
+            .hooks()
+            .count(),
+        1
+    );
+    let env = format!(
+        "version: 2\nhooks:\n  on_error:\n    - {{command: a, env: {{{}}}}}\n",
+        names.get(..1_000_000).unwrap_or(&names)
+    );
+    assert_eq!(read(env).unwrap().hooks().count(), 1);
+    let keys = format!("version: 1\nhooks: {{}}\n{}", many(|n| format!("k{n}: 1\n")));
+    assert_eq!(read(keys).unwrap().problems().len(), 1_000);
+    assert!(begun.elapsed().as_secs() < 120, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn documents_beyond_the_first_are_told_in_words() {
+    let error = refused("version: 1\n---\nversion: 2\n");
+    assert!(error.contains("there is more than one document"), "{error}");
 }
 
 #[test]

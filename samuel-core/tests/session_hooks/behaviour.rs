@@ -124,10 +124,26 @@ async fn a_directory_that_leads_out_of_the_project_is_not_entered() {
     let hooks = "version: 2\nhooks:\n  session_start: [{command: touch made, cwd: out}]\n";
     let bench = Bench::builder().task("1", "First").file(FILE, hooks).build().unwrap();
     std::os::unix::fs::symlink(outside.path(), bench.path().join("out")).unwrap();
-    let played = bench.play(bench.run(completes_each_task()).hook_files()).await.unwrap();
+    let files = HookFiles::read(bench.path()).unwrap();
+    assert_eq!(files.hooks().count(), 0);
+    assert!(files.warnings()[0].contains("leads out of the project"), "{:?}", files.warnings());
+    bench.play(bench.run(completes_each_task()).hook_files()).await.unwrap();
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
-    let warnings = &played.outcomes(HookPoint::SessionStart)[0].warnings;
-    assert!(warnings[0].message.contains("leads out of the project"), "{warnings:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_values_arrive_in_arguments_and_in_env_and_what_is_too_long_is_told() {
+    let hooks = "
+  on_task_complete:
+    - {command: [sh, -c, 'printf %s \"$1|$V\" > out.txt', sh, 'a {{task_content}}'], env: {V: 'b {{task_content}}'}}
+";
+    let title = "$(touch P) `touch P` '; touch P; ' \\ {{task_id}} \u{202e}";
+    let bench = Bench::builder().task("1", title);
+    let bench = bench.file(FILE, format!("version: 2\nhooks:\n{hooks}")).build().unwrap();
+    bench.play(bench.run(completes_each_task()).hook_files()).await.unwrap();
+    let out = fs::read_to_string(bench.path().join("out.txt")).unwrap();
+    assert!(out.starts_with(&format!("a {title}")) && out.contains(&format!("|b {title}")), "{out}");
+    assert!(!bench.path().join("P").exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -188,7 +204,7 @@ async fn looking_ahead_and_reading_start_nothing() {
 #[test]
 fn handlers_stand_between_the_built_in_ones_and_plugins_and_know_their_place() {
     let hooks = "version: 2\nhooks:\n  post_iteration:\n    - {command: go test ./..., timeout: 2m, cwd: sub}\n    - {comand: x}\n    - {command: [make, 'a b']}\n";
-    let bench = Bench::builder().file(FILE, hooks).build().unwrap();
+    let bench = Bench::builder().file(FILE, hooks).file("sub/x", "").build().unwrap();
     let run = || bench.run(completes_each_task()).hook_files();
     let after = FakeHandler::<points::AfterIteration>::passes();
     let registry = run().hook("mine", after).registry().unwrap();

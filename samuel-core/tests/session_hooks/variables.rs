@@ -54,7 +54,7 @@ fn an_unknown_variable_is_told_with_the_nearest() {
     let told = problems("version: 1\nhooks:\n  on_task_complete:\n    - command: echo {{taks_id}}\n");
     assert_eq!(
         told,
-        [".samuel/hooks.yml:4:16: hooks.on_task_complete[0].command: unknown variable {{taks_id}}. \
+        [".samuel/hooks.yml:4:16: session:on_task_complete#1.command: unknown variable {{taks_id}}. \
           Did you mean {{task_id}}? Write \\{{ for two braces."]
     );
     assert!(

@@ -4,6 +4,7 @@
 //! of the whole file uncertain, such as an unknown version, is told of instead of any hook.
 
 use std::{
+    collections::BTreeSet,
     path::{Component, Path},
     sync::Arc,
     time::Duration,
@@ -13,7 +14,7 @@ use super::{
     HookType, SessionHook, Variable,
     hook::{Command, TIMEOUT},
     shell::{self, ShellText},
-    template::Template,
+    template::{self, Template},
 };
 use crate::{
     config::{Problem, ProblemKind, format_duration, parse_duration, shorten},
@@ -21,6 +22,7 @@ use crate::{
         problems::Problems,
         yaml::{Node, Value},
     },
+    fs::Root,
     hook::{ChainSpec, HookFileEntry, nearest},
     model::payload::Deliver,
     script::CommandLine,
@@ -33,38 +35,51 @@ const KEYS: [&str; 7] = ["command", "timeout", "pipe_output", "cwd", "env", "del
 /// Those of version 1.
 const FIRST_KEYS: [&str; 3] = ["command", "timeout", "pipe_output"];
 
+/// Words for true and false.
+const YES: [&str; 3] = ["yes", "on", "true"];
+const NO: [&str; 3] = ["no", "off", "false"];
+/// The most words of a command that is a list.
+const MAX_WORDS: usize = 4_096;
+
 /// What a file of session hooks says.
 #[derive(Debug, Default)]
 pub(in crate::dialect) struct SessionFile {
     /// The hooks, type by type, each in the order of the file.
     pub(in crate::dialect) hooks: Vec<SessionHook>,
-    /// What is wrong with single entries.
+    /// What is wrong with single entries, and how many more problems there are.
     pub(in crate::dialect) problems: Vec<Problem>,
+    pub(in crate::dialect) more: usize,
+    /// What works, and may not be what was meant.
+    pub(in crate::dialect) warnings: Vec<Problem>,
 }
 
-/// Reads a document. `file` is relative to the project's root.
+/// Reads a document. `file` is relative to the project's root, which is that of `root`.
 ///
 /// The error says why nothing of the file can be used.
-pub(in crate::dialect) fn read(file: &Path, document: &Node) -> Result<SessionFile, Vec<Problem>> {
+pub(in crate::dialect) fn read(
+    root: &Root,
+    file: &Path,
+    document: &Node,
+) -> Result<SessionFile, Vec<Problem>> {
     let mut problems = Problems::of(file);
     let mapping = match &document.value {
         Value::Mapping(mapping) => mapping,
         Value::Null => return Ok(SessionFile::default()),
         _ => {
             problems.wrong_type(document, "", "a mapping with version and hooks");
-            return Err(problems.list);
+            return Err(problems.into_parts().0);
         }
     };
     let [version, hooks] = problems.keys(mapping, "", &["version", "hooks"], |_| None);
     let Some(version) = version_of(version.map(|(_, value)| value), document, &mut problems) else {
-        return Err(problems.list);
+        return Err(problems.into_parts().0);
     };
     let hooks = match hooks {
         Some((_, Node { value: Value::Mapping(hooks), .. })) => hooks.as_slice(),
         None | Some((_, Node { value: Value::Null, .. })) => &[],
         Some((_, value)) => {
             problems.wrong_type(value, "hooks", "a mapping of hook types");
-            return Err(problems.list);
+            return Err(problems.into_parts().0);
         }
     };
     let types = HookType::ALL.map(HookType::as_str);
@@ -74,14 +89,15 @@ pub(in crate::dialect) fn read(file: &Path, document: &Node) -> Result<SessionFi
             .map_or(format!("Use one of {known}."), |near| format!("Did you mean \"{near}\"?"));
         Some(("is no type of session hook".to_owned(), help))
     });
-    let mut read = Reader { file, version, problems };
+    let mut read = Reader { root, file, version, problems };
     let mut found = Vec::new();
     for (hook_type, list) in HookType::ALL.into_iter().zip(lists) {
         if let Some((_, list)) = list {
             read.entries(hook_type, list, &mut found);
         }
     }
-    Ok(SessionFile { hooks: found, problems: read.problems.list })
+    let (problems, more, warnings) = read.problems.into_parts();
+    Ok(SessionFile { hooks: found, problems, more, warnings })
 }
 
 /// Reads the version. Without one a file is of the first, and says so; an unknown one leaves open
@@ -89,7 +105,7 @@ pub(in crate::dialect) fn read(file: &Path, document: &Node) -> Result<SessionFi
 fn version_of(version: Option<&Node>, document: &Node, problems: &mut Problems) -> Option<u32> {
     let Some(node) = version else {
         let what = "version is missing, and taken to be 1";
-        problems.tell(
+        problems.warn(
             document,
             "",
             what,
@@ -113,6 +129,7 @@ fn version_of(version: Option<&Node>, document: &Node, problems: &mut Problems) 
 
 /// Reads the entries of a file.
 struct Reader<'a> {
+    root: &'a Root,
     file: &'a Path,
     version: u32,
     problems: Problems,
@@ -137,7 +154,7 @@ impl Reader<'_> {
         };
         for (place, entry) in entries.iter().enumerate() {
             let number = place + 1;
-            let path = format!("{key}[{place}]");
+            let path = format!("session:{}#{number}", hook_type.as_str());
             found.extend(self.entry(hook_type, number, entry, &path));
         }
     }
@@ -148,10 +165,12 @@ impl Reader<'_> {
             self.problems.wrong_type(entry, path, "a hook: a mapping with command");
             return None;
         };
-        let before = self.problems.list.len();
+        let before = self.problems.count();
         let [command, timeout, pipe_output, cwd, env, deliver, background] =
             self.values(mapping, path).map(|entry| entry.map(|(_, value)| value));
         let of = |key: &str| format!("{path}.{key}");
+
+        let (pipes, delivers) = (pipe_output, deliver);
 
         let timeout = timeout.map_or(Some(TIMEOUT), |node| self.timeout(node, &of("timeout")));
         let pipe_output = self.flag(pipe_output, &of("pipe_output"));
@@ -166,12 +185,28 @@ impl Reader<'_> {
                 None
             }
         };
-        if self.problems.list.len() > before {
+        if self.problems.count() > before {
             return None;
         }
         let ((written, command), env, cwd, timeout) =
             (command?, env?, cwd.map_or(Some(None), |cwd| cwd.map(Some))?, timeout?);
         let (pipe_output, background, deliver) = (pipe_output?, background?, deliver?);
+        let no_effect = |problems: &mut Problems, node: Option<&Node>, key: &str, why: &str| {
+            if let Some(node) = node {
+                problems.warn(node, &of(key), format!("has no effect {why}"), "Remove the key.");
+            }
+        };
+        if hook_type == HookType::SessionEnd {
+            no_effect(
+                &mut self.problems,
+                pipes.filter(|_| pipe_output),
+                "pipe_output",
+                "when the session is over",
+            );
+            no_effect(&mut self.problems, delivers, "deliver", "when the session is over");
+        } else if !pipe_output {
+            no_effect(&mut self.problems, delivers, "deliver", "without pipe_output: true");
+        }
         let mut details = vec![("timeout".to_owned(), format_duration(timeout))];
         details.extend(cwd.map(|cwd| ("cwd".to_owned(), cwd.to_owned())));
         details.extend(matches!(command, Command::Words(_)).then(|| ("form".to_owned(), "list".to_owned())));
@@ -230,8 +265,15 @@ impl Reader<'_> {
                 );
                 None
             }
+            Value::Mapping(_) => {
+                let what = "expected text, found a mapping";
+                let help = "Put a command that holds \": \" in quotes, or write it in the lines below \"command: |\".";
+                self.problems.tell(node, key, what, help);
+                None
+            }
             _ => {
                 let text = self.text(node, key)?;
+                self.warn_of_slip(node, text, key);
                 if text.trim().is_empty() {
                     self.problems.add(node, key, ProblemKind::Empty);
                     return None;
@@ -255,6 +297,11 @@ impl Reader<'_> {
         words: &[Node],
         key: &str,
     ) -> Option<(CommandLine, Command)> {
+        if words.len() > MAX_WORDS {
+            let what = format!("a command of more than {MAX_WORDS} words");
+            self.problems.tell(node, key, what, "Move the command into a script.");
+            return None;
+        }
         let mut written = Vec::new();
         let mut read = Vec::new();
         for (place, word) in words.iter().enumerate() {
@@ -308,7 +355,14 @@ impl Reader<'_> {
         }
     }
 
+    fn warn_of_slip(&mut self, node: &Node, text: &str, key: &str) {
+        if let Some(what) = template::slip(text) {
+            self.problems.warn(node, key, what, "Write {{name}}, or \\{{ for two braces.");
+        }
+    }
+
     fn template(&mut self, hook_type: HookType, node: &Node, text: &str, key: &str) -> Option<Template> {
+        self.warn_of_slip(node, text, key);
         match Template::read(text, |name| self.known(hook_type, name)) {
             Ok(template) => Some(template),
             Err((what, help)) => {
@@ -334,6 +388,9 @@ impl Reader<'_> {
         match node.map(|node| (node, &node.value)) {
             None => Some(false),
             Some((_, Value::Boolean(flag))) => Some(*flag),
+            // The words of YAML 1.1.
+            Some((_, Value::Text(word))) if YES.contains(&word.to_ascii_lowercase().as_str()) => Some(true),
+            Some((_, Value::Text(word))) if NO.contains(&word.to_ascii_lowercase().as_str()) => Some(false),
             Some((node, _)) => {
                 self.problems.wrong_type(node, key, "true or false");
                 None
@@ -346,6 +403,11 @@ impl Reader<'_> {
             Value::Integer(seconds) => {
                 u64::try_from(*seconds).map_err(|_| seconds.to_string()).map(Duration::from_secs)
             }
+            Value::Float(number) if number.fract() != 0.0 || number.abs() < 1e6 => {
+                let expected = "a whole number of seconds or a text such as \"30s\"";
+                self.problems.wrong_type(node, key, expected);
+                return None;
+            }
             Value::Float(number) => Err(number.to_string()),
             Value::Text(text) => match parse_duration(text) {
                 Ok(duration) => Ok(duration),
@@ -355,7 +417,7 @@ impl Reader<'_> {
                 }
             },
             _ => {
-                self.problems.wrong_type(node, key, "whole seconds, or text such as \"30s\"");
+                self.problems.wrong_type(node, key, "a whole number of seconds or a text such as \"30s\"");
                 return None;
             }
         };
@@ -379,7 +441,15 @@ impl Reader<'_> {
             self.problems.tell(node, key, what, "Give a path relative to the project, without \"..\".");
             return None;
         }
-        Some(text)
+        let path = self.root.path().join(text);
+        let what = match self.root.check_inside(Path::new(text)) {
+            Err(error) if !error.is_not_found() => format!("cannot run in \"{}\": {error}", shorten(text)),
+            _ if path.is_dir() => return Some(text),
+            _ if path.exists() => format!("\"{}\" is not a directory", shorten(text)),
+            _ => format!("\"{}\" does not exist", shorten(text)),
+        };
+        self.problems.tell(node, key, what, "Give a directory of the project, relative to its root.");
+        None
     }
 
     fn deliver(&mut self, node: &Node, key: &str) -> Option<Deliver> {
@@ -403,6 +473,7 @@ impl Reader<'_> {
             return None;
         };
         let mut found: Vec<(String, String, Template)> = Vec::new();
+        let mut names = BTreeSet::new();
         for (name, value) in variables {
             let Value::Text(text) = &name.value else {
                 self.problems.wrong_type(name, key, "a name");
@@ -415,13 +486,19 @@ impl Reader<'_> {
                 self.problems.tell(name, key, what, help);
                 continue;
             }
-            if found.iter().any(|(other, ..)| other == text) {
+            if !names.insert(text.as_str()) {
                 self.problems.tell(name, key, format!("{text} is given twice"), "Remove one of the two.");
                 continue;
             }
             let path = format!("{key}.{text}");
             let Some(written) = self.text(value, &path) else { continue };
             let Some(template) = self.template(hook_type, value, written, &path) else { continue };
+            if template.variables().next().is_some()
+                && let Some(refused) = shell::refused_in_env(text)
+            {
+                self.problems.tell(value, &path, refused.what, refused.help);
+                continue;
+            }
             found.push((text.clone(), written.to_owned(), template));
         }
         Some(found)

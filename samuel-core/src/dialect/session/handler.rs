@@ -4,7 +4,10 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
-use super::{HookType, SessionHook, Variable, template::Values};
+use super::{
+    HookType, SessionHook, Variable, hook,
+    template::{Template, Values},
+};
 use crate::{
     fs::Root,
     hook::{BreakClass, Call, Handler, HookFailure, Launch, Point, RegistryBuilder, Tier, points},
@@ -116,6 +119,9 @@ impl SessionHandler {
         let mut values: Values = P::values(call).into_iter().collect();
         values.insert(Variable::Session, header.session.to_string());
         values.insert(Variable::Iteration, header.iteration.to_string());
+        if let Some(why) = hook.too_long(&values) {
+            return Err(HookFailure::new(BreakClass::Spawn, why));
+        }
         let (command, mut env, stdin) = hook.ready(&values);
         let cwd = match &hook.cwd {
             None => around.project_root.clone(),
@@ -243,6 +249,14 @@ impl<P: SessionPoint> Handler<P> for SessionHandler {
 }
 
 impl SessionHook {
+    /// Says what is too long to be passed with the values of its variables.
+    fn too_long(&self, values: &Values) -> Option<String> {
+        let variable = |(name, value): &(String, Template)| {
+            hook::too_long(&format!("env {name}"), value, &value.fill(values), values)
+        };
+        self.command.too_long(values).or_else(|| self.env.iter().find_map(variable))
+    }
+
     /// Returns the command with the values of its variables: the command itself, its own
     /// environment variables, and what it reads first.
     fn ready(&self, values: &Values) -> (CommandLine, Vec<(String, String)>, String) {

@@ -121,7 +121,30 @@ impl SessionHook {
     }
 }
 
+/// The longest argument and the longest environment variable that systems pass, in bytes.
+const MAX_PASSED: usize = (128 << 10) - 1;
+
+/// Says why a text with the values of variables cannot be passed.
+pub(super) fn too_long(what: &str, template: &Template, filled: &str, values: &Values) -> Option<String> {
+    let variable = template.longest(values).filter(|_| filled.len() > MAX_PASSED)?;
+    Some(format!(
+        "{what} with {{{{{}}}}} is {} KiB long, and a system passes less than 128 KiB. Write the command as a line, \
+         where a variable may be of any length",
+        variable.as_str(),
+        filled.len().div_ceil(1 << 10)
+    ))
+}
+
 impl Command {
+    /// Says which argument is too long to be passed with the values of its variables.
+    pub(super) fn too_long(&self, values: &Values) -> Option<String> {
+        let Self::Words(words) = self else { return None };
+        let too_long = |(number, word): (usize, &Template)| {
+            too_long(&format!("argument {number}"), word, &word.fill(values), values)
+        };
+        words.iter().enumerate().find_map(too_long)
+    }
+
     /// Returns the command with the values of its variables, the environment variables that hold
     /// them, and what it reads first.
     pub(super) fn line(&self, values: &Values) -> (CommandLine, Vec<(String, String)>, String) {
@@ -134,5 +157,25 @@ impl Command {
                 (CommandLine::Shell(ready.text), ready.env, ready.stdin)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::dialect::session::Variable;
+
+    #[test]
+    fn an_argument_is_passed_without_nul_and_told_of_where_it_is_too_long() {
+        let word = |text| Template::read(text, |_| Ok::<_, ()>(Variable::Error)).unwrap();
+        let command = Command::Words(vec![Template::plain("echo"), word("why: {{error}}")]);
+        let values = |text: String| Values::from([(Variable::Error, text)]);
+        assert_eq!(command.too_long(&values("x".repeat(MAX_PASSED - 5))), None);
+        let told = command.too_long(&values("x".repeat(MAX_PASSED - 4))).unwrap();
+        assert!(told.starts_with("argument 1 with {{error}} is 128 KiB long"), "{told}");
+        let (line, ..) = command.line(&values("a\0b".to_owned()));
+        assert_eq!(line, CommandLine::words(["echo", "why: a\u{fffd}b"].map(str::to_owned)));
     }
 }

@@ -1,17 +1,42 @@
 //! What the words of a command are: the program, options and their values, code.
 
 /// Programs that run the script they are given, without the version in their names.
-pub(super) const INTERPRETERS: &[&str] = &[
-    "sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "python", "pypy", "node", "nodejs", "deno", "bun",
-    "tsx", "ts-node", "ruby", "perl", "php", "lua", "luajit", "pwsh", "tclsh", "Rscript", "julia", "elixir",
+pub(crate) const INTERPRETERS: &[&str] = &[
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "ksh",
+    "ash",
+    "fish",
+    "python",
+    "pypy",
+    "node",
+    "nodejs",
+    "deno",
+    "bun",
+    "tsx",
+    "ts-node",
+    "ruby",
+    "perl",
+    "php",
+    "lua",
+    "luajit",
+    "pwsh",
+    "tclsh",
+    "Rscript",
+    "julia",
+    "elixir",
     "java",
+    "mksh",
+    "osascript",
 ];
 
 /// Those of them that take `-c` with a command line.
-pub(super) const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
+pub(crate) const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "mksh"];
 
 /// Options of interpreters whose value is the next word, which may be run as well.
-pub(super) const VALUED: &[&str] = &[
+pub(crate) const VALUED: &[&str] = &[
     "-o",
     "+o",
     "-O",
@@ -49,6 +74,11 @@ const WRAPPERS: &[(&str, &str, usize)] = &[
     ("sudo", "ugCDhpRT", 0),
     ("doas", "uC", 0),
     ("xargs", "nIPLsdEa", 0),
+    ("unbuffer", "", 0),
+    ("flock", "wE", 1),
+    ("chroot", "", 1),
+    ("busybox", "", 0),
+    ("coproc", "", 0),
     ("if", "", 0),
     ("then", "", 0),
     ("elif", "", 0),
@@ -58,6 +88,29 @@ const WRAPPERS: &[(&str, &str, usize)] = &[
     ("do", "", 0),
     ("!", "", 0),
     ("{", "", 0),
+];
+
+/// Their long options whose value is the next word.
+const VALUED_BY_WRAPPERS: &[&str] = &[
+    "--user",
+    "--group",
+    "--host",
+    "--prompt",
+    "--chdir",
+    "--chroot",
+    "--unset",
+    "--signal",
+    "--kill-after",
+    "--adjustment",
+    "--class",
+    "--classdata",
+    "--timeout",
+    "--conflict-exit-code",
+    "--max-args",
+    "--max-chars",
+    "--max-procs",
+    "--delimiter",
+    "--arg-file",
 ];
 
 /// Programs that start another one, each with the words that tell it to.
@@ -103,7 +156,7 @@ fn of_runner(words: &[String]) -> Option<usize> {
 }
 
 /// Returns where the program stands that a command starts in the end, as b in `uv run b`.
-pub(super) fn last_program_of(words: &[String]) -> usize {
+pub(crate) fn last_program_of(words: &[String]) -> usize {
     let mut at = program_of(words);
     while let Some(count) = words.get(at..).and_then(of_runner) {
         at += count;
@@ -116,7 +169,7 @@ pub(super) fn last_program_of(words: &[String]) -> usize {
 }
 
 /// Returns where the program of a command stands: after assignments and what starts it.
-pub(super) fn program_of(words: &[String]) -> usize {
+pub(crate) fn program_of(words: &[String]) -> usize {
     let mut at = 0;
     // The options of what was found last, and how many operands it still has.
     let (mut valued, mut operands) = ("", 0);
@@ -124,8 +177,11 @@ pub(super) fn program_of(words: &[String]) -> usize {
         if let Some((_, of_wrapper, of_operands)) = WRAPPERS.iter().find(|known| known.0 == base_name(word)) {
             (valued, operands) = (*of_wrapper, *of_operands);
         } else if at > 0 && word.starts_with('-') {
-            let letter = word.strip_prefix('-').filter(|letter| letter.len() == 1);
-            at += usize::from(letter.is_some_and(|letter| valued.contains(letter)));
+            // The first letter that takes a value has what follows it, or else the next word.
+            let letters = word.strip_prefix('-').unwrap_or_default();
+            let takes_next = letters.find(|letter| valued.contains(letter)) == letters.len().checked_sub(1);
+            let is_long = VALUED_BY_WRAPPERS.contains(&word.as_str());
+            at += usize::from(is_long || (takes_next && !letters.is_empty() && !letters.starts_with('-')));
         } else if operands > 0 {
             operands -= 1;
         } else if assignment(word).is_none() {
@@ -144,14 +200,20 @@ pub(super) fn assignment(word: &str) -> Option<(&str, &str)> {
 
 /// Says whether an interpreter is given its code, or a module of its own, by an option.
 pub(super) fn has_code(interpreter: &str, word: &str) -> bool {
-    let letters = match interpreter {
+    matches!(word, "--eval" | "--print" | "--version" | "--help" | "-V")
+        || is_option_with(word, code_letters(interpreter))
+}
+
+/// Returns the letters of an interpreter's options that give it code.
+pub(crate) fn code_letters(interpreter: &str) -> &'static str {
+    match interpreter {
         "python" | "pypy" => "cm",
         "node" | "nodejs" | "bun" => "ep",
         "ruby" | "perl" | "lua" | "luajit" | "Rscript" | "julia" | "elixir" => "eE",
         "php" => "r",
+        "osascript" => "e",
         _ => "",
-    };
-    matches!(word, "--eval" | "--print" | "--version" | "--help" | "-V") || is_option_with(word, letters)
+    }
 }
 
 /// Returns the path of the module, without its ending, that `-m` or `-mNAME` names for Python.
@@ -198,7 +260,7 @@ pub(super) fn settings(words: &[String]) -> Vec<String> {
 }
 
 /// Returns the last part of a program's path, without a version: `python3.12` is python.
-pub(super) fn base_name(word: &str) -> &str {
+pub(crate) fn base_name(word: &str) -> &str {
     let name = word.rsplit('/').next().unwrap_or(word);
     match name.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.') {
         "" => name,

@@ -4,7 +4,7 @@
 //! starts, names and can execute, or would look for. Nothing is executed to find out. What follows
 //! from it, such as that a file is watched or run from a copy, is left to others.
 
-mod command_words;
+pub(crate) mod command_words;
 mod executed;
 mod found;
 mod paths;

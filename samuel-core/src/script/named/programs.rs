@@ -12,8 +12,8 @@ const OF_SHELL: &[&str] = &[
 
 /// Words after which the same name may stand for something else, or may not be started at all.
 const ENDS: &[&str] = &[
-    ".", "alias", "case", "command", "elif", "eval", "export", "function", "hash", "if", "source", "type",
-    "unalias", "until", "which", "while",
+    ".", "alias", "busybox", "case", "chroot", "command", "elif", "eval", "export", "function", "hash", "if",
+    "source", "type", "unalias", "until", "which", "while",
 ];
 
 /// Where a line is no longer read: what follows is text, or is expanded.

@@ -7,8 +7,10 @@
 //! here-document with a quoted delimiter that delimiter and the text are quoted in another way.
 //!
 //! Where a shell would take the value for code after all, or where shells disagree on what is
-//! quoted, the line is refused: as the name of a command, in `eval` or `bash -c`, in arithmetic
-//! unless it is a number, within `${..}`. What a command does with the data that it is given is its own.
+//! quoted, the line is refused: as the name of a command, in `eval` or `bash -c`, as input of a
+//! shell, in arithmetic unless it is a number, within `${..}`. The same goes for `$(..)` and for
+//! the line's own variables that hold such a value. What a command does with the data that it is
+//! given is its own.
 
 mod evaluated;
 mod scanner;
@@ -26,6 +28,9 @@ use super::{
 /// The most bytes of a value that go through the environment. Systems bound one variable to
 /// 128 KiB and all of them to little more.
 const MAX_IN_ENV: usize = 64 << 10;
+
+/// The longest line with variables, in bytes. Systems start none that is twice as long.
+const MAX_LINE: usize = 64 << 10;
 
 /// A shell's line whose variables are references to its environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,14 +50,19 @@ pub(super) struct ReadyLine {
     pub(super) stdin: String,
 }
 
+/// Says why an environment variable must not hold a value: it decides which programs are run.
+pub(super) fn refused_in_env(name: &str) -> Option<Refused> {
+    words::decides_what_runs(&format!("{name}=")).then(Refused::of_program)
+}
+
 /// Says why a word of a list must not hold a variable. `before` are the words before it, `current`
 /// what stands before the variable in it.
 pub(super) fn refused_in_list(before: &[String], current: &str, variable: Variable) -> Option<Refused> {
-    let is_setting = !before.is_empty() && words::is_assignment(current);
-    if words::names_a_program(before) && !is_setting {
+    // A list has no settings of a shell before its program.
+    if before.is_empty() {
         return Some(Refused::of_program());
     }
-    if variable.is_number() { None } else { evaluated::evaluated(before, current, variable) }
+    evaluated::place(before, current).refuses(variable)
 }
 
 impl ShellText {
@@ -67,6 +77,12 @@ impl ShellText {
         if !has_any {
             return Ok(Self { text: text.to_owned(), variables: BTreeSet::new() });
         }
+        if text.len() > MAX_LINE {
+            return Err(Refused {
+                what: format!("a command with variables is longer than {} KiB", MAX_LINE >> 10),
+                help: "Move it into a script, and give that the variables as arguments.".to_owned(),
+            });
+        }
         let (text, variables) = scanner::Scanner::new(text, known).scan()?;
         Ok(Self { text, variables })
     }
@@ -78,8 +94,7 @@ impl ShellText {
     pub(super) fn with(&self, values: &Values) -> ReadyLine {
         let mut ready = ReadyLine { text: String::new(), env: Vec::new(), stdin: String::new() };
         for variable in &self.variables {
-            // No shell and no environment holds a NUL byte.
-            let value = values.get(variable).map(|value| value.replace('\0', "\u{fffd}")).unwrap_or_default();
+            let value = template::value_of(values, *variable);
             let name = variable.env_name();
             if value.len() <= MAX_IN_ENV {
                 ready.env.push((name.to_owned(), value));

@@ -4,19 +4,23 @@
 //! arithmetic, comments. Text is copied as it is; only variables, and here-documents with a quoted
 //! delimiter, are written anew. From where shells disagree on, no variable is let through.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
         Variable,
         template::{self, Found},
     },
-    evaluated::{Refused, evaluated, reads_code_from_input},
-    words::Words,
+    evaluated::{Place, Refused, place, reads_code_from_input},
+    words::{Words, is_assignment},
 };
 
 /// How deep substitutions may stand in each other.
 const MAX_DEPTH: usize = 32;
+
+/// Commands that are not kept from the line's own variables.
+const COMPARING: [&str; 9] =
+    ["[", "[[", "declare", "export", "local", "printf", "readonly", "test", "typeset"];
 
 /// How text is quoted.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,6 +63,11 @@ pub(super) struct Scanner<'a, K> {
     known: K,
     out: String,
     used: BTreeSet<Variable>,
+    /// How many references to texts are written, and to which of them the last one is.
+    references: usize,
+    last: Variable,
+    /// The line's own variables that hold such a text.
+    holding: BTreeMap<String, Variable>,
     /// From where on the quoting is unclear, in words.
     unclear: Option<&'static str>,
     depth: usize,
@@ -79,6 +88,9 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
             known,
             out: String::with_capacity(text.len() * 2),
             used: BTreeSet::new(),
+            references: 0,
+            last: Variable::Session,
+            holding: BTreeMap::new(),
             unclear: None,
             depth: 0,
             parentheses: 0,
@@ -129,15 +141,22 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
             ));
         }
         let mut words = Words::default();
+        let mut pipeline = Pipeline { before: self.references, ..Pipeline::default() };
         while let Some(c) = self.peek() {
             if self.variable(Quoting::None, &mut words)? {
+                continue;
+            }
+            // Within `[[` these join conditions, and end no command.
+            if matches!(c, '&' | '|' | '(' | ')' | '\n') && self.waiting.is_empty() && words.in_condition() {
+                words.end_word();
+                self.copy(1);
                 continue;
             }
             match c {
                 ' ' | '\t' => self.end_word(&mut words),
                 '\n' => {
                     self.copy(1);
-                    words = Words::default();
+                    self.end_command(&mut words, &mut pipeline, false)?;
                     self.here_documents()?;
                     continue;
                 }
@@ -146,14 +165,17 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
                     continue;
                 }
                 ';' | '&' | '|' => {
-                    self.copy(1);
-                    words = Words::default();
+                    let is_pipe = c == '|' && !self.starts_with("||");
+                    let length = ["||", "&&", "|&", ";;"].iter().any(|operator| self.starts_with(operator));
+                    self.copy(if length { 2 } else { 1 });
+                    self.end_command(&mut words, &mut pipeline, is_pipe)?;
                     continue;
                 }
                 '(' => {
-                    if self.starts_with("((") && !words.in_word() && words.names_a_program() {
+                    let is_loop = words.ends_with_keyword("for");
+                    if self.starts_with("((") && !words.in_word() && (is_loop || words.names_a_program()) {
                         self.copy(2);
-                        self.arithmetic(&mut words)?;
+                        self.arithmetic(&mut words, ['(', ')'], 2, is_loop)?;
                     } else {
                         self.copy(1);
                         self.parenthesis()?;
@@ -162,12 +184,12 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
                     continue;
                 }
                 ')' => {
+                    self.end_command(&mut words, &mut pipeline, false)?;
                     self.copy(1);
                     if end == End::Parenthesis {
                         self.depth -= 1;
                         return Ok(());
                     }
-                    words = Words::default();
                     continue;
                 }
                 '<' | '>' => {
@@ -181,10 +203,81 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
             }
             self.copy(1);
         }
+        self.end_command(&mut words, &mut pipeline, false)?;
         if end == End::Parenthesis {
             self.lose("a parenthesis is not closed");
         }
         self.depth -= 1;
+        Ok(())
+    }
+
+    /// Ends a command; `is_pipe` says whether the next one reads what it prints.
+    fn end_command(&mut self, words: &mut Words, pipeline: &mut Pipeline, is_pipe: bool) -> Scanned {
+        words.end_word();
+        let ended = std::mem::take(words);
+        if pipeline.is_piped
+            && let Some(reader) = reads_code_from_input(ended.done())
+        {
+            if self.references > pipeline.before {
+                return Err(Refused::of_code(&reader, self.last));
+            }
+            for document in &mut self.waiting {
+                document.reader.get_or_insert_with(|| reader.clone());
+            }
+        }
+        for word in ended.done() {
+            match word.as_str() {
+                "{" | "if" | "for" | "while" | "until" | "case" | "select" => pipeline.open += 1,
+                "}" | "fi" | "done" | "esac" => pipeline.open = pipeline.open.saturating_sub(1),
+                "then" | "else" | "elif" | "do" | "!" => {}
+                _ => break,
+            }
+        }
+        pipeline.is_piped = is_pipe;
+        if !is_pipe && pipeline.open == 0 {
+            pipeline.before = self.references;
+        }
+        Ok(())
+    }
+
+    /// Reads what stands for its output, by `read`. Where that has the value of a variable, it is
+    /// treated as one.
+    fn substitution(
+        &mut self,
+        words: &mut Words,
+        read: impl FnOnce(&mut Self, &mut Words) -> Scanned,
+    ) -> Scanned {
+        let before = self.references;
+        let place = self.place(words);
+        read(self, words)?;
+        if self.references > before {
+            self.take(&place, words)?;
+        }
+        Ok(())
+    }
+
+    /// Says what becomes of the word under way.
+    fn place(&self, words: &Words) -> Place {
+        match (words.is_target(), words.reader()) {
+            (false, _) => place(words.done(), words.current()),
+            (true, None) => Place::Data,
+            (true, Some(reader)) => Place::Code(reader.to_owned()),
+        }
+    }
+
+    /// Notes that the word under way has a text, where it may.
+    fn take(&mut self, place: &Place, words: &Words) -> Scanned {
+        if let Some(refused) = place.refuses(self.last) {
+            return Err(refused);
+        }
+        let list =
+            ["for", "select"].iter().any(|keyword| words.done().first().is_some_and(|word| word == keyword));
+        let name = match words.current().split_once('=') {
+            Some((name, _)) if is_assignment(words.current()) => Some(name.trim_end_matches('+')),
+            _ if list => words.done().get(1).map(String::as_str),
+            _ => None,
+        };
+        self.holding.extend(name.map(|name| (name.to_owned(), self.last)));
         Ok(())
     }
 
@@ -223,7 +316,7 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
             '\'' => self.single(words),
             '"' => self.double(words),
             '$' => self.dollar(Quoting::None, words),
-            '`' => self.backticks(words),
+            '`' => self.substitution(words, Self::backticks),
             _ => {
                 let text = self.copy(1);
                 words.push(text);
@@ -273,7 +366,7 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
                     words.push(escaped);
                 }
                 '$' => self.dollar(Quoting::Double, words)?,
-                '`' => self.backticks(words)?,
+                '`' => self.substitution(words, Self::backticks)?,
                 _ => {
                     self.note_line_end(c);
                     let text = self.copy(1);
@@ -290,8 +383,8 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
         self.copy(2);
         words.push("");
         while let Some(c) = self.peek() {
-            let quoted = self.rest().split('\'').next().unwrap_or_default();
-            let has_escapes = quoted.contains('\\');
+            let quoted = || self.rest().split('\'').next().unwrap_or_default();
+            let has_escapes = template::at(self.rest()).is_some() && quoted().contains('\\');
             if self.variable(Quoting::Ansi { has_escapes }, words)? {
                 continue;
             }
@@ -327,6 +420,17 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
 
     /// Reads what a `$` begins.
     fn dollar(&mut self, quoting: Quoting, words: &mut Words) -> Scanned {
+        let place = self.place(words);
+        if let Some(name) = parameter(self.rest())
+            && let Some(variable) = self.holding.get(name)
+        {
+            self.references += 1;
+            self.last = *variable;
+            // What only compares and sets texts does so in this case too.
+            if !matches!(&place, Place::Code(reader) if COMPARING.contains(&reader.as_str())) {
+                self.take(&place, words)?;
+            }
+        }
         // What it stands for is not known.
         words.push("\0");
         if template::at(self.rest().get(1..).unwrap_or_default()).is_some() {
@@ -337,10 +441,15 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
         }
         if self.starts_with("$((") {
             self.copy(3);
-            self.arithmetic(words)
+            self.arithmetic(words, ['(', ')'], 2, false)
+        } else if self.starts_with("$[") {
+            self.copy(2);
+            self.arithmetic(words, ['[', ']'], 1, false)
         } else if self.starts_with("$(") {
             self.copy(2);
-            self.parenthesis()
+            let before = self.references;
+            self.parenthesis()?;
+            if self.references > before { self.take(&place, words) } else { Ok(()) }
         } else if self.starts_with("${") {
             self.copy(2);
             self.braces(quoting, words)
@@ -399,25 +508,32 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
         Ok(())
     }
 
-    /// Reads arithmetic behind its two opening parentheses.
-    fn arithmetic(&mut self, words: &mut Words) -> Scanned {
-        let mut open = 2_usize;
+    /// Reads arithmetic behind what opens it: `count` of the first bracket. `for` has three parts.
+    fn arithmetic(
+        &mut self,
+        words: &mut Words,
+        [opening, closing]: [char; 2],
+        count: usize,
+        is_loop: bool,
+    ) -> Scanned {
+        let refused = |name: &str| {
+            refuse(
+                format!("{{{{{name}}}}} stands in arithmetic, where its text would be evaluated"),
+                "Use only numbers there.",
+            )
+        };
+        let (mut open, before) = (count, self.references);
         while let Some(c) = self.peek() {
             if let Some(Found::Name(name, rest)) = template::at(self.rest()) {
                 let variable = self.look_up(name)?;
                 if !variable.is_number() {
-                    return Err(refuse(
-                        format!("{{{{{name}}}}} stands in arithmetic, where its text would be evaluated"),
-                        "Use only numbers there.",
-                    ));
+                    return Err(refused(name));
                 }
                 self.reference(variable, Quoting::Double);
                 self.at = self.end - rest.len();
                 continue;
             }
             match c {
-                '(' => open += 1,
-                ')' => open -= 1,
                 '$' => {
                     self.dollar(Quoting::Double, words)?;
                     continue;
@@ -426,15 +542,21 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
                     self.backticks(words)?;
                     continue;
                 }
+                ';' if is_loop => {}
                 '\'' | '"' | '\\' | ';' | '\n' | '#' => self.lose("arithmetic holds what may be a command"),
+                c if c == opening => open += 1,
+                c if c == closing => open -= 1,
                 _ => {}
+            }
+            if self.references > before {
+                return Err(refused(self.last.as_str()));
             }
             self.copy(1);
             if open == 0 {
                 return Ok(());
             }
         }
-        self.lose("a parenthesis is not closed");
+        self.lose("a bracket is not closed");
         Ok(())
     }
 
@@ -484,8 +606,10 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
         let is_here = self.starts_with("<<") && !self.starts_with("<<<");
         if self.starts_with("<(") || self.starts_with(">(") {
             self.copy(2);
-            words.push("\0");
-            return self.parenthesis();
+            return self.substitution(words, |scanner, words| {
+                words.push("\0");
+                scanner.parenthesis()
+            });
         }
         words.redirect();
         if is_here {
@@ -494,6 +618,9 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
         const OPERATORS: [&str; 8] = ["<<<", "<>", "<&", ">>", ">|", ">&", "<", ">"];
         let operator = OPERATORS.into_iter().find(|operator| self.starts_with(operator)).unwrap_or(">");
         self.copy(operator.len());
+        if operator == "<<<" {
+            words.feed(reads_code_from_input(words.done()));
+        }
         // Blanks before the target do not end a word.
         while matches!(self.peek(), Some(' ' | '\t')) {
             self.copy(1);
@@ -533,7 +660,7 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
             }
             self.at += self.peek().map_or(0, char::len_utf8);
         }
-        let reader = reads_code_from_input(words.done()).map(str::to_owned);
+        let reader = reads_code_from_input(words.done());
         let renamed = is_quoted.then(|| self.new_delimiter());
         match &renamed {
             Some(renamed) => self.out.push_str(renamed),
@@ -603,17 +730,9 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
     fn here_text(&mut self, document: &HereDocument) -> Scanned {
         let mut words = Words::default();
         // What stands in it is no command.
-        words.push("cat");
-        words.end_word();
+        words.redirect();
+        words.feed(document.reader.clone());
         while let Some(c) = self.peek() {
-            if let (Some(reader), Some(Found::Name(name, _))) = (&document.reader, template::at(self.rest()))
-                && !self.look_up(name)?.is_number()
-            {
-                return Err(refuse(
-                    format!("{reader} would read the value of {{{{{name}}}}} as code"),
-                    "Hand it over as data: as an argument, or by the environment.",
-                ));
-            }
             if self.variable(Quoting::Double, &mut words)? {
                 continue;
             }
@@ -662,13 +781,12 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
                         ),
                     ));
                 }
-                if words.names_a_program() {
-                    return Err(Refused::of_program());
-                }
-                if !variable.is_number()
-                    && let Some(refused) = evaluated(words.done(), words.current(), variable)
-                {
-                    return Err(refused);
+                let place = self.place(words);
+                if variable.is_number() {
+                    place.refuses(variable).map_or(Ok(()), Err)?;
+                } else {
+                    self.last = variable;
+                    self.take(&place, words)?;
                 }
                 self.reference(variable, quoting);
                 words.push("\0");
@@ -682,6 +800,10 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
     /// Writes a reference to the value of a variable.
     fn reference(&mut self, variable: Variable, quoting: Quoting) {
         self.used.insert(variable);
+        if !variable.is_number() {
+            self.references += 1;
+            self.last = variable;
+        }
         let name = variable.env_name();
         let (before, after) = match quoting {
             Quoting::None => ("\"", "\""),
@@ -691,6 +813,24 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
         };
         self.out.push_str(&format!("{before}${{{name}}}{after}"));
     }
+}
+
+/// Returns the name of the shell's variable that a `$` at the beginning of a text stands for.
+fn parameter(text: &str) -> Option<&str> {
+    let name = text.strip_prefix("${").or_else(|| text.strip_prefix('$'))?;
+    let length = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
+    name.get(..length).filter(|name| !name.is_empty())
+}
+
+/// A pipeline under way.
+#[derive(Default)]
+struct Pipeline {
+    /// How many references to texts there were before it.
+    before: usize,
+    /// Whether the command under way reads what the one before it prints.
+    is_piped: bool,
+    /// How many groups of commands are open, such as `{` and `if`.
+    open: usize,
 }
 
 fn refuse(what: impl Into<String>, help: impl Into<String>) -> Refused {

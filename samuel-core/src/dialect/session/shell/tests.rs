@@ -159,6 +159,62 @@ fn a_value_has_no_say_in_what_is_run() {
         "echo `echo \\`echo {{task_content}}\\``",
         "echo $'\\'' {{task_content}}",
         "cat <<{{task_content}}\n",
+        "sh -ce 'echo {{task_content}}'",
+        "sh -cx 'echo {{task_content}}'",
+        "bash -c -- 'echo {{task_content}}'",
+        "bash -euo pipefail -c 'echo {{task_content}}'",
+        "sudo -u bob bash -lc 'echo {{task_content}}'",
+        "docker exec -i box sh -ec 'echo {{task_content}}'",
+        "su bob -c 'echo {{task_content}}'",
+        "echo $[ {{task_content}} ]",
+        "echo \"$[{{task_content}}]\"",
+        "for (( i={{task_content}}; i < 3; i++ )); do echo; done",
+        "echo $(( $(printf %s {{task_content}}) + 1 ))",
+        "bash <<< {{task_content}}",
+        "bash -s x <<< {{task_content}}",
+        "python3 - <<EOF\n{{task_content}}\nEOF\n",
+        "cat <<EOF | sh\n{{task_content}}\nEOF\n",
+        "echo {{task_content}} | sh",
+        "echo {{task_content}} | tee log | bash -s",
+        "echo {{task_content}} | python3",
+        "echo {{task_content}} | sudo -u bob sh",
+        "echo {{task_content}} | ssh host",
+        "echo {{task_content}} | ssh -p 22 host bash",
+        "{ true; echo {{task_content}}; } | sh",
+        "(echo {{task_content}}; true) | sh",
+        "for i in 1 2; do echo {{task_content}}; done | sh",
+        "awk -F : '{ print {{task_content}} }' x",
+        "awk -v a=1 '{ print {{task_content}} }' x",
+        "sed -n -e p -e \"s/x/{{task_content}}/\" x",
+        "sed x -e \"s/x/{{task_content}}/\"",
+        "sed \"s/x/{{task_content}}/\" x",
+        "sudo -u bob {{task_content}}",
+        "sudo --user bob {{task_content}}",
+        "timeout -s KILL 5 {{task_content}}",
+        "env -u A {{task_content}}",
+        "ls | xargs -I % {{task_content}}",
+        "find . -exec {{task_content}} \\;",
+        "npx {{task_content}}",
+        "uv run {{task_content}}",
+        "sh {{task_content}}",
+        "sh scripts/{{task_content}}.sh",
+        "bash -x {{task_content}}",
+        "python3 {{task_content}}",
+        "python3 -m {{task_content}}",
+        "node -pe {{task_content}}",
+        "sh <(echo {{task_content}})",
+        "eval \"$(printf %s {{task_content}})\"",
+        "$(printf %s {{task_content}}) x",
+        "x={{task_content}}; eval $x",
+        "x={{task_content}}; eval \"echo $x\"",
+        "x={{task_content}} && y=$x && sh -c \"$y\"",
+        "x={{task_content}}; $x",
+        "x=$(printf %s {{task_content}}); \"${x}\" a",
+        "x={{task_content}}; echo $x | sh",
+        "for x in {{task_content}}; do $x; done",
+        "PATH={{task_content}}:$PATH make",
+        "BASH_ENV={{task_content}} bash x",
+        "[[ a || 1 -eq {{task_content}} ]]",
         "echo 'not closed {{task_content}}\n\"",
         "cat <<A 'b\n{{task_content}}\n'\nA\n",
     ] {
@@ -183,6 +239,30 @@ fn what_is_no_code_is_let_through() {
         "grep -F -e {{task_content}} file > out-{{task_id}}.txt 2>&1 < /dev/null",
         "git commit -m \"$(printf '%s' {{task_content}})\" || true",
         "docker ps --format '{{.Names}}' | grep {{session}}",
+        "awk -v t={{task_id}} '$1 == t' x",
+        "awk -F : -v t={{task_id}} '$1 == t' x",
+        "awk '{ print }' {{task_id}}",
+        "sed \"s/x/y/\" f {{task_id}}",
+        "sed -n -e p {{task_id}}",
+        "export T={{task_id}}; ./v.sh",
+        "export T={{task_id}}; curl -s x | sh",
+        "printf '%s\\n' {{task_id}} | ssh host 'read -r t; notify \"$t\"'",
+        "T={{task_id}} awk '{gsub(/x/, ENVIRON[\"T\"])} 1' f",
+        "sh scripts/validate.sh {{task_id}}",
+        "bash -euo pipefail scripts/validate.sh {{task_id}}",
+        "python3 -u notify.py --title {{task_content}} -c {{task_id}}",
+        "python3 -c 'import sys; print(sys.argv[1])' {{task_id}}",
+        "perl -e 'print $ARGV[0]' {{task_id}}",
+        "echo {{task_id}} | python3 notify.py",
+        "echo {{task_id}} | bash -c 'read -r t; echo \"$t\"'",
+        "grep python <<< {{task_content}}",
+        "find . -name {{task_id}} -exec grep -F {{task_id}} {} +",
+        "sudo -u bob ./notify.sh {{task_id}}",
+        "timeout -s KILL 5 uv run notify {{task_id}}",
+        "env A={{task_id}} ./v.sh",
+        "x={{task_id}}; [[ $x == TAS-* ]] && ./v.sh \"$x\"",
+        "for ((i = 0; i < 3; i++)); do echo {{task_id}}; done",
+        "echo {{task_id}} > done.txt; ls | sh",
     ] {
         read(line).unwrap_or_else(|refused| panic!("{line}: {refused:?}"));
     }
@@ -198,6 +278,35 @@ fn braces_with_a_backslash_are_braces_and_a_dollar_before_a_variable_is_a_dollar
         let expected = "{{x}}|{{x}}|{{x}}|$1.50|a $1.50|$1.50|{{.x}}|$x `y` \\z\\\\1.50\n";
         assert_eq!(String::from_utf8_lossy(&stdout), expected, "{shell}: {stderr}");
     }
+}
+
+#[test]
+fn a_help_that_shows_a_line_shows_one_that_is_let_through() {
+    for (line, shown) in [
+        ("ssh host notify {{task_id}}", "ssh host 'read -r value"),
+        ("sed \"s/x/{{task_id}}/\" f", "ENVIRON[\"T\"]"),
+        ("sh -c 'echo {{task_id}}'", "sh {{task_id}}"),
+    ] {
+        let help = read(line).unwrap_err().help;
+        let example = help.split('`').nth(1).unwrap();
+        assert!(example.contains(shown), "{help}");
+        read(example).unwrap_or_else(|refused| panic!("{example}: {refused:?}"));
+    }
+}
+
+#[test]
+fn lines_of_any_length_are_read_in_little_time() {
+    let long = ["{", "\\{{", "{{ ", "{{a", "$'", "<<'A' "].map(|part| part.repeat((1 << 20) / part.len()));
+    let begun = std::time::Instant::now();
+    for text in long {
+        drop(read(&text));
+        drop(read(&format!("{text} {{{{task_id}}}}")));
+        drop(template::Template::read(&text, |_| Err::<Variable, ()>(())));
+    }
+    assert!(read(&"echo {{task_id}}; ".repeat(10_000)).unwrap_err().what.contains("64 KiB"));
+    drop(read(&"echo {{task_id}}; ".repeat(3_000)));
+    drop(read(&format!("sed p {}", "{{task_id}} ".repeat(5_000))));
+    assert!(begun.elapsed().as_secs() < 120, "{:?}", begun.elapsed());
 }
 
 #[test]

@@ -1,15 +1,10 @@
 //! The words of a simple command, as far as a line spells them out.
 
-/// What may stand before the name of a command.
-const KEYWORDS: [&str; 11] =
-    ["!", "{", "if", "then", "else", "elif", "while", "until", "do", "time", "coproc"];
-/// Commands that run the command which their arguments name.
-const STARTERS: [&str; 16] = [
-    "builtin", "command", "doas", "env", "exec", "flock", "ionice", "nice", "nohup", "setsid", "stdbuf",
-    "sudo", "timeout", "unbuffer", "xargs", "chroot",
-];
-/// Commands that read and run the file which their arguments name.
-const SOURCES: [&str; 2] = [".", "source"];
+use crate::script::named::command_words::last_program_of;
+
+/// Variables that say which programs are run, or that a shell reads as code.
+const DECIDING: [&str; 7] =
+    ["BASH_ENV", "ENV", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PROMPT_COMMAND", "PS4"];
 
 /// A simple command up to where a scanner stands.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +15,10 @@ pub(super) struct Words {
     current: Option<String>,
     /// Whether the word under way is where a redirection leads.
     is_target: bool,
+    /// Who reads the word under way as code, where that is its input.
+    reader: Option<String>,
+    /// Whether a `[[` is open.
+    in_condition: bool,
 }
 
 impl Words {
@@ -36,8 +35,14 @@ impl Words {
     /// Ends the word under way, and says which it was.
     pub(super) fn end_word(&mut self) -> Option<&str> {
         let word = self.current.take()?;
+        self.reader = None;
         if std::mem::take(&mut self.is_target) {
             return None;
+        }
+        match word.as_str() {
+            "[[" => self.in_condition |= names_a_program(&self.done),
+            "]]" => self.in_condition = false,
+            _ => {}
         }
         self.done.push(word);
         self.done.last().map(String::as_str)
@@ -53,6 +58,21 @@ impl Words {
         self.is_target = true;
     }
 
+    /// Says who reads the next word as code, where that is its input.
+    pub(super) fn feed(&mut self, reader: Option<String>) {
+        self.reader = reader;
+    }
+
+    /// Returns who reads the word under way as code, where that is its input.
+    pub(super) fn reader(&self) -> Option<&str> {
+        self.reader.as_deref()
+    }
+
+    /// Says whether a `[[` is open.
+    pub(super) fn in_condition(&self) -> bool {
+        self.in_condition && self.current() != "]]"
+    }
+
     /// Returns the words before the current one.
     pub(super) fn done(&self) -> &[String] {
         &self.done
@@ -63,9 +83,14 @@ impl Words {
         self.current.as_deref().unwrap_or_default()
     }
 
-    /// Says whether the word under way decides which program or file is run.
+    /// Says whether the word under way names a program.
     pub(super) fn names_a_program(&self) -> bool {
         !self.is_target && !is_assignment(self.current()) && names_a_program(&self.done)
+    }
+
+    /// Says whether the word under way is where a redirection leads.
+    pub(super) fn is_target(&self) -> bool {
+        self.is_target
     }
 
     /// Says whether a word at the end of those that are done is a keyword.
@@ -75,30 +100,30 @@ impl Words {
     }
 }
 
-/// Says whether the next word after some decides which program or file is run.
-pub(super) fn names_a_program(words: &[String]) -> bool {
+/// Returns the words of the command that some words lead to; nothing where they are no command,
+/// as in the list of `for`.
+pub(super) fn command_of(words: &[String]) -> Option<&[String]> {
     let mut words = words;
-    // What follows is a command of its own.
-    if let [first, ..] = words
-        && ["for", "select"].contains(&first.as_str())
-        && let Some(place) = words.iter().position(|word| word == "do")
-    {
-        words = words.get(place..).unwrap_or_default();
-    }
-    let mut is_argument = false;
-    for word in words {
-        let name = base_name(word);
-        let goes_on = KEYWORDS.contains(&word.as_str())
-            || is_assignment(word)
-            || STARTERS.contains(&name)
-            || SOURCES.contains(&name)
-            || (is_argument && (word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit())));
-        if !goes_on {
-            return false;
+    if let [first, ..] = words {
+        match first.as_str() {
+            "case" => return None,
+            // What follows is a command of its own.
+            "for" | "select" => words = words.get(words.iter().position(|word| word == "do")?..)?,
+            _ => {}
         }
-        is_argument |= STARTERS.contains(&name) || SOURCES.contains(&name);
     }
-    true
+    let settings = words.iter().take_while(|word| is_assignment(word)).count();
+    words.get(settings..)
+}
+
+/// Says whether the next word after some names a program.
+pub(super) fn names_a_program(words: &[String]) -> bool {
+    command_of(words).is_some_and(|words| last_program_of(words) == words.len())
+}
+
+/// Says whether a word sets a variable that decides what is run.
+pub(super) fn decides_what_runs(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| DECIDING.contains(&name.trim_end_matches('+')))
 }
 
 /// Says whether a word sets a variable.
@@ -107,9 +132,4 @@ pub(super) fn is_assignment(word: &str) -> bool {
     let name = name.strip_suffix('+').unwrap_or(name);
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-/// Returns the name of a program without the directories before it.
-pub(super) fn base_name(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or(word)
 }
