@@ -129,7 +129,15 @@ impl HookFiles {
         warnings.sort_by_key(|warning| (warning.location.line, warning.location.column));
         remarks.extend(warnings.iter().take(Problems::MAX).map(told));
         let hooks = hooks.into_iter().map(Arc::new).collect();
-        Ok(Self { root: root.to_owned(), path: Some(path), hooks, problems, more, remarks, of_files: Vec::new() })
+        Ok(Self {
+            root: root.to_owned(),
+            path: Some(path),
+            hooks,
+            problems,
+            more,
+            remarks,
+            of_files: Vec::new(),
+        })
     }
 
     /// Returns what is wrong with single entries, which are left out, in the order of the text: at

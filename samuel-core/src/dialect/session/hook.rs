@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn an_argument_is_passed_without_nul_and_told_of_where_it_is_too_long() {
         let word = |text| Template::read(text, |_| Ok::<_, ()>(Variable::Error)).unwrap();
-        let command = Command::Words(vec![Template::plain("echo"), word("why: {{error}}")]);
+        let command = Command::Words(vec![word("echo"), word("why: {{error}}")]);
         let values = |text: String| Values::from([(Variable::Error, text)]);
         assert_eq!(command.too_long(&values("x".repeat(MAX_PASSED - 5))), None);
         let told = command.too_long(&values("x".repeat(MAX_PASSED - 4))).unwrap();
