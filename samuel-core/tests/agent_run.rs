@@ -419,13 +419,33 @@ async fn what_codex_counts_over_a_conversation_is_counted_once() {
 }
 
 #[tokio::test]
-async fn a_conversation_is_lost_where_an_agent_fails_before_it_is_ready() {
-    let none = r#"{"type":"result","is_error":true,"errors":["No conversation found"]}"#;
+async fn a_conversation_is_lost_where_an_agent_says_that_it_is_not_there() {
+    let none = r#"{"type":"result","is_error":true,"errors":["No conversation found with session ID: c-1"]}"#;
+    let login = r#"{"type":"result","is_error":true,"result":"Invalid API key · Please run /login"}"#;
     let refused = r#"{"type":"result","is_error":true,"result":"no way"}"#;
     for (name, script, lost) in [
-        ("claude", format!("echo '{none}'; exit 1"), Some("No conversation found")),
-        ("codex", "echo 'no rollout found' >&2; exit 1".to_owned(), Some("no rollout found")),
-        ("gemini", "exit 42".to_owned(), Some("it ended with exit code 42")),
+        ("claude", format!("echo '{none}'; exit 1"), Some("No conversation found with session ID: c-1")),
+        (
+            "codex",
+            "printf 'Error: no rollout found for c-1\\n\\nStack backtrace:\\n 0: x' >&2; exit 1".to_owned(),
+            Some("Error: no rollout found for c-1"),
+        ),
+        (
+            "gemini",
+            "echo 'Error resuming session: No previous sessions found for this project.' >&2; exit 42"
+                .to_owned(),
+            Some("Error resuming session: No previous sessions found for this project."),
+        ),
+        (
+            "copilot",
+            "echo \"Error: No session, task, or name matched 'c-1'.\" >&2; exit 1".to_owned(),
+            Some("Error: No session, task, or name matched 'c-1'."),
+        ),
+        ("claude", format!("echo '{login}'; exit 1"), None),
+        ("codex", "echo 'error: not logged in' >&2; exit 1".to_owned(), None),
+        ("gemini", "exit 42".to_owned(), None),
+        ("copilot", "echo 'Error: getaddrinfo ENOTFOUND' >&2; exit 1".to_owned(), None),
+        ("claude", format!("echo '{INIT}'; echo '{none}'; exit 1"), None),
         ("claude", format!("echo '{INIT}'; echo '{refused}'; exit 1"), None),
         ("claude", format!("echo '{INIT}'; exit 1"), None),
         ("claude", "kill -9 $$".to_owned(), None),

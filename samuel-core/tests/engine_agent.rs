@@ -171,6 +171,9 @@ impl Agent for Forgets {
     ) -> Result<AgentInvokeOutput, AgentError> {
         let conversation = request.conversation.map(String::from);
         self.calls.lock().unwrap().push((conversation.clone(), request.prompt));
+        // As a program does, it writes its log from the start.
+        let logs = request.logs.unwrap();
+        std::fs::write(logs.out, conversation.as_deref().unwrap_or("anew")).unwrap();
         if let Some(conversation) = conversation {
             let (agent, message) = ("mine".to_owned(), "it is gone".to_owned());
             return Err(AgentError::ConversationLost { agent, conversation, message });
@@ -194,6 +197,12 @@ async fn a_conversation_that_is_lost_is_begun_anew_once_with_a_warning() {
         match resumes {
             true => assert_eq!((conversations, warnings), (vec![None, Some("c-1"), None], vec![lost])),
             false => assert_eq!((conversations, warnings), (vec![None, None], vec![])),
+        }
+        if resumes {
+            let logs = bench.lane().dir().logs(&played.events[0].run_id);
+            let kept =
+                ["1-2.out", "1-2.again.out"].map(|name| std::fs::read_to_string(logs.join(name)).unwrap());
+            assert_eq!(kept, ["c-1", "anew"], "the log of each call is kept");
         }
         let (_, prompt) = calls.last().unwrap();
         let why = "This is another turn of iteration 1, about task 1 \"First\" (`";

@@ -183,6 +183,17 @@ pub struct LogFiles {
     pub err: PathBuf,
 }
 
+impl LogFiles {
+    /// Names the files of a second call beside those of the first: `1-2.again.out` beside `1-2.out`.
+    pub(crate) fn of_second_call(&self) -> Self {
+        let beside = |path: &Path| {
+            let end = path.extension().unwrap_or_default().to_string_lossy();
+            path.with_extension(format!("again.{end}"))
+        };
+        Self { out: beside(&self.out), err: beside(&self.err) }
+    }
+}
+
 /// An agent that did not run to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -19,7 +19,7 @@ use super::{
     config::{Deadlines, GRACE},
     prompt_file::PromptFile,
     stream::{Ending, Progress, StreamParser},
-    text::last_words,
+    text::{MAX_SUMMARY, excerpt, last_words},
     watch::Watch,
 };
 use crate::{
@@ -219,8 +219,8 @@ impl CliAgent {
         }
     }
 
-    /// Sees whether a call that failed was to go on in a conversation and could not: the agent
-    /// was never ready.
+    /// Sees whether a call that failed was to go on in a conversation that is not there: the agent
+    /// was never ready, and says so in its own words. Any other failure is passed on.
     fn lost(
         &self,
         conversation: &ConversationId,
@@ -228,18 +228,23 @@ impl CliAgent {
         parser: &dyn StreamParser,
         outcome: &Result<AgentInvokeOutput, AgentError>,
     ) -> Option<AgentError> {
-        let is_ready = parser.progress().ready || self.cli.resume_args.is_empty();
-        let words = match outcome {
-            _ if is_ready => return None,
-            Err(AgentError::Reported { message, .. }) => message.clone(),
-            Ok(ended) if ended.exit_code != 0 => {
-                let words = last_words(&output.stderr.text(), &output.stdout.text());
-                words.unwrap_or_else(|| format!("it ended with exit code {}", ended.exit_code))
-            }
-            _ => return None,
+        let has_failed = match outcome {
+            Ok(ended) => ended.exit_code != 0,
+            Err(error) => matches!(error, AgentError::Reported { .. }),
         };
+        if parser.progress().ready || !has_failed {
+            return None;
+        }
+        let told = match outcome {
+            Err(AgentError::Reported { message, .. }) => message.as_str(),
+            _ => "",
+        };
+        let (stderr, stdout) = (output.stderr.text(), output.stdout.text());
+        let says_so = |line: &&str| self.cli.lost_words.iter().any(|words| line.contains(words));
+        let line = [told, &stderr, &stdout].iter().flat_map(|text| text.lines()).find(says_so)?;
         let (agent, conversation) = (self.cli.name.to_owned(), conversation.as_str().to_owned());
-        Some(AgentError::ConversationLost { agent, conversation, message: words })
+        let message = excerpt(line.trim(), MAX_SUMMARY);
+        Some(AgentError::ConversationLost { agent, conversation, message })
     }
 
     fn ended_by_clock(&self, end: End, usage: Option<Usage>) -> Option<AgentError> {

@@ -259,3 +259,42 @@ fn spill_in(directory: &Path) -> Spill {
         stderr: directory.join(format!("{name}.err")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use std::{
+        fs::{File, Permissions},
+        io::Write as _,
+        os::unix::fs::PermissionsExt as _,
+        sync::{
+            Mutex,
+            atomic::{AtomicUsize, Ordering},
+        },
+    };
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_script_that_is_still_being_written_is_started_once_it_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("busy");
+        let mut file = File::create(&path).unwrap();
+        file.write_all(b"#!/bin/sh\necho hi\n").unwrap();
+        file.set_permissions(Permissions::from_mode(0o755)).unwrap();
+        let (open, tries) = (Mutex::new(Some(file)), AtomicUsize::new(0));
+        let script = Script::new(CommandLine::words([&path]), dir.path());
+        let cancel = CancellationToken::new();
+        let output = script.start(|spec| async {
+            let started = process::run(spec, &Supervisor::GroupOnly, &cancel).await;
+            if tries.fetch_add(1, Ordering::Relaxed) == 0 {
+                assert!(matches!(started, Err(ProcessError::Busy { .. })), "{started:?}");
+            }
+            // It is written after the first try.
+            drop(open.lock().unwrap().take());
+            started
+        });
+        assert_eq!(output.await.unwrap().stdout.text(), "hi\n");
+    }
+}

@@ -28,6 +28,7 @@ pub(super) const CLI: Cli = Cli {
     program: Some("claude"),
     args: &["-p", "--dangerously-skip-permissions", "--output-format", "stream-json", "--verbose"],
     resume_args: &["--resume", "{conversation}"],
+    lost_words: &["No conversation found"],
     last_args: &[],
     // Claude Code talks to Anthropic, to Bedrock or to Vertex, as its own
     // variables say. It refuses to skip permissions as root without IS_SANDBOX.

@@ -27,6 +27,7 @@ pub(super) const CLI: Cli = Cli {
     program: Some("codex"),
     args: &["exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"],
     resume_args: &["resume", "{conversation}"],
+    lost_words: &["no rollout found"],
     // The dash stands for a prompt on standard input.
     last_args: &["-"],
     env: &["OPENAI_*", "CODEX_*", "AZURE_OPENAI_*", "RUST_LOG"],

@@ -12,6 +12,7 @@ pub(super) const CLI: Cli = Cli {
     program: None,
     args: &[],
     resume_args: &[],
+    lost_words: &[],
     last_args: &[],
     env: &[],
     notice: Some("the configured command runs as it is: Samuel does not limit what it may do"),

@@ -29,6 +29,7 @@ pub(super) const CLI: Cli = Cli {
     program: Some("copilot"),
     args: &["--allow-all", "--no-ask-user", "--output-format", "json", "--no-color", "--no-auto-update"],
     resume_args: &["--resume={conversation}"],
+    lost_words: &["No session, task, or name matched"],
     last_args: &[],
     env: &["COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST"],
     notice: Some("copilot runs with --allow-all: it edits files and runs commands without asking"),

@@ -30,6 +30,7 @@ pub(super) const CLI: Cli = Cli {
     // which nobody can answer here.
     args: &["--output-format", "stream-json", "--approval-mode", "yolo", "--skip-trust"],
     resume_args: &["--resume", "{conversation}"],
+    lost_words: &["No previous sessions found", "Invalid session identifier"],
     last_args: &[],
     env: &["GEMINI_*", "GOOGLE_*", "CLOUDSDK_CONFIG"],
     notice: Some("gemini runs with --approval-mode yolo: it edits files and runs commands without asking"),

@@ -14,6 +14,7 @@ pub(super) const CLI: Cli = Cli {
     program: Some("kiro-cli"),
     args: &["chat", "--no-interactive", "--trust-all-tools"],
     resume_args: &[],
+    lost_words: &[],
     last_args: &[],
     env: &["KIRO_*"],
     notice: Some("kiro runs with --trust-all-tools: it edits files and runs commands without asking"),

@@ -28,6 +28,8 @@ pub(super) struct Cli {
     /// The arguments after those of the configuration that make it go on in a conversation,
     /// for whose name `{conversation}` stands; none where it cannot.
     pub(super) resume_args: &'static [&'static str],
+    /// What it says where the conversation is not there: any of these texts.
+    pub(super) lost_words: &'static [&'static str],
     /// The arguments after all others.
     pub(super) last_args: &'static [&'static str],
     /// The environment variables it needs beside the general ones.

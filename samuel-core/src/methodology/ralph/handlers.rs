@@ -290,14 +290,17 @@ impl Handlers {
             conversation: conversation.and_then(ConversationId::new),
             cancel: call.cancelled().clone(),
         };
+        let mut logs: Vec<LogFiles> = request.logs.iter().cloned().collect();
         let mut answered = answer_of(&*agent, request.clone(), &call).await?;
         if let Err(lost @ AgentError::ConversationLost { .. }) = &answered {
             warn(&call, [format!("{lost}; it was called once more, without it")]);
-            let anew = AgentRequest { conversation: None, ..request };
+            let again = request.logs.as_ref().map(LogFiles::of_second_call);
+            logs.extend(again.clone());
+            let anew = AgentRequest { conversation: None, logs: again, ..request };
             answered = answer_of(&*agent, anew, &call).await?;
         }
-        let logs = call.logs().map(|CallLogs { out, err }| [out, err]);
-        let logs = logs.iter().flatten().filter_map(|path| place_of_log(path, &self.project_root)).collect();
+        let logs = logs.iter().flat_map(|LogFiles { out, err }| [out, err]);
+        let logs = logs.filter_map(|path| place_of_log(path, &self.project_root)).collect();
         let failed =
             |error: AgentError| AgentInvokeOutput { usage: error.usage(), ..failed(error.failure()) };
         Ok(AgentInvokeOutput { logs, ..answered.unwrap_or_else(failed) })

@@ -8,6 +8,7 @@ use super::{
         BY_OPTION, INTERPRETERS, SHELLS, VALUED, base_name, directory_of, has_code, is_option_with,
         last_program_of, may_be_script, module_of, of_option, program_of,
     },
+    effort::{Effort, steps_of},
     paths::{from_here, in_project, lexical, without_repeats},
     pattern::{self, is_pattern},
     shell_line::{commands, is_line},
@@ -28,6 +29,12 @@ const MAX_PATTERNS: usize = 50;
 
 /// In how many directories the commands of a line are looked for.
 const MAX_DIRECTORIES: usize = 16;
+
+/// The longest path that is looked for, in bytes: the system takes no longer one.
+const MAX_PATH: usize = 4_096;
+
+/// How many steps it takes to look for a file.
+const STEPS_TO_LOOK: usize = 20;
 
 /// What a command line was found to name.
 pub(super) struct Found<'a> {
@@ -55,6 +62,8 @@ pub(super) struct Found<'a> {
     pub(super) unknown_program: Option<String>,
     /// How many commands were looked at.
     looked_at: usize,
+    /// What is left to be done.
+    effort: Effort,
 }
 
 impl<'a> Found<'a> {
@@ -78,6 +87,7 @@ impl<'a> Found<'a> {
             is_unknown,
             unknown_program: None,
             looked_at,
+            effort: Effort::default(),
         }
     }
 
@@ -121,14 +131,15 @@ impl<'a> Found<'a> {
 
     fn named(&self, word: &str) -> impl Iterator<Item = PathBuf> {
         let word = from_here(word);
-        self.directories.iter().filter_map(move |directory| in_project(&directory.join(word), self.root))
+        let directories = self.directories.iter().filter(move |_| word.len() <= MAX_PATH);
+        directories.filter_map(move |directory| in_project(&directory.join(word), self.root))
     }
 
     /// Returns where a file would stand of which there is none; nothing where there is one, or
     /// where only the shell knows its name.
     fn missing_of(&self, word: &str) -> Option<Vec<PathBuf>> {
         let word = from_here(word);
-        if word.is_empty() || word.contains(EXPANDED) || word.ends_with('/') {
+        if word.is_empty() || word.len() > MAX_PATH || word.contains(EXPANDED) || word.ends_with('/') {
             return None;
         }
         let place = |directory: &PathBuf| {
@@ -142,10 +153,13 @@ impl<'a> Found<'a> {
 
     /// Counts a directory among those in which commands may run.
     fn enter(&mut self, directory: &str) {
+        if directory.len() > MAX_PATH || !self.spend(STEPS_TO_LOOK) {
+            return;
+        }
         for from in self.directories.clone() {
             let to = lexical(&from.join(from_here(directory)));
             let is_new = to.starts_with(self.root) && !self.directories.contains(&to);
-            if is_new && self.directories.len() < MAX_DIRECTORIES {
+            if is_new && to.as_os_str().len() <= MAX_PATH && self.directories.len() < MAX_DIRECTORIES {
                 self.directories.push(to);
             }
         }
@@ -175,15 +189,26 @@ impl<'a> Found<'a> {
         self
     }
 
+    /// Takes so many steps, if as many are left; if not, what the line executes is unknown.
+    fn spend(&mut self, steps: usize) -> bool {
+        let is_left = self.effort.spend(steps);
+        self.is_unknown |= !is_left;
+        is_left
+    }
+
     fn line(&mut self, line: &str, depth: usize) {
+        if !self.spend(steps_of(line)) {
+            return;
+        }
         let line = with_known_substitutions(line);
         let is_certain = self.is_certain;
         for words in commands(&line).into_iter().take(MAX_WORDS) {
-            if self.looked_at > MAX_WORDS {
+            if self.looked_at > MAX_WORDS || self.effort.is_spent() {
                 break;
             }
-            self.variables.assign(&words);
-            let readings = self.variables.readings(&words);
+            self.variables.assign(&words, &mut self.effort);
+            let readings = self.variables.readings(&words, &mut self.effort);
+            self.is_unknown |= self.effort.is_spent();
             self.is_certain = is_certain && readings.is_certain;
             for words in readings.commands {
                 self.command(&words, false, depth);
@@ -201,7 +226,8 @@ impl<'a> Found<'a> {
     /// `sh -c 'mkdir -p a && ./b'`, which is no name of a program where it is a line.
     pub(super) fn command(&mut self, words: &[String], is_code: bool, depth: usize) {
         self.looked_at += 1;
-        if self.looked_at > MAX_WORDS {
+        if self.looked_at > MAX_WORDS || !self.spend(words.len()) {
+            self.is_unknown = true;
             return;
         }
         let words = words.get(..MAX_WORDS).unwrap_or(words);
@@ -268,7 +294,9 @@ impl<'a> Found<'a> {
         self.words.extend(pattern::of_find(words));
         if depth < MAX_DEPTH {
             let is_certain = std::mem::take(&mut self.is_certain);
-            for words in pattern::started_by_find(words) {
+            let started = pattern::started_by_find(words);
+            self.spend(started.iter().map(Vec::len).sum());
+            for words in started {
                 self.command(&words, false, depth + 1);
             }
             self.is_certain = is_certain;
@@ -293,6 +321,9 @@ impl<'a> Found<'a> {
 
     /// Finds the script among the words of an interpreter, which is the first.
     fn script(&mut self, words: &[String], is_program: bool, depth: usize) {
+        if !self.spend(words.len()) {
+            return;
+        }
         let interpreter = words.first().map_or("", |word| base_name(word));
         let (mut has_operand, mut has_script) = (false, false);
         // Of a runner of tests, as `node --test` is one, the tests are the work.
@@ -330,6 +361,9 @@ impl<'a> Found<'a> {
                 }
                 has_operand = true;
                 self.reads_input |= is_program && from_here(word).starts_with('$');
+                if !self.spend(STEPS_TO_LOOK * self.directories.len()) {
+                    return;
+                }
                 if self.named(word).next().is_some() {
                     self.executed.push(word.clone());
                     return;

@@ -5,6 +5,7 @@
 //! from it, such as that a file is watched or run from a copy, is left to others.
 
 pub(crate) mod command_words;
+mod effort;
 mod executed;
 mod found;
 mod paths;

@@ -1,6 +1,7 @@
 //! The paths that the words of a command line name.
 
 use std::{
+    collections::BTreeSet,
     io::Read as _,
     os::unix::fs::MetadataExt as _,
     path::{Component, Path, PathBuf},
@@ -40,13 +41,8 @@ pub(super) fn can_be_executed(path: &Path, root: &Path) -> bool {
 
 /// Returns paths without those that stand before.
 pub(super) fn without_repeats(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
-    let mut kept = Vec::new();
-    for path in paths {
-        if !kept.contains(&path) {
-            kept.push(path);
-        }
-    }
-    kept
+    let mut seen = BTreeSet::new();
+    paths.into_iter().filter(|path| seen.insert(path.clone())).collect()
 }
 
 /// Leaves `.` and `..` out of a path, without looking at the disk.

@@ -1,9 +1,18 @@
 //! What is executed by command lines as people write them.
 #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
-use super::executed::{Executed, in_command_line};
+use super::{
+    executed::{Executed, in_command_line},
+    places::started_places,
+    programs::programs_of_shell,
+};
 
 /// A project's root, which goes with the first.
 struct Files(#[expect(dead_code, reason = "it is removed when it is dropped")] tempfile::TempDir, PathBuf);
@@ -249,5 +258,66 @@ fn of_an_agents_words_its_program_scripts_and_settings_count() {
     ] {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         assert_eq!(files.shown(in_command_line(&words, &files.1)), expected, "{words:?}");
+    }
+}
+
+#[test]
+fn a_line_that_stands_for_a_great_many_words_is_read_so_far_and_unknown() {
+    let files = Files::new();
+    let numbers: String = (0..200).map(|number| format!(" {number}")).collect();
+    let each = |body: String| format!("for a in{numbers}; do {body}; done");
+    let long = "b".repeat(3_000);
+    let runners = format!("cd ci; cd deep; echo {}", "sh ".repeat(900));
+    let nested = |quote: &str, inner: &str| format!("sh -c {quote}{inner}{quote}");
+    for (name, line) in [
+        ("all values in all words", each(format!("echo{}", " $a".repeat(2_000)))),
+        ("all values in plain words", each(format!("echo $a{}", " x".repeat(40_000)))),
+        ("all values in a word", each(format!("b={long}; c=; echo $a$b{}", "$c".repeat(20_000)))),
+        ("all values in lines", each(format!("sh -c $a '{}'", "x;".repeat(40_000)))),
+        ("interpreters", format!("{runners};").repeat(30)),
+        ("finds", "find ci -name a -exec find b -exec sh {} + ;".repeat(2_000)),
+        ("assignments", each("A=$a$A ".repeat(14_000))),
+        ("code in code", nested("'", &nested("\"", &"sh -c sh ".repeat(10_000)))),
+    ] {
+        let found = Executed::by_shell(&line, &files.1);
+        assert!(found.is_unknown, "{name}");
+    }
+    let line = format!("A={}; sh ci/check.sh $A$A", "b".repeat(4_000));
+    assert_eq!(files.shown(Executed::by_shell(&line, &files.1).files), "ci/check.sh", "a value is too long");
+    let known = Executed::by_shell(&each("sh ci/check.sh $a".to_owned()), &files.1);
+    assert!(!known.is_unknown && files.shown(known.files) == "ci/check.sh", "200 values are read");
+}
+
+#[test]
+fn a_long_line_is_read_in_time() {
+    let files = Files::new();
+    for (name, line) in [
+        (";", ";".repeat(100_000)),
+        ("commands", "true;".repeat(20_000)),
+        ("&&", "./a && ".repeat(15_000)),
+        ("(", "(".repeat(50_000) + &")".repeat(50_000)),
+        ("(commands", "(cd a;".repeat(16_000)),
+        ("$(", "$(".repeat(50_000)),
+        ("$( )", "$(".repeat(50_000) + ")"),
+        ("`", "`a".repeat(50_000)),
+        ("${", "${".repeat(50_000)),
+        ("${:-", "${A:-".repeat(20_000) + "}"),
+        ("assignments", "A=b ".repeat(25_000)),
+        ("variables", (0..9_000).map(|number| format!("A{number}=$A ")).collect()),
+        ("directories", (0..9_000).map(|number| format!("cd {number}; ")).collect()),
+        ("long directories", format!("cd {0}; cd {0}/b; sh a b c d e f;", "a/".repeat(10_000)).repeat(2)),
+        ("-C", format!("make {}", "-Ca ".repeat(25_000))),
+        ("quotes", "\"'\"'".repeat(25_000)),
+        (">", ">".repeat(100_000)),
+        ("#", "#".repeat(100_000)),
+        ("a word", "a".repeat(100_000)),
+        ("a path", "./".repeat(50_000)),
+        ("braces", "{a,".repeat(33_000)),
+    ] {
+        let begun = Instant::now();
+        Executed::by_hook(&line, &files.1, &files.1);
+        started_places(&line, &files.1, &files.1);
+        programs_of_shell(&line);
+        assert!(begun.elapsed() < Duration::from_secs(20), "{name}: {:?}", begun.elapsed());
     }
 }

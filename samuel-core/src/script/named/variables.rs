@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     command_words::{assignment, base_name, program_of},
+    effort::{Effort, steps_of},
     shell_line::is_line,
 };
 
@@ -16,6 +17,9 @@ const MAX_VARIABLES: usize = 200;
 
 /// The longest value that is followed, in bytes.
 const MAX_VALUE: usize = 4_096;
+
+/// The longest substitution that is known, in bytes.
+const MAX_SUBSTITUTION: usize = 200;
 
 /// The variable that stands for `$(git rev-parse --show-toplevel)`. No command line can
 /// assign one of this name.
@@ -60,18 +64,19 @@ impl Variables {
     }
 
     /// Follows what a command assigns: `A=b`, `A=b sh c`, `export A=b`, `for A in b c`.
-    pub(super) fn assign(&mut self, words: &[String]) {
+    pub(super) fn assign(&mut self, words: &[String], effort: &mut Effort) {
         let (before, rest) = words.split_at_checked(program_of(words)).unwrap_or((words, &[]));
         let operands = match rest {
             [program, name, of, values @ ..] if program == "for" && of == "in" => {
-                let values = values.iter().flat_map(|value| self.expanded(value).0);
-                return self.set(name, values.take(MAX_READINGS).collect());
+                let values = values.iter().flat_map(|value| self.expanded(value, effort).0);
+                let values = values.take(MAX_READINGS).collect();
+                return self.set(name, values);
             }
             [program, operands @ ..] if ASSIGNING.contains(&base_name(program)) => operands,
             _ => &[],
         };
         for (name, value) in before.iter().chain(operands).filter_map(|word| assignment(word)) {
-            let (values, _) = self.expanded(value);
+            let (values, _) = self.expanded(value, effort);
             match self.0.get_mut(name) {
                 Some(variable) if variable.values == values => {}
                 // Which of its values it has where is not told apart.
@@ -85,15 +90,16 @@ impl Variables {
         }
     }
 
-    /// Returns the words of a command with the values of its variables. A word that is a
-    /// command line of its own stays as it is: it may set them itself.
-    pub(super) fn readings(&self, words: &[String]) -> Readings {
+    /// Returns the words of a command with the values of its variables; as they are where it takes
+    /// more effort than is left. A word that is a command line of its own stays as it is: it may
+    /// set them itself.
+    pub(super) fn readings(&self, words: &[String], effort: &mut Effort) -> Readings {
         let mut readings = Readings { commands: vec![Vec::new()], is_certain: true };
         for word in words {
             let mut read: Vec<Vec<String>> = Vec::new();
             match word.contains('$') && !is_line(word) {
                 true => {
-                    let (values, is_certain) = self.expanded(word);
+                    let (values, is_certain) = self.expanded(word, effort);
                     readings.is_certain &= is_certain;
                     for value in values {
                         // Without quotes, the shell would take it apart.
@@ -104,14 +110,16 @@ impl Variables {
                 }
                 false => read.push(vec![word.clone()]),
             }
-            readings.append(&read);
+            if !readings.append(&read, effort) {
+                return Readings { commands: vec![words.to_vec()], is_certain: false };
+            }
         }
         readings
     }
 
     /// Returns a word with each combination of its variables' values, and whether it is
     /// known to have each of them. What is not known stays as it is.
-    fn expanded(&self, word: &str) -> (Vec<String>, bool) {
+    fn expanded(&self, word: &str, effort: &mut Effort) -> (Vec<String>, bool) {
         let (mut read, mut is_certain) = (vec![String::new()], true);
         let mut rest = word;
         while let Some((before, after)) = rest.split_once('$') {
@@ -123,7 +131,14 @@ impl Variables {
             is_certain &= is_certain_here;
             let ends = |start: &String| values.iter().map(|end| format!("{start}{before}{end}")).collect();
             let all = read.iter().flat_map(|start| -> Vec<String> { ends(start) });
-            read = all.filter(|value| value.len() <= MAX_VALUE).take(MAX_READINGS).collect();
+            let followed: Vec<String> =
+                all.filter(|value| value.len() <= MAX_VALUE).take(MAX_READINGS).collect();
+            let is_too_long = followed.is_empty() && !read.is_empty() && !values.is_empty();
+            read = followed;
+            let steps = values.iter().chain(&read).map(|value| steps_of(value)).sum();
+            if !effort.spend(steps) || is_too_long {
+                return (vec![word.to_owned()], false);
+            }
             rest = next;
         }
         read.iter_mut().for_each(|value| value.push_str(rest));
@@ -139,22 +154,34 @@ impl Variables {
 }
 
 impl Readings {
-    /// Adds one of these ways to go on to each of the ways there are.
-    fn append(&mut self, next: &[Vec<String>]) {
+    /// Adds one of these ways to go on to each of the ways there are. Says whether there was
+    /// effort left to do it.
+    fn append(&mut self, next: &[Vec<String>], effort: &mut Effort) -> bool {
         if let [only] = next {
-            self.commands.iter_mut().for_each(|words| words.extend(only.iter().cloned()));
-            return;
+            let steps: usize = only.iter().map(|word| steps_of(word)).sum();
+            let is_left = effort.spend(steps.saturating_mul(self.commands.len()));
+            if is_left {
+                self.commands.iter_mut().for_each(|words| words.extend(only.iter().cloned()));
+            }
+            return is_left;
         }
-        let all =
-            self.commands.iter().flat_map(|words| next.iter().map(move |next| [&**words, next].concat()));
-        self.commands = all.take(MAX_READINGS).collect();
+        let pairs = self.commands.iter().flat_map(|words| next.iter().map(move |next| (words, next)));
+        let mut all = Vec::new();
+        for (words, next) in pairs.take(MAX_READINGS) {
+            if !effort.spend(words.iter().chain(next).map(|word| steps_of(word)).sum()) {
+                return false;
+            }
+            all.push([&**words, next].concat());
+        }
+        self.commands = all;
+        true
     }
 }
 
 /// Returns the reference that a text after a `$` begins with.
 fn reference(text: &str) -> Option<Reference<'_>> {
     let is_of_name = |char: char| char == '_' || char.is_ascii_alphanumeric();
-    if let Some((inner, rest)) = text.strip_prefix('{').and_then(|text| text.split_once('}')) {
+    if let Some((inner, rest)) = text.strip_prefix('{').and_then(|text| split_near(text, '}', MAX_VALUE)) {
         let (name, more) =
             inner.split_at_checked(inner.find(|char| !is_of_name(char)).unwrap_or(inner.len()))?;
         let default = [":-", ":=", "-", "="].iter().find_map(|before| more.strip_prefix(before));
@@ -168,6 +195,12 @@ fn reference(text: &str) -> Option<Reference<'_>> {
     (!name.is_empty()).then_some(Reference { name, default: None, rest })
 }
 
+/// Splits a text at the first of these, where one is among so many bytes.
+fn split_near(text: &str, end: char, bytes: usize) -> Option<(&str, &str)> {
+    let (before, _) = text.get(..text.floor_char_boundary(bytes))?.split_once(end)?;
+    Some((before, text.get(before.len() + end.len_utf8()..)?))
+}
+
 /// Puts variables in the place of the substitutions whose outcome is known.
 pub(super) fn with_known_substitutions(line: &str) -> String {
     let (mut plain, mut rest) = (String::new(), line);
@@ -179,7 +212,7 @@ pub(super) fn with_known_substitutions(line: &str) -> String {
             .map(|text| (text, ')'))
             .or(after.strip_prefix('`').map(|text| (text, '`')));
         let known = known.and_then(|(text, end)| {
-            let (inner, next) = text.split_once(end)?;
+            let (inner, next) = split_near(text, end, MAX_SUBSTITUTION)?;
             Some((substituted(inner)?, next))
         });
         match known {
@@ -223,11 +256,11 @@ mod tests {
 
     /// The commands of a line, as they are read.
     fn read(line: &str) -> String {
-        let mut variables = Variables::default();
+        let (mut variables, mut effort) = (Variables::default(), Effort::default());
         let mut read = Vec::new();
         for words in commands(&with_known_substitutions(line)) {
-            variables.assign(&words);
-            let readings = variables.readings(&words);
+            variables.assign(&words, &mut effort);
+            let readings = variables.readings(&words, &mut effort);
             let sign = if readings.is_certain { "" } else { "?" };
             read.extend(readings.commands.iter().map(|words| words.join(",") + sign));
         }
@@ -256,12 +289,12 @@ mod tests {
     #[test]
     fn values_that_grow_are_followed_so_far() {
         let words = |line: &str| commands(line).concat();
-        let mut variables = Variables::default();
-        variables.assign(&words("A=aaaaaaaaaa"));
+        let (mut variables, mut effort) = (Variables::default(), Effort::default());
+        variables.assign(&words("A=aaaaaaaaaa"), &mut effort);
         for _ in 0..100 {
-            variables.assign(&words("A=$A$A$A"));
+            variables.assign(&words("A=$A$A$A"), &mut effort);
         }
-        let readings = variables.readings(&words("sh $A$A$A $A"));
+        let readings = variables.readings(&words("sh $A$A$A $A"), &mut effort);
         assert!(readings.commands.len() <= MAX_READINGS, "{}", readings.commands.len());
         assert!(readings.commands.iter().flatten().all(|word| word.len() <= MAX_VALUE * 3));
     }
