@@ -256,9 +256,9 @@ fn what_works_and_may_not_be_meant_is_a_warning() {
     let files = read(text).unwrap();
     assert_eq!((files.problems().len(), files.hooks().count()), (0, 4), "{:?}", files.warnings());
     for (remark, expected) in files.remarks().iter().zip([
-        "4:16: session:on_error#1.command: {{session is not closed with }}",
+        "4:17: session:on_error#1.command: {{session is not closed with }}",
         "session:on_error#1.deliver: has no effect without pipe_output: true. Remove the key.",
-        "5:16: session:on_error#2.command: {{}} names no variable",
+        "5:17: session:on_error#2.command: {{}} names no variable",
         "session:session_end#1.pipe_output: has no effect when the session is over",
     ]) {
         assert!(remark.contains(expected), "{remark}");
