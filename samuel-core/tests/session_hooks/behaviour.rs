@@ -136,16 +136,7 @@ async fn what_a_command_leaves_running_lives_on_only_in_the_background() {
     for (flag, lives) in [("", false), (", background: true", true)] {
         let ran = run(&command(flag), completes_each_task()).await;
         let pid = fs::read_to_string(ran.bench.path().join("pid")).unwrap();
-        // What was ended may wait for somebody to look at how.
-        let state = || fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-        let is_alive = || !state().is_empty() && !state().contains(") Z ");
-        for _ in 0..500 {
-            if is_alive() == lives {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        assert_eq!(is_alive(), lives, "{flag}");
+        assert!(comes_true(|| is_alive(&pid) == lives).await, "{flag}");
         assert_eq!(ran.told("done\n"), [1]);
         if lives {
             assert!(std::process::Command::new("kill").arg(pid.trim()).status().unwrap().success());
@@ -155,15 +146,35 @@ async fn what_a_command_leaves_running_lives_on_only_in_the_background() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stopped_run_waits_for_no_hook() {
-    let hooks =
-        "version: 1\nhooks:\n  pre_iteration:\n    - command: touch began; sleep 60\n      timeout: 100\n";
+    let hooks = "version: 1\nhooks:\n  pre_iteration:\n    - command: echo $$ > new; mv new began; sleep 600; true\n      timeout: 1000\n";
     let bench = Bench::builder().task("1", "First").file(FILE, hooks).build().unwrap();
     let handle = bench.run(completes_each_task()).hook_files().build().unwrap().start().await.unwrap();
-    while !bench.path().join("began").exists() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let began = bench.path().join("began");
+    assert!(comes_true(|| began.exists()).await, "the hook did not begin");
+    let pid = fs::read_to_string(began).unwrap();
+    assert!(is_alive(&pid));
     handle.stop();
-    assert_eq!(handle.wait().await.unwrap().exit_reason, ExitReason::Cancelled);
+/// Says whether a process is there, by its id as a shell writes it.
+fn is_alive(pid: &str) -> bool {
+    let state = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    // What was ended may wait for somebody to look at how.
+    !state.is_empty() && !state.contains(") Z ")
+}
+
+/// Waits for something to come true, but not for ever.
+async fn comes_true(is_true: impl Fn() -> bool) -> bool {
+    for _ in 0..3_000 {
+        if is_true() {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    false
+}
+
+    let ended = tokio::time::timeout(Duration::from_secs(60), handle.wait()).await;
+    assert_eq!(ended.expect("the run waits for the hook").unwrap().exit_reason, ExitReason::Cancelled);
+    assert!(comes_true(|| !is_alive(&pid)).await, "the hook is still there");
 }
 
 #[tokio::test(flavor = "multi_thread")]
