@@ -127,14 +127,6 @@ impl Services {
             let told = |warning: &Warning| {
                 self.hook_log.without_secrets(&format!("{}: {}", warning.class, warning.message))
             };
-            let (status, class) = match timing.result.as_str() {
-                answered @ ("ok" | "refused") => (answered, None),
-                // An agent that answered, but did not come to its own end.
-                "failed" if !outcome.broken.iter().any(|one| one.handler == timing.handler) => {
-                    ("failed", None)
-                }
-                class => ("broke", Some(class.to_owned())),
-            };
             Some(HookLogLine {
                 time,
                 run: self.run_id.to_string(),
@@ -142,10 +134,10 @@ impl Services {
                 point: point.to_string(),
                 id: timing.handler.to_string(),
                 tier: tier.to_string(),
-                status: status.to_owned(),
+                status: timing.status,
                 duration_ms: u64::try_from(timing.took.as_millis()).unwrap_or(u64::MAX),
                 exit: timing.exit_code,
-                class,
+                class: timing.class,
                 warnings: warnings.map(told).collect(),
             })
         });
@@ -162,7 +154,7 @@ mod tests {
     use super::*;
     use crate::{
         event::Event,
-        hook::{BreakClass, Call, HookFailure, points},
+        hook::{BreakClass, Call, HookFailure, HookStatus, points},
         model::payload::{AfterIterationOutput, BeforeIterationOutput},
         state::HookLogFilter,
         testing::{Bench, completes_each_task},
@@ -189,13 +181,13 @@ mod tests {
         let told: Vec<_> = log
             .lines
             .iter()
-            .map(|line| (line.id.as_str(), line.point.as_str(), line.status.as_str(), line.class.as_deref()))
+            .map(|line| (line.id.as_str(), line.point.as_str(), line.status, line.class))
             .collect();
         assert_eq!(
             told,
             [
-                ("api:breaks", "before:iteration", "broke", Some("timeout")),
-                ("api:leaks", "after:iteration", "ok", None)
+                ("api:breaks", "before:iteration", HookStatus::Broke, Some(BreakClass::Timeout)),
+                ("api:leaks", "after:iteration", HookStatus::Ok, None)
             ]
         );
         assert_eq!((&log.lines[0].run, log.lines[1].iteration), (&log.lines[1].run, Some(1)));

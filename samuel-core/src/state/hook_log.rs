@@ -15,6 +15,7 @@ use super::{
 
 /// How large the log gets before it is moved aside.
 const MAX_BYTES: u64 = 8 << 20;
+use crate::hook::{BreakClass, HookStatus};
 
 /// A hook that was called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,15 +32,14 @@ pub struct HookLogLine {
     pub id: String,
     /// What kind of thing it is, such as `skill`.
     pub tier: String,
-    /// How it ended: `ok`, `refused`, `failed` (an agent that did not come to its own end), or
-    /// `broke`.
-    pub status: String,
+    /// How it ended.
+    pub status: HookStatus,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
     /// The code that its process exited with; nothing where it had none, or a signal ended it.
     pub exit: Option<i32>,
-    /// How it broke, where it did, such as `timeout`.
-    pub class: Option<String>,
+    /// How it failed or broke, where it did, such as `timeout`; nothing of an agent that failed.
+    pub class: Option<BreakClass>,
     /// What it warned of, and how it broke, without what is known to be a secret.
     pub warnings: Vec<String>,
 }
@@ -141,7 +141,7 @@ mod tests {
             point: "quality.check".to_owned(),
             id: id.to_owned(),
             tier: "skill".to_owned(),
-            status: "ok".to_owned(),
+            status: HookStatus::Ok,
             duration_ms: 4,
             exit: Some(0),
             class: None,

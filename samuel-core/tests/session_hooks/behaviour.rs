@@ -6,8 +6,9 @@ use samuel_core::{
     HookPoint,
     dialect::HookFiles,
     engine::Glance,
-    hook::{Layer, Tier, points},
+    hook::{BreakClass, HookStatus, Layer, Tier, points},
     model::{ExitReason, payload::Turn},
+    state::{HookLog, HookLogFilter},
     testing::{Bench, FakeHandler, completes_each_task},
 };
 
@@ -93,6 +94,34 @@ async fn output_that_is_not_piped_leaves_every_prompt_as_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_fails_is_told_of_as_failed_in_the_log() {
+    let hooks = "
+  session_start:
+    - {command: 'exit 3'}
+    - {command: 'sleep 9', timeout: 1}
+    - {command: 'kill -9 $$'}
+    - {command: [./missing]}
+    - {command: 'true'}
+";
+    let ran = run(hooks, completes_each_task()).await;
+    assert_eq!(ran.played.report.exit_reason, ExitReason::Completed);
+    let filter = HookLogFilter { point: Some("session.start".to_owned()), ..HookLogFilter::default() };
+    let log = HookLog::read(ran.bench.lane().dir(), &filter).unwrap();
+    let told: Vec<_> = log.lines.iter().map(|line| (line.status, line.class)).collect();
+    let failed = |class| (HookStatus::Failed, Some(class));
+    assert_eq!(
+        told,
+        [
+            failed(BreakClass::Failed),
+            failed(BreakClass::Timeout),
+            failed(BreakClass::Signaled),
+            failed(BreakClass::Spawn),
+            (HookStatus::Ok, None)
+        ]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn text_that_is_for_now_is_a_turn_of_the_iteration() {
     let hooks = "  post_iteration: [{command: 'echo fix {{iteration}}', pipe_output: true, deliver: now}]";
     let ran = run(hooks, completes_each_task()).await;
@@ -126,6 +155,24 @@ async fn a_directory_that_leads_out_of_the_project_is_not_entered() {
     assert!(warnings[0].message.contains("leads out of the project"), "{warnings:?}");
 }
 
+/// Says whether a process is there, by its id as a shell writes it.
+fn is_alive(pid: &str) -> bool {
+    let state = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    // What was ended may wait for somebody to look at how.
+    !state.is_empty() && !state.contains(") Z ")
+}
+
+/// Waits for something to come true, but not for ever.
+async fn comes_true(is_true: impl Fn() -> bool) -> bool {
+    for _ in 0..3_000 {
+        if is_true() {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    false
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_command_leaves_running_lives_on_only_in_the_background() {
     let command = |flag: &str| {
@@ -154,24 +201,6 @@ async fn a_stopped_run_waits_for_no_hook() {
     let pid = fs::read_to_string(began).unwrap();
     assert!(is_alive(&pid));
     handle.stop();
-/// Says whether a process is there, by its id as a shell writes it.
-fn is_alive(pid: &str) -> bool {
-    let state = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-    // What was ended may wait for somebody to look at how.
-    !state.is_empty() && !state.contains(") Z ")
-}
-
-/// Waits for something to come true, but not for ever.
-async fn comes_true(is_true: impl Fn() -> bool) -> bool {
-    for _ in 0..3_000 {
-        if is_true() {
-            return true;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    false
-}
-
     let ended = tokio::time::timeout(Duration::from_secs(60), handle.wait()).await;
     assert_eq!(ended.expect("the run waits for the hook").unwrap().exit_reason, ExitReason::Cancelled);
     assert!(comes_true(|| !is_alive(&pid)).await, "the hook is still there");

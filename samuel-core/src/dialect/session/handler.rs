@@ -175,6 +175,7 @@ impl SessionHandler {
             Err(failure) if failure.class == BreakClass::Cancelled => return Err(failure),
             Err(failure) => {
                 call.warn(format!("{}: {failure}", self.place()));
+                call.fell_short(&failure);
                 return Ok(Some(format!("[not run: {}]", failure.message)));
             }
         };
@@ -182,6 +183,7 @@ impl SessionHandler {
             if failure.class == BreakClass::Cancelled {
                 return Err(failure);
             }
+            call.fell_short(&failure);
             let status = output.status_line();
             // Where the last line of what it printed says more.
             let said =
