@@ -94,6 +94,14 @@ async fn output_that_is_not_piped_leaves_every_prompt_as_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_acts_on_a_terminal_is_not_told() {
+    let command = r#"printf "\\033[2Jone\\r\\n\\ttwo\\007 \\302\\233three \\342\\200\\256four\\n"; printf "\\033[31mfive\\n" >&2"#;
+    let hooks = format!("  session_start: [{{command: '{command}', pipe_output: true}}]");
+    let ran = run(&hooks, completes_each_task()).await;
+    assert_eq!(ran.told("one\n\ttwo three four\n[stderr]\nfive\n"), [1], "{}", ran.prompts[0].1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_command_that_fails_is_told_of_as_failed_in_the_log() {
     let hooks = "
   session_start:

@@ -14,6 +14,7 @@ use crate::{
     },
     process::{OutputLimits, Supervisor},
     script::{CommandLine, Script, ScriptOutput, depth_of, hook_env},
+    text::without_odd,
 };
 
 /// How much is kept of what a command prints on each stream, for the agent: together with what is
@@ -215,7 +216,7 @@ fn told(output: &ScriptOutput) -> Option<String> {
     if output.failure().is_some() {
         parts.push(format!("[{}]", output.status_line()));
     }
-    (!parts.is_empty()).then(|| parts.join("\n"))
+    (!parts.is_empty()).then(|| without_odd(&parts.join("\n")))
 }
 
 #[async_trait]
