@@ -147,6 +147,11 @@ pub(crate) fn without_colours(line: &str) -> String {
     plain
 }
 
+/// Takes the same out of each line of a text.
+pub(crate) fn without_odd(text: &str) -> String {
+    text.split('\n').map(without_colours).collect::<Vec<_>>().join("\n")
+}
+
 /// Skips what follows an escape character: `[` up to a letter, `]` up to BEL
 /// or another escape, or one character.
 fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {

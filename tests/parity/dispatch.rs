@@ -114,7 +114,7 @@ where
 fn compare<P: Point>(row: &DispatchRow, tier: &dyn Tier, got: &Dispatched<P::Output>) -> Result<(), String> {
     let (outcome, expect) = (&got.outcome, &row.expect);
     let trace =
-        outcome.timings.iter().map(|timing| format!("{} {}", timing.handler, timing.result)).collect();
+        outcome.timings.iter().map(|timing| format!("{} {}", timing.handler, timing.ended())).collect();
     same("trace", &trace, &expect.trace)?;
     same("not now", &outcome.skipped.as_ref().map(ToString::to_string), &expect.not_now)?;
     let broken =

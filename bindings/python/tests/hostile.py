@@ -116,7 +116,7 @@ def main() -> int:
                     raise SystemExit(0)
                 case samuel.HookFired("after:iteration", outcome=outcome):
                     late = outcome.timings[-1].took - (timeout or 0)
-                    came = outcome.timings[-1].result
+                    came = outcome.timings[-1].class_ or outcome.timings[-1].status
         result = run.wait()
     if kind == "cancelled":
         late = time.monotonic() - stopped

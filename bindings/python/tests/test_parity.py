@@ -195,7 +195,7 @@ def check_dispatch(row: dict[str, Any], handlers: list[dict[str, Any]], tier: st
     assert not_now == expect.get("not_now")
     assert list(got.skipped) == expect.get("skipped", [])
     assert list(got.notices) == expect.get("notices", [])
-    assert [f"{each.handler} {each.result}" for each in outcome.timings] == expect.get("trace", [])
+    assert [f"{each.handler} {each.class_ or each.status}" for each in outcome.timings] == expect.get("trace", [])
     broken = [f"{each.handler} {each.failure.class_}: {each.failure.message}" for each in outcome.broken]
     assert broken == expect.get("broken", [])
     for each in outcome.broken:

@@ -93,15 +93,20 @@ fn test(args: &HooksTestArgs, global: &Global, host: &Host) -> Result<Reply, Fai
     allow(hooks.root(), &hooks.executables(point, Some(&args.id)), &args.event, host)?;
     let trial = block_on_or_leave(hooks.test(point, &args.id, event))?.map_err(|error| of_hooks(&error))?;
     let text = trial_text(&trial);
-    match broken(&trial) {
+    match failed(&trial) {
         None => Ok(Reply::new(&trial, text)),
         Some(failure) => Err(failure.with_data(json!(trial)).with_text(text)),
     }
 }
 
-fn broken(trial: &HookTrial) -> Option<Failure> {
-    let failure = trial.failure.as_ref()?;
-    Some(Failure::new(failure.class.code(), format!("{} broke: {failure}", trial.id)).exit_with(Some(1)))
+/// Says how a hook broke, or how what it ran failed.
+fn failed(trial: &HookTrial) -> Option<Failure> {
+    let class = trial.class?;
+    let message = match &trial.failure {
+        Some(failure) => format!("{} broke: {failure}", trial.id),
+        None => format!("{} failed: {class}", trial.id),
+    };
+    Some(Failure::new(class.code(), message).exit_with(Some(1)))
 }
 
 fn fire(args: &FireArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {

@@ -7,7 +7,7 @@ use samuel_core::{
     engine::{
         HandlerReport, HookFiring, HookList, HookProblem, HookTrial, HookValidation, ListedHook, ShownHooks,
     },
-    hook::{Exchange, Launch},
+    hook::{BreakClass, Exchange, HookStatus, Launch},
     state::{HookLog, HookLogLine},
     text::counted,
 };
@@ -151,13 +151,21 @@ fn exchange_text(exchange: &Exchange) -> String {
         + &block("stderr", &exchange.stderr)
 }
 
+/// Says how a call ended, such as `broke: timeout`.
+fn ended(status: HookStatus, class: Option<BreakClass>) -> String {
+    match class {
+        Some(class) => format!("{status}: {class}"),
+        None => status.to_string(),
+    }
+}
+
 /// Shows what came of one hook.
 pub(crate) fn trial_text(trial: &HookTrial) -> String {
     let mut text = format!(
         "{} at {}: {} in {:.1} ms\n",
         safe(&trial.id),
         trial.point,
-        safe(&trial.status),
+        trial.status.map_or_else(|| "skipped".to_owned(), |status| ended(status, trial.class)),
         trial.duration_ms
     );
     if let Some(place) = &trial.place {
@@ -194,7 +202,8 @@ pub(crate) fn firing_text(firing: &HookFiring) -> String {
     for handler in &firing.run {
         let timing = firing.outcome.iter().flat_map(|outcome| &outcome.timings);
         let told = timing.filter(|timing| *timing.handler == *handler.id).map(|timing| {
-            format!(": {} in {:.1} ms", safe(&timing.result), timing.took.as_secs_f64() * 1_000.0)
+            let took = timing.took.as_secs_f64() * 1_000.0;
+            format!(": {} in {took:.1} ms", ended(timing.status, timing.class))
         });
         let told: String = told.collect();
         text.push_str(&format!("  {} {} {}{told}\n", handler.order, safe(&handler.id), handler.tier));
@@ -262,16 +271,12 @@ pub(crate) fn hook_log_text(log: &HookLog) -> String {
     }
     let header = ["TIME", "ITERATION", "POINT", "ID", "STATUS", "TIME TAKEN", "EXIT"].map(str::to_owned);
     let row = |line: &HookLogLine| {
-        let status = match &line.class {
-            Some(class) => format!("{}: {class}", line.status),
-            None => line.status.clone(),
-        };
         [
             time_of_day(line.time),
             line.iteration.map_or_else(|| "-".to_owned(), |iteration| iteration.to_string()),
             line.point.clone(),
             line.id.clone(),
-            status,
+            ended(line.status, line.class),
             format!("{} ms", line.duration_ms),
             line.exit.map_or_else(|| "-".to_owned(), |code| code.to_string()),
         ]

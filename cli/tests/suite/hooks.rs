@@ -196,7 +196,7 @@ fn a_hook_that_breaks_shows_what_it_did_before() {
     says(
         &ran.text(),
         &[
-            "lint:hook.sh at quality.check: failed",
+            "lint:hook.sh at quality.check: broke: failed",
             "exit code 3",
             "    half\n",
             "    why\n",
@@ -225,6 +225,27 @@ fn a_session_hook_is_tried_with_its_variables_filled_in() {
         trial["output"]["text"][0]["content"],
         trial["exchanges"][0]["stdout"].as_str().unwrap().trim_end()
     );
+}
+
+#[test]
+fn a_session_hook_whose_command_fails_is_told_of_as_failed() {
+    let hooks = "version: 1\nhooks:\n  post_iteration:\n    - command: exit 3\n    - command: sleep 9\n      timeout: 1\n    - command: kill -9 $$\n";
+    let bench = with_hooks(hooks);
+    for (number, class, code) in
+        [(1, "failed", "E_HOOK_FAILED"), (2, "timeout", "E_HOOK_TIMEOUT"), (3, "signaled", "E_HOOK_FAILED")]
+    {
+        let id = format!("session:post_iteration#{number}");
+        let ran = bench.samuel(&["hooks", "test", &id, "--yes"]).ends(1);
+        says(&ran.text(), &[&format!("at after:iteration: failed: {class}")]);
+        let ran = bench.samuel(&["hooks", "test", &id, "--yes", "--json"]).ends(1).json();
+        let trial = &ran["data"];
+        assert_eq!(
+            (&ran["error"]["code"], &trial["status"], &trial["class"]),
+            (&json!(code), &json!("failed"), &json!(class))
+        );
+    }
+    let ran = bench.ok(&["hooks", "fire", "after:iteration", "--yes"]);
+    says(&ran.stdout, &["failed: failed", "failed: timeout", "failed: signaled"]);
 }
 
 #[test]

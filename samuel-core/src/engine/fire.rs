@@ -202,7 +202,7 @@ impl Services {
             point: point.to_string(),
             handler: timing.handler.to_string(),
             duration: timing.took,
-            outcome: timing.result.clone(),
+            outcome: timing.ended().to_owned(),
         });
         self.log(warnings.chain(timings).map(entry).collect()).await;
     }

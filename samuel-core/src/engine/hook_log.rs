@@ -14,6 +14,7 @@ use std::{
 };
 
 use tokio::{sync::mpsc, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
 
 use super::{error::described, fire::Place, services::Services};
 use crate::{
@@ -31,6 +32,15 @@ const AT_ONCE: usize = 500;
 const END_WAIT: Duration = Duration::from_secs(2);
 /// How long the value of a variable is that is taken for a secret; shorter ones stand in any text.
 const MIN_SECRET_CHARS: usize = 6;
+
+/// The task that writes the lines.
+#[derive(Debug)]
+pub(super) struct HookLogTask {
+    /// Returns how many lines it has left.
+    task: JoinHandle<usize>,
+    /// Has it end with the lines that it is writing.
+    stop: CancellationToken,
+}
 
 /// Where lines go that are to be written.
 #[derive(Debug)]
@@ -80,25 +90,35 @@ impl HookLogWriter {
 
 impl Services {
     /// Begins to write the log of hooks, and returns what writes it.
-    pub(super) fn begin_hook_log(self: &Arc<Self>) -> JoinHandle<()> {
-        let (sender, mut lines) = mpsc::channel(MAX_WAITING);
+    pub(super) fn begin_hook_log(self: &Arc<Self>) -> HookLogTask {
+        let (sender, lines) = mpsc::channel(MAX_WAITING);
         *self.hook_log.lines.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
-        let services = Arc::clone(self);
-        tokio::spawn(async move {
-            let mut waiting = Vec::new();
-            while lines.recv_many(&mut waiting, AT_ONCE).await > 0 {
-                services.append_hook_lines(std::mem::take(&mut waiting)).await;
-            }
-        })
+        let (services, stop) = (Arc::clone(self), CancellationToken::new());
+        let stopped = stop.clone();
+        let task = tokio::spawn(async move {
+            let append = |lines| {
+                let services = Arc::clone(&services);
+                async move { services.append_hook_lines(lines).await }
+            };
+            write_all(lines, &stopped, append).await
+        });
+        HookLogTask { task, stop }
     }
 
-    /// Waits a moment until all of the log is written, and says what is not in it.
-    pub(super) async fn end_hook_log(&self, mut writing: JoinHandle<()>) {
+    /// Waits a moment until all of the log is written, and says what is not in it. Nothing is
+    /// written after that.
+    pub(super) async fn end_hook_log(&self, writing: HookLogTask) {
+        let HookLogTask { mut task, stop } = writing;
         drop(self.hook_log.take());
-        if tokio::time::timeout(END_WAIT, &mut writing).await.is_err() {
-            writing.abort();
-        }
-        let left_out = self.hook_log.left_out.load(Ordering::Relaxed);
+        let left = match tokio::time::timeout(END_WAIT, &mut task).await {
+            Ok(left) => left,
+            Err(_) => {
+                stop.cancel();
+                task.await
+            }
+        };
+        let left = u64::try_from(left.unwrap_or_default()).unwrap_or(u64::MAX);
+        let left_out = self.hook_log.left_out.load(Ordering::Relaxed).saturating_add(left);
         if left_out > 0 {
             self.warn(format!(
                 "hooks.jsonl lacks calls of hooks that came faster than they were written: {left_out}"
@@ -127,14 +147,6 @@ impl Services {
             let told = |warning: &Warning| {
                 self.hook_log.without_secrets(&format!("{}: {}", warning.class, warning.message))
             };
-            let (status, class) = match timing.result.as_str() {
-                answered @ ("ok" | "refused") => (answered, None),
-                // An agent that answered, but did not come to its own end.
-                "failed" if !outcome.broken.iter().any(|one| one.handler == timing.handler) => {
-                    ("failed", None)
-                }
-                class => ("broke", Some(class.to_owned())),
-            };
             Some(HookLogLine {
                 time,
                 run: self.run_id.to_string(),
@@ -142,15 +154,36 @@ impl Services {
                 point: point.to_string(),
                 id: timing.handler.to_string(),
                 tier: tier.to_string(),
-                status: status.to_owned(),
+                status: timing.status,
                 duration_ms: u64::try_from(timing.took.as_millis()).unwrap_or(u64::MAX),
                 exit: timing.exit_code,
-                class,
+                class: timing.class,
                 warnings: warnings.map(told).collect(),
             })
         });
         self.hook_log.send(called.collect());
     }
+}
+
+/// Writes lines until there are no more, or until it is to stop. Returns how many it has left.
+async fn write_all<F: Future<Output = ()>>(
+    mut lines: mpsc::Receiver<HookLogLine>,
+    stop: &CancellationToken,
+    append: impl Fn(Vec<HookLogLine>) -> F,
+) -> usize {
+    let mut waiting = Vec::new();
+    loop {
+        let count = tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            count = lines.recv_many(&mut waiting, AT_ONCE) => count,
+        };
+        if count == 0 {
+            break;
+        }
+        append(std::mem::take(&mut waiting)).await;
+    }
+    lines.len()
 }
 
 #[cfg(test)]
@@ -162,7 +195,7 @@ mod tests {
     use super::*;
     use crate::{
         event::Event,
-        hook::{BreakClass, Call, HookFailure, points},
+        hook::{BreakClass, Call, HookFailure, HookStatus, points},
         model::payload::{AfterIterationOutput, BeforeIterationOutput},
         state::HookLogFilter,
         testing::{Bench, completes_each_task},
@@ -189,18 +222,49 @@ mod tests {
         let told: Vec<_> = log
             .lines
             .iter()
-            .map(|line| (line.id.as_str(), line.point.as_str(), line.status.as_str(), line.class.as_deref()))
+            .map(|line| (line.id.as_str(), line.point.as_str(), line.status, line.class))
             .collect();
         assert_eq!(
             told,
             [
-                ("api:breaks", "before:iteration", "broke", Some("timeout")),
-                ("api:leaks", "after:iteration", "ok", None)
+                ("api:breaks", "before:iteration", HookStatus::Broke, Some(BreakClass::Timeout)),
+                ("api:leaks", "after:iteration", HookStatus::Ok, None)
             ]
         );
         assert_eq!((&log.lines[0].run, log.lines[1].iteration), (&log.lines[1].run, Some(1)));
         assert_eq!(log.lines[1].warnings, ["warning: pushed to https://***@host/x with ***"]);
         assert_eq!(log.lines[0].run, &*played.events[0].run_id);
+    }
+
+    #[tokio::test]
+    async fn what_is_not_written_at_the_end_is_counted_and_nothing_is_written_later() {
+        let line = HookLogLine {
+            time: jiff::Timestamp::UNIX_EPOCH,
+            run: "r".to_owned(),
+            iteration: None,
+            point: "session.start".to_owned(),
+            id: "a:x".to_owned(),
+            tier: "skill".to_owned(),
+            status: HookStatus::Ok,
+            duration_ms: 1,
+            exit: None,
+            class: None,
+            warnings: Vec::new(),
+        };
+        let (sender, lines) = mpsc::channel(MAX_WAITING);
+        for _ in 0..AT_ONCE + 7 {
+            sender.try_send(line.clone()).unwrap();
+        }
+        drop(sender);
+        let (stop, written) = (CancellationToken::new(), AtomicU64::new(0));
+        let (stop, written) = (&stop, &written);
+        let left = write_all(lines, stop, |lines| async move {
+            // The end comes while the first lines are being written.
+            stop.cancel();
+            tokio::task::yield_now().await;
+            written.fetch_add(lines.len() as u64, Ordering::Relaxed);
+        });
+        assert_eq!((left.await, written.load(Ordering::Relaxed)), (7, AT_ONCE as u64));
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -7,7 +7,9 @@ use super::{
     hook_list::ListedHook,
     hook_report::{HandlerReport, SkippedReport},
 };
-use crate::hook::{Dispatched, Exchange, HookFailure, HookPoint, Outcome, Tier, Warning};
+use crate::hook::{
+    BreakClass, Dispatched, Exchange, HookFailure, HookPoint, HookStatus, Outcome, Tier, Warning,
+};
 
 /// What came of one hook on one event: all that went in and came out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,9 +22,10 @@ pub struct HookTrial {
     pub tier: Tier,
     /// Where it comes from, where that is known.
     pub place: Option<String>,
-    /// How it ended: `ok`, `refused`, `failed` (an agent that did not come to its own end) or how it
-    /// broke, such as `timeout`.
-    pub status: String,
+    /// How it ended; nothing where it was not called.
+    pub status: Option<HookStatus>,
+    /// How it failed or broke, where it did, such as `timeout`; nothing of an agent that failed.
+    pub class: Option<BreakClass>,
     /// The event that it was given.
     pub input: Value,
     /// Its processes: what was started, what it read and printed, how it ended.
@@ -84,7 +87,8 @@ impl HookTrial {
             id: id.to_owned(),
             tier: listed.as_ref().map_or(Tier::BuiltIn, |one| one.tier),
             place: listed.and_then(|one| one.place),
-            status: timing.map_or_else(|| "skipped".to_owned(), |timing| timing.result.clone()),
+            status: timing.map(|timing| timing.status),
+            class: timing.and_then(|timing| timing.class),
             input,
             exchanges,
             output: failure.is_none().then_some(done.output),

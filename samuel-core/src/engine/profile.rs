@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use crate::{
         event::EVENT_SCHEMA_VERSION,
-        hook::{Outcome, Timing},
+        hook::{HookStatus, Outcome, Timing},
         model::{IterationOutcome, Usage, payload::Turn},
     };
 
@@ -183,7 +183,8 @@ mod tests {
 
     fn fired(point: HookPoint, iteration: u32, took_ms: u64) -> Event {
         let took = Duration::from_millis(took_ms);
-        let timing = Timing { handler: "default".into(), took, result: "ok".to_owned(), exit_code: None };
+        let (status, class) = (HookStatus::Ok, None);
+        let timing = Timing { handler: "default".into(), took, status, class, exit_code: None };
         let outcome = Outcome { timings: vec![timing], ..Outcome::default() };
         Event::HookFired { point, iteration, turn: Turn::Main, outcome }
     }

@@ -8,7 +8,7 @@ use crate::{
     context::one_line,
     model::payload::CheckFailure,
     process::OutputLimits,
-    text::{counted_are, without_colours},
+    text::{counted_are, without_colours, without_odd},
 };
 
 /// Characters kept of a message or a reason.
@@ -66,11 +66,6 @@ pub(super) fn words(text: &str) -> String {
 
 fn line(text: &str) -> String {
     one_line(&words(text), MAX_WORDS + 2)
-}
-
-/// Takes out of each line what is not seen.
-fn without_odd(text: &str) -> String {
-    text.split('\n').map(without_colours).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the start and the end of a text, and says between them how much is missing.

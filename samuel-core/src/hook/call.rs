@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{AgentPort, Exchange, Exchanges, Point};
+use super::{AgentPort, BreakClass, Exchange, Exchanges, HookFailure, Point};
 use crate::{
     context::ContextView,
     model::{Plan, payload::CallHeader},
@@ -92,6 +92,13 @@ impl<P: Point> Call<P> {
         self.link.ran(exit_code, exchange);
     }
 
+    /// Tells that what the handler ran failed, of which it answers all the same: the call counts
+    /// as failed for whoever reads the log of hooks or tries the handler out, and nothing else
+    /// follows from it.
+    pub fn fell_short(&self, failure: &HookFailure) {
+        self.link.fell_short(failure.class);
+    }
+
     /// Returns what stays of the call when only its end and its warnings matter.
     #[cfg(feature = "wasm")]
     pub(crate) fn link(&self) -> &Arc<Link> {
@@ -129,6 +136,7 @@ pub(crate) struct Link {
     contributions: Mutex<BTreeMap<String, Value>>,
     warnings: Mutex<Vec<String>>,
     exit_code: Mutex<Option<i32>>,
+    failed: Mutex<Option<BreakClass>>,
     /// Where processes are kept, if somebody wants to see them.
     exchanges: Option<Arc<Exchanges>>,
     cancelled: OnceLock<CancellationToken>,
@@ -142,6 +150,7 @@ impl Link {
             contributions: Mutex::default(),
             warnings: Mutex::default(),
             exit_code: Mutex::default(),
+            failed: Mutex::default(),
             exchanges,
             cancelled: OnceLock::new(),
             run: run.clone(),
@@ -172,6 +181,15 @@ impl Link {
         {
             exchanges.keep(exchange);
         }
+    }
+
+    fn fell_short(&self, class: BreakClass) {
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(class);
+    }
+
+    /// Returns how what the handler ran failed, where it told so.
+    pub(super) fn failed(&self) -> Option<BreakClass> {
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the code that the last process of the call exited with.

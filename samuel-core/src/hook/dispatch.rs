@@ -9,8 +9,8 @@ use std::{fmt, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Abort, AgentPort, BreakClass, Broken, Call, Exchanges, HookFailure, HookPoint, Kind, Launch, OnFailure,
-    Outcome, Output, Point, Registry, Said, ScratchFile, Speaker, Tier, Timing, Warning,
+    Abort, AgentPort, BreakClass, Broken, Call, Exchanges, HookFailure, HookPoint, HookStatus, Kind, Launch,
+    OnFailure, Outcome, Output, Point, Registry, Said, ScratchFile, Speaker, Tier, Timing, Warning,
     blob::{not_a_moment, not_toon},
     bounded::{Ended, bounded},
     bounds::{bound, words},
@@ -242,7 +242,7 @@ impl<'a, P: Point> Folding<'a, P> {
                 if !data.is_empty() {
                     self.context.contribute(&slot.namespace, data);
                 }
-                self.answered(slot, output, pass, (took, link.exit_code()));
+                self.answered(slot, output, pass, (took, &link));
                 return Flow::Continue;
             }
             Ended::Answered(Err(failure)) => failure,
@@ -293,21 +293,16 @@ impl<'a, P: Point> Folding<'a, P> {
         }
     }
 
-    fn answered(
-        &mut self,
-        slot: &Slot,
-        output: P::Output,
-        pass: Pass,
-        (took, exit_code): (Duration, Option<i32>),
-    ) {
+    fn answered(&mut self, slot: &Slot, output: P::Output, pass: Pass, (took, link): (Duration, &Link)) {
         let refusal = output.refusal();
-        let result = match refusal {
-            Some(_) => "refused",
-            None if output.failure().is_some() => "failed",
-            None => "ok",
+        let failed = link.failed();
+        let (status, class) = match refusal {
+            Some(_) => (HookStatus::Refused, None),
+            None if failed.is_some() || output.failure().is_some() => (HookStatus::Failed, failed),
+            None => (HookStatus::Ok, None),
         };
-        let (handler, result) = (Arc::clone(&slot.id), result.to_owned());
-        self.outcome.timings.push(Timing { handler, took, result, exit_code });
+        let (handler, exit_code) = (Arc::clone(&slot.id), link.exit_code());
+        self.outcome.timings.push(Timing { handler, took, status, class, exit_code });
         if pass == Pass::Again {
             Arc::make_mut(self.output.get_or_insert_default()).reconsider(output);
             return;
@@ -349,8 +344,8 @@ impl<'a, P: Point> Folding<'a, P> {
             failure.message = words(&failure.message);
         }
         let handler = Arc::clone(&slot.id);
-        let result = failure.class.as_str().to_owned();
-        self.outcome.timings.push(Timing { handler: Arc::clone(&handler), took, result, exit_code });
+        let (status, class) = (HookStatus::Broke, Some(failure.class));
+        self.outcome.timings.push(Timing { handler: Arc::clone(&handler), took, status, class, exit_code });
         self.warn(slot, failure.class.as_str(), failure.message.clone());
         self.outcome.broken.push(Broken {
             handler: Arc::clone(&handler),

@@ -8,7 +8,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::{HookFailure, HookPoint, OnFailure, SkipReason};
+use super::{BreakClass, HookFailure, HookPoint, OnFailure, SkipReason};
 use crate::model::payload::{HookResults, TextItem};
 
 /// What a point's handlers said and did, without the output itself.
@@ -132,6 +132,46 @@ pub struct Warning {
     pub message: String,
 }
 
+/// How a call of a handler ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookStatus {
+    /// It answered.
+    Ok,
+    /// It answered "no".
+    Refused,
+    /// It answered, but what it ran failed: the command of a session hook, or an agent that did
+    /// not come to its own end.
+    Failed,
+    /// It could not answer.
+    Broke,
+}
+
+impl HookStatus {
+    /// Returns the word that files and messages use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Refused => "refused",
+            Self::Failed => "failed",
+            Self::Broke => "broke",
+        }
+    }
+}
+
+impl fmt::Display for HookStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Timing {
+    /// Says in one word how the call ended: by the class of a failure, where it has one.
+    pub fn ended(&self) -> &'static str {
+        self.class.map_or(self.status.as_str(), BreakClass::as_str)
+    }
+}
+
 /// How long a handler took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
@@ -139,8 +179,11 @@ pub struct Timing {
     pub handler: Arc<str>,
     /// The time it took.
     pub took: Duration,
-    /// `ok`, `refused` or the class of the failure.
-    pub result: String,
+    /// How the call ended.
+    pub status: HookStatus,
+    /// How it failed or broke; nothing where it did not, and of an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<BreakClass>,
     /// The code that its process exited with; nothing where it had none, or a signal ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,

@@ -133,8 +133,8 @@ impl<'a> Firing<'a> {
         let done = self.lifecycle.registry.dispatch::<P>(input, &scope).await;
         self.context = done.context;
         let answered = done.outcome.timings.iter();
-        let handlers =
-            answered.map(|timing| Answered { id: timing.handler.to_string(), result: timing.result.clone() });
+        let handlers = answered
+            .map(|timing| Answered { id: timing.handler.to_string(), result: timing.ended().to_owned() });
         self.fired.push(Fired { point: P::POINT, handlers: handlers.collect() });
         self.warnings.extend(done.outcome.warnings.iter().map(|warning| {
             format!("{} {} {}: {}", P::POINT, warning.handler, warning.class, warning.message)

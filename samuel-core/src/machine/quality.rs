@@ -8,7 +8,7 @@
 use super::{Core, Effect, Ending, HookReply, Phase, ReplyData, State, Then, iteration::Iteration};
 use crate::{
     event::{CheckResult, Event, IterationFailure},
-    hook::{BreakClass, DEFAULT_ID, Timing, points},
+    hook::{BreakClass, DEFAULT_ID, HookStatus, Timing, points},
     model::{
         ExitReason, FailureClass, MAX_ID_CHARS, TaskId,
         payload::{CheckFailure, QualityCheckInput},
@@ -228,7 +228,7 @@ fn cancelled(reply: &HookReply) -> Option<IterationFailure> {
 /// Returns the handler that refused the work, where it is not the default, whose
 /// commands tell of themselves.
 fn refused_by(reply: &HookReply) -> Option<&str> {
-    let refused = reply.outcome.timings.iter().find(|timing| timing.result == "refused")?;
+    let refused = reply.outcome.timings.iter().find(|timing| timing.status == HookStatus::Refused)?;
     Some(&*refused.handler).filter(|handler| *handler != DEFAULT_ID)
 }
 

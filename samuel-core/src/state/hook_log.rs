@@ -5,13 +5,17 @@
 //! `hooks.1.jsonl`, in the place of the one before. Both are the owner's alone. Who writes them is
 //! the engine's business.
 
+use std::{fs::Permissions, os::unix::fs::PermissionsExt as _};
+
 use jiff::Timestamp;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::{
     RunDir, StateError,
     file::{append, read_end},
 };
+use crate::hook::{BreakClass, HookStatus};
 
 /// How large the log gets before it is moved aside.
 const MAX_BYTES: u64 = 8 << 20;
@@ -31,15 +35,14 @@ pub struct HookLogLine {
     pub id: String,
     /// What kind of thing it is, such as `skill`.
     pub tier: String,
-    /// How it ended: `ok`, `refused`, `failed` (an agent that did not come to its own end), or
-    /// `broke`.
-    pub status: String,
+    /// How it ended.
+    pub status: HookStatus,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
     /// The code that its process exited with; nothing where it had none, or a signal ended it.
     pub exit: Option<i32>,
-    /// How it broke, where it did, such as `timeout`.
-    pub class: Option<String>,
+    /// How it failed or broke, where it did, such as `timeout`; nothing of an agent that failed.
+    pub class: Option<BreakClass>,
     /// What it warned of, and how it broke, without what is known to be a secret.
     pub warnings: Vec<String>,
 }
@@ -105,6 +108,12 @@ impl HookLog {
             text.push(b'\n');
         }
         dir.create()?;
+        // Whoever made the file may have left it open to others.
+        let private = || {
+            let file = dir.root().open_own(&path, OFlags::RDWR | OFlags::CREATE)?;
+            Ok(file.set_permissions(Permissions::from_mode(0o600))?)
+        };
+        private().map_err(StateError::file("close to others", path.clone()))?;
         let length = append(dir.root(), &path, &text)?
             .metadata()
             .map_err(StateError::io("look at", path.clone()))?
@@ -141,7 +150,7 @@ mod tests {
             point: "quality.check".to_owned(),
             id: id.to_owned(),
             tier: "skill".to_owned(),
-            status: "ok".to_owned(),
+            status: HookStatus::Ok,
             duration_ms: 4,
             exit: Some(0),
             class: None,
@@ -166,6 +175,17 @@ mod tests {
         assert_eq!((warnings, log.left_out, log.unreadable), (vec!["one\ntwo", "three"], 0, 1));
         let log = HookLog::read(&dir, &HookLogFilter { limit: Some(1), ..filter }).unwrap();
         assert_eq!((log.lines[0].warnings[0].as_str(), log.left_out), ("three", 1));
+        assert_eq!(fs::metadata(dir.hook_log()).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_log_that_was_open_to_others_is_closed_to_them() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = RunDir::new(root.path());
+        dir.create().unwrap();
+        fs::write(dir.hook_log(), "").unwrap();
+        fs::set_permissions(dir.hook_log(), fs::Permissions::from_mode(0o666)).unwrap();
+        HookLog::append(&dir, &[line("a:x", "")]).unwrap();
         assert_eq!(fs::metadata(dir.hook_log()).unwrap().permissions().mode() & 0o777, 0o600);
     }
 

@@ -157,7 +157,7 @@ fn write_hook(text: &mut String, point: HookPoint, turn: Turn, outcome: &Outcome
     write!(text, "{point}{}", of(turn))?;
     for (place, timing) in outcome.timings.iter().enumerate() {
         let separator = if place == 0 { ": " } else { ", " };
-        write!(text, "{separator}{} {}", timing.handler, timing.result)?;
+        write!(text, "{separator}{} {}", timing.handler, timing.ended())?;
     }
     if let Some(why) = &outcome.skipped {
         write!(text, ": skipped, {why}")?;

@@ -6,8 +6,9 @@ use samuel_core::{
     HookPoint,
     dialect::HookFiles,
     engine::Glance,
-    hook::{Layer, Tier, points},
+    hook::{BreakClass, HookStatus, Layer, Tier, points},
     model::{ExitReason, payload::Turn},
+    state::{HookLog, HookLogFilter},
     testing::{Bench, FakeHandler, completes_each_task},
 };
 
@@ -97,6 +98,42 @@ async fn output_that_is_not_piped_leaves_every_prompt_as_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_acts_on_a_terminal_is_not_told() {
+    let command = r#"printf "\\033[2Jone\\r\\n\\ttwo\\007 \\302\\233three \\342\\200\\256four\\n"; printf "\\033[31mfive\\n" >&2"#;
+    let hooks = format!("  session_start: [{{command: '{command}', pipe_output: true}}]");
+    let ran = run(&hooks, completes_each_task()).await;
+    assert_eq!(ran.told("one\n\ttwo three four\n[stderr]\nfive\n"), [1], "{}", ran.prompts[0].1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_fails_is_told_of_as_failed_in_the_log() {
+    let hooks = "
+  session_start:
+    - {command: 'exit 3'}
+    - {command: 'sleep 9', timeout: 1}
+    - {command: 'kill -9 $$'}
+    - {command: [./missing]}
+    - {command: 'true'}
+";
+    let ran = run(hooks, completes_each_task()).await;
+    assert_eq!(ran.played.report.exit_reason, ExitReason::Completed);
+    let filter = HookLogFilter { point: Some("session.start".to_owned()), ..HookLogFilter::default() };
+    let log = HookLog::read(ran.bench.lane().dir(), &filter).unwrap();
+    let told: Vec<_> = log.lines.iter().map(|line| (line.status, line.class)).collect();
+    let failed = |class| (HookStatus::Failed, Some(class));
+    assert_eq!(
+        told,
+        [
+            failed(BreakClass::Failed),
+            failed(BreakClass::Timeout),
+            failed(BreakClass::Signaled),
+            failed(BreakClass::Spawn),
+            (HookStatus::Ok, None)
+        ]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn text_that_is_for_now_is_a_turn_of_the_iteration() {
     let hooks = "  post_iteration: [{command: 'echo fix {{iteration}}', pipe_output: true, deliver: now}]";
     let ran = run(hooks, completes_each_task()).await;
@@ -146,6 +183,24 @@ async fn hostile_values_arrive_in_arguments_and_in_env_and_what_is_too_long_is_t
     assert!(!bench.path().join("P").exists());
 }
 
+/// Says whether a process is there, by its id as a shell writes it.
+fn is_alive(pid: &str) -> bool {
+    let state = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    // What was ended may wait for somebody to look at how.
+    !state.is_empty() && !state.contains(") Z ")
+}
+
+/// Waits for something to come true, but not for ever.
+async fn comes_true(is_true: impl Fn() -> bool) -> bool {
+    for _ in 0..3_000 {
+        if is_true() {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    false
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_command_leaves_running_lives_on_only_in_the_background() {
     let command = |flag: &str| {
@@ -156,16 +211,7 @@ async fn what_a_command_leaves_running_lives_on_only_in_the_background() {
     for (flag, lives) in [("", false), (", background: true", true)] {
         let ran = run(&command(flag), completes_each_task()).await;
         let pid = fs::read_to_string(ran.bench.path().join("pid")).unwrap();
-        // What was ended may wait for somebody to look at how.
-        let state = || fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-        let is_alive = || !state().is_empty() && !state().contains(") Z ");
-        for _ in 0..500 {
-            if is_alive() == lives {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        assert_eq!(is_alive(), lives, "{flag}");
+        assert!(comes_true(|| is_alive(&pid) == lives).await, "{flag}");
         assert_eq!(ran.told("done\n"), [1]);
         if lives {
             assert!(std::process::Command::new("kill").arg(pid.trim()).status().unwrap().success());
@@ -175,15 +221,17 @@ async fn what_a_command_leaves_running_lives_on_only_in_the_background() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stopped_run_waits_for_no_hook() {
-    let hooks =
-        "version: 1\nhooks:\n  pre_iteration:\n    - command: touch began; sleep 60\n      timeout: 100\n";
+    let hooks = "version: 1\nhooks:\n  pre_iteration:\n    - command: echo $$ > new; mv new began; sleep 600; true\n      timeout: 1000\n";
     let bench = Bench::builder().task("1", "First").file(FILE, hooks).build().unwrap();
     let handle = bench.run(completes_each_task()).hook_files().build().unwrap().start().await.unwrap();
-    while !bench.path().join("began").exists() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let began = bench.path().join("began");
+    assert!(comes_true(|| began.exists()).await, "the hook did not begin");
+    let pid = fs::read_to_string(began).unwrap();
+    assert!(is_alive(&pid));
     handle.stop();
-    assert_eq!(handle.wait().await.unwrap().exit_reason, ExitReason::Cancelled);
+    let ended = tokio::time::timeout(Duration::from_secs(60), handle.wait()).await;
+    assert_eq!(ended.expect("the run waits for the hook").unwrap().exit_reason, ExitReason::Cancelled);
+    assert!(comes_true(|| !is_alive(&pid)).await, "the hook is still there");
 }
 
 #[tokio::test(flavor = "multi_thread")]

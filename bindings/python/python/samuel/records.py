@@ -3100,34 +3100,49 @@ class HookWarning(Record):
         _set(self, "message", message)
 
 
+HookStatus: TypeAlias = Literal["ok", "refused", "failed", "broke"]
+"""How a call of a handler ended.
+
+- `ok`: It answered.
+- `refused`: It answered "no".
+- `failed`: It answered, but what it ran failed: the command of a session hook, or an agent that did not come to its own end.
+- `broke`: It could not answer.
+"""
+
+
 class Timing(Record):
     """How long a handler took.
 
     Attributes:
         handler: The handler's id.
         took: The time it took.
-        result: `ok`, `refused` or the class of the failure.
+        status: How the call ended.
+        class_: How it failed or broke; nothing where it did not, and of an agent.
         exit_code: The code that its process exited with; nothing where it had none, or a
             signal ended it.
     """
 
-    __slots__ = ("handler", "took", "result", "exit_code")
-    __match_args__ = ("handler", "took", "result", "exit_code")
+    __slots__ = ("handler", "took", "status", "class_", "exit_code")
+    __match_args__ = ("handler", "took", "status", "class_", "exit_code")
+    _wire = {'class': 'class_'}
     handler: str
     took: float
-    result: str
+    status: HookStatus
+    class_: BreakClass | None
     exit_code: int | None
 
     def __init__(
         self,
         handler: str,
         took: float,
-        result: str,
+        status: HookStatus,
+        class_: BreakClass | None = None,
         exit_code: int | None = None,
     ) -> None:
         _set(self, "handler", handler)
         _set(self, "took", took)
-        _set(self, "result", result)
+        _set(self, "status", status)
+        _set(self, "class_", class_)
         _set(self, "exit_code", exit_code)
 
 
@@ -3590,8 +3605,9 @@ class HookTrial(Record):
         id: The handler's id.
         tier: What kind of thing it is.
         place: Where it comes from, where that is known.
-        status: How it ended: `ok`, `refused`, `failed` (an agent that did not come to its
-            own end) or how it broke, such as `timeout`.
+        status: How it ended; nothing where it was not called.
+        class_: How it failed or broke, where it did, such as `timeout`; nothing of an agent
+            that failed.
         input: The event that it was given.
         exchanges: Its processes: what was started, what it read and printed, how it ended.
         output: What it answered; nothing where it broke.
@@ -3602,13 +3618,15 @@ class HookTrial(Record):
         duration_ms: How long it took, in milliseconds.
     """
 
-    __slots__ = ("point", "id", "tier", "place", "status", "input", "exchanges", "output", "contributed", "refused", "failure", "warnings", "duration_ms")
-    __match_args__ = ("point", "id", "tier", "status", "input", "exchanges", "output", "contributed", "warnings", "duration_ms", "place", "refused", "failure")
+    __slots__ = ("point", "id", "tier", "place", "status", "class_", "input", "exchanges", "output", "contributed", "refused", "failure", "warnings", "duration_ms")
+    __match_args__ = ("point", "id", "tier", "input", "exchanges", "output", "contributed", "warnings", "duration_ms", "place", "status", "class_", "refused", "failure")
+    _wire = {'class': 'class_'}
     point: HookPointId
     id: str
     tier: Tier
     place: str | None
-    status: str
+    status: HookStatus | None
+    class_: BreakClass | None
     input: Any
     exchanges: tuple[HookExchange, ...]
     output: Any
@@ -3623,7 +3641,6 @@ class HookTrial(Record):
         point: HookPointId,
         id: str,
         tier: Tier,
-        status: str,
         input: Any,
         exchanges: Iterable[HookExchange],
         output: Any,
@@ -3631,6 +3648,8 @@ class HookTrial(Record):
         warnings: Iterable[HookWarning],
         duration_ms: float,
         place: str | None = None,
+        status: HookStatus | None = None,
+        class_: BreakClass | None = None,
         refused: str | None = None,
         failure: HookFailure | None = None,
     ) -> None:
@@ -3639,6 +3658,7 @@ class HookTrial(Record):
         _set(self, "tier", tier)
         _set(self, "place", place)
         _set(self, "status", status)
+        _set(self, "class_", class_)
         _set(self, "input", input)
         _set(self, "exchanges", items(exchanges))
         _set(self, "output", output)
@@ -3770,12 +3790,12 @@ class HookLogLine(Record):
         point: The hook point.
         id: The handler's id.
         tier: What kind of thing it is, such as `skill`.
-        status: How it ended: `ok`, `refused`, `failed` (an agent that did not come to its
-            own end), or `broke`.
+        status: How it ended.
         duration_ms: How long it took, in milliseconds.
         exit: The code that its process exited with; nothing where it had none, or a signal
             ended it.
-        class_: How it broke, where it did, such as `timeout`.
+        class_: How it failed or broke, where it did, such as `timeout`; nothing of an agent
+            that failed.
         warnings: What it warned of, and how it broke, without what is known to be a secret.
     """
 
@@ -3788,10 +3808,10 @@ class HookLogLine(Record):
     point: str
     id: str
     tier: str
-    status: str
+    status: HookStatus
     duration_ms: int
     exit: int | None
-    class_: str | None
+    class_: BreakClass | None
     warnings: tuple[str, ...]
 
     def __init__(
@@ -3801,12 +3821,12 @@ class HookLogLine(Record):
         point: str,
         id: str,
         tier: str,
-        status: str,
+        status: HookStatus,
         duration_ms: int,
         warnings: Iterable[str],
         iteration: int | None = None,
         exit: int | None = None,
-        class_: str | None = None,
+        class_: BreakClass | None = None,
     ) -> None:
         _set(self, "time", time)
         _set(self, "run", run)
@@ -6783,6 +6803,7 @@ __all__ = [
     "HookPointId",
     "HookProblem",
     "HookResults",
+    "HookStatus",
     "HookTrial",
     "HookValidation",
     "HookVars",

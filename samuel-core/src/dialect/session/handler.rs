@@ -17,6 +17,7 @@ use crate::{
     },
     process::{OutputLimits, Supervisor},
     script::{CommandLine, Script, ScriptOutput, depth_of, hook_env},
+    text::without_odd,
 };
 
 /// How much is kept of what a command prints on each stream, for the agent: together with what is
@@ -181,6 +182,7 @@ impl SessionHandler {
             Err(failure) if failure.class == BreakClass::Cancelled => return Err(failure),
             Err(failure) => {
                 call.warn(format!("{}: {failure}", self.place()));
+                call.fell_short(&failure);
                 return Ok(Some(format!("[not run: {}]", failure.message)));
             }
         };
@@ -188,6 +190,7 @@ impl SessionHandler {
             if failure.class == BreakClass::Cancelled {
                 return Err(failure);
             }
+            call.fell_short(&failure);
             let status = output.status_line();
             // Where the last line of what it printed says more.
             let said =
@@ -219,7 +222,7 @@ fn told(output: &ScriptOutput) -> Option<String> {
     if output.failure().is_some() {
         parts.push(format!("[{}]", output.status_line()));
     }
-    (!parts.is_empty()).then(|| parts.join("\n"))
+    (!parts.is_empty()).then(|| without_odd(&parts.join("\n")))
 }
 
 #[async_trait]

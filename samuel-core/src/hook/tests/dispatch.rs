@@ -306,7 +306,7 @@ async fn a_configured_timeout_binds_every_handler_but_the_default_that_is_exempt
     let registry = build(handlers, HookPoint::QualityCheck, lenient);
     let done = registry.dispatch::<points::QualityCheck>(Default::default(), &scope()).await;
     let ends: Vec<(&str, &str)> =
-        done.outcome.timings.iter().map(|timing| (&*timing.handler, timing.result.as_str())).collect();
+        done.outcome.timings.iter().map(|timing| (&*timing.handler, timing.ended())).collect();
     assert_eq!(ends, [("default", "ok"), ("api:a", "timeout")]);
 
     let mut handlers = Registry::builder();

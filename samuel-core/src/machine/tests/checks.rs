@@ -2,7 +2,7 @@
 
 use super::{script::*, sim::*, *};
 use crate::{
-    hook::{BreakClass, HookPoint, OnFailure, Outcome, SkipReason, Timing},
+    hook::{BreakClass, HookPoint, HookStatus, OnFailure, Outcome, SkipReason, Timing},
     model::{
         FailureClass, ProgressStatus, Status,
         payload::{Deliver, Mode, Turn},
@@ -380,13 +380,15 @@ fn a_cost_that_is_none_is_told_once_and_spends_nothing_back() {
 fn a_refusal_in_the_words_of_a_handler_names_the_handler() {
     let refusal = |_: &Fired| {
         let mut reply = refuses("3 warnings");
-        let timing = |handler: &str, result: &str| Timing {
+        let timing = |handler: &str, status: HookStatus| Timing {
             handler: handler.into(),
             took: std::time::Duration::ZERO,
-            result: result.to_owned(),
+            status,
+            class: None,
             exit_code: None,
         };
-        reply.outcome.timings = vec![timing("default", "ok"), timing("lint:check.sh", "refused")];
+        reply.outcome.timings =
+            vec![timing("default", HookStatus::Ok), timing("lint:check.sh", HookStatus::Refused)];
         reply
     };
     let sim = Sim::new(1)

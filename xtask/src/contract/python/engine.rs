@@ -40,6 +40,7 @@ const REPORTS: &[Source] = &[
             ("Broken", ""),
             ("Abort", ""),
             ("Warning", "HookWarning"),
+            ("HookStatus", ""),
             ("Timing", ""),
             ("Outcome", "HookOutcome"),
         ],
