@@ -1,7 +1,7 @@
 //! A repository that was cloned a moment ago: everything in it that could execute, and none of
 //! it does before it is trusted; afterwards an edit of what executes asks again, and no other.
 
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use crate::bench::{Bench, says};
 
@@ -34,6 +34,13 @@ fn repository() -> Bench {
             touch("claude")
         ),
     );
+    let manifest = "[plugin]\nname = \"mark\"\nkind = \"skill\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n\
+                    [hooks]\n\"before:iteration\" = \"hook.sh\"\n";
+    bench.write("plugins/mark/samuel-plugin.toml", manifest);
+    let script =
+        bench.write("plugins/mark/hook.sh", &format!("#!/bin/sh\n{}\necho '{{}}'\n", touch("plugin")));
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    bench.ok(&["install", "plugins/mark", "--yes"]);
     bench
 }
 
@@ -71,19 +78,33 @@ fn nothing_of_it_executes_before_it_is_trusted_whatever_looks_at_it() {
         &["trust", "--show"],
         &["sync"],
     ] {
-        bench.samuel(args);
+        assert_ne!(bench.samuel(args).code, 2, "{args:?} is no command line");
         assert_eq!(marks(&bench), [""; 0], "{args:?}");
     }
     for args in [&["hooks", "test", "session:post_iteration#1"][..], &["hooks", "fire", "after:iteration"]] {
         says(&bench.samuel(args).ends(78).stderr, &["session:post_iteration#1"]);
     }
     let refused = bench.samuel(&["run", "start"]).ends(78);
-    says(&refused.stderr, &["hook command of after:iteration: session:post_iteration#1: touch "]);
+    let told = [
+        "  file .claude/settings.json: sha256:",
+        "plugin mark",
+        "handler of before:iteration: mark:hook",
+        "hook command of after:iteration: session:post_iteration#1: touch ",
+    ];
+    told.iter().for_each(|told| says(&refused.stderr, &[told]));
     bench.ok(&["trust", "--yes"]);
     bench.samuel(&["run", "start"]).ends(0);
-    let expected = ["agent", "check", "on_task_complete", "post_iteration", "pre_iteration", "session_end"];
-    let expected: Vec<String> =
-        expected.iter().chain(&["session_start"]).map(|name| format!("{MARK}-{name}")).collect();
+    let expected = [
+        "agent",
+        "check",
+        "on_task_complete",
+        "plugin",
+        "post_iteration",
+        "pre_iteration",
+        "session_end",
+        "session_start",
+    ];
+    let expected = expected.map(|name| format!("{MARK}-{name}"));
     assert_eq!(marks(&bench), expected);
 }
 

@@ -116,7 +116,13 @@ fn a_yes_to_a_start_counts_once_and_a_yes_to_trust_until_something_differs() {
 #[test]
 fn what_an_agents_program_executes_by_itself_is_trusted_with_it_and_watched() {
     let bench = bench("");
-    for path in [".claude/settings.json", ".mcp.json", ".github/hooks/a.json"] {
+    for path in [
+        ".claude/settings.json",
+        ".mcp.json",
+        ".github/hooks/a.json",
+        ".codex/config.toml",
+        ".codex/a/b.toml",
+    ] {
         bench.ok(&["trust", "--yes"]);
         bench.write(path, "{}");
         let refused = start(&bench).ends(78);

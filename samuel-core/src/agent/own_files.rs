@@ -5,9 +5,9 @@
 /// are relative to the project's root.
 const OWN_FILES: &[(&str, &[&str])] = &[
     (".claude/settings*.json", &["claude"]),
-    (".codex/*", &["codex"]),
+    (".codex/**/*", &["codex"]),
     (".gemini/settings.json", &["gemini"]),
-    (".github/hooks/*", &["copilot"]),
+    (".github/hooks/**/*", &["copilot"]),
     (".mcp.json", &["claude", "copilot"]),
 ];
 

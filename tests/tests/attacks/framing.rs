@@ -84,7 +84,12 @@ fn sources<'a>(prompt: &'a str, nonce: &str) -> Vec<&'a str> {
     let mut sources = Vec::new();
     let mut open = false;
     // The first line is how to read the prompt.
+    let another_turn = format!("[samuel:{nonce}] This is another turn of iteration ");
     for line in prompt.lines().skip(1).filter(|line| line.to_ascii_lowercase().contains(nonce)) {
+        // What Samuel says outside of quotations.
+        if !open && line.starts_with(&another_turn) {
+            continue;
+        }
         let mark = line.trim().strip_prefix(&format!("[samuel:{nonce} "));
         let mark = mark.unwrap_or_else(|| panic!("{line}\n\n{prompt}"));
         match mark.strip_prefix("begin: ") {
