@@ -9,6 +9,20 @@
 //! There is one kind of file so far, that of session hooks ([`SessionHook`]). What its handlers are
 //! asked, and what comes of their answers, is the hook points' as for every handler; whether its
 //! commands may run is decided by [`trust`](crate::trust).
+//!
+//! ```
+//! use samuel_core::dialect::HookFiles;
+//!
+//! let project = tempfile::tempdir()?;
+//! let hooks = "version: 1\nhooks:\n  on_error:\n    - command: git diff HEAD\n      pipe_ouput: true\n    - command: df -h\n";
+//! std::fs::write(project.path().join(".iteratr.hooks.yml"), hooks)?;
+//!
+//! let files = HookFiles::read(project.path())?;
+//! assert_eq!(files.problems().len(), 1, "an unknown key, with its place");
+//! let ids: Vec<String> = files.hooks().map(|hook| hook.id()).collect();
+//! assert_eq!(ids, ["session:on_error#2"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod hook_files;
 mod problems;
