@@ -316,3 +316,21 @@ async fn output_beyond_the_cap_names_the_file_that_has_it() {
     let text = fs::read_to_string(ran.bench.path().join(name)).unwrap();
     assert_eq!(text.lines().count(), 20_000);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_that_is_exchanged_between_the_build_of_a_run_and_its_start_does_not_run() {
+    let state = tempfile::tempdir().unwrap();
+    for state in [None, Some(state.path().to_owned())] {
+        let bench = Bench::builder().task("1", "First").file("a.sh", "echo good >> log.txt\n");
+        let hooks = "version: 1\nhooks:\n  session_start: [{command: sh a.sh}]\n  session_end: [{command: sh a.sh}]\n";
+        let bench = bench.file(FILE, hooks).build().unwrap();
+        let has_copy = state.is_some();
+        let bench = bench.over(|project| project.keeping_plans_in(state));
+        let run = bench.run(completes_each_task()).hook_files().build().unwrap();
+        fs::write(bench.path().join("a.sh"), "echo evil >> log.txt\n").unwrap();
+        let report = run.start().await.unwrap().wait().await.unwrap();
+        assert_eq!(report.exit_reason, ExitReason::ControlFilesChanged);
+        let log = fs::read_to_string(bench.path().join("log.txt")).unwrap_or_default();
+        assert_eq!(log, if has_copy { "good\ngood\n" } else { "" });
+    }
+}
