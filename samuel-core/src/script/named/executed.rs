@@ -51,7 +51,8 @@ impl Executed {
         let root = found.root;
         let patterns = found.patterns();
         let started = without_repeats(found.started(&patterns));
-        let able = found.files(&found.words).into_iter().filter(|path| can_be_executed(path, root));
+        let named = found.files(&found.words).into_iter().filter(|path| !started.contains(path));
+        let able = named.filter(|path| can_be_executed(path, root));
         let files = without_repeats(started.iter().cloned().chain(able));
         Self {
             files,
