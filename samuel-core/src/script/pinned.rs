@@ -6,7 +6,7 @@
 //! that an interpreter is given, what `.` reads. What it cannot put a copy in the place of is
 //! compared before a call and after it, and [told](Pinned::unpinned).
 //!
-//! In a copy `$0` and `BASH_SOURCE` are its own path, `STATE/commands/hook-XXXX/N/NAME`, as `__file__`
+//! In a copy `$0` and `BASH_SOURCE` are its own path, `STATE/commands/hook-RANDOM/N/NAME`, as `__file__`
 //! is in Python; a file that a shell's line reads by `.` leaves `$0` as it is. Beside the copy stand
 //! links to everything else in the script's own directory, so `. "$(dirname "$0")/lib.sh"` works, and
 //! to the `node_modules` and `package.json` that would be found above it. Nothing else does: `..` leads

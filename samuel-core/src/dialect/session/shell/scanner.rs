@@ -4,7 +4,13 @@
 //! arithmetic, comments. Text is copied as it is; only variables, and here-documents with a quoted
 //! delimiter, are written anew. From where shells disagree on, no variable is let through.
 
+mod expansions;
+mod here_documents;
+mod quotes;
+
 use std::collections::{BTreeMap, BTreeSet};
+
+use here_documents::HereDocument;
 
 use super::{
     super::{
@@ -17,10 +23,6 @@ use super::{
 
 /// How deep substitutions may stand in each other.
 const MAX_DEPTH: usize = 32;
-
-/// Commands that are not kept from the line's own variables.
-const COMPARING: [&str; 9] =
-    ["[", "[[", "declare", "export", "local", "printf", "readonly", "test", "typeset"];
 
 /// How text is quoted.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,17 +42,6 @@ enum Quoting {
 enum End {
     Text,
     Parenthesis,
-}
-
-/// A here-document whose text follows the line.
-struct HereDocument {
-    delimiter: String,
-    is_quoted: bool,
-    strips_tabs: bool,
-    /// What its end is called now, where that is written anew.
-    renamed: Option<String>,
-    /// Who reads it, where that takes it for code.
-    reader: Option<String>,
 }
 
 /// Reads a line once, from its beginning to its end.
@@ -131,15 +122,20 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
         self.unclear.get_or_insert(why);
     }
 
+    /// Goes into what may hold the same again.
+    fn deepen(&mut self) -> Scanned {
+        self.depth += 1;
+        match self.depth > MAX_DEPTH {
+            true => {
+                Err(refuse("substitutions stand too deep in each other", "Move the command into a script."))
+            }
+            false => Ok(()),
+        }
+    }
+
     /// Reads commands up to their end.
     fn commands(&mut self, end: End) -> Scanned {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(refuse(
-                "substitutions stand too deep in each other",
-                "Move the command into a script.",
-            ));
-        }
+        self.deepen()?;
         let mut words = Words::default();
         let mut pipeline = Pipeline { before: self.references, ..Pipeline::default() };
         while let Some(c) = self.peek() {
@@ -292,12 +288,18 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
     /// Reads commands in parentheses; the first one is copied.
     fn parenthesis(&mut self) -> Scanned {
         self.parentheses += 1;
+        self.commands_within(End::Parenthesis)?;
+        self.parentheses -= 1;
+        Ok(())
+    }
+
+    /// Reads commands whose here-documents are their own.
+    fn commands_within(&mut self, end: End) -> Scanned {
         let waiting = std::mem::take(&mut self.waiting);
-        self.commands(End::Parenthesis)?;
+        self.commands(end)?;
         if !std::mem::replace(&mut self.waiting, waiting).is_empty() {
             self.lose("a here-document is not closed in its substitution");
         }
-        self.parentheses -= 1;
         Ok(())
     }
 
@@ -331,277 +333,6 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
         self.at += length;
     }
 
-    fn single(&mut self, words: &mut Words) -> Scanned {
-        self.copy(1);
-        words.push("");
-        while let Some(c) = self.peek() {
-            if self.variable(Quoting::Single, words)? {
-                continue;
-            }
-            let text = if self.starts_with("\\\\") { self.copy(2) } else { self.copy(1) };
-            if c == '\'' {
-                return Ok(());
-            }
-            self.note_line_end(c);
-            words.push(text);
-        }
-        self.lose("a quotation is not closed");
-        Ok(())
-    }
-
-    fn double(&mut self, words: &mut Words) -> Scanned {
-        self.copy(1);
-        words.push("");
-        while let Some(c) = self.peek() {
-            if self.variable(Quoting::Double, words)? {
-                continue;
-            }
-            match c {
-                '"' => {
-                    self.copy(1);
-                    return Ok(());
-                }
-                '\\' => {
-                    let escaped = self.copy(2);
-                    words.push(escaped);
-                }
-                '$' => self.dollar(Quoting::Double, words)?,
-                '`' => self.substitution(words, Self::backticks)?,
-                _ => {
-                    self.note_line_end(c);
-                    let text = self.copy(1);
-                    words.push(text);
-                }
-            }
-        }
-        self.lose("a quotation is not closed");
-        Ok(())
-    }
-
-    /// Reads `$'..'`, which some shells take for a `$` before a quotation.
-    fn ansi(&mut self, words: &mut Words) -> Scanned {
-        self.copy(2);
-        words.push("");
-        while let Some(c) = self.peek() {
-            let quoted = || self.rest().split('\'').next().unwrap_or_default();
-            let has_escapes = template::at(self.rest()).is_some() && quoted().contains('\\');
-            if self.variable(Quoting::Ansi { has_escapes }, words)? {
-                continue;
-            }
-            match c {
-                '\'' => {
-                    self.copy(1);
-                    return Ok(());
-                }
-                '\\' => {
-                    if self.starts_with("\\'") {
-                        self.lose("shells disagree on where $'..' with a \\' ends");
-                    }
-                    self.copy(2);
-                    words.push("\0");
-                }
-                _ => {
-                    self.note_line_end(c);
-                    let text = self.copy(1);
-                    words.push(text);
-                }
-            }
-        }
-        self.lose("a quotation is not closed");
-        Ok(())
-    }
-
-    /// A line that ends in quotes is not where the text of a here-document begins, in all shells.
-    fn note_line_end(&mut self, c: char) {
-        if c == '\n' && !self.waiting.is_empty() {
-            self.lose("a quotation goes on behind the line of a here-document");
-        }
-    }
-
-    /// Reads what a `$` begins.
-    fn dollar(&mut self, quoting: Quoting, words: &mut Words) -> Scanned {
-        let place = self.place(words);
-        if let Some(name) = parameter(self.rest())
-            && let Some(variable) = self.holding.get(name)
-        {
-            self.references += 1;
-            self.last = *variable;
-            // What only compares and sets texts does so in this case too.
-            if !matches!(&place, Place::Code(reader) if COMPARING.contains(&reader.as_str())) {
-                self.take(&place, words)?;
-            }
-        }
-        // What it stands for is not known.
-        words.push("\0");
-        if template::at(self.rest().get(1..).unwrap_or_default()).is_some() {
-            // A dollar sign as such, and no part of the reference.
-            self.out.push_str("\\$");
-            self.at += 1;
-            return Ok(());
-        }
-        if self.starts_with("$((") {
-            self.copy(3);
-            self.arithmetic(words, ['(', ')'], 2, false)
-        } else if self.starts_with("$[") {
-            self.copy(2);
-            self.arithmetic(words, ['[', ']'], 1, false)
-        } else if self.starts_with("$(") {
-            self.copy(2);
-            let before = self.references;
-            self.parenthesis()?;
-            if self.references > before { self.take(&place, words) } else { Ok(()) }
-        } else if self.starts_with("${") {
-            self.copy(2);
-            self.braces(quoting, words)
-        } else if quoting == Quoting::None && self.starts_with("$'") {
-            self.ansi(words)
-        } else {
-            self.copy(1);
-            // `$#` begins no comment, and `$$` no parameter.
-            if self.peek().is_some_and(|c| matches!(c, '#' | '$' | '!' | '?' | '-' | '*' | '@')) {
-                self.copy(1);
-            }
-            Ok(())
-        }
-    }
-
-    /// Reads `${..}` behind its opening brace.
-    fn braces(&mut self, quoting: Quoting, words: &mut Words) -> Scanned {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(refuse(
-                "substitutions stand too deep in each other",
-                "Move the command into a script.",
-            ));
-        }
-        while let Some(c) = self.peek() {
-            if let Some(Found::Name(name, _)) = template::at(self.rest()) {
-                self.look_up(name)?;
-                return Err(refuse(
-                    "a variable stands within ${..}",
-                    format!("Set a shell variable first: `value={{{{{name}}}}}`, and use \"${{value}}\"."),
-                ));
-            }
-            match c {
-                '}' => {
-                    self.copy(1);
-                    self.depth -= 1;
-                    return Ok(());
-                }
-                '\\' => {
-                    self.copy(2);
-                }
-                '$' => self.dollar(quoting, words)?,
-                '`' => self.backticks(words)?,
-                '\'' | '"' if quoting != Quoting::None => {
-                    self.lose("shells disagree on quotes within \"${..}\"");
-                    self.copy(1);
-                }
-                '\'' => self.single(words)?,
-                '"' => self.double(words)?,
-                _ => {
-                    self.copy(1);
-                }
-            }
-        }
-        self.lose("a brace is not closed");
-        Ok(())
-    }
-
-    /// Reads arithmetic behind what opens it: `count` of the first bracket. `for` has three parts.
-    fn arithmetic(
-        &mut self,
-        words: &mut Words,
-        [opening, closing]: [char; 2],
-        count: usize,
-        is_loop: bool,
-    ) -> Scanned {
-        let refused = |name: &str| {
-            refuse(
-                format!("{{{{{name}}}}} stands in arithmetic, where its text would be evaluated"),
-                "Use only numbers there.",
-            )
-        };
-        let (mut open, before) = (count, self.references);
-        while let Some(c) = self.peek() {
-            if let Some(Found::Name(name, rest)) = template::at(self.rest()) {
-                let variable = self.look_up(name)?;
-                if !variable.is_number() {
-                    return Err(refused(name));
-                }
-                self.reference(variable, Quoting::Double);
-                self.at = self.end - rest.len();
-                continue;
-            }
-            match c {
-                '$' => {
-                    self.dollar(Quoting::Double, words)?;
-                    continue;
-                }
-                '`' => {
-                    self.backticks(words)?;
-                    continue;
-                }
-                ';' if is_loop => {}
-                '\'' | '"' | '\\' | ';' | '\n' | '#' => self.lose("arithmetic holds what may be a command"),
-                c if c == opening => open += 1,
-                c if c == closing => open -= 1,
-                _ => {}
-            }
-            if self.references > before {
-                return Err(refused(self.last.as_str()));
-            }
-            self.copy(1);
-            if open == 0 {
-                return Ok(());
-            }
-        }
-        self.lose("a bracket is not closed");
-        Ok(())
-    }
-
-    fn backticks(&mut self, words: &mut Words) -> Scanned {
-        self.copy(1);
-        words.push("\0");
-        let rest = self.rest();
-        let mut escaped = false;
-        let close = rest.char_indices().find(|(_, c)| {
-            let ends = *c == '`' && !escaped;
-            escaped = *c == '\\' && !escaped;
-            ends
-        });
-        let Some((length, _)) = close else {
-            self.lose("a backtick is not closed");
-            return Ok(());
-        };
-        let inner = rest.get(..length).unwrap_or_default();
-        if inner.contains('\\') {
-            let has_variable = inner
-                .char_indices()
-                .any(|(at, _)| template::at(inner.get(at..).unwrap_or_default()).is_some());
-            if has_variable {
-                return Err(refuse(
-                    "a variable stands in backticks with backslashes",
-                    "Write $(..) in place of the backticks.",
-                ));
-            }
-            self.out.push_str(inner);
-            self.at += length;
-            self.copy(1);
-            return Ok(());
-        }
-        let (end, parentheses) = (self.end, std::mem::take(&mut self.parentheses));
-        let waiting = std::mem::take(&mut self.waiting);
-        self.end = self.at + length;
-        self.commands(End::Text)?;
-        if !std::mem::replace(&mut self.waiting, waiting).is_empty() {
-            self.lose("a here-document is not closed in its substitution");
-        }
-        (self.end, self.parentheses) = (end, parentheses);
-        self.copy(1);
-        Ok(())
-    }
-
     fn redirection(&mut self, words: &mut Words) -> Scanned {
         let is_here = self.starts_with("<<") && !self.starts_with("<<<");
         if self.starts_with("<(") || self.starts_with(">(") {
@@ -624,136 +355,6 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
         // Blanks before the target do not end a word.
         while matches!(self.peek(), Some(' ' | '\t')) {
             self.copy(1);
-        }
-        Ok(())
-    }
-
-    /// Reads the delimiter of a here-document.
-    fn here_document(&mut self, words: &mut Words) -> Scanned {
-        let strips_tabs = self.starts_with("<<-");
-        self.copy(if strips_tabs { 3 } else { 2 });
-        while matches!(self.peek(), Some(' ' | '\t')) {
-            self.copy(1);
-        }
-        let mut delimiter = String::new();
-        let mut is_quoted = false;
-        let mut quote = None;
-        let begin = self.at;
-        while let Some(c) = self.peek() {
-            if template::at(self.rest()).is_some() {
-                return Err(refuse(
-                    "a variable stands in the delimiter of a here-document",
-                    "Use another word.",
-                ));
-            }
-            match (quote, c) {
-                (None, ' ' | '\t' | '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')') => break,
-                (_, '$' | '`') => self.lose("the delimiter of a here-document is not plain"),
-                (_, '\\') if quote != Some('\'') => {
-                    is_quoted = true;
-                    self.at += 1;
-                    delimiter.extend(self.peek());
-                }
-                (None, '\'' | '"') => (is_quoted, quote) = (true, Some(c)),
-                (Some(open), c) if open == c => quote = None,
-                (_, c) => delimiter.push(c),
-            }
-            self.at += self.peek().map_or(0, char::len_utf8);
-        }
-        let reader = reads_code_from_input(words.done());
-        let renamed = is_quoted.then(|| self.new_delimiter());
-        match &renamed {
-            Some(renamed) => self.out.push_str(renamed),
-            None => self.out.push_str(self.text.get(begin..self.at).unwrap_or_default()),
-        }
-        words.push("");
-        words.end_word();
-        self.waiting.push(HereDocument { delimiter, is_quoted, strips_tabs, renamed, reader });
-        Ok(())
-    }
-
-    /// Returns a word that stands nowhere in the line.
-    fn new_delimiter(&mut self) -> String {
-        loop {
-            self.renamed += 1;
-            let word = format!("SAMUEL_END_{}", self.renamed);
-            if !self.text.contains(&word) {
-                return word;
-            }
-        }
-    }
-
-    /// Reads the texts of here-documents at the beginning of a line.
-    fn here_documents(&mut self) -> Scanned {
-        for document in std::mem::take(&mut self.waiting) {
-            let end = self.end_of(&document);
-            let outer = std::mem::replace(&mut self.end, end);
-            self.here_text(&document)?;
-            self.end = outer;
-            // The line of the delimiter, as it is or by its new name.
-            let rest = self.rest();
-            let line = rest.split_inclusive('\n').next().unwrap_or_default();
-            match &document.renamed {
-                Some(renamed) => {
-                    if !self.out.ends_with('\n') {
-                        self.out.push('\n');
-                    }
-                    self.out.push_str(renamed);
-                    self.out.push_str(if line.ends_with('\n') { "\n" } else { "" });
-                }
-                None => self.out.push_str(line),
-            }
-            self.at += line.len();
-        }
-        Ok(())
-    }
-
-    /// Returns where the text of a here-document ends, in bytes.
-    fn end_of(&mut self, document: &HereDocument) -> usize {
-        let mut at = self.at;
-        for line in self.rest().split_inclusive('\n') {
-            let text = line.strip_suffix('\n').unwrap_or(line);
-            let bare = if document.strips_tabs { text.trim_start_matches('\t') } else { text };
-            if bare == document.delimiter {
-                return at;
-            }
-            let backslashes = text.bytes().rev().take_while(|byte| *byte == b'\\').count();
-            if !document.is_quoted && backslashes % 2 == 1 {
-                self.lose("a line of a here-document ends with a backslash");
-            }
-            at += line.len();
-        }
-        self.lose("a here-document is not closed");
-        at
-    }
-
-    fn here_text(&mut self, document: &HereDocument) -> Scanned {
-        let mut words = Words::default();
-        // What stands in it is no command.
-        words.redirect();
-        words.feed(document.reader.clone());
-        while let Some(c) = self.peek() {
-            if self.variable(Quoting::Double, &mut words)? {
-                continue;
-            }
-            match (document.is_quoted, c) {
-                (true, '\\') if self.starts_with("\\\\") => {
-                    self.out.push_str("\\\\\\\\");
-                    self.at += 2;
-                }
-                (true, '\\' | '$' | '`') => {
-                    self.out.push('\\');
-                    self.copy(1);
-                }
-                (false, '\\') => {
-                    self.copy(2);
-                }
-                (false, '$') => self.dollar(Quoting::Double, &mut words)?,
-                (false, '`') => self.backticks(&mut words)?,
-                _ => {
-                    self.copy(1);
-                }
-            }
         }
         Ok(())
     }
@@ -813,13 +414,6 @@ impl<'a, K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'a, K> {
         };
         self.out.push_str(&format!("{before}${{{name}}}{after}"));
     }
-}
-
-/// Returns the name of the shell's variable that a `$` at the beginning of a text stands for.
-fn parameter(text: &str) -> Option<&str> {
-    let name = text.strip_prefix("${").or_else(|| text.strip_prefix('$'))?;
-    let length = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
-    name.get(..length).filter(|name| !name.is_empty())
 }
 
 /// A pipeline under way.
