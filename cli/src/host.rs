@@ -14,7 +14,7 @@ use samuel_core::{
     clock::SystemClock,
     git::Caller,
     process::{Supervisor, find_program},
-    project::{Origin, Project, find_root},
+    project::{Origin, Project, ProjectError, find_root},
     state::{Actor, Asker},
     trust::TrustStore,
 };
@@ -125,6 +125,12 @@ impl Host {
     pub(crate) fn plan_of(&self, global: &Global, methodology: Option<&str>) -> Result<Project, Failure> {
         let root = self.root(global)?;
         let project = Project::open_for_plan(self.caller(), root, methodology, Arc::new(SystemClock::new()))?;
+        Ok(project.keeping_plans_in(self.state_dir()))
+    }
+
+    /// Opens the project at a root for a look at what keeps it from running.
+    pub(crate) fn project_to_check(&self, root: &Path) -> Result<Project, ProjectError> {
+        let project = Project::open_for_checkup(self.caller(), root, Arc::new(SystemClock::new()))?;
         Ok(project.keeping_plans_in(self.state_dir()))
     }
 

@@ -262,13 +262,13 @@ impl Project {
     /// Keeps the plan elsewhere than in the run directory.
     #[must_use]
     pub fn with_plan_store(self, plan: Arc<dyn PlanStore>) -> Self {
-        Self { stores: self.stores.clone().with_plan(plan), ..self }
+        Self { stores: self.stores.clone().with_plan(plan), is_in_memory: false, ..self }
     }
 
     /// Keeps elsewhere what this machine needs to carry on.
     #[must_use]
     pub fn with_lane_store(self, lane: Arc<dyn LaneStore>) -> Self {
-        Self { stores: self.stores.clone().with_lane(lane), ..self }
+        Self { stores: self.stores.clone().with_lane(lane), is_in_memory: false, ..self }
     }
 
     /// Returns the project with a copy of its plan in memory, so that what is changed there and
@@ -276,6 +276,10 @@ impl Project {
     /// it is read.
     #[must_use]
     pub fn in_memory(self) -> Self {
+        // Whoever has the copy already is to see what is done to it.
+        if self.is_in_memory {
+            return self;
+        }
         let plan = match self.plan_store().load() {
             Ok(loaded) => MemoryStore::holding(loaded, self.clock()),
             Err(_) => MemoryStore::new(self.clock()).silent(),

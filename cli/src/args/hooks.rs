@@ -40,7 +40,7 @@ pub(crate) struct ShowArgs {
 #[command(
     after_help = "What FILE leaves out is as in a sample of the event. The hook is called beside any run: nothing \
                         is written to the run directory. What its command itself does, it does.\n\nExit codes: 0 \
-                        the hook answered, 1 it broke, 2 there is no such hook, 78 not trusted"
+                        the hook answered, 1 it broke or its command failed, 2 there is no such hook, 78 not trusted"
 )]
 pub(crate) struct HooksTestArgs {
     /// The hook, as `samuel hooks list` names it

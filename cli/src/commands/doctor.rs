@@ -1,20 +1,11 @@
 //! `doctor`: whether the project can be run, why a handler does, or not, and
 //! the repair of a damaged plan.
 
-use std::sync::Arc;
-
-use samuel_core::{
-    clock::SystemClock,
-    engine::{Checkup, HookReport},
-    hook::Registry,
-    model::ErrorCode,
-    plugin::Catalog,
-    project::Project,
-};
+use samuel_core::{engine::Checkup, model::ErrorCode, project::Project};
 
 use serde_json::json;
 
-use super::{plugins::load_options, restore::offer, setup::equip};
+use super::{hooks::in_order, plugins::load_options, restore::offer, setup::with_handlers};
 use crate::{
     args::Global,
     failure::Failure,
@@ -27,15 +18,11 @@ use crate::{
 /// Checks everything that a run needs.
 pub(crate) fn check(global: &Global, host: &Host) -> Result<Reply, Failure> {
     let root = host.root(global)?;
-    let clock = Arc::new(SystemClock::new());
     let options = load_options(host)?;
-    let opened = Project::open_for_checkup(host.caller(), &root, clock);
-    let opened = opened.map(|project| project.keeping_plans_in(host.state_dir()));
-    let checkup = Checkup::of(&root, &host.caller(), opened, &host.env, |project, run| {
-        let plugins = Catalog::read(project.root(), project.config())?.load(&options)?;
-        let run = run.trust(trust::recorded(host));
-        Ok(run.register(|registry| plugins.register(registry)).hook_files())
-    });
+    let checkup =
+        Checkup::of(&root, &host.caller(), host.project_to_check(&root), &host.env, |project, run| {
+            with_handlers(project, run.trust(trust::recorded(host)), &options)
+        });
     let text = checkup_text(&checkup);
     if checkup.is_healthy() {
         return Ok(Reply::new(checkup_data(&checkup), text));
@@ -47,10 +34,9 @@ pub(crate) fn check(global: &Global, host: &Host) -> Result<Reply, Failure> {
 
 /// Shows every chain, with the place of each setting.
 pub(crate) fn hooks(global: &Global, host: &Host) -> Result<Reply, Failure> {
-    let project = host.project(global, None)?;
-    let report = HookReport::new(&registry(&project, host)?, project.config(), project.methodology());
-    let warnings = report.chains.iter().flat_map(|chain| chain.warnings.clone());
-    Ok(Reply::new(&report, chain_table(&report.chains)).warn(warnings.collect::<Vec<_>>()))
+    let hooks = in_order(global, host)?;
+    let report = hooks.report();
+    Ok(Reply::new(&report, chain_table(&report.chains)).warn(hooks.warnings()))
 }
 
 /// Repairs the plan, if somebody agrees.
@@ -80,9 +66,4 @@ fn repaired(yes: bool, project: &Project, host: &Host) -> Result<Reply, Failure>
     }
     let repair = project.repair_plan(host.actor())?;
     Ok(Reply::new(&repair, repair_text(&repair)))
-}
-
-/// Puts the chains in order as for a run. Its agent need not be there.
-pub(super) fn registry(project: &Project, host: &Host) -> Result<Registry, Failure> {
-    Ok(equip(project.clone(), host)?.registry()?)
 }

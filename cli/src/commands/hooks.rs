@@ -41,12 +41,12 @@ pub(crate) fn run(command: HooksCommand, global: &Global, host: &Host) -> Result
 }
 
 /// Puts the chains in order as for a run, which changes nothing of the plan that is kept.
-fn hooks(global: &Global, host: &Host) -> Result<Hooks, Failure> {
+pub(super) fn in_order(global: &Global, host: &Host) -> Result<Hooks, Failure> {
     Ok(equip(host.project(global, None)?.in_memory(), host)?.hooks()?)
 }
 
 fn list(global: &Global, host: &Host) -> Result<Reply, Failure> {
-    let hooks = hooks(global, host)?;
+    let hooks = in_order(global, host)?;
     let list = hooks.list();
     Ok(Reply::new(&list, hook_list_text(&list)).warn(hooks.warnings()))
 }
@@ -57,7 +57,7 @@ fn show(args: &ShowArgs, global: &Global, host: &Host) -> Result<Reply, Failure>
     // Ids have a colon with a handler's name behind it, and so have points.
     let hooks = match &point {
         Err(unknown) if !args.what.contains(':') => return Err(unknown_point(unknown)),
-        _ => hooks(global, host)?,
+        _ => in_order(global, host)?,
     };
     let point = match point {
         Ok(point) => point,
@@ -87,7 +87,7 @@ fn validate(global: &Global, host: &Host) -> Result<Reply, Failure> {
 
 fn test(args: &HooksTestArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let wanted = args.point.as_deref().map(parsed).transpose()?;
-    let hooks = hooks(global, host)?;
+    let hooks = in_order(global, host)?;
     let point = hooks.find(&args.id, wanted).map_err(|error| of_hooks(&error))?;
     let event = read_event(&args.event, host)?;
     allow(hooks.root(), &hooks.executables(point, Some(&args.id)), &args.event, host)?;
@@ -111,7 +111,7 @@ fn failed(trial: &HookTrial) -> Option<Failure> {
 
 fn fire(args: &FireArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let point = parsed(&args.point)?;
-    let hooks = hooks(global, host)?;
+    let hooks = in_order(global, host)?;
     let event = read_event(&args.event, host)?;
     if args.dry_run {
         let firing = hooks.look(point, event).map_err(|error| of_hooks(&error))?;

@@ -10,11 +10,10 @@ use crate::{
 };
 use samuel_core::{
     agent::{Agent, AgentConfig, MutationRoute, Script, ScriptedAgent},
-    clock::SystemClock,
     config::MethodologySettings,
     engine::{HookValidation, Run, RunBuilder},
     model::{ErrorCode, TaskId},
-    plugin::Catalog,
+    plugin::{Catalog, LoadOptions, PluginError},
     project::Project,
     sandbox::Sandboxes,
 };
@@ -142,11 +141,19 @@ pub(super) fn equip(project: Project, host: &Host) -> Result<RunBuilder, Failure
 pub(super) fn validation(global: &Global, host: &Host) -> Result<HookValidation, Failure> {
     let options = plugins::load_options(host)?;
     let root = host.root(global)?;
-    let opened = Project::open_for_checkup(host.caller(), &root, Arc::new(SystemClock::new()));
-    Ok(HookValidation::of(&root, opened, &host.env, |project, run| {
-        let plugins = Catalog::read(project.root(), project.config())?.load(&options)?;
-        Ok(run.register(|registry| plugins.register(registry)).hook_files())
+    Ok(HookValidation::of(&root, host.project_to_check(&root), &host.env, |project, run| {
+        with_handlers(project, run, &options)
     }))
+}
+
+/// Gives a run that is only looked at the handlers of the project's plugins and hook files.
+pub(super) fn with_handlers(
+    project: &Project,
+    run: RunBuilder,
+    options: &LoadOptions,
+) -> Result<RunBuilder, PluginError> {
+    let plugins = Catalog::read(project.root(), project.config())?.load(options)?;
+    Ok(run.register(|registry| plugins.register(registry)).hook_files())
 }
 
 /// Makes the scripted agent of a recording: the file that the agent's command

@@ -7,7 +7,7 @@ use samuel_core::{
     engine::{
         HandlerReport, HookFiring, HookList, HookProblem, HookTrial, HookValidation, ListedHook, ShownHooks,
     },
-    hook::{BreakClass, Exchange, HookStatus, Launch},
+    hook::{BreakClass, ChainMode, Exchange, HookStatus, Launch},
     state::{HookLog, HookLogLine},
     text::counted,
 };
@@ -34,7 +34,7 @@ pub(crate) fn hook_list_text(list: &HookList) -> String {
             hook.point.to_string(),
             enabled,
             hook.blocking.to_string(),
-            matched(&hook.mode),
+            matched(hook.mode),
             hook.tier.to_string(),
             hook.place.clone().unwrap_or_default(),
         ]
@@ -43,10 +43,10 @@ pub(crate) fn hook_list_text(list: &HookList) -> String {
     columns(&rows)
 }
 
-fn matched(mode: &str) -> String {
+fn matched(mode: ChainMode) -> String {
     match mode {
-        "both" => "every iteration".to_owned(),
-        mode => format!("{mode} iterations"),
+        ChainMode::Both => "every iteration".to_owned(),
+        ChainMode::Only(mode) => format!("{} iterations", mode.as_str()),
     }
 }
 

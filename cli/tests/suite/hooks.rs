@@ -405,3 +405,13 @@ fn every_problem_of_hooks_is_told_with_its_place() {
     let ran = bench.samuel(&["hooks", "validate"]).ends(1);
     says(&ran.stdout, &["samuel.toml:", "unknown handler \"defualt\""]);
 }
+
+#[test]
+fn a_script_that_a_start_copies_is_no_warning_of_validate() {
+    let bench = with_hooks("version: 1\nhooks:\n  session_end:\n    - command: sh end.sh\n");
+    bench.write("end.sh", "exit 0\n");
+    assert_eq!(data(&bench, &["hooks", "validate"])["warnings"], json!([]));
+    fs::remove_file(bench.path("end.sh")).unwrap();
+    let warnings = &data(&bench, &["hooks", "validate"])["warnings"];
+    assert!(warnings[0].as_str().is_some_and(|told| told.contains("which does not exist")), "{warnings}");
+}

@@ -15,11 +15,11 @@ use crate::{
     config::{ConfigError, Problem, ProblemKind, Problems},
     environment::is_secret,
     fs::{FileError, Root},
-    git::{Caller, Repository},
+    git::{Caller, products_below},
     hook::RegistryBuilder,
     model::Location,
     process::Supervisor,
-    script::{Budget, PinOptions},
+    script::{Budget, named::Executed},
     text::counted,
 };
 
@@ -28,6 +28,8 @@ pub const SESSION_FILES: [&str; 2] = [".samuel/hooks.yml", ".iteratr.hooks.yml"]
 /// Names that are nearly right, each with the right one.
 const MISNAMED: [(&str, &str); 2] =
     [(".samuel/hooks.yaml", ".samuel/hooks.yml"), (".iteratr.hooks.yaml", ".iteratr.hooks.yml")];
+/// Samuel's own directory.
+const OWN_DIRECTORY: &str = ".samuel";
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
@@ -194,46 +196,39 @@ impl HookFiles {
     /// The files of the project that commands start are read now, and are what will start; nothing
     /// is written before. Blocks.
     pub fn register(&mut self, registry: &mut RegistryBuilder, options: HookFileOptions) {
+        self.of_files.clear();
+        if self.hooks.is_empty() {
+            return;
+        }
         let HookFileOptions { env, supervisor, state_dir, caller, spill } = options;
         let root = self.root.clone();
         // Within the project a copy would be one of its files.
         let state_dir = state_dir.filter(|state_dir| !is_within(state_dir, &root));
-        let products = self.products(caller.as_ref());
-        let is_product = |path: &Path| products.contains(path);
-        let (state_dir, budget) = (state_dir.as_deref(), Budget::default());
-        let options = PinOptions {
-            root: &root,
-            cwd: &root,
-            state_dir,
-            budget: &budget,
-            is_exempt: &is_product,
-            is_fixed: &|_| true,
-        };
-        self.of_files.clear();
+        let commands: Vec<_> = self.hooks.iter().map(|hook| hook.executed(&root)).collect();
+        let products = products(&root, caller.as_ref(), commands.iter().map(|command| &command.executed));
+        let (budget, is_product) = (Budget::default(), |path: &Path| products.contains(path));
         let around = Arc::new(Surroundings { project_root: root.clone(), env, supervisor, spill });
-        for hook in &mut self.hooks {
-            *hook = Arc::new(hook.pinned(options));
+        for (hook, command) in self.hooks.iter_mut().zip(commands) {
+            *hook = Arc::new(hook.pinned(command, &root, state_dir.as_deref(), &budget, &is_product));
             self.of_files.extend(hook.remarks());
-            session::register(hook, 0, &around, registry);
+            session::register(hook, &around, registry);
         }
     }
 }
 
-impl HookFiles {
-    /// Returns the files that hooks start, or may start one day, and that the project's repository
-    /// ignores and does not track. It is opened once for all of them.
-    fn products(&self, caller: Option<&Caller>) -> BTreeSet<PathBuf> {
-        let started = self.hooks.iter().flat_map(|hook| hook.started(&self.root));
-        let started: BTreeSet<PathBuf> = started.collect();
-        let within = started.iter().filter_map(|path| path.strip_prefix(&self.root).ok().map(Path::to_owned));
-        let within: Vec<PathBuf> = within.collect();
-        if within.is_empty() {
-            return BTreeSet::new();
-        }
-        let opened = caller.and_then(|caller| Repository::open(&self.root, caller).ok().flatten());
-        let products = opened.and_then(|repository| repository.products(&within).ok()).unwrap_or_default();
-        products.into_iter().map(|path| self.root.join(path)).collect()
-    }
+/// Returns what commands execute, or will one day, that the project's repository ignores and does
+/// not track: files and patterns.
+fn products<'a>(
+    root: &Path,
+    caller: Option<&Caller>,
+    commands: impl Iterator<Item = &'a Executed> + Clone,
+) -> BTreeSet<PathBuf> {
+    let patterns = commands.clone().flat_map(|executed| &executed.patterns).map(|path| root.join(path));
+    // What stands beside the plan is watched, as for checks.
+    let own = root.join(OWN_DIRECTORY);
+    let paths = commands.flat_map(Executed::paths).cloned().chain(patterns);
+    let paths = paths.filter(|path| !path.starts_with(&own));
+    caller.map(|caller| products_below(root, caller, paths)).unwrap_or_default()
 }
 
 /// Says whether a directory lies within another, also where it is still to be made.

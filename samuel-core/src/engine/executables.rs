@@ -34,12 +34,15 @@ pub(super) fn executables(
 }
 
 /// Lists what hook files make execute, themselves among it.
-pub(super) fn of_hooks(handlers: &RegistryBuilder) -> OfHooks {
+pub(super) fn of_hooks(handlers: &RegistryBuilder, root: &Path) -> OfHooks {
     let mut found = OfHooks::default();
     for (id, entry) in handlers.hook_file_entries() {
         found.files.push((entry.file.clone(), "describes hooks".to_owned()));
         let run_by = |path: &PathBuf| (path.clone(), format!("run by hook {id}"));
         found.files.extend(entry.scripts.iter().map(|(path, _)| path).chain(&entry.missing).map(run_by));
+        let read = entry.scripts.iter().filter(|(_, digest)| !digest.is_empty());
+        found.digests.extend(read.map(|(path, digest)| (root.join(path), digest.clone())));
+        found.products.extend(entry.products.iter().map(|path| root.join(path)));
         found.patterns.extend(entry.patterns.iter().map(run_by));
     }
     found

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::hook_report::{ChainReport, EntryReport};
-use crate::hook::{HookPoint, Layer, OnFailure, PluginIdentity, Registered, Registry, Tier};
+use crate::hook::{ChainMode, HookPoint, Layer, OnFailure, PluginIdentity, Registered, Registry, Tier};
 
 /// The hooks of a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -30,7 +30,7 @@ pub struct ListedHook {
     /// Whether more than its own work ends when it breaks.
     pub blocking: bool,
     /// The iterations it is for: `both`, `implementation` or `discovery`.
-    pub mode: String,
+    pub mode: ChainMode,
     /// Where it comes from: the place in a hook file, the place in samuel.toml that orders it, or
     /// the directory of its plugin; nothing where the program itself brings it.
     pub place: Option<String>,
@@ -56,7 +56,7 @@ impl HookList {
                     enabled: why_not.is_none(),
                     why_not,
                     blocking: one.on_failure != OnFailure::Warn,
-                    mode: chain.mode.as_str().to_owned(),
+                    mode: chain.mode,
                     place: place(one, chain, registry.plugins()),
                     command: one.entry.as_ref().map(|entry| entry.command.clone()),
                 }));

@@ -148,7 +148,7 @@ impl Coded for HooksError {
                 };
                 format!("{nearest}{known}").into()
             }
-            Self::Points { .. } => "Name one of these points with --point.".into(),
+            Self::Points { .. } => "Name one of these points.".into(),
             Self::Skipped { .. } => "Change the chain in samuel.toml, or fire another hook.".into(),
             Self::Agent => "Try the agent out in a run of one iteration.".into(),
             Self::Event { point, .. } => {

@@ -146,7 +146,7 @@ impl Run {
         let agent_files = agent_files(&frozen);
         let checks = &frozen.settings.quality_checks;
         let unasked = own_files(frozen.agent.name());
-        let hooks = of_hooks(&handlers);
+        let hooks = of_hooks(&handlers, frozen.project.root());
         let control_files = Arc::new(ControlFiles::of(&frozen.project, checks, &agent_files, unasked, hooks));
         let methodology = frozen.project.base();
         let templates = Templates::load(&frozen.project.templates(), &methodology.templates())?;

@@ -63,4 +63,5 @@ pub(crate) use ignores::{Walk, Walking};
 pub(crate) use index::{Entry, Index, Stat};
 pub(crate) use listing::{Content, Listing, Parents, blob_id};
 pub(crate) use nested::{Budget, hash_of, state_of};
+pub(crate) use products::products_below;
 pub(crate) use read::open_regular;

@@ -16,10 +16,27 @@ use std::{
 use ignore::gitignore::Gitignore;
 
 use super::{
-    GitError, ObjectId, Repository,
+    Caller, GitError, ObjectId, Repository,
     ignores::{MAX_IGNORE_FILE, MAX_PATTERNS, decide, is_repository, rules},
     read,
 };
+
+/// Returns those of some paths below a project's root, files or patterns, that its repository
+/// ignores and does not track; none where there is no repository or it cannot be read. Blocks.
+pub(crate) fn products_below(
+    root: &Path,
+    caller: &Caller,
+    paths: impl IntoIterator<Item = PathBuf>,
+) -> BTreeSet<PathBuf> {
+    let within = paths.into_iter().filter_map(|path| path.strip_prefix(root).ok().map(Path::to_owned));
+    let within: Vec<PathBuf> = within.collect();
+    if within.is_empty() {
+        return BTreeSet::new();
+    }
+    let opened = Repository::open(root, caller).ok().flatten();
+    let products = opened.and_then(|repository| repository.products(&within).ok()).unwrap_or_default();
+    products.into_iter().map(|path| root.join(path)).collect()
+}
 
 /// What the index has of some paths: the ids of files.
 type Staged = HashMap<Vec<u8>, Option<ObjectId>>;

@@ -7,6 +7,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
 };
 
 use serde::Serialize;
@@ -40,6 +41,14 @@ impl<P: Point> Call<P> {
     /// Returns who is called, where and until when.
     pub fn header(&self) -> &CallHeader {
         &self.header
+    }
+
+    /// Returns how long the handler may take; where nothing is said of it, the default.
+    pub(crate) fn limit(&self, default: Duration) -> Duration {
+        match self.header.deadline_ms {
+            0 => default,
+            millis => Duration::from_millis(millis),
+        }
     }
 
     /// Returns the point's input.

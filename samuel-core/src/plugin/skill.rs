@@ -132,8 +132,6 @@ impl Skill {
         Script::new(CommandLine::words([&self.script]), &self.project_root)
             .envs(self.env.iter().cloned())
             .envs(hook_env(call.header(), &self.project_root, self.depth))
-            // Byte for byte, whatever the path is.
-            .env("SAMUEL_PROJECT_ROOT", &self.project_root)
             // What a script leaves in its directory would count as a change.
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .timeout(limit)
@@ -175,7 +173,7 @@ impl Skill {
         self.admit(P::POINT)?;
         let shown = agent_env::shown(call, &self.granted);
         let call = shown.as_ref().unwrap_or(call);
-        let limit = limit_of(call);
+        let limit = call.limit(ChainSpec::TIMEOUT);
         self.hold(PrivateCopy::difference).await?;
         let Ran { output, answer, problem } = self.run(call, limit).await?;
         if let Some(left) = &output.left_running {
@@ -214,15 +212,7 @@ impl<P: Point> Handler<P> for Skill {
         let shown = agent_env::shown(call, &self.granted);
         let call = shown.as_ref().unwrap_or(call);
         let question = envelope::encode(call, &self.config)?;
-        Ok(Some(self.command(call, limit_of(call)).stdin(question).launch()?))
-    }
-}
-
-/// Returns how long the script of a call may run.
-fn limit_of<P: Point>(call: &Call<P>) -> Duration {
-    match call.header().deadline_ms {
-        0 => ChainSpec::TIMEOUT,
-        millis => Duration::from_millis(millis),
+        Ok(Some(self.command(call, call.limit(ChainSpec::TIMEOUT)).stdin(question).launch()?))
     }
 }
 

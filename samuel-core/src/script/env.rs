@@ -17,24 +17,23 @@ pub const MAX_DEPTH: u32 = 3;
 /// The variable that counts them.
 const DEPTH: &str = "SAMUEL_HOOK_DEPTH";
 
-/// Returns the variables that say what a command is called for, lossily where the path of the
-/// root is not UTF-8. `depth` is that of this program, [`depth_of`] its own environment; the
+/// Returns the variables that say what a command is called for. `depth` is that of this program, [`depth_of`] its own environment; the
 /// command's is one more.
-pub fn hook_env(header: &CallHeader, project_root: &Path, depth: u32) -> Vec<(String, String)> {
+pub fn hook_env(header: &CallHeader, project_root: &Path, depth: u32) -> Vec<(OsString, OsString)> {
     let variables = [
-        (PROJECT_ROOT, project_root.display().to_string()),
-        ("SAMUEL_HOOK_POINT", header.point.to_string()),
-        ("SAMUEL_HANDLER_ID", header.handler_id.to_string()),
-        ("SAMUEL_RUN_ID", header.run_id.to_string()),
-        ("SAMUEL_ITERATION", header.iteration.to_string()),
-        (DEPTH, depth.saturating_add(1).to_string()),
+        (PROJECT_ROOT, project_root.into()),
+        ("SAMUEL_HOOK_POINT", (&*header.point).into()),
+        ("SAMUEL_HANDLER_ID", (&*header.handler_id).into()),
+        ("SAMUEL_RUN_ID", (&*header.run_id).into()),
+        ("SAMUEL_ITERATION", header.iteration.to_string().into()),
+        (DEPTH, depth.saturating_add(1).to_string().into()),
     ];
-    variables.map(|(name, value)| (name.to_owned(), value)).into()
+    variables.map(|(name, value): (&str, OsString)| (name.into(), value)).into()
 }
 
 /// Returns how many levels of hooks stand above a program with this environment; 0 for one
 /// that no hook has started.
-pub fn depth_of(env: &[(String, String)]) -> u32 {
+pub fn depth_of<T: AsRef<OsStr>>(env: &[(T, T)]) -> u32 {
     depth(env.iter().map(|(name, value)| (name.as_ref(), value.as_ref())))
 }
 

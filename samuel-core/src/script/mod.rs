@@ -31,6 +31,7 @@ mod runner;
 pub use command_line::CommandLine;
 pub use env::{MAX_DEPTH, depth_of, hook_env};
 pub use output::ScriptOutput;
+pub(crate) use pinned::executed;
 pub use pinned::{PinOptions, Pinned, ScriptFile};
 pub(crate) use private_copy::{CopiedFile, CopyError, CopyOf, PrivateCopy, hold};
 pub use reading::Budget;

@@ -88,16 +88,14 @@ pub struct PinOptions<'a> {
 }
 
 impl Pinned {
-    /// Returns the files of a project that a command in a directory may start, whether they exist
-    /// or not. Blocks.
-    pub fn candidates(command: &CommandLine, root: &Path, cwd: &Path) -> Vec<PathBuf> {
-        executed(command, root, cwd).paths().cloned().collect()
-    }
-
     /// Reads the files of the project that a command starts. Starts and writes nothing. Blocks.
     pub fn of(command: &CommandLine, options: PinOptions<'_>) -> Self {
+        Self::of_executed(command, executed(command, options.root, options.cwd), options)
+    }
+
+    /// Does so with what is known already of what the command executes. Blocks.
+    pub(crate) fn of_executed(command: &CommandLine, executed: Executed, options: PinOptions<'_>) -> Self {
         let PinOptions { root, cwd, state_dir, budget, is_exempt, is_fixed } = options;
-        let executed = executed(command, root, cwd);
         let mut reading = Reading::new(root, &executed.started, is_exempt, budget);
         // Found once: what stands on the disk later has no say in what is started.
         let found = if state_dir.is_some() { places(command, root, cwd) } else { Vec::new() };
@@ -111,7 +109,7 @@ impl Pinned {
             unpinned: Vec::new(),
             lints: Vec::new(),
             products: Vec::new(),
-            patterns: executed.patterns.clone(),
+            patterns: executed.patterns.iter().filter(|path| !is_exempt(&root.join(path))).cloned().collect(),
             missing: missing(&executed, is_exempt),
             contents,
             root: root.to_owned(),
@@ -124,7 +122,7 @@ impl Pinned {
             let digest = digest_of(&read.bytes);
             pinned.files.push(ScriptFile { path: relative, digest, is_copied: true });
         }
-        pinned.keep_unpinned(command, cwd, budget, is_exempt);
+        pinned.keep_unpinned(executed, cwd, budget, is_exempt);
         pinned
     }
 
@@ -181,24 +179,22 @@ impl Pinned {
     /// Finds what the command still starts where it is: what is said of it once copies are in it.
     fn keep_unpinned(
         &mut self,
-        command: &CommandLine,
+        executed: Executed,
         cwd: &Path,
         budget: &Budget,
         is_exempt: &dyn Fn(&Path) -> bool,
     ) {
-        let replaced = self.replaced(command, Path::new(SOME_COPY)).unwrap_or_else(|_| command.clone());
-        let executed = executed(&replaced, &self.root, cwd);
+        let executed = match self.replaced(&self.command, Path::new(SOME_COPY)) {
+            Ok(replaced) if !self.places.is_empty() => self::executed(&replaced, &self.root, cwd),
+            _ => executed,
+        };
         // Also what it only names, but what can be executed.
-        let named = executed
-            .started
-            .iter()
-            .chain(executed.files.iter().filter(|path| !executed.started.contains(path)));
-        for path in named {
+        for path in &executed.files {
+            let relative = path.strip_prefix(&self.root).unwrap_or(path).to_owned();
             if is_exempt(path) {
-                self.products.push(path.strip_prefix(&self.root).unwrap_or(path).to_owned());
+                self.products.push(relative);
                 continue;
             }
-            let relative = path.strip_prefix(&self.root).unwrap_or(path).to_owned();
             let shown = relative.display();
             let (digest, told) = match digest_within(&self.root, path, budget) {
                 Ok(digest) => {
@@ -384,7 +380,8 @@ fn texts(words: &[OsString]) -> Vec<String> {
     words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-fn executed(command: &CommandLine, root: &Path, cwd: &Path) -> Executed {
+/// Returns what a command in a directory executes of a project. Blocks.
+pub(crate) fn executed(command: &CommandLine, root: &Path, cwd: &Path) -> Executed {
     match command {
         CommandLine::Shell(line) => Executed::by_hook(line, root, cwd),
         CommandLine::Words(words) => Executed::by_words(&texts(words), root, cwd),

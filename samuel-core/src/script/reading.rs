@@ -96,8 +96,8 @@ impl<'a> Reading<'a> {
     pub(super) fn file(&mut self, named: &Path) -> Option<PathBuf> {
         let contents = &mut self.contents;
         let path = in_project(named, &contents.root).filter(|path| self.started.contains(path))?;
-        if contents.files.contains_key(&path) {
-            return contents.files.get(&path).map(|read| read.inner.clone());
+        if let Some(read) = contents.files.get(&path) {
+            return Some(read.inner.clone());
         }
         if (self.is_exempt)(&path) {
             return None;

@@ -12,7 +12,7 @@ use samuel_core::{
     testing::{Bench, FakeHandler, completes_each_task},
 };
 
-use crate::kit::{FILE, run, run_with};
+use crate::kit::{FILE, run};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failed_and_late_commands_tell_what_they_printed_and_how_they_ended() {
@@ -290,7 +290,7 @@ fn samuel_toml_may_name_them() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_warns_of_entries_that_are_left_out() {
-    let ran = run_with("  post_iteraton: [{command: a}]", completes_each_task(), |run| run).await;
+    let ran = run("  post_iteraton: [{command: a}]", completes_each_task()).await;
     let text = ran.played.transcript();
     assert!(text.contains("is no type of session hook"), "{text}");
 }

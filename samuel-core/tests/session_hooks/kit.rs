@@ -3,7 +3,6 @@
 use std::{fs, path::Path};
 
 use samuel_core::{
-    RunBuilder,
     agent::Script,
     config::ConfigError,
     dialect::HookFiles,
@@ -65,20 +64,10 @@ fn log(root: &Path) -> Vec<String> {
 
 /// Plays a run of two tasks with the hooks of a file below `version: 2`.
 pub(crate) async fn run(hooks: &str, script: Script) -> Ran {
-    run_with(hooks, script, |run| run).await
-}
-
-/// Plays a run of two tasks, changed before it is built.
-pub(crate) async fn run_with(
-    hooks: &str,
-    script: Script,
-    change: impl FnOnce(RunBuilder) -> RunBuilder,
-) -> Ran {
     let bench = Bench::builder().task("1", "First").task("2", "Second");
     let bench = bench.file(FILE, format!("version: 2\nhooks:\n{hooks}")).build().unwrap();
     let seen = FakeHandler::<points::BeforeAgentInvoke>::passes();
-    let builder = bench.run(script).hook_files().hook_at("seen", 900, seen.clone());
-    let played = bench.play(change(builder)).await.unwrap();
+    let played = bench.play(bench.run(script).hook_files().hook_at("seen", 900, seen.clone())).await.unwrap();
     let prompts = seen.calls().iter().map(|call| (call.header().turn, call.input().prompt.clone())).collect();
     Ran { bench, played, prompts }
 }

@@ -7,7 +7,7 @@ use samuel_core::{
     model::{ExitReason, payload::Turn},
 };
 
-use crate::kit::run_with;
+use crate::kit::run;
 
 /// An agent that writes down that it works and completes its task.
 fn agent() -> Script {
@@ -23,7 +23,7 @@ async fn hooks_run_where_the_picture_has_them() {
   pre_iteration: [{command: 'echo pre {{iteration}} >> log.txt'}]
   session_start: [{command: 'echo session_start >> log.txt'}]
 ";
-    let ran = run_with(hooks, agent(), |run| run).await;
+    let ran = run(hooks, agent()).await;
     let log = ran.log();
     let iteration = |n: u8| {
         ["pre", "agent", "complete", "post"].map(|word| match word {
@@ -64,7 +64,7 @@ async fn on_error_runs_at_a_failed_iteration_which_the_next_follows() {
   on_error: [{command: 'echo error {{iteration}} {{error}} >> log.txt; echo diff', pipe_output: true}]
   post_iteration: [{command: 'echo post {{iteration}} >> log.txt'}]
 ";
-    let ran = run_with(hooks, script, |run| run).await;
+    let ran = run(hooks, script).await;
     let log = ran.log();
     assert!(log.contains(&"recovery".to_owned()), "{log:?}");
     let error =

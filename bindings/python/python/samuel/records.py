@@ -3711,75 +3711,6 @@ class HookFiring(Record):
         _set(self, "exchanges", items(exchanges))
 
 
-class HookProblem(Record):
-    """One thing that is wrong.
-
-    Attributes:
-        file: The file; nothing where it is about no file.
-        line: The line, from 1.
-        column: The column in characters, from 1.
-        message: What is wrong, one line.
-        help: What to do next.
-    """
-
-    __slots__ = ("file", "line", "column", "message", "help")
-    __match_args__ = ("message", "help", "file", "line", "column")
-    file: str | None
-    line: int | None
-    column: int | None
-    message: str
-    help: str
-
-    def __init__(
-        self,
-        message: str,
-        help: str,
-        file: str | None = None,
-        line: int | None = None,
-        column: int | None = None,
-    ) -> None:
-        _set(self, "file", file)
-        _set(self, "line", line)
-        _set(self, "column", column)
-        _set(self, "message", message)
-        _set(self, "help", help)
-
-
-class HookValidation(Record):
-    """What was found.
-
-    Attributes:
-        files: The hook files there are, relative to the project's root.
-        hooks: How many hooks would run.
-        problems: What is wrong, in the order of the files.
-        warnings: What works, but somebody should know.
-        secrets: The variables that look like secrets and that commands of hook files are
-            given.
-    """
-
-    __slots__ = ("files", "hooks", "problems", "warnings", "secrets")
-    __match_args__ = ("files", "hooks", "problems", "warnings", "secrets")
-    files: tuple[str, ...]
-    hooks: int
-    problems: tuple[HookProblem, ...]
-    warnings: tuple[str, ...]
-    secrets: tuple[str, ...]
-
-    def __init__(
-        self,
-        files: Iterable[str],
-        hooks: int,
-        problems: Iterable[HookProblem],
-        warnings: Iterable[str],
-        secrets: Iterable[str],
-    ) -> None:
-        _set(self, "files", items(files))
-        _set(self, "hooks", hooks)
-        _set(self, "problems", items(problems))
-        _set(self, "warnings", items(warnings))
-        _set(self, "secrets", items(secrets))
-
-
 class HookLogLine(Record):
     """A hook that was called.
 
@@ -6801,11 +6732,9 @@ __all__ = [
     "HookOutcome",
     "HookPoint",
     "HookPointId",
-    "HookProblem",
     "HookResults",
     "HookStatus",
     "HookTrial",
-    "HookValidation",
     "HookVars",
     "HookWarning",
     "HookWishes",

@@ -37,25 +37,24 @@ pub(in crate::dialect) struct Surroundings {
     pub(in crate::dialect) spill: Option<PathBuf>,
 }
 
-/// Registers the handler of a hook. `source` is its file's place among the project's hook files.
+/// Registers the handler of a hook.
 pub(in crate::dialect) fn register(
     hook: &Arc<SessionHook>,
-    source: u32,
     around: &Arc<Surroundings>,
     registry: &mut RegistryBuilder,
 ) {
-    fn add<P: SessionPoint>(handler: SessionHandler, source: u32, registry: &mut RegistryBuilder) {
+    fn add<P: SessionPoint>(handler: SessionHandler, registry: &mut RegistryBuilder) {
         let entry = Arc::clone(handler.hook.entry());
-        registry.hook_file::<P, _>(&handler.hook.id(), NAMESPACE, source, entry, handler);
+        registry.hook_file::<P, _>(&handler.hook.id(), NAMESPACE, 0, entry, handler);
     }
     let handler = SessionHandler { hook: Arc::clone(hook), around: Arc::clone(around) };
     match hook.hook_type {
-        HookType::SessionStart => add::<points::SessionStart>(handler, source, registry),
-        HookType::PreIteration => add::<points::BeforeIteration>(handler, source, registry),
-        HookType::PostIteration => add::<points::AfterIteration>(handler, source, registry),
-        HookType::SessionEnd => add::<points::SessionEnd>(handler, source, registry),
-        HookType::OnTaskComplete => add::<points::TaskCompleted>(handler, source, registry),
-        HookType::OnError => add::<points::IterationError>(handler, source, registry),
+        HookType::SessionStart => add::<points::SessionStart>(handler, registry),
+        HookType::PreIteration => add::<points::BeforeIteration>(handler, registry),
+        HookType::PostIteration => add::<points::AfterIteration>(handler, registry),
+        HookType::SessionEnd => add::<points::SessionEnd>(handler, registry),
+        HookType::OnTaskComplete => add::<points::TaskCompleted>(handler, registry),
+        HookType::OnError => add::<points::IterationError>(handler, registry),
     }
 }
 
@@ -123,7 +122,7 @@ impl SessionHandler {
         if let Some(why) = hook.too_long(&values) {
             return Err(HookFailure::new(BreakClass::Spawn, why));
         }
-        let (command, mut env, stdin) = hook.ready(&values);
+        let (command, env, stdin) = hook.ready(&values);
         let cwd = match &hook.cwd {
             None => around.project_root.clone(),
             Some(cwd) => {
@@ -137,16 +136,12 @@ impl SessionHandler {
                 around.project_root.join(cwd)
             }
         };
-        env.extend(hook_env(header, &around.project_root, depth_of(&around.env)));
-        let limit = match header.deadline_ms {
-            0 => hook.timeout,
-            millis => Duration::from_millis(millis),
-        };
         let script = Script::new(command, cwd)
             .envs(around.env.iter().cloned())
             .envs(env)
+            .envs(hook_env(header, &around.project_root, depth_of(&around.env)))
             .stdin(stdin)
-            .timeout(limit)
+            .timeout(call.limit(hook.timeout))
             .limits(LIMITS)
             .in_background(hook.background);
         Ok(match &hook.pinned {

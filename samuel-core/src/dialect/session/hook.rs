@@ -14,7 +14,7 @@ use super::{
 use crate::{
     hook::HookFileEntry,
     model::payload::Deliver,
-    script::{CommandLine, PinOptions, Pinned},
+    script::{self, Budget, CommandLine, PinOptions, Pinned, named::Executed},
 };
 
 /// How long a hook may take that says nothing of it.
@@ -66,32 +66,44 @@ pub(super) enum Command {
     Words(Vec<Template>),
 }
 
-impl SessionHook {
-    /// Returns the command without values of its variables, and where it runs in a project.
-    fn plain(&self, root: &Path) -> (CommandLine, PathBuf) {
-        let cwd = self.cwd.as_ref().map_or_else(|| root.to_owned(), |cwd| root.join(cwd));
-        (self.command.line(&Values::new()).0, cwd)
-    }
+/// A command without values of its variables.
+#[derive(Debug)]
+pub(in crate::dialect) struct PlainCommand {
+    line: CommandLine,
+    /// Where it runs.
+    cwd: PathBuf,
+    /// What it executes of the project.
+    pub(in crate::dialect) executed: Executed,
+}
 
-    /// Returns the files of a project that the hook starts, whether they exist or not. Blocks.
-    pub(in crate::dialect) fn started(&self, root: &Path) -> Vec<PathBuf> {
-        let (command, cwd) = self.plain(root);
-        Pinned::candidates(&command, root, &cwd)
+impl SessionHook {
+    /// Reads what the hook executes of a project: its command without values of its variables.
+    /// Blocks.
+    pub(in crate::dialect) fn executed(&self, root: &Path) -> PlainCommand {
+        let cwd = self.cwd.as_ref().map_or_else(|| root.to_owned(), |cwd| root.join(cwd));
+        let line = self.command.line(&Values::new()).0;
+        let executed = script::executed(&line, root, &cwd);
+        PlainCommand { line, cwd, executed }
     }
 
     /// Has the hook start the files of the project as they are now. Blocks.
-    pub(in crate::dialect) fn pinned(&self, options: PinOptions<'_>) -> Self {
-        let (command, cwd) = self.plain(options.root);
+    pub(in crate::dialect) fn pinned(
+        &self,
+        PlainCommand { line, cwd, executed }: PlainCommand,
+        root: &Path,
+        state_dir: Option<&Path>,
+        budget: &Budget,
+        is_exempt: &dyn Fn(&Path) -> bool,
+    ) -> Self {
         let is_fixed = |place: usize| match &self.command {
             Command::Shell(_) => true,
             Command::Words(words) => words.get(place).is_some_and(|word| word.variables().next().is_none()),
         };
-        let options = PinOptions { cwd: &cwd, is_fixed: &is_fixed, ..options };
-        let pinned = Pinned::of(&command, options);
+        let options = PinOptions { root, cwd: &cwd, state_dir, budget, is_exempt, is_fixed: &is_fixed };
+        let pinned = Pinned::of_executed(&line, executed, options);
         let scripts = pinned.files().iter().map(|file| (file.path.clone(), file.digest.clone())).collect();
         let missing = pinned.missing().iter().flatten();
-        let missing =
-            missing.map(|path| path.strip_prefix(options.root).unwrap_or(path).to_owned()).collect();
+        let missing = missing.map(|path| path.strip_prefix(root).unwrap_or(path).to_owned()).collect();
         let (products, patterns) = (pinned.products().to_vec(), pinned.patterns().to_vec());
         let entry = HookFileEntry::clone(&self.entry);
         let entry = Arc::new(HookFileEntry { scripts, products, missing, patterns, ..entry });

@@ -1,7 +1,5 @@
 //! The types of session hooks.
 
-use crate::hook::HookPoint;
-
 use super::Variable;
 
 /// When a session hook runs.
@@ -41,18 +39,6 @@ impl HookType {
             Self::SessionEnd => "session_end",
             Self::OnTaskComplete => "on_task_complete",
             Self::OnError => "on_error",
-        }
-    }
-
-    /// Returns the hook point that such hooks answer at.
-    pub fn point(self) -> HookPoint {
-        match self {
-            Self::SessionStart => HookPoint::SessionStart,
-            Self::PreIteration => HookPoint::BeforeIteration,
-            Self::PostIteration => HookPoint::AfterIteration,
-            Self::SessionEnd => HookPoint::SessionEnd,
-            Self::OnTaskComplete => HookPoint::TaskCompleted,
-            Self::OnError => HookPoint::IterationError,
         }
     }
 

@@ -38,6 +38,10 @@ const OWN_DIRECTORY: &str = ".samuel";
 pub(in crate::engine) struct OfHooks {
     pub(in crate::engine) files: Vec<(PathBuf, String)>,
     pub(in crate::engine) patterns: Vec<(PathBuf, String)>,
+    /// What was read of the files, by absolute paths: digests.
+    pub(in crate::engine) digests: BTreeMap<PathBuf, String>,
+    /// Those that git ignores and does not track, by absolute paths.
+    pub(in crate::engine) products: BTreeSet<PathBuf>,
 }
 
 /// What the files were when the run was built.
@@ -91,8 +95,10 @@ impl ControlFiles {
         let own = root.join(OWN_DIRECTORY);
         let is_watched =
             |path: &Path| path.starts_with(&own) || files.iter().chain(agent).any(|watched| watched == path);
-        let OfChecks { mut scripts, mut patterns, products, by_check, warnings } =
+        let OfChecks { mut scripts, mut patterns, mut products, by_check, warnings } =
             OfChecks::of(project, checks, is_watched);
+        patterns.extend(hooks.patterns);
+        products.extend(hooks.products);
         // What is at any depth is often what is installed there, and not the project's.
         patterns.retain(|pattern, _| !pattern::is_deep(pattern));
         patterns.extend(unasked.into_iter().map(|pattern| (pattern.into(), OF_AGENT.to_owned())));
@@ -102,20 +108,20 @@ impl ControlFiles {
         for (path, named_by) in hooks.files {
             scripts.entry(root.join(path)).or_insert(named_by);
         }
-        patterns.extend(hooks.patterns);
         let files = files.into_iter().filter(|path| !scripts.contains_key(path)).collect();
         let plugins = project.config().plugins.iter();
         let plugins = plugins.map(|plugin| plugin_directory(&root, &plugin.name)).collect();
         let before = Look::default();
         let mut looked_at =
             Self { root, files, scripts, by_check, patterns, products, warnings, plugins, before };
-        looked_at.before = looked_at.look();
+        // What a hook starts is what was read of it.
+        looked_at.before = looked_at.look(&hooks.digests);
         looked_at
     }
 
     /// Returns the files that are not as they were, by their paths. Blocks.
     pub(crate) fn changes(&self) -> Vec<ControlFileChange> {
-        let (before, now) = (&self.before.files, self.look().files);
+        let (before, now) = (&self.before.files, self.look(&BTreeMap::new()).files);
         let paths: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
         let differs = |path: &&String| before.get(*path) != now.get(*path);
         let change = |path: &String| self.change(path, before.get(path).cloned(), now.get(path).cloned());
@@ -239,13 +245,13 @@ impl ControlFiles {
         ControlFileChange { path: path.to_owned(), named_by, before, now }
     }
 
-    /// Returns a digest of each file that is there.
-    fn look(&self) -> Look {
+    /// Returns a digest of each file that is there, that which is known of it or is read now.
+    fn look(&self, known: &BTreeMap<PathBuf, String>) -> Look {
         let mut look = Look::default();
         let matched = self.patterns.keys().flat_map(|pattern| pattern::matches(pattern, &self.root));
         let matched: BTreeSet<PathBuf> = matched.filter(|path| !self.products.contains(path)).collect();
         for path in self.files.iter().chain(self.scripts.keys()).chain(&matched) {
-            if let Some(digest) = self.look_at(path) {
+            if let Some(digest) = known.get(path).cloned().or_else(|| self.look_at(path)) {
                 look.files.insert(self.shown(path), digest);
             }
         }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    config::CheckCommand, context::one_line, git::Repository, project::Project, script::named::Executed,
+    config::CheckCommand, context::one_line, git::products_below, project::Project, script::named::Executed,
 };
 
 /// The longest command that is shown with a file, in characters.
@@ -40,8 +40,9 @@ impl OfChecks {
         let patterns = executed().flat_map(|executed| &executed.patterns).map(|pattern| root.join(pattern));
         let patterns: Vec<PathBuf> = patterns.collect();
         let candidates = executed().flat_map(Executed::paths).chain(&patterns);
-        let candidates = candidates.filter(|path| !is_watched(path));
-        let mut found = Self { products: products(project, candidates), ..Self::default() };
+        let candidates = candidates.filter(|path| !is_watched(path)).cloned();
+        let mut found =
+            Self { products: products_below(root, project.caller(), candidates), ..Self::default() };
         for (command, executed) in &by_check {
             found.add(&one_line(command, MAX_COMMAND_CHARS), executed, root);
         }
@@ -68,20 +69,6 @@ impl OfChecks {
             self.patterns.entry(pattern.clone()).or_insert_with(named_by);
         }
     }
-}
-
-/// Returns those of some paths that the project's repository ignores and does not track;
-/// none where there is no repository or it cannot be read.
-fn products<'a>(project: &Project, paths: impl Iterator<Item = &'a PathBuf>) -> BTreeSet<PathBuf> {
-    let root = project.root();
-    let paths = paths.filter_map(|path| path.strip_prefix(root).ok().map(Path::to_owned));
-    let paths: Vec<PathBuf> = paths.collect();
-    if paths.is_empty() {
-        return BTreeSet::new();
-    }
-    let opened = Repository::open(root, project.caller()).ok().flatten();
-    let products = opened.and_then(|repository| repository.products(&paths).ok()).unwrap_or_default();
-    products.into_iter().map(|path| root.join(path)).collect()
 }
 
 fn is_missing(command: &str, places: &[String]) -> String {

@@ -44,10 +44,7 @@ const MAX_LINE_BYTES: usize = 4 * 1024;
 #[async_trait]
 impl<P: Point> Handler<P> for WasmHandler {
     async fn call(&self, call: Call<P>) -> Result<P::Output, HookFailure> {
-        let limit = match call.header().deadline_ms {
-            0 => ChainSpec::TIMEOUT,
-            limit => Duration::from_millis(limit),
-        };
+        let limit = call.limit(ChainSpec::TIMEOUT);
         let granted = &self.loaded.setup.granted;
         let call = agent_env::shown(&call, granted).unwrap_or(call);
         let mut bounds = Bounds::new(&self.loaded, limit, call.cancelled().clone());

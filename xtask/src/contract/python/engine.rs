@@ -59,7 +59,6 @@ const REPORTS: &[Source] = &[
         ],
     ),
     ("engine/hook_trial.rs", &[("HookTrial", ""), ("HookFiring", "")]),
-    ("engine/hook_validation.rs", &[("HookProblem", ""), ("HookValidation", "")]),
     ("state/hook_log.rs", &[("HookLogLine", ""), ("HookLog", "")]),
     ("context/stats.rs", &[("PromptQuotation", ""), ("PromptSection", ""), ("PromptStats", "")]),
     ("trust/control_file_change.rs", &[("ControlFileChange", "")]),
@@ -115,6 +114,7 @@ const DOCUMENTS: &[Source] = &[
         &[("SettingReport", "HookSetting"), ("ChainReport", "HookChain"), ("PointReport", "ShownPoint")],
     ),
     ("engine/hooks.rs", &[("ShownHook", ""), ("ShownHooks", "")]),
+    ("engine/hook_validation.rs", &[("HookProblem", ""), ("HookValidation", "")]),
 ];
 
 /// An enum whose cases are classes.
