@@ -30,6 +30,11 @@ pub trait Clock: fmt::Debug + Send + Sync {
     async fn sleep(&self, duration: Duration);
 }
 
+/// Counts whole milliseconds, as records and calls have them.
+pub(crate) fn whole_ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// The system's clock.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemClock {

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    clock::whole_ms,
     process::{CommandOutput, Line, ProcessError, Running, Stopper},
 };
 
@@ -52,7 +53,7 @@ impl Watch<'_> {
                 () = self.cancel.cancelled(), if !self.cancelled => self.end(&stopper),
                 () = &mut notice, if !noticed => {
                     noticed = true;
-                    self.port.emit(AgentEvent::SoftDeadline { remaining_ms: millis(left) });
+                    self.port.emit(AgentEvent::SoftDeadline { remaining_ms: whole_ms(left) });
                 }
                 line = running.next_line() => match line {
                     Some(line) => self.read(&line, parser),
@@ -92,8 +93,4 @@ impl Watch<'_> {
             }
         }
     }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

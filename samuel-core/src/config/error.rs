@@ -100,14 +100,23 @@ impl Problems {
     }
 }
 
+impl Problem {
+    /// Returns its place, `samuel.toml:3:1: `; empty where it has none.
+    pub(crate) fn place(&self) -> String {
+        match &self.location {
+            Location { file, line: Some(line), column: Some(column) } => {
+                format!("{}:{line}:{column}: ", file.display())
+            }
+            _ => String::new(),
+        }
+    }
+}
+
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, problem) in self.list.iter().enumerate() {
             f.write_str(if place == 0 { "" } else { "\n" })?;
-            if let Location { file, line: Some(line), column: Some(column) } = &problem.location {
-                write!(f, "{}:{line}:{column}: ", file.display())?;
-            }
-            problem.fmt(f)?;
+            write!(f, "{}{problem}", problem.place())?;
             // What helps with a single one stands in a line of its own.
             if self.list.len() > 1 {
                 write!(f, ". {}", problem.help().prose())?;

@@ -17,7 +17,6 @@ use crate::{
     fs::{FileError, Root},
     git::{Caller, products_below},
     hook::RegistryBuilder,
-    model::Location,
     process::Supervisor,
     script::{Budget, named::Executed},
     text::counted,
@@ -239,11 +238,7 @@ fn is_within(directory: &Path, root: &Path) -> bool {
 
 /// Says a problem in one line, with its place and what to do.
 fn told(problem: &Problem) -> String {
-    let Location { file, line, column } = &problem.location;
-    let place =
-        [Some(file.display().to_string()), line.map(|n| n.to_string()), column.map(|n| n.to_string())];
-    let place: Vec<String> = place.into_iter().flatten().collect();
-    format!("{}: {problem}. {}", place.join(":"), problem.help().prose())
+    format!("{}{problem}. {}", problem.place(), problem.help().prose())
 }
 
 fn refuse(problem: Problem) -> ConfigError {

@@ -33,13 +33,13 @@ impl Services {
     /// of an earlier iteration are gone then, those made outside stay.
     pub(super) fn enter(&self, place: &Place, task: Option<TaskBrief>) {
         let of = (place.iteration, place.mode, task.map(|task| TaskId::new(task.id)));
-        let (plan, failures) = self.known(|known| (Arc::clone(&known.plan), known.last_failures.clone()));
+        let known = self.known(|known| known.clone());
         self.contexts(|contexts| {
             if contexts.of == of {
                 return;
             }
             let same_iteration = contexts.of.0 == of.0;
-            let base = Arc::new(contexts.base(&plan, &failures, &of));
+            let base = Arc::new(contexts.base(&known.plan, &known.source_prd, &known.last_failures, &of));
             contexts.view = if same_iteration { contexts.view.rebase(base) } else { ContextView::new(base) };
             contexts.of = of;
         });
@@ -47,10 +47,10 @@ impl Services {
 
     /// Puts the plan's present state into the context.
     pub(super) fn refresh(&self) {
-        let (plan, failures) = self.known(|known| (Arc::clone(&known.plan), known.last_failures.clone()));
+        let known = self.known(|known| known.clone());
         self.contexts(|contexts| {
             let of = contexts.of.clone();
-            let base = Arc::new(contexts.base(&plan, &failures, &of));
+            let base = Arc::new(contexts.base(&known.plan, &known.source_prd, &known.last_failures, &of));
             contexts.view = contexts.view.rebase(base);
         });
     }
@@ -100,9 +100,15 @@ impl Run {
 }
 
 impl Contexts {
+    /// Returns the project's root.
+    pub(super) fn root(&self) -> &Path {
+        Path::new(&self.frozen.project.root)
+    }
+
     pub(super) fn base(
         &self,
         plan: &Plan,
+        source_prd: &str,
         failures: &[CheckFailure],
         (iteration, mode, task): &(u32, Mode, Option<TaskId>),
     ) -> PromptContext {
@@ -111,9 +117,7 @@ impl Contexts {
             base.project.name.clone_from(&plan.project.name);
         }
         base.project.description.clone_from(&plan.project.description);
-        let root = Path::new(&base.project.root);
-        let prd = SourcePrd::path_in(root, plan);
-        base.paths.source_prd = prd.map(|prd| prd.display().to_string()).unwrap_or_default();
+        source_prd.clone_into(&mut base.paths.source_prd);
         base.iteration.number = *iteration;
         base.iteration.kind = *mode;
         base.iteration.task_id = task.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -125,6 +129,11 @@ impl Contexts {
         base.plugins = self.lasting.clone();
         base
     }
+}
+
+/// Returns the path of the PRD that prompts may name; empty where there is none. Blocks.
+pub(super) fn source_prd(root: &Path, plan: &Plan) -> String {
+    SourcePrd::path_in(root, plan).map(|path| path.display().to_string()).unwrap_or_default()
 }
 
 /// Returns the branch that a project is on; nothing where that cannot be told.

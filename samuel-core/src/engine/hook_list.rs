@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
-use super::hook_report::{ChainReport, EntryReport};
-use crate::hook::{ChainMode, HookPoint, Layer, OnFailure, PluginIdentity, Registered, Registry, Tier};
+use super::hook_report::ChainReport;
+use crate::hook::{
+    ChainMode, HookPoint, Layer, OnFailure, PluginIdentity, Registered, Registry, Tier, owner_of,
+};
 
 /// The hooks of a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -70,12 +72,12 @@ impl HookList {
 fn place(handler: &Registered, chain: &ChainReport, plugins: &[PluginIdentity]) -> Option<String> {
     let id = &*handler.info.id;
     if let Some(entry) = &handler.entry {
-        return Some(EntryReport::of(entry).to_string());
+        return Some(entry.to_string());
     }
     let run = chain.run.iter().find(|one| one.id == id).and_then(|one| one.origin.as_ref());
     let origin = run.or_else(|| chain.skipped.iter().find(|one| one.id == id)?.origin.as_ref());
     let directory = || {
-        let owner = id.split_once(':').map_or(id, |(owner, _)| owner);
+        let owner = owner_of(id);
         let of_plugin =
             plugins.iter().find(|plugin| handler.info.layer == Layer::Plugin && plugin.name == owner);
         of_plugin.map(|plugin| plugin.directory.clone())

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{error::described, fire::Place, services::Services};
 use crate::{
+    clock::whole_ms,
     environment::is_secret,
     hook::{HookPoint, Outcome, Tier, Warning},
     model::redacted,
@@ -155,7 +156,7 @@ impl Services {
                 id: timing.handler.to_string(),
                 tier: tier.to_string(),
                 status: timing.status,
-                duration_ms: u64::try_from(timing.took.as_millis()).unwrap_or(u64::MAX),
+                duration_ms: whole_ms(timing.took),
                 exit: timing.exit_code,
                 class: timing.class,
                 warnings: warnings.map(told).collect(),

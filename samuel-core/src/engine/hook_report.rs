@@ -4,15 +4,16 @@
 //! A [`HookReport`] puts together what the [`Registry`] resolved and where
 //! samuel.toml says so. `samuel doctor --hooks` prints it.
 
-use std::{fmt, path::PathBuf, time::Duration};
+use std::{fmt, path::PathBuf};
 
 use serde::Serialize;
 
 use crate::{
+    clock::whole_ms,
     config::{Config, Origin, format_duration},
     hook::{
         ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, Field, HandlerInfo, HookFileEntry, HookPoint,
-        Kind as PointKind, Layer, OnFailure, Registry, SkipReason, Skipped, Tier,
+        Kind as PointKind, Layer, OnFailure, Registry, SkipReason, Skipped, Tier, owner_of,
     },
     model::payload::Mode,
 };
@@ -131,7 +132,6 @@ impl fmt::Display for EntryReport {
         write!(f, "{}:{}:{}", self.file.display(), self.line, self.column)
     }
 }
-
 /// A handler that does not run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SkippedReport {
@@ -294,15 +294,10 @@ impl ChainReport {
 
 /// Returns who brings a handler.
 fn source(info: &HandlerInfo) -> String {
-    let owner = info.id.split_once(':').map_or(&*info.id, |(owner, _)| owner);
     match info.layer {
         Layer::BuiltIn => "samuel".to_owned(),
-        _ => owner.to_owned(),
+        _ => owner_of(&info.id).to_owned(),
     }
-}
-
-fn whole_ms(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Returns the handler that runs in the place of one that does not.

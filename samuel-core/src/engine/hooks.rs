@@ -31,16 +31,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     builder::RunBuilder,
+    contexts::source_prd,
     error::RunError,
     hook_list::HookList,
     hook_report::{HandlerReport, HookReport, PointReport, SkippedReport},
     hook_trial::{HookFiring, HookTrial},
     run::Run,
+    services::Contexts,
 };
 use crate::{
     context::ContextView,
     hook::{
         DEFAULT_ID, Exchanges, HookFailure, HookPoint, Launch, Registered, Registry, Scope, Tier, nearest,
+        owner_of,
     },
     model::{
         Coded, ErrorCode, Plan, TaskId,
@@ -58,6 +61,10 @@ const NO_RUN: &str = "trial";
 pub struct Hooks {
     run: Run,
     plan: Arc<Plan>,
+    /// The path of its PRD.
+    source_prd: String,
+    /// What prompts would be made of.
+    contexts: Contexts,
 }
 
 /// A hook at each point that it answers at.
@@ -183,7 +190,8 @@ impl Run {
     pub fn hooks(self) -> Hooks {
         // Without a plan hooks can be tried as well.
         let plan = self.frozen.store.load().map(|loaded| loaded.plan).unwrap_or_default();
-        Hooks { run: self, plan }
+        let (contexts, source_prd) = (self.contexts(), source_prd(self.frozen.project.root(), &plan));
+        Hooks { run: self, plan, source_prd, contexts }
     }
 }
 
@@ -290,7 +298,7 @@ impl Hooks {
     pub fn executables(&self, point: HookPoint, id: Option<&str>) -> Executables {
         let mut found = Executables::of_points(self.registry(), |other| other == point);
         if let Some(id) = id {
-            let owner = id.split_once(':').map_or(id, |(owner, _)| owner);
+            let owner = owner_of(id);
             found.entries.retain(|entry| entry.id == id || entry.id == owner);
         } else if point == HookPoint::QualityCheck {
             let checks = self.run.executables.of_kind(ExecutableKind::QualityCheck).cloned();
@@ -428,7 +436,7 @@ impl Hooks {
         let task = input.pointer("/task/id").or_else(|| input.get("task_id")).and_then(Value::as_str);
         let mode = mode_of(input);
         let of = (iteration, mode, task.map(TaskId::new));
-        let context = self.run.contexts().base(&self.plan, &[], &of);
+        let context = self.contexts.base(&self.plan, &self.source_prd, &[], &of);
         Scope {
             run_id: NO_RUN.into(),
             session: frozen.session.as_str().into(),

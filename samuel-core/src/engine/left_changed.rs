@@ -35,9 +35,9 @@ impl Run {
     /// # Errors
     /// Returns [`RunError::State`] where what the last run saved cannot be read.
     pub fn trusted(&mut self) -> Result<Result<(), Box<Refusal>>, RunError> {
-        let executables = self.executables()?.clone();
-        let project = &self.frozen.project;
-        Ok(self.frozen.trust.unasked().decide(project.root(), &executables, project.clock().now()))
+        self.executables()?;
+        let (project, trust) = (&self.frozen.project, self.frozen.trust.unasked());
+        Ok(trust.decide(project.root(), &self.executables, project.clock().now()))
     }
 
     /// Looks what the last run left changed without holding up other work, once.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use super::{follow::Follower, services::Services};
+use super::{contexts::source_prd, follow::Follower, services::Services};
 use crate::{
     event::RunFault,
     machine::{EffectResult, WorkLeft},
@@ -73,10 +73,12 @@ pub(super) async fn load(services: &Arc<Services>, scope: &Scope) -> EffectResul
             if services.wants_changes() {
                 services.work_tree.begin();
             }
-            Ok::<_, StateError>((loaded, services.control_files.changes()))
+            let root = services.contexts(|contexts| contexts.root().to_owned());
+            let source_prd = source_prd(&root, &loaded.plan);
+            Ok::<_, StateError>((loaded, source_prd, services.control_files.changes()))
         })
         .await;
-    let (loaded, changes) = match loaded.and_then(|loaded| loaded) {
+    let (loaded, source_prd, changes) = match loaded.and_then(|loaded| loaded) {
         Ok(loaded) => loaded,
         Err(error) => return EffectResult::Failed(RunFault::of(&error)),
     };
@@ -85,6 +87,7 @@ pub(super) async fn load(services: &Arc<Services>, scope: &Scope) -> EffectResul
     let plan = loaded.plan;
     services.known(|known| {
         known.plan = Arc::clone(&plan);
+        known.source_prd = source_prd;
         known.unread = unread.len();
     });
     services.refresh();

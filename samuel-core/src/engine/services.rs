@@ -80,6 +80,8 @@ pub(super) struct Services {
 pub(super) struct Known {
     /// The plan as it was loaded last.
     pub(super) plan: Arc<Plan>,
+    /// The path of its PRD, as the last load found it.
+    pub(super) source_prd: String,
     /// How many of its lines cannot be read.
     pub(super) unread: usize,
     /// The checks that failed last.

@@ -120,9 +120,7 @@ impl Registry {
             context: scope.context.clone(),
         }
     }
-}
 
-impl Registry {
     /// Returns what a handler of a point starts for an input, without starting it; nothing where
     /// it starts no process, or where no such handler runs.
     ///

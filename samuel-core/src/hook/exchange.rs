@@ -12,7 +12,7 @@ use std::{
 
 use serde::Serialize;
 
-use crate::{environment::is_secret, process::CommandSpec};
+use crate::{clock::whole_ms, environment::is_secret, process::CommandSpec};
 
 /// How many processes of one dispatch are kept.
 const MAX_EXCHANGES: usize = 100;
@@ -77,7 +77,7 @@ impl Launch {
             cwd: spec.cwd().display().to_string(),
             env: env.into_iter().map(shown).collect(),
             stdin: spec.input().map(|bytes| String::from_utf8_lossy(bytes).into_owned()),
-            timeout_ms: spec.time_limit().map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)),
+            timeout_ms: spec.time_limit().map(whole_ms),
         }
     }
 }

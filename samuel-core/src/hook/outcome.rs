@@ -50,10 +50,15 @@ pub struct ScratchFile {
     pub content: String,
 }
 
+/// Returns who brings a handler, by its id: a plugin's name, `api`, or a dialect.
+pub(crate) fn owner_of(id: &str) -> &str {
+    id.split_once(':').map_or(id, |(owner, _)| owner)
+}
+
 impl ScratchFile {
     /// Returns who brings the handler: a plugin's name, or `api`.
     pub fn owner(&self) -> &str {
-        self.handler.split_once(':').map_or(&self.handler, |(owner, _)| owner)
+        owner_of(&self.handler)
     }
 }
 

@@ -13,11 +13,10 @@ use crate::{agent::ConversationId, context::one_line, hook::Said, model::payload
 /// How much of a task's title is shown, in characters.
 const MAX_TITLE_CHARS: usize = 200;
 
-/// The iteration that further turns are about, and the conversations that agents
-/// had in it.
+/// The task that further turns are about, and the conversations that agents had in the last
+/// iteration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Conversations {
-    iteration: u32,
     /// The task's id and title; nothing in a discovery iteration.
     task: Option<(String, String)>,
     /// The last conversation of each agent, by the agent's name.
@@ -28,7 +27,7 @@ impl Conversations {
     /// Begins with an iteration, in which no agent was called yet.
     pub(super) fn new(iteration: &Iteration) -> Self {
         let brief = |task: &TaskBrief| (task.id.clone(), one_line(&task.title, MAX_TITLE_CHARS));
-        Self { iteration: iteration.number, task: iteration.task.as_ref().map(brief), of: BTreeMap::new() }
+        Self { task: iteration.task.as_ref().map(brief), of: BTreeMap::new() }
     }
 
     /// Takes down in which conversation an agent was.
@@ -47,14 +46,13 @@ impl Conversations {
 impl Core {
     /// Returns the prompt of another turn of an iteration: why there is one, and what was said.
     pub(super) fn another_turn(&self, why: &str, said: &[Said]) -> String {
-        let place =
-            format!("This is another turn of iteration {}{}", self.conversations.iteration, self.about());
+        let place = format!("This is another turn of iteration {}{}", self.counters.iterations, self.about());
         self.turn_because(&place, why, &self.frame(said))
     }
 
     /// Does the same for a turn after the last iteration, with what is already framed.
     pub(super) fn turn_after_all(&self, why: &str, framed: &str) -> String {
-        let place = match self.conversations.iteration {
+        let place = match self.counters.iterations {
             0 => "No iteration was made".to_owned(),
             number => format!("This is a turn after iteration {number}{}", self.about()),
         };

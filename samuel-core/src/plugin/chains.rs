@@ -4,6 +4,8 @@
 use serde::Serialize;
 use toml_edit::{Array, DocumentMut, Item, RawString, TableLike, Value};
 
+use crate::hook::owner_of;
+
 /// What was taken out of a chain in samuel.toml with its plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unlisted {
@@ -86,7 +88,7 @@ fn of_points(points: &mut dyn TableLike, path: &str, plugin: &str, unlisted: &mu
 
 /// Says whether a name means a handler of a plugin.
 fn is_of(name: &str, plugin: &str) -> bool {
-    name.split_once(':').map_or(name, |(owner, _)| owner) == plugin
+    owner_of(name) == plugin
 }
 
 /// Takes the names of a plugin out of a list and returns them.

@@ -131,8 +131,9 @@ impl Project {
         mut agrees: impl FnMut(&UpdatedPrd) -> bool,
     ) -> Result<UpdatedPrd, ProjectError> {
         let store = self.plan_store();
+        let mut plan = store.load()?.plan;
         let form = match options.reading.form {
-            None => remembered_form(&store.load()?.plan, prd)?,
+            None => remembered_form(&plan, prd)?,
             form => form,
         };
         let reading = PrdOptions { form, ..options.reading };
@@ -145,7 +146,6 @@ impl Project {
         let mut agreed: Option<PlanUpdate> = None;
         let mut attempts = 0;
         loop {
-            let plan = store.load()?.plan;
             if let PrdSource::Text(document) = prd {
                 if document.path.file_stem().is_some_and(|stem| *stem == *wanted.project.name) {
                     // It has no title, and what it was read from is none.
@@ -181,7 +181,7 @@ impl Project {
                     StateError::TaskChanged { .. }
                     | StateError::TaskExists { .. }
                     | StateError::TaskNotFound { .. },
-                ) if attempts < MAX_ATTEMPTS => {}
+                ) if attempts < MAX_ATTEMPTS => plan = store.load()?.plan,
                 Err(error) => return Err(error.into()),
             }
         }

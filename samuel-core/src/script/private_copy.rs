@@ -208,7 +208,12 @@ pub(crate) async fn hold<T: Send + Sync + 'static>(
 ) -> Result<(), HookFailure> {
     let looked_at = Arc::clone(looked_at);
     let looked = tokio::task::spawn_blocking(move || look(&looked_at)).await;
-    match looked.unwrap_or_else(|error| Some(error.to_string())) {
+    unchanged(what, looked.unwrap_or_else(|error| Some(error.to_string())))
+}
+
+/// Refuses a call where there is a difference.
+pub(super) fn unchanged(what: &str, difference: Option<String>) -> Result<(), HookFailure> {
+    match difference {
         None => Ok(()),
         Some(difference) => {
             let message = format!("{what} were changed since they were checked");

@@ -9,8 +9,9 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::{CommandLine, Pinned, ScriptOutput, env, hold};
+use super::{CommandLine, Pinned, ScriptOutput, env, hold, private_copy::unchanged};
 use crate::{
+    clock::whole_ms,
     hook::{BreakClass, Call, ChainSpec, Exchange, HookFailure, Launch, Point},
     model::hex,
     process::{self, CommandOutput, CommandSpec, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor},
@@ -143,10 +144,15 @@ impl Script {
     ) -> Result<ScriptOutput, HookFailure> {
         let Some(pinned) = &self.pinned else { return self.run_once(supervisor, cancel).await };
         let looked_at = Arc::clone(pinned);
-        let looked = tokio::task::spawn_blocking(move || looked_at.copy().map(|_| looked_at.stamps())).await;
+        let look = move || {
+            looked_at.copy()?;
+            // Before the comparison, so that what is written during it counts.
+            let stamps = looked_at.stamps();
+            unchanged(FILES, looked_at.difference()).map(|()| stamps)
+        };
+        let looked = tokio::task::spawn_blocking(look).await;
         let before =
             looked.map_err(|error| HookFailure::new(BreakClass::Untrusted, error.to_string())).flatten()?;
-        hold(pinned, FILES, Pinned::difference).await?;
         let output = self.run_once(supervisor, cancel).await;
         // What ran beside a change may be the change.
         hold(pinned, FILES, move |pinned| pinned.touched(&before)).await?;
@@ -222,7 +228,7 @@ impl Script {
                 stderr: output.stderr.text(),
                 status: output.status_line(),
                 exit_code: output.status.code(),
-                duration_ms: u64::try_from(output.duration.as_millis()).unwrap_or(u64::MAX),
+                duration_ms: whole_ms(output.duration),
             })
         });
     }

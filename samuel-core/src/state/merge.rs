@@ -81,13 +81,13 @@ const MIN_DIFFERING: usize = 3;
 
 impl OtherPrd {
     /// Looks at which tasks of a PRD are found in a plan by nothing but their id.
-    fn of(prd: &Plan, known: &Known<'_>, found: &[Option<usize>]) -> Option<Self> {
-        let is_other = |(task, found): &(&Task, &Option<usize>)| {
+    fn of(prd: &[Row<'_>], known: &Known<'_>, found: &[Option<usize>]) -> Option<Self> {
+        let is_other = |(here, found): &(&Row<'_>, &Option<usize>)| {
             let row = found.filter(|row| known.place(*row).is_some()).and_then(|row| known.rows.get(row));
-            row.is_some_and(|row| *row.id == task.id && row.title != Said::title_of(&task.title))
+            row.is_some_and(|row| row.id == here.id && row.title != here.title)
         };
-        let differing = prd.tasks.iter().zip(found).filter(is_other).count();
-        let tasks = prd.tasks.len();
+        let differing = prd.iter().zip(found).filter(is_other).count();
+        let tasks = prd.len();
         (differing >= MIN_DIFFERING && differing * 2 > tasks).then_some(Self { differing, tasks })
     }
 }
@@ -122,9 +122,10 @@ impl TaskTitle {
 pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merged {
     let baseline = Baseline::parse(&plan.baseline);
     let known = Known::of(plan, &baseline);
-    let found = paired(&known.rows, &prd.tasks.iter().map(Row::of_prd).collect::<Vec<_>>());
+    let rows: Vec<Row<'_>> = prd.tasks.iter().map(Row::of_prd).collect();
+    let found = paired(&known.rows, &rows);
     let ids = Ids::of(plan, prd, &known, &found, prefer);
-    let mut merged = Merged { other_prd: OtherPrd::of(prd, &known, &found), ..Merged::default() };
+    let mut merged = Merged { other_prd: OtherPrd::of(&rows, &known, &found), ..Merged::default() };
     let mut now = Baseline::default();
     let mut behind: Option<TaskId> = None;
     for (task, found) in prd.tasks.iter().zip(&found) {

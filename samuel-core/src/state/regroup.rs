@@ -4,38 +4,22 @@
 //! was given an open part keeps the time at which it was: without parts it is completed
 //! again, unless one of them was taken back or reset.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use jiff::Timestamp;
 
 use super::Edit;
 use crate::model::{Groups, Status, Task, TaskId, settle};
 
-/// How tasks stood before a change that may give parts to some, or take them away.
-pub(super) struct Before {
-    groups: HashSet<TaskId>,
-    completed: HashSet<TaskId>,
-    /// Work that was not completed, and how it stood.
-    open: HashMap<TaskId, Status>,
-}
+/// How tasks stood before a change that may give parts to some, or take them away: their
+/// status, and whether they were groups.
+pub(super) struct Before(HashMap<TaskId, (Status, bool)>);
 
 impl Before {
     pub(super) fn of(tasks: &[Task]) -> Self {
         let groups = Groups::of(tasks);
-        let of = |is: &dyn Fn(usize, &Task) -> bool| {
-            let found = tasks.iter().enumerate().filter(|(place, task)| is(*place, task));
-            found.map(|(_, task)| task.id.clone()).collect()
-        };
-        Self {
-            groups: of(&|place, _| groups.is_group(place)),
-            completed: of(&|_, task| task.status == Status::Completed),
-            open: tasks
-                .iter()
-                .enumerate()
-                .filter(|(place, task)| task.status != Status::Completed && !groups.is_group(*place))
-                .map(|(_, task)| (task.id.clone(), task.status))
-                .collect(),
-        }
+        let stood = |(place, task): (usize, &Task)| (task.id.clone(), (task.status, groups.is_group(place)));
+        Self(tasks.iter().enumerate().map(stood).collect())
     }
 
     /// Has every task stand where its parts say, or where it stood before it had any.
@@ -46,7 +30,8 @@ impl Before {
         let mut completions = Vec::new();
         let mut edits = Vec::new();
         for (place, task) in tasks.iter_mut().enumerate() {
-            match (self.groups.contains(&task.id), groups.is_group(place)) {
+            let was_group = self.0.get(&task.id).is_some_and(|(_, was_group)| *was_group);
+            match (was_group, groups.is_group(place)) {
                 (true, false) if task.status != Status::Completed && task.completed_at.is_some() => {
                     edits.push(stands(task, task.status, Status::Completed));
                     task.status = Status::Completed;
@@ -63,15 +48,15 @@ impl Before {
                 task.completed_at = completed_at;
             }
         }
-        let reopened = tasks.iter().enumerate().filter(|(place, task)| {
-            groups.is_group(*place) && task.status != Status::Completed && self.completed.contains(&task.id)
-        });
-        edits.extend(reopened.map(|(_, task)| stands(task, Status::Completed, task.status)));
-        let by_parts = tasks.iter().enumerate().filter_map(|(place, task)| {
-            let from = self.open.get(&task.id).filter(|_| groups.is_group(place))?;
-            (task.status == Status::Completed).then(|| stands(task, *from, Status::Completed))
-        });
-        edits.extend(by_parts);
+        let told = tasks.iter().enumerate().filter(|(place, _)| groups.is_group(*place));
+        edits.extend(told.filter_map(|(_, task)| {
+            let (from, was_group) = *self.0.get(&task.id)?;
+            let is_told = match from {
+                Status::Completed => task.status != Status::Completed,
+                _ => task.status == Status::Completed && !was_group,
+            };
+            is_told.then(|| stands(task, from, task.status))
+        }));
         edits
     }
 }

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Cli, Reports, Speaks};
 use crate::{
@@ -210,16 +210,20 @@ fn usage_of(counts: &Value, (places, written): ([&str; 3], &str)) -> Usage {
     usage
 }
 
-/// Reads what was consumed since the result before: of a conversation that goes on, the
-/// totals are those of all its calls.
-fn usage_since_last_result(event: &Value) -> Option<Usage> {
-    let models = event.pointer("/model_usage_since_last_result").and_then(Value::as_object)?;
+/// Adds up what models consumed, which a table has by their names.
+fn of_models(models: &Map<String, Value>) -> Usage {
     let mut usage = Usage { cost_usd: Some(0.0), ..Usage::default() };
     for model in models.values() {
         let cost_usd = model.pointer("/costUSD").and_then(Value::as_f64);
         usage += Usage { cost_usd, ..usage_of(model, OF_MODEL) };
     }
-    Some(usage)
+    usage
+}
+
+/// Reads what was consumed since the result before: of a conversation that goes on, the
+/// totals are those of all its calls.
+fn usage_since_last_result(event: &Value) -> Option<Usage> {
+    event.pointer("/model_usage_since_last_result").and_then(Value::as_object).map(of_models)
 }
 
 /// Reads the totals: per model, which counts subagents too, or of the main
@@ -227,11 +231,7 @@ fn usage_since_last_result(event: &Value) -> Option<Usage> {
 fn result_usage(event: &Value) -> Option<Usage> {
     let models = event.pointer("/modelUsage").and_then(Value::as_object).filter(|models| !models.is_empty());
     let mut total = match models {
-        Some(models) => {
-            let mut total = Usage::default();
-            models.values().for_each(|model| total += usage_of(model, OF_MODEL));
-            total
-        }
+        Some(models) => of_models(models),
         None => usage_of(event.pointer("/usage")?, OF_MESSAGE),
     };
     total.cost_usd = event.pointer("/total_cost_usd").and_then(Value::as_f64);

@@ -62,6 +62,11 @@ pub(super) fn slip(text: &str) -> Option<String> {
         })
 }
 
+/// Says whether a variable, or `\{{`, stands anywhere in some text.
+pub(super) fn is_in(text: &str) -> bool {
+    text.char_indices().any(|(place, _)| at(text.get(place..).unwrap_or_default()).is_some())
+}
+
 /// A text with variables whose value is one piece of data, such as an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Template(Vec<Part>);

@@ -54,8 +54,12 @@ pub(crate) const VALUED: &[&str] = &[
     "-jar",
 ];
 
+/// Programs whose first operand is code.
+pub(crate) const FIRST_CODE: &[&str] = &["awk", "gawk", "mawk", "nawk", "sed", "gsed"];
+
 /// Programs whose `-f` names what they execute.
-pub(super) const BY_OPTION: &[&str] = &["make", "gmake", "awk", "gawk", "mawk", "sed", "just"];
+pub(super) const BY_OPTION: &[&str] =
+    &["make", "gmake", "awk", "gawk", "mawk", "nawk", "sed", "gsed", "just"];
 
 /// Words that stand before the program that they start: each with the letters of its
 /// options that take a value, and the number of its own operands.

@@ -70,9 +70,7 @@ impl<'a> Found<'a> {
     pub(super) fn new(root: &'a Path) -> Self {
         let directories = vec![root.to_owned()];
         let (executed, wanted, patterns, words) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut variables = Variables::default();
-        let top = root.ancestors().find(|directory| directory.join(".git").exists()).unwrap_or(root);
-        variables.set(TOP, top.to_str().map(str::to_owned).into_iter().collect());
+        let variables = Variables::default();
         let (is_certain, reads_input, is_unknown, looked_at) = (true, false, false, 0);
         Self {
             root,
@@ -196,11 +194,21 @@ impl<'a> Found<'a> {
         is_left
     }
 
+    /// Finds what `$(git rev-parse --show-toplevel)` stands for.
+    fn know_top(&mut self) {
+        let top = self.root.ancestors().find(|directory| directory.join(".git").exists());
+        let top = top.unwrap_or(self.root).to_str().map(str::to_owned);
+        self.variables.keep(TOP, top.into_iter().collect());
+    }
+
     fn line(&mut self, line: &str, depth: usize) {
         if !self.spend(steps_of(line)) {
             return;
         }
         let line = with_known_substitutions(line);
+        if line.contains(TOP) {
+            self.know_top();
+        }
         let is_certain = self.is_certain;
         for words in commands(&line).into_iter().take(MAX_WORDS) {
             if self.looked_at > MAX_WORDS || self.effort.is_spent() {

@@ -59,8 +59,13 @@ impl Variables {
     /// Gives a variable these values in the place of those that it had.
     pub(super) fn set(&mut self, name: &str, values: Vec<String>) {
         if self.0.len() < MAX_VARIABLES || self.0.contains_key(name) {
-            self.0.insert(name.to_owned(), Variable { values, is_certain: true });
+            self.keep(name, values);
         }
+    }
+
+    /// Does so however many there are, for what no line decides.
+    pub(super) fn keep(&mut self, name: &str, values: Vec<String>) {
+        self.0.insert(name.to_owned(), Variable { values, is_certain: true });
     }
 
     /// Follows what a command assigns: `A=b`, `A=b sh c`, `export A=b`, `for A in b c`.

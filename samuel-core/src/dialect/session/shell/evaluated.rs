@@ -8,7 +8,7 @@ use super::{
     words::{command_of, decides_what_runs, is_assignment},
 };
 use crate::script::named::command_words::{
-    INTERPRETERS, SHELLS, VALUED, base_name, code_letters, last_program_of,
+    FIRST_CODE, INTERPRETERS, SHELLS, VALUED, base_name, code_letters, last_program_of,
 };
 
 /// Why a line is refused, and what to do.
@@ -35,7 +35,7 @@ impl Refused {
                 "ssh joins its arguments to a line for another shell. Send it as input: `printf '%s\\n' {{{{{variable}}}}} | \
                  ssh host 'read -r value; notify \"$value\"'`."
             ),
-            name if is_first_code(name) => format!(
+            name if FIRST_CODE.contains(&name) => format!(
                 "Hand it over by the environment: `T={{{{{variable}}}}} awk '{{gsub(/x/, ENVIRON[\"T\"])}} 1' file`."
             ),
             name if is_interpreter(name) && !SHELLS.contains(&name) => {
@@ -139,7 +139,7 @@ pub(super) fn place(before: &[String], current: &str) -> Place {
     if SOURCES.contains(&name) {
         return if after.is_empty() { Place::Program } else { Place::Data };
     }
-    if is_first_code(name) {
+    if FIRST_CODE.contains(&name) {
         return of_first_code(name, after, current);
     }
     if is_interpreter(name) {
@@ -203,11 +203,6 @@ fn is_standard_input(file: &str) -> bool {
 
 fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.contains(&name)
-}
-
-/// Says whether the first operand of a program is code.
-fn is_first_code(name: &str) -> bool {
-    ["awk", "gawk", "mawk", "nawk", "sed", "gsed"].contains(&name)
 }
 
 /// Returns the letters of a word of one-letter options.

@@ -72,9 +72,7 @@ impl ShellText {
         known: impl Fn(&str) -> Result<Variable, (String, String)>,
     ) -> Result<Self, Refused> {
         // A line without variables is its shell's own affair.
-        let has_any =
-            text.char_indices().any(|(at, _)| template::at(text.get(at..).unwrap_or_default()).is_some());
-        if !has_any {
+        if !template::is_in(text) {
             return Ok(Self { text: text.to_owned(), variables: BTreeSet::new() });
         }
         if text.len() > MAX_LINE {

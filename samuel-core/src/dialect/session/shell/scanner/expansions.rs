@@ -164,10 +164,7 @@ impl<K: Fn(&str) -> Result<Variable, (String, String)>> Scanner<'_, K> {
         };
         let inner = rest.get(..length).unwrap_or_default();
         if inner.contains('\\') {
-            let has_variable = inner
-                .char_indices()
-                .any(|(at, _)| template::at(inner.get(at..).unwrap_or_default()).is_some());
-            if has_variable {
+            if template::is_in(inner) {
                 return Err(refuse(
                     "a variable stands in backticks with backslashes",
                     "Write $(..) in place of the backticks.",
