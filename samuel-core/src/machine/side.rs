@@ -205,7 +205,7 @@ fn call_for(work: &Work) -> HookCall {
         }),
         Work::Before(notice) => points::AbilityBefore::wrap(AbilityBeforeInput {
             ability_id: notice.call.ability_id.clone(),
-            operation_key: Some(notice.call.call_id.clone()).filter(|id| !id.is_empty()),
+            call_id: Some(notice.call.call_id.clone()).filter(|id| !id.is_empty()),
             input: notice.call.input.clone(),
             caller: notice.caller.clone(),
             enforced: notice.ticket.is_some(),
@@ -213,7 +213,7 @@ fn call_for(work: &Work) -> HookCall {
         }),
         Work::After { result, .. } => points::AbilityAfter::wrap(AbilityAfterInput {
             ability_id: result.ability_id.clone(),
-            operation_key: Some(result.call_id.clone()).filter(|id| !id.is_empty()),
+            call_id: Some(result.call_id.clone()).filter(|id| !id.is_empty()),
             status: result.status,
             duration_ms: result.duration_ms,
             output_summary: result.output_summary.clone(),

@@ -1792,16 +1792,20 @@ class AbilityBeforeInput(Record):
 
     Attributes:
         ability_id: The id of the ability, such as `Bash`.
-        operation_key: A key that groups calls of one kind.
+        call_id: The agent's id for the call, the same before and after it; absent where it
+            has none.
+        operation_key: What the caller of a `Session` gave to group calls of one kind;
+            absent for the calls of agents.
         input: The arguments of the call.
         caller: Who makes the call, such as `claude`.
         enforced: Whether a block really prevents the call. Where Samuel only sees it in the
             agent's output, a block cancels the turn.
     """
 
-    __slots__ = ("ability_id", "operation_key", "input", "caller", "enforced", "extensions")
-    __match_args__ = ("ability_id", "input", "caller", "enforced", "operation_key", "extensions")
+    __slots__ = ("ability_id", "call_id", "operation_key", "input", "caller", "enforced", "extensions")
+    __match_args__ = ("ability_id", "input", "caller", "enforced", "call_id", "operation_key", "extensions")
     ability_id: str
+    call_id: str | None
     operation_key: str | None
     input: Any
     caller: str
@@ -1814,10 +1818,12 @@ class AbilityBeforeInput(Record):
         input: Any,
         caller: str,
         enforced: bool,
+        call_id: str | None = None,
         operation_key: str | None = None,
         extensions: Pairs = (),
     ) -> None:
         _set(self, "ability_id", ability_id)
+        _set(self, "call_id", call_id)
         _set(self, "operation_key", operation_key)
         _set(self, "input", input)
         _set(self, "caller", caller)
@@ -1869,7 +1875,10 @@ class AbilityAfterInput(Record):
 
     Attributes:
         ability_id: The id of the ability, such as `Bash`.
-        operation_key: A key that groups calls of one kind.
+        call_id: The agent's id for the call, the same before and after it; absent where it
+            has none.
+        operation_key: What the caller of a `Session` gave to group calls of one kind;
+            absent for the calls of agents.
         status: How the call ended.
         duration_ms: How long it took, in milliseconds.
         input_summary: The arguments, shortened.
@@ -1878,9 +1887,10 @@ class AbilityAfterInput(Record):
         changed_files: The files the call changed; absent where that is unknown.
     """
 
-    __slots__ = ("ability_id", "operation_key", "status", "duration_ms", "input_summary", "output_summary", "tool_call_path", "changed_files", "extensions")
-    __match_args__ = ("ability_id", "status", "tool_call_path", "operation_key", "duration_ms", "input_summary", "output_summary", "changed_files", "extensions")
+    __slots__ = ("ability_id", "call_id", "operation_key", "status", "duration_ms", "input_summary", "output_summary", "tool_call_path", "changed_files", "extensions")
+    __match_args__ = ("ability_id", "status", "tool_call_path", "call_id", "operation_key", "duration_ms", "input_summary", "output_summary", "changed_files", "extensions")
     ability_id: str
+    call_id: str | None
     operation_key: str | None
     status: AbilityStatus
     duration_ms: int | None
@@ -1895,6 +1905,7 @@ class AbilityAfterInput(Record):
         ability_id: str,
         status: AbilityStatus,
         tool_call_path: Iterable[str],
+        call_id: str | None = None,
         operation_key: str | None = None,
         duration_ms: int | None = None,
         input_summary: str | None = None,
@@ -1903,6 +1914,7 @@ class AbilityAfterInput(Record):
         extensions: Pairs = (),
     ) -> None:
         _set(self, "ability_id", ability_id)
+        _set(self, "call_id", call_id)
         _set(self, "operation_key", operation_key)
         _set(self, "status", status)
         _set(self, "duration_ms", duration_ms)

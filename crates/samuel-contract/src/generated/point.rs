@@ -592,6 +592,7 @@ BeforeIteration(BeforeIterationInput) -> BeforeIterationOutput {
                             previous: true,
                             sample: r#"{
                                       "ability_id": "Bash",
+                                      "call_id": "call-7",
                                       "operation_key": "git.push",
                                       "input": {"command": "git push --force"},
                                       "caller": "claude",
@@ -599,6 +600,7 @@ BeforeIteration(BeforeIterationInput) -> BeforeIterationOutput {
                                 }"#,
                             given: [
                                 ("ability_id", "text", true),
+                                ("call_id", "optional text", false),
                                 ("operation_key", "optional text", false),
                                 ("input", "JSON", true),
                                 ("caller", "text", true),
@@ -630,6 +632,7 @@ BeforeIteration(BeforeIterationInput) -> BeforeIterationOutput {
                             previous: false,
                             sample: r#"{
                                       "ability_id": "Bash",
+                                      "call_id": "call-8",
                                       "operation_key": "cargo.test",
                                       "status": "success",
                                       "duration_ms": 5300,
@@ -640,6 +643,7 @@ BeforeIteration(BeforeIterationInput) -> BeforeIterationOutput {
                                 }"#,
                             given: [
                                 ("ability_id", "text", true),
+                                ("call_id", "optional text", false),
                                 ("operation_key", "optional text", false),
                                 ("status", "success or error or cancelled", true),
                                 ("duration_ms", "optional integer", false),

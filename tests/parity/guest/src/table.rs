@@ -72,9 +72,9 @@ points! {
         -> IterationErrorOutput { text };
     TaskCompleted task_completed(TaskCompletedInput { task_id, task_content, actor, provisional })
         -> TaskCompletedOutput { text };
-    AbilityBefore ability_before(AbilityBeforeInput { ability_id, operation_key, input: json, caller, enforced }, previous)
+    AbilityBefore ability_before(AbilityBeforeInput { ability_id, call_id, operation_key, input: json, caller, enforced }, previous)
         -> AbilityBeforeOutput { block, reason, ask, updated_input: json, results };
-    AbilityAfter ability_after(AbilityAfterInput { ability_id, operation_key, status, duration_ms, input_summary, output_summary, tool_call_path, changed_files })
+    AbilityAfter ability_after(AbilityAfterInput { ability_id, call_id, operation_key, status, duration_ms, input_summary, output_summary, tool_call_path, changed_files })
         -> AbilityAfterOutput { text, results };
     SessionStop session_stop(SessionStopInput { reason, changed_files, stop_block_count })
         -> SessionStopOutput { block, reason, results };

@@ -184,7 +184,13 @@ pub struct AbilityBeforeInput {
     /// The id of the ability, such as `Bash`.
     #[cfg_attr(feature = "wasm", component(name = "ability-id"))]
     pub ability_id: String,
-    /// A key that groups calls of one kind.
+    /// The agent's id for the call, the same before and after it; absent where
+    /// it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "wasm", component(name = "call-id"))]
+    pub call_id: Option<String>,
+    /// What the caller of a `Session` gave to group calls of one kind; absent
+    /// for the calls of agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "wasm", component(name = "operation-key"))]
     pub operation_key: Option<String>,
@@ -234,7 +240,13 @@ pub struct AbilityAfterInput {
     /// The id of the ability, such as `Bash`.
     #[cfg_attr(feature = "wasm", component(name = "ability-id"))]
     pub ability_id: String,
-    /// A key that groups calls of one kind.
+    /// The agent's id for the call, the same before and after it; absent where
+    /// it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "wasm", component(name = "call-id"))]
+    pub call_id: Option<String>,
+    /// What the caller of a `Session` gave to group calls of one kind; absent
+    /// for the calls of agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "wasm", component(name = "operation-key"))]
     pub operation_key: Option<String>,
