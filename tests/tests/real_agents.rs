@@ -154,6 +154,7 @@ fn request(agent: &dyn Agent, host: &[(String, String)], project: &Path, prompt:
         turn: Turn::Main,
         task: None,
         conversation: None,
+        bridge: None,
         cancel: CancellationToken::new(),
     }
 }

@@ -35,7 +35,7 @@ mod text;
 mod watch;
 
 pub(crate) use self::own_files::own_files;
-pub use crate::hook::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort};
+pub use crate::hook::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, Bridge};
 pub use build::{Agents, build, names};
 pub use config::{AgentClocks, AgentConfig};
 pub use conversation::ConversationId;

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{ConversationId, names};
 use crate::{
     environment::compose_env,
-    hook::AgentPort,
+    hook::{AgentPort, Bridge},
     model::{
         Coded, ErrorCode, Remedy, Usage,
         payload::{AgentFailure, AgentFailureClass, AgentInvokeOutput, TaskBrief, Turn},
@@ -170,6 +170,9 @@ pub struct AgentRequest {
     /// [ready](crate::agent::AgentEvent::Ready) in an earlier turn of the iteration; nothing in a main turn, and for
     /// an agent that does not [take it](Agent::resumes).
     pub conversation: Option<ConversationId>,
+    /// How the agent's own hooks reach the run; nothing where no handler asks about its tool calls.
+    /// An agent without hooks of its own ignores it.
+    pub bridge: Option<Bridge>,
     /// Ends the call: the agent's process tree is killed.
     pub cancel: CancellationToken,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 
-use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, Call, points};
+use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, Bridge, Call, points};
 use crate::process::{LeftRunning, Process};
 
 /// Where an agent reports to, and asks before enforced tool calls.
@@ -15,6 +15,11 @@ use crate::process::{LeftRunning, Process};
 pub trait AgentPort: Send + Sync {
     /// Returns the files that keep what the agent prints in this call; by default nothing is kept.
     fn logs(&self) -> Option<CallLogs> {
+        None
+    }
+
+    /// Returns how the agent's own hooks reach whoever listens; by default they do not.
+    fn bridge(&self) -> Option<Bridge> {
         None
     }
 
@@ -62,6 +67,10 @@ pub struct CallLogs {
 impl AgentPort for Call<points::AgentInvoke> {
     fn logs(&self) -> Option<CallLogs> {
         self.port()?.logs()
+    }
+
+    fn bridge(&self) -> Option<Bridge> {
+        self.port()?.bridge()
     }
 
     fn emit(&self, event: AgentEvent) {

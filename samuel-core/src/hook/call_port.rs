@@ -10,7 +10,9 @@ use async_trait::async_trait;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, CallLogs, Tier, call::Link};
+use super::{
+    AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, Bridge, CallLogs, Tier, call::Link,
+};
 use crate::{
     process::{LeftRunning, Process},
     text::excerpt,
@@ -121,6 +123,10 @@ impl CallPort {
 impl AgentPort for CallPort {
     fn logs(&self) -> Option<CallLogs> {
         self.open()?.logs()
+    }
+
+    fn bridge(&self) -> Option<Bridge> {
+        self.open()?.bridge()
     }
 
     fn emit(&self, event: AgentEvent) {

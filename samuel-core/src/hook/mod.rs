@@ -31,6 +31,7 @@ mod agent_port;
 mod blob;
 mod bounded;
 mod bounds;
+mod bridge;
 mod call;
 mod call_port;
 mod chain;
@@ -52,6 +53,7 @@ pub use agent_event::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent};
 pub use agent_port::{AgentPort, CallLogs};
 pub(crate) use blob::without_version;
 pub(crate) use bounded::catch_panic;
+pub use bridge::Bridge;
 pub use call::Call;
 #[cfg(feature = "wasm")]
 pub(crate) use call::Link;

@@ -88,6 +88,7 @@ pub(crate) fn request(dir: &Path, prompt: &str) -> AgentRequest {
         turn: samuel_core::model::payload::Turn::Main,
         task: None,
         conversation: None,
+        bridge: None,
         cancel: CancellationToken::new(),
     }
 }

@@ -288,6 +288,7 @@ impl Handlers {
             turn: header.turn,
             task: input.task.clone(),
             conversation: conversation.and_then(ConversationId::new),
+            bridge: call.bridge(),
             cancel: call.cancelled().clone(),
         };
         let mut logs: Vec<LogFiles> = request.logs.iter().cloned().collect();
