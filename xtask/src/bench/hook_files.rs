@@ -30,7 +30,7 @@ use tokio::runtime::Runtime;
 use super::{
     built, fixture,
     gate::{Gate, milliseconds},
-    measure::{Action, in_passes, in_turns, median},
+    measure::{Action, in_passes, in_turns, median, spawn},
 };
 
 /// How often a hook is called.
@@ -47,9 +47,10 @@ const BUILDS_OF_PASS: usize = 21;
 
 /// Measures everything.
 pub(super) fn measure() -> Result<Vec<Gate>> {
-    let plain = Bed::new()?;
-    let hooked = Bed::new()?;
-    let scripts = hooked.add_hooks()?;
+    let (plain, hooked) = (Bed::new()?, Bed::new()?);
+    let scripts = hooked.add_scripts()?;
+    plain.add_scripts()?;
+    hooked.add_hooks()?;
     Ok(vec![call()?, plain.build_without_hooks()?, hooked.start_with_hooks(&plain, &scripts)?])
 }
 
@@ -116,24 +117,29 @@ impl Bed {
         self.directory.path().join("project")
     }
 
-    /// Adds a file of hooks, none of which runs at a start, and returns the paths of the scripts that
-    /// they start.
-    fn add_hooks(&self) -> Result<Vec<PathBuf>> {
-        let mut hooks = "version: 1\nhooks:\n  on_task_complete:\n".to_owned();
-        let mut scripts = Vec::new();
-        for number in 0..HOOKS {
-            let script = format!("hooks/check_{number}.sh");
-            hooks.push_str(&format!("    - command: sh {script}\n"));
+    /// Adds scripts and commits them.
+    fn add_scripts(&self) -> Result<Vec<PathBuf>> {
+        let add = |number| {
             let text =
                 format!("#!/bin/sh\n# Check {number}.\n{}", "test -n \"$SAMUEL_PROJECT_ROOT\"\n".repeat(30));
-            scripts.push(write(&self.root(), &script, &text)?);
-        }
-        write(&self.root(), ".samuel/hooks.yml", &hooks)?;
+            write(&self.root(), &script(number), &text)
+        };
+        let scripts = (0..HOOKS).map(add).collect::<Result<_>>()?;
+        spawn(fixture::git(&self.root()).args(["add", "--all"]))?;
+        spawn(fixture::git(&self.root()).args(["commit", "--quiet", "--message", "Add scripts"]))?;
         Ok(scripts)
     }
 
-    /// Measures a start of a project with many hooks, until its agent is called, beside one without
-    /// any and the least that is to be done for the hooks' scripts.
+    /// Adds a file of hooks that start the scripts, none of them at a start.
+    fn add_hooks(&self) -> Result<()> {
+        let hooks = (0..HOOKS).map(|number| format!("    - command: sh {}\n", script(number)));
+        let file = format!("version: 1\nhooks:\n  on_task_complete:\n{}", hooks.collect::<String>());
+        write(&self.root(), ".samuel/hooks.yml", &file)?;
+        Ok(())
+    }
+
+    /// Measures a start of a project with many hooks, until its agent is called, beside one of the same
+    /// project without any and the least that is to be done for the hooks' scripts.
     fn start_with_hooks(&self, plain: &Self, scripts: &[PathBuf]) -> Result<Gate> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let (hooked, plain) = (self.planned()?, plain.planned()?);
@@ -217,6 +223,11 @@ fn read_and_hash(paths: &[PathBuf]) -> Result<()> {
         std::hint::black_box(Sha256::digest(fs::read(path)?));
     }
     Ok(())
+}
+
+/// Returns the path of a script.
+fn script(number: usize) -> String {
+    format!("hooks/check_{number}.sh")
 }
 
 fn write(root: &Path, name: &str, text: &str) -> Result<PathBuf> {
