@@ -134,6 +134,7 @@ impl Services {
             context: self.contexts(|contexts| contexts.view.clone()),
             plan: self.plan(),
             preview: self.preview,
+            traced: self.hook_log.traces,
             exchanges: None,
             port,
             cancel: place.cancel.clone(),
@@ -152,7 +153,7 @@ impl Services {
         self.contributed(&done.context, place.in_iteration);
         note_slow_handlers(P::POINT, &mut outcome);
         self.write_down(P::POINT, place, &outcome).await;
-        self.log_hooks(P::POINT, place, &outcome);
+        self.log_hooks(P::POINT, place, &outcome, done.calls);
         self.emit(Event::HookFired {
             point: P::POINT,
             iteration: place.iteration,
