@@ -8,7 +8,7 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{error::described, port::Port, profile::is_context, services::Services};
+use super::{error::described, port::Port, profile::is_context, services::Services, work_tree::WorkTree};
 use crate::{
     agent::{Agent, AgentPort},
     environment::{apply_deny_list, compose_env, fits},
@@ -94,13 +94,13 @@ impl Services {
             HookCall::AfterIteration(mut input) => {
                 self.refresh();
                 if self.registry.has_handlers(HookPoint::AfterIteration) {
-                    input.changed_files = self.changed_files().await;
+                    input.changed_files = self.look(WorkTree::changed_files).await;
                 }
                 self.simple::<points::AfterIteration>(input, place).await
             }
             HookCall::SessionStop(mut input) => {
                 if self.registry.has_handlers(HookPoint::SessionStop) {
-                    input.changed_files = self.changed_files().await;
+                    input.changed_files = self.look(WorkTree::changed_in_run).await;
                 }
                 self.simple::<points::SessionStop>(input, place).await
             }
@@ -134,6 +134,7 @@ impl Services {
             context: self.contexts(|contexts| contexts.view.clone()),
             plan: self.plan(),
             preview: self.preview,
+            traced: self.hook_log.traces,
             exchanges: None,
             port,
             cancel: place.cancel.clone(),
@@ -152,7 +153,7 @@ impl Services {
         self.contributed(&done.context, place.in_iteration);
         note_slow_handlers(P::POINT, &mut outcome);
         self.write_down(P::POINT, place, &outcome).await;
-        self.log_hooks(P::POINT, place, &outcome);
+        self.log_hooks(P::POINT, place, &outcome, done.calls);
         self.emit(Event::HookFired {
             point: P::POINT,
             iteration: place.iteration,
@@ -290,16 +291,14 @@ impl Services {
         HookReply { outcome, data: ReplyData::Checks(failures) }
     }
 
-    /// Says whether any handler is told which files changed.
+    /// Says whether any handler is told which files an iteration changed.
     pub(super) fn wants_changes(&self) -> bool {
-        [HookPoint::AfterIteration, HookPoint::SessionStop]
-            .iter()
-            .any(|point| self.registry.has_handlers(*point))
+        self.registry.has_handlers(HookPoint::AfterIteration)
     }
 
-    async fn changed_files(self: &Arc<Self>) -> Option<Vec<String>> {
-        let changed = self.blocking(|services| services.work_tree.changed_files()).await;
-        changed.ok().flatten()
+    /// Asks the work tree what changed; nothing where that is unknown.
+    async fn look(self: &Arc<Self>, changed: fn(&WorkTree) -> Option<Vec<String>>) -> Option<Vec<String>> {
+        self.blocking(move |services| changed(&services.work_tree)).await.ok().flatten()
     }
 }
 

@@ -374,6 +374,7 @@ impl Run {
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
         let (frozen, services, events, inputs) = self.equip(store, lane, repository, begin.known, false);
         services.known_seq.store(begin.seq, Ordering::Relaxed);
+        services.work_tree.begin_run(begin.start_commit.as_deref());
         services.warn_of(&begin.loaded.diagnostics);
         if let Some(lost) = begin.lost {
             services.warn(lost.told());

@@ -108,6 +108,11 @@ impl<P: Point> Call<P> {
         self.link.fell_short(failure.class);
     }
 
+    /// Writes lines for the log of hooks, where the point's output has no room for them.
+    pub(crate) fn log(&self, lines: Vec<String>) {
+        self.link.log(lines);
+    }
+
     /// Returns what stays of the call when only its end and its warnings matter.
     #[cfg(feature = "wasm")]
     pub(crate) fn link(&self) -> &Arc<Link> {
@@ -146,6 +151,7 @@ pub(crate) struct Link {
     warnings: Mutex<Vec<String>>,
     exit_code: Mutex<Option<i32>>,
     failed: Mutex<Option<BreakClass>>,
+    logs: Mutex<Vec<String>>,
     /// Where processes are kept, if somebody wants to see them.
     exchanges: Option<Arc<Exchanges>>,
     cancelled: OnceLock<CancellationToken>,
@@ -160,6 +166,7 @@ impl Link {
             warnings: Mutex::default(),
             exit_code: Mutex::default(),
             failed: Mutex::default(),
+            logs: Mutex::default(),
             exchanges,
             cancelled: OnceLock::new(),
             run: run.clone(),
@@ -199,6 +206,15 @@ impl Link {
     /// Returns how what the handler ran failed, where it told so.
     pub(super) fn failed(&self) -> Option<BreakClass> {
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn log(&self, lines: Vec<String>) {
+        self.logs.lock().unwrap_or_else(PoisonError::into_inner).extend(lines);
+    }
+
+    /// Takes what was written for the log of hooks.
+    pub(super) fn take_logs(&self) -> Vec<String> {
+        std::mem::take(&mut *self.logs.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns the code that the last process of the call exited with.

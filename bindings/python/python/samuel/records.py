@@ -1325,7 +1325,9 @@ class AfterIterationInput(Record):
         iteration: The iteration, from 1.
         task: The task it was for; absent in discovery.
         outcome: How it ended.
-        changed_files: The files it changed; absent where that is unknown.
+        changed_files: The files that differ from the commit the iteration started at,
+            relative to the project; without those below `.samuel`, `.system/logs` and
+            `.system/cache`. Absent where that is unknown, as without a git repository.
     """
 
     __slots__ = ("iteration", "task", "outcome", "changed_files", "extensions")
@@ -1628,7 +1630,10 @@ class SessionStopInput(Record):
 
     Attributes:
         reason: The exit reason the loop is about to end with.
-        changed_files: The files the run changed; absent where that is unknown.
+        changed_files: The files that differ from the commit the run started at, relative to
+            the project, also where it was cut off since; without those below `.samuel`,
+            `.system/logs` and `.system/cache`. Absent where that is unknown, as without a git
+            repository.
         stop_block_count: How many stops in a row were blocked before this one.
     """
 
@@ -1881,10 +1886,15 @@ class AbilityAfterInput(Record):
             absent for the calls of agents.
         status: How the call ended.
         duration_ms: How long it took, in milliseconds.
-        input_summary: The arguments, shortened.
-        output_summary: The result, shortened.
-        tool_call_path: The calls this one was made from, outermost first.
-        changed_files: The files the call changed; absent where that is unknown.
+        input_summary: The arguments, a JSON document shortened to 4 KiB; absent where the
+            agent does not tell them.
+        output_summary: The result, shortened to 4 KiB.
+        tool_call_path: The calls this one was made from, such as the one that started a
+            subagent, by the agent's ids for them, outermost first.
+        changed_files: The files that a file tool which succeeded names in its arguments,
+            relative to the project where they are in it; without those below `.samuel`,
+            `.system/logs` and `.system/cache`. Absent where that is unknown, as for shell
+            commands.
     """
 
     __slots__ = ("ability_id", "call_id", "operation_key", "status", "duration_ms", "input_summary", "output_summary", "tool_call_path", "changed_files", "extensions")
@@ -2986,11 +2996,12 @@ class HookFailure(Record):
         _set(self, "details", items(details))
 
 
-Speaker: TypeAlias = Literal["handler", "user"]
+Speaker: TypeAlias = Literal["handler", "user", "to_user"]
 """In whose name text for the agent is said. A handler's id does not tell: it may be any name.
 
 - `handler`: The handler's own.
 - `user`: The user's: what the caller of a run steers it with.
+- `to_user`: The handler's own, to the user: a message that the agent reads along with its next prompt.
 """
 
 
@@ -4101,24 +4112,29 @@ class ToolCall(Record):
         call_id: The agent's id for the call, unique within one call of the agent.
         ability_id: The tool, such as `Bash`.
         input: The arguments, a JSON document.
+        parent_id: The agent's id for the call that this one was made from, such as the one
+            that started a subagent; nothing where the agent itself made it, or does not say.
     """
 
-    __slots__ = ("call_id", "ability_id", "input")
-    __match_args__ = ("call_id", "ability_id", "input")
+    __slots__ = ("call_id", "ability_id", "input", "parent_id")
+    __match_args__ = ("call_id", "ability_id", "input", "parent_id")
     _tag = ('type', 'tool_call')
     call_id: str
     ability_id: str
     input: Any
+    parent_id: str | None
 
     def __init__(
         self,
         call_id: str,
         ability_id: str,
         input: Any,
+        parent_id: str | None = None,
     ) -> None:
         _set(self, "call_id", call_id)
         _set(self, "ability_id", ability_id)
         _set(self, "input", input)
+        _set(self, "parent_id", parent_id)
 
 
 class ToolResult(Record):
@@ -4130,16 +4146,22 @@ class ToolResult(Record):
         status: How it ended.
         duration_ms: How long it took, in milliseconds, where that is known.
         output_summary: The result, capped by the adapter.
+        input: The arguments, a JSON document; needed only where nobody reported or asked
+            about the call before it was made.
+        takes_text: Whether whoever reports this hands the model at once what handlers say
+            about it. Else it waits for the next prompt.
     """
 
-    __slots__ = ("call_id", "ability_id", "status", "duration_ms", "output_summary")
-    __match_args__ = ("call_id", "ability_id", "status", "duration_ms", "output_summary")
+    __slots__ = ("call_id", "ability_id", "status", "duration_ms", "output_summary", "input", "takes_text")
+    __match_args__ = ("call_id", "ability_id", "status", "duration_ms", "output_summary", "input", "takes_text")
     _tag = ('type', 'tool_result')
     call_id: str
     ability_id: str
     status: AbilityStatus
     duration_ms: int | None
     output_summary: str | None
+    input: Any
+    takes_text: bool
 
     def __init__(
         self,
@@ -4148,12 +4170,16 @@ class ToolResult(Record):
         status: AbilityStatus = "success",
         duration_ms: int | None = None,
         output_summary: str | None = None,
+        input: Any = None,
+        takes_text: bool = False,
     ) -> None:
         _set(self, "call_id", call_id)
         _set(self, "ability_id", ability_id)
         _set(self, "status", status)
         _set(self, "duration_ms", duration_ms)
         _set(self, "output_summary", output_summary)
+        _set(self, "input", input)
+        _set(self, "takes_text", takes_text)
 
 
 class AgentUsage(Record):
