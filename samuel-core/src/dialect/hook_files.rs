@@ -7,8 +7,10 @@ use std::{
 };
 
 use super::{
+    command::Pinning,
     problems::problem,
-    session::{self, SessionFile, SessionHook, Surroundings},
+    session::{self, SessionFile, SessionHook},
+    surroundings::Surroundings,
     yaml,
 };
 use crate::{
@@ -205,10 +207,15 @@ impl HookFiles {
         let state_dir = state_dir.filter(|state_dir| !is_within(state_dir, &root));
         let commands: Vec<_> = self.hooks.iter().map(|hook| hook.executed(&root)).collect();
         let products = products(&root, caller.as_ref(), commands.iter().map(|command| &command.executed));
-        let (budget, is_product) = (Budget::default(), |path: &Path| products.contains(path));
+        let pinning = Pinning {
+            root: &root,
+            state_dir: state_dir.as_deref(),
+            budget: &Budget::default(),
+            is_exempt: &|path: &Path| products.contains(path),
+        };
         let around = Arc::new(Surroundings { project_root: root.clone(), env, supervisor, spill });
         for (hook, command) in self.hooks.iter_mut().zip(commands) {
-            *hook = Arc::new(hook.pinned(command, &root, state_dir.as_deref(), &budget, &is_product));
+            *hook = Arc::new(hook.pinned(command, &pinning));
             self.of_files.extend(hook.remarks());
             session::register(hook, &around, registry);
         }

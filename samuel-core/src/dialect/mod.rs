@@ -24,9 +24,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod command;
 mod hook_files;
 mod problems;
 mod session;
+mod surroundings;
 mod yaml;
 
 pub use hook_files::{HookFileOptions, HookFiles, SESSION_FILES};
