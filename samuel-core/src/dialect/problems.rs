@@ -9,6 +9,7 @@ use std::{
 use super::yaml::{Node, Value};
 use crate::{
     config::{Problem, ProblemKind, format_duration, parse_duration, shorten},
+    fs::FileError,
     hook::{ChainSpec, nearest},
     model::Location,
 };
@@ -193,4 +194,15 @@ impl Problems {
 pub(super) fn problem(file: &Path, (line, column): (usize, usize), key: &str, kind: ProblemKind) -> Problem {
     let location = Location { file: file.to_owned(), line: Some(line), column: Some(column) };
     Problem { location, key: key.to_owned(), kind }
+}
+
+/// Makes a problem of a file as a whole.
+pub(super) fn whole(file: &Path, what: String, help: &'static str) -> Problem {
+    problem(file, (1, 1), "", ProblemKind::Specific { what, help: help.into() })
+}
+
+/// Makes the problem of a file that cannot be read.
+pub(super) fn unreadable(file: &Path, error: &FileError) -> Problem {
+    let help = error.help().unwrap_or("Make it readable, or remove it.");
+    whole(file, format!("it cannot be read: {error}"), help)
 }

@@ -108,6 +108,12 @@ impl<P: Point> Call<P> {
         self.link.fell_short(failure.class);
     }
 
+    /// Tells that the call is none of those that the handler is for: it counts as not called for
+    /// whoever reads the log of hooks or tries the handler out, and what it answers is not used.
+    pub(crate) fn does_not_apply(&self) {
+        *self.link.stood_aside.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    }
+
     /// Returns what stays of the call when only its end and its warnings matter.
     #[cfg(feature = "wasm")]
     pub(crate) fn link(&self) -> &Arc<Link> {
@@ -146,6 +152,7 @@ pub(crate) struct Link {
     warnings: Mutex<Vec<String>>,
     exit_code: Mutex<Option<i32>>,
     failed: Mutex<Option<BreakClass>>,
+    stood_aside: Mutex<bool>,
     /// Where processes are kept, if somebody wants to see them.
     exchanges: Option<Arc<Exchanges>>,
     cancelled: OnceLock<CancellationToken>,
@@ -160,6 +167,7 @@ impl Link {
             warnings: Mutex::default(),
             exit_code: Mutex::default(),
             failed: Mutex::default(),
+            stood_aside: Mutex::default(),
             exchanges,
             cancelled: OnceLock::new(),
             run: run.clone(),
@@ -199,6 +207,11 @@ impl Link {
     /// Returns how what the handler ran failed, where it told so.
     pub(super) fn failed(&self) -> Option<BreakClass> {
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says whether the call was none of those that the handler is for.
+    pub(super) fn stood_aside(&self) -> bool {
+        *self.stood_aside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the code that the last process of the call exited with.

@@ -60,6 +60,7 @@ mod regroup;
 mod repair;
 mod restore;
 mod revise;
+mod rotated;
 mod run_dir;
 mod scratch;
 mod stores;
@@ -88,6 +89,7 @@ pub use journal::{
 pub use kept::{KeptPlan, KeptPlans};
 pub use kept_checkpoint::KeptCheckpoint;
 pub use lane_store::{LaneStore, LoopLock, SavedRun};
+pub(crate) use lock::FileLock;
 pub use lock::{Holder, LOCK_WAIT};
 pub(crate) use logs::{KeptLogs, of_iteration, prune};
 pub use memory::MemoryStore;
@@ -103,6 +105,7 @@ pub use progress::{
 pub use repair::{LeftRow, Repair, RestoredRow};
 pub use restore::Restored;
 pub use revise::{AddedTask, ChangedTask, Parts, Place, PlanUpdate, RemovedTask, TaskEdit};
+pub(crate) use rotated::append_rotated;
 pub use run_dir::{Artifact, RunDir};
 pub(crate) use stores::Stores;
 pub use undo::{NotUndone, Replaced};
