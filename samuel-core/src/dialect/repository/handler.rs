@@ -177,6 +177,10 @@ impl ScriptHandler {
             call.warn(format!("{}: block_execution has no effect {why}", hook.entry));
             results.block_execution = false;
         }
+        if hook.event_type == EventType::SessionEnd {
+            // Nobody is told of results any more.
+            results.messages_to_user.drain(..).for_each(|message| call.warn(message));
+        }
         let reason = results.block_execution.then(|| match results.messages_to_user.join("\n") {
             said if said.trim().is_empty() => format!("{} blocks it and gives no reason", hook.handler_id()),
             said => said,
