@@ -42,7 +42,9 @@ const MAX_ID: usize = 64;
 /// The most effects that a file may list, variables that switch it, and words of a command.
 const MAX_LIST: usize = 100;
 
-const KEYS: [&str; 8] = ["id", "event_type", "enabled", "summary", "blocking", "match", "handler", "effects"];
+/// The keys of a file.
+pub(super) const KEYS: [&str; 8] =
+    ["id", "event_type", "enabled", "summary", "blocking", "match", "handler", "effects"];
 const MATCH_KEYS: [&str; 3] = ["ability_scope", "min_duration_ms", "only_if_changed_paths"];
 const SCRIPT_KEYS: [&str; 3] = ["kind", "command", "timeout"];
 const KINDS: [&str; 2] = ["script", "builtin"];

@@ -14,6 +14,7 @@ mod hook;
 mod matching;
 mod patterns;
 mod result;
+mod schema;
 mod script_place;
 mod toggle;
 
@@ -23,4 +24,5 @@ pub use file::DIRECTORY;
 pub(super) use file::read;
 pub(super) use handler::register;
 pub use hook::RepositoryHook;
+pub use schema::HookSchema;
 pub use toggle::Toggle;
