@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use samuel_core::{
+    dialect::EventType,
     engine::{HookTrial, HookValidation, Hooks, HooksError},
     hook::{HookPoint, UnknownPoint},
     model::{Coded, ErrorCode},
@@ -53,7 +54,8 @@ fn list(global: &Global, host: &Host) -> Result<Reply, Failure> {
 
 /// Shows a point's chain, and what its handlers are given and answer; or a hook.
 fn show(args: &ShowArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
-    let point = args.what.parse::<HookPoint>();
+    let of_event = EventType::named(&args.what).map(EventType::point);
+    let point = of_event.map_or_else(|| args.what.parse::<HookPoint>(), Ok);
     // Ids have a colon with a handler's name behind it, and so have points.
     let hooks = match &point {
         Err(unknown) if !args.what.contains(':') => return Err(unknown_point(unknown)),
@@ -163,7 +165,11 @@ fn read_event(args: &EventArgs, host: &Host) -> Result<Option<Value>, Failure> {
     })
 }
 
+/// Reads a hook point, or the name that repository hooks have for it.
 fn parsed(point: &str) -> Result<HookPoint, Failure> {
+    if let Some(event_type) = EventType::named(point) {
+        return Ok(event_type.point());
+    }
     point.parse().map_err(|unknown| unknown_point(&unknown))
 }
 

@@ -31,10 +31,10 @@ pub(crate) fn hook_list_text(list: &HookList) -> String {
         };
         [
             hook.id.clone(),
-            hook.point.to_string(),
+            point(hook),
             enabled,
             hook.blocking.to_string(),
-            matched(hook.mode),
+            matched(hook),
             hook.tier.to_string(),
             hook.place.clone().unwrap_or_default(),
         ]
@@ -43,10 +43,21 @@ pub(crate) fn hook_list_text(list: &HookList) -> String {
     columns(&rows)
 }
 
-fn matched(mode: ChainMode) -> String {
-    match mode {
-        ChainMode::Both => "every iteration".to_owned(),
-        ChainMode::Only(mode) => format!("{} iterations", mode.as_str()),
+/// Names the point, with what a hook file calls the event.
+fn point(hook: &ListedHook) -> String {
+    match &hook.event_type {
+        Some(event_type) => format!("{} ({event_type})", hook.point),
+        None => hook.point.to_string(),
+    }
+}
+
+fn matched(hook: &ListedHook) -> String {
+    match (&hook.matches, hook.mode) {
+        (Some(matches), ChainMode::Both) => matches.clone(),
+        (Some(matches), ChainMode::Only(mode)) => format!("{matches}, {} iterations", mode.as_str()),
+        (None, ChainMode::Both) if hook.event_type.is_some() => "every time".to_owned(),
+        (None, ChainMode::Both) => "every iteration".to_owned(),
+        (None, ChainMode::Only(mode)) => format!("{} iterations", mode.as_str()),
     }
 }
 
@@ -159,13 +170,16 @@ fn ended(status: HookStatus, class: Option<BreakClass>) -> String {
     }
 }
 
+/// What is said of a hook that was not asked.
+const NOT_ASKED: &str = "not asked, the event is none of those that it is for,";
+
 /// Shows what came of one hook.
 pub(crate) fn trial_text(trial: &HookTrial) -> String {
     let mut text = format!(
         "{} at {}: {} in {:.1} ms\n",
         safe(&trial.id),
         trial.point,
-        trial.status.map_or_else(|| "skipped".to_owned(), |status| ended(status, trial.class)),
+        trial.status.map_or_else(|| NOT_ASKED.to_owned(), |status| ended(status, trial.class)),
         trial.duration_ms
     );
     if let Some(place) = &trial.place {

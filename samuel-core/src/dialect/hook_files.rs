@@ -7,14 +7,18 @@ use std::{
 };
 
 use super::{
-    problems::problem,
-    session::{self, SessionFile, SessionHook, Surroundings},
+    command::Pinning,
+    problems::{problem, unreadable, whole},
+    repository::{self, RepositoryHook},
+    session::{self, SessionFile, SessionHook},
+    surroundings::Surroundings,
     yaml,
 };
 use crate::{
+    clock::{Clock, SystemClock},
     config::{ConfigError, Problem, ProblemKind, Problems},
     environment::is_secret,
-    fs::{FileError, Root},
+    fs::Root,
     git::{Caller, products_below},
     hook::RegistryBuilder,
     process::Supervisor,
@@ -29,6 +33,8 @@ const MISNAMED: [(&str, &str); 2] =
     [(".samuel/hooks.yaml", ".samuel/hooks.yml"), (".iteratr.hooks.yaml", ".iteratr.hooks.yml")];
 /// Samuel's own directory.
 const OWN_DIRECTORY: &str = ".samuel";
+/// How many problems are kept of all files together.
+const MAX_PROBLEMS: usize = 1_000;
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
@@ -51,9 +57,10 @@ const MAX_BYTES: u64 = 1 << 20;
 #[derive(Clone, Debug, Default)]
 pub struct HookFiles {
     root: PathBuf,
-    /// The file there is, relative to the root.
-    path: Option<PathBuf>,
+    /// The files there are, relative to the root.
+    paths: Vec<PathBuf>,
     hooks: Vec<Arc<SessionHook>>,
+    repository_hooks: Vec<Arc<RepositoryHook>>,
     problems: Vec<Problem>,
     /// How many more problems there are.
     more: usize,
@@ -81,6 +88,8 @@ pub struct HookFileOptions {
     /// Where output goes that is too long to be told, made when it is first needed; it is left out
     /// where absent.
     pub spill: Option<PathBuf>,
+    /// What time it is, for handlers that are built in; the system's where absent.
+    pub clock: Option<Arc<dyn Clock>>,
 }
 
 impl HookFiles {
@@ -88,52 +97,33 @@ impl HookFiles {
     /// has no hooks. Starts nothing.
     ///
     /// # Errors
-    /// Returns [`ConfigError::Invalid`] at its place for a file that cannot be used as a whole: one
-    /// that is no YAML, larger than 1 MiB, nested deeper than 32 levels, of an unknown version,
+    /// Returns [`ConfigError::Invalid`] at its place for a file of session hooks that cannot be used as
+    /// a whole: one that is no YAML, larger than 1 MiB, nested deeper than 32 levels, of an unknown version,
     /// or not a file of the project; and where there are two.
     pub fn read(root: &Path) -> Result<Self, ConfigError> {
         let within = Root::new(root);
-        let mut found: Option<(PathBuf, String)> = None;
         let mut remarks: Vec<String> = MISNAMED
             .iter()
             .filter(|(path, _)| root.join(path).exists())
             .map(|(path, right)| format!("{path}: this file is not read. Rename it to {right}."))
             .collect();
-        for path in SESSION_FILES.map(PathBuf::from) {
-            let text = match within.read_text(&path, MAX_BYTES) {
-                Ok(text) => text,
-                Err(error) if error.is_not_found() => {
-                    if root.join(&path).is_symlink() {
-                        let path = path.display();
-                        remarks.push(format!("{path}: this link leads to nothing. Correct or remove it."));
-                    }
-                    continue;
-                }
-                Err(error) => return Err(refuse(unreadable(&path, &error))),
-            };
-            if let Some((first, _)) = &found {
-                return Err(refuse(two(first, &path)));
-            }
-            found = Some((path, text));
-        }
-        let Some((path, text)) = found else {
-            return Ok(Self { root: root.to_owned(), remarks, ..Self::default() });
-        };
-        let document = yaml::parse(&text).map_err(|error| {
-            let (what, help) = (error.message, error.help.into());
-            refuse(problem(&path, (error.line, error.column), "", ProblemKind::Specific { what, help }))
-        })?;
-        let SessionFile { hooks, mut problems, more, mut warnings } =
-            session::read(&within, &path, &document)
-                .map_err(|problems| ConfigError::Invalid(Problems::of(problems)))?;
+        let (path, session) = session_file(&within, &mut remarks)?.unzip();
+        let SessionFile { hooks, mut problems, mut more, mut warnings } = session.unwrap_or_default();
+        let repository = repository::read(&within);
+        // Those of other files stand in the order of their names.
         problems.sort_by_key(|problem| (problem.location.line, problem.location.column));
         warnings.sort_by_key(|warning| (warning.location.line, warning.location.column));
+        problems.extend(repository.problems);
+        more += repository.more + problems.len().saturating_sub(MAX_PROBLEMS);
+        problems.truncate(MAX_PROBLEMS);
+        warnings.extend(repository.warnings);
+        remarks.extend(repository.remarks);
         remarks.extend(warnings.iter().take(Problems::MAX).map(told));
-        let hooks = hooks.into_iter().map(Arc::new).collect();
         Ok(Self {
             root: root.to_owned(),
-            path: Some(path),
-            hooks,
+            paths: path.into_iter().chain(repository.paths).collect(),
+            hooks: hooks.into_iter().map(Arc::new).collect(),
+            repository_hooks: repository.hooks.into_iter().map(Arc::new).collect(),
             problems,
             more,
             remarks,
@@ -149,12 +139,17 @@ impl HookFiles {
 
     /// Lists the files that were read, relative to the project's root.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.path.as_deref().into_iter()
+        self.paths.iter().map(PathBuf::as_path)
     }
 
-    /// Lists the hooks, type by type, each in the order of its file.
+    /// Lists the session hooks, type by type, each in the order of its file.
     pub fn hooks(&self) -> impl Iterator<Item = &SessionHook> {
         self.hooks.iter().map(|hook| &**hook)
+    }
+
+    /// Lists the repository hooks, in the order of their files' names.
+    pub fn repository_hooks(&self) -> impl Iterator<Item = &RepositoryHook> {
+        self.repository_hooks.iter().map(|hook| &**hook)
     }
 
     /// Lists the variables of an environment that look like secrets and that the commands get.
@@ -163,7 +158,7 @@ impl HookFiles {
             env.iter().map(|(name, _)| name.as_str()).filter(|name| is_secret(name)).collect();
         names.sort_unstable();
         names.dedup();
-        if self.hooks.is_empty() { Vec::new() } else { names }
+        if self.has_hooks() { names } else { Vec::new() }
     }
 
     /// Says in one line each what a start warns of: entries that are left out, and once they are
@@ -172,7 +167,7 @@ impl HookFiles {
         let mut lines: Vec<String> = self.problems.iter().take(Problems::MAX).map(told).collect();
         match (self.problems.len() + self.more).saturating_sub(Problems::MAX) {
             0 => {}
-            more => lines.push(format!("{} more in the hook file", counted(more, "problem"))),
+            more => lines.push(format!("{} more in the hook files", counted(more, "problem"))),
         }
         lines.extend(self.remarks());
         lines
@@ -189,30 +184,85 @@ impl HookFiles {
         &self.of_files
     }
 
-    /// Registers a handler for each hook, as `session:<type>#<n>`: `n` counts the entries of the
-    /// type from 1, those that are left out too, so that an id stays with its entry.
+    /// Registers a handler for each hook, as `session:<type>#<n>`, where `n` counts the entries of the
+    /// type from 1, those that are left out too, so that an id stays with its entry; and as `repo:<id>`.
     /// [`RunBuilder::hook_files`](crate::engine::RunBuilder::hook_files) does it for a run.
     /// The files of the project that commands start are read now, and are what will start; nothing
     /// is written before. Blocks.
     pub fn register(&mut self, registry: &mut RegistryBuilder, options: HookFileOptions) {
         self.of_files.clear();
-        if self.hooks.is_empty() {
+        if !self.has_hooks() {
             return;
         }
-        let HookFileOptions { env, supervisor, state_dir, caller, spill } = options;
+        let HookFileOptions { env, supervisor, state_dir, caller, spill, clock } = options;
         let root = self.root.clone();
         // Within the project a copy would be one of its files.
         let state_dir = state_dir.filter(|state_dir| !is_within(state_dir, &root));
-        let commands: Vec<_> = self.hooks.iter().map(|hook| hook.executed(&root)).collect();
-        let products = products(&root, caller.as_ref(), commands.iter().map(|command| &command.executed));
-        let (budget, is_product) = (Budget::default(), |path: &Path| products.contains(path));
+        for hook in &mut self.repository_hooks {
+            *hook = Arc::new(hook.toggled(&env));
+        }
+        let of_session: Vec<_> = self.hooks.iter().map(|hook| hook.executed(&root)).collect();
+        let of_repository: Vec<_> = self.repository_hooks.iter().map(|hook| hook.executed(&root)).collect();
+        let commands = of_session.iter().chain(of_repository.iter().flatten());
+        let products = products(&root, caller.as_ref(), commands.map(|command| &command.executed));
+        let pinning = Pinning {
+            root: &root,
+            state_dir: state_dir.as_deref(),
+            budget: &Budget::default(),
+            is_exempt: &|path: &Path| products.contains(path),
+        };
         let around = Arc::new(Surroundings { project_root: root.clone(), env, supervisor, spill });
-        for (hook, command) in self.hooks.iter_mut().zip(commands) {
-            *hook = Arc::new(hook.pinned(command, &root, state_dir.as_deref(), &budget, &is_product));
+        for (hook, command) in self.hooks.iter_mut().zip(of_session) {
+            *hook = Arc::new(hook.pinned(command, &pinning));
             self.of_files.extend(hook.remarks());
             session::register(hook, &around, registry);
         }
+        let clock = clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
+        for (hook, command) in self.repository_hooks.iter_mut().zip(of_repository) {
+            if let Some(command) = command {
+                *hook = Arc::new(hook.pinned(command, &pinning));
+            }
+            self.of_files.extend(hook.remarks());
+            repository::register(hook, &around, &clock, registry);
+        }
     }
+
+    fn has_hooks(&self) -> bool {
+        !self.hooks.is_empty() || !self.repository_hooks.is_empty()
+    }
+}
+
+/// Reads the file of session hooks, if there is one.
+fn session_file(
+    within: &Root,
+    remarks: &mut Vec<String>,
+) -> Result<Option<(PathBuf, SessionFile)>, ConfigError> {
+    let mut found: Option<(PathBuf, String)> = None;
+    for path in SESSION_FILES.map(PathBuf::from) {
+        let text = match within.read_text(&path, MAX_BYTES) {
+            Ok(text) => text,
+            Err(error) if error.is_not_found() => {
+                if within.path().join(&path).is_symlink() {
+                    let path = path.display();
+                    remarks.push(format!("{path}: this link leads to nothing. Correct or remove it."));
+                }
+                continue;
+            }
+            Err(error) => return Err(refuse(unreadable(&path, &error))),
+        };
+        if let Some((first, _)) = &found {
+            return Err(refuse(two(first, &path)));
+        }
+        found = Some((path, text));
+    }
+    let Some((path, text)) = found else { return Ok(None) };
+    let document = yaml::parse(&text).map_err(|error| {
+        let (what, help) = (error.message, error.help.into());
+        refuse(problem(&path, (error.line, error.column), "", ProblemKind::Specific { what, help }))
+    })?;
+    let file = session::read(within, &path, &document)
+        .map_err(|problems| ConfigError::Invalid(Problems::of(problems)))?;
+    Ok(Some((path, file)))
 }
 
 /// Returns what commands execute, or will one day, that the project's repository ignores and does
@@ -248,17 +298,4 @@ fn refuse(problem: Problem) -> ConfigError {
 fn two(first: &Path, second: &Path) -> Problem {
     let what = format!("there is \"{}\" too, and a project has one file of session hooks", first.display());
     whole(second, what, "Put the hooks of both into one, and remove the other.")
-}
-
-fn unreadable(path: &Path, error: &FileError) -> Problem {
-    whole(
-        path,
-        format!("it cannot be read: {error}"),
-        error.help().unwrap_or("Make it readable, or remove it."),
-    )
-}
-
-/// Makes a problem of a file as a whole.
-fn whole(path: &Path, what: String, help: &'static str) -> Problem {
-    problem(path, (1, 1), "", ProblemKind::Specific { what, help: help.into() })
 }

@@ -4,11 +4,12 @@
 //! [`HookFiles::register`] makes a handler of each entry, which
 //! [`RunBuilder::hook_files`](crate::engine::RunBuilder::hook_files) does for a run. A bad entry is a
 //! [problem](HookFiles::problems) with its place and is left out, its siblings are used; a file
-//! that is broken as a whole is an error.
+//! of session hooks that is broken as a whole is an error.
 //!
-//! There is one kind of file so far, that of session hooks ([`SessionHook`]). What its handlers are
-//! asked, and what comes of their answers, is the hook points' as for every handler; whether its
-//! commands may run is decided by [`trust`](crate::trust).
+//! There are two kinds: one file of session hooks ([`SessionHook`]), and files of repository hooks
+//! ([`RepositoryHook`]), one each. What their handlers are asked, and what comes of their answers, is the
+//! hook points' as for every handler; whether their commands may run is decided by
+//! [`trust`](crate::trust).
 //!
 //! ```
 //! use samuel_core::dialect::HookFiles;
@@ -24,10 +25,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod command;
 mod hook_files;
 mod problems;
+mod repository;
 mod session;
+mod surroundings;
 mod yaml;
 
 pub use hook_files::{HookFileOptions, HookFiles, SESSION_FILES};
+/// Where files of repository hooks are, relative to the project's root.
+pub use repository::DIRECTORY as REPOSITORY_HOOKS;
+pub use repository::{Builtin, EventType, HookSchema, RepositoryHook, Toggle};
 pub use session::{HookType, SessionHook, Variable};

@@ -3,12 +3,14 @@
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use super::yaml::{Node, Value};
 use crate::{
-    config::{Problem, ProblemKind, shorten},
-    hook::nearest,
+    config::{Problem, ProblemKind, format_duration, parse_duration, shorten},
+    fs::FileError,
+    hook::{ChainSpec, nearest},
     model::Location,
 };
 
@@ -22,6 +24,10 @@ pub(super) struct Problems {
     /// What works, and may not be what was meant.
     warnings: Vec<Problem>,
 }
+
+/// Words for true and false.
+const YES: [&str; 3] = ["yes", "on", "true"];
+const NO: [&str; 3] = ["no", "off", "false"];
 
 /// How many problems, and how many warnings, are kept of a file.
 const MAX: usize = 1_000;
@@ -118,10 +124,85 @@ impl Problems {
         }
         found
     }
+
+    /// Reads a text.
+    pub(super) fn text<'n>(&mut self, node: &'n Node, key: &str) -> Option<&'n str> {
+        let Value::Text(text) = &node.value else {
+            self.wrong_type(node, key, "text");
+            return None;
+        };
+        if text.contains('\0') {
+            self.add(node, key, ProblemKind::Nul);
+            return None;
+        }
+        Some(text)
+    }
+
+    /// Reads a boolean; `false` where there is none.
+    pub(super) fn flag(&mut self, node: Option<&Node>, key: &str) -> Option<bool> {
+        match node.map(|node| (node, &node.value)) {
+            None => Some(false),
+            Some((_, Value::Boolean(flag))) => Some(*flag),
+            // The words of YAML 1.1.
+            Some((_, Value::Text(word))) if YES.contains(&word.to_ascii_lowercase().as_str()) => Some(true),
+            Some((_, Value::Text(word))) if NO.contains(&word.to_ascii_lowercase().as_str()) => Some(false),
+            Some((node, _)) => {
+                self.wrong_type(node, key, "true or false");
+                None
+            }
+        }
+    }
+
+    /// Reads how long a command may take.
+    pub(super) fn timeout(&mut self, node: &Node, key: &str) -> Option<Duration> {
+        let timeout = match &node.value {
+            Value::Integer(seconds) => {
+                u64::try_from(*seconds).map_err(|_| seconds.to_string()).map(Duration::from_secs)
+            }
+            Value::Float(number) if number.fract() != 0.0 || number.abs() < 1e6 => {
+                let expected = "a whole number of seconds or a text such as \"30s\"";
+                self.wrong_type(node, key, expected);
+                return None;
+            }
+            Value::Float(number) => Err(number.to_string()),
+            Value::Text(text) => match parse_duration(text) {
+                Ok(duration) => Ok(duration),
+                Err(error) => {
+                    self.add(node, key, error);
+                    return None;
+                }
+            },
+            _ => {
+                self.wrong_type(node, key, "a whole number of seconds or a text such as \"30s\"");
+                return None;
+            }
+        };
+        let found = match timeout {
+            Ok(timeout) if (ChainSpec::MIN_TIMEOUT..=ChainSpec::MAX_TIMEOUT).contains(&timeout) => {
+                return Some(timeout);
+            }
+            Ok(timeout) => format_duration(timeout),
+            Err(found) => found,
+        };
+        let expected = "whole seconds, 1s to 24h".to_owned();
+        self.add(node, key, ProblemKind::OutOfRange { found, expected });
+        None
+    }
 }
 
 /// Makes a problem at a place in a file.
 pub(super) fn problem(file: &Path, (line, column): (usize, usize), key: &str, kind: ProblemKind) -> Problem {
     let location = Location { file: file.to_owned(), line: Some(line), column: Some(column) };
     Problem { location, key: key.to_owned(), kind }
+}
+
+/// Makes a problem of a file as a whole.
+pub(super) fn whole(file: &Path, what: String, help: &'static str) -> Problem {
+    problem(file, (1, 1), "", ProblemKind::Specific { what, help: help.into() })
+}
+
+/// Makes the problem of a file that cannot be read.
+pub(super) fn unreadable(file: &Path, error: &FileError) -> Problem {
+    let help = error.help().unwrap_or("Make it readable, or remove it.");
+    whole(file, format!("it cannot be read: {error}"), help)
 }

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     agent::compose_agent_env,
     config::{CheckCommand, format_duration},
+    dialect::REPOSITORY_HOOKS,
     hook::{ChainSpec, HookPoint, Registry, RegistryBuilder},
     trust::{Executable, ExecutableKind, Executables, command_line, handlers, plugin},
 };
@@ -33,11 +34,16 @@ pub(super) fn executables(
     Executables::of(entries)
 }
 
+/// Why hook files are watched.
+const DESCRIBES: &str = "describes hooks";
+
 /// Lists what hook files make execute, themselves among it.
 pub(super) fn of_hooks(handlers: &RegistryBuilder, root: &Path) -> OfHooks {
     let mut found = OfHooks::default();
+    // Also files that are not there yet, or cannot be used as they are.
+    found.patterns.push((Path::new(REPOSITORY_HOOKS).join("*.yaml"), DESCRIBES.to_owned()));
     for (id, entry) in handlers.hook_file_entries() {
-        found.files.push((entry.file.clone(), "describes hooks".to_owned()));
+        found.files.push((entry.file.clone(), DESCRIBES.to_owned()));
         let run_by = |path: &PathBuf| (path.clone(), format!("run by hook {id}"));
         found.files.extend(entry.scripts.iter().map(|(path, _)| path).chain(&entry.missing).map(run_by));
         let read = entry.scripts.iter().filter(|(_, digest)| !digest.is_empty());

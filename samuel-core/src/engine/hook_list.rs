@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::hook_report::ChainReport;
 use crate::hook::{
-    ChainMode, HookPoint, Layer, OnFailure, PluginIdentity, Registered, Registry, Tier, owner_of,
+    ChainMode, HookFileEntry, HookPoint, Layer, OnFailure, PluginIdentity, Registered, Registry, Tier,
+    owner_of,
 };
 
 /// The hooks of a project.
@@ -25,11 +26,16 @@ pub struct ListedHook {
     pub point: HookPoint,
     /// What kind of thing it is.
     pub tier: Tier,
+    /// What its file calls the event, where that is not the hook point, such as `PostAbilityCall`.
+    pub event_type: Option<String>,
+    /// Which calls it is for, in words, where it is not for all, such as `ability_scope=Bash`.
+    pub matches: Option<String>,
     /// Whether it runs where its point fires.
     pub enabled: bool,
     /// Why it does not, where it does not.
     pub why_not: Option<String>,
-    /// Whether more than its own work ends when it breaks.
+    /// Whether more than its own work ends when it breaks: what it is asked about, or as is
+    /// configured for its point.
     pub blocking: bool,
     /// The iterations it is for: `both`, `implementation` or `discovery`.
     pub mode: ChainMode,
@@ -51,13 +57,21 @@ impl HookList {
             let skipped = chain.skipped.iter().map(|one| (one.id.as_str(), Some(one.why.clone())));
             for (id, why_not) in run.chain(skipped) {
                 let found = registered.iter().find(|one| &*one.info.id == id && one.tier != Tier::BuiltIn);
+                let of_file = |one: &Registered, what: fn(&HookFileEntry) -> Option<String>| {
+                    one.entry.as_deref().and_then(what)
+                };
                 list.hooks.extend(found.map(|one| ListedHook {
                     id: id.to_owned(),
                     point: chain.point,
                     tier: one.tier,
+                    event_type: of_file(one, |entry| entry.event_type.map(str::to_owned)),
+                    matches: of_file(one, |entry| {
+                        Some(entry.matches.clone()).filter(|text| !text.is_empty())
+                    }),
                     enabled: why_not.is_none(),
                     why_not,
-                    blocking: one.on_failure != OnFailure::Warn,
+                    blocking: one.on_failure != OnFailure::Warn
+                        || one.entry.as_ref().is_some_and(|entry| entry.blocking),
                     mode: chain.mode,
                     place: place(one, chain, registry.plugins()),
                     command: one.entry.as_ref().map(|entry| entry.command.clone()),

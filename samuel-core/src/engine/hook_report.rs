@@ -338,6 +338,8 @@ impl Places<'_> {
     fn of_skip(&self, why: &SkipReason) -> Option<OriginReport> {
         match why {
             SkipReason::Disabled => self.of_field("enabled"),
+            // Its hook file says so.
+            SkipReason::NotEnabled => None,
             SkipReason::OtherMode(_) => self.of_field("mode"),
             SkipReason::NotInHandlers | SkipReason::NoDefault => self.of_field("handlers"),
             SkipReason::ReplacedBy(id) | SkipReason::ShadowedBy(id) => self.of_handler(id),

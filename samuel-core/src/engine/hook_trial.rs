@@ -22,7 +22,7 @@ pub struct HookTrial {
     pub tier: Tier,
     /// Where it comes from, where that is known.
     pub place: Option<String>,
-    /// How it ended; nothing where it was not called.
+    /// How it ended; nothing where it was not asked, as the event is none of those that it is for.
     pub status: Option<HookStatus>,
     /// How it failed or broke, where it did, such as `timeout`; nothing of an agent that failed.
     pub class: Option<BreakClass>,

@@ -139,6 +139,7 @@ impl Run {
             supervisor: frozen.supervisor.clone(),
             state_dir: frozen.project.state_dir().map(Into::into),
             caller: Some(frozen.project.caller().clone()),
+            clock: Some(frozen.project.clock()),
             spill: (!frozen.project.is_in_memory()).then(|| frozen.run_dir.logs(&frozen.run_id)),
         };
         hook_files.register(&mut handlers, options);

@@ -113,6 +113,12 @@ impl<P: Point> Call<P> {
         self.link.log(lines);
     }
 
+    /// Tells that the call is none of those that the handler is for: it counts as not called for
+    /// whoever reads the log of hooks or tries the handler out, and what it answers is not used.
+    pub(crate) fn does_not_apply(&self) {
+        *self.link.stood_aside.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    }
+
     /// Returns what stays of the call when only its end and its warnings matter.
     #[cfg(feature = "wasm")]
     pub(crate) fn link(&self) -> &Arc<Link> {
@@ -152,6 +158,7 @@ pub(crate) struct Link {
     exit_code: Mutex<Option<i32>>,
     failed: Mutex<Option<BreakClass>>,
     logs: Mutex<Vec<String>>,
+    stood_aside: Mutex<bool>,
     /// Where processes are kept, if somebody wants to see them.
     exchanges: Option<Arc<Exchanges>>,
     cancelled: OnceLock<CancellationToken>,
@@ -167,6 +174,7 @@ impl Link {
             exit_code: Mutex::default(),
             failed: Mutex::default(),
             logs: Mutex::default(),
+            stood_aside: Mutex::default(),
             exchanges,
             cancelled: OnceLock::new(),
             run: run.clone(),
@@ -215,6 +223,11 @@ impl Link {
     /// Takes what was written for the log of hooks.
     pub(super) fn take_logs(&self) -> Vec<String> {
         std::mem::take(&mut *self.logs.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Says whether the call was none of those that the handler is for.
+    pub(super) fn stood_aside(&self) -> bool {
+        *self.stood_aside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the code that the last process of the call exited with.

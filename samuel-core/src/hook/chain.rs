@@ -141,6 +141,8 @@ pub struct HandlerInfo {
     pub declaration: u32,
     /// The order it asked for, if it did.
     pub order: Option<i32>,
+    /// Whether whoever describes it wants it to run.
+    pub enabled: bool,
 }
 
 impl HandlerInfo {

@@ -253,6 +253,7 @@ impl<'a, P: Point> Folding<'a, P> {
             ended => ended,
         };
         let failure = match ended {
+            Ended::Answered(Ok(_)) if link.stood_aside() => return Flow::Continue,
             Ended::Answered(Ok(output)) => {
                 let data = link.take_contributions();
                 if !data.is_empty() {

@@ -12,8 +12,17 @@ pub struct HookFileEntry {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// The command as it is written; the words of a list as a shell would need them.
+    /// The command as it is written; the words of a list as a shell would need them. Of a handler
+    /// that is built in, `builtin` and its name.
     pub command: String,
+    /// What the file calls the event that it is for, where that is not the hook point.
+    pub event_type: Option<&'static str>,
+    /// Which calls it is for, in words, such as `ability_scope=Bash`; empty where it is for all.
+    pub matches: String,
+    /// Whether it can stop what it is asked about, and stops it where it breaks.
+    pub blocking: bool,
+    /// Whether the file has it not run.
+    pub disabled: bool,
     /// What else the file says of it: each key, such as `cwd` or `env NAME`, with its value.
     pub details: Vec<(String, String)>,
     /// The files of the project that the command starts, relative to its root, each with `sha256:`

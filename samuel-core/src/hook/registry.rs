@@ -295,6 +295,7 @@ impl RegistryBuilder {
             source: origin.source,
             declaration: self.count,
             order: origin.order,
+            enabled: slot.entry.as_ref().is_none_or(|entry| !entry.disabled),
         };
         self.waiting.entry(P::POINT).or_default().push(Waiting { info, slot });
     }

@@ -46,6 +46,8 @@ pub struct Skipped {
 pub enum SkipReason {
     /// The point is disabled.
     Disabled,
+    /// The hook file that describes it disables it.
+    NotEnabled,
     /// The configured list leaves it out.
     NotInHandlers,
     /// Another handler asked for the same order.
@@ -63,6 +65,7 @@ impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Disabled => f.write_str("the point is disabled"),
+            Self::NotEnabled => f.write_str("disabled in its file"),
             Self::NotInHandlers => f.write_str("not in handlers"),
             Self::ReplacedBy(id) => write!(f, "replaced by {id}"),
             Self::ShadowedBy(id) => write!(f, "shadowed by {id}"),
@@ -129,11 +132,19 @@ pub fn resolve(
     let mut registered: Vec<&HandlerInfo> = registered.iter().collect();
     registered.sort_by_key(|handler| handler.sequence());
     let mut errors = Vec::new();
+    // One that is disabled can be named, and neither runs nor takes a place.
+    let enabled: Vec<&HandlerInfo> = registered.iter().copied().filter(|handler| handler.enabled).collect();
     let requests = requests(point, &registered, spec, &mut errors);
     let mut resolved = match &spec.handlers {
         Some(names) => listed(point, &registered, names, &mut errors),
-        None => ordered(point, &registered, &requests.orders),
+        None => ordered(point, &enabled, &requests.orders),
     };
+    resolved.run.retain(|(id, _)| enabled.iter().any(|handler| handler.id == *id));
+    for handler in registered.iter().filter(|handler| !handler.enabled) {
+        if !resolved.skipped.iter().any(|skipped| skipped.id == handler.id) {
+            resolved.skipped.push(Skipped { id: Arc::clone(&handler.id), why: SkipReason::NotEnabled });
+        }
+    }
     if !errors.is_empty() {
         return Err(Unresolved { errors });
     }
@@ -301,7 +312,7 @@ mod tests {
     use super::*;
 
     fn handler(id: &str, layer: Layer, source: u32, order: Option<i32>) -> HandlerInfo {
-        HandlerInfo { id: id.into(), layer, source, declaration: 0, order }
+        HandlerInfo { id: id.into(), layer, source, declaration: 0, order, enabled: true }
     }
 
     fn default() -> HandlerInfo {
@@ -365,6 +376,22 @@ mod tests {
         let resolved = quality(&handlers, &list(&["a:h", "samuel-default", "b"]))?;
         assert_eq!(ids(&resolved), ["a:h", "default", "b:h"]);
         assert_eq!(resolved.skipped, [Skipped { id: "c:h".into(), why: SkipReason::NotInHandlers }]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_handler_that_its_file_disables_can_be_named_and_neither_runs_nor_replaces() -> Result<(), Unresolved>
+    {
+        let off = HandlerInfo { enabled: false, ..plugin("a", 0, Some(100)) };
+        let handlers = [default(), off, plugin("b", 1, None)];
+        for (spec, run) in
+            [(ChainSpec::default(), vec!["default", "b:h"]), (list(&["a:h", "b:h"]), vec!["b:h"])]
+        {
+            let resolved = quality(&handlers, &spec)?;
+            assert_eq!(ids(&resolved), run);
+            let skipped = Skipped { id: "a:h".into(), why: SkipReason::NotEnabled };
+            assert!(resolved.skipped.contains(&skipped), "{resolved:?}");
+        }
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use crate::{
     context::ContextView,
     hook::{BreakClass, Call, HookFailure, Point},
     model::payload::CallHeader,
+    script,
 };
 
 /// The version of the envelope.
@@ -25,9 +26,8 @@ const MAX_VALUE_BYTES: usize = 256 << 10;
 const MAX_CONTRIBUTED_BYTES: usize = 1 << 20;
 /// The most keys a call may contribute.
 const MAX_KEYS: usize = 256;
-/// How much of a bad answer is shown, in characters.
-const SHOWN_CHARS: usize = 200;
-/// How much of it is shown in the message itself, which is one line.
+
+/// How much of a bad answer is shown in the message itself, which is one line.
 const QUOTED_CHARS: usize = 60;
 
 /// What a handler is given.
@@ -118,18 +118,7 @@ fn contributed(fields: &mut Map<String, Value>) -> Result<BTreeMap<String, Value
 
 /// Words a bad answer: what is wrong with it, and how it begins.
 pub(super) fn bad_output(problem: &str, bytes: &[u8]) -> HookFailure {
-    // A character has four bytes at most.
-    let beginning = bytes.get(..SHOWN_CHARS * 4).unwrap_or(bytes);
-    let shown: String = String::from_utf8_lossy(beginning).chars().take(SHOWN_CHARS).collect();
-    let mut quoted: String = shown.trim().chars().take(QUOTED_CHARS).collect();
-    if quoted.len() < shown.trim().len() {
-        quoted.push('…');
-    }
-    let message =
-        format!("what was printed cannot be used as an answer: {problem}; it begins with {quoted:?}");
-    let mut failure = HookFailure::new(BreakClass::BadOutput, message);
-    failure.details.push(shown);
-    failure
+    script::bad_output(problem, bytes, QUOTED_CHARS)
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bad_output;
 mod command_line;
 mod env;
 pub(crate) mod named;
@@ -28,6 +29,7 @@ mod private_copy;
 mod reading;
 mod runner;
 
+pub(crate) use bad_output::{SHOWN_CHARS, bad_output};
 pub use command_line::CommandLine;
 pub use env::{MAX_DEPTH, depth_of, hook_env};
 pub use output::ScriptOutput;

@@ -90,6 +90,7 @@ pub use journal::{
 pub use kept::{KeptPlan, KeptPlans};
 pub use kept_checkpoint::KeptCheckpoint;
 pub use lane_store::{LaneStore, LoopLock, SavedRun};
+pub(crate) use lock::FileLock;
 pub use lock::{Holder, LOCK_WAIT};
 pub(crate) use logs::{KeptLogs, of_iteration, prune};
 pub use memory::MemoryStore;

@@ -269,7 +269,7 @@ fn handler(point: HookPoint, id: &str, order: i32, registry: &Registry) -> Execu
 pub(crate) const NOT_WATCHED: &str = "ignored by git, not watched";
 
 /// What a hook file says that changes nothing of what executes, or that stands above it as it holds.
-const TOLD_ELSEWHERE: [&str; 3] = ["timeout", "pipe_output", "deliver"];
+const TOLD_ELSEWHERE: [&str; 5] = ["timeout", "pipe_output", "deliver", "summary", "effect"];
 
 /// Writes words so that it is plain where each of them ends, as a shell takes them.
 pub(crate) fn command_line(words: &[String]) -> String {

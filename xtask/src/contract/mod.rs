@@ -14,6 +14,8 @@ mod model;
 mod parity;
 mod python;
 mod read;
+#[cfg(feature = "core")]
+mod repository;
 mod rules;
 mod rust_outputs;
 mod rust_points;
@@ -92,7 +94,10 @@ fn outputs() -> Result<Vec<Output>> {
     outputs.push((documents::PATH.to_owned(), documents::schemas(&contract)?));
     outputs.push(docs::page(&contract)?);
     #[cfg(feature = "core")]
-    outputs.extend(settings::files()?);
+    {
+        outputs.extend(settings::files()?);
+        outputs.push(repository::file(&contract)?);
+    }
     Ok(outputs)
 }
 

@@ -33,7 +33,7 @@ pub(super) fn schemas(contract: &Contract) -> String {
     format!("{schema:#}\n")
 }
 
-fn record(contract: &Contract, record: &Record) -> Value {
+pub(super) fn record(contract: &Contract, record: &Record) -> Value {
     let fields = record.fields.iter().map(|field| {
         let Value::Object(mut schema) = ty(&field.ty) else { return (field.wire(), Value::Bool(true)) };
         let docs =
@@ -51,7 +51,7 @@ fn record(contract: &Contract, record: &Record) -> Value {
     })
 }
 
-fn words(words: &Words) -> Value {
+pub(super) fn words(words: &Words) -> Value {
     let cases = words.cases.iter().map(|(word, docs)| json!({ "const": word, "description": line(docs) }));
     json!({ "description": line(&words.docs), "oneOf": cases.collect::<Vec<_>>() })
 }

@@ -3365,9 +3365,14 @@ class ListedHook(Record):
         id: Its id.
         point: The hook point that it answers at.
         tier: What kind of thing it is.
+        event_type: What its file calls the event, where that is not the hook point, such as
+            `PostAbilityCall`.
+        matches: Which calls it is for, in words, where it is not for all, such as
+            `ability_scope=Bash`.
         enabled: Whether it runs where its point fires.
         why_not: Why it does not, where it does not.
-        blocking: Whether more than its own work ends when it breaks.
+        blocking: Whether more than its own work ends when it breaks: what it is asked
+            about, or as is configured for its point.
         mode: The iterations it is for: `both`, `implementation` or `discovery`.
         place: Where it comes from: the place in a hook file, the place in samuel.toml that
             orders it, or the directory of its plugin; nothing where the program itself brings
@@ -3375,11 +3380,13 @@ class ListedHook(Record):
         command: The command, of one from a hook file.
     """
 
-    __slots__ = ("id", "point", "tier", "enabled", "why_not", "blocking", "mode", "place", "command")
-    __match_args__ = ("id", "point", "tier", "enabled", "blocking", "mode", "why_not", "place", "command")
+    __slots__ = ("id", "point", "tier", "event_type", "matches", "enabled", "why_not", "blocking", "mode", "place", "command")
+    __match_args__ = ("id", "point", "tier", "enabled", "blocking", "mode", "event_type", "matches", "why_not", "place", "command")
     id: str
     point: HookPointId
     tier: Tier
+    event_type: str | None
+    matches: str | None
     enabled: bool
     why_not: str | None
     blocking: bool
@@ -3395,6 +3402,8 @@ class ListedHook(Record):
         enabled: bool,
         blocking: bool,
         mode: str,
+        event_type: str | None = None,
+        matches: str | None = None,
         why_not: str | None = None,
         place: str | None = None,
         command: str | None = None,
@@ -3402,6 +3411,8 @@ class ListedHook(Record):
         _set(self, "id", id)
         _set(self, "point", point)
         _set(self, "tier", tier)
+        _set(self, "event_type", event_type)
+        _set(self, "matches", matches)
         _set(self, "enabled", enabled)
         _set(self, "why_not", why_not)
         _set(self, "blocking", blocking)
@@ -3628,7 +3639,8 @@ class HookTrial(Record):
         id: The handler's id.
         tier: What kind of thing it is.
         place: Where it comes from, where that is known.
-        status: How it ended; nothing where it was not called.
+        status: How it ended; nothing where it was not asked, as the event is none of those
+            that it is for.
         class_: How it failed or broke, where it did, such as `timeout`; nothing of an agent
             that failed.
         input: The event that it was given.

@@ -7,23 +7,23 @@ use std::{
     collections::BTreeSet,
     path::{Component, Path},
     sync::Arc,
-    time::Duration,
 };
 
 use super::{
     HookType, SessionHook, Variable,
-    hook::{Command, TIMEOUT},
+    hook::Command,
     shell::{self, ShellText},
     template::{self, Template},
 };
 use crate::{
-    config::{Problem, ProblemKind, format_duration, parse_duration, shorten},
+    config::{Problem, ProblemKind, format_duration, shorten},
     dialect::{
+        command::TIMEOUT,
         problems::Problems,
         yaml::{Node, Value},
     },
     fs::Root,
-    hook::{ChainSpec, HookFileEntry, nearest},
+    hook::{HookFileEntry, nearest},
     model::payload::Deliver,
     script::CommandLine,
 };
@@ -35,9 +35,6 @@ const KEYS: [&str; 7] = ["command", "timeout", "pipe_output", "cwd", "env", "del
 /// Those of version 1.
 const FIRST_KEYS: [&str; 3] = ["command", "timeout", "pipe_output"];
 
-/// Words for true and false.
-const YES: [&str; 3] = ["yes", "on", "true"];
-const NO: [&str; 3] = ["no", "off", "false"];
 /// The most words of a command that is a list.
 const MAX_WORDS: usize = 4_096;
 
@@ -172,9 +169,9 @@ impl Reader<'_> {
 
         let (pipes, delivers) = (pipe_output, deliver);
 
-        let timeout = timeout.map_or(Some(TIMEOUT), |node| self.timeout(node, &of("timeout")));
-        let pipe_output = self.flag(pipe_output, &of("pipe_output"));
-        let background = self.flag(background, &of("background"));
+        let timeout = timeout.map_or(Some(TIMEOUT), |node| self.problems.timeout(node, &of("timeout")));
+        let pipe_output = self.problems.flag(pipe_output, &of("pipe_output"));
+        let background = self.problems.flag(background, &of("background"));
         let cwd = cwd.map(|node| self.cwd(node, &of("cwd")));
         let deliver = deliver.map_or(Some(Deliver::Next), |node| self.deliver(node, &of("deliver")));
         let env = env.map_or(Some(Vec::new()), |node| self.env(hook_type, node, &of("env")));
@@ -272,7 +269,7 @@ impl Reader<'_> {
                 None
             }
             _ => {
-                let text = self.text(node, key)?;
+                let text = self.problems.text(node, key)?;
                 self.warn_of_slip(node, text, key);
                 if text.trim().is_empty() {
                     self.problems.add(node, key, ProblemKind::Empty);
@@ -306,7 +303,7 @@ impl Reader<'_> {
         let mut read = Vec::new();
         for (place, word) in words.iter().enumerate() {
             let key = format!("{key}[{place}]");
-            let text = self.text(word, &key)?;
+            let text = self.problems.text(word, &key)?;
             read.push(self.template(hook_type, word, text, &key)?);
             written.push(text.to_owned());
         }
@@ -372,69 +369,8 @@ impl Reader<'_> {
         }
     }
 
-    fn text<'n>(&mut self, node: &'n Node, key: &str) -> Option<&'n str> {
-        let Value::Text(text) = &node.value else {
-            self.problems.wrong_type(node, key, "text");
-            return None;
-        };
-        if text.contains('\0') {
-            self.problems.add(node, key, ProblemKind::Nul);
-            return None;
-        }
-        Some(text)
-    }
-
-    fn flag(&mut self, node: Option<&Node>, key: &str) -> Option<bool> {
-        match node.map(|node| (node, &node.value)) {
-            None => Some(false),
-            Some((_, Value::Boolean(flag))) => Some(*flag),
-            // The words of YAML 1.1.
-            Some((_, Value::Text(word))) if YES.contains(&word.to_ascii_lowercase().as_str()) => Some(true),
-            Some((_, Value::Text(word))) if NO.contains(&word.to_ascii_lowercase().as_str()) => Some(false),
-            Some((node, _)) => {
-                self.problems.wrong_type(node, key, "true or false");
-                None
-            }
-        }
-    }
-
-    fn timeout(&mut self, node: &Node, key: &str) -> Option<Duration> {
-        let timeout = match &node.value {
-            Value::Integer(seconds) => {
-                u64::try_from(*seconds).map_err(|_| seconds.to_string()).map(Duration::from_secs)
-            }
-            Value::Float(number) if number.fract() != 0.0 || number.abs() < 1e6 => {
-                let expected = "a whole number of seconds or a text such as \"30s\"";
-                self.problems.wrong_type(node, key, expected);
-                return None;
-            }
-            Value::Float(number) => Err(number.to_string()),
-            Value::Text(text) => match parse_duration(text) {
-                Ok(duration) => Ok(duration),
-                Err(error) => {
-                    self.problems.add(node, key, error);
-                    return None;
-                }
-            },
-            _ => {
-                self.problems.wrong_type(node, key, "a whole number of seconds or a text such as \"30s\"");
-                return None;
-            }
-        };
-        let found = match timeout {
-            Ok(timeout) if (ChainSpec::MIN_TIMEOUT..=ChainSpec::MAX_TIMEOUT).contains(&timeout) => {
-                return Some(timeout);
-            }
-            Ok(timeout) => format_duration(timeout),
-            Err(found) => found,
-        };
-        let expected = "whole seconds, 1s to 24h".to_owned();
-        self.problems.add(node, key, ProblemKind::OutOfRange { found, expected });
-        None
-    }
-
     fn cwd<'n>(&mut self, node: &'n Node, key: &str) -> Option<&'n str> {
-        let text = self.text(node, key)?;
+        let text = self.problems.text(node, key)?;
         let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
         if text.is_empty() || !Path::new(text).components().all(stays) {
             let what = format!("\"{}\" is not a directory within the project", shorten(text));
@@ -453,7 +389,7 @@ impl Reader<'_> {
     }
 
     fn deliver(&mut self, node: &Node, key: &str) -> Option<Deliver> {
-        let text = self.text(node, key)?;
+        let text = self.problems.text(node, key)?;
         let known: Vec<&str> = Deliver::ALL.iter().map(|deliver| deliver.as_str()).collect();
         text.parse()
             .map_err(|_| {
@@ -491,7 +427,7 @@ impl Reader<'_> {
                 continue;
             }
             let path = format!("{key}.{text}");
-            let Some(written) = self.text(value, &path) else { continue };
+            let Some(written) = self.problems.text(value, &path) else { continue };
             let Some(template) = self.template(hook_type, value, written, &path) else { continue };
             if template.variables().next().is_some()
                 && let Some(refused) = shell::refused_in_env(text)

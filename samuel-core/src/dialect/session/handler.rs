@@ -1,6 +1,6 @@
 //! Session hooks as handlers.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
@@ -9,14 +9,15 @@ use super::{
     template::{Template, Values},
 };
 use crate::{
+    dialect::surroundings::Surroundings,
     fs::Root,
     hook::{BreakClass, Call, Handler, HookFailure, Launch, Point, RegistryBuilder, Tier, points},
     model::payload::{
         AfterIterationOutput, BeforeIterationOutput, IterationErrorOutput, SessionEndOutput,
         SessionStartOutput, TaskCompletedOutput, TextItem,
     },
-    process::{OutputLimits, Supervisor},
-    script::{CommandLine, Script, ScriptOutput, depth_of, hook_env},
+    process::OutputLimits,
+    script::{CommandLine, Script, ScriptOutput},
     text::without_odd,
 };
 
@@ -26,16 +27,6 @@ const LIMITS: OutputLimits = OutputLimits { head: 4 << 10, tail: 10 << 10, line:
 
 /// The namespace of such handlers.
 const NAMESPACE: &str = "session";
-
-/// What all commands of a project's hook files run in.
-#[derive(Clone, Debug)]
-pub(in crate::dialect) struct Surroundings {
-    pub(in crate::dialect) project_root: PathBuf,
-    pub(in crate::dialect) env: Vec<(String, String)>,
-    pub(in crate::dialect) supervisor: Supervisor,
-    /// Where output goes that is too long to be told.
-    pub(in crate::dialect) spill: Option<PathBuf>,
-}
 
 /// Registers the handler of a hook.
 pub(in crate::dialect) fn register(
@@ -136,10 +127,8 @@ impl SessionHandler {
                 around.project_root.join(cwd)
             }
         };
-        let script = Script::new(command, cwd)
-            .envs(around.env.iter().cloned())
-            .envs(env)
-            .envs(hook_env(header, &around.project_root, depth_of(&around.env)))
+        let script = around
+            .script(command, cwd, env, header)
             .stdin(stdin)
             .timeout(call.limit(hook.timeout))
             .limits(LIMITS)
@@ -150,23 +139,11 @@ impl SessionHandler {
         })
     }
 
-    /// Keeps output whole that is too long to be told, where there is a place for it.
-    fn spilling(&self, script: Script) -> Script {
-        let around = &*self.around;
-        match &around.spill {
-            // Without the directory what is too long is left out.
-            Some(directory) if Root::new(&around.project_root).create_directory(directory, 0o700).is_ok() => {
-                script.spill(directory)
-            }
-            _ => script,
-        }
-    }
-
     /// Runs the command, and returns what the agent is told of it.
     async fn run<P: SessionPoint>(&self, call: &Call<P>) -> Result<Option<String>, HookFailure> {
         let ran = match self.script(call) {
             Ok(script) => {
-                let script = self.spilling(script);
+                let script = self.around.spilling(script);
                 let ran = script.run(&self.around.supervisor, call.cancelled()).await;
                 ran.inspect(|output| script.tell(call, output))
             }

@@ -12,13 +12,11 @@ use super::{
     template::{Template, Values},
 };
 use crate::{
+    dialect::command::{self, Pinning, PlainCommand},
     hook::HookFileEntry,
     model::payload::Deliver,
-    script::{self, Budget, CommandLine, PinOptions, Pinned, named::Executed},
+    script::{CommandLine, Pinned},
 };
-
-/// How long a hook may take that says nothing of it.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A session hook.
 #[derive(Clone, Debug)]
@@ -66,70 +64,27 @@ pub(super) enum Command {
     Words(Vec<Template>),
 }
 
-/// A command without values of its variables.
-#[derive(Debug)]
-pub(in crate::dialect) struct PlainCommand {
-    line: CommandLine,
-    /// Where it runs.
-    cwd: PathBuf,
-    /// What it executes of the project.
-    pub(in crate::dialect) executed: Executed,
-}
-
 impl SessionHook {
     /// Reads what the hook executes of a project: its command without values of its variables.
     /// Blocks.
     pub(in crate::dialect) fn executed(&self, root: &Path) -> PlainCommand {
         let cwd = self.cwd.as_ref().map_or_else(|| root.to_owned(), |cwd| root.join(cwd));
-        let line = self.command.line(&Values::new()).0;
-        let executed = script::executed(&line, root, &cwd);
-        PlainCommand { line, cwd, executed }
+        PlainCommand::read(self.command.line(&Values::new()).0, root, cwd)
     }
 
     /// Has the hook start the files of the project as they are now. Blocks.
-    pub(in crate::dialect) fn pinned(
-        &self,
-        PlainCommand { line, cwd, executed }: PlainCommand,
-        root: &Path,
-        state_dir: Option<&Path>,
-        budget: &Budget,
-        is_exempt: &dyn Fn(&Path) -> bool,
-    ) -> Self {
+    pub(in crate::dialect) fn pinned(&self, command: PlainCommand, pinning: &Pinning<'_>) -> Self {
         let is_fixed = |place: usize| match &self.command {
             Command::Shell(_) => true,
             Command::Words(words) => words.get(place).is_some_and(|word| word.variables().next().is_none()),
         };
-        let options = PinOptions { root, cwd: &cwd, state_dir, budget, is_exempt, is_fixed: &is_fixed };
-        let pinned = Pinned::of_executed(&line, executed, options);
-        let scripts = pinned.files().iter().map(|file| (file.path.clone(), file.digest.clone())).collect();
-        let missing = pinned.missing().iter().flatten();
-        let missing = missing.map(|path| path.strip_prefix(root).unwrap_or(path).to_owned()).collect();
-        let (products, patterns) = (pinned.products().to_vec(), pinned.patterns().to_vec());
-        let entry = HookFileEntry::clone(&self.entry);
-        let entry = Arc::new(HookFileEntry { scripts, products, missing, patterns, ..entry });
-        Self { entry, pinned: Some(Arc::new(pinned)), ..self.clone() }
+        let (entry, pinned) = command.pinned(&self.entry, pinning, &is_fixed);
+        Self { entry: Arc::new(entry), pinned: Some(Arc::new(pinned)), ..self.clone() }
     }
 
     /// Says in one line each what to know of the files that the hook starts, with its place.
     pub(in crate::dialect) fn remarks(&self) -> Vec<String> {
-        let Some(pinned) = &self.pinned else { return Vec::new() };
-        let missing = pinned.missing().iter().map(|places| {
-            let places: Vec<String> = places.iter().map(|path| path.display().to_string()).collect();
-            format!(
-                "the command starts {}, which does not exist: it is not run once that appears, because what a hook \
-                 starts may not change during a run. If the work is to make it, name it in a .gitignore that git tracks",
-                places.join(" or ")
-            )
-        });
-        let products = pinned.products().iter().map(|path| {
-            format!(
-                "the command starts `{}`, which git ignores and does not track: the agent may change it as it likes. \
-                 To have it watched, track it in git",
-                path.display()
-            )
-        });
-        let told = pinned.unpinned().iter().chain(pinned.lints()).cloned().chain(missing).chain(products);
-        told.map(|remark| format!("{}: {remark}", self.entry)).collect()
+        self.pinned.as_ref().map(|pinned| command::remarks(&self.entry, pinned)).unwrap_or_default()
     }
 }
 

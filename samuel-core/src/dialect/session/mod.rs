@@ -14,7 +14,7 @@ mod template;
 mod variable;
 
 pub(super) use file::{SessionFile, read};
-pub(super) use handler::{Surroundings, register};
+pub(super) use handler::register;
 pub use hook::SessionHook;
 pub use hook_type::HookType;
 pub use variable::Variable;

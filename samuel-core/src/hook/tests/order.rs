@@ -17,7 +17,7 @@ fn handlers() -> impl Strategy<Value = Vec<HandlerInfo>> {
             Layer::Plugin => format!("p{source}:h{declaration}"),
             Layer::Api => format!("api:{source}-{declaration}"),
         };
-        HandlerInfo { id: id.into(), layer, source, declaration, order }
+        HandlerInfo { id: id.into(), layer, source, declaration, order, enabled: true }
     });
     prop::collection::vec(handler, 0..10).prop_map(|handlers| {
         let mut seen = BTreeSet::new();
@@ -105,7 +105,7 @@ proptest! {
 }
 
 fn handler(id: &str, layer: Layer) -> HandlerInfo {
-    HandlerInfo { id: id.into(), layer, source: 0, declaration: 0, order: None }
+    HandlerInfo { id: id.into(), layer, source: 0, declaration: 0, order: None, enabled: true }
 }
 
 fn order(entries: &[(&str, i32)]) -> ChainSpec {

@@ -1,0 +1,536 @@
+//! Reading the files of repository hooks.
+//!
+//! A file with a problem is left out and told of, its siblings are used. One whose script does not exist
+//! or cannot be executed is told of and used all the same: it breaks when it is called, and so a blocking
+//! hook goes on blocking.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    Builtin, EventType, RepositoryHook, Toggle,
+    hook::Action,
+    matching::Matching,
+    patterns::{MAX_PATTERNS, Patterns},
+    script_place,
+};
+use crate::{
+    config::{Problem, ProblemKind, format_duration, shorten},
+    dialect::{
+        command::TIMEOUT,
+        problems::{Problems, problem, unreadable},
+        yaml::{self, Node, Value},
+    },
+    fs::Root,
+    hook::HookFileEntry,
+    script::CommandLine,
+};
+
+/// Where the files are, relative to the project's root.
+pub const DIRECTORY: &str = ".system/hooks";
+/// The most files that are read.
+const MAX_FILES: usize = 1_000;
+/// The most entries of the directory that are looked at.
+const MAX_ENTRIES: usize = 10_000;
+/// The largest file that is read, in bytes.
+const MAX_BYTES: u64 = 256 << 10;
+/// The longest id, in bytes.
+const MAX_ID: usize = 64;
+/// The most effects that a file may list, variables that switch it, and words of a command.
+const MAX_LIST: usize = 100;
+
+/// The keys of a file.
+pub(super) const KEYS: [&str; 8] =
+    ["id", "event_type", "enabled", "summary", "blocking", "match", "handler", "effects"];
+const MATCH_KEYS: [&str; 3] = ["ability_scope", "min_duration_ms", "only_if_changed_paths"];
+const SCRIPT_KEYS: [&str; 3] = ["kind", "command", "timeout"];
+const KINDS: [&str; 2] = ["script", "builtin"];
+
+/// What the files of repository hooks say.
+#[derive(Debug, Default)]
+pub(in crate::dialect) struct RepositoryFiles {
+    /// The files, relative to the project's root, by name.
+    pub(in crate::dialect) paths: Vec<PathBuf>,
+    /// The hooks, in the same order.
+    pub(in crate::dialect) hooks: Vec<RepositoryHook>,
+    /// What is wrong with single files, and how many more problems there are.
+    pub(in crate::dialect) problems: Vec<Problem>,
+    pub(in crate::dialect) more: usize,
+    /// What works, and may not be what was meant.
+    pub(in crate::dialect) warnings: Vec<Problem>,
+    /// Files that are nearly of the right name.
+    pub(in crate::dialect) remarks: Vec<String>,
+}
+
+/// Reads the files of a project. Starts nothing.
+pub(in crate::dialect) fn read(root: &Root) -> RepositoryFiles {
+    let mut files = RepositoryFiles::default();
+    let directory = Path::new(DIRECTORY);
+    let entries = match root.list(directory, MAX_ENTRIES) {
+        Ok(entries) => entries,
+        Err(error) if error.is_not_found() => return files,
+        Err(error) => {
+            files.problems.push(unreadable(directory, &error));
+            return files;
+        }
+    };
+    let names = entries.iter().filter_map(|entry| entry.name.to_str());
+    let mut names: Vec<&str> = names.filter(|name| !name.starts_with('.')).collect();
+    names.sort_unstable();
+    for name in &names {
+        if let Some(stem) = name.strip_suffix(".yml") {
+            let path = directory.join(name);
+            files
+                .remarks
+                .push(format!("{}: this file is not read. Rename it to {stem}.yaml.", path.display()));
+        }
+    }
+    names.retain(|name| name.ends_with(".yaml"));
+    if names.len() > MAX_FILES {
+        let what = format!("there are {} files of hooks, and at most {MAX_FILES} are read", names.len());
+        let kind = ProblemKind::Specific { what, help: "Remove those that nobody needs.".into() };
+        files.problems.push(problem(directory, (1, 1), "", kind));
+        names.truncate(MAX_FILES);
+    }
+    let mut ids = BTreeMap::new();
+    for name in names {
+        files.file(root, directory.join(name), &mut ids);
+    }
+    files
+}
+
+impl RepositoryFiles {
+    /// Reads a file. `ids` has those of the files before, each with its file.
+    fn file(&mut self, root: &Root, path: PathBuf, ids: &mut BTreeMap<String, PathBuf>) {
+        self.paths.push(path.clone());
+        let text = match root.read_text(&path, MAX_BYTES) {
+            Ok(text) => text,
+            Err(error) => return self.problems.push(unreadable(&path, &error)),
+        };
+        let document = match yaml::parse(&text) {
+            Ok(document) => document,
+            Err(error) => {
+                let kind = ProblemKind::Specific { what: error.message, help: error.help.into() };
+                return self.problems.push(problem(&path, (error.line, error.column), "", kind));
+            }
+        };
+        let mut reader = Reader { root, path: &path, problems: Problems::of(&path) };
+        let hook = reader.hook(&document, ids);
+        let (problems, more, warnings) = reader.problems.into_parts();
+        self.problems.extend(problems);
+        self.more += more;
+        self.warnings.extend(warnings);
+        self.hooks.extend(hook);
+    }
+}
+
+/// Reads one file.
+struct Reader<'a> {
+    root: &'a Root,
+    path: &'a Path,
+    problems: Problems,
+}
+
+impl Reader<'_> {
+    /// Reads a hook; nothing where it has a problem, which is told.
+    fn hook(&mut self, document: &Node, ids: &mut BTreeMap<String, PathBuf>) -> Option<RepositoryHook> {
+        let Value::Mapping(mapping) = &document.value else {
+            self.problems.wrong_type(document, "", "a hook: a mapping with id, event_type and handler");
+            return None;
+        };
+        let [id, event_type, enabled, summary, blocking, conditions, handler, effects] =
+            self.problems.keys(mapping, "", &KEYS, |_| None).map(|entry| entry.map(|(_, value)| value));
+        let id = self.required(document, id, "id", Self::id);
+        if let Some((node, id)) = &id {
+            self.keep_unique(node, id, ids);
+        }
+        let event_type = self.required(document, event_type, "event_type", Self::event_type);
+        let event_type = event_type.map(|(_, event_type)| event_type);
+        let enabled = enabled.map_or(Some(true.into()), |node| self.toggle(node));
+        let summary = summary.map_or(Some(""), |node| self.problems.text(node, "summary"));
+        let wants_to_block = self.problems.flag(blocking, "blocking");
+        let matching = conditions.map_or(Some(Matching::default()), |node| self.matching(event_type, node));
+        let action =
+            self.required(document, handler, "handler", |reader, node| reader.action(event_type, node));
+        let effects = effects.map_or(Some(Vec::new()), |node| self.effects(node));
+        if self.problems.count() > 0 {
+            return None;
+        }
+        let ((_, id), event_type, (handler, (action, timeout))) = (id?, event_type?, action?);
+        let (enabled, matching, effects, wants_to_block) = (enabled?, matching?, effects?, wants_to_block?);
+        let blocking = wants_to_block && event_type.can_block();
+        if let Some(node) = blocking_in_vain(mapping, wants_to_block && !blocking) {
+            let what = format!("has no effect at {}, where nothing can be stopped", event_type.as_str());
+            let help = "Remove the key, or stop at PromptSubmit, PreAbilityCall or SessionStop.";
+            self.problems.warn(node, "blocking", what, help);
+        }
+        if let Action::Script(line) = &action
+            && let Some(wrong) = script_place::problem(line, self.root)
+        {
+            self.problems.tell(handler, "handler.command", wrong.what, wrong.help);
+            if wrong.leads_out {
+                return None;
+            }
+        }
+        let summary = summary?.trim().to_owned();
+        let mut hook = RepositoryHook {
+            id,
+            event_type,
+            summary,
+            enabled,
+            blocking,
+            timeout,
+            effects,
+            matching,
+            action,
+            entry: Arc::default(),
+            pinned: None,
+        };
+        hook.entry = Arc::new(entry(&hook, self.path, document));
+        Some(hook)
+    }
+
+    /// Reads a value that must be there.
+    fn required<'n, T>(
+        &mut self,
+        document: &Node,
+        node: Option<&'n Node>,
+        name: &'static str,
+        read: impl FnOnce(&mut Self, &'n Node) -> Option<T>,
+    ) -> Option<(&'n Node, T)> {
+        match node {
+            Some(node) => read(self, node).map(|value| (node, value)),
+            None => {
+                self.problems.add(document, "", ProblemKind::Missing { name });
+                None
+            }
+        }
+    }
+
+    fn id(&mut self, node: &Node) -> Option<String> {
+        let id = self.problems.text(node, "id")?;
+        let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
+        let begins = id.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+        if begins && id.len() <= MAX_ID && id.chars().all(is_part) {
+            return Some(id.to_owned());
+        }
+        let rule = "ids have small letters, digits, - and _, a letter or digit first, and at most 64 of them";
+        self.problems.add(node, "id", ProblemKind::InvalidName { what: "hook", name: shorten(id), rule });
+        None
+    }
+
+    /// Keeps an id for this file, if no file before has it.
+    fn keep_unique(&mut self, node: &Node, id: &str, ids: &mut BTreeMap<String, PathBuf>) {
+        match ids.get(id) {
+            Some(first) => {
+                let what = format!("\"{id}\" is the id of {} too", first.display());
+                self.problems.tell(node, "id", what, "Give one of the two another id.");
+            }
+            None => drop(ids.insert(id.to_owned(), self.path.to_owned())),
+        }
+    }
+
+    fn event_type(&mut self, node: &Node) -> Option<EventType> {
+        let name = self.problems.text(node, "event_type")?;
+        let found = EventType::named(name);
+        if found.is_none() {
+            let known = EventType::ALL.map(EventType::as_str);
+            self.problems.add(node, "event_type", ProblemKind::unknown_name("event", name, &known));
+        }
+        found
+    }
+
+    fn toggle(&mut self, node: &Node) -> Option<Toggle> {
+        let Value::Mapping(mapping) = &node.value else {
+            return self.problems.flag(Some(node), "enabled").map(Toggle::from);
+        };
+        let [default, env] = self
+            .problems
+            .keys(mapping, "enabled", &["default", "env"], |_| None)
+            .map(|entry| entry.map(|(_, value)| value));
+        let default = default.map_or(Some(true), |node| self.problems.flag(Some(node), "enabled.default"))?;
+        let env = match env {
+            None => Vec::new(),
+            Some(Node { value: Value::Mapping(variables), .. }) => self.variables(variables, node)?,
+            Some(node) => {
+                self.problems.wrong_type(node, "enabled.env", "a mapping of variables to true or false");
+                return None;
+            }
+        };
+        Some(Toggle { default, env })
+    }
+
+    fn variables(&mut self, variables: &[(Node, Node)], node: &Node) -> Option<Vec<(String, bool)>> {
+        if !self.is_short(variables.len(), node, "enabled.env") {
+            return None;
+        }
+        let mut found: Vec<(String, bool)> = Vec::new();
+        for (name, value) in variables {
+            let text = self.problems.text(name, "enabled.env")?;
+            let key = format!("enabled.env.{}", shorten(text));
+            if found.iter().any(|(known, _)| known == text) {
+                self.problems.tell(name, &key, "is given twice", "Remove one of the two.");
+            }
+            let is_on = self.problems.flag(Some(value), &key)?;
+            found.push((text.to_owned(), is_on));
+        }
+        Some(found)
+    }
+
+    fn is_short(&mut self, length: usize, node: &Node, key: &str) -> bool {
+        if length > MAX_LIST {
+            let what = format!("has more than {MAX_LIST} entries");
+            self.problems.tell(node, key, what, "Remove those that nobody needs.");
+        }
+        length <= MAX_LIST
+    }
+
+    fn matching(&mut self, event_type: Option<EventType>, node: &Node) -> Option<Matching> {
+        let mapping = match &node.value {
+            Value::Mapping(mapping) => mapping.as_slice(),
+            Value::Null => &[],
+            _ => {
+                self.problems.wrong_type(node, "match", "a mapping of conditions");
+                return None;
+            }
+        };
+        let [scope, duration, paths] = self
+            .problems
+            .keys(mapping, "match", &MATCH_KEYS, |_| None)
+            .map(|entry| entry.map(|(_, value)| value));
+        let read = |reader: &mut Self, node: Option<&Node>, key: &str, read: ReadPatterns| match node {
+            None => Some(None),
+            Some(node) => reader.patterns(node, key, read).map(Some),
+        };
+        let ability_scope = read(self, scope, "match.ability_scope", Patterns::of_abilities);
+        let changed = read(self, paths, "match.only_if_changed_paths", Patterns::of_paths);
+        let min_duration_ms = duration.map_or(Some(0), |node| self.milliseconds(node));
+        let found = Matching {
+            ability_scope: ability_scope?,
+            min_duration_ms: min_duration_ms?,
+            only_if_changed_paths: changed?,
+        };
+        if let Some(event_type) = event_type {
+            self.tell_in_vain(event_type, &found, [scope, duration, paths]);
+        }
+        Some(found)
+    }
+
+    /// Warns of conditions that an event knows nothing of.
+    fn tell_in_vain(&mut self, event_type: EventType, found: &Matching, nodes: [Option<&Node>; 3]) {
+        let limits_scope = found.ability_scope.as_ref().is_some_and(|scope| !scope.is_everything());
+        let is_after = event_type == EventType::PostAbilityCall;
+        let in_vain = [
+            limits_scope && !event_type.is_of_ability(),
+            found.min_duration_ms > 0 && !is_after,
+            found.only_if_changed_paths.is_some() && !event_type.has_changed_files(),
+        ];
+        for ((key, node), in_vain) in MATCH_KEYS.into_iter().zip(nodes).zip(in_vain) {
+            if let Some(node) = node.filter(|_| in_vain) {
+                let what = format!("has no effect at {}, which knows nothing of it", event_type.as_str());
+                self.problems.warn(node, &format!("match.{key}"), what, "Remove the key.");
+            }
+        }
+    }
+
+    /// Reads a pattern, or a list of them.
+    fn patterns(&mut self, node: &Node, key: &str, read: ReadPatterns) -> Option<Patterns> {
+        let one = [node.clone()];
+        let nodes = match &node.value {
+            Value::List(nodes) => nodes.as_slice(),
+            _ => &one,
+        };
+        if nodes.is_empty() {
+            self.problems.add(node, key, ProblemKind::Empty);
+            return None;
+        }
+        if nodes.len() > MAX_PATTERNS {
+            let what = format!("has more than {MAX_PATTERNS} patterns");
+            self.problems.tell(node, key, what, "Use fewer patterns that match more.");
+            return None;
+        }
+        let texts: Option<Vec<&str>> = nodes.iter().map(|node| self.problems.text(node, key)).collect();
+        read(&texts?)
+            .map_err(|(place, why)| {
+                let at = nodes.get(place).unwrap_or(node);
+                let what = format!("is no pattern: {why}");
+                self.problems.tell(at, key, what, "Write a glob such as \"edit_*\" or \"services/**\".");
+            })
+            .ok()
+    }
+
+    fn milliseconds(&mut self, node: &Node) -> Option<u64> {
+        let key = "match.min_duration_ms";
+        let Value::Integer(found) = node.value else {
+            self.problems.wrong_type(node, key, "a whole number of milliseconds");
+            return None;
+        };
+        let read = u64::try_from(found).ok();
+        if read.is_none() {
+            let (found, expected) = (found.to_string(), "0 or more milliseconds".to_owned());
+            self.problems.add(node, key, ProblemKind::OutOfRange { found, expected });
+        }
+        read
+    }
+
+    /// Reads what the hook does, and how long that may take.
+    fn action(
+        &mut self,
+        event_type: Option<EventType>,
+        node: &Node,
+    ) -> Option<(Action, std::time::Duration)> {
+        let Value::Mapping(mapping) = &node.value else {
+            self.problems.wrong_type(node, "handler", "a mapping with kind");
+            return None;
+        };
+        let is_kind = |(key, _): &&(Node, Node)| matches!(&key.value, Value::Text(name) if name == "kind");
+        let Some((_, kind)) = mapping.iter().find(is_kind) else {
+            self.problems.add(node, "handler", ProblemKind::Missing { name: "kind" });
+            return None;
+        };
+        match self.problems.text(kind, "handler.kind")? {
+            "script" => self.script(node, mapping),
+            "builtin" => {
+                let builtin = Builtin::read(&mut self.problems, node, mapping)?;
+                if event_type.is_some_and(|event_type| event_type != EventType::PostAbilityCall) {
+                    let what = format!("{} is for PostAbilityCall", builtin.name());
+                    self.problems.tell(node, "handler", what, "Write event_type: PostAbilityCall.");
+                }
+                Some((Action::Builtin(builtin), TIMEOUT))
+            }
+            other => {
+                let kind_of = ProblemKind::unknown_name("kind of handler", other, &KINDS);
+                self.problems.add(kind, "handler.kind", kind_of);
+                None
+            }
+        }
+    }
+
+    fn script(&mut self, node: &Node, mapping: &[(Node, Node)]) -> Option<(Action, std::time::Duration)> {
+        let [_, command, timeout] = self
+            .problems
+            .keys(mapping, "handler", &SCRIPT_KEYS, |_| None)
+            .map(|entry| entry.map(|(_, value)| value));
+        let timeout = timeout.map_or(Some(TIMEOUT), |node| self.problems.timeout(node, "handler.timeout"));
+        let Some(command) = command else {
+            self.problems.add(node, "handler", ProblemKind::Missing { name: "command" });
+            return None;
+        };
+        let line = match &command.value {
+            Value::List(words) => {
+                if !self.is_short(words.len(), command, "handler.command") {
+                    return None;
+                }
+                let words: Option<Vec<&str>> =
+                    words.iter().map(|word| self.problems.text(word, "handler.command")).collect();
+                CommandLine::words(words?)
+            }
+            _ => CommandLine::Shell(self.problems.text(command, "handler.command")?.to_owned()),
+        };
+        let is_empty = match &line {
+            CommandLine::Shell(text) => text.trim().is_empty(),
+            CommandLine::Words(words) => words.first().is_none_or(|word| word.is_empty()),
+        };
+        if is_empty {
+            self.problems.add(command, "handler.command", ProblemKind::Empty);
+            return None;
+        }
+        Some((Action::Script(line), timeout?))
+    }
+
+    /// Reads what the hook is said to do: names, each alone or with what it is about.
+    fn effects(&mut self, node: &Node) -> Option<Vec<(String, Option<String>)>> {
+        let effects = match &node.value {
+            Value::List(effects) => effects.as_slice(),
+            Value::Null => &[],
+            _ => {
+                self.problems.wrong_type(node, "effects", "a list");
+                return None;
+            }
+        };
+        if !self.is_short(effects.len(), node, "effects") {
+            return None;
+        }
+        effects.iter().map(|effect| self.effect(effect)).collect()
+    }
+
+    fn effect(&mut self, effect: &Node) -> Option<(String, Option<String>)> {
+        let found = match &effect.value {
+            Value::Text(name) => Some((name.clone(), None)),
+            Value::Mapping(mapping) => match mapping.as_slice() {
+                [(Node { value: Value::Text(name), .. }, about)] => {
+                    scalar(&about.value).map(|about| (name.clone(), about))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        if found.is_none() {
+            self.problems.wrong_type(effect, "effects", "a name, or a name with one value");
+        }
+        found
+    }
+}
+
+/// Reads a list of patterns.
+type ReadPatterns = fn(&[&str]) -> Result<Patterns, (usize, String)>;
+
+/// Returns what a value that is one word says; nothing of one that is more.
+fn scalar(value: &Value) -> Option<Option<String>> {
+    match value {
+        Value::Null => Some(None),
+        Value::Boolean(flag) => Some(Some(flag.to_string())),
+        Value::Integer(number) => Some(Some(number.to_string())),
+        Value::Float(number) => Some(Some(number.to_string())),
+        Value::Text(text) => Some(Some(text.clone())),
+        Value::List(_) | Value::Mapping(_) => None,
+    }
+}
+
+/// Returns where `blocking` stands, where it stands in vain.
+fn blocking_in_vain(mapping: &[(Node, Node)], in_vain: bool) -> Option<&Node> {
+    let is_it = |(key, _): &&(Node, Node)| matches!(&key.value, Value::Text(name) if name == "blocking");
+    mapping.iter().find(is_it).filter(|_| in_vain).map(|(_, value)| value)
+}
+
+/// Describes a hook for listings, and for whoever decides whether it may run.
+fn entry(hook: &RepositoryHook, path: &Path, document: &Node) -> HookFileEntry {
+    let is_set = |name: &str, value: String| (name.to_owned(), value);
+    let mut details = vec![is_set("event_type", hook.event_type.as_str().to_owned())];
+    details.push(is_set("blocking", hook.blocking.to_string()));
+    let matches = hook.matching.summary(hook.event_type);
+    details.extend((!matches.is_empty()).then(|| is_set("match", matches.clone())));
+    let command = match &hook.action {
+        Action::Script(line) => {
+            details.push(is_set("timeout", format_duration(hook.timeout)));
+            let is_list = matches!(line, CommandLine::Words(_));
+            details.extend(is_list.then(|| is_set("form", "list".to_owned())));
+            line.to_string()
+        }
+        Action::Builtin(builtin) => {
+            details.extend(builtin.details());
+            format!("builtin {}", builtin.name())
+        }
+    };
+    details.extend((!hook.summary.is_empty()).then(|| is_set("summary", hook.summary.clone())));
+    let effect = |(name, about): &(String, Option<String>)| match about {
+        Some(about) => is_set("effect", format!("{name}: {about}")),
+        None => is_set("effect", name.clone()),
+    };
+    details.extend(hook.effects.iter().map(effect));
+    HookFileEntry {
+        file: path.to_owned(),
+        line: document.line,
+        column: document.column,
+        command,
+        details,
+        event_type: Some(hook.event_type.as_str()),
+        matches,
+        blocking: hook.blocking,
+        disabled: !hook.enabled.default,
+        ..HookFileEntry::default()
+    }
+}

@@ -1,0 +1,28 @@
+//! Repository hooks: one YAML file each, below `.system/hooks/`, at six events of a session.
+//!
+//! A [`RepositoryHook`] becomes a handler of its [`EventType`]'s hook point. A script is given a
+//! context as JSON and answers with a result as JSON; two handlers are [built in](Builtin). Which
+//! calls it is for is decided before anything is started. Only a blocking hook stops what it is
+//! asked about, and it does so too where it breaks.
+
+mod builtin;
+mod context;
+mod event_type;
+mod file;
+mod handler;
+mod hook;
+mod matching;
+mod patterns;
+mod result;
+mod schema;
+mod script_place;
+mod toggle;
+
+pub use builtin::Builtin;
+pub use event_type::EventType;
+pub use file::DIRECTORY;
+pub(super) use file::read;
+pub(super) use handler::register;
+pub use hook::RepositoryHook;
+pub use schema::HookSchema;
+pub use toggle::Toggle;

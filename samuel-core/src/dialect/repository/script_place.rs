@@ -1,0 +1,76 @@
+//! Where the program of a hook's command is.
+
+use std::{os::unix::fs::PermissionsExt as _, path::Path};
+
+use crate::{config::shorten, fs::Root, script::CommandLine};
+
+/// Programs that are given a script to run.
+const INTERPRETERS: [&str; 12] =
+    ["sh", "bash", "dash", "zsh", "python", "python3", "node", "deno", "bun", "ruby", "perl", "env"];
+
+/// What is wrong with the place of a command's program or script.
+pub(super) struct Misplaced {
+    /// What is wrong, and what to do about it.
+    pub(super) what: String,
+    pub(super) help: String,
+    /// Whether the hook cannot be used: it leads out of the repository.
+    pub(super) leads_out: bool,
+}
+
+/// Looks at the program that a command starts, and at the script that it gives an interpreter, where these
+/// are named by a path. What only a shell knows is left to the start.
+pub(super) fn problem(line: &CommandLine, root: &Root) -> Option<Misplaced> {
+    let words = words(line);
+    let program = words.first()?;
+    if program.contains('/') {
+        return outside(program, root).or_else(|| not_executable(program, root));
+    }
+    let script = words.iter().skip(1).find(|word| !word.starts_with('-'))?;
+    let is_script = INTERPRETERS.contains(&program.as_str()) && script.contains('/');
+    is_script.then(|| outside(script, root).or_else(|| missing(script, root)))?
+}
+
+/// Returns the words of a command, of a shell's line those that stand for themselves.
+fn words(line: &CommandLine) -> Vec<String> {
+    match line {
+        CommandLine::Words(words) => words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        CommandLine::Shell(text) => {
+            let first = text.trim_start().lines().next().unwrap_or_default();
+            let is_plain = |word: &&str| !word.contains(|c: char| "$`'\"\\;&|<>(){}*?[]#~=".contains(c));
+            first.split_whitespace().take_while(is_plain).map(str::to_owned).collect()
+        }
+    }
+}
+
+fn outside(path: &str, root: &Root) -> Option<Misplaced> {
+    let inside = root.check_inside(Path::new(path)).err()?;
+    Some(Misplaced {
+        what: format!("\"{}\" is not a file of the repository: {inside}", shorten(path)),
+        help: "Put the script into the repository, such as below scripts/hooks/. Programs of the system are \
+               named without a path."
+            .to_owned(),
+        leads_out: true,
+    })
+}
+
+fn missing(path: &str, root: &Root) -> Option<Misplaced> {
+    let what = match root.path().join(path) {
+        full if full.is_file() => return None,
+        full if full.exists() => format!("\"{}\" is not a file", shorten(path)),
+        _ => format!("\"{}\" does not exist", shorten(path)),
+    };
+    let help = "Add the script, or correct the command. Paths start at the repository's root.".to_owned();
+    Some(Misplaced { what, help, leads_out: false })
+}
+
+fn not_executable(path: &str, root: &Root) -> Option<Misplaced> {
+    if let Some(missing) = missing(path, root) {
+        return Some(missing);
+    }
+    let mode = root.path().join(path).metadata().ok()?.permissions().mode();
+    (mode & 0o111 == 0).then(|| Misplaced {
+        what: format!("\"{}\" cannot be executed", shorten(path)),
+        help: format!("Run `chmod +x {path}`, or name what runs it, as in `sh {path}`."),
+        leads_out: false,
+    })
+}
