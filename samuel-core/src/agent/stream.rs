@@ -135,7 +135,7 @@ impl Progress {
         if self.open_calls.len() < MAX_OPEN_CALLS {
             self.open_calls.insert(call_id.clone(), ability_id.clone());
         }
-        AgentEvent::ToolCall(AbilityCall { call_id, ability_id, input: arguments(input) })
+        AgentEvent::ToolCall(AbilityCall { call_id, ability_id, input: arguments(input), parent_id: None })
     }
 
     pub(super) fn tool_result(&mut self, call_id: &str, status: AbilityStatus, output: &str) -> AgentEvent {
@@ -144,8 +144,8 @@ impl Progress {
             ability_id: self.open_calls.remove(&call_id).unwrap_or_default(),
             call_id,
             status,
-            duration_ms: None,
             output_summary: (!output.is_empty()).then(|| excerpt(output, MAX_SUMMARY)),
+            ..AbilityResult::default()
         })
     }
 

@@ -60,6 +60,7 @@ mod preview;
 mod profile;
 mod run;
 mod services;
+pub mod socket;
 mod start_warning;
 mod unheld_budget;
 mod waiting;

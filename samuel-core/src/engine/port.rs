@@ -9,7 +9,7 @@ use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, ConversationId},
     event::Event,
     hook::CallLogs,
-    machine::{AbilityNotice, Input},
+    machine::{AbilityAnswer, AbilityEnd, AbilityNotice, Input},
     process::{Process, listed},
     state::{Note, ProgressKind, Supervisor, SupervisorRole},
 };
@@ -84,7 +84,7 @@ impl AgentPort for Port {
         match &event {
             AgentEvent::ToolCall(call) => self.input(self.notice(call.clone(), None)),
             AgentEvent::ToolResult(result) => {
-                self.input(Input::AbilityAfter { result: result.clone(), ticket: None })
+                self.input(Input::AbilityAfter(AbilityEnd { result: result.clone(), ticket: None }))
             }
             AgentEvent::Usage(usage) => self.input(Input::UsageSoFar(*usage)),
             AgentEvent::Ready { session_id: Some(name), .. } => {
@@ -132,17 +132,24 @@ impl AgentPort for Port {
         self.tell(AgentEvent::ToolCall(call.clone()));
         let (ticket, answer) = self.services.tickets.draw();
         let ended = || AbilityDecision::Block { reason: "the call of the agent has ended".to_owned() };
-        match self.input(self.notice(call, Some(ticket))) {
-            true => answer.await.unwrap_or_else(|_| ended()),
-            false => ended(),
+        if !self.input(self.notice(call, Some(ticket))) {
+            return ended();
+        }
+        match answer.await {
+            Ok(AbilityAnswer::Decided(decision)) => decision,
+            Ok(AbilityAnswer::Told(_)) | Err(_) => ended(),
         }
     }
 
-    async fn after_ability(&self, result: AbilityResult) {
+    async fn after_ability(&self, result: AbilityResult) -> Vec<String> {
         self.tell(AgentEvent::ToolResult(result.clone()));
         let (ticket, answer) = self.services.tickets.draw();
-        if self.input(Input::AbilityAfter { result, ticket: Some(ticket) }) {
-            let _ = answer.await;
+        if !self.input(Input::AbilityAfter(AbilityEnd { result, ticket: Some(ticket) })) {
+            return Vec::new();
+        }
+        match answer.await {
+            Ok(AbilityAnswer::Told(text)) => text,
+            Ok(AbilityAnswer::Decided(_)) | Err(_) => Vec::new(),
         }
     }
 }

@@ -28,6 +28,7 @@
 
 mod error;
 mod kind;
+pub(crate) mod leftovers;
 mod list;
 mod open;
 mod own;
