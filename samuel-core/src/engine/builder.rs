@@ -30,13 +30,13 @@ pub struct RunBuilder {
     agent: Option<Arc<dyn Agent>>,
     script: Option<Script>,
     sandboxes: Vec<Arc<dyn Sandbox>>,
-    handlers: RegistryBuilder,
+    pub(crate) handlers: RegistryBuilder,
     reads_hook_files: bool,
     trust: TrustPolicy,
     supervisor: Option<Supervisor>,
     env: Vec<(String, String)>,
-    binary: String,
-    session: Option<String>,
+    pub(crate) binary: String,
+    pub(crate) session: Option<String>,
     owner: Option<String>,
     scope: Scope,
     log_timings: bool,
@@ -199,7 +199,7 @@ impl RunBuilder {
 
     /// Freezes everything for a look at a run that is never started, and says whether with
     /// its agent: one that cannot be configured is replaced by one that does nothing.
-    pub(super) fn build_idle(mut self) -> Result<(Run, bool), RunError> {
+    pub(crate) fn build_idle(mut self) -> Result<(Run, bool), RunError> {
         let agent = self.agent.take().or_else(|| self.configured_agent().ok());
         let has_agent = agent.is_some();
         let config = AgentConfig { script: Some(Script::default()), ..AgentConfig::new("scripted") };

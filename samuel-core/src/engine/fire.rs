@@ -8,7 +8,12 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{error::described, port::Port, profile::is_context, services::Services};
+use super::{
+    error::described,
+    port::Port,
+    profile::is_context,
+    services::{Purpose, Services},
+};
 use crate::{
     agent::{Agent, AgentPort},
     environment::{apply_deny_list, compose_env, fits},
@@ -99,7 +104,7 @@ impl Services {
                 self.simple::<points::AfterIteration>(input, place).await
             }
             HookCall::SessionStop(mut input) => {
-                if self.registry.has_handlers(HookPoint::SessionStop) {
+                if input.changed_files.is_none() && self.registry.has_handlers(HookPoint::SessionStop) {
                     input.changed_files = self.changed_files().await;
                 }
                 self.simple::<points::SessionStop>(input, place).await
@@ -133,7 +138,7 @@ impl Services {
             turn: place.turn,
             context: self.contexts(|contexts| contexts.view.clone()),
             plan: self.plan(),
-            preview: self.preview,
+            preview: self.purpose == Purpose::Preview,
             exchanges: None,
             port,
             cancel: place.cancel.clone(),
@@ -165,7 +170,7 @@ impl Services {
     /// Writes the sections that handlers want in files of their own. What
     /// cannot be written is a warning: the section itself is in the prompt.
     async fn write_scratch(self: &Arc<Self>, files: Vec<ScratchFile>, outcome: &mut Outcome) {
-        if files.is_empty() || self.preview {
+        if files.is_empty() || self.purpose == Purpose::Preview {
             return;
         }
         let write = |services: &Self| {

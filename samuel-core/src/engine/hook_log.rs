@@ -127,6 +127,11 @@ impl Services {
         }
     }
 
+    /// Lets what writes the log end once it has written all that it was given.
+    pub(super) fn give_up_hook_log(&self) {
+        drop(self.hook_log.take());
+    }
+
     async fn append_hook_lines(self: &Arc<Self>, lines: Vec<HookLogLine>) {
         let appended = self.blocking(move |services| HookLog::append(&services.run_dir, &lines)).await;
         if let Err(error) = appended.and_then(|appended| appended)

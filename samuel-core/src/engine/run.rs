@@ -28,7 +28,7 @@ use super::{
     hook_log::HookLogWriter,
     hub::{Events, Hub},
     old_logs::OldLogs,
-    services::{Known, Services, Tickets},
+    services::{Known, Purpose, Services, Tickets},
     start_warning::StartWarning,
     unheld_budget::{self, unheld},
     work_tree::WorkTree,
@@ -72,7 +72,7 @@ pub struct Run {
     pub(super) control_files: Arc<ControlFiles>,
     /// The languages of the project's code, once they were looked for.
     pub(super) languages: OnceLock<Vec<String>>,
-    hub: Arc<Hub>,
+    pub(super) hub: Arc<Hub>,
     inputs: (mpsc::UnboundedSender<Input>, mpsc::UnboundedReceiver<Input>),
 }
 
@@ -319,7 +319,7 @@ impl Run {
         lane: Arc<dyn LaneStore>,
         repository: Option<Repository>,
         known: Known,
-        preview: bool,
+        purpose: Purpose,
     ) -> (Frozen, Arc<Services>, Events, mpsc::UnboundedReceiver<Input>) {
         let (events, contexts) = (self.hub.subscribe(), self.contexts());
         let Self { frozen, inputs: (inputs, receiver), .. } = self;
@@ -335,7 +335,7 @@ impl Run {
             hub: self.hub,
             work_tree: WorkTree::new(frozen.project.root().to_owned(), repository),
             control_files: self.control_files,
-            preview,
+            purpose,
             known: std::sync::Mutex::new(known),
             inputs,
             tickets: Tickets::default(),
@@ -372,7 +372,8 @@ impl Run {
             Err(error) => (None, Some(error)),
         };
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
-        let (frozen, services, events, inputs) = self.equip(store, lane, repository, begin.known, false);
+        let (frozen, services, events, inputs) =
+            self.equip(store, lane, repository, begin.known, Purpose::Run);
         services.known_seq.store(begin.seq, Ordering::Relaxed);
         services.warn_of(&begin.loaded.diagnostics);
         if let Some(lost) = begin.lost {

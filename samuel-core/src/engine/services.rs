@@ -52,8 +52,8 @@ pub(super) struct Services {
     pub(super) hub: Arc<Hub>,
     pub(super) work_tree: WorkTree,
     pub(super) control_files: Arc<ControlFiles>,
-    /// Whether this is a look ahead, which changes nothing.
-    pub(super) preview: bool,
+    /// What the points fire for.
+    pub(super) purpose: Purpose,
     pub(super) known: Mutex<Known>,
     pub(super) inputs: mpsc::UnboundedSender<Input>,
     pub(super) tickets: Tickets,
@@ -73,6 +73,17 @@ pub(super) struct Services {
     pub(super) known_seq: AtomicU64,
     /// What was wrong with the plan when that was last told.
     pub(super) told: Mutex<Vec<Diagnostic>>,
+}
+
+/// What the points of a run fire for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A loop.
+    Run,
+    /// A look ahead, which changes nothing.
+    Preview,
+    /// A session without a loop, of which the progress log tells nothing.
+    Session,
 }
 
 /// What is known of the plan and the iteration that the machine need not know.
@@ -192,10 +203,10 @@ impl Services {
         .await;
     }
 
-    /// Appends to the progress log. A line that cannot be written is a
+    /// Appends to the progress log, which tells of loops. A line that cannot be written is a
     /// warning: the log is for readers, not for the loop.
     pub(super) async fn log(self: &Arc<Self>, entries: Vec<ProgressEntry>) {
-        if entries.is_empty() {
+        if entries.is_empty() || self.purpose == Purpose::Session {
             return;
         }
         let entries: Vec<ProgressEntry> = entries.into_iter().map(without_passwords).collect();

@@ -60,7 +60,17 @@ impl WorkTree {
 
     /// Remembers where an iteration starts.
     pub(super) fn begin(&self) {
-        *self.start.lock().unwrap_or_else(PoisonError::into_inner) = self.head();
+        self.begin_at(self.head());
+    }
+
+    /// Remembers that an iteration or a session started at a commit.
+    pub(super) fn begin_at(&self, start: Option<ObjectId>) {
+        *self.start.lock().unwrap_or_else(PoisonError::into_inner) = start;
+    }
+
+    /// Returns the commit that was remembered.
+    pub(super) fn start(&self) -> Option<ObjectId> {
+        *self.start.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn head(&self) -> Option<ObjectId> {
@@ -71,7 +81,7 @@ impl WorkTree {
     /// committed or not, sorted; nothing where that is unknown.
     pub(super) fn changed_files(&self) -> Option<Vec<String>> {
         let repository = self.repository.as_ref()?;
-        let start = (*self.start.lock().unwrap_or_else(PoisonError::into_inner))?;
+        let start = self.start()?;
         repository.changes_since(&start, self.limit).ok()
     }
 
