@@ -13,6 +13,7 @@ use super::{
     port::Port,
     profile::is_context,
     services::{Purpose, Services},
+    socket::{SOCKET_VARIABLE, TOKEN_VARIABLE},
 };
 use crate::{
     agent::{Agent, AgentPort},
@@ -252,7 +253,11 @@ impl Services {
                 input.env.push((name, value));
             }
         }
-        let denied = apply_deny_list(&mut input.env, declared, &[]);
+        let mut denied = apply_deny_list(&mut input.env, declared, &[]);
+        // Those that lead an agent's hooks to a run are the run's to set.
+        let is_bridges = |name: &str| [SOCKET_VARIABLE, TOKEN_VARIABLE].contains(&name);
+        let bridges = input.env.extract_if(.., |(name, _)| is_bridges(name));
+        denied.extend(bridges.map(|(name, _)| name));
         input.env_names = input.env.iter().map(|(name, _)| name.clone()).collect();
         if !denied.is_empty() {
             self.warn(format!("no agent gets these variables that handlers set: {}", denied.join(", ")));
@@ -263,10 +268,11 @@ impl Services {
     async fn fire_agent(self: &Arc<Self>, input: AgentInvokeInput, place: &Place) -> HookReply {
         let started = self.clock.elapsed();
         let agent = input.agent.clone();
-        let port = Port::open(self, &agent, place.iteration, &input.prompt).await;
+        let port = Port::open(self, &input, place).await;
         let heard: Arc<dyn AgentPort> = Arc::clone(&port) as _;
         let (output, outcome) = self.run_with::<points::AgentInvoke>(input, place, Some(heard)).await;
         let took = self.clock.elapsed().saturating_sub(started);
+        port.close().await;
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let answered = outcome.broken.is_empty() && self.registry.has_handlers(HookPoint::AgentInvoke);
         let failure = match (&output.failure, answered) {
