@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use samuel_core::{
-//!     hook::{Call, HookFailure, points},
+//!     hook::{Answer, Call, HookFailure, points},
 //!     model::payload::{AbilityBeforeOutput, SessionSource},
 //!     session::{AbilityEnd, AbilityOutput, AbilityRequest, Session},
 //!     testing::Bench,
@@ -21,7 +21,7 @@
 //!
 //! async fn no_pushes(call: Call<points::AbilityBefore>) -> Result<AbilityBeforeOutput, HookFailure> {
 //!     let is_push = call.input().input.contains("git push");
-//!     Ok(if is_push { AbilityBeforeOutput::deny("pushes are the maintainers'") } else { Default::default() })
+//!     Ok(if is_push { AbilityBeforeOutput::refuse("pushes are the maintainers'") } else { Default::default() })
 //! }
 //!
 //! # let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

@@ -1,4 +1,9 @@
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a failed set-up fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a failed set-up fails the test"
+)]
 
 mod abilities;
 mod life;
@@ -10,8 +15,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    event::{Event, EventRecord},
     engine::Events,
+    event::{Event, EventRecord},
     hook::{Call, HookFailure, HookPoint, points},
     model::payload::*,
     testing::{Act, Bench, FakeHandler},
