@@ -28,7 +28,7 @@ use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, Bridge},
     fs::leftovers,
     hook::{HookPoint, short_result},
-    machine::{AbilityAnswer, AbilityEnd, Input},
+    machine::AbilityAnswer,
     model::ErrorCode,
     text::described,
 };
@@ -124,6 +124,10 @@ impl Port {
 
     /// Has what the stream shows fire, as far as the hooks have not told of it.
     pub(super) fn shown(&self, event: &AgentEvent) {
+        if let AgentEvent::ToolCall(call) = event {
+            // It may say more of a call than its hook does.
+            self.calls(|calls| calls.begin(call));
+        }
         let mut bridged = self.bridged.lock().unwrap_or_else(PoisonError::into_inner);
         let firings = match (bridged.as_mut().map(|bridged| &mut bridged.asked), event) {
             (Some(asked), AgentEvent::ToolCall(call)) => asked.begins(call.clone()),
@@ -145,9 +149,7 @@ impl Port {
                     self.input(self.notice(call, None));
                 }
                 Firing::Before(call) => _ = self.input(self.notice(call, None)),
-                Firing::After(result) => {
-                    self.input(Input::AbilityAfter(AbilityEnd { result, ticket: None }));
-                }
+                Firing::After(result) => _ = self.input(self.ended(result, None)),
             }
         }
     }
@@ -167,6 +169,7 @@ impl Port {
         let time = deadline(asks.deadline_ms);
         let AbilityBefore { ability_id, call_id, input, .. } = asks;
         let call = AbilityCall { call_id, ability_id, input: input.clone(), parent_id: None };
+        let (call_id, tool) = (call.call_id.clone(), call.ability_id.clone());
         let Some((number, answer)) = self.ask(call) else { return (Err(over()), Receipt::new(|| {})) };
         let port = Arc::clone(&self);
         let receipt = Receipt::new(move || port.note(number, Answered::Lost, ""));
@@ -182,7 +185,10 @@ impl Port {
         };
         // Before it is written: then the agent goes on. What is refused the bridge denies.
         match &decided {
-            Ok(Verdict::Allow { .. }) => self.note(number, Answered::Allowed, ""),
+            Ok(Verdict::Allow { input, .. }) => {
+                self.calls(|calls| calls.allow(&call_id, &tool, input));
+                self.note(number, Answered::Allowed, "");
+            }
             Ok(Verdict::Block { reason }) => self.note(number, Answered::Blocked, reason),
             Err(_) => self.note(number, Answered::Blocked, ""),
         }
@@ -190,9 +196,9 @@ impl Port {
     }
 
     /// Hands a question to the machine, and returns its number and where the answer comes in.
-    fn ask(&self, mut call: AbilityCall) -> Option<(u64, oneshot::Receiver<AbilityAnswer>)> {
+    fn ask(&self, call: AbilityCall) -> Option<(u64, oneshot::Receiver<AbilityAnswer>)> {
         let mut bridged = self.bridged.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = bridged.as_mut()?.asked.asks(&mut call);
+        let number = bridged.as_mut()?.asked.asks(&call);
         let (ticket, answer) = self.services.tickets.draw();
         self.input(self.notice(call, Some(ticket))).then_some((number, answer))
     }
@@ -225,7 +231,7 @@ impl Port {
             let Some(firings) = bridged.asked.tells(&result) else { return nothing() };
             self.fire(firings);
             let (ticket, answer) = self.services.tickets.draw();
-            if !self.input(Input::AbilityAfter(AbilityEnd { result, ticket: Some(ticket) })) {
+            if !self.input(self.ended(result, Some(ticket))) {
                 return Err(over());
             }
             answer

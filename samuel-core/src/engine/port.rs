@@ -6,7 +6,9 @@ use async_trait::async_trait;
 
 use super::{bridged::Bridged, fire::Place, services::Services};
 use crate::{
-    agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, Bridge, ConversationId},
+    agent::{
+        AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, Bridge, ConversationId, ToolCalls,
+    },
     event::Event,
     hook::CallLogs,
     machine::{AbilityAnswer, AbilityEnd, AbilityNotice, Input},
@@ -31,12 +33,15 @@ pub(super) struct Port {
     conversation: Mutex<Option<ConversationId>>,
     /// Its own hooks, once they are wired and as long as it works.
     pub(super) bridged: Mutex<Option<Bridged>>,
+    /// The tool calls that it told of.
+    calls: Mutex<ToolCalls>,
 }
 
 impl Port {
     /// Opens it for a call. Its prompt is kept.
     pub(super) async fn open(services: &Arc<Services>, input: &AgentInvokeInput, place: &Place) -> Arc<Self> {
         let logs = services.keep_prompt(place.iteration, input.prompt.clone()).await;
+        let root = services.contexts(|contexts| contexts.root().to_owned());
         Arc::new_cyclic(|me| Self {
             me: Weak::clone(me),
             services: Arc::clone(services),
@@ -46,6 +51,7 @@ impl Port {
             logs,
             conversation: Mutex::default(),
             bridged: Mutex::default(),
+            calls: Mutex::new(ToolCalls::new(root)),
         })
     }
 
@@ -74,8 +80,18 @@ impl Port {
         self.services.inputs.send(input).is_ok()
     }
 
+    pub(super) fn calls<R>(&self, work: impl FnOnce(&mut ToolCalls) -> R) -> R {
+        work(&mut self.calls.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     pub(super) fn notice(&self, call: AbilityCall, ticket: Option<u64>) -> Input {
+        self.calls(|calls| calls.begin(&call));
         Input::AbilityBefore(AbilityNotice { call, caller: self.agent.clone(), ticket })
+    }
+
+    pub(super) fn ended(&self, result: AbilityResult, ticket: Option<u64>) -> Input {
+        let facts = self.calls(|calls| calls.end(&result));
+        Input::AbilityAfter(AbilityEnd { result, facts, ticket })
     }
 }
 
@@ -138,11 +154,17 @@ impl AgentPort for Port {
         self.tell(AgentEvent::ToolCall(call.clone()));
         let (ticket, answer) = self.services.tickets.draw();
         let ended = || AbilityDecision::Block { reason: "the call of the agent has ended".to_owned() };
+        let (call_id, tool) = (call.call_id.clone(), call.ability_id.clone());
         if !self.input(self.notice(call, Some(ticket))) {
             return ended();
         }
         match answer.await {
-            Ok(AbilityAnswer::Decided(decision)) => decision,
+            Ok(AbilityAnswer::Decided(decision)) => {
+                if let AbilityDecision::Allow { input } = &decision {
+                    self.calls(|calls| calls.allow(&call_id, &tool, input));
+                }
+                decision
+            }
             Ok(AbilityAnswer::Told(_)) | Err(_) => ended(),
         }
     }
@@ -150,7 +172,7 @@ impl AgentPort for Port {
     async fn after_ability(&self, result: AbilityResult) -> Vec<String> {
         self.tell(AgentEvent::ToolResult(result.clone()));
         let (ticket, answer) = self.services.tickets.draw();
-        if !self.input(Input::AbilityAfter(AbilityEnd { result, ticket: Some(ticket) })) {
+        if !self.input(self.ended(result, Some(ticket))) {
             return Vec::new();
         }
         match answer.await {

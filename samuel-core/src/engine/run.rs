@@ -422,6 +422,7 @@ impl Run {
             Err(error) => services.warn(format!("{}; nothing can reach the run", described(&error))),
         }
         services.known_seq.store(begin.seq, Ordering::Relaxed);
+        services.work_tree.begin_run(begin.start_commit.as_deref());
         services.warn_of(&begin.loaded.diagnostics);
         if let Some(lost) = begin.lost {
             services.warn(lost.told());
