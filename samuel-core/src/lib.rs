@@ -66,6 +66,7 @@ pub mod prd;
 pub mod project;
 pub mod sandbox;
 pub mod script;
+pub mod session;
 pub mod snapshot;
 pub mod state;
 pub mod testing;

@@ -19,6 +19,7 @@
 //! Which agent runs, and what is done with its events, is the engine's.
 
 mod adapter;
+pub mod bridge;
 mod build;
 mod config;
 mod conversation;
@@ -31,6 +32,7 @@ mod prompt_file;
 mod run;
 mod script;
 mod scripted;
+mod settings;
 mod stream;
 mod text;
 mod tool_calls;

@@ -76,6 +76,13 @@ pub trait Agent: std::fmt::Debug + Send + Sync {
         None
     }
 
+    /// Says what it means that the agent's own hooks ask about its tool calls, as they do where a
+    /// handler of `ability.before` or `ability.after` is registered; nothing for an agent without
+    /// hooks.
+    fn hooks_notice(&self) -> Option<String> {
+        None
+    }
+
     /// Says what the agent reports of what its calls consume, on which limits of cost
     /// and tokens depend. By default all of it.
     fn reports(&self) -> Reports {

@@ -16,8 +16,10 @@ use std::{
 use super::{
     Agent, AgentConfig, AgentError, AgentPort, AgentRequest, ConversationId, Reports,
     adapter::Cli,
+    bridge::{self, Wiring},
     config::{Deadlines, GRACE},
     prompt_file::PromptFile,
+    settings::{Settings, write_wiring},
     stream::{Ending, Progress, StreamParser},
     text::{MAX_SUMMARY, excerpt, last_words},
     watch::Watch,
@@ -123,16 +125,38 @@ impl CliAgent {
         }
     }
 
-    /// Returns the words that start the program, which is the first.
-    fn words(&self, conversation: Option<&ConversationId>) -> Vec<String> {
+    /// Returns the words that start the program, which is the first, from those that come before a
+    /// conversation to go on in.
+    fn words(&self, command: &[String], conversation: Option<&ConversationId>) -> Vec<String> {
         let resume = conversation.into_iter().flat_map(|id| {
             self.cli.resume_args.iter().map(move |arg| arg.replace(CONVERSATION, id.as_str()))
         });
-        self.command.iter().cloned().chain(resume).chain(owned(self.cli.last_args)).collect()
+        command.iter().cloned().chain(resume).chain(owned(self.cli.last_args)).collect()
     }
 
-    fn spec(&self, program: &Path, request: &AgentRequest, prompt: Option<&PromptFile>) -> CommandSpec {
-        let words = self.words(request.conversation.as_ref());
+    /// Wires the agent's own hooks into its command line and its environment, where the run asks for
+    /// it and the agent has hooks.
+    fn wire(&self, request: &mut AgentRequest) -> Result<Vec<String>, AgentError> {
+        let wired = request.bridge.as_ref().zip(bridge::wire(self.cli.name));
+        let Some((bridge, protocol)) = wired else { return Ok(self.command.clone()) };
+        let failed = |cause| AgentError::Start { agent: self.cli.name.to_owned(), cause };
+        let settings = Settings { directory: &request.project_root };
+        let mut wiring =
+            Wiring::new(bridge, self.command.clone(), std::mem::take(&mut request.env), &settings);
+        protocol.wire(&mut wiring).map_err(|error| failed(error.into()))?;
+        write_wiring(&wiring.files).map_err(|error| failed(error.into()))?;
+        request.env = wiring.env;
+        Ok(wiring.words)
+    }
+
+    fn spec(
+        &self,
+        program: &Path,
+        command: &[String],
+        request: &AgentRequest,
+        prompt: Option<&PromptFile>,
+    ) -> CommandSpec {
+        let words = self.words(command, request.conversation.as_ref());
         let args = words.into_iter().skip(1).map(|arg| match prompt {
             Some(file) => arg.replace(PROMPT_FILE, &file.path().to_string_lossy()),
             None => arg,
@@ -290,11 +314,15 @@ impl Agent for CliAgent {
     }
 
     fn command_line(&self) -> Vec<String> {
-        self.words(None)
+        self.words(&self.command, None)
     }
 
     fn permission_notice(&self) -> Option<String> {
         self.cli.notice.map(str::to_owned)
+    }
+
+    fn hooks_notice(&self) -> Option<String> {
+        bridge::wire(self.cli.name).map(|protocol| protocol.notice().to_owned())
     }
 
     fn reports(&self) -> Reports {
@@ -326,12 +354,13 @@ impl Agent for CliAgent {
 
     async fn invoke(
         &self,
-        request: AgentRequest,
+        mut request: AgentRequest,
         port: &dyn AgentPort,
     ) -> Result<AgentInvokeOutput, AgentError> {
         let prompt = self.prompt_file(&request)?;
         let program = self.program_for(&request)?;
-        let spec = request.sandbox.wrap(self.spec(&program, &request, prompt.as_ref()));
+        let command = self.wire(&mut request)?;
+        let spec = request.sandbox.wrap(self.spec(&program, &command, &request, prompt.as_ref()));
         let spec = spec.map_err(|source| AgentError::Sandbox { agent: self.cli.name.to_owned(), source })?;
         let running = spawn(spec, &self.supervisor).await.map_err(|error| self.start_error(error))?;
         if let Some(id) = running.supervisor() {

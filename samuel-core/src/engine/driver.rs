@@ -134,6 +134,8 @@ impl Driver {
         // It ends with the look that it makes.
         let _ = watching.await;
         flight.tasks.shutdown().await;
+        // Who still asks is told that the run is over.
+        let _ = self.services.blocking(Services::stop_listening).await;
         // Nothing is written once the loop's lock is free.
         consumed.end().await;
         self.services.end_hook_log(hook_log).await;

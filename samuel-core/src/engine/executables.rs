@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::{
     control_files::{ControlFiles, OfHooks},
-    run::{Frozen, in_place_of_agent},
+    error::RunError,
+    run::{Frozen, Run, in_place_of_agent},
 };
 use crate::{
     agent::compose_agent_env,
@@ -36,6 +37,23 @@ pub(super) fn executables(
 
 /// Why hook files are watched.
 const DESCRIBES: &str = "describes hooks";
+
+impl Run {
+    /// Returns what executes where only the points fire that are named: their handlers, what is
+    /// configured of their chains, and the control files that the last run left changed. Blocks as
+    /// [`executables`](Self::executables) does.
+    ///
+    /// # Errors
+    /// Returns [`RunError::State`] where what the last run saved cannot be read.
+    pub(crate) fn executables_of(&mut self, points: &[HookPoint]) -> Result<Executables, RunError> {
+        let mut found = Executables::of_points(&self.registry, |point| points.contains(&point));
+        let chains = points.iter().filter_map(|point| hook_point(*point, self.registry.spec(*point)?));
+        let plugins = found.of_kind(ExecutableKind::Plugin).count();
+        found.entries.splice(plugins..plugins, chains);
+        found.changes.clone_from(&self.executables()?.changes);
+        Ok(found)
+    }
+}
 
 /// Lists what hook files make execute, themselves among it.
 pub(super) fn of_hooks(handlers: &RegistryBuilder, root: &Path) -> OfHooks {

@@ -8,7 +8,14 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{error::described, port::Port, profile::is_context, services::Services, work_tree::WorkTree};
+use super::{
+    error::described,
+    port::Port,
+    profile::is_context,
+    services::{Purpose, Services},
+    socket::{SOCKET_VARIABLE, TOKEN_VARIABLE},
+    work_tree::WorkTree,
+};
 use crate::{
     agent::{Agent, AgentPort},
     environment::{apply_deny_list, compose_env, fits},
@@ -99,8 +106,12 @@ impl Services {
                 self.simple::<points::AfterIteration>(input, place).await
             }
             HookCall::SessionStop(mut input) => {
-                if self.registry.has_handlers(HookPoint::SessionStop) {
-                    input.changed_files = self.look(WorkTree::changed_in_run).await;
+                if input.changed_files.is_none() && self.registry.has_handlers(HookPoint::SessionStop) {
+                    // A session remembers its own start as that of an iteration.
+                    input.changed_files = match self.purpose {
+                        Purpose::Session => self.look(WorkTree::changed_files).await,
+                        Purpose::Run | Purpose::Preview => self.look(WorkTree::changed_in_run).await,
+                    };
                 }
                 self.simple::<points::SessionStop>(input, place).await
             }
@@ -133,7 +144,7 @@ impl Services {
             turn: place.turn,
             context: self.contexts(|contexts| contexts.view.clone()),
             plan: self.plan(),
-            preview: self.preview,
+            preview: self.purpose == Purpose::Preview,
             traced: self.hook_log.traces,
             exchanges: None,
             port,
@@ -166,7 +177,7 @@ impl Services {
     /// Writes the sections that handlers want in files of their own. What
     /// cannot be written is a warning: the section itself is in the prompt.
     async fn write_scratch(self: &Arc<Self>, files: Vec<ScratchFile>, outcome: &mut Outcome) {
-        if files.is_empty() || self.preview {
+        if files.is_empty() || self.purpose == Purpose::Preview {
             return;
         }
         let write = |services: &Self| {
@@ -248,7 +259,11 @@ impl Services {
                 input.env.push((name, value));
             }
         }
-        let denied = apply_deny_list(&mut input.env, declared, &[]);
+        let mut denied = apply_deny_list(&mut input.env, declared, &[]);
+        // Those that lead an agent's hooks to a run are the run's to set.
+        let is_bridges = |name: &str| [SOCKET_VARIABLE, TOKEN_VARIABLE].contains(&name);
+        let bridges = input.env.extract_if(.., |(name, _)| is_bridges(name));
+        denied.extend(bridges.map(|(name, _)| name));
         input.env_names = input.env.iter().map(|(name, _)| name.clone()).collect();
         if !denied.is_empty() {
             self.warn(format!("no agent gets these variables that handlers set: {}", denied.join(", ")));
@@ -259,10 +274,11 @@ impl Services {
     async fn fire_agent(self: &Arc<Self>, input: AgentInvokeInput, place: &Place) -> HookReply {
         let started = self.clock.elapsed();
         let agent = input.agent.clone();
-        let port = Port::open(self, &agent, place.iteration, &input.prompt).await;
+        let port = Port::open(self, &input, place).await;
         let heard: Arc<dyn AgentPort> = Arc::clone(&port) as _;
         let (output, outcome) = self.run_with::<points::AgentInvoke>(input, place, Some(heard)).await;
         let took = self.clock.elapsed().saturating_sub(started);
+        port.close().await;
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let answered = outcome.broken.is_empty() && self.registry.has_handlers(HookPoint::AgentInvoke);
         let failure = match (&output.failure, answered) {

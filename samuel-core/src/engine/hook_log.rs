@@ -172,6 +172,11 @@ impl Services {
         }
     }
 
+    /// Lets what writes the log end once it has written all that it was given.
+    pub(super) fn give_up_hook_log(&self) {
+        drop(self.hook_log.take());
+    }
+
     async fn append_hook_calls(self: &Arc<Self>, calls: Vec<Written>) {
         let (mut lines, mut repository, mut traces) = (Vec::new(), Vec::new(), Vec::new());
         for call in calls {

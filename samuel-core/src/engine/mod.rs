@@ -27,7 +27,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod asked;
 mod begin;
+mod bridged;
 mod builder;
 mod call_logs;
 mod check_programs;
@@ -54,11 +56,13 @@ mod left_changed;
 mod old_logs;
 mod only_loop;
 mod plan_effects;
+mod points;
 mod port;
 mod preview;
 mod profile;
 mod run;
 mod services;
+pub mod socket;
 mod start_warning;
 mod unheld_budget;
 mod waiting;
@@ -77,6 +81,7 @@ pub use hook_trial::{HookFiring, HookTrial};
 pub use hook_validation::{HookProblem, HookValidation};
 pub use hooks::{Hooks, HooksError, ShownHook, ShownHooks};
 pub use hub::Events;
+pub(crate) use points::{KeptPoints, Points};
 pub use preview::{Glance, Preview, PreviewStop};
 pub use profile::{Profile, ProfileRow};
 pub use run::Run;

@@ -1,47 +1,58 @@
 //! Where agents report to.
 
-use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak, atomic::Ordering};
 
 use async_trait::async_trait;
 
-use super::services::Services;
+use super::{bridged::Bridged, fire::Place, services::Services};
 use crate::{
-    agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, ConversationId, ToolCalls},
+    agent::{
+        AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, Bridge, ConversationId, ToolCalls,
+    },
     event::Event,
     hook::CallLogs,
     machine::{AbilityAnswer, AbilityEnd, AbilityNotice, Input},
+    model::payload::AgentInvokeInput,
     process::{Process, listed},
     state::{Note, ProgressKind, Supervisor, SupervisorRole},
 };
 
 /// The engine's side of one call of an agent. That it ends with the call is dispatch's to see to.
 pub(super) struct Port {
-    services: Arc<Services>,
+    pub(super) me: Weak<Self>,
+    pub(super) services: Arc<Services>,
     /// The agent's name.
-    agent: String,
-    /// The iteration it works in.
-    iteration: u32,
+    pub(super) agent: String,
+    /// Where in the run it works.
+    pub(super) place: Place,
+    /// The id of the task that it works on.
+    pub(super) task: Option<String>,
     /// Where what it prints is kept.
     logs: Option<CallLogs>,
     /// The conversation it is in, once it named one.
     conversation: Mutex<Option<ConversationId>>,
+    /// Its own hooks, once they are wired and as long as it works.
+    pub(super) bridged: Mutex<Option<Bridged>>,
     /// The tool calls that it told of.
     calls: Mutex<ToolCalls>,
 }
 
 impl Port {
-    /// Opens it for a call with a prompt, which is kept.
-    pub(super) async fn open(
-        services: &Arc<Services>,
-        agent: &str,
-        iteration: u32,
-        prompt: &str,
-    ) -> Arc<Self> {
-        let logs = services.keep_prompt(iteration, prompt.to_owned()).await;
+    /// Opens it for a call. Its prompt is kept.
+    pub(super) async fn open(services: &Arc<Services>, input: &AgentInvokeInput, place: &Place) -> Arc<Self> {
+        let logs = services.keep_prompt(place.iteration, input.prompt.clone()).await;
         let root = services.contexts(|contexts| contexts.root().to_owned());
-        let (services, agent, calls) =
-            (Arc::clone(services), agent.to_owned(), Mutex::new(ToolCalls::new(root)));
-        Arc::new(Self { services, agent, iteration, logs, conversation: Mutex::default(), calls })
+        Arc::new_cyclic(|me| Self {
+            me: Weak::clone(me),
+            services: Arc::clone(services),
+            agent: input.agent.clone(),
+            place: place.clone(),
+            task: input.task.as_ref().map(|task| task.id.clone()),
+            logs,
+            conversation: Mutex::default(),
+            bridged: Mutex::default(),
+            calls: Mutex::new(ToolCalls::new(root)),
+        })
     }
 
     /// Returns the conversation that the agent named last.
@@ -61,24 +72,24 @@ impl Port {
     }
 
     fn tell(&self, report: AgentEvent) {
-        self.services.emit(Event::Agent { iteration: self.iteration, report });
+        self.services.emit(Event::Agent { iteration: self.place.iteration, report });
     }
 
     /// Hands something to the machine, and says whether anybody listens.
-    fn input(&self, input: Input) -> bool {
+    pub(super) fn input(&self, input: Input) -> bool {
         self.services.inputs.send(input).is_ok()
     }
 
-    fn calls<R>(&self, work: impl FnOnce(&mut ToolCalls) -> R) -> R {
+    pub(super) fn calls<R>(&self, work: impl FnOnce(&mut ToolCalls) -> R) -> R {
         work(&mut self.calls.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn notice(&self, call: AbilityCall, ticket: Option<u64>) -> Input {
+    pub(super) fn notice(&self, call: AbilityCall, ticket: Option<u64>) -> Input {
         self.calls(|calls| calls.begin(&call));
         Input::AbilityBefore(AbilityNotice { call, caller: self.agent.clone(), ticket })
     }
 
-    fn ended(&self, result: AbilityResult, ticket: Option<u64>) -> Input {
+    pub(super) fn ended(&self, result: AbilityResult, ticket: Option<u64>) -> Input {
         let facts = self.calls(|calls| calls.end(&result));
         Input::AbilityAfter(AbilityEnd { result, facts, ticket })
     }
@@ -90,21 +101,20 @@ impl AgentPort for Port {
         self.logs.clone()
     }
 
+    fn bridge(&self) -> Option<Bridge> {
+        self.wired()
+    }
+
     fn emit(&self, mut event: AgentEvent) {
         if let AgentEvent::Usage(usage) = &mut event {
             // The end of the call tells of it.
             let _ = usage.take_bad_cost();
         }
         match &event {
-            AgentEvent::ToolCall(call) => self.input(self.notice(call.clone(), None)),
-            AgentEvent::ToolResult(result) => self.input(self.ended(result.clone(), None)),
-            AgentEvent::Usage(usage) => self.input(Input::UsageSoFar(*usage)),
-            AgentEvent::Ready { session_id: Some(name), .. } => {
-                self.note_conversation(name);
-                true
-            }
-            _ => true,
-        };
+            AgentEvent::Usage(usage) => _ = self.input(Input::UsageSoFar(*usage)),
+            AgentEvent::Ready { session_id: Some(name), .. } => self.note_conversation(name),
+            event => self.shown(event),
+        }
         self.tell(event);
     }
 
@@ -136,7 +146,7 @@ impl AgentPort for Port {
             left => format!("processes of the agent are left: {}", listed(left)),
         };
         self.services.emit(Event::Swept { swept: false, ended: Vec::new(), left });
-        let entry = self.services.note(self.iteration, None, ProgressKind::Error, text);
+        let entry = self.services.note(self.place.iteration, None, ProgressKind::Error, text);
         self.services.log(vec![entry]).await;
     }
 

@@ -17,7 +17,7 @@ use super::{
     hook_report::{ChainReport, HookReport},
     plan_effects::{load, mutate},
     run::Run,
-    services::Services,
+    services::{Purpose, Services},
 };
 use crate::{
     context::{ContextView, PromptStats},
@@ -106,7 +106,7 @@ impl Run {
             Glance::Still => self.last_snapshot().await?,
         };
         let (_, services, mut events, _inputs) =
-            self.equip(Arc::new(store), Arc::new(lane), None, begin.known, true);
+            self.equip(Arc::new(store), Arc::new(lane), None, begin.known, Purpose::Preview);
         let mut looking = Looking { services, machine: begin.machine, place: None, last_snapshot };
         let seen = looking.go(begin.first).await?;
         let Looking { services, machine, place, .. } = looking;

@@ -4,7 +4,7 @@ use std::{
     borrow::Cow,
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     call_logs::CallCount, control_files::ControlFiles, error::described, hook_log::HookLogWriter, hub::Hub,
-    work_tree::WorkTree,
+    socket::RunSocket, work_tree::WorkTree,
 };
 use crate::{
     agent::Agents,
@@ -52,8 +52,8 @@ pub(super) struct Services {
     pub(super) hub: Arc<Hub>,
     pub(super) work_tree: WorkTree,
     pub(super) control_files: Arc<ControlFiles>,
-    /// Whether this is a look ahead, which changes nothing.
-    pub(super) preview: bool,
+    /// What the points fire for.
+    pub(super) purpose: Purpose,
     pub(super) known: Mutex<Known>,
     pub(super) inputs: mpsc::UnboundedSender<Input>,
     pub(super) tickets: Tickets,
@@ -73,6 +73,23 @@ pub(super) struct Services {
     pub(super) known_seq: AtomicU64,
     /// What was wrong with the plan when that was last told.
     pub(super) told: Mutex<Vec<Diagnostic>>,
+    /// Where other processes reach the run, once it listens.
+    pub(super) socket: OnceLock<RunSocket>,
+    /// The command by which an agent's own hooks ask the run; empty where there is none.
+    pub(super) bridge: Vec<String>,
+    /// Whether the user was told of a tool call that was made without asking.
+    pub(super) told_of_unasked: AtomicBool,
+}
+
+/// What the points of a run fire for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A loop.
+    Run,
+    /// A look ahead, which changes nothing.
+    Preview,
+    /// A session without a loop, of which the progress log tells nothing.
+    Session,
 }
 
 /// What is known of the plan and the iteration that the machine need not know.
@@ -139,6 +156,13 @@ impl Services {
         self.emit(Event::Warning { message: redacted(&message.into()).into_owned() });
     }
 
+    /// Ends the socket, where there is one. Blocks.
+    pub(super) fn stop_listening(&self) {
+        if let Some(socket) = self.socket.get() {
+            socket.close();
+        }
+    }
+
     /// Tells which processes of a dead predecessor were still there.
     pub(super) fn tell_of_remains(&self, remains: Remains) {
         let Remains { ended, left, .. } = remains;
@@ -192,10 +216,10 @@ impl Services {
         .await;
     }
 
-    /// Appends to the progress log. A line that cannot be written is a
+    /// Appends to the progress log, which tells of loops. A line that cannot be written is a
     /// warning: the log is for readers, not for the loop.
     pub(super) async fn log(self: &Arc<Self>, entries: Vec<ProgressEntry>) {
-        if entries.is_empty() {
+        if entries.is_empty() || self.purpose == Purpose::Session {
             return;
         }
         let entries: Vec<ProgressEntry> = entries.into_iter().map(without_passwords).collect();

@@ -28,6 +28,7 @@
 
 mod error;
 mod kind;
+pub(crate) mod leftovers;
 mod lexical;
 mod list;
 mod open;

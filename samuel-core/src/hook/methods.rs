@@ -2,10 +2,11 @@
 
 /// Writes the methods of a builder that keeps its handlers in a field
 /// `handlers`, a [`RegistryBuilder`](super::RegistryBuilder), and what they are told of
-/// in `binary` and `session`. So every builder takes them in the same way, without a
+/// in `binary` and `session`; where these are in a part of it, that is named as in
+/// `handler_methods!(run.)`. So every builder takes them in the same way, without a
 /// trait to import.
 macro_rules! handler_methods {
-    () => {
+    ($($within:ident .)*) => {
         /// Registers a handler as `api:<name>`, after the plugins'.
         #[must_use]
         pub fn hook<P: $crate::hook::Point, M>(
@@ -13,7 +14,7 @@ macro_rules! handler_methods {
             name: &str,
             handler: impl $crate::hook::IntoHandler<P, M>,
         ) -> Self {
-            self.handlers.api(name, None, handler);
+            self.$($within.)*handlers.api(name, None, handler);
             self
         }
 
@@ -26,14 +27,14 @@ macro_rules! handler_methods {
             order: i32,
             handler: impl $crate::hook::IntoHandler<P, M>,
         ) -> Self {
-            self.handlers.api(name, Some(order), handler);
+            self.$($within.)*handlers.api(name, Some(order), handler);
             self
         }
 
         /// Registers the handlers of a plugin, or of several.
         #[must_use]
         pub fn register(mut self, register: impl FnOnce(&mut $crate::hook::RegistryBuilder)) -> Self {
-            register(&mut self.handlers);
+            register(&mut self.$($within.)*handlers);
             self
         }
 
@@ -41,14 +42,14 @@ macro_rules! handler_methods {
         /// default `samuel`.
         #[must_use]
         pub fn binary(mut self, binary: impl Into<String>) -> Self {
-            self.binary = binary.into();
+            self.$($within.)*binary = binary.into();
             self
         }
 
         /// Names the session; by default it has the project's name.
         #[must_use]
         pub fn session(mut self, name: impl Into<String>) -> Self {
-            self.session = Some(name.into());
+            self.$($within.)*session = Some(name.into());
             self
         }
     };

@@ -21,7 +21,7 @@ use crate::{
 const MAX_SHOWN_CHARS: usize = 200;
 
 /// How many times in a row a stop can be blocked.
-const MAX_STOP_BLOCKS: u32 = 8;
+pub(crate) const MAX_STOP_BLOCKS: u32 = 8;
 
 impl Core {
     /// Ends the loop, unless a handler of `session.stop` wants another turn.

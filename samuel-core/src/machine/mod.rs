@@ -52,6 +52,7 @@ pub use effect::{
     AbilityAnswer, AbilityEnd, AbilityNotice, AgentEnd, Command, Completion, Effect, EffectId, EffectResult,
     HookReply, Input, LogLine, ReplyData, Wait, WorkLeft,
 };
+pub(crate) use ending::MAX_STOP_BLOCKS;
 pub use plan_changes::PlanChanged;
 pub use setup::{RunLimits, Setup};
 pub(crate) use standing::is_provisional;

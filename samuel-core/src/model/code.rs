@@ -123,6 +123,16 @@ codes! {
     HOOK_INVALID, 1, false, Say("Correct each of the places named above.");
     HOOK_REFUSED, 1, false, Say("Do what the handler asks for.");
     PROCESS_FAILED, 1, true, Say("Check that the program exists and can be run.");
+    SOCKET_UNAVAILABLE, 1, true, Say("Check that the run is under way, and that its directory is this user's, mode 0700, on a file system with sockets.");
+    SOCKET_MESSAGE, 1, false, Say("Send one JSON object a line, as docs/run-socket.md describes them.");
+    SOCKET_VERSION, 1, false, Say("Use the Samuel that the run was started with.");
+    SOCKET_PEER, 78, false, Say("Connect as the user who started the run.");
+    SOCKET_TOKEN, 78, false, Say("Use the token of a run, or of a call of an agent, that is under way.");
+    SOCKET_SCOPE, 78, false, Say("Use a verb that the answer to the first message lists.");
+    SOCKET_VERB, 1, false, Say("Use a verb that the answer to the first message lists.");
+    SOCKET_TOO_LARGE, 1, false, Say("Send less: a message has 1 MiB at most.");
+    SOCKET_BUSY, 75, true, Say("Close connections that are not needed, then try again.");
+    SOCKET_TIMEOUT, 75, true, Say("Try again, or raise the timeouts of the handlers that were asked.");
     TRUST_REFUSED, 78, false, TrustRun;
     SYNC_MARKERS, 1, false, Say("Repair Samuel's markers at the place named above, or remove them all.");
     SYNC_REFUSED, 1, false, Say("Correct the file named above and run the command again.");

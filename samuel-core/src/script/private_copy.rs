@@ -16,21 +16,13 @@ use std::{
     os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, symlink},
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, SystemTime},
 };
 
 use crate::{
-    fs::{open_unlinked, private},
+    fs::{leftovers, open_unlinked, private},
     hook::{BreakClass, HookFailure},
     model::{digest_of, digest_of_stream},
 };
-
-/// From which age on a copy that nobody holds is a leftover: before it is held
-/// it has just been made.
-const LEFTOVER_AGE: Duration = Duration::from_secs(60);
-/// How many entries are looked at for leftovers, and how many of them go.
-const MAX_LOOKED_AT: usize = 4_096;
-const MAX_REMOVED: usize = 64;
 
 /// A copy of files that is run from.
 #[derive(Debug)]
@@ -132,7 +124,7 @@ impl PrivateCopy {
             private::require(directory).map_err(failed("use", directory))?;
         }
         let parent = parent.canonicalize().map_err(failed("read", &parent))?;
-        remove_leftovers(&parent);
+        leftovers::remove_from(&parent);
         let made = tempfile::Builder::new().prefix(&format!("{name}-")).rand_bytes(12).tempdir_in(&parent);
         let made = made.map_err(failed("write to", &parent))?;
         let held = File::open(made.path()).map_err(failed("read", made.path()))?;
@@ -227,7 +219,7 @@ pub(super) fn unchanged(what: &str, difference: Option<String>) -> Result<(), Ho
 impl Drop for PrivateCopy {
     fn drop(&mut self) {
         // What cannot be removed now is removed by a later run.
-        let _ = remove(&self.root);
+        let _ = leftovers::remove(&self.root);
     }
 }
 
@@ -243,46 +235,14 @@ fn directories_of(paths: &[PathBuf]) -> BTreeSet<PathBuf> {
     above.map(Path::to_owned).chain([PathBuf::new()]).collect()
 }
 
-/// Removes copies whose program is gone. One that cannot be removed is in
-/// nobody's way.
-fn remove_leftovers(parent: &Path) {
-    let Ok(entries) = fs::read_dir(parent) else { return };
-    let leftovers = entries.flatten().take(MAX_LOOKED_AT).map(|entry| entry.path());
-    for path in leftovers.filter(|path| is_leftover(path)).take(MAX_REMOVED) {
-        let _ = remove(&path);
-    }
-}
-
-fn is_leftover(path: &Path) -> bool {
-    let is_old = |changed: SystemTime| changed.elapsed().is_ok_and(|age| age > LEFTOVER_AGE);
-    let Ok(found) = fs::symlink_metadata(path) else { return false };
-    found.is_dir()
-        && found.modified().is_ok_and(is_old)
-        && File::open(path).is_ok_and(|directory| directory.try_lock().is_ok())
-}
-
-/// Removes a copy with its directories that nobody may write to.
-fn remove(root: &Path) -> io::Result<()> {
-    let mut directories = vec![root.to_owned()];
-    while let Some(directory) = directories.pop() {
-        fs::set_permissions(&directory, fs::Permissions::from_mode(0o700))?;
-        for entry in fs::read_dir(&directory)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                directories.push(entry.path());
-            }
-        }
-    }
-    fs::remove_dir_all(root)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-    use std::fs::FileTimes;
+    use std::{fs::FileTimes, time::SystemTime};
 
     use super::*;
+    use crate::fs::leftovers::LEFTOVER_AGE;
 
     fn copy(state: &Path) -> PrivateCopy {
         let file = |path, is_executable| CopiedFile { path: Path::new(path), bytes: b"good", is_executable };

@@ -1,0 +1,595 @@
+//! Which tool calls of an agent its own hooks asked about, and which only its stream showed.
+//!
+//! Both tell of the same calls, from two processes, and neither waits for the other. What holds is
+//! that an agent asks its hook before it makes a call, and that its stream shows the result after
+//! that. So a call of the stream is kept until its result comes, and [`Asked`] says then what is
+//! still to be fired: nothing where the hooks have asked and told, `ability.after` where they only
+//! asked, both points where the agent made the call without asking.
+//!
+//! A result may come before the hook that tells of it, and some hooks tell of no failed calls. So it
+//! is kept until the agent goes on, which it does not before its hooks have ended.
+//!
+//! A call is known by its id where the hooks have those of the stream, else by the kind of its tool:
+//! the first of a kind that ended is the first of that kind that was asked about.
+
+use std::collections::VecDeque;
+
+use crate::{
+    agent::{AbilityCall, AbilityResult},
+    model::payload::AbilityStatus,
+};
+
+/// How many calls of each list are remembered.
+const MAX_CALLS: usize = 1_024;
+
+/// What is to be fired, in order, and warned of.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Firing {
+    /// A call that nobody was asked about.
+    Unasked(AbilityCall),
+    /// `ability.before` of a call that nobody wants to be asked about.
+    Before(AbilityCall),
+    /// `ability.after`.
+    After(AbilityResult),
+}
+
+/// What came of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answered {
+    Allowed,
+    Blocked,
+    /// The hook did not hear the answer, so that the agent did as it would without it.
+    Lost,
+}
+
+/// The tool calls of one call of an agent.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// Whether the hooks ask before a call.
+    before: bool,
+    /// Whether they tell of its end.
+    after: bool,
+    /// What the hooks asked and told of.
+    calls: VecDeque<Known>,
+    /// What the stream showed the beginning of.
+    shown: VecDeque<AbilityCall>,
+    /// Results that the hooks may still tell of, with the number of the call.
+    results: VecDeque<(u64, AbilityResult)>,
+    /// Whether the hooks have the ids of the stream.
+    shares_ids: bool,
+    last_number: u64,
+}
+
+/// A call that the hooks asked or told of.
+#[derive(Debug)]
+struct Known {
+    number: u64,
+    call_id: String,
+    ability_id: String,
+    kind: String,
+    /// Nothing as long as the answer is awaited.
+    answered: Option<Answered>,
+    /// Why it was blocked.
+    reason: String,
+    /// Whether `ability.after` was fired.
+    is_told: bool,
+    /// Whether the stream has shown its result.
+    is_ended: bool,
+}
+
+impl Known {
+    /// Says whether the agent makes the call because the hooks were answered.
+    fn is_allowed(&self) -> bool {
+        self.answered == Some(Answered::Allowed)
+    }
+}
+
+impl Asked {
+    /// Begins with what the hooks ask and tell.
+    pub(super) fn new(before: bool, after: bool) -> Self {
+        Self {
+            before,
+            after,
+            calls: VecDeque::new(),
+            shown: VecDeque::new(),
+            results: VecDeque::new(),
+            shares_ids: false,
+            last_number: 0,
+        }
+    }
+
+    /// Takes down that a hook asks about a call, and returns the number of the question.
+    pub(super) fn asks(&mut self, call: &AbilityCall) -> u64 {
+        self.shares_ids |= self.shown.iter().any(|shown| is_same(&shown.call_id, &call.call_id));
+        self.remember(&call.call_id, &call.ability_id, None)
+    }
+
+    /// Takes down what came of a question. The last word counts.
+    pub(super) fn answered(&mut self, number: u64, answered: Answered, reason: &str) {
+        if let Some(call) = self.calls.iter_mut().find(|call| call.number == number) {
+            call.answered = Some(answered);
+            reason.clone_into(&mut call.reason);
+        }
+    }
+
+    /// Takes down that a hook tells how a call ended. Returns what is fired before its `ability.after`;
+    /// nothing at all where that was fired already, or the call was not made.
+    pub(super) fn tells(&mut self, result: &AbilityResult) -> Option<Vec<Firing>> {
+        let kind = kind_of(&result.ability_id);
+        let by_id = self.calls.iter().position(|call| is_same(&call.call_id, &result.call_id));
+        let is_open = |call: &Known| call.kind == kind && call.is_allowed() && !call.is_told;
+        let found = by_id.or_else(|| {
+            let is_anonymous = result.call_id.is_empty() || !self.before;
+            is_anonymous.then(|| self.calls.iter().position(is_open)).flatten()
+        });
+        if let Some(call) = found.and_then(|place| self.calls.get_mut(place)) {
+            let number = call.number;
+            match call.answered {
+                Some(Answered::Blocked) => return None,
+                _ if call.is_told => return None,
+                Some(Answered::Allowed) => {
+                    call.is_told = true;
+                    self.results.retain(|(of, _)| *of != number);
+                    return Some(Vec::new());
+                }
+                // The agent did not wait for the answer.
+                Some(Answered::Lost) | None => {
+                    call.is_told = true;
+                    call.answered = Some(Answered::Allowed);
+                }
+            }
+        } else {
+            let number = self.remember(&result.call_id, &result.ability_id, Some(Answered::Allowed));
+            if let Some(call) = self.calls.iter_mut().find(|call| call.number == number) {
+                call.is_told = true;
+            }
+        }
+        if !self.before {
+            return Some(Vec::new());
+        }
+        let shown = self.shown.iter().find(|shown| is_same(&shown.call_id, &result.call_id));
+        Some(vec![Firing::Unasked(shown.cloned().unwrap_or_else(|| call_of(result)))])
+    }
+
+    /// Takes down a call that the stream shows the beginning of.
+    pub(super) fn begins(&mut self, call: AbilityCall) -> Vec<Firing> {
+        let mut firings = self.goes_on();
+        if !self.before {
+            firings.push(Firing::Before(call.clone()));
+        }
+        self.shares_ids |= self.calls.iter().any(|known| is_same(&known.call_id, &call.call_id));
+        if self.shown.len() >= MAX_CALLS
+            && let Some(oldest) = self.shown.pop_front()
+        {
+            firings.extend(self.never_ended(oldest));
+        }
+        self.shown.push_back(call);
+        firings
+    }
+
+    /// Takes down a result that the stream shows.
+    pub(super) fn ends(&mut self, mut result: AbilityResult) -> Vec<Firing> {
+        let place = self.shown.iter().position(|shown| is_same(&shown.call_id, &result.call_id));
+        let shown = place.and_then(|place| self.shown.remove(place));
+        let call = shown.unwrap_or_else(|| call_of(&result));
+        if result.ability_id.is_empty() {
+            result.ability_id.clone_from(&call.ability_id);
+        }
+        let Some(place) = self.find(&call, Some(&result)) else { return self.unasked(call, result) };
+        let after = self.after;
+        let Some(known) = self.calls.get_mut(place) else { return Vec::new() };
+        known.is_ended = true;
+        match known.answered {
+            Some(Answered::Blocked) if result.status != AbilityStatus::Success => Vec::new(),
+            Some(Answered::Allowed) if known.is_told => Vec::new(),
+            Some(Answered::Allowed) => {
+                let (number, kind) = (known.number, known.kind.clone());
+                // As the hooks name it.
+                if !known.call_id.is_empty() {
+                    result.call_id.clone_from(&known.call_id);
+                }
+                result.ability_id.clone_from(&known.ability_id);
+                known.is_told = !after;
+                self.forget_blocked(number, &kind);
+                if !after {
+                    return vec![Firing::After(result)];
+                }
+                self.wait(number, result)
+            }
+            // It was made although the answer was no, or before there was one.
+            Some(Answered::Blocked | Answered::Lost) | None => {
+                (known.answered, known.is_told) = (Some(Answered::Allowed), true);
+                vec![Firing::Unasked(call), Firing::After(result)]
+            }
+        }
+    }
+
+    /// Takes down that the agent goes on: the hooks of the calls before have ended.
+    pub(super) fn goes_on(&mut self) -> Vec<Firing> {
+        if self.shown.is_empty() { self.release() } else { Vec::new() }
+    }
+
+    /// Ends it with the call of the agent.
+    pub(super) fn finish(&mut self) -> Vec<Firing> {
+        let mut firings = self.release();
+        while let Some(call) = self.shown.pop_front() {
+            firings.extend(self.never_ended(call));
+        }
+        firings
+    }
+
+    /// Judges a call of which no result was shown.
+    fn never_ended(&mut self, call: AbilityCall) -> Option<Firing> {
+        let found = self.find(&call, None).and_then(|place| self.calls.get_mut(place));
+        match found {
+            Some(known) if matches!(known.answered, Some(Answered::Allowed | Answered::Blocked)) => {
+                known.is_ended = true;
+                None
+            }
+            _ => self.before.then_some(Firing::Unasked(call)),
+        }
+    }
+
+    /// Judges a result of a call that the hooks did not ask about.
+    fn unasked(&mut self, call: AbilityCall, result: AbilityResult) -> Vec<Firing> {
+        let number = self.remember(&result.call_id, &result.ability_id, Some(Answered::Allowed));
+        let Some(known) = self.calls.back_mut() else { return Vec::new() };
+        known.is_ended = true;
+        if !self.before && self.after {
+            return self.wait(number, result);
+        }
+        known.is_told = true;
+        let unasked = self.before.then_some(Firing::Unasked(call));
+        unasked.into_iter().chain([Firing::After(result)]).collect()
+    }
+
+    /// Keeps a result until a hook tells of it or the agent goes on.
+    fn wait(&mut self, number: u64, result: AbilityResult) -> Vec<Firing> {
+        let oldest = if self.results.len() < MAX_CALLS { None } else { self.results.pop_front() };
+        self.results.push_back((number, result));
+        oldest.map(|(number, result)| self.told(number, result)).into_iter().collect()
+    }
+
+    fn release(&mut self) -> Vec<Firing> {
+        let results = std::mem::take(&mut self.results);
+        results.into_iter().map(|(number, result)| self.told(number, result)).collect()
+    }
+
+    /// Fires the end of a call that no hook told of.
+    fn told(&mut self, number: u64, result: AbilityResult) -> Firing {
+        if let Some(call) = self.calls.iter_mut().find(|call| call.number == number) {
+            call.is_told = true;
+        }
+        Firing::After(result)
+    }
+
+    /// Finds the call of the hooks that a call of the stream is.
+    fn find(&self, call: &AbilityCall, result: Option<&AbilityResult>) -> Option<usize> {
+        let by_id = self.calls.iter().position(|known| is_same(&known.call_id, &call.call_id));
+        if by_id.is_some() || self.shares_ids {
+            return by_id;
+        }
+        let kind = kind_of(&call.ability_id);
+        let first = |fits: &dyn Fn(&Known) -> bool| {
+            let is_open = |known: &Known| known.kind == kind && !known.is_ended && fits(known);
+            self.calls.iter().position(is_open)
+        };
+        let was_blocked = |known: &Known| known.answered == Some(Answered::Blocked);
+        let Some(result) = result.filter(|result| result.status != AbilityStatus::Success) else {
+            let allowed = first(&Known::is_allowed);
+            return if result.is_some() { allowed } else { allowed.or_else(|| first(&was_blocked)) };
+        };
+        // Agents word it in their ways, with the reason in it.
+        let output = result.output_summary.as_deref().unwrap_or_default();
+        let tells_why = |known: &Known| was_blocked(known) && contains(output, &known.reason);
+        first(&tells_why).or_else(|| first(&Known::is_allowed)).or_else(|| first(&was_blocked))
+    }
+
+    /// Forgets the calls of a kind that were blocked before one that was made: an agent whose
+    /// stream does not show them will not show them any more.
+    fn forget_blocked(&mut self, number: u64, kind: &str) {
+        if self.shares_ids {
+            return;
+        }
+        self.calls.retain(|call| {
+            let is_before = call.number < number && call.kind == kind && !call.is_ended;
+            !(is_before && call.answered == Some(Answered::Blocked))
+        });
+    }
+
+    fn remember(&mut self, call_id: &str, ability_id: &str, answered: Option<Answered>) -> u64 {
+        self.last_number += 1;
+        if self.calls.len() >= MAX_CALLS {
+            self.calls.pop_front();
+        }
+        self.calls.push_back(Known {
+            number: self.last_number,
+            call_id: call_id.to_owned(),
+            ability_id: ability_id.to_owned(),
+            kind: kind_of(ability_id),
+            answered,
+            reason: String::new(),
+            is_told: false,
+            is_ended: false,
+        });
+        self.last_number
+    }
+}
+
+/// Says whether two calls have one id. Hooks of some agents have none.
+fn is_same(a: &str, b: &str) -> bool {
+    !a.is_empty() && a == b
+}
+
+/// Returns the call that a result is of, as far as it says.
+fn call_of(result: &AbilityResult) -> AbilityCall {
+    AbilityCall {
+        call_id: result.call_id.clone(),
+        ability_id: result.ability_id.clone(),
+        input: result.input.clone().unwrap_or_else(|| "null".to_owned()),
+        parent_id: None,
+    }
+}
+
+/// Says whether an output tells a reason, however it breaks the lines.
+fn contains(output: &str, reason: &str) -> bool {
+    let in_one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let reason: String = in_one_line(reason).chars().take(100).collect();
+    !reason.is_empty() && in_one_line(output).contains(&reason)
+}
+
+/// Returns what kind of tool a name means: Codex names its tools one way to its hooks, and another
+/// way in its stream.
+fn kind_of(ability_id: &str) -> String {
+    let name: String = ability_id.chars().filter(char::is_ascii_alphanumeric).collect();
+    let name = name.to_ascii_lowercase();
+    match name.as_str() {
+        "bash" | "shell" | "localshell" | "execcommand" | "commandexecution" => "shell".to_owned(),
+        "applypatch" | "filechange" => "patch".to_owned(),
+        _ if name.starts_with("mcp") => "mcp".to_owned(),
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Answered::*, Firing::*, *};
+
+    fn call(id: &str, tool: &str) -> AbilityCall {
+        AbilityCall {
+            call_id: id.to_owned(),
+            ability_id: tool.to_owned(),
+            input: "{}".to_owned(),
+            ..AbilityCall::default()
+        }
+    }
+
+    fn end(id: &str, tool: &str, status: AbilityStatus) -> AbilityResult {
+        AbilityResult {
+            call_id: id.to_owned(),
+            ability_id: tool.to_owned(),
+            status,
+            ..AbilityResult::default()
+        }
+    }
+
+    fn ok(id: &str, tool: &str) -> AbilityResult {
+        end(id, tool, AbilityStatus::Success)
+    }
+
+    fn failed(id: &str, tool: &str) -> AbilityResult {
+        end(id, tool, AbilityStatus::Error)
+    }
+
+    impl Asked {
+        fn decide(&mut self, id: &str, tool: &str, answered: Answered) -> u64 {
+            let number = self.asks(&call(id, tool));
+            self.answered(number, answered, "no network");
+            number
+        }
+    }
+
+    const NOTHING: [Firing; 0] = [];
+
+    #[test]
+    fn a_call_with_the_streams_id_that_was_asked_and_told_of_fires_nothing_more() {
+        // Whichever of hook and stream comes first.
+        for order in ["bhrt", "hbrt", "hbtr", "bhtr"] {
+            let mut asked = Asked::new(true, true);
+            for step in order.chars() {
+                match step {
+                    'b' => assert_eq!(asked.begins(call("1", "Bash")), NOTHING),
+                    'h' => _ = asked.decide("1", "Bash", Allowed),
+                    'r' => assert_eq!(asked.ends(ok("1", "Bash")), NOTHING),
+                    _ => assert_eq!(asked.tells(&ok("1", "Bash")), Some(Vec::new())),
+                }
+            }
+            assert_eq!((asked.goes_on(), asked.finish()), (Vec::new(), Vec::new()), "{order}");
+            assert_eq!(asked.tells(&ok("1", "Bash")), None, "once is enough");
+        }
+    }
+
+    #[test]
+    fn what_the_hooks_do_not_tell_the_stream_does_once_the_agent_goes_on() {
+        let mut asked = Asked::new(true, true);
+        asked.begins(call("1", "Bash"));
+        asked.decide("1", "Bash", Allowed);
+        assert_eq!(asked.ends(failed("1", "Bash")), NOTHING);
+        assert_eq!(asked.goes_on(), [After(failed("1", "Bash"))]);
+        assert_eq!(asked.tells(&failed("1", "Bash")), None);
+        // Or at the end, or with the next call.
+        asked.begins(call("2", "Bash"));
+        asked.decide("2", "Bash", Allowed);
+        asked.ends(ok("2", "Bash"));
+        assert_eq!(asked.begins(call("3", "Bash")), [After(ok("2", "Bash"))]);
+        asked.decide("3", "Bash", Allowed);
+        asked.ends(ok("3", "Bash"));
+        assert_eq!(asked.finish(), [After(ok("3", "Bash"))]);
+    }
+
+    #[test]
+    fn a_result_waits_while_calls_beside_it_are_under_way() {
+        let mut asked = Asked::new(true, true);
+        for id in ["1", "2"] {
+            asked.begins(call(id, "Bash"));
+            asked.decide(id, "Bash", Allowed);
+        }
+        assert_eq!(asked.ends(ok("1", "Bash")), NOTHING);
+        assert_eq!(asked.goes_on(), NOTHING);
+        assert_eq!(asked.ends(ok("2", "Bash")), NOTHING);
+        assert_eq!(asked.tells(&ok("1", "Bash")), Some(Vec::new()));
+        assert_eq!(asked.goes_on(), [After(ok("2", "Bash"))]);
+    }
+
+    #[test]
+    fn where_hooks_only_ask_the_stream_tells_at_once() {
+        let mut asked = Asked::new(true, false);
+        asked.begins(call("1", "Bash"));
+        asked.decide("1", "Bash", Allowed);
+        assert_eq!(asked.ends(ok("1", "Bash")), [After(ok("1", "Bash"))]);
+    }
+
+    #[test]
+    fn a_call_that_nobody_was_asked_about_fires_with_its_result() {
+        let mut asked = Asked::new(true, true);
+        assert_eq!(asked.begins(call("1", "Bash")), NOTHING);
+        assert_eq!(asked.ends(ok("1", "Bash")), [Unasked(call("1", "Bash")), After(ok("1", "Bash"))]);
+        assert_eq!(asked.tells(&ok("1", "Bash")), None, "only its hook before was killed");
+        // Also where it has no result, and where the hook after it is the first to tell.
+        asked.begins(call("2", "Bash"));
+        assert_eq!(asked.tells(&ok("2", "Bash")), Some(vec![Unasked(call("2", "Bash"))]));
+        assert_eq!(asked.ends(ok("2", "Bash")), NOTHING);
+        asked.begins(call("3", "Bash"));
+        assert_eq!(asked.finish(), [Unasked(call("3", "Bash"))]);
+    }
+
+    #[test]
+    fn an_answer_that_was_lost_or_not_waited_for_counts_as_none() {
+        for answered in [Some(Lost), None] {
+            let mut asked = Asked::new(true, true);
+            asked.begins(call("1", "Bash"));
+            let number = asked.asks(&call("1", "Bash"));
+            if let Some(answered) = answered {
+                asked.answered(number, Allowed, "");
+                asked.answered(number, answered, "");
+            }
+            let fired = asked.ends(ok("1", "Bash"));
+            assert_eq!(fired, [Unasked(call("1", "Bash")), After(ok("1", "Bash"))]);
+        }
+    }
+
+    #[test]
+    fn a_blocked_call_fires_nothing_unless_it_was_made_all_the_same() {
+        let mut asked = Asked::new(true, true);
+        for id in ["1", "2"] {
+            asked.begins(call(id, "Bash"));
+            asked.decide(id, "Bash", Blocked);
+        }
+        assert_eq!(asked.ends(failed("1", "Bash")), NOTHING);
+        assert_eq!(asked.tells(&failed("1", "Bash")), None);
+        assert_eq!(asked.ends(ok("2", "Bash")), [Unasked(call("2", "Bash")), After(ok("2", "Bash"))]);
+        assert_eq!(asked.finish(), NOTHING);
+    }
+
+    #[test]
+    fn with_other_ids_the_first_of_a_kind_is_the_first_that_was_asked_about() {
+        let mut asked = Asked::new(true, true);
+        asked.decide("call_1", "Bash", Allowed);
+        asked.decide("call_2", "apply_patch", Allowed);
+        asked.begins(call("item_0", "command_execution"));
+        assert_eq!(asked.ends(failed("item_0", "command_execution")), NOTHING);
+        assert_eq!(asked.goes_on(), [After(failed("call_1", "Bash"))], "as the hooks name it");
+        assert_eq!(asked.ends(ok("item_1", "file_change")), NOTHING);
+        assert_eq!(asked.tells(&ok("call_2", "apply_patch")), Some(Vec::new()));
+        // A third was not asked about.
+        asked.begins(call("item_2", "command_execution"));
+        let unasked =
+            [Unasked(call("item_2", "command_execution")), After(ok("item_2", "command_execution"))];
+        assert_eq!(asked.ends(ok("item_2", "command_execution")), unasked);
+    }
+
+    #[test]
+    fn hooks_without_ids_tell_of_the_first_that_is_open() {
+        let mut asked = Asked::new(true, true);
+        asked.decide("", "run_shell_command", Allowed);
+        asked.begins(call("a", "run_shell_command"));
+        assert_eq!(asked.tells(&ok("", "run_shell_command")), Some(Vec::new()));
+        assert_eq!(asked.ends(ok("a", "run_shell_command")), NOTHING);
+        assert_eq!(asked.finish(), NOTHING);
+    }
+
+    #[test]
+    fn a_blocked_call_of_a_kind_is_known_by_its_reason_or_its_failure() {
+        let mut asked = Asked::new(true, true);
+        asked.decide("", "shell", Allowed);
+        asked.decide("", "shell", Blocked);
+        let why = Some("Tool was blocked:\nno  network".to_owned());
+        assert_eq!(asked.ends(AbilityResult { output_summary: why, ..failed("b", "shell") }), NOTHING);
+        assert_eq!(asked.ends(ok("a", "shell")), NOTHING);
+        assert_eq!(asked.finish(), [After(ok("a", "shell"))]);
+        // In words of the agent alone.
+        asked.decide("", "shell", Blocked);
+        assert_eq!(asked.ends(failed("c", "shell")), NOTHING);
+        assert_eq!(asked.finish(), NOTHING);
+    }
+
+    #[test]
+    fn blocked_calls_that_the_stream_does_not_show_hide_no_others() {
+        let mut asked = Asked::new(true, false);
+        asked.decide("call_1", "Bash", Blocked);
+        asked.decide("call_2", "Bash", Allowed);
+        let named = failed("call_2", "Bash");
+        assert_eq!(asked.ends(failed("item_0", "command_execution")), [After(named)]);
+        assert_eq!(asked.ends(failed("item_1", "command_execution")).len(), 2, "this one did not ask");
+    }
+
+    #[test]
+    fn calls_that_share_ids_are_not_mixed_up_by_their_kind() {
+        let mut asked = Asked::new(true, true);
+        asked.begins(call("1", "Bash"));
+        asked.begins(call("2", "Bash"));
+        asked.decide("2", "Bash", Allowed);
+        assert_eq!(asked.ends(ok("1", "Bash")), [Unasked(call("1", "Bash")), After(ok("1", "Bash"))]);
+        assert_eq!(asked.tells(&ok("2", "Bash")), Some(Vec::new()));
+        assert_eq!(asked.ends(ok("2", "Bash")), NOTHING);
+    }
+
+    #[test]
+    fn where_hooks_only_tell_nobody_misses_the_question() {
+        // With the ids of the stream, and without, whichever comes first.
+        for id in ["1", "", "x"] {
+            for hook_first in [true, false] {
+                let mut asked = Asked::new(false, true);
+                assert_eq!(asked.begins(call("1", "Bash")), [Before(call("1", "Bash"))]);
+                if hook_first {
+                    assert_eq!(asked.tells(&ok(id, "Bash")), Some(Vec::new()));
+                }
+                assert_eq!(asked.ends(ok("1", "Bash")), NOTHING);
+                if !hook_first {
+                    assert_eq!(asked.tells(&ok(id, "Bash")), Some(Vec::new()));
+                }
+                assert_eq!(asked.finish(), NOTHING);
+            }
+        }
+        let mut asked = Asked::new(false, true);
+        asked.begins(call("1", "Bash"));
+        asked.ends(failed("1", "Bash"));
+        assert_eq!(asked.finish(), [After(failed("1", "Bash"))]);
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let mut asked = Asked::new(true, true);
+        let mut fired = 0;
+        for number in 0..4 * MAX_CALLS {
+            let id = number.to_string();
+            fired += asked.begins(call(&id, "Bash")).len();
+            asked.decide(&format!("call_{id}"), "Read", Allowed);
+            fired += asked.ends(ok(&format!("item_{id}"), "Read")).len();
+        }
+        assert!(asked.calls.len() <= MAX_CALLS && asked.shown.len() <= MAX_CALLS);
+        assert!(asked.results.len() <= MAX_CALLS);
+        fired += asked.finish().len();
+        assert_eq!(fired, 8 * MAX_CALLS, "none is lost");
+    }
+}

@@ -1,0 +1,216 @@
+//! The hook points of a project, fired without a loop.
+//!
+//! [`Points`] has what a run has around its points: the handlers, the prompt context, the events
+//! and the log of hooks. Which points fire, and what follows from them, is its owner's to say.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    contexts::source_prd,
+    error::{RunError, blocking, described},
+    fire::Place,
+    hub::{Events, Hub},
+    run::Run,
+    services::{Known, Purpose, Services},
+};
+use crate::{
+    clock::Clock,
+    event::Event,
+    git::ObjectId,
+    hook::{API_NAMESPACE, HookCall, HookPoint, owner_of},
+    machine::HookReply,
+    model::payload::{Mode, Turn},
+    process::Supervisor,
+    trust::{Executable, ExecutableKind, Executables},
+};
+
+/// The hook points of a project, fired one after the other by a caller.
+#[derive(Debug)]
+pub(crate) struct Points {
+    services: Arc<Services>,
+    /// The stream that begins with the first event, as long as no point has fired: nobody may ask
+    /// for it.
+    first: Mutex<Option<Events>>,
+    warnings: Vec<String>,
+    supervisor: Supervisor,
+    /// Whether calls are written to the log of hooks, where there is a run directory.
+    is_logged: bool,
+    /// Held while a point fires.
+    firing: tokio::sync::Mutex<()>,
+}
+
+/// What of points goes on in another process.
+#[derive(Clone, Debug)]
+pub(crate) struct KeptPoints {
+    pub(crate) id: Arc<str>,
+    pub(crate) session: String,
+    /// The commit at the start.
+    pub(crate) start: Option<ObjectId>,
+}
+
+impl Run {
+    /// Gets some points ready, once the policy has allowed what they execute: those of a new
+    /// session, or of one that goes on.
+    ///
+    /// # Errors
+    /// Returns [`RunError::Untrusted`] where the policy refuses, and [`RunError::State`] where what
+    /// the last run saved cannot be read.
+    pub(crate) async fn points(
+        mut self,
+        points: &[HookPoint],
+        kept: Option<KeptPoints>,
+    ) -> Result<Points, RunError> {
+        self.ensure_compared().await?;
+        let executables = self.executables_of(points)?;
+        if is_brought(&executables) {
+            let (trust, project) = (self.frozen.trust.clone(), self.frozen.project.clone());
+            let decide = move || Ok(trust.decide(project.root(), &executables, project.clock().now())?);
+            blocking::<Result<(), RunError>>(decide).await??;
+        }
+        let clock = self.frozen.project.clock();
+        if let Some(kept) = &kept {
+            self.hub = Arc::new(Hub::new(Arc::clone(&kept.id), Arc::clone(&clock)));
+            (self.frozen.run_id, self.frozen.session) = (Arc::clone(&kept.id), kept.session.clone());
+        }
+        let of_chains = self.registry.warnings().map(str::to_owned);
+        let mut warnings: Vec<String> = of_chains.collect();
+        let of_chains = warnings.len();
+        warnings.extend(self.hook_files.warnings());
+        let repository = match self.repository().await? {
+            Ok(repository) => repository,
+            Err(error) => {
+                let unread = described(&error);
+                warnings.push(format!("{unread}: no handler is told of files that changed"));
+                None
+            }
+        };
+        let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
+        let (frozen, services, events, _) =
+            self.equip(store, lane, repository, Known::default(), Purpose::Session);
+        // Those of the chains it has told already.
+        warnings.iter().skip(of_chains).for_each(|warning| services.warn(warning));
+        let points = Points {
+            first: Mutex::new(Some(events)),
+            warnings,
+            supervisor: frozen.supervisor,
+            is_logged: !frozen.project.is_in_memory(),
+            firing: tokio::sync::Mutex::default(),
+            services,
+        };
+        points.read_plan().await?;
+        let begin = move |services: &Services| match kept {
+            Some(kept) => services.work_tree.begin_at(kept.start),
+            None => services.work_tree.begin(),
+        };
+        points.services.blocking(begin).await?;
+        Ok(points)
+    }
+}
+
+/// Says whether anything executes that is not the program's own.
+fn is_brought(executables: &Executables) -> bool {
+    let is_own =
+        |entry: &Executable| entry.kind == ExecutableKind::Handler && owner_of(&entry.id) == API_NAMESPACE;
+    !executables.changes.is_empty() || !executables.entries.iter().all(is_own)
+}
+
+impl Points {
+    /// Returns the id that events and the log of hooks carry.
+    pub(crate) fn id(&self) -> &Arc<str> {
+        &self.services.run_id
+    }
+
+    /// Returns the session's name.
+    pub(crate) fn session(&self) -> &str {
+        &self.services.session
+    }
+
+    /// Returns the commit at the start.
+    pub(crate) fn start(&self) -> Option<ObjectId> {
+        self.services.work_tree.start()
+    }
+
+    /// Returns what is to be known of the chains and of the hook files.
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.services.clock
+    }
+
+    pub(crate) fn supervisor(&self) -> &Supervisor {
+        &self.supervisor
+    }
+
+    /// Returns the events: those of the first call, if it comes before a point fires, begin with
+    /// what was warned of when the points were made ready; later ones' with the moment of the call.
+    pub(crate) fn events(&self) -> Events {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        first.unwrap_or_else(|| self.services.hub.subscribe())
+    }
+
+    pub(crate) fn emit(&self, event: Event) {
+        self.services.emit(event);
+    }
+
+    /// Reads the plan anew, which handlers are shown; an empty one where there is none.
+    ///
+    /// # Errors
+    /// Returns a [`RunError`] where no thread is left that may block.
+    pub(crate) async fn read_plan(&self) -> Result<(), RunError> {
+        let read = |services: &Services| {
+            let plan = services.store.load().map(|loaded| loaded.plan).unwrap_or_default();
+            let root = services.contexts(|contexts| contexts.root().to_owned());
+            let source_prd = source_prd(&root, &plan);
+            services.known(|known| (known.plan, known.source_prd) = (plan, source_prd));
+            services.refresh();
+        };
+        Ok(self.services.blocking(read).await?)
+    }
+
+    /// Fires a point once those before it are done. Never fails: handlers that break are in the
+    /// reply's outcome.
+    pub(crate) async fn fire(&self, call: HookCall, cancel: &CancellationToken) -> HookReply {
+        let _alone = self.firing.lock().await;
+        self.forget_first_events();
+        let place = Place {
+            iteration: 0,
+            in_iteration: false,
+            mode: Mode::default(),
+            turn: Turn::Main,
+            cancel: cancel.child_token(),
+        };
+        // Each call is written before whoever fired the point goes on, who may end at any time.
+        let writing = self.has_log().then(|| self.services.begin_hook_log());
+        let reply = self.services.fire(call, &place).await;
+        if let Some(writing) = writing {
+            self.services.end_hook_log(writing).await;
+        }
+        reply
+    }
+
+    fn has_log(&self) -> bool {
+        self.is_logged && self.services.run_dir.path().is_dir()
+    }
+
+    /// Ends every stream of events once it has been read.
+    pub(crate) fn close(&self) {
+        self.services.hub.close();
+        self.forget_first_events();
+    }
+
+    fn forget_first_events(&self) {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+impl Drop for Points {
+    fn drop(&mut self) {
+        self.close();
+        // What was under way may have been dropped in mid-write.
+        self.services.give_up_hook_log();
+    }
+}

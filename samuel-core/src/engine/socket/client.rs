@@ -1,0 +1,265 @@
+//! Asking a run, from a process that lives as long as its question.
+//!
+//! A [`RunClient`] blocks, and never beyond the deadline that it was given: it connects, says who
+//! it is, asks, and reads the answer within that time, and no more than a message of each.
+
+use std::{
+    io::{self, ErrorKind, Read as _, Write as _},
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use serde::Deserialize;
+
+use super::{
+    lines::Lines,
+    protocol::{
+        AbilityAfter, AbilityBefore, Hello, MAX_MESSAGE, PROTOCOL, Refusal, Request, Verb, Verdict, Welcome,
+        line,
+    },
+};
+use crate::model::{Coded, ErrorCode, Remedy};
+
+/// How much of the time is kept for the way of an answer: the run is to refuse before
+/// the client gives up.
+const MARGIN: Duration = Duration::from_millis(500);
+
+/// A connection to a run.
+///
+/// ```no_run
+/// use samuel_core::engine::socket::{AbilityBefore, RunClient, Verdict};
+/// use std::{path::Path, time::Duration};
+///
+/// let socket = Path::new("/run/user/1000/samuel/x/socket");
+/// let mut run = RunClient::connect(socket, "0123", Duration::from_secs(30))?;
+/// let call = AbilityBefore { ability_id: "Bash".into(), input: "{}".into(), ..Default::default() };
+/// match run.ability_before(call)? {
+///     Verdict::Allow { input, .. } => println!("called with {input}"),
+///     Verdict::Block { reason } => println!("not called: {reason}"),
+/// }
+/// # Ok::<(), samuel_core::engine::socket::RunClientError>(())
+/// ```
+#[derive(Debug)]
+pub struct RunClient {
+    stream: UnixStream,
+    lines: Lines,
+    deadline: Instant,
+    welcome: Welcome,
+    last_id: u64,
+}
+
+/// An answer, whichever it is.
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    id: Option<u64>,
+    ok: bool,
+    #[serde(default)]
+    error: Option<Refusal>,
+    #[serde(default)]
+    decision: Option<Verdict>,
+    #[serde(default)]
+    text: Option<Vec<String>>,
+}
+
+impl RunClient {
+    /// Connects to the socket at a path and opens with a token. All that is asked over the connection
+    /// has to be answered within `time`.
+    ///
+    /// # Errors
+    /// Returns a [`RunClientError`] where nobody listens there, the run refuses, or time is up.
+    pub fn connect(path: &Path, token: &str, time: Duration) -> Result<Self, RunClientError> {
+        let deadline = Instant::now() + time;
+        let unreachable = |source| RunClientError::Unreachable { path: path.to_owned(), source };
+        let stream = open(path, time).map_err(|source| match is_late(&source) {
+            true => RunClientError::TimedOut,
+            false => unreachable(source),
+        })?;
+        let welcome = Welcome::default();
+        let mut client = Self { stream, lines: Lines::default(), deadline, welcome, last_id: 0 };
+        let hello = Hello { samuel: PROTOCOL.to_owned(), token: token.to_owned() };
+        let answer = client.exchange(line(&hello))?;
+        // It says more than any other answer does.
+        client.welcome = serde_json::from_slice(&answer).map_err(|_| RunClientError::Unreadable)?;
+        Ok(client)
+    }
+
+    /// Returns what the run said of itself and of the token.
+    pub fn welcome(&self) -> &Welcome {
+        &self.welcome
+    }
+
+    /// Asks whether a tool call may be made. [`AbilityBefore::deadline_ms`] is set to the time
+    /// that is left.
+    ///
+    /// # Errors
+    /// Returns a [`RunClientError`] where the run refuses, does not answer in time or is gone.
+    pub fn ability_before(&mut self, call: AbilityBefore) -> Result<Verdict, RunClientError> {
+        let deadline_ms = self.deadline_ms();
+        let answer = self.ask(&Verb::AbilityBefore(AbilityBefore { deadline_ms, ..call }))?;
+        answer.decision.ok_or(RunClientError::Unreadable)
+    }
+
+    /// Tells how a tool call ended, and returns what handlers say to the agent's model, each text
+    /// framed with who said it. [`AbilityAfter::deadline_ms`] is set to the time that is left.
+    ///
+    /// # Errors
+    /// Returns a [`RunClientError`] where the run refuses, does not answer in time or is gone.
+    pub fn ability_after(&mut self, call: AbilityAfter) -> Result<Vec<String>, RunClientError> {
+        let deadline_ms = self.deadline_ms();
+        let answer = self.ask(&Verb::AbilityAfter(AbilityAfter { deadline_ms, ..call }))?;
+        answer.text.ok_or(RunClientError::Unreadable)
+    }
+
+    fn deadline_ms(&self) -> u64 {
+        let left = self.deadline.saturating_duration_since(Instant::now()).saturating_sub(MARGIN);
+        // 0 would mean the most that there is.
+        u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1)
+    }
+
+    fn ask(&mut self, verb: &Verb) -> Result<Answer, RunClientError> {
+        self.last_id += 1;
+        let answer = self.exchange(line(&Request { id: self.last_id, verb }))?;
+        let answer: Answer = serde_json::from_slice(&answer).map_err(|_| RunClientError::Unreadable)?;
+        if answer.id == Some(self.last_id) { Ok(answer) } else { Err(RunClientError::Unreadable) }
+    }
+
+    /// Sends a message and returns what it is answered with, unless that is a refusal.
+    fn exchange(&mut self, message: Option<Vec<u8>>) -> Result<Vec<u8>, RunClientError> {
+        let Some(message) = message else { return Err(RunClientError::TooLarge) };
+        let sent = self.write(&message);
+        // Who refused before all was sent has said why.
+        let answer = match (self.read(), sent) {
+            (Ok(answer), _) => answer,
+            (Err(_), Err(error)) | (Err(error), Ok(())) => return Err(error),
+        };
+        let read: Answer = serde_json::from_slice(&answer).map_err(|_| RunClientError::Unreadable)?;
+        match (read.ok, read.error) {
+            (true, _) => Ok(answer),
+            (false, Some(refusal)) => Err(RunClientError::Refused(refusal)),
+            (false, None) => Err(RunClientError::Unreadable),
+        }
+    }
+
+    fn write(&mut self, mut message: &[u8]) -> Result<(), RunClientError> {
+        while !message.is_empty() {
+            self.stream.set_write_timeout(Some(self.left()?)).map_err(RunClientError::lost)?;
+            match self.stream.write(message) {
+                Ok(0) => return Err(RunClientError::lost(ErrorKind::WriteZero.into())),
+                Ok(written) => message = message.get(written..).unwrap_or_default(),
+                // What is left of the time says whether it is up.
+                Err(error) if is_late(&error) || error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(RunClientError::lost(error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<Vec<u8>, RunClientError> {
+        let mut bytes = [0; 8 << 10];
+        loop {
+            if let Some(line) = self.lines.take().map_err(|_| RunClientError::Unreadable)? {
+                return Ok(line);
+            }
+            self.stream.set_read_timeout(Some(self.left()?)).map_err(RunClientError::lost)?;
+            match self.stream.read(&mut bytes) {
+                Ok(0) => return Err(RunClientError::lost(ErrorKind::UnexpectedEof.into())),
+                Ok(read) => self.lines.push(bytes.get(..read).unwrap_or_default()),
+                Err(error) if is_late(&error) || error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(RunClientError::lost(error)),
+            }
+        }
+    }
+
+    /// Returns the time that is left.
+    fn left(&self) -> Result<Duration, RunClientError> {
+        match self.deadline.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => Err(RunClientError::TimedOut),
+            left => Ok(left),
+        }
+    }
+}
+
+/// Connects within a time: on Linux, a run that does not accept keeps whoever connects waiting.
+#[cfg(target_os = "linux")]
+fn open(path: &Path, time: Duration) -> io::Result<UnixStream> {
+    use rustix::net::{
+        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt,
+    };
+
+    let address = SocketAddrUnix::new(path)?;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(time))?;
+    connect(&socket, &address)?;
+    Ok(UnixStream::from(socket))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open(path: &Path, _: Duration) -> io::Result<UnixStream> {
+    UnixStream::connect(path)
+}
+
+fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// A run that could not be asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunClientError {
+    /// Nobody listens there, or not to this user.
+    #[error("the run cannot be reached at {path}", path = path.display())]
+    Unreachable {
+        /// The socket.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The run did not answer in time.
+    #[error("the run did not answer in time")]
+    TimedOut,
+    /// The connection ended before the answer.
+    #[error("the run closed the connection before it answered")]
+    Lost {
+        /// How.
+        source: io::Error,
+    },
+    /// The question is longer than a message may be.
+    #[error("the message is longer than {MAX_MESSAGE} bytes")]
+    TooLarge,
+    /// The answer is none of the protocol's.
+    #[error("the run's answer cannot be read")]
+    Unreadable,
+    /// The run refused.
+    #[error("{}: {}", .0.code, .0.message)]
+    Refused(Refusal),
+}
+
+impl RunClientError {
+    fn lost(source: io::Error) -> Self {
+        Self::Lost { source }
+    }
+}
+
+impl Coded for RunClientError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Unreachable { .. } | Self::Lost { .. } => ErrorCode::SOCKET_UNAVAILABLE,
+            Self::TimedOut => ErrorCode::SOCKET_TIMEOUT,
+            Self::TooLarge => ErrorCode::SOCKET_TOO_LARGE,
+            Self::Unreadable => ErrorCode::SOCKET_MESSAGE,
+            Self::Refused(refusal) => {
+                let known = ErrorCode::ALL.iter().find(|code| code.name == refusal.code);
+                known.copied().unwrap_or(ErrorCode::SOCKET_MESSAGE)
+            }
+        }
+    }
+
+    fn help(&self) -> Remedy {
+        match self {
+            Self::Refused(refusal) => Remedy::Tell(refusal.help.clone()),
+            _ => self.code().help.clone(),
+        }
+    }
+}
