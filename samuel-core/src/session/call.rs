@@ -58,7 +58,7 @@ impl Session {
         let mut report = AbilityReport {
             call_id: call_id.clone(),
             ability_id: Some(ability_id),
-            duration: Some(took),
+            duration_ms: Some(whole_ms(took)),
             ..Default::default()
         };
         let end = match returned {
@@ -172,7 +172,7 @@ impl Session {
     /// named, [`SessionError::TooLong`] where its arguments have more than 1 MiB or a name more than
     /// 1 KiB, and [`SessionError::Ended`] where the session has ended.
     pub async fn after(&self, report: AbilityReport) -> Result<Feedback, SessionError> {
-        let AbilityReport { call_id, status, output_summary, changed_files, duration, ability_id, input } =
+        let AbilityReport { call_id, status, output_summary, changed_files, duration_ms, ability_id, input } =
             report;
         at_most(
             "a name of the call",
@@ -194,7 +194,7 @@ impl Session {
         let began_at = open.as_ref().map(|call| call.began_at);
         let since =
             |began_at| u64::try_from(self.points.clock().now().duration_since(began_at).as_millis()).ok();
-        let duration_ms = duration.map(whole_ms).or_else(|| since(began_at?));
+        let duration_ms = duration_ms.or_else(|| since(began_at?));
         let (operation_key, summary) =
             open.map(|call| (call.operation_key, call.input_summary)).unwrap_or_default();
         let short = |text: String| excerpt(&text, MAX_SUMMARY);

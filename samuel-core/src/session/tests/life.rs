@@ -113,13 +113,13 @@ async fn what_was_kept_is_not_believed_where_it_cannot_be() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_of_a_repository_runs_before_it_is_trusted() {
-    let hooks = "version: 1\nhooks:\n  session_start:\n    command: echo started > started\n";
+    let hooks = "version: 1\nhooks:\n  session_start:\n    - command: echo started > started\n";
     let bench = Bench::builder().file(".samuel/hooks.yml", hooks).build().unwrap();
     let builder = || {
         Session::builder(bench.project().clone()).hook_files().env([("PATH".into(), "/bin:/usr/bin".into())])
     };
     let refused = builder().open().await.unwrap_err();
-    assert!(refused.to_string().contains("trusted"), "{refused}");
+    assert_eq!(refused.to_string(), "nobody has allowed what this project would run");
     assert!(!bench.path().join("started").exists());
     // What would run is shown to whoever decides.
     let mut ready = builder().build().unwrap();
