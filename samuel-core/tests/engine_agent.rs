@@ -37,7 +37,8 @@ async fn a_handler_in_the_agents_place_tells_of_its_work_and_has_its_tool_calls_
     let agent = async |call: Call<points::AgentInvoke>| {
         call.emit(AgentEvent::Text { text: "I begin".to_owned() });
         let (call_id, ability_id, input) = ("1".to_owned(), "Bash".to_owned(), "{}".to_owned());
-        let decision = call.before_ability(AbilityCall { call_id, ability_id, input }).await;
+        let asked = AbilityCall { call_id, ability_id, input, ..AbilityCall::default() };
+        let decision = call.before_ability(asked).await;
         let AbilityDecision::Block { reason } = decision else { return Ok(AgentInvokeOutput::default()) };
         call.warn("no shell for me");
         Ok(AgentInvokeOutput { exit_code: 3, stdout: reason, ..AgentInvokeOutput::default() })

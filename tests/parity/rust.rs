@@ -105,7 +105,8 @@ async fn speak<P: Point>(row: &HandlerRow, call: &Call<P>) {
     let say = |text: String| port.emit(AgentEvent::Text { text });
     row.says.iter().for_each(|text| say(text.clone()));
     let Some(tool) = &row.asks else { return };
-    let asked = AbilityCall { call_id: "1".to_owned(), ability_id: tool.clone(), input: "{}".to_owned() };
+    let (call_id, input) = ("1".to_owned(), "{}".to_owned());
+    let asked = AbilityCall { call_id, ability_id: tool.clone(), input, ..AbilityCall::default() };
     match port.before_ability(asked).await {
         AbilityDecision::Allow { input } => say(format!("allowed {input}")),
         AbilityDecision::Block { reason } => say(format!("blocked {reason}")),

@@ -270,7 +270,8 @@ impl AgentPort for Port {
         }
     }
 
-    async fn after_ability(&self, result: AbilityResult) {
+    async fn after_ability(&self, result: AbilityResult) -> Vec<String> {
         self.hear(format!("ended: {:?}", result.status));
+        Vec::new()
     }
 }

@@ -74,7 +74,9 @@ impl AgentPort for Recorder {
         AbilityDecision::Allow { input: call.input }
     }
 
-    async fn after_ability(&self, _: AbilityResult) {}
+    async fn after_ability(&self, _: AbilityResult) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What a call came to.

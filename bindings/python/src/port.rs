@@ -100,7 +100,8 @@ impl PyAgentPort {
     }
 
     /// Reports how a call that was asked about ended, and waits for the handlers of `ability.after`.
-    fn after_ability(&self, result: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// Returns what they said for the model, where `takes_text` is set.
+    fn after_ability(&self, result: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         let (py, port, result) = (result.py(), Arc::clone(&self.port), read::<AbilityResult>(result)?);
         self.wait(py, async move { port.after_ability(result).await })
     }

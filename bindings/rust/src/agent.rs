@@ -92,15 +92,16 @@ pub fn rate_limited(resets_at: Option<&str>, message: &str) -> Result<(), HostEr
 /// As [`ready`], and the serializer's error where the input is not JSON.
 pub fn before_ability(call_id: &str, tool: &str, input: &impl Serialize) -> Result<Decision, HookFailure> {
     let input = serde_json::to_string(input)?;
-    let call = ToolCall { call_id: call_id.to_owned(), ability_id: tool.to_owned(), input };
+    let call = ToolCall { call_id: call_id.to_owned(), ability_id: tool.to_owned(), input, parent_id: None };
     Ok(port::before_ability(&call).map_err(HostError::from)?)
 }
 
 /// Reports how a call that was asked about ended, and waits for the handlers of
-/// `ability.after`.
+/// `ability.after`. Returns what they said for the model, each text framed with who said it,
+/// where `takes_text` is set; else that waits for the next prompt.
 ///
 /// # Errors
 /// As [`ready`].
-pub fn after_ability(ended: &ToolResult) -> Result<(), HostError> {
+pub fn after_ability(ended: &ToolResult) -> Result<Vec<String>, HostError> {
     Ok(port::after_ability(ended)?)
 }

@@ -22,6 +22,7 @@ mod adapter;
 mod build;
 mod config;
 mod conversation;
+mod file_tools;
 mod limit;
 mod mutation;
 mod own_files;
@@ -32,6 +33,7 @@ mod script;
 mod scripted;
 mod stream;
 mod text;
+mod tool_calls;
 mod watch;
 
 pub(crate) use self::own_files::own_files;
@@ -44,3 +46,5 @@ pub use port::{Agent, AgentError, AgentRequest, LogFiles, Reports, compose_agent
 pub use script::{Script, ScriptError, ScriptedCall, Step};
 pub use scripted::ScriptedAgent;
 pub(crate) use text::last_words;
+pub use tool_calls::ToolCallFacts;
+pub(crate) use tool_calls::{ToolCalls, path_below};

@@ -77,6 +77,9 @@ pub(super) struct Saved {
     /// The tasks that were completed in the plan, as it was known then.
     #[serde(default)]
     pub(super) completed: Option<Vec<TaskId>>,
+    /// The commit that the run started from, where there was one.
+    #[serde(default)]
+    pub(super) start_commit: Option<String>,
 }
 
 impl Driver {
@@ -167,7 +170,7 @@ impl Driver {
             }
             Effect::Checkpoint => self.checkpoint().await,
             Effect::Interrupt(other) => flight.interrupt(other),
-            Effect::Answer { ticket, decision } => services.tickets.answer(ticket, decision),
+            Effect::Answer { ticket, answer } => services.tickets.answer(ticket, answer),
             Effect::Load(scope) => {
                 let follower = Arc::clone(&self.follower);
                 flight.launch(id, async move { look_and_load(&services, &follower, &scope).await });
@@ -252,7 +255,9 @@ impl Driver {
         let (machine, told) = (self.machine.clone(), Some(self.told));
         let completed = Some(self.follower.completed(self.told));
         let known = Some(self.services.known_seq.load(Ordering::Relaxed));
-        let mut saved = Saved { machine, elapsed_ms, last_failures, told, known, control_files, completed };
+        let start_commit = self.services.work_tree.run_start();
+        let mut saved =
+            Saved { machine, elapsed_ms, last_failures, told, known, control_files, completed, start_commit };
         let noted = match self.note_checkpoint(&run_id, &saved).await {
             Err(StateError::TooLarge { .. }) => {
                 saved.machine.forget_texts();

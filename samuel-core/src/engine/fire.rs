@@ -13,6 +13,7 @@ use super::{
     port::Port,
     profile::is_context,
     services::{Purpose, Services},
+    work_tree::WorkTree,
 };
 use crate::{
     agent::{Agent, AgentPort},
@@ -99,13 +100,13 @@ impl Services {
             HookCall::AfterIteration(mut input) => {
                 self.refresh();
                 if self.registry.has_handlers(HookPoint::AfterIteration) {
-                    input.changed_files = self.changed_files().await;
+                    input.changed_files = self.look(WorkTree::changed_files).await;
                 }
                 self.simple::<points::AfterIteration>(input, place).await
             }
             HookCall::SessionStop(mut input) => {
                 if input.changed_files.is_none() && self.registry.has_handlers(HookPoint::SessionStop) {
-                    input.changed_files = self.changed_files().await;
+                    input.changed_files = self.look(WorkTree::changed_in_run).await;
                 }
                 self.simple::<points::SessionStop>(input, place).await
             }
@@ -295,16 +296,14 @@ impl Services {
         HookReply { outcome, data: ReplyData::Checks(failures) }
     }
 
-    /// Says whether any handler is told which files changed.
+    /// Says whether any handler is told which files an iteration changed.
     pub(super) fn wants_changes(&self) -> bool {
-        [HookPoint::AfterIteration, HookPoint::SessionStop]
-            .iter()
-            .any(|point| self.registry.has_handlers(*point))
+        self.registry.has_handlers(HookPoint::AfterIteration)
     }
 
-    async fn changed_files(self: &Arc<Self>) -> Option<Vec<String>> {
-        let changed = self.blocking(|services| services.work_tree.changed_files()).await;
-        changed.ok().flatten()
+    /// Asks the work tree what changed; nothing where that is unknown.
+    async fn look(self: &Arc<Self>, changed: fn(&WorkTree) -> Option<Vec<String>>) -> Option<Vec<String>> {
+        self.blocking(move |services| changed(&services.work_tree)).await.ok().flatten()
     }
 }
 

@@ -6,10 +6,10 @@ use async_trait::async_trait;
 
 use super::services::Services;
 use crate::{
-    agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, ConversationId},
+    agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, ConversationId, ToolCalls},
     event::Event,
     hook::CallLogs,
-    machine::{AbilityNotice, Input},
+    machine::{AbilityAnswer, AbilityEnd, AbilityNotice, Input},
     process::{Process, listed},
     state::{Note, ProgressKind, Supervisor, SupervisorRole},
 };
@@ -25,6 +25,8 @@ pub(super) struct Port {
     logs: Option<CallLogs>,
     /// The conversation it is in, once it named one.
     conversation: Mutex<Option<ConversationId>>,
+    /// The tool calls that it told of.
+    calls: Mutex<ToolCalls>,
 }
 
 impl Port {
@@ -36,8 +38,10 @@ impl Port {
         prompt: &str,
     ) -> Arc<Self> {
         let logs = services.keep_prompt(iteration, prompt.to_owned()).await;
-        let (services, agent) = (Arc::clone(services), agent.to_owned());
-        Arc::new(Self { services, agent, iteration, logs, conversation: Mutex::default() })
+        let root = services.contexts(|contexts| contexts.root().to_owned());
+        let (services, agent, calls) =
+            (Arc::clone(services), agent.to_owned(), Mutex::new(ToolCalls::new(root)));
+        Arc::new(Self { services, agent, iteration, logs, conversation: Mutex::default(), calls })
     }
 
     /// Returns the conversation that the agent named last.
@@ -65,8 +69,18 @@ impl Port {
         self.services.inputs.send(input).is_ok()
     }
 
+    fn calls<R>(&self, work: impl FnOnce(&mut ToolCalls) -> R) -> R {
+        work(&mut self.calls.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     fn notice(&self, call: AbilityCall, ticket: Option<u64>) -> Input {
+        self.calls(|calls| calls.begin(&call));
         Input::AbilityBefore(AbilityNotice { call, caller: self.agent.clone(), ticket })
+    }
+
+    fn ended(&self, result: AbilityResult, ticket: Option<u64>) -> Input {
+        let facts = self.calls(|calls| calls.end(&result));
+        Input::AbilityAfter(AbilityEnd { result, facts, ticket })
     }
 }
 
@@ -83,9 +97,7 @@ impl AgentPort for Port {
         }
         match &event {
             AgentEvent::ToolCall(call) => self.input(self.notice(call.clone(), None)),
-            AgentEvent::ToolResult(result) => {
-                self.input(Input::AbilityAfter { result: result.clone(), ticket: None })
-            }
+            AgentEvent::ToolResult(result) => self.input(self.ended(result.clone(), None)),
             AgentEvent::Usage(usage) => self.input(Input::UsageSoFar(*usage)),
             AgentEvent::Ready { session_id: Some(name), .. } => {
                 self.note_conversation(name);
@@ -132,17 +144,30 @@ impl AgentPort for Port {
         self.tell(AgentEvent::ToolCall(call.clone()));
         let (ticket, answer) = self.services.tickets.draw();
         let ended = || AbilityDecision::Block { reason: "the call of the agent has ended".to_owned() };
-        match self.input(self.notice(call, Some(ticket))) {
-            true => answer.await.unwrap_or_else(|_| ended()),
-            false => ended(),
+        let (call_id, tool) = (call.call_id.clone(), call.ability_id.clone());
+        if !self.input(self.notice(call, Some(ticket))) {
+            return ended();
+        }
+        match answer.await {
+            Ok(AbilityAnswer::Decided(decision)) => {
+                if let AbilityDecision::Allow { input } = &decision {
+                    self.calls(|calls| calls.allow(&call_id, &tool, input));
+                }
+                decision
+            }
+            Ok(AbilityAnswer::Told(_)) | Err(_) => ended(),
         }
     }
 
-    async fn after_ability(&self, result: AbilityResult) {
+    async fn after_ability(&self, result: AbilityResult) -> Vec<String> {
         self.tell(AgentEvent::ToolResult(result.clone()));
         let (ticket, answer) = self.services.tickets.draw();
-        if self.input(Input::AbilityAfter { result, ticket: Some(ticket) }) {
-            let _ = answer.await;
+        if !self.input(self.ended(result, Some(ticket))) {
+            return Vec::new();
+        }
+        match answer.await {
+            Ok(AbilityAnswer::Told(text)) => text,
+            Ok(AbilityAnswer::Decided(_)) | Err(_) => Vec::new(),
         }
     }
 }

@@ -375,6 +375,7 @@ impl Run {
         let (frozen, services, events, inputs) =
             self.equip(store, lane, repository, begin.known, Purpose::Run);
         services.known_seq.store(begin.seq, Ordering::Relaxed);
+        services.work_tree.begin_run(begin.start_commit.as_deref());
         services.warn_of(&begin.loaded.diagnostics);
         if let Some(lost) = begin.lost {
             services.warn(lost.told());

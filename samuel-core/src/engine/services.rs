@@ -16,12 +16,12 @@ use super::{
     work_tree::WorkTree,
 };
 use crate::{
-    agent::{AbilityDecision, Agents},
+    agent::Agents,
     clock::Clock,
     context::{ContextView, PluginData, PromptContext, Suggestion},
     event::Event,
     hook::Registry,
-    machine::Input,
+    machine::{AbilityAnswer, Input},
     model::{
         Plan, Task, TaskId,
         payload::{CheckFailure, Extra, Mode},
@@ -119,11 +119,11 @@ pub(super) struct Contexts {
 
 /// Tool calls that wait for an answer.
 #[derive(Debug, Default)]
-pub(super) struct Tickets(Mutex<(u64, BTreeMap<u64, oneshot::Sender<AbilityDecision>>)>);
+pub(super) struct Tickets(Mutex<(u64, BTreeMap<u64, oneshot::Sender<AbilityAnswer>>)>);
 
 impl Tickets {
     /// Draws a ticket, and returns where its answer comes in.
-    pub(super) fn draw(&self) -> (u64, oneshot::Receiver<AbilityDecision>) {
+    pub(super) fn draw(&self) -> (u64, oneshot::Receiver<AbilityAnswer>) {
         let (sender, receiver) = oneshot::channel();
         let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         tickets.0 += 1;
@@ -132,11 +132,11 @@ impl Tickets {
         (number, receiver)
     }
 
-    pub(super) fn answer(&self, number: u64, decision: AbilityDecision) {
+    pub(super) fn answer(&self, number: u64, answer: AbilityAnswer) {
         let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = tickets.1.remove(&number) {
             // Nobody waits any more if the agent was ended in the meantime.
-            let _ = sender.send(decision);
+            let _ = sender.send(answer);
         }
     }
 }

@@ -28,6 +28,7 @@
 
 mod error;
 mod kind;
+mod lexical;
 mod list;
 mod open;
 mod own;
@@ -43,6 +44,7 @@ pub use self::{
     root::Root,
 };
 pub(crate) use self::{
+    lexical::lexical,
     list::Entry,
     open::{found, open_unlinked},
     own::{PRIVATE_DIRECTORY, PRIVATE_FILE, PROJECT_DIRECTORY, PROJECT_FILE},

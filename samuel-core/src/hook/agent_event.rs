@@ -72,6 +72,11 @@ pub struct AbilityCall {
     /// The arguments, a JSON document.
     #[serde(with = "crate::model::payload::json_text")]
     pub input: Json,
+    /// The agent's id for the call that this one was made from, such as the one that started a
+    /// subagent; nothing where the agent itself made it, or does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "wasm", component(name = "parent-id"))]
+    pub parent_id: Option<String>,
 }
 
 /// How a tool call of an agent ended.
@@ -95,6 +100,19 @@ pub struct AbilityResult {
     #[serde(default)]
     #[cfg_attr(feature = "wasm", component(name = "output-summary"))]
     pub output_summary: Option<String>,
+    /// The arguments, a JSON document; needed only where nobody reported or asked about the call
+    /// before it was made.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "crate::model::payload::json_text::option"
+    )]
+    pub input: Option<Json>,
+    /// Whether whoever reports this hands the model at once what handlers say about it. Else it
+    /// waits for the next prompt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "wasm", component(name = "takes-text"))]
+    pub takes_text: bool,
 }
 
 /// What the handlers of `ability.before` decided about an enforced call.

@@ -49,8 +49,10 @@ pub trait AgentPort: Send + Sync {
     /// Asks whether a tool call that the adapter can prevent may be made.
     async fn before_ability(&self, call: AbilityCall) -> AbilityDecision;
 
-    /// Reports how such a call ended and waits for the handlers.
-    async fn after_ability(&self, result: AbilityResult);
+    /// Reports how such a call ended and waits for the handlers. Returns what they said for the
+    /// model, framed with who said it, where [`takes_text`](AbilityResult::takes_text) is set; else
+    /// that waits for the next prompt, and nothing is returned.
+    async fn after_ability(&self, result: AbilityResult) -> Vec<String>;
 }
 
 /// The files that keep what the agent of one call prints, raw, in a directory that is there. Its prompt is kept
@@ -110,9 +112,10 @@ impl AgentPort for Call<points::AgentInvoke> {
         }
     }
 
-    async fn after_ability(&self, result: AbilityResult) {
-        if let Some(port) = self.port() {
-            port.after_ability(result).await;
+    async fn after_ability(&self, result: AbilityResult) -> Vec<String> {
+        match self.port() {
+            Some(port) => port.after_ability(result).await,
+            None => Vec::new(),
         }
     }
 }

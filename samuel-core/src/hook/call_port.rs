@@ -14,6 +14,7 @@ use super::{
     AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, Bridge, CallLogs, Tier, call::Link,
 };
 use crate::{
+    model::payload::Json,
     process::{LeftRunning, Process},
     text::excerpt,
 };
@@ -173,14 +174,13 @@ impl AgentPort for CallPort {
         }
     }
 
-    async fn after_ability(&self, result: AbilityResult) {
+    async fn after_ability(&self, result: AbilityResult) -> Vec<String> {
         let result = if self.used.is_some() { short_result(result) } else { result };
-        let bytes = result.output_summary.as_ref().map_or(0, String::len);
-        let Some(port) = self.open().filter(|_| self.admits(bytes)) else { return };
+        let Some(port) = self.open().filter(|_| self.admits(length_of(&result))) else { return Vec::new() };
         tokio::select! {
             biased;
-            () = self.closed.cancelled() => {}
-            () = port.after_ability(result) => {}
+            () = self.closed.cancelled() => Vec::new(),
+            text = port.after_ability(result) => text,
         }
     }
 }
@@ -193,14 +193,12 @@ fn shortened(event: AgentEvent) -> AgentEvent {
             AgentEvent::Ready { session_id: session_id.map(name), model: model.map(name) }
         }
         AgentEvent::Text { text } => AgentEvent::Text { text: excerpt(&text, MAX_TEXT) },
-        AgentEvent::ToolCall(AbilityCall { call_id, ability_id, input }) => {
+        AgentEvent::ToolCall(AbilityCall { call_id, ability_id, input, parent_id }) => {
             AgentEvent::ToolCall(AbilityCall {
                 call_id: name(call_id),
                 ability_id: name(ability_id),
-                input: match input.len() {
-                    0..=MAX_INPUT if is_json(&input) => input,
-                    _ => json!({ "truncated": excerpt(&input, MAX_SUMMARY) }).to_string(),
-                },
+                input: short_input(input),
+                parent_id: parent_id.map(name),
             })
         }
         AgentEvent::ToolResult(result) => AgentEvent::ToolResult(short_result(result)),
@@ -220,7 +218,15 @@ fn short_result(result: AbilityResult) -> AbilityResult {
         call_id: excerpt(&result.call_id, MAX_NAME),
         ability_id: excerpt(&result.ability_id, MAX_NAME),
         output_summary: result.output_summary.map(|summary| excerpt(&summary, MAX_SUMMARY)),
+        input: result.input.map(short_input),
         ..result
+    }
+}
+
+fn short_input(input: Json) -> Json {
+    match input.len() {
+        0..=MAX_INPUT if is_json(&input) => input,
+        _ => json!({ "truncated": excerpt(&input, MAX_SUMMARY) }).to_string(),
     }
 }
 
@@ -229,12 +235,16 @@ fn length(event: &AgentEvent) -> usize {
     match event {
         AgentEvent::Text { text } => text.len(),
         AgentEvent::ToolCall(call) => call.input.len(),
-        AgentEvent::ToolResult(result) => result.output_summary.as_ref().map_or(0, String::len),
+        AgentEvent::ToolResult(result) => length_of(result),
         AgentEvent::PermissionDenied { message, .. } | AgentEvent::RateLimited { message, .. } => {
             message.len()
         }
         _ => 0,
     }
+}
+
+fn length_of(result: &AbilityResult) -> usize {
+    result.output_summary.iter().chain(&result.input).map(String::len).sum()
 }
 
 fn is_json(text: &str) -> bool {

@@ -3,7 +3,8 @@
 //! Before its answer it prints reports, each a line with a JSON object of one key: `event` with an
 //! [`AgentEvent`], `warning` with text, `supervised_by` with `pid` and `start_time`,
 //! `before_ability` with an [`AbilityCall`] and `after_ability` with an [`AbilityResult`]. The last two are answered by a line on its standard
-//! input, if that is kept open: an [`AbilityDecision`](super::AbilityDecision), and `{}`. The first
+//! input, if that is kept open: an [`AbilityDecision`](super::AbilityDecision), and an object whose
+//! `text` is what handlers said for the model at once, `{}` where they said nothing. The first
 //! line that is no report begins the answer. A program whose report cannot be used is ended at once, since
 //! it may wait for a reply that never comes.
 
@@ -175,12 +176,8 @@ impl Conversation<'_> {
         match (question, self.port) {
             (Question::Before(call), None) => decided(AbilityDecision::Allow { input: call.input }),
             (Question::Before(call), Some(port)) => decided(port.before_ability(call).await),
-            (Question::After(result), port) => {
-                if let Some(port) = port {
-                    port.after_ability(result).await;
-                }
-                b"{}".to_vec()
-            }
+            (Question::After(_), None) => told(&[]),
+            (Question::After(result), Some(port)) => told(&port.after_ability(result).await),
         }
     }
 }
@@ -248,6 +245,14 @@ impl Answer {
 fn decided(decision: AbilityDecision) -> Vec<u8> {
     let blocked = || br#"{"decision":"block","reason":"the arguments are no JSON"}"#.to_vec();
     serde_json::to_vec(&decision).unwrap_or_else(|_| blocked())
+}
+
+/// Writes what handlers said for the model at once.
+fn told(text: &[String]) -> Vec<u8> {
+    match text {
+        [] => b"{}".to_vec(),
+        text => serde_json::json!({ "text": text }).to_string().into_bytes(),
+    }
 }
 
 /// Reads a report, if a line is one, or says what is wrong with it.

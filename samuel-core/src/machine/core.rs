@@ -139,7 +139,7 @@ impl Core {
             Input::PlanChanged(changed) => self.plan_changed(&mut state, changed),
             Input::Unheard => self.checks.check_age.outdate(),
             Input::AbilityBefore(notice) => self.ability_before(&state, notice),
-            Input::AbilityAfter { result, ticket } => self.ability_after(&state, result, ticket),
+            Input::AbilityAfter(end) => self.ability_after(&state, end),
             Input::UsageSoFar(usage) => return self.usage_so_far(state, usage),
             Input::WallClock => return self.request_stop(state, StopRequest::WallClock),
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PlanChanged;
 use crate::{
-    agent::{AbilityCall, AbilityDecision, AbilityResult, ConversationId},
+    agent::{AbilityCall, AbilityDecision, AbilityResult, ConversationId, ToolCallFacts},
     event::{Event, IterationFailure, RunFault},
     hook::{HookCall, Outcome},
     model::{
@@ -49,12 +49,7 @@ pub enum Input {
     /// The agent is about to call a tool.
     AbilityBefore(AbilityNotice),
     /// A tool call ended.
-    AbilityAfter {
-        /// How it ended.
-        result: AbilityResult,
-        /// Whom to answer once the handlers ran, where somebody waits.
-        ticket: Option<u64>,
-    },
+    AbilityAfter(AbilityEnd),
     /// What the agent call under way consumed so far.
     UsageSoFar(Usage),
     /// The time of the whole run is up.
@@ -103,6 +98,29 @@ pub struct AbilityNotice {
     pub ticket: Option<u64>,
 }
 
+/// A tool call that ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AbilityEnd {
+    /// How it ended.
+    pub result: AbilityResult,
+    /// What there is to know of the call beside that.
+    #[serde(default)]
+    pub facts: ToolCallFacts,
+    /// Whom to answer once the handlers ran, where somebody waits.
+    pub ticket: Option<u64>,
+}
+
+/// What is answered to whoever waits for the handlers of a tool call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AbilityAnswer {
+    /// Those of `ability.before` decided.
+    Decided(AbilityDecision),
+    /// Those of `ability.after` said this for the model, framed. Where it cannot be handed on at
+    /// once it is empty, and what they said waits for the next prompt.
+    Told(Vec<String>),
+}
+
 /// Something the machine asks for. Those up to `Answer` are carried out in
 /// order and at once; the others take time and end with [`Input::Done`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -121,7 +139,7 @@ pub enum Effect {
         /// Who waits.
         ticket: u64,
         /// The answer.
-        decision: AbilityDecision,
+        answer: AbilityAnswer,
     },
     /// Load the plan and say what it leaves to do of the run's tasks.
     Load(Scope),

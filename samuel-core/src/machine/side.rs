@@ -8,11 +8,11 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AbilityNotice, Completion, Core, Effect, EffectId, EffectResult, HookReply, ReplyData, State,
-    core::dispatch, is_provisional, iteration::Iteration,
+    AbilityAnswer, AbilityEnd, AbilityNotice, Completion, Core, Effect, EffectId, EffectResult, HookReply,
+    ReplyData, State, core::dispatch, is_provisional, iteration::Iteration,
 };
 use crate::{
-    agent::{AbilityDecision, AbilityResult},
+    agent::AbilityDecision,
     event::{Event, IterationFailure, RunFault},
     hook::{HookCall, Point, points},
     model::payload::{AbilityAfterInput, AbilityBeforeInput, Json, TaskCompletedInput},
@@ -25,7 +25,7 @@ use crate::{
 pub(super) enum Work {
     Completed { completion: Completion, provisional: bool },
     Before(AbilityNotice),
-    After { result: AbilityResult, ticket: Option<u64> },
+    After(AbilityEnd),
 }
 
 /// The work beside the agent call.
@@ -47,7 +47,20 @@ impl Work {
         match self {
             Self::Completed { .. } => None,
             Self::Before(notice) => notice.ticket,
-            Self::After { ticket, .. } => *ticket,
+            Self::After(end) => end.ticket,
+        }
+    }
+
+    /// Says whether whoever waits hands the model what handlers say.
+    fn takes_text(&self) -> bool {
+        matches!(self, Self::After(end) if end.ticket.is_some() && end.result.takes_text)
+    }
+
+    /// Returns what is answered where the handlers do not get to it, or break the run.
+    fn given_up(&self, reason: &str) -> AbilityAnswer {
+        match self {
+            Self::After(_) => AbilityAnswer::Told(Vec::new()),
+            _ => AbilityAnswer::Decided(AbilityDecision::Block { reason: reason.to_owned() }),
         }
     }
 }
@@ -77,8 +90,8 @@ impl Core {
         self.side_push(state, Work::Before(notice));
     }
 
-    pub(super) fn ability_after(&mut self, state: &State, result: AbilityResult, ticket: Option<u64>) {
-        self.side_push(state, Work::After { result, ticket });
+    pub(super) fn ability_after(&mut self, state: &State, end: AbilityEnd) {
+        self.side_push(state, Work::After(end));
     }
 
     fn side_push(&mut self, state: &State, work: Work) {
@@ -104,9 +117,8 @@ impl Core {
             self.effect(Effect::Interrupt(*id));
         }
         let work = side.running.into_iter().map(|(_, work)| work).chain(side.queue);
-        for ticket in work.filter_map(|work| work.ticket()) {
-            let decision = AbilityDecision::Block { reason: reason.to_owned() };
-            self.effect(Effect::Answer { ticket, decision });
+        for work in work {
+            self.answer(work.ticket(), work.given_up(reason));
         }
     }
 
@@ -127,22 +139,20 @@ impl Core {
     }
 
     fn side_failed(&mut self, state: State, work: &Work, fault: RunFault) -> State {
-        if let Some(ticket) = work.ticket() {
-            let decision = AbilityDecision::Block { reason: fault.message.clone() };
-            self.effect(Effect::Answer { ticket, decision });
-        }
+        self.answer(work.ticket(), work.given_up(&fault.message));
         self.failed(state, fault)
     }
 
     fn side_answered(&mut self, state: &mut State, work: Work, reply: HookReply) {
-        let refused = self.absorb(state.iteration_mut(), &reply);
+        let at_once = if work.takes_text() { self.framed(&reply.outcome.said) } else { Vec::new() };
+        let refused = match work.takes_text() {
+            true => self.verdict(&reply.outcome),
+            false => self.absorb(state.iteration_mut(), &reply),
+        };
         match work {
             Work::Before(notice) => self.ability_decided(state, notice, refused.as_ref(), reply.data),
-            Work::After { ticket: Some(ticket), .. } => {
-                let decision = AbilityDecision::Allow { input: "null".to_owned() };
-                self.effect(Effect::Answer { ticket, decision });
-            }
-            Work::After { ticket: None, .. } | Work::Completed { .. } => {}
+            Work::After(end) => self.answer(end.ticket, AbilityAnswer::Told(at_once)),
+            Work::Completed { .. } => {}
         }
         if let Some(failure) = refused.filter(|_| reply.outcome.abort.is_some()) {
             self.fail_turn(state, failure);
@@ -164,14 +174,18 @@ impl Core {
             (None, ReplyData::Ability(Some(input))) => AbilityDecision::Allow { input },
             (None, _) => AbilityDecision::Allow { input: notice.call.input },
         };
-        match (notice.ticket, refused) {
-            (Some(ticket), _) => _ = self.effect(Effect::Answer { ticket, decision }),
+        self.answer(notice.ticket, AbilityAnswer::Decided(decision));
+        if let Some(failure) = refused.filter(|_| notice.ticket.is_none()) {
             // Samuel cannot prevent the call, so the turn ends with it.
-            (None, Some(failure)) => {
-                let message = format!("{} was blocked: {}", notice.call.ability_id, failure.message);
-                self.fail_turn(state, IterationFailure { class: failure.class, message });
-            }
-            (None, None) => {}
+            let message = format!("{} was blocked: {}", notice.call.ability_id, failure.message);
+            self.fail_turn(state, IterationFailure { class: failure.class, message });
+        }
+    }
+
+    /// Answers whoever waits, if somebody does.
+    fn answer(&mut self, ticket: Option<u64>, answer: AbilityAnswer) {
+        if let Some(ticket) = ticket {
+            self.effect(Effect::Answer { ticket, answer });
         }
     }
 
@@ -211,12 +225,15 @@ fn call_for(work: &Work) -> HookCall {
             enforced: notice.ticket.is_some(),
             ..Default::default()
         }),
-        Work::After { result, .. } => points::AbilityAfter::wrap(AbilityAfterInput {
+        Work::After(AbilityEnd { result, facts, .. }) => points::AbilityAfter::wrap(AbilityAfterInput {
             ability_id: result.ability_id.clone(),
             call_id: Some(result.call_id.clone()).filter(|id| !id.is_empty()),
             status: result.status,
             duration_ms: result.duration_ms,
+            input_summary: facts.input_summary.clone(),
             output_summary: result.output_summary.clone(),
+            tool_call_path: facts.path.clone(),
+            changed_files: facts.changed_files.clone(),
             ..Default::default()
         }),
     }

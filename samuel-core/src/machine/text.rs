@@ -148,6 +148,12 @@ impl Machine {
 impl Core {
     /// Puts what was said into one text, each part quoted from who said it.
     pub(super) fn frame(&self, said: &[Said]) -> String {
+        self.framed(said).join("\n\n")
+    }
+
+    /// Quotes each text that was said from who said it. Of all together only so much is there as
+    /// is delivered at once.
+    pub(super) fn framed(&self, said: &[Said]) -> Vec<String> {
         let (framing, count) = (&self.setup.framing, said.len());
         let mut room = MAX_FRAMED_BYTES;
         let mut parts: Vec<String> = Vec::new();
@@ -167,7 +173,7 @@ impl Core {
             room = room.saturating_sub(part.len());
             parts.push(part);
         }
-        parts.join("\n\n")
+        parts
     }
 
     /// Puts together what the prompt of an iteration for a task opens with beside

@@ -216,7 +216,8 @@ impl AgentPort for Heard {
         AbilityDecision::Allow { input }
     }
 
-    async fn after_ability(&self, result: AbilityResult) {
+    async fn after_ability(&self, result: AbilityResult) -> Vec<String> {
         self.keep(TrialReport::AfterAbility(result));
+        Vec::new()
     }
 }

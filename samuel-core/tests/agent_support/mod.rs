@@ -70,8 +70,9 @@ impl AgentPort for Recorder {
         decision
     }
 
-    async fn after_ability(&self, result: AbilityResult) {
+    async fn after_ability(&self, result: AbilityResult) -> Vec<String> {
         self.ended.lock().unwrap().push(result);
+        Vec::new()
     }
 }
 

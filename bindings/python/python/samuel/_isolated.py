@@ -97,9 +97,10 @@ class IsolatedPort:
             return records.ToolAllowed(**decision)
         return records.ToolBlocked(**decision)
 
-    def after_ability(self, result: Any) -> None:
-        """Reports how a call that was asked about ended."""
-        self._speaker.checked("after_ability", result, reply=True)
+    def after_ability(self, result: Any) -> list[str]:
+        """Reports how a call that was asked about ended; returns what handlers said for the model."""
+        told = self._speaker.checked("after_ability", result, reply=True)
+        return list(told.get("text", []))
 
     async def abefore_ability(self, call: Any) -> Any:
         """The same as `before_ability`, to be awaited."""
@@ -107,11 +108,11 @@ class IsolatedPort:
 
         return await asyncio.to_thread(self.before_ability, call)
 
-    async def aafter_ability(self, result: Any) -> None:
+    async def aafter_ability(self, result: Any) -> list[str]:
         """The same as `after_ability`, to be awaited."""
         import asyncio
 
-        await asyncio.to_thread(self.after_ability, result)
+        return await asyncio.to_thread(self.after_ability, result)
 
 
 class _Context:

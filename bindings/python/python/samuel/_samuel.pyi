@@ -150,12 +150,14 @@ class AgentPort:
         Raises `RuntimeError` in a handler that is `inline`, and in an async one, which awaits
         `abefore_ability`.
         """
-    def after_ability(self, result: ToolResult) -> None:
+    def after_ability(self, result: ToolResult) -> list[str]:
         """Reports how a call that was asked about ended, and waits for the handlers of
-        `ability.after`. Raises as `before_ability` does."""
+        `ability.after`. Returns what they said for the model, each text framed with who said it,
+        where the result's `takes_text` is set; else that waits for the next prompt. Raises as
+        `before_ability` does."""
     def abefore_ability(self, call: ToolCall) -> Awaitable[AbilityDecision]:
         """The same as `before_ability`, to be awaited."""
-    def aafter_ability(self, result: ToolResult) -> Awaitable[None]:
+    def aafter_ability(self, result: ToolResult) -> Awaitable[list[str]]:
         """The same as `after_ability`, to be awaited."""
 
 @final

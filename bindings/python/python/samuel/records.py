@@ -4101,24 +4101,29 @@ class ToolCall(Record):
         call_id: The agent's id for the call, unique within one call of the agent.
         ability_id: The tool, such as `Bash`.
         input: The arguments, a JSON document.
+        parent_id: The agent's id for the call that this one was made from, such as the one
+            that started a subagent; nothing where the agent itself made it, or does not say.
     """
 
-    __slots__ = ("call_id", "ability_id", "input")
-    __match_args__ = ("call_id", "ability_id", "input")
+    __slots__ = ("call_id", "ability_id", "input", "parent_id")
+    __match_args__ = ("call_id", "ability_id", "input", "parent_id")
     _tag = ('type', 'tool_call')
     call_id: str
     ability_id: str
     input: Any
+    parent_id: str | None
 
     def __init__(
         self,
         call_id: str,
         ability_id: str,
         input: Any,
+        parent_id: str | None = None,
     ) -> None:
         _set(self, "call_id", call_id)
         _set(self, "ability_id", ability_id)
         _set(self, "input", input)
+        _set(self, "parent_id", parent_id)
 
 
 class ToolResult(Record):
@@ -4130,16 +4135,22 @@ class ToolResult(Record):
         status: How it ended.
         duration_ms: How long it took, in milliseconds, where that is known.
         output_summary: The result, capped by the adapter.
+        input: The arguments, a JSON document; needed only where nobody reported or asked
+            about the call before it was made.
+        takes_text: Whether whoever reports this hands the model at once what handlers say
+            about it. Else it waits for the next prompt.
     """
 
-    __slots__ = ("call_id", "ability_id", "status", "duration_ms", "output_summary")
-    __match_args__ = ("call_id", "ability_id", "status", "duration_ms", "output_summary")
+    __slots__ = ("call_id", "ability_id", "status", "duration_ms", "output_summary", "input", "takes_text")
+    __match_args__ = ("call_id", "ability_id", "status", "duration_ms", "output_summary", "input", "takes_text")
     _tag = ('type', 'tool_result')
     call_id: str
     ability_id: str
     status: AbilityStatus
     duration_ms: int | None
     output_summary: str | None
+    input: Any
+    takes_text: bool
 
     def __init__(
         self,
@@ -4148,12 +4159,16 @@ class ToolResult(Record):
         status: AbilityStatus = "success",
         duration_ms: int | None = None,
         output_summary: str | None = None,
+        input: Any = None,
+        takes_text: bool = False,
     ) -> None:
         _set(self, "call_id", call_id)
         _set(self, "ability_id", ability_id)
         _set(self, "status", status)
         _set(self, "duration_ms", duration_ms)
         _set(self, "output_summary", output_summary)
+        _set(self, "input", input)
+        _set(self, "takes_text", takes_text)
 
 
 class AgentUsage(Record):

@@ -28,16 +28,22 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String,
 }
 
 /// The same for a document that may be absent.
-pub(crate) mod option {
+pub mod option {
     use super::*;
 
-    pub(crate) fn serialize<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    /// Writes a text as the document it is, and `null` for none.
+    ///
+    /// # Errors
+    /// Fails where it is no JSON.
+    pub fn serialize<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
         text.as_deref().map(read::<S::Error>).transpose()?.serialize(serializer)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<String>, D::Error> {
+    /// Reads a document as text; `null` is none.
+    ///
+    /// # Errors
+    /// Fails where the source does.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
         let value = Option::<Value>::deserialize(deserializer)?;
         Ok(value.map(|value| value.to_string()))
     }

@@ -43,6 +43,7 @@ fn a_recorded_call_becomes_events() {
                 call_id: "toolu_1_1".into(),
                 ability_id: "Bash".into(),
                 input: r#"{"command":"echo hi > made.txt","description":"w"}"#.into(),
+                ..AbilityCall::default()
             }),
             // The second block of the same answer counts once.
             one,
@@ -50,8 +51,8 @@ fn a_recorded_call_becomes_events() {
                 call_id: "toolu_1_1".into(),
                 ability_id: "Bash".into(),
                 status: AbilityStatus::Success,
-                duration_ms: None,
                 output_summary: Some("(Bash completed with no output)".into()),
+                ..AbilityResult::default()
             }),
             AgentEvent::Text { text: "done".into() },
             AgentEvent::Usage(usage(200, 20, None)),

@@ -35,6 +35,7 @@ fn a_recorded_call_becomes_events() {
                 call_id: "item_2".into(),
                 ability_id: "command_execution".into(),
                 input: r#"{"command":"/bin/bash -lc 'echo hi > made.txt'"}"#.into(),
+                ..AbilityCall::default()
             }),
             AgentEvent::ToolResult(AbilityResult {
                 call_id: "item_2".into(),

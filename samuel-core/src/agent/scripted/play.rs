@@ -270,7 +270,8 @@ impl<'a> Play<'a> {
         let call_id = format!("call-{}", self.calls);
         let ability_id = action.tool();
         let input = action.input().to_string();
-        let asked = AbilityCall { call_id: call_id.clone(), ability_id: ability_id.clone(), input };
+        let asked =
+            AbilityCall { call_id: call_id.clone(), ability_id: ability_id.clone(), input, parent_id: None };
         let input = match self.port.before_ability(asked).await {
             AbilityDecision::Allow { input } => input,
             AbilityDecision::Block { reason } => {
@@ -295,6 +296,7 @@ impl<'a> Play<'a> {
             status,
             duration_ms: u64::try_from(took.as_millis()).ok(),
             output_summary: (!output.is_empty()).then(|| excerpt(&output, MAX_SUMMARY)),
+            ..AbilityResult::default()
         };
         self.port.after_ability(ended).await;
         match result {

@@ -33,7 +33,9 @@ impl AgentPort for Counts {
         AbilityDecision::Allow { input: call.input }
     }
 
-    async fn after_ability(&self, _: AbilityResult) {}
+    async fn after_ability(&self, _: AbilityResult) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Speaks with a shell script that may take so many seconds; returns how often it asked, too.

@@ -32,7 +32,9 @@ impl AgentPort for Hears {
         std::future::pending().await
     }
 
-    async fn after_ability(&self, _: AbilityResult) {}
+    async fn after_ability(&self, _: AbilityResult) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 fn agent(handlers: RegistryBuilder, spec: ChainSpec) -> (Arc<Hears>, Registry, Scope) {
@@ -42,7 +44,7 @@ fn agent(handlers: RegistryBuilder, spec: ChainSpec) -> (Arc<Hears>, Registry, S
 }
 
 fn tool(input: &str) -> AbilityCall {
-    AbilityCall { call_id: "1".into(), ability_id: "Bash".into(), input: input.into() }
+    AbilityCall { call_id: "1".into(), ability_id: "Bash".into(), input: input.into(), parent_id: None }
 }
 
 fn text(text: &str) -> AgentEvent {

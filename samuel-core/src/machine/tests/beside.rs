@@ -2,7 +2,7 @@
 
 use super::{script::*, sim::*, *};
 use crate::{
-    agent::AbilityDecision,
+    agent::{AbilityDecision, AbilityResult},
     hook::{HookCall, HookPoint},
     model::{FailureClass, payload::Deliver},
 };
@@ -61,7 +61,7 @@ fn a_call_that_ended_waits_for_the_handlers_beside_it_no_longer_than_it_may_last
         let sim = sim.run();
         assert_eq!(sim.failures()[0], Some(FailureClass::AgentTimeout));
         assert_eq!((sim.count(HookPoint::TaskCompleted), sim.count(HookPoint::AbilityBefore)), (2, 0));
-        assert!(matches!(&sim.answers[..], [(4, AbilityDecision::Block { .. })]));
+        assert!(matches!(&sim.answers[..], [(4, AbilityAnswer::Decided(AbilityDecision::Block { .. }))]));
         sim.assert_left_well("cut off");
     }
 }
@@ -80,7 +80,7 @@ fn a_stop_while_the_call_waits_for_them_ends_them() {
     assert_eq!((sim.count(HookPoint::TaskCompleted), sim.count(HookPoint::AbilityBefore)), (1, 0));
     assert_eq!(sim.count(HookPoint::AfterAgentInvoke), 0);
     assert_eq!(sim.interrupted.len(), 2, "the wait and the handler");
-    assert!(matches!(&sim.answers[..], [(4, AbilityDecision::Block { .. })]));
+    assert!(matches!(&sim.answers[..], [(4, AbilityAnswer::Decided(AbilityDecision::Block { .. }))]));
     assert_eq!(sim.report().usage.tokens(), 5);
     sim.assert_left_well("stopped");
 }
@@ -117,8 +117,8 @@ fn an_enforced_call_is_allowed_changed_or_blocked() {
             _ => refuses("not that file"),
         })
         .run();
-    let allow = |input: &str| AbilityDecision::Allow { input: input.into() };
-    let block = AbilityDecision::Block { reason: "not that file".into() };
+    let allow = |input: &str| AbilityAnswer::Decided(AbilityDecision::Allow { input: input.into() });
+    let block = AbilityAnswer::Decided(AbilityDecision::Block { reason: "not that file".into() });
     assert_eq!(sim.answers, [(1, allow(r#"{"a":1}"#)), (2, allow(r#"{"a":2}"#)), (3, block)]);
     assert_eq!(sim.failures()[0], None, "a call that was not made is no failure");
     assert!(sim.interrupted.is_empty());
@@ -151,9 +151,30 @@ fn whether_a_call_can_be_prevented_is_told() {
 
 #[test]
 fn who_waits_for_the_handlers_of_a_tool_result_is_answered() {
-    let after = Input::AbilityAfter { result: Default::default(), ticket: Some(9) };
-    let sim = first_call(1, vec![after]).run();
-    assert!(matches!(&sim.answers[..], [(9, AbilityDecision::Allow { .. })]));
+    let sim = first_call(1, vec![ended(Some(9))]).run();
+    assert_eq!(sim.answers, [(9, AbilityAnswer::Told(Vec::new()))]);
+}
+
+#[test]
+fn what_is_said_of_a_tool_call_reaches_the_model_at_once_where_it_can_and_then_not_again() {
+    let at_once = |takes_text| {
+        let result = AbilityResult { takes_text, ..Default::default() };
+        let end = Input::AbilityAfter(AbilityEnd { result, ticket: Some(9), ..AbilityEnd::default() });
+        let sim = first_call(2, vec![end, completed("1")])
+            .hook(HookPoint::AbilityAfter, |fired| says(fired, "too slow", Deliver::Now))
+            .run();
+        let told = match &sim.answers[..] {
+            [(9, AbilityAnswer::Told(text))] => text.join("\n"),
+            other => panic!("{other:?}"),
+        };
+        let later = sim.prompts().iter().filter(|(_, prompt)| prompt.contains("too slow")).count();
+        (told, later)
+    };
+    let (told, later) = at_once(true);
+    assert!(told.contains(" begin: hook ") && told.contains("at ability.after]\ntoo slow\n"), "{told}");
+    assert_eq!(later, 0);
+    let (told, later) = at_once(false);
+    assert_eq!((told.as_str(), later), ("", 1));
 }
 
 #[test]
@@ -162,7 +183,7 @@ fn arguments_that_are_no_json_can_be_saved_and_answered() {
     let notice = AbilityNotice { call, caller: "claude".into(), ticket: Some(1) };
     let sim = first_call(1, vec![Input::AbilityBefore(notice), calls_tool(Some(2))]).run();
     let input = r#""rm -rf \"x""#.to_owned();
-    assert_eq!(sim.answers[0], (1, AbilityDecision::Allow { input }));
+    assert_eq!(sim.answers[0], (1, AbilityAnswer::Decided(AbilityDecision::Allow { input })));
 }
 
 #[test]
@@ -172,7 +193,7 @@ fn a_fault_beside_the_agent_stops_the_agent_before_the_run_ends() {
     sim.feed(calls_tool(Some(1)));
     sim.fail();
     assert_eq!((sim.interrupted.len(), sim.count(HookPoint::AfterLoop)), (1, 0));
-    assert!(matches!(&sim.answers[..], [(1, AbilityDecision::Block { .. })]));
+    assert!(matches!(&sim.answers[..], [(1, AbilityAnswer::Decided(AbilityDecision::Block { .. }))]));
     let sim = sim.run();
     assert_eq!(sim.report().exit_reason, ExitReason::Error);
     sim.assert_left_well("fault");

@@ -52,8 +52,18 @@ pub(super) fn skipped(task: &str) -> Input {
 }
 
 pub(super) fn calls_tool(ticket: Option<u64>) -> Input {
-    let call = AbilityCall { call_id: "c".into(), ability_id: "Bash".into(), input: r#"{ "a": 1 }"#.into() };
+    let call = AbilityCall {
+        call_id: "c".into(),
+        ability_id: "Bash".into(),
+        input: r#"{ "a": 1 }"#.into(),
+        ..AbilityCall::default()
+    };
     Input::AbilityBefore(AbilityNotice { call, caller: "claude".into(), ticket })
+}
+
+/// A tool call that ended.
+pub(super) fn ended(ticket: Option<u64>) -> Input {
+    Input::AbilityAfter(AbilityEnd { ticket, ..AbilityEnd::default() })
 }
 
 pub(super) fn with(data: ReplyData) -> HookReply {

@@ -14,7 +14,7 @@ use super::{
     *,
 };
 use crate::{
-    agent::{AbilityDecision, ConversationId},
+    agent::ConversationId,
     event::PlanChange,
     hook::{BreakClass, HookCall, HookPoint},
     model::{
@@ -63,7 +63,7 @@ pub(super) struct Sim {
     pub(super) trace: Vec<Effect>,
     pub(super) fired: Vec<Fired>,
     pub(super) interrupted: Vec<EffectId>,
-    pub(super) answers: Vec<(u64, AbilityDecision)>,
+    pub(super) answers: Vec<(u64, AbilityAnswer)>,
     /// The fingerprint of the work tree in an iteration.
     pub(super) tree: fn(u32) -> String,
     pub(super) mode: Mode,
@@ -308,9 +308,9 @@ impl Sim {
                     (self.main, self.woken) = (None, Some(id));
                 }
             }
-            Effect::Answer { ticket, decision } => {
-                serde_json::to_string(&decision).expect("an answer can be written");
-                self.answers.push((ticket, decision));
+            Effect::Answer { ticket, answer } => {
+                serde_json::to_string(&answer).expect("an answer can be written");
+                self.answers.push((ticket, answer));
             }
             Effect::Dispatch { call, turn } => {
                 let point = call.point();

@@ -72,7 +72,7 @@ fn a_handler_that_ends_the_loop_does_so_at_every_point_after_the_iteration_was_c
             .agent(|fired, plan| {
                 let mut work = completes_its_task(fired, plan);
                 work.during.push(calls_tool(Some(7)));
-                work.during.push(Input::AbilityAfter { result: Default::default(), ticket: Some(8) });
+                work.during.push(ended(Some(8)));
                 work.exit_code = i32::from(fired.iteration == 1);
                 work
             })

@@ -82,7 +82,7 @@ async fn a_session_goes_on_in_another_process_where_it_stood() {
     let given = after.last_input().unwrap();
     assert_eq!(
         (given.operation_key.as_deref(), given.tool_call_path),
-        (Some("git.push"), vec!["Task".to_owned()])
+        (Some("git.push"), vec!["call-1".to_owned()])
     );
     assert!(given.duration_ms.is_some());
     made.write("new.rs", "");
@@ -101,7 +101,7 @@ async fn what_was_kept_is_not_believed_where_it_cannot_be() {
     let state = of(&bench).open().await.unwrap().state();
     let bad = [
         SessionState { version: 2, ..state.clone() },
-        SessionState { head: Some("HEAD".to_owned()), ..state.clone() },
+        SessionState { head: Some("a".repeat(2_000)), ..state.clone() },
         SessionState { stop_block_count: 9, ..state.clone() },
         SessionState { session: "x".repeat(2_000), ..state.clone() },
     ];

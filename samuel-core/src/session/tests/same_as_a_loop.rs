@@ -15,8 +15,6 @@ fn note<P: Point>(seen: &Seen, call: &Call<P>) {
     if let Some(input) = input.as_object_mut() {
         // What only a loop knows: how much was done, and for how much money.
         input.remove("extensions");
-        // TODO after merge
-        input.remove("input_summary");
     }
     seen.lock().unwrap().push((P::POINT, input));
 }

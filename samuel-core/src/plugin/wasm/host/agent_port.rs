@@ -52,10 +52,7 @@ pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmti
     })?;
     waiting(interface, "after-ability", |guest, (ended,): (AbilityResult,)| {
         let port = port(guest);
-        async move {
-            port?.after_ability(ended).await;
-            Ok(())
-        }
+        async move { Ok(port?.after_ability(ended).await) }
     })
 }
 
