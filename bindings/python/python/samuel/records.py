@@ -4392,6 +4392,169 @@ class Location(Record):
         _set(self, "column", column)
 
 
+class Feedback(Record):
+    """What the handlers of a point said, merged over all of them. All of it is data: what is done
+    about it is the caller's to say.
+
+    Attributes:
+        blocked: Why what was about to happen must not: the reason of the handler that
+            blocked it, or how one broke that must not. Nothing where it may, and at points
+            where nobody can block.
+        text: Text for the agent, with who said it and at which point, in the order in which
+            it was said.
+        results: Logs, messages to the user, suggested abilities and documents, follow-up
+            actions, an intent: merged, and never acted upon.
+        warnings: What the user is to know of the handlers, those that broke among it.
+        aborted: The handler that broke where the configuration has that end more than its
+            own work.
+        unheard: Why a stop was blocked that is not put off any more, since it was blocked
+            as often in a row as it may be.
+    """
+
+    __slots__ = ("blocked", "text", "results", "warnings", "aborted", "unheard")
+    __match_args__ = ("text", "results", "warnings", "blocked", "aborted", "unheard")
+    blocked: str | None
+    text: tuple[Said, ...]
+    results: HookResults
+    warnings: tuple[HookWarning, ...]
+    aborted: Abort | None
+    unheard: str | None
+
+    def __init__(
+        self,
+        text: Iterable[Said],
+        results: HookResults,
+        warnings: Iterable[HookWarning],
+        blocked: str | None = None,
+        aborted: Abort | None = None,
+        unheard: str | None = None,
+    ) -> None:
+        _set(self, "blocked", blocked)
+        _set(self, "text", items(text))
+        _set(self, "results", results)
+        _set(self, "warnings", items(warnings))
+        _set(self, "aborted", aborted)
+        _set(self, "unheard", unheard)
+
+
+class AbilityPermission(Record):
+    """What the handlers of `ability.before` decided.
+
+    Attributes:
+        call_id: The id of the call, by which `after` knows it.
+        decision: Whether the call may be made, and with which arguments. What a person was
+            to decide on is denied, since nobody is asked.
+        feedback: What the handlers said beside it.
+    """
+
+    __slots__ = ("call_id", "decision", "feedback")
+    __match_args__ = ("call_id", "decision", "feedback")
+    _rust = "Permission"
+    call_id: str
+    decision: AbilityDecision
+    feedback: Feedback
+
+    def __init__(
+        self,
+        call_id: str,
+        decision: AbilityDecision,
+        feedback: Feedback,
+    ) -> None:
+        _set(self, "call_id", call_id)
+        _set(self, "decision", decision)
+        _set(self, "feedback", feedback)
+
+
+class OpenCall(Record):
+    """A call of an ability that is under way.
+
+    Attributes:
+        call_id: The id of the call.
+        ability_id: The ability, such as `Bash`.
+        parent_id: The call that it was made from; nothing where it was made from none.
+        operation_key: What groups calls of one kind, where the caller said.
+        began_at: When it began.
+        input_summary: Its arguments, shortened.
+    """
+
+    __slots__ = ("call_id", "ability_id", "parent_id", "operation_key", "began_at", "input_summary")
+    __match_args__ = ("call_id", "ability_id", "began_at", "parent_id", "operation_key", "input_summary")
+    call_id: str
+    ability_id: str
+    parent_id: str | None
+    operation_key: str | None
+    began_at: str
+    input_summary: str | None
+
+    def __init__(
+        self,
+        call_id: str,
+        ability_id: str,
+        began_at: str,
+        parent_id: str | None = None,
+        operation_key: str | None = None,
+        input_summary: str | None = None,
+    ) -> None:
+        _set(self, "call_id", call_id)
+        _set(self, "ability_id", ability_id)
+        _set(self, "parent_id", parent_id)
+        _set(self, "operation_key", operation_key)
+        _set(self, "began_at", began_at)
+        _set(self, "input_summary", input_summary)
+
+
+class SessionState(Record):
+    """What of a session goes on in another process: plain data, a few kilobytes of JSON and never more
+    than a few megabytes, which the caller keeps.
+
+    It holds nothing secret but the `shortened` arguments of calls under way, and decides how often
+    a stop can be blocked: keep it where neither the agent nor other users can write, such as in a
+    private directory outside of the project.
+
+    Attributes:
+        version: The version of the form, 1.
+        id: The id that events and the log of hooks carry.
+        session: The name of the session.
+        head: The commit at the start, in hexadecimal digits; nothing where there is none.
+            What has changed since is what the session changed.
+        stop_block_count: How many stops in a row were blocked, 0 to 8.
+        calls_begun: How many calls have begun.
+        calls: The calls under way, in the order in which they began; at most 64.
+        ended: Whether the session has ended.
+    """
+
+    __slots__ = ("version", "id", "session", "head", "stop_block_count", "calls_begun", "calls", "ended")
+    __match_args__ = ("version", "id", "session", "stop_block_count", "calls_begun", "calls", "ended", "head")
+    version: int
+    id: str
+    session: str
+    head: str | None
+    stop_block_count: int
+    calls_begun: int
+    calls: tuple[OpenCall, ...]
+    ended: bool
+
+    def __init__(
+        self,
+        version: int,
+        id: str,
+        session: str,
+        stop_block_count: int,
+        calls_begun: int,
+        calls: Iterable[OpenCall],
+        ended: bool,
+        head: str | None = None,
+    ) -> None:
+        _set(self, "version", version)
+        _set(self, "id", id)
+        _set(self, "session", session)
+        _set(self, "head", head)
+        _set(self, "stop_block_count", stop_block_count)
+        _set(self, "calls_begun", calls_begun)
+        _set(self, "calls", items(calls))
+        _set(self, "ended", ended)
+
+
 PlanChange: TypeAlias = Literal[
     "skipped",
     "blocked",
@@ -6703,6 +6866,7 @@ __all__ = [
     "AbilityBeforeOutput",
     "AbilityBlocked",
     "AbilityDecision",
+    "AbilityPermission",
     "AbilityStatus",
     "Abort",
     "Actor",
@@ -6762,6 +6926,7 @@ __all__ = [
     "Extra",
     "FailedCheck",
     "FailureClass",
+    "Feedback",
     "FieldDiff",
     "Form",
     "GroupState",
@@ -6819,6 +6984,7 @@ __all__ = [
     "NextTask",
     "NoTaskReady",
     "OnFailure",
+    "OpenCall",
     "OtherPrd",
     "PathVars",
     "Paused",
@@ -6865,6 +7031,7 @@ __all__ = [
     "SessionSource",
     "SessionStartInput",
     "SessionStartOutput",
+    "SessionState",
     "SessionStopInput",
     "SessionStopOutput",
     "Severity",
