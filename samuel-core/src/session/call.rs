@@ -129,8 +129,12 @@ impl Session {
             began_at: self.points.clock().now(),
             input_summary: Some(excerpt(&input, MAX_SUMMARY)),
         });
-        let call =
-            AbilityCall { call_id: call_id.clone(), ability_id: ability_id.clone(), input: input.clone() };
+        let call = AbilityCall {
+            call_id: call_id.clone(),
+            ability_id: ability_id.clone(),
+            input: input.clone(),
+            parent_id: parent_id.clone(),
+        };
         self.tell(AgentEvent::ToolCall(call));
         let asked = AbilityBeforeInput {
             ability_id: ability_id.clone(),
@@ -205,6 +209,7 @@ impl Session {
             status,
             duration_ms,
             output_summary: output_summary.clone(),
+            ..AbilityResult::default()
         }));
         let ended = points::AbilityAfter::wrap(AbilityAfterInput {
             ability_id,

@@ -27,6 +27,7 @@ pub(super) fn call(
         call_id: text_of(payload, id_field),
         ability_id: tool(payload, tool_field)?,
         input: input.to_string(),
+        ..AbilityCall::default()
     })
 }
 
