@@ -7,10 +7,10 @@ mod plan;
 mod plugins;
 mod toon;
 
-use std::{ops::RangeInclusive, path::PathBuf};
+use std::{ffi::OsString, ops::RangeInclusive, path::PathBuf};
 
 pub(crate) use hooks::{BridgeArgs, EventArgs, FireArgs, HooksCommand, HooksTestArgs, LogArgs, ShowArgs};
-pub(crate) use limits::{Given, LimitArgs, option_of};
+pub(crate) use limits::{DiscoveryArgs, Given, LimitArgs, option_of};
 pub(crate) use look::{SchemaArgs, ShowTaskArgs, TasksArgs};
 pub(crate) use plan::{BlockArgs, EditArgs, MoveArgs, RmArgs, UndoArgs};
 pub(crate) use plugins::{
@@ -116,8 +116,25 @@ pub(crate) struct RunArgs {
     /// The methodology, such as ralph (or rw) [default: the one samuel.toml names, else ralph]
     #[arg(value_name = "METHODOLOGY")]
     pub(crate) methodology: Option<String>,
+    /// Look for tasks and work on none: `run pilot --discover-only`, with all its options
+    #[arg(long)]
+    pub(crate) discover_only: bool,
     #[command(subcommand)]
     pub(crate) command: Option<RunCommand>,
+}
+
+/// Puts `pilot` before the option --discover-only of a bare `run`, which is short for it.
+pub(crate) fn with_pilot(mut words: Vec<OsString>) -> Vec<OsString> {
+    let is = |word: &OsString, names: &[&str]| names.iter().any(|name| word == name);
+    let run = words.iter().position(|word| is(word, &["run", "auto"]));
+    let option = words.iter().position(|word| is(word, &["--discover-only"]));
+    if let (Some(run), Some(option)) = (run, option)
+        && let Some(between) = words.get(run + 1..option)
+        && !between.iter().filter_map(|word| word.to_str()).any(RunCommand::takes)
+    {
+        words.insert(option, "pilot".into());
+    }
+    words
 }
 
 #[derive(Debug, Subcommand)]
@@ -129,6 +146,8 @@ pub(crate) enum RunCommand {
     Convert(ConvertArgs),
     /// Run the loop until the plan is done or a limit is reached
     Start(Box<StartArgs>),
+    /// Run the loop and look for tasks on the way; where there is no plan, begin with an empty one
+    Pilot(Box<PilotArgs>),
     /// Show where the plan stands
     Status,
     /// List the tasks: all, or those that stand somewhere or are ready
@@ -165,9 +184,6 @@ pub(crate) enum RunCommand {
 }
 
 impl RunCommand {
-    /// Words that are kept for commands to come.
-    const RESERVED: [&str; 1] = ["pilot"];
-
     /// Returns the names of the commands.
     pub(crate) fn names() -> impl Iterator<Item = String> {
         let mut commands = Self::augment_subcommands(clap::Command::new("run"));
@@ -180,7 +196,7 @@ impl RunCommand {
     /// Says whether a word is, or is to be, the name of a command, so that no
     /// methodology can be called so.
     pub(crate) fn takes(word: &str) -> bool {
-        Self::RESERVED.contains(&word) || Self::names().any(|name| name == word)
+        Self::names().any(|name| name == word)
     }
 }
 
@@ -334,6 +350,24 @@ pub(crate) struct StartArgs {
     /// Time every handler: lines in progress.md, and a table at the end
     #[arg(long)]
     pub(crate) profile: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A discovery iteration looks for tasks instead of working on one: the first of a plan, every \
+                        fifth after it, and each while nothing is left to work on. Two in a row that find nothing \
+                        then end the run.\n\nExamples:\n  samuel run pilot --agent claude\n  samuel run pilot --focus \
+                        \"error handling\" --max-discovery-tasks 5\n  samuel run --discover-only\n\nExit codes: those \
+                        of `samuel run start`"
+)]
+pub(crate) struct PilotArgs {
+    #[command(flatten)]
+    pub(crate) discovery: DiscoveryArgs,
+    /// Look for tasks and work on none
+    #[arg(long)]
+    pub(crate) discover_only: bool,
+    #[command(flatten)]
+    pub(crate) start: StartArgs,
 }
 
 /// Reads a whole number within a range, and names the range where it is none of it.

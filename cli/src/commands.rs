@@ -93,9 +93,13 @@ pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
 fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let methodology = args.methodology.as_deref();
     let project = match &args.command {
-        Some(RunCommand::Init(_) | RunCommand::Start(_) | RunCommand::Prompt(_) | RunCommand::Vars(_)) => {
-            host.project(global, methodology)
-        }
+        Some(
+            RunCommand::Init(_)
+            | RunCommand::Start(_)
+            | RunCommand::Pilot(_)
+            | RunCommand::Prompt(_)
+            | RunCommand::Vars(_),
+        ) => host.project(global, methodology),
         _ => host.plan_of(global, methodology),
     };
     let project = project.map_err(|failure| look::at_methodology(failure, args.methodology.as_deref()))?;
@@ -104,6 +108,7 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Init(args)) => init::init(&project, &args, host),
         Some(RunCommand::Convert(args)) => init::convert(&project, &args, host),
         Some(RunCommand::Start(args)) => start::start(project.clone(), *args, global, host),
+        Some(RunCommand::Pilot(args)) => start::pilot(project.clone(), *args, methodology, global, host),
         Some(RunCommand::Status) => look::status(&project, host),
         Some(RunCommand::Tasks(args)) => look::tasks(&project, args, global),
         Some(RunCommand::Show(args)) => look::show(&project, &args, host),

@@ -32,7 +32,7 @@ use crate::{args::Cli, host::Host, reply::Answer};
 /// Runs the command that the process was started with, to its exit code.
 pub fn main() -> ExitCode {
     terminal::show_panics();
-    let words: Vec<OsString> = std::env::args_os().collect();
+    let words: Vec<OsString> = args::with_pilot(std::env::args_os().collect());
     match words.get(1).and_then(|word| word.to_str()) {
         // These are asked for often, and before anything else is known.
         Some("--version" | "-V") if words.len() == 2 => {

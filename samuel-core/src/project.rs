@@ -37,6 +37,7 @@ pub use init::{ConvertedPrd, Initialised, NewPlan, PrdOptions, PrdPreview};
 pub use locate::find_root;
 pub use origin::Origin;
 pub use plan_diff::{FieldDiff, TaskDiff};
+pub(crate) use status::pilot_of;
 pub use status::{NextStep, ProjectStatus};
 pub use update::{PrdSource, UpdateOptions, UpdatedPrd};
 

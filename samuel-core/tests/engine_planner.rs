@@ -74,6 +74,7 @@ type Answer = Result<String, ExitReason>;
 fn of_status(bench: &Bench) -> Answer {
     match bench.project().status().unwrap().next {
         NextStep::Task { task } => Ok(task.id.to_string()),
+        NextStep::Discovery => unreachable!("pilot mode is off"),
         NextStep::AllDone => Err(ExitReason::Completed),
         NextStep::Blocked { reasons } => {
             assert!(!reasons.is_empty(), "nothing says why");

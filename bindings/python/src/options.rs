@@ -35,6 +35,8 @@ pub(crate) struct Options<'py> {
     session: Option<String>,
     /// The ids of the tasks that the run is for.
     tasks: Vec<String>,
+    /// Whether the run does nothing but look for tasks.
+    discover_only: bool,
     log_timings: bool,
     /// The program and its arguments that supervise processes.
     supervisor: Vec<String>,
@@ -55,6 +57,9 @@ impl Options<'_> {
             .env(self.env.iter().cloned())
             .tasks(self.tasks.iter().map(|id| TaskId::new(id.as_str())))
             .log_timings(self.log_timings);
+        if self.discover_only {
+            builder = builder.discover_only();
+        }
         if let Some(script) = &self.script {
             builder = builder.script(Script::from_json(script).map_err(|error| refused(&error))?);
         } else if let Some(name) = &self.python_agent {

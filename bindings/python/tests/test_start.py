@@ -43,3 +43,8 @@ def test_an_agent_that_is_missing_is_told_before_trust_is_asked_for(samuel_loop:
     loop.hook("agent.invoke", "mine")(lambda call: samuel.AgentInvokeOutput())
     assert loop.run().iterations == 1
     assert [entry.id for entry in asked[0].entries if entry.kind == "agent"] == []
+
+
+def test_a_loop_that_only_discovers_works_on_no_task(samuel_loop: MakeLoop) -> None:
+    report = samuel_loop("First", discover_only=True).run()
+    assert (report.exit_reason, report.iterations, list(report.completed)) == ("empty-discovery", 2, [])

@@ -25,6 +25,28 @@ pub(crate) struct LimitArgs {
     pause: Option<Given>,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct DiscoveryArgs {
+    /// What to look at; by default everything
+    #[arg(long, value_name = "TEXT", value_parser = setting("pilot.focus"))]
+    focus: Option<Given>,
+    /// Look for tasks in every N-th iteration
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = setting("pilot.discover_interval"))]
+    discover_interval: Option<Given>,
+    /// How many tasks one look may add
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = setting("pilot.max_discovery_tasks"))]
+    max_discovery_tasks: Option<Given>,
+}
+
+impl DiscoveryArgs {
+    /// Returns what was given, an option each, and that the run looks for tasks.
+    pub(crate) fn given(&self) -> Vec<Given> {
+        let Self { focus, discover_interval, max_discovery_tasks } = self;
+        let options = [focus, discover_interval, max_discovery_tasks].into_iter().flatten().cloned();
+        options.chain([nested("pilot.enabled", &true.into())]).collect()
+    }
+}
+
 /// Settings with their values, in the tables that samuel.toml has them in.
 pub(crate) type Given = Map<String, Json>;
 
@@ -50,7 +72,10 @@ pub(crate) fn option_of(setting: &str) -> Option<&'static str> {
 /// Reads a setting of samuel.toml, and holds it against its rule.
 fn setting(key: &'static str) -> impl Fn(&str) -> Result<Given, String> + Clone + Send + Sync {
     move |text| {
-        let number = text.parse::<i64>().map_err(|error| *error.kind());
+        let number = match key {
+            "pilot.focus" => Err(IntErrorKind::InvalidDigit),
+            _ => text.parse::<i64>().map_err(|error| *error.kind()),
+        };
         let value = match &number {
             Ok(number) => Json::from(*number),
             // The largest is beyond every limit that an option has.

@@ -20,7 +20,7 @@ use crate::{
 const FIRST_STEPS: &[&str] = &[
     "Initialise one:    samuel run init",
     "From a PRD:        samuel run init --prd <path>",
-    "Zero-setup pilot:  samuel run pilot (not in this version yet)",
+    "Zero-setup pilot:  samuel run pilot",
     "See it at work:    samuel demo",
 ];
 

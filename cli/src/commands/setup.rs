@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::plugins;
 use crate::{
-    args::{Given, Global, StartArgs},
+    args::{Given, Global, PilotArgs, StartArgs},
     failure::Failure,
     host::Host,
 };
@@ -31,6 +31,9 @@ pub(crate) struct Setting {
     tasks: Vec<TaskId>,
     session: Option<String>,
     log_timings: bool,
+    /// Whether the flags have the run look for tasks, and whether it does nothing else.
+    looks: bool,
+    discover_only: bool,
 }
 
 impl Setting {
@@ -54,7 +57,20 @@ impl Setting {
             tasks: args.tasks.clone(),
             session: args.session.clone(),
             log_timings: args.profile,
+            looks: false,
+            discover_only: false,
         })
+    }
+
+    /// Has the run look for tasks.
+    pub(crate) fn looking(mut self, args: &PilotArgs) -> Self {
+        self.given.extend(args.discovery.given());
+        Self { looks: true, discover_only: args.discover_only, ..self }
+    }
+
+    /// Says whether the flags have the run look for tasks.
+    pub(crate) fn looks(&self) -> bool {
+        self.looks
     }
 
     /// Puts the flags over what samuel.toml says.
@@ -109,6 +125,9 @@ pub(crate) fn builder(project: Project, setting: &Setting, host: &Host) -> Resul
     let mut builder = run.log_timings(setting.log_timings).tasks(setting.tasks.iter().cloned());
     if let Some(session) = &setting.session {
         builder = builder.session(session.clone());
+    }
+    if setting.discover_only {
+        builder = builder.discover_only();
     }
     if let Some(agent) = scripted {
         builder = builder.agent(agent);

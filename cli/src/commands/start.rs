@@ -5,8 +5,9 @@ use std::path::Path;
 use samuel_core::{
     engine::{Profile, Run, RunError, RunHandle},
     event::{EventRecord, RunReport},
+    lifecycle::make_ready,
     model::{ErrorCode, ExitReason},
-    project::Project,
+    project::{NewPlan, Project},
 };
 use tokio::sync::mpsc;
 
@@ -17,7 +18,7 @@ use super::{
     setup::{Setting, builder},
 };
 use crate::{
-    args::{Global, StartArgs},
+    args::{Global, PilotArgs, StartArgs},
     failure::Failure,
     host::Host,
     render::{Places, Watch, end_text, profile_table, remedy_text, safe, safe_json},
@@ -42,12 +43,61 @@ pub(crate) fn start(
     host: &Host,
 ) -> Result<Reply, Failure> {
     let setting = Setting::of(&args, &project)?;
+    run(project, &setting, args, global, host)
+}
+
+/// Runs the loop and looks for tasks, until it ends.
+pub(crate) fn pilot(
+    project: Project,
+    args: PilotArgs,
+    methodology: Option<&str>,
+    global: &Global,
+    host: &Host,
+) -> Result<Reply, Failure> {
+    if !args.start.tasks.is_empty() {
+        return Err(Failure::usage("a run that is for some tasks looks for no others")
+            .advise("Leave out --task, or use `samuel run start`."));
+    }
+    let setting = Setting::of(&args.start, &project)?.looking(&args);
+    let project = match project.plan_store().exists()? || args.start.dry_run {
+        true => project,
+        false => with_empty_plan(&project, methodology, global, host)?,
+    };
+    run(project, &setting, args.start, global, host)
+}
+
+/// Makes a project ready with an empty plan.
+fn with_empty_plan(
+    project: &Project,
+    methodology: Option<&str>,
+    global: &Global,
+    host: &Host,
+) -> Result<Project, Failure> {
+    let made = block_on(make_ready(project, NewPlan::default(), |_| {}))??;
+    if !global.json {
+        let files = made.config.iter().chain([&made.plan]);
+        let shown: Vec<String> = files.map(|path| safe(&path.display().to_string())).collect();
+        remark(&format!(
+            "wrote {}: there was no plan, so the run begins with an empty one",
+            shown.join(" and ")
+        ));
+    }
+    host.project(global, methodology)
+}
+
+fn run(
+    project: Project,
+    setting: &Setting,
+    args: StartArgs,
+    global: &Global,
+    host: &Host,
+) -> Result<Reply, Failure> {
     require_plan(&project)?;
     let is_empty = project.plan_store().load().is_ok_and(|loaded| loaded.plan.tasks.is_empty());
     let root = project.root().to_owned();
     let progress = project.run_dir().progress();
     let progress = Places::of(host, &root).shown(progress.strip_prefix(&root).unwrap_or(&progress));
-    let builder = builder(project, &setting, host)?.trust(trust::policy(&args, host));
+    let builder = builder(project, setting, host)?.trust(trust::policy(&args, host));
     if args.dry_run {
         return preview::dry_run(builder);
     }
@@ -60,7 +110,7 @@ pub(crate) fn start(
     if run.settings().agent == "command" && !global.json {
         remark(COMMAND_HINT);
     }
-    if is_empty && !global.json {
+    if is_empty && !setting.looks() && !global.json {
         remark(EMPTY_HINT);
     }
     let show = if global.json { Show::Json } else { Show::lines(host, &root) };

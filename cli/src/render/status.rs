@@ -92,6 +92,7 @@ fn next(status: &ProjectStatus) -> String {
             let by = owner.map(|owner| format!(" (by {})", safe(owner))).unwrap_or_default();
             format!("{} {}{by}", safe(task.id.as_str()), safe(&task.title))
         }
+        NextStep::Discovery => "look for tasks".to_owned(),
         NextStep::AllDone if total == 0 => {
             "nothing: the plan has no tasks; `samuel run convert` or `samuel run enqueue` adds some"
                 .to_owned()

@@ -17,6 +17,7 @@ mod lifecycle;
 mod limits;
 mod looking;
 mod methodology;
+mod pilot;
 mod plugins;
 mod preview;
 mod prompt;

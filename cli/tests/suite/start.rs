@@ -222,20 +222,6 @@ fn without_a_terminal_nothing_runs_unless_it_is_allowed() {
 }
 
 #[test]
-fn a_start_says_what_there_is_of_pilot_mode() {
-    let bench = Bench::with_tasks(&["First"]);
-    let agent = "prompt=$(cat); case $prompt in *pilot-discovery*) touch looked; exit;; esac; \
-                 \"$SAMUEL_BINARY\" run done 1";
-    bench.configure("pilot = true");
-    let ran = bench.samuel(&bench.start_args(agent));
-    assert_eq!((ran.code, bench.path("looked").exists()), (0, true), "{ran:?}");
-    assert!(
-        format!("{ran:?}").contains("pilot mode is not there yet: discovery iterations are made"),
-        "{ran:?}"
-    );
-}
-
-#[test]
 fn a_second_loop_is_told_who_runs_the_first() {
     let bench = Bench::with_tasks(&["First"]);
     let mut first = bench.spawn(&bench.start_args("until [ -e go ]; do sleep 0.05; done"));

@@ -64,8 +64,7 @@ settings! {
         session_budget: SessionBudget = SessionBudget::default(), Table(SessionBudget::rows(), None);
         /// How long the agent may take.
         clocks: AgentClocks = AgentClocks::default(), Table(AgentClocks::rows(), None);
-        /// Looking for tasks. Pilot mode as such is not there yet: discovery iterations are made while
-        /// the plan has open tasks, and a run ends with the plan as ever.
+        /// Looking for tasks: pilot mode.
         pilot: PilotSettings = PilotSettings::default(), Table(PilotSettings::rows(), Some("enabled"));
         /// How much the agent is told of earlier work and of the project.
         context: ContextSettings = ContextSettings::default(), Table(ContextSettings::rows(), None);
@@ -98,12 +97,12 @@ settings! {
     /// Looking for tasks by itself: `[methodology.<name>.pilot]`.
     #[derive(Eq)]
     struct PilotSettings {
-        /// Whether runs make discovery iterations.
+        /// Whether runs make discovery iterations: the first of a plan, others by the interval, and
+        /// while nothing is left to work on, until two in a row find nothing.
         enabled: bool = false, Flag;
-        /// Every how many iterations.
+        /// Every how many iterations, counted over all runs of the plan.
         discover_interval: u32 = 5, Count(1);
-        /// How many tasks the agent is asked to add at most in one discovery iteration. It is told;
-        /// nothing holds it to that.
+        /// How many tasks one discovery iteration may add; more are refused.
         max_discovery_tasks: u32 = 10, Count(1);
         /// What it looks at; empty stands for everything.
         focus: String = String::new(), Text;

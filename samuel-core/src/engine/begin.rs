@@ -222,6 +222,7 @@ impl Run {
             checks: settings.quality_checks.iter().map(|check| check.command.clone()).collect(),
             has_checks: self.has_checks(),
             scope: self.frozen.scope.clone(),
+            pilot: self.frozen.pilot(),
             limits: RunLimits {
                 max_iterations: settings.max_iterations,
                 max_consecutive_failures: settings.max_consecutive_failures,

@@ -39,6 +39,7 @@ pub struct RunBuilder {
     pub(crate) session: Option<String>,
     owner: Option<String>,
     scope: Scope,
+    discovers_only: bool,
     log_timings: bool,
     socket_dir: Option<PathBuf>,
     bridge: Vec<String>,
@@ -63,6 +64,7 @@ impl RunBuilder {
             session: None,
             owner: None,
             scope: Scope::All,
+            discovers_only: false,
             log_timings: false,
             socket_dir: None,
             bridge: Vec::new(),
@@ -186,6 +188,14 @@ impl RunBuilder {
         self
     }
 
+    /// Does nothing but look for tasks: each iteration is a discovery, until two in a row find nothing or
+    /// a limit is reached. Pilot mode, which looks for tasks between others, is the setting `pilot.enabled`.
+    #[must_use]
+    pub fn discover_only(mut self) -> Self {
+        self.discovers_only = true;
+        self
+    }
+
     /// Writes the time of every handler to the progress log.
     #[must_use]
     pub fn log_timings(mut self, log: bool) -> Self {
@@ -267,6 +277,7 @@ impl RunBuilder {
             owner: self.owner,
             reads_hook_files: self.reads_hook_files,
             scope: self.scope,
+            discovers_only: self.discovers_only,
             run_id: new_run_id(self.project.clock().now()),
             framing: new_framing(),
             run_dir: self.project.run_dir(),

@@ -220,7 +220,11 @@ impl Looking {
                     Effect::Mutate(mutation) => {
                         answer = Some((id, mutate(&self.services, mutation).await?));
                     }
-                    Effect::Fingerprint | Effect::Sleep(_) => answer = Some((id, EffectResult::Done)),
+                    // What the work tree is now says nothing that a preview needs.
+                    Effect::Fingerprint => {
+                        answer = Some((id, EffectResult::Fingerprint(String::new())));
+                    }
+                    Effect::Sleep(_) => answer = Some((id, EffectResult::Done)),
                     Effect::Log(_) | Effect::Checkpoint | Effect::Interrupt(_) | Effect::Answer { .. } => {}
                 }
             }

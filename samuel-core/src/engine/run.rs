@@ -48,8 +48,9 @@ use crate::{
     machine::Input,
     methodology::{Kit, Templates, WatchedFiles},
     model::Scope,
+    plan::Pilot,
     process::{Remains, Supervisor},
-    project::Project,
+    project::{Project, pilot_of},
     sandbox::Sandboxes,
     script::named::{in_command_line, in_words},
     state::{LaneStore, LoopLock, PlanStore, RunDir},
@@ -104,6 +105,8 @@ pub(crate) struct Frozen {
     pub(crate) reads_hook_files: bool,
     /// The tasks that the caller wants the run to be for.
     pub(crate) scope: Scope,
+    /// Whether it does nothing but look for tasks.
+    pub(crate) discovers_only: bool,
     pub(crate) run_id: Arc<str>,
     pub(crate) framing: Framing,
     pub(crate) log_timings: bool,
@@ -118,6 +121,11 @@ impl Frozen {
     /// Returns the agents that calls can name.
     fn agents(&self) -> Agents {
         Agents::new(Arc::clone(&self.agent), self.others.clone(), self.supervisor.clone())
+    }
+
+    /// Says how the run looks for tasks.
+    pub(super) fn pilot(&self) -> Pilot {
+        pilot_of(&self.settings.pilot, self.discovers_only)
     }
 
     /// Returns the words of the agent's command line, as far as they are known before
@@ -365,6 +373,7 @@ impl Run {
             run_id: Arc::clone(&frozen.run_id),
             session: frozen.session.as_str().into(),
             owner: frozen.owner.as_deref().unwrap_or(&frozen.run_id).into(),
+            pilot: frozen.pilot(),
             run_dir: frozen.run_dir.clone(),
             registry: self.registry,
             store,
@@ -440,9 +449,6 @@ impl Run {
         if frozen.is_unsupervised && cfg!(target_os = "linux") {
             services.warn(UNSUPERVISED);
         }
-        if frozen.settings.pilot.enabled {
-            services.warn(PILOT);
-        }
         for told in told {
             services.warn(told);
         }
@@ -502,10 +508,6 @@ impl Drop for Closing {
         self.hub.close();
     }
 }
-
-/// What is said where tasks are to be looked for, which goes only so far.
-const PILOT: &str = "pilot mode is not there yet: discovery iterations are made as configured while the plan has open \
-                     tasks, but the run ends once the plan is done, and nothing holds the agent to max_discovery_tasks";
 
 /// Gives the methodology what it needs of the control files.
 fn shared_with_checks(control_files: &Arc<ControlFiles>) -> WatchedFiles {

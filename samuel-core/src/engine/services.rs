@@ -27,6 +27,7 @@ use crate::{
         payload::{CheckFailure, Extra, Mode},
         redacted,
     },
+    plan::Pilot,
     process::Remains,
     state::{
         Artifact, Diagnostic, LaneStore, PlanStore, ProgressBody, ProgressEntry, ProgressKind, RunDir,
@@ -44,6 +45,8 @@ pub(super) struct Services {
     pub(super) session: Arc<str>,
     /// Who works on a task that the loop began.
     pub(super) owner: Arc<str>,
+    /// How the run looks for tasks.
+    pub(super) pilot: Pilot,
     pub(super) run_dir: RunDir,
     pub(super) registry: Registry,
     pub(super) store: Arc<dyn PlanStore>,

@@ -33,6 +33,17 @@ pub(super) struct Counters {
     /// Tasks whose iteration succeeded without a word of what became of them.
     #[serde(default)]
     pub(super) unrecorded: Vec<TaskId>,
+    #[serde(default)]
+    pub(super) discovery: Discovery,
+}
+
+/// What the discovery iterations of a run found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Discovery {
+    /// How many tasks there were before the last one, until it is seen what came of it.
+    pub(super) before: Option<u32>,
+    /// How many in a row found nothing.
+    pub(super) empty: u32,
 }
 
 /// What of the usage is in no iteration's books.
@@ -173,6 +184,12 @@ impl Core {
             (State::Iteration(iteration, Phase::Fingerprint), EffectResult::Fingerprint(tree)) => {
                 self.after_fingerprint(iteration, &tree)
             }
+            (State::Iteration(iteration, Phase::TreeBefore), EffectResult::Fingerprint(tree)) => {
+                self.after_tree_before(iteration, tree)
+            }
+            (State::Iteration(iteration, Phase::TreeAfter), EffectResult::Fingerprint(tree)) => {
+                self.after_tree_after(iteration, &tree)
+            }
             (State::Mutate(then), result) => self.after_mutation(then, result),
             (
                 State::Iteration(mut iteration, Phase::Quality),
@@ -219,7 +236,7 @@ impl Core {
             Phase::Quality => self.after_quality(iteration, &reply),
             Phase::AfterIteration => self.after_after_iteration(iteration, &reply),
             Phase::IterationError => self.after_iteration_error(iteration, reply),
-            Phase::StartTask | Phase::Fingerprint => {
+            Phase::StartTask | Phase::TreeBefore | Phase::TreeAfter | Phase::Fingerprint => {
                 self.failed(State::Iteration(iteration, phase), UNASKED.to_owned())
             }
         }

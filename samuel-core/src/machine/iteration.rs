@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Core, Effect, Ending, HookReply, Owner, Phase, Proposed, ReplyData, State, Then, WorkLeft,
-    another_turn::Conversations, command::StopRequest,
+    another_turn::Conversations, command::StopRequest, core::Discovery,
 };
 use crate::{
     config::format_duration,
@@ -57,6 +57,9 @@ pub(super) struct Iteration {
     /// Whether anything was said of what became of its task.
     #[serde(default)]
     pub(super) answered: bool,
+    /// The fingerprint of the work tree before its agent was called, where a check depends on it.
+    #[serde(default)]
+    pub(super) tree: Option<String>,
 }
 
 impl Iteration {
@@ -163,6 +166,7 @@ impl Core {
     }
 
     pub(super) fn after_load(&mut self, loaded: WorkLeft) -> State {
+        self.judge_discovery(&loaded);
         if self.requests.hold || self.cap().is_some() {
             return self.begin_iteration();
         }
@@ -226,6 +230,7 @@ impl Core {
         // A run that is for some tasks looks for no others.
         if let ReplyData::Mode(Some(mode)) = reply.data
             && self.setup.scope.is_all()
+            && !self.setup.pilot.only
         {
             loaded.mode = mode;
         }
@@ -237,19 +242,31 @@ impl Core {
             return self.end_work(next);
         };
         iteration.task = task;
-        self.start_task(iteration)
+        self.start_task(iteration, loaded.tasks)
     }
 
-    fn start_task(&mut self, mut iteration: Box<Iteration>) -> State {
+    /// Begins an iteration in a plan of so many tasks.
+    fn start_task(&mut self, mut iteration: Box<Iteration>, tasks: u32) -> State {
         iteration.in_flight = std::mem::take(&mut self.texts.pending);
         self.count_iteration(&iteration);
-        match iteration.task_id() {
+        let mutation = match iteration.task_id() {
             Some(id) => {
-                let starting = State::Iteration(iteration, Phase::StartTask);
-                self.wait_for(starting, Effect::Mutate(Mutation::StartTask { id, owner: None }))
+                self.counters.discovery = Discovery::default();
+                Mutation::StartTask { id, owner: None }
             }
-            None => self.after_start_task(iteration),
-        }
+            None => {
+                self.counters.discovery.before = Some(tasks);
+                Mutation::BeginDiscovery { room: self.setup.pilot.max_tasks }
+            }
+        };
+        self.wait_for(State::Iteration(iteration, Phase::StartTask), Effect::Mutate(mutation))
+    }
+
+    /// Sees what the last discovery iteration found.
+    pub(super) fn judge_discovery(&mut self, loaded: &WorkLeft) {
+        let discovery = &mut self.counters.discovery;
+        let Some(before) = discovery.before.take() else { return };
+        discovery.empty = if loaded.tasks > before { 0 } else { discovery.empty.saturating_add(1) };
     }
 
     /// Counts the iteration as one that was made.
@@ -266,6 +283,18 @@ impl Core {
 
     pub(super) fn after_start_task(&mut self, iteration: Box<Iteration>) -> State {
         self.effect(Effect::Checkpoint);
+        if iteration.mode == Mode::Discovery && self.setup.has_checks {
+            return self.wait_for(State::Iteration(iteration, Phase::TreeBefore), Effect::Fingerprint);
+        }
+        self.submit_prompt(iteration)
+    }
+
+    pub(super) fn after_tree_before(&mut self, mut iteration: Box<Iteration>, tree: String) -> State {
+        iteration.tree = Some(tree);
+        self.submit_prompt(iteration)
+    }
+
+    fn submit_prompt(&mut self, iteration: Box<Iteration>) -> State {
         let user_raw_input = iteration.task.as_ref().map(brief_text).unwrap_or_default();
         let input = PromptSubmitInput { source: "task".to_owned(), user_raw_input, ..Default::default() };
         self.fire::<points::PromptSubmit>(State::Iteration(iteration, Phase::PromptSubmit), input)

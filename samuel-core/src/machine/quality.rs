@@ -43,6 +43,21 @@ impl Core {
                 return self.fire_after_iteration(iteration);
             }
         }
+        if iteration.tree.is_some() && iteration.unchecked.is_empty() {
+            return self.wait_for(State::Iteration(iteration, Phase::TreeAfter), Effect::Fingerprint);
+        }
+        self.check_iteration(iteration)
+    }
+
+    /// Has an iteration checked that looked for tasks, where it changed the work tree.
+    pub(super) fn after_tree_after(&mut self, iteration: Box<Iteration>, tree: &str) -> State {
+        match iteration.tree.as_deref() == Some(tree) {
+            true => self.fire_after_iteration(iteration),
+            false => self.check_iteration(iteration),
+        }
+    }
+
+    fn check_iteration(&mut self, mut iteration: Box<Iteration>) -> State {
         // What is completed during the check has no check behind it.
         iteration.checking = std::mem::take(&mut iteration.unchecked);
         self.fire_quality_check(State::Iteration(iteration, Phase::Quality))

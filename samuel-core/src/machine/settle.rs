@@ -138,6 +138,10 @@ impl Core {
         let outcome = iteration.outcome();
         let is_failed = outcome == IterationOutcome::Failed && !iteration.excused;
         self.counters.failed = self.counters.failed.saturating_add(u32::from(is_failed));
+        if outcome != IterationOutcome::Succeeded {
+            // What came of it says nothing.
+            self.counters.discovery.before = None;
+        }
         let unrecorded = self.note_unrecorded(&iteration);
         if let Some((reason, detail)) = self.cap().filter(|_| iteration.cancelled) {
             let why = detail.map_or_else(|| reason.to_string(), |detail| format!("{reason}: {detail}"));
@@ -211,6 +215,7 @@ impl Core {
 
     /// Pauses, if there is anything to pause for.
     pub(super) fn after_peek(&mut self, loaded: &WorkLeft) -> State {
+        self.judge_discovery(loaded);
         if self.requests.hold || self.cap().is_some() {
             return self.begin_iteration();
         }

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{config::RateLimitPolicy, context::Framing, model::Scope};
+use crate::{config::RateLimitPolicy, context::Framing, model::Scope, plan::Pilot};
 
 /// What a run is about, frozen at its start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -32,6 +32,9 @@ pub struct Setup {
     /// The tasks that the run is for.
     #[serde(default)]
     pub scope: Scope,
+    /// How it looks for tasks.
+    #[serde(default)]
+    pub pilot: Pilot,
     /// When to stop.
     pub limits: RunLimits,
     /// How text of others is marked in prompts. A resumed run has another one.

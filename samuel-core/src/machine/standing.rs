@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::{Core, settle::NOTHING_RECORDED};
 use crate::{
     model::{TaskId, payload::Actor},
-    plan::{Evidence, Standing},
+    plan::{Discoveries, Evidence, Standing},
 };
 
 /// When something was completed.
@@ -117,6 +117,7 @@ impl Core {
     /// Returns how the run stands, on which what is next depends.
     pub(super) fn standing(&self) -> Standing {
         let (counters, limits) = (&self.counters, &self.setup.limits);
+        let discoveries = Discoveries { empty: counters.discovery.empty, only: self.setup.pilot.only };
         let said_nothing = self.repeat.key.starts_with(NOTHING_RECORDED);
         Standing {
             iterations: counters.iterations,
@@ -124,6 +125,7 @@ impl Core {
             repeats: self.repeat.count,
             unrecorded: counters.unrecorded.last().filter(|_| said_nothing).cloned(),
             end_checks: self.checks.end_checks,
+            discoveries,
             ..Standing::new(limits.max_iterations, limits.max_consecutive_failures, self.evidence())
         }
     }

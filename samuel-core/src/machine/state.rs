@@ -54,12 +54,15 @@ pub(super) struct Proposed {
 #[serde(rename_all = "snake_case")]
 pub(super) enum Phase {
     StartTask,
+    /// The work tree is looked at, to see later whether looking for tasks changed it.
+    TreeBefore,
     PromptSubmit,
     Snapshot,
     Progress,
     Task,
     Extra,
     Agent(AgentCall),
+    TreeAfter,
     Quality,
     AfterIteration,
     IterationError,

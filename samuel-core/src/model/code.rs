@@ -87,6 +87,7 @@ codes! {
     TASK_DENIED, 1, false, Say("Ask the person who started the run; done, skip and enqueue are an agent's.");
     TASK_NOT_UNDONE, 1, false, Say("Take the later changes back first, or make the change that you want.");
     TASK_UNDO_NOT_KEPT, 1, false, ListKeptPlans;
+    DISCOVERY_FULL, 1, false, Say("Leave it at the tasks that there are, or add more once the iteration has ended.");
     TASK_INVALID, 2, false, Say("Correct the task and try again.");
     PRD_NOT_FOUND, 1, false, Say("Check the path of the PRD.");
     PRD_INVALID, 1, false, Say("Correct the PRD at the lines named above.");

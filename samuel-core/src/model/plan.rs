@@ -129,6 +129,13 @@ pub struct Progress {
     /// When the last discovery iteration ended.
     #[serde(default)]
     pub last_discovery_at: Option<jiff::Timestamp>,
+    /// Which of the iterations over all runs that was, from 1; 0 before the first.
+    #[serde(default)]
+    pub last_discovery_iteration: u64,
+    /// How many tasks may still be added while a discovery iteration is under way; nothing while
+    /// none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discovery_room: Option<u32>,
     /// When the last iteration ended.
     #[serde(default)]
     pub last_iteration_at: Option<jiff::Timestamp>,

@@ -18,12 +18,14 @@
 //! assert_eq!(task.map(|task| task.title).as_deref(), Some("Write the parser"));
 //! ```
 
+mod discovery;
 mod list;
 mod long;
 mod next;
 mod tree;
 mod work;
 
+pub use discovery::{Discoveries, Pilot};
 pub use list::{GroupState, ListForm, ListRow, TaskFilter, TaskList};
 pub use long::LongPlan;
 pub(crate) use next::UNCHECKED;

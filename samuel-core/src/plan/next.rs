@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use super::Work;
+use super::{Discoveries, Work};
 use crate::{
     model::{
         ExitReason, TaskId,
@@ -21,6 +21,9 @@ const MAX_END_CHECKS: u32 = 3;
 
 /// How many of the tasks that a run is for are named.
 const SHOWN_TASKS: usize = 10;
+
+/// Why a run ends that looks for tasks.
+const NOTHING_FOUND: &str = "discovery found nothing twice in a row";
 
 /// Why a run is not completed although every task is settled.
 pub(crate) const UNCHECKED: &str =
@@ -85,6 +88,8 @@ pub struct Standing {
     pub evidence: Evidence,
     /// How many checks in a row were made for the end of the run alone.
     pub end_checks: u32,
+    /// What its discovery iterations found.
+    pub discoveries: Discoveries,
 }
 
 impl Standing {
@@ -103,6 +108,7 @@ impl Standing {
             unrecorded: None,
             evidence,
             end_checks: 0,
+            discoveries: Discoveries::default(),
         }
     }
 
@@ -119,6 +125,23 @@ impl Standing {
                 let detail = "every task is settled, but the last quality check failed";
                 Next::end(ExitReason::Blocked, detail)
             }
+        }
+    }
+
+    /// Says what follows where looking for tasks once more is of no use.
+    fn nothing_found(&self, work: &Work) -> Next {
+        let detail = match work {
+            Work::Blocked(reasons) => format!("{NOTHING_FOUND}; {}", listed(reasons)),
+            _ => NOTHING_FOUND.to_owned(),
+        };
+        let over = Next::end(ExitReason::EmptyDiscovery, detail);
+        match work {
+            Work::AllDone => match self.settled(None) {
+                Next::End { reason: ExitReason::Completed, .. } => over,
+                // What was done is not checked.
+                next => next,
+            },
+            _ => over,
         }
     }
 
@@ -154,6 +177,7 @@ impl Standing {
 pub fn next(work: &Work, mode: Mode, run: &Standing) -> Next {
     let futile = run.futile();
     let task = match (mode, work) {
+        (Mode::Discovery, _) if run.discoveries.are_over(work) => return run.nothing_found(work),
         (Mode::Discovery, _) => None,
         (Mode::Implementation, Work::AllDone) => return run.settled(None),
         (Mode::Implementation, Work::ScopeDone(ids)) => return run.settled(Some(done(ids))),

@@ -1,14 +1,15 @@
 //! Where a project stands.
 
-use std::path::PathBuf;
+use std::{num::NonZeroU32, path::PathBuf};
 
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::Project;
 use crate::{
-    model::{Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId},
-    plan::Work,
+    config::PilotSettings,
+    model::{Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId, payload::Mode},
+    plan::{Pilot, Work},
     state::{Diagnostic, Holder, RunEnd, StateError},
 };
 
@@ -59,6 +60,8 @@ pub enum NextStep {
         /// The task.
         task: Box<Task>,
     },
+    /// Look for tasks: the project is in pilot mode.
+    Discovery,
     /// Nothing: every task is completed or skipped, or there are none.
     AllDone,
     /// Nothing: tasks are left, or may be in lines that cannot be read, and none can be
@@ -71,13 +74,18 @@ pub enum NextStep {
 
 impl NextStep {
     /// Finds the next step of a plan, of which some lines may be unread, for a run that
-    /// is for some of its tasks. Once these are done, it is that of the next run.
-    pub fn of(plan: &Plan, unread: &[String], scope: &Scope) -> Self {
-        match Work::of(plan, unread, scope) {
+    /// is for some of its tasks, or for all and looks for others. Once the tasks of a run are done, it is
+    /// that of the next run.
+    pub fn of(plan: &Plan, unread: &[String], scope: &Scope, pilot: &Pilot) -> Self {
+        let work = Work::of(plan, unread, scope);
+        if scope.is_all() && pilot.mode(&plan.progress, &work) == Mode::Discovery {
+            return Self::Discovery;
+        }
+        match work {
             Work::Task(brief) => plan
                 .task(&TaskId::new(brief.id))
                 .map_or(Self::AllDone, |task| Self::Task { task: Box::new(task.clone()) }),
-            Work::ScopeDone(_) => Self::of(plan, unread, &Scope::All),
+            Work::ScopeDone(_) => Self::of(plan, unread, &Scope::All, pilot),
             Work::AllDone => Self::AllDone,
             Work::Blocked(reasons) => Self::Blocked { reasons },
         }
@@ -112,7 +120,7 @@ impl Project {
             source_prd: plan.project.source_prd.clone(),
             revision: loaded.revision,
             tasks: TaskCounts::of(plan),
-            next: NextStep::of(plan, &loaded.unparsed, &scope),
+            next: NextStep::of(plan, &loaded.unparsed, &scope, &pilot_of(&self.settings().pilot, false)),
             only: scope.into(),
             progress: plan.progress.clone(),
             running: held.is_some(),
@@ -124,6 +132,12 @@ impl Project {
             diagnostics: [&loaded.diagnostics[..], &gaps].concat(),
         })
     }
+}
+
+/// Says how a run with these settings looks for tasks, and whether it does nothing else.
+pub(crate) fn pilot_of(settings: &PilotSettings, only: bool) -> Pilot {
+    let interval = NonZeroU32::new(settings.discover_interval).unwrap_or(NonZeroU32::MIN);
+    Pilot { enabled: settings.enabled || only, interval, max_tasks: settings.max_discovery_tasks, only }
 }
 
 fn has_ended(status: ProgressStatus) -> bool {

@@ -26,7 +26,8 @@ use crate::model::{
 /// [`StateError::TaskExists`], [`StateError::TaskInvalid`],
 /// [`StateError::UnknownDependency`] or [`StateError::Cycle`] for a new task
 /// that must not be stored, [`StateError::TaskInvalid`] for a commit that is no
-/// hash, [`StateError::NotStartable`] for a task that is settled or blocked, and
+/// hash, [`StateError::NotStartable`] for a task that is settled or blocked,
+/// [`StateError::DiscoveryFull`] for more new tasks than a discovery iteration under way may add, and
 /// [`StateError::IsGroup`] for a group that is to stand elsewhere than its parts say.
 pub fn apply(plan: &mut Plan, mutation: &Mutation, now: Timestamp) -> Result<TaskChange, StateError> {
     apply_reserving(plan, mutation, now, &[])
@@ -43,6 +44,7 @@ pub(crate) fn apply_reserving(
     if let Some(refused) = refused_of_group(plan, mutation) {
         return Err(refused);
     }
+    let room = room_left(plan, mutation)?;
     let before = may_regroup(mutation).then(|| Before::of(&plan.tasks));
     let mut change = match mutation {
         Mutation::Edit { .. }
@@ -79,12 +81,25 @@ pub(crate) fn apply_reserving(
         Mutation::CommitIteration { iteration, mode, usage } => {
             commit_iteration(&mut plan.progress, *iteration, *mode, *usage, now)
         }
-        Mutation::SetProgressStatus { status } if plan.progress.status == *status => TaskChange::Unchanged,
+        Mutation::BeginDiscovery { room } => {
+            plan.progress.discovery_room = Some(*room);
+            TaskChange::Progress
+        }
+        // No discovery goes on from one run to the next.
+        Mutation::SetProgressStatus { status }
+            if plan.progress.status == *status && plan.progress.discovery_room.is_none() =>
+        {
+            TaskChange::Unchanged
+        }
         Mutation::SetProgressStatus { status } => {
             plan.progress.status = *status;
+            plan.progress.discovery_room = None;
             TaskChange::Progress
         }
     };
+    if let (Some(room), true) = (room, change != TaskChange::Unchanged) {
+        plan.progress.discovery_room = Some(room);
+    }
     if change != TaskChange::Unchanged {
         match before {
             Some(before) => {
@@ -109,6 +124,19 @@ pub(crate) fn apply_reserving(
         count_tasks(plan);
     }
     Ok(change)
+}
+
+/// Returns how many tasks may still be added after a change that adds some while a discovery is under
+/// way; nothing where it adds none, or none is.
+fn room_left(plan: &Plan, mutation: &Mutation) -> Result<Option<u32>, StateError> {
+    let added = match mutation {
+        Mutation::Add { .. } | Mutation::Enqueue { .. } => 1,
+        Mutation::Update { update } => update.added.len(),
+        _ => 0,
+    };
+    let Some(room) = plan.progress.discovery_room.filter(|_| added > 0) else { return Ok(None) };
+    let left = u32::try_from(added).ok().and_then(|added| room.checked_sub(added));
+    left.map(Some).ok_or(StateError::DiscoveryFull { added, room })
 }
 
 /// Says whether a change may give parts to tasks, or take them away.
@@ -270,8 +298,10 @@ fn commit_iteration(
         Mode::Discovery => {
             progress.discovery_iterations = progress.discovery_iterations.saturating_add(1);
             progress.last_discovery_at = Some(at);
+            progress.last_discovery_iteration = progress.total_iterations_run;
         }
     }
+    progress.discovery_room = None;
     add_usage(progress, usage)
 }
 

@@ -14,6 +14,7 @@ use super::{Holder, NotUndone};
 use crate::{
     fs::FileError,
     model::{Coded, ErrorCode, InvalidTask, Location, Plan, Remedy, Status, TaskId, did_you_mean},
+    text::counted,
 };
 
 /// An error of the state module.
@@ -154,6 +155,14 @@ pub enum StateError {
         /// Where it stands.
         status: Status,
     },
+    /// A discovery iteration is under way, and adds no more tasks than it may.
+    #[error("{}", full(*added, *room))]
+    DiscoveryFull {
+        /// How many tasks were to be added.
+        added: usize,
+        /// How many may still be.
+        room: u32,
+    },
     /// A group stands where its parts say, and nowhere else.
     #[error("task {id} is a group, which {}", follows(*status, open))]
     IsGroup {
@@ -278,6 +287,7 @@ impl Coded for StateError {
                 ErrorCode::TASK_UNDO_NOT_KEPT
             }
             Self::NotUndone { .. } => ErrorCode::TASK_NOT_UNDONE,
+            Self::DiscoveryFull { .. } => ErrorCode::DISCOVERY_FULL,
             Self::TaskInvalid { .. }
             | Self::UnknownDependency { .. }
             | Self::Cycle { .. }
@@ -321,6 +331,15 @@ impl Coded for StateError {
 /// Names the change that is not taken back.
 fn not_undone(change: &Option<u64>) -> String {
     change.map(|change| format!("change {change} cannot be taken back: ")).unwrap_or_default()
+}
+
+/// Says that a discovery adds no more.
+fn full(added: usize, room: u32) -> String {
+    let more = match room {
+        0 => "it has added as many tasks as it may".to_owned(),
+        _ => format!("it may add {} more, and not {added}", counted(room, "task")),
+    };
+    format!("a discovery iteration is under way, and {more}")
 }
 
 /// Says who needs a task.

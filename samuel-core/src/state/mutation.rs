@@ -123,6 +123,12 @@ pub enum Mutation {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         back: Option<Box<Replaced>>,
     },
+    /// The loop begins to look for tasks: until the iteration is committed no more than these are
+    /// added.
+    BeginDiscovery {
+        /// How many tasks may be added.
+        room: u32,
+    },
     /// An iteration ended and its figures are added to the plan's.
     CommitIteration {
         /// The iteration within its run, from 1.
@@ -163,6 +169,7 @@ impl Mutation {
             Self::Move { .. } => "move",
             Self::Update { .. } => "update",
             Self::Undo { .. } => "undo",
+            Self::BeginDiscovery { .. } => "begin_discovery",
             Self::CommitIteration { .. } => "commit_iteration",
             Self::AddUsage { .. } => "add_usage",
             Self::SetProgressStatus { .. } => "set_progress_status",
@@ -179,9 +186,10 @@ impl Mutation {
             | Self::ReturnToPending { id }
             | Self::Block { id, .. } => Some(vec![id]),
             Self::TakeBack { ids, .. } => Some(ids.iter().collect()),
-            Self::CommitIteration { .. } | Self::AddUsage { .. } | Self::SetProgressStatus { .. } => {
-                Some(Vec::new())
-            }
+            Self::BeginDiscovery { .. }
+            | Self::CommitIteration { .. }
+            | Self::AddUsage { .. }
+            | Self::SetProgressStatus { .. } => Some(Vec::new()),
             Self::Enqueue { .. }
             | Self::Add { .. }
             | Self::Edit { .. }

@@ -121,7 +121,7 @@ async fn a_chain_that_is_kept_to_a_mode_is_skipped_in_iterations_of_the_other() 
     );
     let areas = FakeHandler::<points::ContextExtra>::passes();
     let script = Script::default()
-        .call(ScriptedCall::for_iteration(1).say("nothing is missing"))
+        .call(ScriptedCall::for_iteration(1).write("NOTES.md", "nothing is missing\n"))
         .call(ScriptedCall::for_iteration(2).done());
     let run = bench.run(script).hook("areas", areas.clone());
     let played = bench

@@ -85,6 +85,8 @@ class Loop(Registering):
             samuel.toml lists too need not be installed.
         installed_plugins: Whether the handlers of the plugins that samuel.toml
             lists run as well, as in `samuel run start`.
+        discover_only: Whether the run looks for tasks and works on none. Between other
+            iterations it does with the setting ``pilot``.
         log_timings: Whether the time of every handler goes into the progress log.
         settings: What stands in place of a setting of samuel.toml; see
             `samuel.settings.Settings`. Durations are seconds, also
@@ -106,6 +108,7 @@ class Loop(Registering):
         tasks: Iterable[str] = (),
         plugins: Iterable[Plugin] = (),
         installed_plugins: bool = True,
+        discover_only: bool = False,
         log_timings: bool = False,
         **settings: Unpack[Settings],
     ) -> None:
@@ -122,6 +125,7 @@ class Loop(Registering):
             "binary": binary,
             "session": session,
             "tasks": _ids(tasks),
+            "discover_only": discover_only,
             "log_timings": log_timings,
         }
         self._env = env

@@ -235,13 +235,17 @@ class Progress(Record):
         impl_iterations: Those of them that implemented.
         discovery_iterations: Those of them that discovered.
         last_discovery_at: When the last discovery iteration ended.
+        last_discovery_iteration: Which of the iterations over all runs that was, from 1; 0
+            before the first.
+        discovery_room: How many tasks may still be added while a discovery iteration is
+            under way; nothing while none is.
         last_iteration_at: When the last iteration ended.
         cost_usd: What all runs cost, in US dollars, as far as agents say.
         tokens: Tokens read and written by all runs.
     """
 
-    __slots__ = ("status", "total_tasks", "completed_tasks", "current_iteration", "total_iterations_run", "impl_iterations", "discovery_iterations", "last_discovery_at", "last_iteration_at", "cost_usd", "tokens")
-    __match_args__ = ("status", "total_tasks", "completed_tasks", "current_iteration", "total_iterations_run", "impl_iterations", "discovery_iterations", "last_discovery_at", "last_iteration_at", "cost_usd", "tokens")
+    __slots__ = ("status", "total_tasks", "completed_tasks", "current_iteration", "total_iterations_run", "impl_iterations", "discovery_iterations", "last_discovery_at", "last_discovery_iteration", "discovery_room", "last_iteration_at", "cost_usd", "tokens")
+    __match_args__ = ("status", "total_tasks", "completed_tasks", "current_iteration", "total_iterations_run", "impl_iterations", "discovery_iterations", "last_discovery_at", "last_discovery_iteration", "discovery_room", "last_iteration_at", "cost_usd", "tokens")
     status: ProgressStatus
     total_tasks: int
     completed_tasks: int
@@ -250,6 +254,8 @@ class Progress(Record):
     impl_iterations: int
     discovery_iterations: int
     last_discovery_at: str | None
+    last_discovery_iteration: int
+    discovery_room: int | None
     last_iteration_at: str | None
     cost_usd: float
     tokens: int
@@ -264,6 +270,8 @@ class Progress(Record):
         impl_iterations: int = 0,
         discovery_iterations: int = 0,
         last_discovery_at: str | None = None,
+        last_discovery_iteration: int = 0,
+        discovery_room: int | None = None,
         last_iteration_at: str | None = None,
         cost_usd: float = 0.0,
         tokens: int = 0,
@@ -276,6 +284,8 @@ class Progress(Record):
         _set(self, "impl_iterations", impl_iterations)
         _set(self, "discovery_iterations", discovery_iterations)
         _set(self, "last_discovery_at", last_discovery_at)
+        _set(self, "last_discovery_iteration", last_discovery_iteration)
+        _set(self, "discovery_room", discovery_room)
         _set(self, "last_iteration_at", last_iteration_at)
         _set(self, "cost_usd", cost_usd)
         _set(self, "tokens", tokens)
@@ -5726,6 +5736,19 @@ class NextTask(Record):
         _set(self, "task", task)
 
 
+class Discovery(Record):
+    """Look for tasks: the project is in pilot mode."""
+
+    __slots__ = ()
+    __match_args__ = ()
+    _tag = ('kind', 'discovery')
+
+    def __init__(
+        self,
+    ) -> None:
+        pass
+
+
 class AllDone(Record):
     """Nothing: every task is completed or skipped, or there are none."""
 
@@ -5758,7 +5781,7 @@ class NoTaskReady(Record):
         _set(self, "reasons", items(reasons))
 
 
-NextStep: TypeAlias = NextTask | AllDone | NoTaskReady
+NextStep: TypeAlias = NextTask | Discovery | AllDone | NoTaskReady
 """What a run would do next."""
 
 
@@ -6918,6 +6941,7 @@ __all__ = [
     "ConvertedPrd",
     "Deliver",
     "DiagnosticKind",
+    "Discovery",
     "Event",
     "Executable",
     "ExecutableKind",

@@ -18,6 +18,7 @@ mod checks;
 mod delivery;
 mod leaving;
 mod order;
+mod pilot;
 mod saved;
 mod script;
 mod sim;

@@ -18,7 +18,7 @@ use crate::{
     event::PlanChange,
     hook::{BreakClass, HookCall, HookPoint},
     model::{
-        FailureClass, Plan, Scope, Task,
+        FailureClass, Plan, Scope, Status, Task,
         payload::{Actor, AgentInvokeOutput, Mode, Turn},
     },
     plan,
@@ -66,6 +66,8 @@ pub(super) struct Sim {
     pub(super) answers: Vec<(u64, AbilityAnswer)>,
     /// The fingerprint of the work tree in an iteration.
     pub(super) tree: fn(u32) -> String,
+    /// Whether each call of the agent changes it.
+    pub(super) agent_writes: bool,
     pub(super) mode: Mode,
     /// The control files that were changed.
     pub(super) changed: Option<String>,
@@ -110,6 +112,7 @@ impl Sim {
             interrupted: Vec::new(),
             answers: Vec::new(),
             tree: |_| "tree".into(),
+            agent_writes: false,
             mode: Mode::Implementation,
             changed: None,
             main: None,
@@ -253,6 +256,10 @@ impl Sim {
             self.done_in_plan(&completion.task);
             self.unsaved.push(completion.task.clone());
         }
+        if let Input::PlanChanged(PlanChanged { change: PlanChange::Added, task, title, .. }) = &input {
+            let add = Mutation::Add { task: Box::new(Task::new(task.clone(), title.clone())) };
+            apply(&mut self.plan, &add, Timestamp::UNIX_EPOCH).expect("there is room");
+        }
         if let Input::PlanChanged(PlanChanged { change: PlanChange::Skipped, task, .. }) = &input {
             let skip = Mutation::Skip { id: task.clone(), reason: None };
             apply(&mut self.plan, &skip, Timestamp::UNIX_EPOCH).expect("the task exists");
@@ -394,7 +401,11 @@ impl Sim {
                     Err(error) => EffectResult::Refused(error.to_string()),
                 }
             }
-            Effect::Fingerprint => EffectResult::Fingerprint((self.tree)(self.machine.iteration_number())),
+            Effect::Fingerprint => {
+                let written = if self.agent_writes { self.count(HookPoint::AgentInvoke) } else { 0 };
+                let tree = (self.tree)(self.machine.iteration_number());
+                EffectResult::Fingerprint(format!("{tree} {written}"))
+            }
             Effect::Dispatch { call, .. } => {
                 EffectResult::Hook(Box::new(self.reply(&call, self.interrupted.contains(&id))))
             }
@@ -439,7 +450,12 @@ impl Sim {
         let (work, queue) = plan::Work::with_queue(&self.plan, &[], scope);
         let queue_size = u32::try_from(queue).expect("a small plan");
         let changed = self.changed.clone();
-        WorkLeft { work, changed, queue_size, mode: self.mode }
+        let tasks = self.plan.tasks.iter().filter(|task| task.status != Status::Skipped).count();
+        let mode = match self.mode {
+            Mode::Implementation => self.machine.core.setup.pilot.mode(&self.plan.progress, &work),
+            mode => mode,
+        };
+        WorkLeft { work, changed, queue_size, tasks: u32::try_from(tasks).expect("a small plan"), mode }
     }
 
     /// Returns the lines of the progress log.

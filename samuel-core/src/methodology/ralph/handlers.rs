@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Blob as Part, Check, CheckSetting, Failures, PromptParts, SourcePrd, Told, agent_summary, check_plan,
-    checks::place_of_log, compose_prompt, decide_mode, discovery_context, fold_markdown, fold_toon,
+    checks::place_of_log, compose_prompt, discovery_context, fold_markdown, fold_toon,
     implementation_context, loop_summary, progress_context, run_checks, templates::PROMPTS,
 };
 use crate::{
@@ -112,10 +112,8 @@ impl Handlers {
     }
 
     async fn gate(&self, call: Call<points::IterationGate>) -> Result<IterationGateOutput, HookFailure> {
-        let input = call.input();
-        let pilot = &self.settings.pilot;
-        let interval = pilot.enabled.then_some(pilot.discover_interval);
-        Ok(decide_mode(input.iteration, input.queue_size, interval))
+        // The schedule is the runtime's, which keeps to it where a chain has no default.
+        Ok(IterationGateOutput { mode: Some(call.input().mode), ..IterationGateOutput::default() })
     }
 
     async fn snapshot(

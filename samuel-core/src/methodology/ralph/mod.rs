@@ -6,7 +6,7 @@
 //! | hook point | function |
 //! |---|---|
 //! | `before:loop` | [`check_plan`] |
-//! | `iteration.gate` | [`decide_mode`] |
+//! | `iteration.gate` | the mode that [`Pilot`](crate::plan::Pilot) says |
 //! | `context.snapshot` | [`take_snapshot`](crate::snapshot::take_snapshot) |
 //! | `context.progress` | [`progress_context`] |
 //! | `context.task` | [`implementation_context`], [`discovery_context`] |
@@ -21,7 +21,6 @@
 mod checks;
 mod compose;
 mod fold;
-mod gate;
 mod handlers;
 mod progress;
 mod ready;
@@ -33,7 +32,6 @@ pub mod templates;
 pub use checks::{Check, CheckSetting, ChecksCancelled, MAX_TAIL_BYTES, run_checks};
 pub use compose::{Blob, ComposedPrompt, PromptParts, compose_prompt};
 pub use fold::{Folded, fold_markdown, fold_toon};
-pub use gate::decide_mode;
 pub use progress::{Failures, Told, progress_context};
 pub use ready::{PlanCheck, check_plan};
 pub use source_prd::SourcePrd;

@@ -197,16 +197,20 @@ mod tests {
     prop_compose! {
         fn progress()(
             status in select(ProgressStatus::ALL),
-            counts: [u64; 6],
+            counts: [u64; 7],
+            discovery_room: Option<u32>,
             current_iteration: u32,
             (last_discovery_at, last_iteration_at) in (time(), time()),
             cost_usd in proptest::num::f64::NORMAL | proptest::num::f64::ZERO,
         ) -> Progress {
-            let [total_tasks, completed_tasks, total_iterations_run, impl_iterations, discovery_iterations, tokens] =
-                counts;
+            let [
+                total_tasks, completed_tasks, total_iterations_run, impl_iterations, discovery_iterations,
+                last_discovery_iteration, tokens,
+            ] = counts;
             Progress {
                 status, total_tasks, completed_tasks, current_iteration, total_iterations_run, impl_iterations,
-                discovery_iterations, last_discovery_at, last_iteration_at, cost_usd, tokens,
+                discovery_iterations, last_discovery_at, last_discovery_iteration, discovery_room,
+                last_iteration_at, cost_usd, tokens,
             }
         }
     }

@@ -142,6 +142,8 @@ impl Record for Progress {
             "impl_iterations" => self.impl_iterations = or_default(map)?,
             "discovery_iterations" => self.discovery_iterations = or_default(map)?,
             "last_discovery_at" => self.last_discovery_at = map.next_value()?,
+            "last_discovery_iteration" => self.last_discovery_iteration = or_default(map)?,
+            "discovery_room" => self.discovery_room = map.next_value()?,
             "last_iteration_at" => self.last_iteration_at = map.next_value()?,
             "cost_usd" => self.cost_usd = or_default(map)?,
             "tokens" => self.tokens = or_default(map)?,
@@ -159,6 +161,12 @@ impl Record for Progress {
         map.serialize_entry("impl_iterations", &self.impl_iterations)?;
         map.serialize_entry("discovery_iterations", &self.discovery_iterations)?;
         map.serialize_entry("last_discovery_at", &self.last_discovery_at)?;
+        if self.last_discovery_iteration > 0 {
+            map.serialize_entry("last_discovery_iteration", &self.last_discovery_iteration)?;
+        }
+        if self.discovery_room.is_some() {
+            map.serialize_entry("discovery_room", &self.discovery_room)?;
+        }
         map.serialize_entry("last_iteration_at", &self.last_iteration_at)?;
         map.serialize_entry("cost_usd", &self.cost_usd)?;
         map.serialize_entry("tokens", &self.tokens)

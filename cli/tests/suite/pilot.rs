@@ -1,0 +1,112 @@
+//! `pilot` and `--discover-only`: a run that looks for tasks. (Seed document 004, phases 3 and 8.)
+
+use crate::bench::{Bench, Ran};
+
+/// What tells a discovery's prompt from that of a task.
+const DISCOVERY: &str = "*'it only looks for tasks'*";
+
+/// An agent that does something where it looks for tasks, and completes those that it is given.
+fn agent(discovers: &str) -> String {
+    let done = "\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
+    format!("prompt=$(cat); case $prompt in {DISCOVERY}) {discovers};; *) {done};; esac")
+}
+
+fn pilot(bench: &Bench, words: &[&str], agent: &str, more: &[&str]) -> Ran {
+    let start = bench.start_args(agent);
+    bench.samuel(&[words, &start[2..], more].concat())
+}
+
+fn modes(ran: &Ran) -> Vec<String> {
+    let (events, _) = ran.events();
+    let started = events.iter().filter(|event| event["event"] == "iteration_started");
+    started.map(|event| event["mode"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn seed_004_a_pilot_begins_in_an_empty_directory_finds_tasks_does_them_and_ends() {
+    let bench = Bench::empty();
+    let finds = "if [ ! -e found ]; then touch found; for t in A B; do \"$SAMUEL_BINARY\" run enqueue $t --source \
+                 pilot-discovery; done; fi";
+    let ran = pilot(&bench, &["run", "pilot"], &agent(finds), &["--json"]).ends(4);
+    assert_eq!(modes(&ran), ["discovery", "implementation", "implementation", "discovery", "discovery"]);
+    let (_, last) = ran.events();
+    assert_eq!(last["data"]["report"]["exit_reason"], "empty-discovery");
+    let told: Vec<_> =
+        bench.tasks().iter().map(|task| (task["status"].clone(), task["source"].clone())).collect();
+    assert_eq!(
+        told,
+        [("completed".into(), "pilot-discovery".into()), ("completed".into(), "pilot-discovery".into())]
+    );
+    let ran = pilot(&bench, &["run", "ralph", "pilot"], &agent("true"), &[]).ends(4);
+    assert!(ran.stdout.contains("discovery found nothing twice in a row"), "{ran:?}");
+}
+
+#[test]
+fn seed_004_discover_only_works_on_no_task() {
+    for words in [&["run"][..], &["auto", "ralph"], &["run", "pilot"]] {
+        let bench = Bench::with_tasks(&["First"]);
+        let words = [words, &["--discover-only"]].concat();
+        let ran = pilot(&bench, &words, &agent("true"), &["--json"]).ends(4);
+        assert_eq!(modes(&ran), ["discovery", "discovery"], "{words:?}");
+        assert_eq!(bench.status("1"), "pending");
+    }
+}
+
+#[test]
+fn a_discovery_adds_no_more_than_it_may_whoever_asks_and_however_many_at_once() {
+    let bench = Bench::empty();
+    let many = "for n in $(seq 32); do \"$SAMUEL_BINARY\" run enqueue \"task $n\" --json > out.$n & done; wait; exit 7";
+    let more = ["--max-discovery-tasks", "3", "--max-iterations", "1"];
+    pilot(&bench, &["run", "pilot"], &agent(many), &more).ends(4);
+    assert_eq!(bench.tasks().len(), 3);
+    let refused = (1..=32).filter(|n| bench.read(&format!("out.{n}")).contains("E_DISCOVERY_FULL"));
+    assert_eq!(refused.count(), 29);
+    let told = "a discovery iteration is under way, and it has added as many tasks as it may";
+    assert!((1..=32).any(|n| bench.read(&format!("out.{n}")).contains(told)));
+    // It has ended with its iteration.
+    bench.ok(&["run", "enqueue", "one more"]);
+}
+
+#[test]
+fn a_discovery_that_was_killed_keeps_nobody_from_adding_tasks() {
+    let bench = Bench::empty();
+    let fills = "\"$SAMUEL_BINARY\" run enqueue A; touch full; sleep 60";
+    let start = bench.start_args("");
+    let agent = agent(fills);
+    let words = [&["run", "pilot", "--max-discovery-tasks", "1"], &start[2..12], &[agent.as_str()]].concat();
+    let mut running = bench.spawn(&words);
+    running.wait_for("A");
+    let ran = bench.samuel(&["run", "enqueue", "B"]).fails(1);
+    assert!(ran.stderr.contains("a discovery iteration is under way"), "{ran:?}");
+    running.signal(rustix::process::Signal::KILL);
+    running.child.wait().unwrap();
+    bench.ok(&["run", "enqueue", "B"]);
+}
+
+#[test]
+fn the_status_and_a_dry_run_know_that_tasks_are_looked_for_next() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.configure("pilot = true");
+    assert!(bench.ok(&["run"]).stdout.contains("Next       look for tasks"));
+    assert_eq!(bench.ok(&["run", "status", "--json"]).json()["data"]["next"]["kind"], "discovery");
+    let before = bench.files();
+    let ran =
+        bench.samuel(&["run", "pilot", "--dry-run", "--agent-command", "true", "--focus", "error handling"]);
+    assert!(ran.code == 0 && ran.stdout.contains("error handling"), "{ran:?}");
+    assert!(ran.stdout.contains("it only looks for tasks"), "{ran:?}");
+    assert_eq!(bench.files(), before);
+}
+
+#[test]
+fn bad_options_are_refused_before_anything_is_made() {
+    let bench = Bench::empty();
+    for (more, told) in [
+        (&["--discover-interval", "0"][..], "expected a whole number of at least 1"),
+        (&["--max-discovery-tasks", "0"], "expected a whole number of at least 1"),
+        (&["--task", "1"], "a run that is for some tasks looks for no others"),
+    ] {
+        let ran = pilot(&bench, &["run", "pilot"], "true", more).fails(2);
+        assert!(ran.stderr.contains(told), "{ran:?}");
+        assert_eq!(bench.files(), []);
+    }
+}

@@ -1,0 +1,164 @@
+//! Looking for tasks.
+
+use std::num::NonZeroU32;
+
+use super::{script::*, sim::*, *};
+use crate::{
+    event::PlanChange,
+    hook::HookPoint,
+    model::{
+        Plan, Status,
+        payload::{Actor, Mode},
+    },
+    plan::Pilot,
+};
+
+fn pilot(tasks: usize, interval: u32) -> Sim {
+    let mut sim = Sim::new(tasks);
+    sim.machine.core.setup.pilot =
+        Pilot { enabled: true, interval: NonZeroU32::new(interval).unwrap(), ..Pilot::default() };
+    sim
+}
+
+/// Somebody adds a task.
+fn adds(task: &str) -> Input {
+    Input::PlanChanged(PlanChanged {
+        change: PlanChange::Added,
+        task: id(task),
+        title: format!("task {task}"),
+        reason: None,
+        actor: Actor::Agent,
+    })
+}
+
+/// What the iterations that were committed were for, over all runs.
+fn modes(sim: &Sim) -> Vec<Mode> {
+    let mode = |effect: &Effect| match effect {
+        Effect::Mutate(Mutation::CommitIteration { mode, .. }) => Some(*mode),
+        _ => None,
+    };
+    sim.trace.iter().filter_map(mode).collect()
+}
+
+/// Which of them looked for tasks, from 1.
+fn discoveries(modes: &[Mode]) -> Vec<usize> {
+    (1..).zip(modes).filter(|(_, mode)| **mode == Mode::Discovery).map(|(number, _)| number).collect()
+}
+
+/// Twelve iterations in runs of so many.
+fn twelve_in_runs_of(iterations: u32) -> (Vec<Mode>, Plan) {
+    let (mut all, mut plan) = (Vec::new(), pilot(20, 3).plan);
+    for _ in 0..12 / iterations {
+        let mut sim = pilot(0, 3).limits(|limits| limits.max_iterations = NonZeroU32::new(iterations));
+        sim.plan = plan;
+        let sim = sim.run();
+        assert_eq!(sim.report().exit_reason, ExitReason::MaxIterations);
+        all.extend(modes(&sim));
+        plan = sim.plan;
+    }
+    (all, plan)
+}
+
+#[test]
+fn every_third_iteration_of_twelve_looks_for_tasks_in_however_many_runs() {
+    for iterations in [12, 4, 3, 1] {
+        let (all, plan) = twelve_in_runs_of(iterations);
+        assert_eq!(discoveries(&all), [1, 4, 7, 10], "in runs of {iterations}");
+        assert_eq!((plan.count(Status::Completed), plan.progress.discovery_iterations), (8, 4));
+        assert_eq!((plan.progress.last_discovery_iteration, plan.progress.discovery_room), (10, None));
+    }
+}
+
+#[test]
+fn the_schedule_holds_over_a_crash_at_every_step() {
+    let mut sim = pilot(20, 2).limits(|limits| limits.max_iterations = NonZeroU32::new(4));
+    sim.go(1);
+    let mut steps = 0;
+    while !sim.machine.is_ended() {
+        for carried_out in [true, false] {
+            let mut crashed = sim.clone();
+            crashed.crash(carried_out);
+            let crashed = crashed.run();
+            let progress = &crashed.plan.progress;
+            let step = format!("step {} in {:?}", sim.steps, sim.machine.state);
+            // One that was cut off is an iteration, too.
+            assert_eq!((progress.discovery_iterations, progress.last_discovery_iteration), (2, 3), "{step}");
+            assert_eq!((progress.total_iterations_run, progress.discovery_room), (4, None), "{step}");
+        }
+        sim.go(sim.steps + 1);
+        steps += 1;
+    }
+    assert!(steps > 60, "{steps} steps");
+}
+
+#[test]
+fn an_idle_agent_ends_after_two_discoveries_of_an_empty_and_of_a_blocked_plan() {
+    let mut blocked = pilot(1, 3);
+    blocked.plan.tasks[0].status = Status::Blocked;
+    for (sim, why) in [(pilot(0, 3), ""), (blocked, "; 1 is marked as blocked")] {
+        let sim = sim.run();
+        let report = sim.report();
+        assert_eq!(discoveries(&modes(&sim)), [1, 2]);
+        assert_eq!(report.exit_reason, ExitReason::EmptyDiscovery);
+        let detail = report.detail.unwrap_or_default();
+        assert!(detail.starts_with(&format!("discovery found nothing twice in a row{why}")), "{detail}");
+    }
+}
+
+#[test]
+fn what_is_found_is_worked_on_and_counts_until_it_is_left_out() {
+    let sim = pilot(0, 9).agent(|fired, plan| match (fired.iteration, plan.tasks.len()) {
+        (1, _) => Work { during: vec![adds("1"), adds("2")], ..Work::default() },
+        // This is no task that stays.
+        (4, _) => Work { during: vec![adds("3"), skipped("3")], ..Work::default() },
+        _ => completes_its_task(fired, plan),
+    });
+    let sim = sim.run();
+    assert_eq!(discoveries(&modes(&sim)), [1, 4, 5]);
+    assert_eq!(sim.report().exit_reason, ExitReason::EmptyDiscovery);
+    assert_eq!((sim.status("1"), sim.status("2")), (Status::Completed, Status::Completed));
+}
+
+#[test]
+fn a_run_that_only_looks_ends_after_two_empty_discoveries_with_work_left_and_no_gate_has_it_work() {
+    let mut sim =
+        pilot(3, 9).hook(HookPoint::IterationGate, |_| with(ReplyData::Mode(Some(Mode::Implementation))));
+    sim.machine.core.setup.pilot.only = true;
+    let sim = sim.run();
+    assert_eq!(modes(&sim), [Mode::Discovery, Mode::Discovery]);
+    assert_eq!(sim.report().exit_reason, ExitReason::EmptyDiscovery);
+    assert_eq!(sim.plan.count(Status::Pending), 3);
+}
+
+#[test]
+fn the_gate_is_asked_before_a_run_with_nothing_left_ends_and_may_end_it() {
+    let mut sim =
+        pilot(0, 3).hook(HookPoint::IterationGate, |_| with(ReplyData::Mode(Some(Mode::Implementation))));
+    sim.machine.core.setup.has_checks = false;
+    let sim = sim.run();
+    assert_eq!((sim.count(HookPoint::IterationGate), modes(&sim).len()), (1, 0));
+    assert_eq!(sim.report().exit_reason, ExitReason::Completed);
+}
+
+#[test]
+fn what_looks_for_tasks_is_checked_only_where_it_changed_the_work_tree() {
+    let still = pilot(0, 3).run();
+    assert_eq!(still.count(HookPoint::QualityCheck), 1, "that of the end");
+    let order = still.points();
+    let place = |wanted| order.iter().rposition(|point| *point == wanted);
+    assert!(place("quality.check") > place("after:iteration"), "{order:?}");
+    let mut sim = pilot(0, 3);
+    sim.agent_writes = true;
+    let sim = sim.run();
+    assert_eq!(sim.count(HookPoint::QualityCheck), 2);
+}
+
+#[test]
+fn a_failed_discovery_says_nothing_about_what_there_is_to_find() {
+    let sim = pilot(0, 3)
+        .limits(|limits| limits.max_consecutive_failures = 9)
+        .agent(|fired, _| if fired.iteration <= 2 { exits(7) } else { Work::default() });
+    let sim = sim.run();
+    assert_eq!((modes(&sim).len(), sim.report().failed_iterations), (4, 2));
+    assert_eq!(sim.report().exit_reason, ExitReason::EmptyDiscovery);
+}
