@@ -67,7 +67,7 @@ async fn after_a_tool_call_it_is_told_what_it_was_given_and_which_files_it_chang
     assert_eq!(played.await.unwrap().report.exit_reason, ExitReason::Completed);
     let calls = after.calls();
     let input = calls[0].input();
-    assert_eq!(input.input_summary.as_deref(), Some(r#"{"content":"","file_path":"src/b.rs"}"#));
+    assert_eq!(input.input_summary.as_deref(), Some(r#"{"file_path":"src/b.rs","content":""}"#));
     assert_eq!(input.changed_files, Some(vec!["src/b.rs".to_owned()]));
     assert_eq!((input.operation_key.as_deref(), input.call_id.as_deref()), (None, Some("call-1")));
     assert_eq!(input.tool_call_path, [""; 0]);
