@@ -12,7 +12,8 @@ use samuel_core::{
         ExitReason,
         payload::{
             AbilityAfterInput, AbilityAfterOutput, AbilityBeforeOutput, AbilityStatus, AfterIterationOutput,
-            Deliver, HookResults, PromptSubmitOutput, SessionStartOutput, SessionStopOutput, TextItem, Turn,
+            Deliver, HookResults, PromptSubmitOutput, SessionEndOutput, SessionStartOutput,
+            SessionStopOutput, TextItem, Turn,
         },
     },
     testing::{Bench, FakeHandler, HeldAgent, Played, completes_each_task},
@@ -67,7 +68,7 @@ async fn after_a_tool_call_it_is_told_what_it_was_given_and_which_files_it_chang
     assert_eq!(played.await.unwrap().report.exit_reason, ExitReason::Completed);
     let calls = after.calls();
     let input = calls[0].input();
-    assert_eq!(input.input_summary.as_deref(), Some(r#"{"content":"","file_path":"src/b.rs"}"#));
+    assert_eq!(input.input_summary.as_deref(), Some(r#"{"file_path":"src/b.rs","content":""}"#));
     assert_eq!(input.changed_files, Some(vec!["src/b.rs".to_owned()]));
     assert_eq!((input.operation_key.as_deref(), input.call_id.as_deref()), (None, Some("call-1")));
     assert_eq!(input.tool_call_path, [""; 0]);
@@ -266,12 +267,21 @@ async fn each_call_of_a_repository_hook_is_a_line_of_the_repositorys_log() {
     let run = run.env([("API_TOKEN".to_owned(), "abc123secret".to_owned())]);
     let run = repository_hook(run, "post_tool_use_tracker", tracker);
     let run = repository_hook::<points::SessionStart, _>(run, "greeter", breaks);
+    let sums_up = async |call: Call<points::SessionEnd>| {
+        call.log("all done");
+        Ok(SessionEndOutput::default())
+    };
+    let run = repository_hook::<points::SessionEnd, _>(run, "summary", sums_up);
     bench.play(run).await.unwrap();
     let logs = bench.path().join(".system/logs");
     let lines = json_lines(&logs.join("hooks.log"));
     let field = |name: &str| lines.iter().map(|line| line[name].clone()).collect::<Vec<_>>();
-    assert_eq!(field("hook_id"), ["greeter", "post_tool_use_tracker", "post_tool_use_tracker"]);
-    assert_eq!(field("status"), ["broke", "ok", "ok"]);
+    assert_eq!(field("hook_id"), ["greeter", "post_tool_use_tracker", "post_tool_use_tracker", "summary"]);
+    assert_eq!(field("status"), ["broke", "ok", "ok", "ok"]);
+    assert_eq!(
+        (&lines[0]["class"], &lines[3]["logs"]),
+        (&"timeout".into(), &serde_json::json!(["all done"]))
+    );
     assert!(lines.iter().all(|line| line["duration_ms"].is_u64() && line["event_type"].is_string()));
     assert_eq!(lines[1]["logs"], serde_json::json!(["pushed with ***"]));
     assert!(!logs.join("hooks-trace.log").exists());

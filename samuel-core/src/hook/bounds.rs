@@ -18,7 +18,7 @@ const MAX_TAIL: usize = 4 * 1024;
 /// How many failures of one handler are kept.
 const MAX_FAILURES: usize = 100;
 /// How many items are kept of each list of results, and the bytes of each document in them.
-const MAX_RESULTS: usize = 100;
+pub(super) const MAX_RESULTS: usize = 100;
 const MAX_DOCUMENT: usize = 16 * 1024;
 /// How many log files are named, and the bytes of one name.
 const MAX_LOGS: usize = 8;

@@ -14,7 +14,10 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{AgentPort, BreakClass, Exchange, Exchanges, HookFailure, Point};
+use super::{
+    AgentPort, BreakClass, Exchange, Exchanges, HookFailure, Point,
+    bounds::{MAX_RESULTS, words},
+};
 use crate::{
     context::ContextView,
     model::{Plan, payload::CallHeader},
@@ -108,9 +111,11 @@ impl<P: Point> Call<P> {
         self.link.fell_short(failure.class);
     }
 
-    /// Writes lines for the log of hooks, where the point's output has no room for them.
-    pub(crate) fn log(&self, lines: Vec<String>) {
-        self.link.log(lines);
+    /// Writes a line for the log of hooks, as the `logs` of results do: at points whose answer has
+    /// no results, such as `session.end`. The first 100 of a call count, each up to 1,000
+    /// characters; those of a repository hook go to `.system/logs/hooks.log`.
+    pub fn log(&self, line: impl AsRef<str>) {
+        self.link.log(words(line.as_ref()));
     }
 
     /// Tells that the call is none of those that the handler is for: it counts as not called for
@@ -216,8 +221,11 @@ impl Link {
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn log(&self, lines: Vec<String>) {
-        self.logs.lock().unwrap_or_else(PoisonError::into_inner).extend(lines);
+    fn log(&self, line: String) {
+        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        if logs.len() < MAX_RESULTS {
+            logs.push(line);
+        }
     }
 
     /// Takes what was written for the log of hooks.

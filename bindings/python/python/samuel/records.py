@@ -2131,8 +2131,10 @@ class HookResults(Record):
     """What a repository hook reports, merged over all handlers of a point.
 
     Attributes:
-        logs: Lines for the hook log.
-        messages_to_user: Messages for the user.
+        logs: Lines for the log of hooks; those of a repository hook go to
+            `.system/logs/hooks.log`.
+        messages_to_user: Messages for the user, which the agent reads along with its next
+            prompt.
         suggested_abilities: Abilities worth considering.
         suggested_documents: Documents worth reading.
         follow_up_actions: Actions proposed to the orchestrator. They are data and never
