@@ -9,7 +9,10 @@ mod toon;
 
 use std::{ops::RangeInclusive, path::PathBuf};
 
-pub(crate) use hooks::{EventArgs, FireArgs, HooksCommand, HooksTestArgs, LogArgs, ShowArgs};
+pub(crate) use hooks::{
+    EventArgs, FireArgs, HookSchemaArgs, HooksCommand, HooksTestArgs, LogArgs, ScaffoldArgs, ShowArgs,
+    event_type, language,
+};
 pub(crate) use limits::{Given, LimitArgs, option_of};
 pub(crate) use look::{SchemaArgs, ShowTaskArgs, TasksArgs};
 pub(crate) use plan::{BlockArgs, EditArgs, MoveArgs, RmArgs, UndoArgs};

@@ -20,6 +20,7 @@ mod methodology;
 mod plugins;
 mod preview;
 mod prompt;
+mod repository_hooks;
 mod restore;
 mod signals;
 mod start;
