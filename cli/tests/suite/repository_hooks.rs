@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt};
 
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, says};
+use crate::bench::{AtTerminal, Bench, says};
 
 fn data(bench: &Bench, args: &[&str]) -> Value {
     bench.ok(&[args, &["--json"]].concat()).json()["data"].clone()
@@ -81,19 +81,45 @@ fn seed_003_section_6_scaffolding_overwrites_nothing_and_asks_for_what_is_missin
         )
     );
     let text = bench.read(".system/hooks/guard.yaml");
-    let again = bench.run(&args);
+    let again = bench.samuel(&args);
     assert_eq!(again.code, 2, "{}", again.stderr);
     says(
         &again.stderr,
         &["there is a hook \"guard\" already: .system/hooks/guard.yaml", "Choose another id"],
     );
     assert_eq!(bench.read(".system/hooks/guard.yaml"), text);
-    let nobody = bench.run(&["hooks", "scaffold", "other"]);
+    let nobody = bench.samuel(&["hooks", "scaffold", "other"]);
     assert_eq!(nobody.code, 2);
     says(&nobody.stderr, &["--event is missing, and there is no terminal to ask on"]);
-    let bad = bench.run(&["hooks", "scaffold", "Other", "--event", "SessionStop"]);
+    let bad = bench.samuel(&["hooks", "scaffold", "Other", "--event", "SessionStop"]);
     assert_eq!(bad.code, 2);
     says(&bad.stderr, &["\"Other\" cannot be the name of a hook"]);
+}
+
+#[test]
+fn seed_003_section_6_2_on_a_terminal_scaffolding_asks_for_what_is_not_given() {
+    let bench = Bench::with_tasks(&["One"]);
+    let mut terminal = AtTerminal::spawn(&bench, &["hooks", "scaffold", "--blocking"]);
+    for (question, answer) in [
+        ("Its name", "guard"),
+        ("When it runs", "PreCall"),
+        ("\"PreCall\" cannot be used: it is one of PromptSubmit", "PreAbilityCall"),
+        ("What it is for", "Keeps main clean"),
+        ("Which abilities", "Bash, edit_*"),
+        ("What its script is written in", ""),
+    ] {
+        assert!(terminal.wait_for(question), "{question}");
+        terminal.type_in(&format!("{answer}\n"));
+    }
+    let (code, shown) = terminal.end();
+    assert_eq!(code, 0, "{shown}");
+    says(
+        &shown,
+        &["Wrote .system/hooks/guard.yaml and scripts/hooks/guard.sh.", "ability_scope=Bash,edit_*"],
+    );
+    assert!(!shown.contains("Can it stop"), "it was said: {shown}");
+    says(&bench.read(".system/hooks/guard.yaml"), &["summary: \"Keeps main clean\"", "blocking: true"]);
+    bench.ok(&["hooks", "validate"]);
 }
 
 #[test]
@@ -111,7 +137,7 @@ fn seed_003_section_8_1_the_list_has_each_hook_with_its_event_and_what_it_matche
     says(
         &ran.stdout,
         &[
-            "repo:tracker  ability.after (PostAbilityCall)  true                          false     ability_scope=*",
+            "repo:tracker  ability.after (PostAbilityCall)  true                         false     ability_scope=*",
             "repo:check    session.stop (SessionStop)       false: disabled in its file  true      changed_paths=services/**,apps/**",
         ],
     );
@@ -123,7 +149,7 @@ fn seed_003_section_8_1_the_list_has_each_hook_with_its_event_and_what_it_matche
         &bench.ok(&["hooks", "show", "SessionStop"]).stdout,
         &["session.stop: gate", "disabled in its file"],
     );
-    let skipped = bench.run(&["hooks", "test", "repo:check", "--yes"]);
+    let skipped = bench.samuel(&["hooks", "test", "repo:check", "--yes"]);
     says(&skipped.stderr, &["disabled in its file"]);
     let fired = data(&bench, &["hooks", "fire", "PostAbilityCall", "--yes"]);
     assert_eq!(fired["output"]["results"]["usage_recorded"], true, "{fired:#}");
@@ -138,12 +164,12 @@ fn a_hook_is_tried_out_only_where_it_is_allowed_and_says_where_it_was_not_asked(
         "guard.sh",
         "#!/bin/sh\necho '{\"block_execution\": true, \"messages_to_user\": [\"not today\"]}'\n",
     );
-    let broken = bench.run(&["hooks", "validate"]);
+    let broken = bench.samuel(&["hooks", "validate"]);
     assert_eq!(broken.code, 1);
     says(&broken.stdout, &["\"./guard.sh\" cannot be executed", "Run `chmod +x ./guard.sh`"]);
     fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
     bench.ok(&["hooks", "validate"]);
-    assert_eq!(bench.run(&["hooks", "test", "repo:guard"]).code, 78, "nobody has allowed it");
+    assert_eq!(bench.samuel(&["hooks", "test", "repo:guard"]).code, 78, "nobody has allowed it");
     says(
         &bench.ok(&["hooks", "test", "repo:guard", "--yes"]).stdout,
         &["not asked, the event is none of those that it is for"],
@@ -158,7 +184,7 @@ fn schemas_are_found_by_name() {
     let bench = Bench::empty();
     let all: Value = serde_json::from_str(&bench.ok(&["hooks", "schema"]).stdout).unwrap();
     assert_eq!(all.as_object().unwrap().len(), 8);
-    let unknown = bench.run(&["hooks", "schema", "PostAbility"]);
+    let unknown = bench.samuel(&["hooks", "schema", "PostAbility"]);
     assert_eq!(unknown.code, 2);
     says(
         &unknown.stderr,
