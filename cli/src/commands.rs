@@ -12,6 +12,7 @@ mod plugins;
 mod preview;
 mod restore;
 mod revise;
+mod scaffold;
 mod schema;
 mod setup;
 mod start;

@@ -1,7 +1,7 @@
 //! Asking whether what a project brings may run.
 
 use std::{
-    io::{self, BufRead},
+    io::{self, BufRead, Read as _},
     path::Path,
 };
 
@@ -134,16 +134,22 @@ pub(crate) fn allow_these(
 
 /// Shows something and asks; anything but a clear yes is a no.
 pub(crate) fn confirm(shown: &str, question: &str) -> bool {
-    let ask = || {
-        // Not held while it waits: a signal may end the command with a message.
-        terminal::show(Stream::Err, &format!("{shown}{question} [y/N] "))?;
-        let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer)?;
-        Ok::<_, io::Error>(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
-    };
+    let answer = answered(&format!("{shown}{question} [y/N] "));
     // Whoever cannot be asked has not said yes.
-    ask().unwrap_or(false)
+    answer.is_some_and(|answer| matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
+
+/// Shows a question and returns the line that is answered; nothing where nobody answers.
+pub(crate) fn answered(question: &str) -> Option<String> {
+    // Not held while it waits: a signal may end the command with a message.
+    terminal::show(Stream::Err, question).ok()?;
+    let mut answer = String::new();
+    let read = io::stdin().lock().take(MAX_ANSWER).read_line(&mut answer).ok()?;
+    (read > 0).then_some(answer)
+}
+
+/// The longest answer that is read, in bytes.
+const MAX_ANSWER: u64 = 64 << 10;
 
 /// Lists what a run executes that is not asked about.
 pub(crate) fn announced(executables: &Executables) -> String {

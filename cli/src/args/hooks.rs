@@ -3,7 +3,11 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser};
-use samuel_core::{agent::bridge, config::parse_duration};
+use samuel_core::{
+    agent::bridge,
+    config::parse_duration,
+    dialect::{EventType, ScriptLanguage},
+};
 
 use super::whole_number;
 
@@ -35,6 +39,10 @@ pub(crate) enum HooksCommand {
                             agents read as a denial"
     )]
     Bridge(BridgeArgs),
+    /// Write a new repository hook: its file, and a script that answers already
+    Scaffold(ScaffoldArgs),
+    /// Show the JSON Schemas of repository hooks: of their files, of what they are given and print
+    Schema(HookSchemaArgs),
 }
 
 #[derive(Debug, Args)]
@@ -53,6 +61,57 @@ pub(crate) struct BridgeArgs {
 fn deadline(text: &str) -> Result<Duration, String> {
     let parsed = parse_duration(text).map_err(|error| error.to_string())?;
     if parsed.is_zero() { Err("it must be at least 1s".to_owned()) } else { Ok(parsed) }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Without ID or --event it asks for what is not given, on a terminal. It writes \
+                        .system/hooks/ID.yaml and scripts/hooks/ID.sh or ID.py, and nothing over what is there.\n\nExit \
+                        codes: 0 it was written, 1 it cannot be written, 2 there is such a hook, or a value is no value")]
+pub(crate) struct ScaffoldArgs {
+    /// Its name: small letters, digits, - and _
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// When it runs: PromptSubmit, PreAbilityCall, PostAbilityCall, SessionStart, SessionEnd or SessionStop
+    #[arg(long, value_name = "EVENT", value_parser = event_type)]
+    pub(crate) event: Option<EventType>,
+    /// What it is for, in a sentence
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) summary: Option<String>,
+    /// It can stop what it is asked about: at PromptSubmit, PreAbilityCall and SessionStop
+    #[arg(long)]
+    pub(crate) blocking: bool,
+    /// Only these abilities: a glob; ! before it leaves out. May be repeated
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) scope: Vec<String>,
+    /// Only calls that took that long, in milliseconds
+    #[arg(long, value_name = "MS")]
+    pub(crate) min_duration: Option<u64>,
+    /// Only where one of these paths was changed: a glob. May be repeated
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) changed: Vec<String>,
+    /// What its script is written in: sh or python
+    #[arg(long, value_name = "LANGUAGE", value_parser = language)]
+    pub(crate) language: Option<ScriptLanguage>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookSchemaArgs {
+    /// hook: a file of .system/hooks; result: what a hook prints; the name of an event: what it is given.
+    /// All of them where none is named
+    #[arg(value_name = "hook|result|EVENT")]
+    pub(crate) name: Option<String>,
+}
+
+/// Reads the name of an event.
+pub(crate) fn event_type(text: &str) -> Result<EventType, String> {
+    EventType::named(text)
+        .ok_or_else(|| format!("it is one of {}", EventType::ALL.map(EventType::as_str).join(", ")))
+}
+
+/// Reads the name of a language.
+pub(crate) fn language(text: &str) -> Result<ScriptLanguage, String> {
+    let known = ScriptLanguage::ALL.map(ScriptLanguage::as_str).join(", ");
+    ScriptLanguage::named(text).ok_or_else(|| format!("it is one of {known}"))
 }
 
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use samuel_core::{
-    dialect::EventType,
+    dialect::{EventType, HookSchema},
     engine::{HookTrial, HookValidation, Hooks, HooksError},
     hook::{HookPoint, UnknownPoint},
     model::{Coded, ErrorCode},
@@ -14,11 +14,11 @@ use samuel_core::{
 use serde_json::{Value, json};
 
 use super::{
-    block_on_or_leave, bridge,
+    block_on_or_leave, bridge, scaffold,
     setup::{equip, validation},
 };
 use crate::{
-    args::{EventArgs, FireArgs, Global, HooksCommand, HooksTestArgs, LogArgs, ShowArgs},
+    args::{EventArgs, FireArgs, Global, HookSchemaArgs, HooksCommand, HooksTestArgs, LogArgs, ShowArgs},
     failure::Failure,
     host::Host,
     input::Input,
@@ -39,6 +39,8 @@ pub(crate) fn run(command: HooksCommand, global: &Global, host: &Host) -> Result
         HooksCommand::Fire(args) => fire(&args, global, host),
         HooksCommand::Log(args) => log(args, global, host),
         HooksCommand::Bridge(args) => bridge::answer(&args, global, host),
+        HooksCommand::Scaffold(args) => scaffold::run(args, global, host),
+        HooksCommand::Schema(args) => schema(&args),
     }
 }
 
@@ -140,6 +142,26 @@ fn log(args: LogArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let log = HookLog::read(&project.run_dir(), &HookLogFilter { id, point, limit: Some(limit) })?;
     let text = hook_log_text(&log);
     Ok(Reply::new(&log, text))
+}
+
+/// Prints a schema of repository hooks, or all of them by name.
+fn schema(args: &HookSchemaArgs) -> Result<Reply, Failure> {
+    let schema = match &args.name {
+        None => {
+            let all = HookSchema::all().map(|schema| (schema.as_str().to_owned(), schema.document()));
+            Value::Object(all.collect())
+        }
+        Some(name) => match HookSchema::named(name) {
+            Some(schema) => schema.document(),
+            None => {
+                let known: Vec<&str> = HookSchema::all().map(HookSchema::as_str).collect();
+                let failure = Failure::usage(format!("there is no schema \"{name}\" of repository hooks"));
+                return Err(failure.advise(format!("There are: {}.", known.join(", "))));
+            }
+        },
+    };
+    let text = serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n";
+    Ok(Reply::new(schema, text))
 }
 
 /// Refuses to run what nobody has allowed, and an agent to try out hooks of its own run.

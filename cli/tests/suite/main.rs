@@ -21,6 +21,7 @@ mod pilot;
 mod plugins;
 mod preview;
 mod prompt;
+mod repository_hooks;
 mod restore;
 mod signals;
 mod start;

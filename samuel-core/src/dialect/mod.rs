@@ -36,5 +36,8 @@ mod yaml;
 pub use hook_files::{HookFileOptions, HookFiles, SESSION_FILES};
 /// Where files of repository hooks are, relative to the project's root.
 pub use repository::DIRECTORY as REPOSITORY_HOOKS;
-pub use repository::{Builtin, EventType, HookSchema, RepositoryHook, Toggle};
+pub use repository::{
+    Builtin, EventType, HookSchema, NewHook, RepositoryHook, ScaffoldError, ScaffoldedHook, ScriptLanguage,
+    Toggle,
+};
 pub use session::{HookType, SessionHook, Variable};

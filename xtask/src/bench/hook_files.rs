@@ -37,6 +37,8 @@ use super::{
 const CALLS: usize = 101;
 /// How many hooks the large file has, each with a script of its own.
 const HOOKS: usize = 100;
+/// How many files of repository hooks are loaded.
+const REPOSITORY_HOOKS: usize = 200;
 /// How many files the projects have that runs are built of.
 const FILES: usize = 300;
 /// How often runs with that file are started.
@@ -51,7 +53,51 @@ pub(super) fn measure() -> Result<Vec<Gate>> {
     let scripts = hooked.add_scripts()?;
     plain.add_scripts()?;
     hooked.add_hooks()?;
-    Ok(vec![call()?, plain.build_without_hooks()?, hooked.start_with_hooks(&plain, &scripts)?])
+    Ok(vec![call()?, plain.build_without_hooks()?, hooked.start_with_hooks(&plain, &scripts)?, load()?])
+}
+
+/// Measures loading many files of repository hooks, beside reading them and the scripts that they name.
+fn load() -> Result<Gate> {
+    let project = tempfile::tempdir_in(crate::workspace::target())?;
+    let root = project.path();
+    let mut files = Vec::new();
+    for number in 0..REPOSITORY_HOOKS {
+        let command = format!("scripts/hooks/check_{number}.sh");
+        let hook = format!(
+            "id: check_{number}\nevent_type: PostAbilityCall\nenabled: true\n\nsummary: >\n  Says what it saw of a \
+             call, so that whoever reads the log knows.\n\nblocking: false\n\nmatch:\n  ability_scope: [\"edit_*\", \
+             \"!edit_docs\"]\n  min_duration_ms: 100\n\nhandler:\n  kind: script\n  command: sh {command}\n\neffects:\n  - \
+             append_to: .system/logs/hooks.log\n"
+        );
+        files.push(write(root, &format!(".system/hooks/check_{number}.yaml"), &hook)?);
+        write(root, &command, "#!/bin/sh\ncat\n")?;
+    }
+    let [took, probe_took] = in_turns(
+        CALLS,
+        [
+            &mut || {
+                let loaded = HookFiles::read(root)?;
+                let found = loaded.repository_hooks().count();
+                ensure!(found == REPOSITORY_HOOKS, "{found} of {REPOSITORY_HOOKS} hooks were loaded");
+                ensure!(loaded.problems().is_empty(), "{:?}", loaded.problems());
+                Ok(())
+            },
+            &mut || {
+                for file in &files {
+                    std::hint::black_box(fs::read_to_string(file)?);
+                }
+                Ok(())
+            },
+        ],
+    )?;
+    Ok(Gate {
+        name: "loading 200 repository hooks",
+        took,
+        probe: "reading their files".to_owned(),
+        probe_took,
+        limit: 2.0,
+        notes: Vec::new(),
+    })
 }
 
 /// Measures a hook from dispatch to its answer, beside the shell that it starts.

@@ -19,7 +19,7 @@ use super::{
 pub(super) const PATH: &str = "cli/documents.schema.json";
 
 /// The commands, as their documents name them, and the types that each may answer.
-const COMMANDS: [(&str, &[&str]); 10] = [
+const COMMANDS: [(&str, &[&str]); 11] = [
     ("run", &["ProjectStatus"]),
     ("run status", &["ProjectStatus"]),
     ("run tasks", &["TaskList"]),
@@ -30,6 +30,7 @@ const COMMANDS: [(&str, &[&str]); 10] = [
     ("hooks test", &["HookTrial"]),
     ("hooks fire", &["HookFiring"]),
     ("hooks log", &["HookLog"]),
+    ("hooks scaffold", &["ScaffoldedHook"]),
 ];
 
 /// The fields that are a `Duration`, by their type: a number in Python, and in JSON an object.

@@ -18,11 +18,11 @@ use super::{
     script_place,
 };
 use crate::{
-    config::{Problem, ProblemKind, format_duration, shorten},
+    config::{self, Problem, ProblemKind, format_duration, shorten},
     dialect::{
         command::TIMEOUT,
         problems::{Problems, problem, unreadable},
-        yaml::{self, Node, Value},
+        yaml::{self, Node, NotYaml, Value},
     },
     fs::Root,
     hook::HookFileEntry,
@@ -112,13 +112,10 @@ impl RepositoryFiles {
         };
         let document = match yaml::parse(&text) {
             Ok(document) => document,
-            Err(error) => {
-                let kind = ProblemKind::Specific { what: error.message, help: error.help.into() };
-                return self.problems.push(problem(&path, (error.line, error.column), "", kind));
-            }
+            Err(error) => return self.problems.push(not_yaml(&path, error)),
         };
-        let mut reader = Reader { root, path: &path, problems: Problems::of(&path) };
-        let hook = reader.hook(&document, ids);
+        let mut reader = Reader { path: &path, problems: Problems::of(&path) };
+        let hook = reader.hook(&document, ids).and_then(|(hook, at)| reader.in_place(root, hook, at));
         let (problems, more, warnings) = reader.problems.into_parts();
         self.problems.extend(problems);
         self.more += more;
@@ -127,16 +124,35 @@ impl RepositoryFiles {
     }
 }
 
+/// Reads the text of one file, whose script need not be there yet.
+///
+/// The error says why it cannot be used.
+pub(super) fn parse(path: &Path, text: &str) -> Result<RepositoryHook, config::Problems> {
+    let document = yaml::parse(text).map_err(|error| config::Problems::of(vec![not_yaml(path, error)]))?;
+    let mut reader = Reader { path, problems: Problems::of(path) };
+    let hook = reader.hook(&document, &mut BTreeMap::new());
+    hook.map(|(hook, _)| hook).ok_or_else(|| config::Problems::of(reader.problems.into_parts().0))
+}
+
+/// Makes the problem of a file that is no YAML.
+fn not_yaml(path: &Path, error: NotYaml) -> Problem {
+    let kind = ProblemKind::Specific { what: error.message, help: error.help.into() };
+    problem(path, (error.line, error.column), "", kind)
+}
+
 /// Reads one file.
 struct Reader<'a> {
-    root: &'a Root,
     path: &'a Path,
     problems: Problems,
 }
 
 impl Reader<'_> {
-    /// Reads a hook; nothing where it has a problem, which is told.
-    fn hook(&mut self, document: &Node, ids: &mut BTreeMap<String, PathBuf>) -> Option<RepositoryHook> {
+    /// Reads a hook, and where it says what it does; nothing where it has a problem, which is told.
+    fn hook<'n>(
+        &mut self,
+        document: &'n Node,
+        ids: &mut BTreeMap<String, PathBuf>,
+    ) -> Option<(RepositoryHook, &'n Node)> {
         let Value::Mapping(mapping) = &document.value else {
             self.problems.wrong_type(document, "", "a hook: a mapping with id, event_type and handler");
             return None;
@@ -167,14 +183,6 @@ impl Reader<'_> {
             let help = "Remove the key, or stop at PromptSubmit, PreAbilityCall or SessionStop.";
             self.problems.warn(node, "blocking", what, help);
         }
-        if let Action::Script(line) = &action
-            && let Some(wrong) = script_place::problem(line, self.root)
-        {
-            self.problems.tell(handler, "handler.command", wrong.what, wrong.help);
-            if wrong.leads_out {
-                return None;
-            }
-        }
         let summary = summary?.trim().to_owned();
         let mut hook = RepositoryHook {
             id,
@@ -190,7 +198,16 @@ impl Reader<'_> {
             pinned: None,
         };
         hook.entry = Arc::new(entry(&hook, self.path, document));
-        Some(hook)
+        Some((hook, handler))
+    }
+
+    /// Tells of a script that is not there or cannot be executed, and leaves out a hook whose script is
+    /// outside of the project.
+    fn in_place(&mut self, root: &Root, hook: RepositoryHook, at: &Node) -> Option<RepositoryHook> {
+        let Action::Script(line) = &hook.action else { return Some(hook) };
+        let Some(wrong) = script_place::problem(line, root) else { return Some(hook) };
+        self.problems.tell(at, "handler.command", wrong.what, wrong.help);
+        (!wrong.leads_out).then_some(hook)
     }
 
     /// Reads a value that must be there.

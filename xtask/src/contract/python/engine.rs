@@ -118,6 +118,7 @@ const DOCUMENTS: &[Source] = &[
     ),
     ("engine/hooks.rs", &[("ShownHook", ""), ("ShownHooks", "")]),
     ("engine/hook_validation.rs", &[("HookProblem", ""), ("HookValidation", "")]),
+    ("dialect/repository/scaffold.rs", &[("ScaffoldedHook", "")]),
 ];
 
 /// An enum whose cases are classes.
