@@ -23,6 +23,7 @@ pub mod bridge;
 mod build;
 mod config;
 mod conversation;
+mod file_tools;
 mod limit;
 mod mutation;
 mod own_files;
@@ -34,6 +35,7 @@ mod scripted;
 mod settings;
 mod stream;
 mod text;
+mod tool_calls;
 mod watch;
 
 pub(crate) use self::own_files::own_files;
@@ -46,3 +48,5 @@ pub use port::{Agent, AgentError, AgentRequest, LogFiles, Reports, compose_agent
 pub use script::{Script, ScriptError, ScriptedCall, Step};
 pub use scripted::ScriptedAgent;
 pub(crate) use text::last_words;
+pub use tool_calls::ToolCallFacts;
+pub(crate) use tool_calls::ToolCalls;

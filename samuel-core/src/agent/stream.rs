@@ -131,11 +131,23 @@ impl Progress {
     }
 
     pub(super) fn tool_call(&mut self, call_id: &str, tool: &str, input: &Value) -> AgentEvent {
+        self.nested_call(None, call_id, tool, input)
+    }
+
+    /// Takes a tool call that may be made from another one, such as by a subagent.
+    pub(super) fn nested_call(
+        &mut self,
+        parent: Option<&str>,
+        call_id: &str,
+        tool: &str,
+        input: &Value,
+    ) -> AgentEvent {
         let (call_id, ability_id) = (excerpt(call_id, MAX_NAME), excerpt(tool, MAX_NAME));
         if self.open_calls.len() < MAX_OPEN_CALLS {
             self.open_calls.insert(call_id.clone(), ability_id.clone());
         }
-        AgentEvent::ToolCall(AbilityCall { call_id, ability_id, input: arguments(input), parent_id: None })
+        let parent_id = parent.map(|parent| excerpt(parent, MAX_NAME));
+        AgentEvent::ToolCall(AbilityCall { call_id, ability_id, input: arguments(input), parent_id })
     }
 
     pub(super) fn tool_result(&mut self, call_id: &str, status: AbilityStatus, output: &str) -> AgentEvent {

@@ -31,6 +31,8 @@ pub(super) struct Begin {
     pub(super) elapsed: Duration,
     /// The id that the run had before it was interrupted.
     pub(super) resumed: Option<String>,
+    /// The commit that the run started from, where it goes on and there was one.
+    pub(super) start_commit: Option<String>,
     /// The limits that the run had before it was interrupted.
     pub(super) limits_before: Option<RunLimits>,
     /// What the journal does not tell of the loops that worked on the plan.
@@ -126,7 +128,9 @@ impl Run {
         let last_failures = saved.as_ref().map(|saved| saved.last_failures.clone()).unwrap_or_default();
         let known = Known { plan: Arc::clone(plan), source_prd, last_failures, ..Known::default() };
         Ok(match saved {
-            Some(Saved { mut machine, elapsed_ms, completed, .. }) if is_under_way && !is_replaced => {
+            Some(Saved { mut machine, elapsed_ms, completed, start_commit, .. })
+                if is_under_way && !is_replaced =>
+            {
                 let limits_before = Some(machine.limits().clone());
                 machine.set_setup(self.setup());
                 let now = self.frozen.project.clock().now();
@@ -143,7 +147,18 @@ impl Run {
                     machine.doubt(all_completed(&[], plan, completed));
                 }
                 let elapsed = Duration::from_millis(elapsed_ms);
-                Begin { machine, first, seq, elapsed, resumed: run_id, limits_before, lost, loaded, known }
+                Begin {
+                    machine,
+                    first,
+                    seq,
+                    elapsed,
+                    resumed: run_id,
+                    start_commit,
+                    limits_before,
+                    lost,
+                    loaded,
+                    known,
+                }
             }
             earlier => {
                 let mut machine = Machine::new(self.setup());
@@ -165,6 +180,7 @@ impl Run {
                     seq,
                     elapsed,
                     resumed: None,
+                    start_commit: None,
                     limits_before: None,
                     lost,
                     loaded,

@@ -3,7 +3,7 @@
 //! [`RunBuilder::build`] freezes it into a [`Run`], of which nothing changes
 //! any more. What the parts do is theirs.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use super::{
     error::RunError,
@@ -40,6 +40,8 @@ pub struct RunBuilder {
     owner: Option<String>,
     scope: Scope,
     log_timings: bool,
+    socket_dir: Option<PathBuf>,
+    bridge: Vec<String>,
 }
 
 impl RunBuilder {
@@ -62,6 +64,8 @@ impl RunBuilder {
             owner: None,
             scope: Scope::All,
             log_timings: false,
+            socket_dir: None,
+            bridge: Vec::new(),
         }
     }
 
@@ -163,6 +167,25 @@ impl RunBuilder {
         self
     }
 
+    /// Lets other processes reach the run by a Unix socket, in a directory of its own that is made in
+    /// this one and goes with the run (docs/run-socket.md). The directory is made where it is missing; it
+    /// has to be this user's, is made nobody else's (mode 0700), and its path has to be short: a
+    /// socket's is 107 bytes long at most, of which the run takes 20. By default nothing can.
+    #[must_use]
+    pub fn socket_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.socket_dir = Some(directory.into());
+        self
+    }
+
+    /// Gives the command by which an agent's own hooks ask the run about its tool calls, word for
+    /// word, such as `/usr/bin/samuel hooks bridge`. It takes a [socket](Self::socket_dir) as well.
+    /// Without it tool calls of real agents are seen, and none is prevented.
+    #[must_use]
+    pub fn bridge(mut self, command: impl IntoIterator<Item = String>) -> Self {
+        self.bridge = command.into_iter().collect();
+        self
+    }
+
     /// Writes the time of every handler to the progress log.
     #[must_use]
     pub fn log_timings(mut self, log: bool) -> Self {
@@ -259,6 +282,8 @@ impl RunBuilder {
             env: self.env,
             binary: self.binary,
             log_timings: self.log_timings,
+            socket_dir: self.socket_dir,
+            bridge: self.bridge,
         };
         Run::assemble(frozen, self.handlers)
     }

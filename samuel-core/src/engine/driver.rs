@@ -77,6 +77,9 @@ pub(super) struct Saved {
     /// The tasks that were completed in the plan, as it was known then.
     #[serde(default)]
     pub(super) completed: Option<Vec<TaskId>>,
+    /// The commit that the run started from, where there was one.
+    #[serde(default)]
+    pub(super) start_commit: Option<String>,
 }
 
 impl Driver {
@@ -131,6 +134,8 @@ impl Driver {
         // It ends with the look that it makes.
         let _ = watching.await;
         flight.tasks.shutdown().await;
+        // Who still asks is told that the run is over.
+        let _ = self.services.blocking(Services::stop_listening).await;
         // Nothing is written once the loop's lock is free.
         consumed.end().await;
         self.services.end_hook_log(hook_log).await;
@@ -252,7 +257,9 @@ impl Driver {
         let (machine, told) = (self.machine.clone(), Some(self.told));
         let completed = Some(self.follower.completed(self.told));
         let known = Some(self.services.known_seq.load(Ordering::Relaxed));
-        let mut saved = Saved { machine, elapsed_ms, last_failures, told, known, control_files, completed };
+        let start_commit = self.services.work_tree.run_start();
+        let mut saved =
+            Saved { machine, elapsed_ms, last_failures, told, known, control_files, completed, start_commit };
         let noted = match self.note_checkpoint(&run_id, &saved).await {
             Err(StateError::TooLarge { .. }) => {
                 saved.machine.forget_texts();

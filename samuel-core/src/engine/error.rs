@@ -1,5 +1,6 @@
 //! What can keep a run from being built, started or waited for.
 
+use super::socket::SocketError;
 pub(super) use crate::text::described;
 use crate::{
     agent::AgentError,
@@ -60,6 +61,9 @@ pub enum RunError {
         /// The process.
         pid: u32,
     },
+    /// The run cannot listen, and has handlers that tool calls are to be asked of.
+    #[error(transparent)]
+    Socket(#[from] SocketError),
     /// The run itself broke.
     #[error("the run broke: {message}")]
     Broken {
@@ -90,6 +94,7 @@ impl Coded for RunError {
             Self::Tasks(_) => ErrorCode::TASK_NOT_FOUND,
             Self::Prompt { .. } => ErrorCode::HOOK_FAILED,
             Self::Unswept { .. } => ErrorCode::STATE_LOOP_RUNNING,
+            Self::Socket(error) => error.code(),
             Self::Broken { .. } => ErrorCode::INTERNAL,
         }
     }
@@ -114,6 +119,7 @@ impl Coded for RunError {
             Self::Untrusted(refusal) => refusal.help(),
             Self::Agent(AgentError::Unknown { suggestion: Some(nearest), .. }) => did_you_mean(nearest),
             Self::Sandbox(error) => error.help(),
+            Self::Socket(error) => error.help(),
             Self::Registry(RegistryError::Resolve(unresolved)) => match unresolved.nearest() {
                 Some(nearest) => did_you_mean(nearest),
                 None => self.code().help.clone(),

@@ -13,6 +13,8 @@ use super::{
     port::Port,
     profile::is_context,
     services::{Purpose, Services},
+    socket::{SOCKET_VARIABLE, TOKEN_VARIABLE},
+    work_tree::WorkTree,
 };
 use crate::{
     agent::{Agent, AgentPort},
@@ -99,13 +101,17 @@ impl Services {
             HookCall::AfterIteration(mut input) => {
                 self.refresh();
                 if self.registry.has_handlers(HookPoint::AfterIteration) {
-                    input.changed_files = self.changed_files().await;
+                    input.changed_files = self.look(WorkTree::changed_files).await;
                 }
                 self.simple::<points::AfterIteration>(input, place).await
             }
             HookCall::SessionStop(mut input) => {
                 if input.changed_files.is_none() && self.registry.has_handlers(HookPoint::SessionStop) {
-                    input.changed_files = self.changed_files().await;
+                    // A session remembers its own start as that of an iteration.
+                    input.changed_files = match self.purpose {
+                        Purpose::Session => self.look(WorkTree::changed_files).await,
+                        Purpose::Run | Purpose::Preview => self.look(WorkTree::changed_in_run).await,
+                    };
                 }
                 self.simple::<points::SessionStop>(input, place).await
             }
@@ -252,7 +258,11 @@ impl Services {
                 input.env.push((name, value));
             }
         }
-        let denied = apply_deny_list(&mut input.env, declared, &[]);
+        let mut denied = apply_deny_list(&mut input.env, declared, &[]);
+        // Those that lead an agent's hooks to a run are the run's to set.
+        let is_bridges = |name: &str| [SOCKET_VARIABLE, TOKEN_VARIABLE].contains(&name);
+        let bridges = input.env.extract_if(.., |(name, _)| is_bridges(name));
+        denied.extend(bridges.map(|(name, _)| name));
         input.env_names = input.env.iter().map(|(name, _)| name.clone()).collect();
         if !denied.is_empty() {
             self.warn(format!("no agent gets these variables that handlers set: {}", denied.join(", ")));
@@ -263,10 +273,11 @@ impl Services {
     async fn fire_agent(self: &Arc<Self>, input: AgentInvokeInput, place: &Place) -> HookReply {
         let started = self.clock.elapsed();
         let agent = input.agent.clone();
-        let port = Port::open(self, &agent, place.iteration, &input.prompt).await;
+        let port = Port::open(self, &input, place).await;
         let heard: Arc<dyn AgentPort> = Arc::clone(&port) as _;
         let (output, outcome) = self.run_with::<points::AgentInvoke>(input, place, Some(heard)).await;
         let took = self.clock.elapsed().saturating_sub(started);
+        port.close().await;
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let answered = outcome.broken.is_empty() && self.registry.has_handlers(HookPoint::AgentInvoke);
         let failure = match (&output.failure, answered) {
@@ -295,16 +306,14 @@ impl Services {
         HookReply { outcome, data: ReplyData::Checks(failures) }
     }
 
-    /// Says whether any handler is told which files changed.
+    /// Says whether any handler is told which files an iteration changed.
     pub(super) fn wants_changes(&self) -> bool {
-        [HookPoint::AfterIteration, HookPoint::SessionStop]
-            .iter()
-            .any(|point| self.registry.has_handlers(*point))
+        self.registry.has_handlers(HookPoint::AfterIteration)
     }
 
-    async fn changed_files(self: &Arc<Self>) -> Option<Vec<String>> {
-        let changed = self.blocking(|services| services.work_tree.changed_files()).await;
-        changed.ok().flatten()
+    /// Asks the work tree what changed; nothing where that is unknown.
+    async fn look(self: &Arc<Self>, changed: fn(&WorkTree) -> Option<Vec<String>>) -> Option<Vec<String>> {
+        self.blocking(move |services| changed(&services.work_tree)).await.ok().flatten()
     }
 }
 

@@ -1,6 +1,9 @@
 //! A run that is under way.
 
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use tokio::{sync::mpsc, task::JoinHandle};
 
@@ -21,6 +24,7 @@ pub struct RunHandle {
     pub(super) hub: Arc<Hub>,
     pub(super) first: Option<Events>,
     pub(super) control: Controller,
+    pub(super) socket: Option<PathBuf>,
     pub(super) task: JoinHandle<Option<RunReport>>,
 }
 
@@ -28,6 +32,12 @@ impl RunHandle {
     /// Returns the run's id.
     pub fn run_id(&self) -> &str {
         &self.run_id
+    }
+
+    /// Returns the path of the socket that other processes reach the run by, which goes with the
+    /// run; nothing where it has none. The run's own token is in the file `token` beside it.
+    pub fn socket(&self) -> Option<&Path> {
+        self.socket.as_deref()
     }
 
     /// Returns a stream of events: the first call's begins with the run, later

@@ -29,6 +29,7 @@
 
 mod asked;
 mod begin;
+mod bridged;
 mod builder;
 mod call_logs;
 mod check_programs;

@@ -1,43 +1,58 @@
 //! Where agents report to.
 
-use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak, atomic::Ordering};
 
 use async_trait::async_trait;
 
-use super::services::Services;
+use super::{bridged::Bridged, fire::Place, services::Services};
 use crate::{
-    agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, ConversationId},
+    agent::{
+        AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, Bridge, ConversationId, ToolCalls,
+    },
     event::Event,
     hook::CallLogs,
     machine::{AbilityAnswer, AbilityEnd, AbilityNotice, Input},
+    model::payload::AgentInvokeInput,
     process::{Process, listed},
     state::{Note, ProgressKind, Supervisor, SupervisorRole},
 };
 
 /// The engine's side of one call of an agent. That it ends with the call is dispatch's to see to.
 pub(super) struct Port {
-    services: Arc<Services>,
+    pub(super) me: Weak<Self>,
+    pub(super) services: Arc<Services>,
     /// The agent's name.
-    agent: String,
-    /// The iteration it works in.
-    iteration: u32,
+    pub(super) agent: String,
+    /// Where in the run it works.
+    pub(super) place: Place,
+    /// The id of the task that it works on.
+    pub(super) task: Option<String>,
     /// Where what it prints is kept.
     logs: Option<CallLogs>,
     /// The conversation it is in, once it named one.
     conversation: Mutex<Option<ConversationId>>,
+    /// Its own hooks, once they are wired and as long as it works.
+    pub(super) bridged: Mutex<Option<Bridged>>,
+    /// The tool calls that it told of.
+    calls: Mutex<ToolCalls>,
 }
 
 impl Port {
-    /// Opens it for a call with a prompt, which is kept.
-    pub(super) async fn open(
-        services: &Arc<Services>,
-        agent: &str,
-        iteration: u32,
-        prompt: &str,
-    ) -> Arc<Self> {
-        let logs = services.keep_prompt(iteration, prompt.to_owned()).await;
-        let (services, agent) = (Arc::clone(services), agent.to_owned());
-        Arc::new(Self { services, agent, iteration, logs, conversation: Mutex::default() })
+    /// Opens it for a call. Its prompt is kept.
+    pub(super) async fn open(services: &Arc<Services>, input: &AgentInvokeInput, place: &Place) -> Arc<Self> {
+        let logs = services.keep_prompt(place.iteration, input.prompt.clone()).await;
+        let root = services.contexts(|contexts| contexts.root().to_owned());
+        Arc::new_cyclic(|me| Self {
+            me: Weak::clone(me),
+            services: Arc::clone(services),
+            agent: input.agent.clone(),
+            place: place.clone(),
+            task: input.task.as_ref().map(|task| task.id.clone()),
+            logs,
+            conversation: Mutex::default(),
+            bridged: Mutex::default(),
+            calls: Mutex::new(ToolCalls::new(root)),
+        })
     }
 
     /// Returns the conversation that the agent named last.
@@ -57,16 +72,26 @@ impl Port {
     }
 
     fn tell(&self, report: AgentEvent) {
-        self.services.emit(Event::Agent { iteration: self.iteration, report });
+        self.services.emit(Event::Agent { iteration: self.place.iteration, report });
     }
 
     /// Hands something to the machine, and says whether anybody listens.
-    fn input(&self, input: Input) -> bool {
+    pub(super) fn input(&self, input: Input) -> bool {
         self.services.inputs.send(input).is_ok()
     }
 
-    fn notice(&self, call: AbilityCall, ticket: Option<u64>) -> Input {
+    pub(super) fn calls<R>(&self, work: impl FnOnce(&mut ToolCalls) -> R) -> R {
+        work(&mut self.calls.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn notice(&self, call: AbilityCall, ticket: Option<u64>) -> Input {
+        self.calls(|calls| calls.begin(&call));
         Input::AbilityBefore(AbilityNotice { call, caller: self.agent.clone(), ticket })
+    }
+
+    pub(super) fn ended(&self, result: AbilityResult, ticket: Option<u64>) -> Input {
+        let facts = self.calls(|calls| calls.end(&result));
+        Input::AbilityAfter(AbilityEnd { result, facts, ticket })
     }
 }
 
@@ -76,23 +101,20 @@ impl AgentPort for Port {
         self.logs.clone()
     }
 
+    fn bridge(&self) -> Option<Bridge> {
+        self.wired()
+    }
+
     fn emit(&self, mut event: AgentEvent) {
         if let AgentEvent::Usage(usage) = &mut event {
             // The end of the call tells of it.
             let _ = usage.take_bad_cost();
         }
         match &event {
-            AgentEvent::ToolCall(call) => self.input(self.notice(call.clone(), None)),
-            AgentEvent::ToolResult(result) => {
-                self.input(Input::AbilityAfter(AbilityEnd { result: result.clone(), ticket: None }))
-            }
-            AgentEvent::Usage(usage) => self.input(Input::UsageSoFar(*usage)),
-            AgentEvent::Ready { session_id: Some(name), .. } => {
-                self.note_conversation(name);
-                true
-            }
-            _ => true,
-        };
+            AgentEvent::Usage(usage) => _ = self.input(Input::UsageSoFar(*usage)),
+            AgentEvent::Ready { session_id: Some(name), .. } => self.note_conversation(name),
+            event => self.shown(event),
+        }
         self.tell(event);
     }
 
@@ -124,7 +146,7 @@ impl AgentPort for Port {
             left => format!("processes of the agent are left: {}", listed(left)),
         };
         self.services.emit(Event::Swept { swept: false, ended: Vec::new(), left });
-        let entry = self.services.note(self.iteration, None, ProgressKind::Error, text);
+        let entry = self.services.note(self.place.iteration, None, ProgressKind::Error, text);
         self.services.log(vec![entry]).await;
     }
 
@@ -132,11 +154,17 @@ impl AgentPort for Port {
         self.tell(AgentEvent::ToolCall(call.clone()));
         let (ticket, answer) = self.services.tickets.draw();
         let ended = || AbilityDecision::Block { reason: "the call of the agent has ended".to_owned() };
+        let (call_id, tool) = (call.call_id.clone(), call.ability_id.clone());
         if !self.input(self.notice(call, Some(ticket))) {
             return ended();
         }
         match answer.await {
-            Ok(AbilityAnswer::Decided(decision)) => decision,
+            Ok(AbilityAnswer::Decided(decision)) => {
+                if let AbilityDecision::Allow { input } = &decision {
+                    self.calls(|calls| calls.allow(&call_id, &tool, input));
+                }
+                decision
+            }
             Ok(AbilityAnswer::Told(_)) | Err(_) => ended(),
         }
     }
@@ -144,7 +172,7 @@ impl AgentPort for Port {
     async fn after_ability(&self, result: AbilityResult) -> Vec<String> {
         self.tell(AgentEvent::ToolResult(result.clone()));
         let (ticket, answer) = self.services.tickets.draw();
-        if !self.input(Input::AbilityAfter(AbilityEnd { result, ticket: Some(ticket) })) {
+        if !self.input(self.ended(result, Some(ticket))) {
             return Vec::new();
         }
         match answer.await {

@@ -6,9 +6,10 @@
 //! driver's.
 
 use std::{
+    collections::BTreeSet,
     path::PathBuf,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -29,6 +30,7 @@ use super::{
     hub::{Events, Hub},
     old_logs::OldLogs,
     services::{Known, Purpose, Services, Tickets},
+    socket::{Refusal, RunSocket, SocketError},
     start_warning::StartWarning,
     unheld_budget::{self, unheld},
     work_tree::WorkTree,
@@ -40,6 +42,7 @@ use crate::{
     detect::detect_languages,
     dialect::{HookFileOptions, HookFiles},
     environment::kept_from_checks,
+    event::Event,
     git::{GitError, Repository},
     hook::{HookPoint, Registry, RegistryBuilder, Tier},
     machine::Input,
@@ -73,6 +76,8 @@ pub struct Run {
     /// The languages of the project's code, once they were looked for.
     pub(super) languages: OnceLock<Vec<String>>,
     pub(super) hub: Arc<Hub>,
+    /// Where other processes reach it, once it listens, or why they do not.
+    listening: Result<Option<RunSocket>, SocketError>,
     inputs: (mpsc::UnboundedSender<Input>, mpsc::UnboundedReceiver<Input>),
 }
 
@@ -103,6 +108,10 @@ pub(crate) struct Frozen {
     pub(crate) framing: Framing,
     pub(crate) log_timings: bool,
     pub(crate) run_dir: RunDir,
+    /// Where the run may listen.
+    pub(crate) socket_dir: Option<PathBuf>,
+    /// The command by which an agent's own hooks ask the run; empty where there is none.
+    pub(crate) bridge: Vec<String>,
 }
 
 impl Frozen {
@@ -188,6 +197,7 @@ impl Run {
             control_files,
             languages,
             hub,
+            listening: Ok(None),
             inputs,
         })
     }
@@ -239,7 +249,34 @@ impl Run {
         let repository = repository?;
         let warnings = self.warnings_of(&begin, &repository).await?;
         let old_logs = self.prune_logs(&begin).await;
+        self.listen().await?;
         Ok(self.launch(lock, begin, repository, warnings, old_logs, remains))
+    }
+
+    /// Listens where the caller said that it may. A run whose handlers gate tool calls does not go
+    /// on without.
+    async fn listen(&mut self) -> Result<(), RunError> {
+        let Some(directory) = self.frozen.socket_dir.clone() else { return Ok(()) };
+        let (run_id, hub) = (Arc::clone(&self.frozen.run_id), Arc::clone(&self.hub));
+        let told = Mutex::new(BTreeSet::new());
+        let refused = move |refusal: &Refusal| {
+            let is_first = told.lock().unwrap_or_else(PoisonError::into_inner).insert(refusal.code.clone());
+            if is_first {
+                let Refusal { code, message, .. } = refusal;
+                let message = format!("the run's socket refused a connection: {message} ({code})");
+                hub.send(Event::Warning { message });
+            }
+        };
+        let opened = blocking(move || RunSocket::open(&directory, &run_id, refused)).await?;
+        let asks = [HookPoint::AbilityBefore, HookPoint::AbilityAfter];
+        let is_needed = !self.frozen.bridge.is_empty()
+            && self.frozen.agent.hooks_notice().is_some()
+            && asks.iter().any(|point| self.registry.has_handlers(*point));
+        self.listening = match opened {
+            Err(error) if is_needed => return Err(error.into()),
+            opened => opened.map(Some),
+        };
+        Ok(())
     }
 
     /// Checks that the plan has the tasks that the run is to be for.
@@ -336,18 +373,21 @@ impl Run {
             work_tree: WorkTree::new(frozen.project.root().to_owned(), repository),
             control_files: self.control_files,
             purpose,
-            known: std::sync::Mutex::new(known),
+            known: Mutex::new(known),
             inputs,
             tickets: Tickets::default(),
-            call_count: std::sync::Mutex::default(),
+            call_count: Mutex::default(),
             log_timings: frozen.log_timings,
             hook_log: HookLogWriter::new(&frozen.env),
             agents: frozen.agents(),
             env: frozen.env.clone(),
             swept: AtomicBool::new(true),
-            context: std::sync::Mutex::new(contexts),
+            context: Mutex::new(contexts),
             known_seq: AtomicU64::default(),
-            told: std::sync::Mutex::default(),
+            told: Mutex::default(),
+            socket: OnceLock::new(),
+            bridge: frozen.bridge.clone(),
+            told_of_unasked: AtomicBool::default(),
         });
         for warning in services.registry.warnings() {
             services.warn(warning);
@@ -356,7 +396,7 @@ impl Run {
     }
 
     fn launch(
-        self,
+        mut self,
         lock: Arc<dyn LoopLock>,
         begin: Begin,
         opened: Opened,
@@ -372,9 +412,17 @@ impl Run {
             Err(error) => (None, Some(error)),
         };
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
+        let listening = std::mem::replace(&mut self.listening, Ok(None));
         let (frozen, services, events, inputs) =
             self.equip(store, lane, repository, begin.known, Purpose::Run);
+        let socket = listening.as_ref().ok().and_then(Option::as_ref).map(|socket| socket.path().to_owned());
+        match listening {
+            Ok(None) => {}
+            Ok(Some(listening)) => _ = services.socket.set(listening),
+            Err(error) => services.warn(format!("{}; nothing can reach the run", described(&error))),
+        }
         services.known_seq.store(begin.seq, Ordering::Relaxed);
+        services.work_tree.begin_run(begin.start_commit.as_deref());
         services.warn_of(&begin.loaded.diagnostics);
         if let Some(lost) = begin.lost {
             services.warn(lost.told());
@@ -436,7 +484,7 @@ impl Run {
             driver.services.log_note(old_logs.removed).await;
             driver.run(first).await
         });
-        RunHandle { run_id: frozen.run_id, hub, first: Some(events), control, task }
+        RunHandle { run_id: frozen.run_id, hub, first: Some(events), control, socket, task }
     }
 }
 

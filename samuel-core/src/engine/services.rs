@@ -4,7 +4,7 @@ use std::{
     borrow::Cow,
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     call_logs::CallCount, control_files::ControlFiles, error::described, hook_log::HookLogWriter, hub::Hub,
-    work_tree::WorkTree,
+    socket::RunSocket, work_tree::WorkTree,
 };
 use crate::{
     agent::Agents,
@@ -73,6 +73,12 @@ pub(super) struct Services {
     pub(super) known_seq: AtomicU64,
     /// What was wrong with the plan when that was last told.
     pub(super) told: Mutex<Vec<Diagnostic>>,
+    /// Where other processes reach the run, once it listens.
+    pub(super) socket: OnceLock<RunSocket>,
+    /// The command by which an agent's own hooks ask the run; empty where there is none.
+    pub(super) bridge: Vec<String>,
+    /// Whether the user was told of a tool call that was made without asking.
+    pub(super) told_of_unasked: AtomicBool,
 }
 
 /// What the points of a run fire for.
@@ -148,6 +154,13 @@ impl Services {
 
     pub(super) fn warn(&self, message: impl Into<String>) {
         self.emit(Event::Warning { message: redacted(&message.into()).into_owned() });
+    }
+
+    /// Ends the socket, where there is one. Blocks.
+    pub(super) fn stop_listening(&self) {
+        if let Some(socket) = self.socket.get() {
+            socket.close();
+        }
     }
 
     /// Tells which processes of a dead predecessor were still there.

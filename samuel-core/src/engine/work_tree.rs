@@ -1,14 +1,14 @@
 //! What changed in the project.
 //!
 //! The repository tells, read without starting anything; without one, names,
-//! sizes and times of files. Samuel's own directory is left out: it changes with
-//! every iteration.
+//! sizes and times of files. Samuel's own directory is left out, which changes with
+//! every iteration, and so are the logs and caches of hooks.
 
 use std::{
     fs,
     path::{Path, PathBuf},
     sync::{
-        Mutex, PoisonError,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant, UNIX_EPOCH},
@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     git::{Budget, Content, GitError, ObjectId, Repository, Walk, Walking, hash_of, state_of},
-    model::hex,
+    model::{hex, is_no_work},
     text::described,
 };
 
@@ -33,6 +33,8 @@ pub(super) struct WorkTree {
     root: PathBuf,
     /// Nothing where the project is in no repository that can be read.
     repository: Option<Repository>,
+    /// The commit the run started from.
+    run_start: Mutex<Option<ObjectId>>,
     /// The commit the iteration started from.
     start: Mutex<Option<ObjectId>>,
     /// The hash of the last look that was done in time.
@@ -50,12 +52,26 @@ impl WorkTree {
         Self {
             root,
             repository,
+            run_start: Mutex::default(),
             start: Mutex::default(),
             last: Mutex::default(),
             limit: MAX_TIME,
             has_warned: AtomicBool::new(false),
             has_told_of_loss: AtomicBool::new(false),
         }
+    }
+
+    /// Remembers where the run starts: at the commit that it started from before it was cut off,
+    /// else where the repository is now.
+    pub(super) fn begin_run(&self, before: Option<&str>) {
+        let before = before.zip(self.repository.as_ref());
+        let before = before.map(|(commit, repository)| repository.id_of(commit));
+        *known(&self.run_start) = before.unwrap_or_else(|| self.head());
+    }
+
+    /// Returns the commit that the run started from, for whoever takes it up.
+    pub(super) fn run_start(&self) -> Option<String> {
+        known(&self.run_start).as_ref().map(ToString::to_string)
     }
 
     /// Remembers where an iteration starts.
@@ -65,12 +81,12 @@ impl WorkTree {
 
     /// Remembers that an iteration or a session started at a commit.
     pub(super) fn begin_at(&self, start: Option<ObjectId>) {
-        *self.start.lock().unwrap_or_else(PoisonError::into_inner) = start;
+        *known(&self.start) = start;
     }
 
     /// Returns the commit that was remembered.
     pub(super) fn start(&self) -> Option<ObjectId> {
-        *self.start.lock().unwrap_or_else(PoisonError::into_inner)
+        *known(&self.start)
     }
 
     fn head(&self) -> Option<ObjectId> {
@@ -80,8 +96,18 @@ impl WorkTree {
     /// Returns the files that were changed since the start of the iteration,
     /// committed or not, sorted; nothing where that is unknown.
     pub(super) fn changed_files(&self) -> Option<Vec<String>> {
+        self.changed_since(&self.start)
+    }
+
+    /// Returns the files that were changed since the start of the run, committed or not, sorted;
+    /// nothing where that is unknown.
+    pub(super) fn changed_in_run(&self) -> Option<Vec<String>> {
+        self.changed_since(&self.run_start)
+    }
+
+    fn changed_since(&self, start: &Mutex<Option<ObjectId>>) -> Option<Vec<String>> {
         let repository = self.repository.as_ref()?;
-        let start = self.start()?;
+        let start = (*known(start))?;
         repository.changes_since(&start, self.limit).ok()
     }
 
@@ -100,7 +126,7 @@ impl WorkTree {
                 self.limit
             ));
         }
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = known(&self.last);
         if let Some(digest) = looked {
             *last = digest;
         }
@@ -149,7 +175,6 @@ impl WorkTree {
         let deadline = Instant::now() + self.limit;
         let mut hash = Sha256::new();
         let mut files = 0;
-        let own = Path::new(".samuel");
         let seen = |path: &Path| {
             let metadata = fs::symlink_metadata(self.root.join(path)).ok()?;
             let changed = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
@@ -158,7 +183,7 @@ impl WorkTree {
         let budget = Budget::new(self.limit);
         let ended = Walk::of(&self.root).with_repositories().files(
             deadline,
-            |path, _| path == own,
+            |path, _| is_no_work(path.as_os_str().as_encoded_bytes()),
             |file| {
                 if file.is_repository {
                     hash.update(file.path.as_os_str().as_encoded_bytes());
@@ -180,6 +205,11 @@ impl WorkTree {
         let is_late = ended == Walking::CutShort && Instant::now() > deadline;
         (!is_late).then(|| hash.finalize().to_vec())
     }
+}
+
+/// Reads or changes what is known.
+fn known<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -210,6 +240,8 @@ mod tests {
         differs("a new file", true);
         made.write("noise.log", "");
         made.write(".samuel/run/x", "");
+        made.write(".system/logs/hooks.log", "");
+        made.write(".system/cache/usage.json", "");
         differs("what is ignored", false);
         made.commit("A commit");
         differs("a commit", true);
@@ -238,6 +270,19 @@ mod tests {
                 last = committed;
             }
         }
+    }
+
+    #[test]
+    fn without_a_repository_the_logs_and_caches_of_hooks_are_no_change() {
+        let root = tempfile::tempdir().unwrap();
+        let tree = WorkTree::new(root.path().to_owned(), None);
+        fs::create_dir_all(root.path().join(".system/logs")).unwrap();
+        fs::create_dir_all(root.path().join(".system/hooks")).unwrap();
+        let before = tree.fingerprint(|warning| panic!("{warning}"));
+        fs::write(root.path().join(".system/logs/hooks.log"), "{}").unwrap();
+        assert_eq!(tree.fingerprint(|warning| panic!("{warning}")), before);
+        fs::write(root.path().join(".system/hooks/a.yaml"), "").unwrap();
+        assert_ne!(tree.fingerprint(|warning| panic!("{warning}")), before);
     }
 
     #[test]
@@ -285,5 +330,28 @@ mod tests {
         assert_eq!(tree.changed_files().unwrap(), ["a.rs", "new.rs"]);
         tree.begin();
         assert_eq!(tree.changed_files().unwrap(), ["new.rs"]);
+    }
+
+    #[test]
+    fn changes_of_the_run_are_told_from_its_start_on_also_by_whoever_takes_it_up() {
+        let made = Made::with(&[("a.rs", "a\n"), ("b.rs", "b\n")]);
+        let tree = WorkTree::new(made.path().to_owned(), Some(made.opened()));
+        assert_eq!((tree.changed_in_run(), tree.run_start()), (None, None));
+        tree.begin_run(None);
+        made.write("a.rs", "b\n");
+        made.write(".system/cache/usage.json", "{}");
+        made.commit("A commit");
+        tree.begin();
+        let later = WorkTree::new(made.path().to_owned(), Some(made.opened()));
+        later.begin_run(tree.run_start().as_deref());
+        made.write("b.rs", "c\n");
+        for tree in [tree, later] {
+            assert_eq!(tree.changed_in_run().unwrap(), ["a.rs", "b.rs"]);
+        }
+        let lost = WorkTree::new(made.path().to_owned(), Some(made.opened()));
+        for unknown in ["no commit", &"a".repeat(40)] {
+            lost.begin_run(Some(unknown));
+            assert_eq!(lost.changed_in_run(), None, "{unknown}");
+        }
     }
 }

@@ -29,6 +29,7 @@
 mod error;
 mod kind;
 pub(crate) mod leftovers;
+mod lexical;
 mod list;
 mod open;
 mod own;
@@ -44,6 +45,7 @@ pub use self::{
     root::Root,
 };
 pub(crate) use self::{
+    lexical::lexical,
     list::Entry,
     open::{found, open_unlinked},
     own::{PRIVATE_DIRECTORY, PRIVATE_FILE, PROJECT_DIRECTORY, PROJECT_FILE},

@@ -15,6 +15,7 @@ use super::{
     Budget, Entry, GitError, ObjectId, Repository, Stat, Walk, ignores::Walking, index::MAX_PATHS, read,
     state_of,
 };
+use crate::model::is_no_work;
 
 /// The largest file whose content is compared; of a larger one, what the system
 /// says of it.
@@ -25,8 +26,6 @@ const MAX_HASHED_ALTOGETHER: u64 = 128 << 20;
 const MAX_UNTRACKED: usize = 200_000;
 /// The mode of a repository within another one.
 const SUBMODULE: u32 = 0o160_000;
-/// Samuel's own directory, which is no part of the project's content.
-const OWN_DIRECTORY: &[u8] = b".samuel";
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +40,8 @@ pub(crate) enum Content {
 /// A file as it is now: its mode and its content.
 type State = (u32, Content);
 
-/// The files of a project as they are now, by their paths from its root, its own
-/// directory left out.
+/// The files of a project as they are now, by their paths from its root, without those
+/// that are no part of the work.
 pub(crate) type Listing = BTreeMap<Vec<u8>, State>;
 
 /// Computes the id of a file's content as a blob of a kind that `like` has.
@@ -71,7 +70,7 @@ impl Repository {
             if late {
                 return ControlFlow::Break(());
             }
-            if let Some(path) = entry.path.strip_prefix(prefix.as_slice()).filter(|path| !is_own(path)) {
+            if let Some(path) = entry.path.strip_prefix(prefix.as_slice()).filter(|path| !is_no_work(path)) {
                 looking.entry(&entry, path);
                 tracked.insert(path.to_vec(), entry.is_submodule());
             }
@@ -89,7 +88,7 @@ impl Repository {
                 let path = path.as_os_str().as_encoded_bytes();
                 // A directory may stand where a file was tracked.
                 let is_known = |is_submodule: &bool| !is_dir || *is_submodule;
-                path == OWN_DIRECTORY || tracked.get(path).is_some_and(is_known)
+                is_no_work(path) || tracked.get(path).is_some_and(is_known)
             },
             |file| {
                 left = left.saturating_sub(file.path.as_os_str().len());
@@ -120,7 +119,7 @@ impl Repository {
         let mut now = self.listing(limit)?;
         let mut changed = Vec::new();
         for (path, mode, id) in self.files_of(commit, limit)? {
-            if is_own(&path) {
+            if is_no_work(&path) {
                 continue;
             }
             if now.remove(&path) != Some((mode, Content::Id(id))) {
@@ -131,10 +130,6 @@ impl Repository {
         changed.sort_unstable();
         Ok(changed.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect())
     }
-}
-
-fn is_own(path: &[u8]) -> bool {
-    path.strip_prefix(OWN_DIRECTORY).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
 /// A look at the files of a project.

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Caller, GitError, config, id::HashKind, read};
+use super::{Caller, GitError, ObjectId, config, id::HashKind, read};
 
 /// The largest configuration of a repository that is read, in bytes.
 const MAX_CONFIG: u64 = 1 << 20;
@@ -54,6 +54,12 @@ pub struct Repository {
 }
 
 impl Repository {
+    /// Reads the id of an object from its hexadecimal digits; nothing where it can be none of this
+    /// repository.
+    pub(crate) fn id_of(&self, hex: &str) -> Option<ObjectId> {
+        ObjectId::from_hex(hex.as_bytes(), self.hash)
+    }
+
     /// Opens the repository that a directory is in; nothing outside of
     /// repositories. Starts no program.
     ///

@@ -19,6 +19,9 @@ pub trait AgentPort: Send + Sync {
     }
 
     /// Returns how the agent's own hooks reach whoever listens; by default they do not.
+    ///
+    /// Who takes it wires it: from then on it is expected that the agent's hooks ask about its tool
+    /// calls, and the user is told of one that it made without asking.
     fn bridge(&self) -> Option<Bridge> {
         None
     }

@@ -213,7 +213,8 @@ fn shortened(event: AgentEvent) -> AgentEvent {
     }
 }
 
-fn short_result(result: AbilityResult) -> AbilityResult {
+/// Shortens the texts of a result.
+pub(crate) fn short_result(result: AbilityResult) -> AbilityResult {
     AbilityResult {
         call_id: excerpt(&result.call_id, MAX_NAME),
         ability_id: excerpt(&result.ability_id, MAX_NAME),

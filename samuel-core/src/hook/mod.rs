@@ -57,6 +57,7 @@ pub use bridge::Bridge;
 pub use call::Call;
 #[cfg(feature = "wasm")]
 pub(crate) use call::Link;
+pub(crate) use call_port::short_result;
 pub use chain::{ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, DEFAULT_ORDER, HandlerInfo, Layer, Tier};
 pub use conversation::{Conversation, Told};
 #[cfg(feature = "wasm")]

@@ -17,6 +17,7 @@ use super::{
     ChainSpec, Handler, HandlerInfo, HookFileEntry, HookPoint, IntoHandler, Layer, OnFailure, Point,
     Resolved, Tier, Unresolved, chain::DEFAULT_ID, resolve,
 };
+use crate::model::payload::Mode;
 
 /// The namespace of handlers that an embedding program registers.
 pub const API_NAMESPACE: &str = "api";
@@ -133,6 +134,14 @@ impl Registry {
     /// Says whether any handler runs at a point.
     pub fn has_handlers(&self, point: HookPoint) -> bool {
         self.chain(point).is_some_and(|chain| !chain.slots.is_empty())
+    }
+
+    /// Says how long the handlers of a point that run in iterations of a mode may take together;
+    /// nothing where none does.
+    pub(crate) fn time_of(&self, point: HookPoint, mode: Mode) -> Option<Duration> {
+        let chain = self.chain(point).filter(|chain| chain.spec.skips(mode).is_none())?;
+        let limits = chain.slots.iter().map(|slot| chain.limit(slot).unwrap_or(ChainSpec::TIMEOUT));
+        limits.reduce(Duration::saturating_add)
     }
 
     /// Lists the handlers that run at a point: id, order and tier.

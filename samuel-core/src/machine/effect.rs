@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PlanChanged;
 use crate::{
-    agent::{AbilityCall, AbilityDecision, AbilityResult, ConversationId},
+    agent::{AbilityCall, AbilityDecision, AbilityResult, ConversationId, ToolCallFacts},
     event::{Event, IterationFailure, RunFault},
     hook::{HookCall, Outcome},
     model::{
@@ -103,6 +103,9 @@ pub struct AbilityNotice {
 pub struct AbilityEnd {
     /// How it ended.
     pub result: AbilityResult,
+    /// What there is to know of the call beside that.
+    #[serde(default)]
+    pub facts: ToolCallFacts,
     /// Whom to answer once the handlers ran, where somebody waits.
     pub ticket: Option<u64>,
 }

@@ -225,12 +225,15 @@ fn call_for(work: &Work) -> HookCall {
             enforced: notice.ticket.is_some(),
             ..Default::default()
         }),
-        Work::After(AbilityEnd { result, .. }) => points::AbilityAfter::wrap(AbilityAfterInput {
+        Work::After(AbilityEnd { result, facts, .. }) => points::AbilityAfter::wrap(AbilityAfterInput {
             ability_id: result.ability_id.clone(),
             call_id: Some(result.call_id.clone()).filter(|id| !id.is_empty()),
             status: result.status,
             duration_ms: result.duration_ms,
+            input_summary: facts.input_summary.clone(),
             output_summary: result.output_summary.clone(),
+            tool_call_path: facts.path.clone(),
+            changed_files: facts.changed_files.clone(),
             ..Default::default()
         }),
     }

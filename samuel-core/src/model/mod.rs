@@ -19,6 +19,7 @@ mod family;
 mod graph;
 mod groups;
 mod hex;
+mod no_work;
 mod outcome;
 mod plan;
 mod redact;
@@ -42,6 +43,7 @@ pub use task::{InvalidTask, MAX_ID_CHARS, MAX_TITLE_CHARS, Source, Status, Task,
 
 pub(crate) use digest::{Digesting, digest_of, digest_of_stream};
 pub(crate) use hex::hex;
+pub(crate) use no_work::is_no_work;
 pub use samuel_contract::{
     ParseWordError,
     payload::{self, Complexity, IterationOutcome, Priority, Usage},

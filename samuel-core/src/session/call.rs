@@ -133,7 +133,7 @@ impl Session {
             call_id: call_id.clone(),
             ability_id: ability_id.clone(),
             input: input.clone(),
-            parent_id: parent_id.clone(),
+            parent_id: None,
         };
         self.tell(AgentEvent::ToolCall(call));
         let asked = AbilityBeforeInput {

@@ -3,20 +3,22 @@
 use std::{
     collections::BTreeMap,
     fs,
+    num::NonZero,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::Arc,
-    time::Duration,
+    sync::{Arc, OnceLock},
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, ensure};
 use async_trait::async_trait;
 use samuel_core::{
+    HookPoint,
     agent::{Agent, AgentError, AgentPort, AgentRequest},
     clock::SystemClock,
     dialect::{HookFileOptions, HookFiles},
     engine::{Run, RunBuilder},
-    hook::{Registry, points},
+    hook::{Registry, Tier, points},
     model::payload::{AfterIterationInput, AgentInvokeOutput},
     process::Supervisor,
     project::Project,
@@ -28,7 +30,7 @@ use tokio::runtime::Runtime;
 use super::{
     built, fixture,
     gate::{Gate, milliseconds},
-    measure::{Action, in_passes, in_turns},
+    measure::{Action, in_passes, in_turns, median, spawn},
 };
 
 /// How often a hook is called.
@@ -37,18 +39,19 @@ const CALLS: usize = 101;
 const HOOKS: usize = 100;
 /// How many files the projects have that runs are built of.
 const FILES: usize = 300;
-/// How often runs with that file are built.
-const BUILDS: usize = 21;
+/// How often runs with that file are started.
+const STARTS: usize = 31;
 /// How many passes compare two builds that are to take the same time, and how often each builds both.
 const PASSES: usize = 15;
 const BUILDS_OF_PASS: usize = 21;
 
 /// Measures everything.
 pub(super) fn measure() -> Result<Vec<Gate>> {
-    let plain = Bed::new()?;
-    let hooked = Bed::new()?;
-    let scripts = hooked.add_hooks()?;
-    Ok(vec![call()?, hooked.build_with_hooks(&plain, &scripts)?, plain.build_without_hooks()?])
+    let (plain, hooked) = (Bed::new()?, Bed::new()?);
+    let scripts = hooked.add_scripts()?;
+    plain.add_scripts()?;
+    hooked.add_hooks()?;
+    Ok(vec![call()?, plain.build_without_hooks()?, hooked.start_with_hooks(&plain, &scripts)?])
 }
 
 /// Measures a hook from dispatch to its answer, beside the shell that it starts.
@@ -114,44 +117,60 @@ impl Bed {
         self.directory.path().join("project")
     }
 
-    /// Adds a file of hooks, and returns the paths of the scripts that they start.
-    fn add_hooks(&self) -> Result<Vec<PathBuf>> {
-        let mut hooks = "version: 1\nhooks:\n  post_iteration:\n".to_owned();
-        let mut scripts = Vec::new();
-        for number in 0..HOOKS {
-            let script = format!("hooks/check_{number}.sh");
-            hooks.push_str(&format!("    - command: sh {script}\n"));
+    /// Adds scripts and commits them.
+    fn add_scripts(&self) -> Result<Vec<PathBuf>> {
+        let add = |number| {
             let text =
                 format!("#!/bin/sh\n# Check {number}.\n{}", "test -n \"$SAMUEL_PROJECT_ROOT\"\n".repeat(30));
-            scripts.push(write(&self.root(), &script, &text)?);
-        }
-        write(&self.root(), ".samuel/hooks.yml", &hooks)?;
+            write(&self.root(), &script(number), &text)
+        };
+        let scripts = (0..HOOKS).map(add).collect::<Result<_>>()?;
+        spawn(fixture::git(&self.root()).args(["add", "--all"]))?;
+        spawn(fixture::git(&self.root()).args(["commit", "--quiet", "--message", "Add scripts"]))?;
         Ok(scripts)
     }
 
-    /// Measures a run of a project with many hooks, beside one of a project without any and the
-    /// least that is to be done for the hooks' scripts.
-    fn build_with_hooks(&self, plain: &Self, scripts: &[PathBuf]) -> Result<Gate> {
-        let (hooked, plain) = (self.project()?, plain.project()?);
-        let run = builder(&hooked).hook_files().build()?;
-        let found = run.registry().handlers(samuel_core::HookPoint::AfterIteration).count();
-        ensure!(found >= HOOKS, "{found} of {HOOKS} hooks take part");
-        drop(run);
-        let [took, built, read] = in_turns(
-            BUILDS,
-            [&mut || build(builder(&hooked).hook_files()), &mut || build(builder(&plain)), &mut || {
-                read_and_hash(scripts)
-            }],
-        )?;
+    /// Adds a file of hooks that start the scripts, none of them at a start.
+    fn add_hooks(&self) -> Result<()> {
+        let hooks = (0..HOOKS).map(|number| format!("    - command: sh {}\n", script(number)));
+        let file = format!("version: 1\nhooks:\n  on_task_complete:\n{}", hooks.collect::<String>());
+        write(&self.root(), ".samuel/hooks.yml", &file)?;
+        Ok(())
+    }
+
+    /// Measures a start of a project with many hooks, until its agent is called, beside one of the same
+    /// project without any and the least that is to be done for the hooks' scripts.
+    fn start_with_hooks(&self, plain: &Self, scripts: &[PathBuf]) -> Result<Gate> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let (hooked, plain) = (self.planned()?, plain.planned()?);
+        let (mut starts, mut plain_starts) = (Vec::new(), Vec::new());
+        let (mut builds, mut plain_builds, mut reads) = (Vec::new(), Vec::new(), Vec::new());
+        for round in 0..=STARTS {
+            let (of_hooked, of_plain) =
+                (runtime.block_on(start(&hooked, HOOKS))?, runtime.block_on(start(&plain, 0))?);
+            let began = Instant::now();
+            read_and_hash(scripts)?;
+            let read = began.elapsed();
+            // The first round fills caches.
+            if round > 0 {
+                starts.push(of_hooked.called);
+                builds.push(of_hooked.built);
+                plain_starts.push(of_plain.called);
+                plain_builds.push(of_plain.built);
+                reads.push(read);
+            }
+        }
+        let (read, plain_start) = (median(reads), median(plain_starts));
         Ok(Gate {
-            name: "building a run, 100 hooks and scripts",
-            took,
+            name: "a start, 100 hooks and scripts",
+            took: median(starts),
             probe: "one without hook files + reading and hashing the scripts".to_owned(),
-            probe_took: built + read,
+            probe_took: plain_start + read,
             limit: 1.5,
             notes: vec![format!(
-                "without hook files {}, reading and hashing {}",
-                milliseconds(built),
+                "of it building the run {}, without hook files {}; reading and hashing {}",
+                milliseconds(median(builds)),
+                milliseconds(median(plain_builds)),
                 milliseconds(read)
             )],
         })
@@ -177,6 +196,12 @@ impl Bed {
         })
     }
 
+    /// Returns the project with one task, which is never done.
+    fn planned(&self) -> Result<Project> {
+        let (project, _) = fixture::planned(&self.root(), 1)?;
+        Ok(project.keeping_plans_in(Some(self.directory.path().join("state"))))
+    }
+
     fn project(&self) -> Result<Project> {
         let project = Project::open(self.root(), None, Arc::new(SystemClock::new()))?;
         Ok(project.keeping_plans_in(Some(self.directory.path().join("state"))))
@@ -184,7 +209,7 @@ impl Bed {
 }
 
 fn builder(project: &Project) -> RunBuilder {
-    let run = Run::builder(project.clone()).agent(Arc::new(NoAgent)).trust(TrustPolicy::TrustAll);
+    let run = Run::builder(project.clone()).agent(Arc::new(NoAgent::default())).trust(TrustPolicy::TrustAll);
     run.env(fixture::git_env())
 }
 
@@ -200,6 +225,11 @@ fn read_and_hash(paths: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
+/// Returns the path of a script.
+fn script(number: usize) -> String {
+    format!("hooks/check_{number}.sh")
+}
+
 fn write(root: &Path, name: &str, text: &str) -> Result<PathBuf> {
     let path = root.join(name);
     fs::create_dir_all(path.parent().unwrap_or(root))?;
@@ -207,9 +237,38 @@ fn write(root: &Path, name: &str, text: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// An agent that is never called.
-#[derive(Debug)]
-struct NoAgent;
+/// How long a start took.
+struct Started {
+    /// Until the run was built.
+    built: Duration,
+    /// Until its agent was called.
+    called: Duration,
+}
+
+/// Starts a run and ends it once its agent is called.
+async fn start(project: &Project, hooks: usize) -> Result<Started> {
+    let called = Arc::new(OnceLock::new());
+    let agent = Arc::new(NoAgent { called: Arc::clone(&called) });
+    let began = Instant::now();
+    let run = Run::builder(project.clone()).agent(agent).trust(TrustPolicy::TrustAll);
+    let run = run.env(fixture::git_env()).hook_files().settings(|settings| {
+        settings.pause = Duration::ZERO;
+        settings.max_iterations = NonZero::new(1);
+    });
+    let run = run.build()?;
+    let built = began.elapsed();
+    let found = run.registry().handlers(HookPoint::TaskCompleted).filter(|(.., tier)| *tier == Tier::Shell);
+    ensure!(found.count() == hooks, "some of {hooks} hooks take no part");
+    run.start().await?.wait().await?;
+    let called = called.get().context("the agent was not called")?;
+    Ok(Started { built, called: called.duration_since(began) })
+}
+
+/// An agent that does nothing but note when it is called.
+#[derive(Debug, Default)]
+struct NoAgent {
+    called: Arc<OnceLock<Instant>>,
+}
 
 #[async_trait]
 impl Agent for NoAgent {
@@ -218,6 +277,7 @@ impl Agent for NoAgent {
     }
 
     async fn invoke(&self, _: AgentRequest, _: &dyn AgentPort) -> Result<AgentInvokeOutput, AgentError> {
+        self.called.get_or_init(Instant::now);
         Ok(AgentInvokeOutput::default())
     }
 }

@@ -91,12 +91,15 @@ impl ClaudeParser {
 
     fn assistant(&mut self, event: &Value) -> Vec<AgentEvent> {
         let mut events = Vec::new();
+        // What a subagent says and does names the call that started it.
+        let parent = event.some_text_at("/parent_tool_use_id");
         for block in event.items_at("/message/content") {
             match block.text_at("/type") {
                 "text" => events.push(self.progress.text(block.text_at("/text"))),
                 "tool_use" => {
                     let input = block.pointer("/input").unwrap_or(&Value::Null);
-                    events.push(self.progress.tool_call(block.text_at("/id"), block.text_at("/name"), input));
+                    let (id, name) = (block.text_at("/id"), block.text_at("/name"));
+                    events.push(self.progress.nested_call(parent, id, name, input));
                 }
                 _ => {}
             }

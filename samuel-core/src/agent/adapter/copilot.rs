@@ -110,7 +110,8 @@ impl StreamParser for CopilotParser {
             },
             "tool.execution_start" => {
                 let input = data.pointer("/arguments").unwrap_or(&Value::Null);
-                vec![self.progress.tool_call(data.text_at("/toolCallId"), data.text_at("/toolName"), input)]
+                let (id, name) = (data.text_at("/toolCallId"), data.text_at("/toolName"));
+                vec![self.progress.nested_call(data.some_text_at("/parentToolCallId"), id, name, input)]
             }
             "tool.execution_complete" => self.tool_complete(data),
             "assistant.usage" => self.usage(data),

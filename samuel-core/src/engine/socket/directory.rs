@@ -5,7 +5,7 @@
 //! nobody's way until then: no two have one name.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io,
     path::{Path, PathBuf},
     sync::{

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::model::{
-    Coded, ErrorCode,
+    ErrorCode,
     payload::{AbilityStatus, Json, json_text},
 };
 
@@ -138,11 +138,6 @@ impl Refusal {
             help: code.help.prose(),
             retryable: code.retryable,
         }
-    }
-
-    /// Refuses because of an error.
-    pub(super) fn of(error: &impl Coded) -> Self {
-        Self { help: error.help().prose(), ..Self::new(error.code(), error.to_string()) }
     }
 }
 

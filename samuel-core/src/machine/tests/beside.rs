@@ -159,7 +159,7 @@ fn who_waits_for_the_handlers_of_a_tool_result_is_answered() {
 fn what_is_said_of_a_tool_call_reaches_the_model_at_once_where_it_can_and_then_not_again() {
     let at_once = |takes_text| {
         let result = AbilityResult { takes_text, ..Default::default() };
-        let end = Input::AbilityAfter(AbilityEnd { result, ticket: Some(9) });
+        let end = Input::AbilityAfter(AbilityEnd { result, ticket: Some(9), ..AbilityEnd::default() });
         let sim = first_call(2, vec![end, completed("1")])
             .hook(HookPoint::AbilityAfter, |fired| says(fired, "too slow", Deliver::Now))
             .run();

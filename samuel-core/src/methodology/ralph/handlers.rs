@@ -288,7 +288,8 @@ impl Handlers {
             turn: header.turn,
             task: input.task.clone(),
             conversation: conversation.and_then(ConversationId::new),
-            bridge: call.bridge(),
+            // Who takes it wires it.
+            bridge: agent.hooks_notice().and_then(|_| call.bridge()),
             cancel: call.cancelled().clone(),
         };
         let mut logs: Vec<LogFiles> = request.logs.iter().cloned().collect();

@@ -9,11 +9,12 @@ use super::{
         last_program_of, may_be_script, module_of, of_option, program_of,
     },
     effort::{Effort, steps_of},
-    paths::{from_here, in_project, lexical, without_repeats},
+    paths::{from_here, in_project, without_repeats},
     pattern::{self, is_pattern},
     shell_line::{commands, is_line},
     variables::{TOP, Variables, with_known_substitutions},
 };
+use crate::fs::lexical;
 
 /// What the shell puts something else in the place of.
 const EXPANDED: &[char] = &['$', '`', '*', '?', '[', '{', '~', '='];

@@ -7,7 +7,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::fs::Root;
+use crate::fs::{Root, lexical};
 
 /// Returns the file of the project that a path names. A path that goes up again stays as it
 /// is: where it leads changes with what a directory on it is replaced by.
@@ -43,17 +43,4 @@ pub(super) fn can_be_executed(path: &Path, root: &Path) -> bool {
 pub(super) fn without_repeats(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut seen = BTreeSet::new();
     paths.into_iter().filter(|path| seen.insert(path.clone())).collect()
-}
-
-/// Leaves `.` and `..` out of a path, without looking at the disk.
-pub(super) fn lexical(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => _ = plain.pop(),
-            part => plain.push(part),
-        }
-    }
-    plain
 }

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::{
     agent::bridge::protocol,
-    hook::{Call, HookFailure, points},
+    hook::{Answer as _, Call, HookFailure, points},
     model::payload::{
         AbilityAfterOutput, AbilityBeforeOutput, AbilityStatus, PromptSubmitOutput, SessionStopOutput,
         SuggestedAbility, TextItem,
@@ -181,12 +181,8 @@ impl Hooks {
 
 async fn no_pushes(call: Call<points::AbilityBefore>) -> Result<AbilityBeforeOutput, HookFailure> {
     let is_push = call.input().input.contains("git push");
-    let no = AbilityBeforeOutput {
-        block: true,
-        reason: Some("pushes are the maintainers'".to_owned()),
-        ..Default::default()
-    };
-    Ok(if is_push { no } else { Default::default() })
+    let no = || AbilityBeforeOutput::refuse("pushes are the maintainers'");
+    Ok(if is_push { no() } else { Default::default() })
 }
 
 #[tokio::test]

@@ -1,0 +1,271 @@
+//! What an agent's own hooks ask and tell of its tool calls, beside its stream.
+//!
+//! A [`Bridged`] lasts as long as one call of an agent into whose command line a
+//! [`Bridge`] was wired. Its token leads to the [`Port`] of the call, which
+//! hands on what the hooks ask by the same tickets as an agent that asks by itself. What the stream
+//! then shows is held against it ([`Asked`]).
+
+use std::{
+    io,
+    path::PathBuf,
+    sync::{Arc, PoisonError, Weak, atomic::Ordering},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio::{sync::oneshot, time::timeout};
+
+use super::{
+    asked::{Answered, Asked, Firing},
+    port::Port,
+    socket::{
+        AbilityAfter, AbilityBefore, Grant, MAX_MESSAGE, Receipt, Refusal, Reply, RunSocket, Serve, Verb,
+        Verdict, Welcome,
+    },
+};
+use crate::{
+    agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, Bridge},
+    fs::leftovers,
+    hook::{HookPoint, short_result},
+    machine::AbilityAnswer,
+    model::ErrorCode,
+    text::described,
+};
+
+/// How long the handlers of a tool call are waited for at most, whatever they may take.
+const MAX_WAIT: Duration = Duration::from_secs(9 * 60);
+/// What is added to that for the way there and back.
+const WAY: Duration = Duration::from_secs(2);
+/// How long a request may take that does not say it.
+const MAX_DEADLINE: Duration = Duration::from_secs(10 * 60);
+/// How many bytes of an answer are not the arguments of a call.
+const ENVELOPE: usize = 256;
+
+/// The hooks of one call of an agent.
+pub(super) struct Bridged {
+    asked: Asked,
+    bridge: Bridge,
+    /// Withdraws the token when it is dropped.
+    _grant: Grant,
+}
+
+/// What the token of a call leads to.
+struct Hooks(Weak<Port>);
+
+#[async_trait]
+impl Serve for Hooks {
+    fn welcome(&self) -> Welcome {
+        let Some(port) = self.0.upgrade() else { return Welcome::default() };
+        Welcome {
+            run: port.services.run_id.to_string(),
+            iteration: Some(port.place.iteration),
+            task: port.task.clone(),
+            may: vec![Verb::ABILITY_BEFORE.to_owned(), Verb::ABILITY_AFTER.to_owned()],
+        }
+    }
+
+    async fn answer(&self, verb: Verb) -> (Result<Reply, Refusal>, Receipt) {
+        let Some(port) = self.0.upgrade() else { return (Err(over()), Receipt::new(|| {})) };
+        match verb {
+            Verb::AbilityBefore(call) => port.hook_asks(call).await,
+            Verb::AbilityAfter(call) => (port.hook_tells(call).await, Receipt::new(|| {})),
+        }
+    }
+}
+
+impl Port {
+    /// Wires the agent's hooks, where anybody wants to hear of its tool calls and they can ask.
+    pub(super) fn wired(&self) -> Option<Bridge> {
+        let services = &self.services;
+        let socket = services.socket.get().filter(|_| !services.bridge.is_empty())?;
+        let time_of = |point| services.registry.time_of(point, self.place.mode);
+        let (before, after) = (time_of(HookPoint::AbilityBefore), time_of(HookPoint::AbilityAfter));
+        let longest = before.max(after)?;
+        let mut bridged = self.bridged.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bridged) = &*bridged {
+            return Some(bridged.bridge.clone());
+        }
+        let made = self.wire(socket, longest.min(MAX_WAIT) + WAY, before.is_some(), after.is_some());
+        match made {
+            Ok(made) => Some(bridged.insert(made).bridge.clone()),
+            Err(error) => {
+                let agent = &self.agent;
+                services.warn(format!(
+                    "the hooks of {agent} cannot be wired, so that its tool calls are seen and not prevented: {}",
+                    described(&error)
+                ));
+                None
+            }
+        }
+    }
+
+    fn wire(&self, socket: &RunSocket, deadline: Duration, before: bool, after: bool) -> io::Result<Bridged> {
+        let grant = socket.grant(Arc::new(Hooks(self.me.clone())))?;
+        let (dir, env) = (socket.new_call_directory()?, grant.env(socket.path()));
+        let command = self.services.bridge.clone();
+        let bridge = Bridge { command, env, deadline, dir, before, after };
+        Ok(Bridged { asked: Asked::new(before, after), bridge, _grant: grant })
+    }
+
+    /// Ends it with the call of the agent: nothing asks any more, and what only the stream showed fires.
+    pub(super) async fn close(&self) {
+        let Some(directory) = self.withdraw() else { return };
+        // What cannot be removed goes with the run.
+        let _ = self.services.blocking(move |_| leftovers::remove(&directory)).await;
+    }
+
+    fn withdraw(&self) -> Option<PathBuf> {
+        let mut bridged = self.bridged.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ended = bridged.take()?;
+        self.fire(ended.asked.finish());
+        Some(ended.bridge.dir)
+    }
+
+    /// Has what the stream shows fire, as far as the hooks have not told of it.
+    pub(super) fn shown(&self, event: &AgentEvent) {
+        if let AgentEvent::ToolCall(call) = event {
+            // It may say more of a call than its hook does.
+            self.calls(|calls| calls.begin(call));
+        }
+        let mut bridged = self.bridged.lock().unwrap_or_else(PoisonError::into_inner);
+        let firings = match (bridged.as_mut().map(|bridged| &mut bridged.asked), event) {
+            (Some(asked), AgentEvent::ToolCall(call)) => asked.begins(call.clone()),
+            (Some(asked), AgentEvent::ToolResult(result)) => asked.ends(result.clone()),
+            (Some(asked), AgentEvent::Text { .. }) => asked.goes_on(),
+            (None, AgentEvent::ToolCall(call)) => vec![Firing::Before(call.clone())],
+            (None, AgentEvent::ToolResult(result)) => vec![Firing::After(result.clone())],
+            _ => Vec::new(),
+        };
+        // Under the lock, so that all of it comes in the order in which it was judged.
+        self.fire(firings);
+    }
+
+    fn fire(&self, firings: Vec<Firing>) {
+        for firing in firings {
+            match firing {
+                Firing::Unasked(call) => {
+                    self.tell_of_unasked(&call);
+                    self.input(self.notice(call, None));
+                }
+                Firing::Before(call) => _ = self.input(self.notice(call, None)),
+                Firing::After(result) => _ = self.input(self.ended(result, None)),
+            }
+        }
+    }
+
+    fn tell_of_unasked(&self, call: &AbilityCall) {
+        if !self.services.told_of_unasked.swap(true, Ordering::Relaxed) {
+            let (agent, tool) = (&self.agent, &call.ability_id);
+            self.services.warn(format!(
+                "{agent} called {tool} without asking, so that no handler could prevent it; one that blocks such a \
+                 call ends the turn"
+            ));
+        }
+    }
+
+    /// Asks the handlers for a hook, within the time that it has.
+    async fn hook_asks(self: Arc<Self>, asks: AbilityBefore) -> (Result<Reply, Refusal>, Receipt) {
+        let time = deadline(asks.deadline_ms);
+        let AbilityBefore { ability_id, call_id, input, .. } = asks;
+        let call = AbilityCall { call_id, ability_id, input: input.clone(), parent_id: None };
+        let (call_id, tool) = (call.call_id.clone(), call.ability_id.clone());
+        let Some((number, answer)) = self.ask(call) else { return (Err(over()), Receipt::new(|| {})) };
+        let port = Arc::clone(&self);
+        let receipt = Receipt::new(move || port.note(number, Answered::Lost, ""));
+        let decided = match timeout(time, answer).await {
+            Ok(Ok(AbilityAnswer::Decided(AbilityDecision::Allow { input: allowed }))) => {
+                allowed_with(&input, allowed)
+            }
+            Ok(Ok(AbilityAnswer::Decided(AbilityDecision::Block { reason }))) => {
+                Ok(Verdict::Block { reason })
+            }
+            Ok(Ok(AbilityAnswer::Told(_)) | Err(_)) => Err(over()),
+            Err(_) => Err(late()),
+        };
+        // Before it is written: then the agent goes on. What is refused the bridge denies.
+        match &decided {
+            Ok(Verdict::Allow { input, .. }) => {
+                self.calls(|calls| calls.allow(&call_id, &tool, input));
+                self.note(number, Answered::Allowed, "");
+            }
+            Ok(Verdict::Block { reason }) => self.note(number, Answered::Blocked, reason),
+            Err(_) => self.note(number, Answered::Blocked, ""),
+        }
+        (decided.map(Reply::Decision), receipt)
+    }
+
+    /// Hands a question to the machine, and returns its number and where the answer comes in.
+    fn ask(&self, call: AbilityCall) -> Option<(u64, oneshot::Receiver<AbilityAnswer>)> {
+        let mut bridged = self.bridged.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = bridged.as_mut()?.asked.asks(&call);
+        let (ticket, answer) = self.services.tickets.draw();
+        self.input(self.notice(call, Some(ticket))).then_some((number, answer))
+    }
+
+    fn note(&self, number: u64, answered: Answered, reason: &str) {
+        let mut bridged = self.bridged.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bridged) = &mut *bridged {
+            bridged.asked.answered(number, answered, reason);
+        }
+    }
+
+    /// Tells the handlers for a hook how a call ended, and returns what they say to the model.
+    async fn hook_tells(&self, tells: AbilityAfter) -> Result<Reply, Refusal> {
+        let nothing = || Ok(Reply::Text(Vec::new()));
+        // The stream says it.
+        let Some(status) = tells.status else { return nothing() };
+        let time = deadline(tells.deadline_ms);
+        let result = short_result(AbilityResult {
+            call_id: tells.call_id,
+            ability_id: tells.ability_id,
+            status,
+            duration_ms: tells.duration_ms,
+            output_summary: tells.output_summary,
+            input: Some(tells.input).filter(|input| !input.is_empty()),
+            takes_text: tells.takes_text,
+        });
+        let answer = {
+            let mut bridged = self.bridged.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(bridged) = &mut *bridged else { return Err(over()) };
+            let Some(firings) = bridged.asked.tells(&result) else { return nothing() };
+            self.fire(firings);
+            let (ticket, answer) = self.services.tickets.draw();
+            if !self.input(self.ended(result, Some(ticket))) {
+                return Err(over());
+            }
+            answer
+        };
+        match timeout(time, answer).await {
+            Ok(Ok(AbilityAnswer::Told(text))) => Ok(Reply::Text(text)),
+            Ok(Ok(AbilityAnswer::Decided(_)) | Err(_)) => Err(over()),
+            Err(_) => Err(late()),
+        }
+    }
+}
+
+/// Allows a call with the arguments that handlers left, if they fit into an answer.
+fn allowed_with(asked: &str, input: String) -> Result<Verdict, Refusal> {
+    if input.len() > MAX_MESSAGE - ENVELOPE {
+        let message = "the arguments that handlers left are too long";
+        return Err(Refusal::new(ErrorCode::SOCKET_TOO_LARGE, message));
+    }
+    let value = |text: &str| serde_json::from_str::<Value>(text).ok();
+    let changed = value(asked) != value(&input);
+    Ok(Verdict::Allow { input, changed })
+}
+
+fn deadline(ms: u64) -> Duration {
+    match ms {
+        0 => MAX_DEADLINE,
+        ms => Duration::from_millis(ms).min(MAX_DEADLINE),
+    }
+}
+
+fn over() -> Refusal {
+    Refusal::new(ErrorCode::SOCKET_TOKEN, "the call of the agent is over")
+}
+
+fn late() -> Refusal {
+    Refusal::new(ErrorCode::SOCKET_TIMEOUT, "the handlers did not answer in time")
+}
