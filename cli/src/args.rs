@@ -9,7 +9,7 @@ mod toon;
 
 use std::{ops::RangeInclusive, path::PathBuf};
 
-pub(crate) use hooks::{EventArgs, FireArgs, HooksCommand, HooksTestArgs, LogArgs, ShowArgs};
+pub(crate) use hooks::{BridgeArgs, EventArgs, FireArgs, HooksCommand, HooksTestArgs, LogArgs, ShowArgs};
 pub(crate) use limits::{Given, LimitArgs, option_of};
 pub(crate) use look::{SchemaArgs, ShowTaskArgs, TasksArgs};
 pub(crate) use plan::{BlockArgs, EditArgs, MoveArgs, RmArgs, UndoArgs};

@@ -1,5 +1,6 @@
 //! The commands: from arguments to an answer.
 
+mod bridge;
 mod change;
 mod doctor;
 mod hooks;

@@ -1,8 +1,9 @@
 //! Arguments of the commands for hooks.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, builder::PossibleValuesParser};
+use samuel_core::{agent::bridge, config::parse_duration};
 
 use super::whole_number;
 
@@ -24,6 +25,34 @@ pub(crate) enum HooksCommand {
     Fire(FireArgs),
     /// Show which hooks runs have called
     Log(LogArgs),
+    /// Answer a hook of an agent: fire the hook point that it is about
+    #[command(
+        after_help = "For the settings of an agent, which start this at its own hooks: the input is its JSON on \
+                            standard input, the answer what it reads on standard output. Within a run it asks the \
+                            run about tool calls; alone it fires the points of the project, as far as that is \
+                            trusted. A call about which nobody can be asked is denied. docs/agent-hooks.md says \
+                            how each agent is set up.\n\nExit codes: 0 answered, 2 the event is not known, which \
+                            agents read as a denial"
+    )]
+    Bridge(BridgeArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BridgeArgs {
+    /// The agent, whose protocol is spoken
+    #[arg(value_name = "AGENT", value_parser = PossibleValuesParser::new(bridge::names()))]
+    pub(crate) agent: String,
+    /// The agent's name for the event, such as PreToolUse [default: what the input says]
+    #[arg(value_name = "EVENT")]
+    pub(crate) event: Option<String>,
+    /// How long an answer may take, such as 5m; the agent has to wait longer
+    #[arg(long, value_name = "TIME", default_value = "25s", value_parser = deadline)]
+    pub(crate) deadline: Duration,
+}
+
+fn deadline(text: &str) -> Result<Duration, String> {
+    let parsed = parse_duration(text).map_err(|error| error.to_string())?;
+    if parsed.is_zero() { Err("it must be at least 1s".to_owned()) } else { Ok(parsed) }
 }
 
 #[derive(Debug, Args)]

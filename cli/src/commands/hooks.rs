@@ -13,7 +13,7 @@ use samuel_core::{
 use serde_json::{Value, json};
 
 use super::{
-    block_on_or_leave,
+    block_on_or_leave, bridge,
     setup::{equip, validation},
 };
 use crate::{
@@ -37,6 +37,7 @@ pub(crate) fn run(command: HooksCommand, global: &Global, host: &Host) -> Result
         HooksCommand::Test(args) => test(&args, global, host),
         HooksCommand::Fire(args) => fire(&args, global, host),
         HooksCommand::Log(args) => log(args, global, host),
+        HooksCommand::Bridge(args) => bridge::answer(&args, global, host),
     }
 }
 

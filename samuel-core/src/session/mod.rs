@@ -47,6 +47,7 @@
 //! ```
 
 mod ability;
+pub mod bridge;
 mod builder;
 mod call;
 mod error;

@@ -22,6 +22,14 @@ pub struct Asked {
     pub event: BridgeEvent,
 }
 
+impl Asked {
+    /// Stands for what an agent said at an event and cannot be read.
+    pub fn unread(at: At) -> Self {
+        let event = BridgeEvent::SessionEnd { reason: String::new() };
+        Self { at, session_id: String::new(), cwd: None, is_unattended: false, event }
+    }
+}
+
 /// An event of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At {
@@ -51,8 +59,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Says whether the agent waits for a yes or no here. What cannot be read or asked is a no then,
-    /// and passes anywhere else.
+    /// Says whether the agent takes a "no" here.
     pub fn decides(self) -> bool {
         matches!(self, Self::PromptSubmit | Self::Before | Self::Stop)
     }

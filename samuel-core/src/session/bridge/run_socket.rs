@@ -1,0 +1,90 @@
+//! Asking the run that an agent belongs to.
+
+use std::{path::PathBuf, time::Duration};
+
+use crate::{
+    agent::bridge::{Answer, Asked, BridgeEvent, EndedCall, Protocol},
+    engine::socket::{
+        AbilityAfter, AbilityBefore, RunClient, RunClientError, SOCKET_VARIABLE, TOKEN_VARIABLE, Verdict,
+    },
+    hook::AbilityCall,
+    text::described,
+};
+
+/// Where a run listens, and who asks.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RunAddress {
+    /// The socket.
+    pub socket: PathBuf,
+    /// The token of the agent's call; nothing where the environment has none.
+    pub token: Option<String>,
+}
+
+impl RunAddress {
+    /// Reads an environment, variable by variable: nothing where it names no socket. What is empty
+    /// counts as not set.
+    pub fn of_env<'a>(var: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
+        let var = |name| var(name).filter(|value| !value.is_empty());
+        let token = var(TOKEN_VARIABLE).map(str::to_owned);
+        Some(Self { socket: PathBuf::from(var(SOCKET_VARIABLE)?), token })
+    }
+
+    /// Asks about a tool call, or tells how one ended; anything else is none of the agent's business
+    /// within a run.
+    pub(super) fn ask(
+        &self,
+        protocol: &dyn Protocol,
+        asked: &Asked,
+        time: Duration,
+    ) -> Result<Answer, String> {
+        match &asked.event {
+            BridgeEvent::Before(call) => self.before(call, time),
+            BridgeEvent::After(ended) => self.after(ended, protocol.takes_text(), time),
+            _ => Ok(Answer::default()),
+        }
+    }
+
+    fn connect(&self, time: Duration) -> Result<RunClient, String> {
+        let Some(token) = &self.token else {
+            return Err(format!("{TOKEN_VARIABLE} is not set beside {SOCKET_VARIABLE}"));
+        };
+        RunClient::connect(&self.socket, token, time).map_err(told)
+    }
+
+    fn before(&self, call: &AbilityCall, time: Duration) -> Result<Answer, String> {
+        let AbilityCall { call_id, ability_id, input, .. } = call.clone();
+        let asked = AbilityBefore { ability_id, call_id, input, ..AbilityBefore::default() };
+        match self.connect(time)?.ability_before(asked).map_err(told)? {
+            Verdict::Allow { input, changed } => {
+                Ok(Answer { input: changed.then_some(input), ..Answer::default() })
+            }
+            Verdict::Block { reason } => Ok(Answer::blocked(reason)),
+        }
+    }
+
+    fn after(&self, ended: &EndedCall, takes_text: bool, time: Duration) -> Result<Answer, String> {
+        let EndedCall { ability_id, call_id, input, status, duration_ms, output_summary } = ended.clone();
+        let told_of = AbilityAfter {
+            ability_id,
+            call_id,
+            status,
+            duration_ms,
+            input,
+            output_summary,
+            takes_text,
+            ..AbilityAfter::default()
+        };
+        let text = self.connect(time)?.ability_after(told_of).map_err(told)?;
+        Ok(Answer { text, ..Answer::default() })
+    }
+}
+
+impl std::fmt::Debug for RunAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunAddress").field("socket", &self.socket).finish_non_exhaustive()
+    }
+}
+
+fn told(error: RunClientError) -> String {
+    described(&error)
+}
