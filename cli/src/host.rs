@@ -24,6 +24,10 @@ use crate::{args::Global, failure::Failure, terminal::Stream};
 /// The option whose value is the digest of what may run.
 const TRUST_HASH: &str = "--trust-hash";
 
+/// How long the path of the directory of sockets may be, in bytes: that of a socket in it is 20 longer,
+/// and macOS allows 103.
+const MAX_SOCKET_DIR: usize = 80;
+
 /// The environment, the working directory and the terminal of the process.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
@@ -229,6 +233,27 @@ impl Host {
         let of_user = || self.var("XDG_STATE_HOME").map(|dir| Path::new(dir).join("samuel"));
         let of_home = || self.var("HOME").map(|dir| Path::new(dir).join(".local/state/samuel"));
         own.or_else(of_user).or_else(of_home).filter(|dir| dir.is_absolute())
+    }
+
+    /// Returns where the sockets of runs lie, which no two users share: where the user's session has such
+    /// things, else among temporary files. The first is taken that is there and whose path is short enough.
+    pub(crate) fn socket_dir(&self) -> PathBuf {
+        let of_session = self.var("XDG_RUNTIME_DIR").map(|dir| Path::new(dir).join("samuel"));
+        let own = format!("samuel-{}", rustix::process::getuid().as_raw());
+        let temporary = self.var("TMPDIR").map(|dir| Path::new(dir).join(&own));
+        let is_usable = |dir: &PathBuf| {
+            let is_there = dir.parent().is_some_and(|parent| parent.is_absolute() && parent.is_dir());
+            is_there && dir.as_os_str().len() <= MAX_SOCKET_DIR
+        };
+        let found = of_session.into_iter().chain(temporary).find(is_usable);
+        found.unwrap_or_else(|| Path::new("/tmp").join(own))
+    }
+
+    /// Returns the command by which an agent's own hooks ask a run.
+    pub(crate) fn bridge(&self) -> Result<Vec<String>, Failure> {
+        let exe = self.exe()?;
+        let exe = exe.to_str().ok_or_else(|| Failure::internal("the path of this program is no text"))?;
+        Ok([exe, "hooks", "bridge"].map(str::to_owned).into())
     }
 
     /// Returns the path of this program.
