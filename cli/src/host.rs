@@ -21,6 +21,9 @@ use samuel_core::{
 
 use crate::{args::Global, failure::Failure, terminal::Stream};
 
+/// The most bytes of the path of a directory for sockets.
+const MAX_SOCKET_DIR: usize = 80;
+
 /// The option whose value is the digest of what may run.
 const TRUST_HASH: &str = "--trust-hash";
 
@@ -229,6 +232,17 @@ impl Host {
         let of_user = || self.var("XDG_STATE_HOME").map(|dir| Path::new(dir).join("samuel"));
         let of_home = || self.var("HOME").map(|dir| Path::new(dir).join(".local/state/samuel"));
         own.or_else(of_user).or_else(of_home).filter(|dir| dir.is_absolute())
+    }
+
+    /// Returns where a run listens for the hooks of its agent: a directory of the user's own whose
+    /// path leaves room for a socket's, which is short.
+    pub(crate) fn socket_dir(&self) -> Option<PathBuf> {
+        let of_login = self.var("XDG_RUNTIME_DIR").map(|dir| Path::new(dir).join("samuel"));
+        let kept = self.state_dir().map(|dir| dir.join("run"));
+        let user = rustix::process::getuid().as_raw();
+        let temporary = PathBuf::from(format!("/tmp/samuel-{user}"));
+        let is_usable = |dir: &PathBuf| dir.is_absolute() && dir.as_os_str().len() <= MAX_SOCKET_DIR;
+        of_login.into_iter().chain(kept).chain([temporary]).find(is_usable)
     }
 
     /// Returns the path of this program.
