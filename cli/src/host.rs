@@ -235,18 +235,15 @@ impl Host {
         own.or_else(of_user).or_else(of_home).filter(|dir| dir.is_absolute())
     }
 
-    /// Returns where the sockets of runs lie, which no two users share: where the user's session has such
-    /// things, else among temporary files. The first is taken that is there and whose path is short enough.
+    /// Returns where a run listens for the hooks of its agent: a directory of the user's own whose
+    /// path leaves room for a socket's, which is short.
     pub(crate) fn socket_dir(&self) -> PathBuf {
-        let of_session = self.var("XDG_RUNTIME_DIR").map(|dir| Path::new(dir).join("samuel"));
-        let own = format!("samuel-{}", rustix::process::getuid().as_raw());
-        let temporary = self.var("TMPDIR").map(|dir| Path::new(dir).join(&own));
-        let is_usable = |dir: &PathBuf| {
-            let is_there = dir.parent().is_some_and(|parent| parent.is_absolute() && parent.is_dir());
-            is_there && dir.as_os_str().len() <= MAX_SOCKET_DIR
-        };
-        let found = of_session.into_iter().chain(temporary).find(is_usable);
-        found.unwrap_or_else(|| Path::new("/tmp").join(own))
+        let of_login = self.var("XDG_RUNTIME_DIR").map(Path::new).filter(|dir| dir.is_dir());
+        let of_login = of_login.map(|dir| dir.join("samuel"));
+        let kept = self.state_dir().map(|dir| dir.join("run"));
+        let is_usable = |dir: &PathBuf| dir.is_absolute() && dir.as_os_str().len() <= MAX_SOCKET_DIR;
+        let temporary = || format!("/tmp/samuel-{}", rustix::process::getuid().as_raw()).into();
+        of_login.into_iter().chain(kept).find(is_usable).unwrap_or_else(temporary)
     }
 
     /// Returns the command by which an agent's own hooks ask a run.

@@ -23,7 +23,7 @@ pub(super) fn executables(
     control_files: &ControlFiles,
 ) -> Executables {
     let is_called = in_place_of_agent(registry).is_none();
-    let agent = is_called.then(|| agent(frozen, agent_files, registry, control_files));
+    let agent = is_called.then(|| agent(frozen, registry, agent_files, control_files));
     let mut entries: Vec<Executable> = agent.into_iter().collect();
     entries.extend(registry.plugins().iter().map(plugin));
     let checks = frozen.settings.quality_checks.iter();
@@ -68,8 +68,8 @@ pub(super) fn of_hooks(handlers: &RegistryBuilder, root: &Path) -> OfHooks {
 
 fn agent(
     frozen: &Frozen,
-    files: &[PathBuf],
     registry: &Registry,
+    files: &[PathBuf],
     control_files: &ControlFiles,
 ) -> Executable {
     let (settings, words) = (&frozen.settings, frozen.agent_words());
