@@ -24,6 +24,10 @@ use crate::{args::Global, failure::Failure, terminal::Stream};
 /// The option whose value is the digest of what may run.
 const TRUST_HASH: &str = "--trust-hash";
 
+/// How long the path of the directory of sockets may be, in bytes: that of a socket in it is 20 longer,
+/// and macOS allows 103.
+const MAX_SOCKET_DIR: usize = 80;
+
 /// The environment, the working directory and the terminal of the process.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
@@ -229,6 +233,24 @@ impl Host {
         let of_user = || self.var("XDG_STATE_HOME").map(|dir| Path::new(dir).join("samuel"));
         let of_home = || self.var("HOME").map(|dir| Path::new(dir).join(".local/state/samuel"));
         own.or_else(of_user).or_else(of_home).filter(|dir| dir.is_absolute())
+    }
+
+    /// Returns where a run listens for the hooks of its agent: a directory of the user's own whose
+    /// path leaves room for a socket's, which is short.
+    pub(crate) fn socket_dir(&self) -> PathBuf {
+        let of_login = self.var("XDG_RUNTIME_DIR").map(Path::new).filter(|dir| dir.is_dir());
+        let of_login = of_login.map(|dir| dir.join("samuel"));
+        let kept = self.state_dir().map(|dir| dir.join("run"));
+        let is_usable = |dir: &PathBuf| dir.is_absolute() && dir.as_os_str().len() <= MAX_SOCKET_DIR;
+        let temporary = || format!("/tmp/samuel-{}", rustix::process::getuid().as_raw()).into();
+        of_login.into_iter().chain(kept).find(is_usable).unwrap_or_else(temporary)
+    }
+
+    /// Returns the command by which an agent's own hooks ask a run.
+    pub(crate) fn bridge(&self) -> Result<Vec<String>, Failure> {
+        let exe = self.exe()?;
+        let exe = exe.to_str().ok_or_else(|| Failure::internal("the path of this program is no text"))?;
+        Ok([exe, "hooks", "bridge"].map(str::to_owned).into())
     }
 
     /// Returns the path of this program.

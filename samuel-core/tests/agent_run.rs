@@ -11,7 +11,7 @@ use process_support::{Mark, supervise_if_asked, supervisor};
 use samuel_core::{
     agent::{
         self, AbilityCall, AbilityDecision, Agent, AgentClocks, AgentConfig, AgentError, AgentEvent,
-        AgentRequest, ConversationId, LogFiles,
+        AgentRequest, Bridge, ConversationId, LogFiles,
     },
     clock::SystemClock,
     hook::{Registry, Scope, points},
@@ -459,5 +459,63 @@ async fn a_conversation_is_lost_where_an_agent_says_that_it_is_not_there() {
             _ => None,
         };
         assert_eq!(told.as_deref(), lost, "{name}: {script}");
+    }
+}
+
+/// Calls an agent whose program writes down how it was called.
+async fn words_and_variables(name: &str, bridge: Option<Bridge>) -> (Vec<String>, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let command = ["/bin/sh", "-c", r#"printf '%s\n' "$@" > words; env > variables"#, "agent"];
+    let config = AgentConfig { command: command.map(String::from).to_vec(), ..AgentConfig::new(name) };
+    let agent = agent::build(&config, supervisor()).unwrap();
+    let request = AgentRequest { bridge, ..request(dir.path(), "the prompt") };
+    // It says nothing of how it ended.
+    let _ = agent.invoke(request, &Recorder::default()).await;
+    let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+    let words = read("words").lines().map(str::to_owned).collect();
+    (words, read("variables"))
+}
+
+#[tokio::test]
+async fn an_agent_is_called_as_ever_unless_its_hooks_are_to_ask() {
+    let expected: [(&str, &[&str]); 4] = [
+        ("claude", &["-p", "--dangerously-skip-permissions", "--output-format", "stream-json", "--verbose"]),
+        (
+            "codex",
+            &["exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-"],
+        ),
+        ("gemini", &["--output-format", "stream-json", "--approval-mode", "yolo", "--skip-trust"]),
+        (
+            "copilot",
+            &["--allow-all", "--no-ask-user", "--output-format", "json", "--no-color", "--no-auto-update"],
+        ),
+    ];
+    for (name, expected) in expected {
+        let (words, variables) = words_and_variables(name, None).await;
+        assert_eq!(words, expected, "{name}");
+        assert!(!variables.contains("SAMUEL_") && !variables.contains("GEMINI_"), "{variables}");
+
+        let dir = tempfile::tempdir().unwrap();
+        let bridge = Bridge {
+            command: vec!["/opt/samuel".to_owned(), "hooks".to_owned(), "bridge".to_owned()],
+            env: vec![("SAMUEL_SOCKET".to_owned(), "/run/s".to_owned())],
+            deadline: Duration::from_secs(32),
+            dir: dir.path().to_owned(),
+            before: true,
+            after: false,
+        };
+        let (words, variables) = words_and_variables(name, Some(bridge)).await;
+        assert!(variables.contains("SAMUEL_SOCKET=/run/s"), "{name}");
+        let options = words.join(" ");
+        let written = std::fs::read_dir(dir.path()).unwrap().count();
+        match name {
+            "claude" => {
+                assert!(options.contains("--settings") && options.contains("PreToolUse"), "{options}")
+            }
+            "codex" => assert!(options.ends_with("--dangerously-bypass-hook-trust -"), "{options}"),
+            "copilot" => assert!(options.contains("--plugin-dir") && written == 1, "{options}"),
+            // Others can write to the directory above.
+            _ => assert_eq!((options, written), (expected.join(" "), 0)),
+        }
     }
 }

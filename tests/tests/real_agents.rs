@@ -42,6 +42,9 @@ use samuel_tests::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+#[path = "real_agents/hooks.rs"]
+mod hooks;
+
 const ROLE: &str = "as-supervisor";
 const PROMPT: &str = "Write hi into made.txt. Ωμέγα \"quoted\" $HOME";
 

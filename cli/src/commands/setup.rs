@@ -122,6 +122,7 @@ pub(crate) fn builder(project: Project, setting: &Setting, host: &Host) -> Resul
         _ => None,
     };
     let run = equip(project, host)?.settings(|frozen| *frozen = settings);
+    let run = run.socket_dir(host.socket_dir()).bridge(host.bridge()?);
     let mut builder = run.log_timings(setting.log_timings).tasks(setting.tasks.iter().cloned());
     if let Some(session) = &setting.session {
         builder = builder.session(session.clone());

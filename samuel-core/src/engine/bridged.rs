@@ -222,7 +222,7 @@ impl Port {
             status,
             duration_ms: tells.duration_ms,
             output_summary: tells.output_summary,
-            input: Some(tells.input).filter(|input| !input.is_empty()),
+            input: Some(tells.input).filter(|input| !["", "null"].contains(&input.as_str())),
             takes_text: tells.takes_text,
         });
         let answer = {

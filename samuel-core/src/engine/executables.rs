@@ -24,7 +24,7 @@ pub(super) fn executables(
     control_files: &ControlFiles,
 ) -> Executables {
     let is_called = in_place_of_agent(registry).is_none();
-    let agent = is_called.then(|| agent(frozen, agent_files, control_files));
+    let agent = is_called.then(|| agent(frozen, registry, agent_files, control_files));
     let mut entries: Vec<Executable> = agent.into_iter().collect();
     entries.extend(registry.plugins().iter().map(plugin));
     let checks = frozen.settings.quality_checks.iter();
@@ -72,7 +72,12 @@ pub(super) fn of_hooks(handlers: &RegistryBuilder, root: &Path) -> OfHooks {
     found
 }
 
-fn agent(frozen: &Frozen, files: &[PathBuf], control_files: &ControlFiles) -> Executable {
+fn agent(
+    frozen: &Frozen,
+    registry: &Registry,
+    files: &[PathBuf],
+    control_files: &ControlFiles,
+) -> Executable {
     let (settings, words) = (&frozen.settings, frozen.agent_words());
     // Looked up as it is for the call: what is shown is what starts.
     let env = compose_agent_env(&frozen.env, &*frozen.agent, &[]);
@@ -85,6 +90,9 @@ fn agent(frozen: &Frozen, files: &[PathBuf], control_files: &ControlFiles) -> Ex
     entry.detail("sandbox", settings.sandbox.as_str());
     if let Some(notice) = frozen.agent.permission_notice() {
         entry.detail("note", notice);
+    }
+    if let Some(notice) = frozen.hooks_notice(registry) {
+        entry.detail("hooks", notice);
     }
     for (path, digest) in control_files.known(files).into_iter().chain(control_files.of_agent()) {
         entry.detail(&format!("file {path}"), digest);

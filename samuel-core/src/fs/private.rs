@@ -50,7 +50,7 @@ pub(crate) fn require(path: &Path) -> io::Result<()> {
 
 /// Takes from others what they may do with a file.
 pub(crate) fn close(path: &Path) -> io::Result<()> {
-    fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+    fs::set_permissions(path, fs::Permissions::from_mode(super::PRIVATE_FILE))
 }
 
 /// Reads a file of such a directory, up to a limit; nothing where there is none.

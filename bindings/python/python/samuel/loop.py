@@ -88,6 +88,12 @@ class Loop(Registering):
         discover_only: Whether the run looks for tasks and works on none. Between other
             iterations it does with the setting ``pilot``.
         log_timings: Whether the time of every handler goes into the progress log.
+        socket_dir: The directory that the run listens in, for other processes; it is
+            made this user's alone, and its path has to be short. By default
+            nothing reaches the run.
+        bridge: The command by which an agent's own hooks ask the run about its tool
+            calls, such as `["samuel", "hooks", "bridge"]`; it takes `socket_dir` as
+            well. Without it tool calls of real agents are seen and not prevented.
         settings: What stands in place of a setting of samuel.toml; see
             `samuel.settings.Settings`. Durations are seconds, also
             parts of one such as 0.5, or text of whole ones such as "5m".
@@ -110,6 +116,8 @@ class Loop(Registering):
         installed_plugins: bool = True,
         discover_only: bool = False,
         log_timings: bool = False,
+        socket_dir: str | os.PathLike[str] | None = None,
+        bridge: Iterable[str] = (),
         **settings: Unpack[Settings],
     ) -> None:
         super().__init__()
@@ -127,6 +135,8 @@ class Loop(Registering):
             "tasks": _ids(tasks),
             "discover_only": discover_only,
             "log_timings": log_timings,
+            "socket_dir": None if socket_dir is None else os.fspath(socket_dir),
+            "bridge": list(bridge),
         }
         self._env = env
 

@@ -5,8 +5,9 @@
 //! nobody's way until then: no two have one name.
 
 use std::{
-    fs::File,
+    fs::{File, Permissions},
     io,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -23,7 +24,7 @@ use super::{
     server::{Grant, Limits, Receipt, Serve, Server},
 };
 use crate::{
-    fs::{leftovers, private},
+    fs::{PRIVATE_DIRECTORY, PRIVATE_FILE, leftovers, private},
     model::ErrorCode,
 };
 
@@ -85,7 +86,10 @@ impl RunSocket {
         private::require(parent).map_err(failed)?;
         let parent = parent.canonicalize().map_err(failed)?;
         leftovers::remove_from(&parent);
-        let made = tempfile::Builder::new().prefix("").rand_bytes(12).tempdir_in(&parent).map_err(failed)?;
+        let private = Permissions::from_mode(PRIVATE_DIRECTORY);
+        let made =
+            tempfile::Builder::new().prefix("").rand_bytes(12).permissions(private).tempdir_in(&parent);
+        let made = made.map_err(failed)?;
         let held = File::open(made.path()).map_err(failed)?;
         held.try_lock().map_err(|error| failed(error.into()))?;
         let path = made.path().join(SOCKET);
@@ -96,7 +100,8 @@ impl RunSocket {
         private::close(&path).map_err(failed)?;
         let server = Server::new(Limits::default(), refused);
         let people = server.grant(Arc::new(People { run_id: run_id.to_owned() })).map_err(failed)?;
-        private::write_new(&made.path().join(TOKEN), people.token().as_bytes(), 0o600).map_err(failed)?;
+        private::write_new(&made.path().join(TOKEN), people.token().as_bytes(), PRIVATE_FILE)
+            .map_err(failed)?;
         tokio::spawn(Arc::clone(&server).listen(listener));
         let (held, calls) = (Mutex::new(Some(held)), AtomicU32::default());
         Ok(Self { directory: made.keep(), path, server, _people: people, held, calls })

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::{
     agent::bridge::protocol,
-    hook::{Call, HookFailure, points},
+    hook::{Answer as _, Call, HookFailure, points},
     model::payload::{
         AbilityAfterOutput, AbilityBeforeOutput, AbilityStatus, PromptSubmitOutput, SessionStopOutput,
         SuggestedAbility, TextItem,
@@ -55,7 +55,9 @@ fn input(text: &str) -> Cursor<Vec<u8>> {
 /// Says why a call was denied.
 fn denied(output: &BridgeOutput) -> String {
     let said: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
-    let decision = |field: &str| said["hookSpecificOutput"][field].as_str().map(str::to_owned);
+    let decision = |field: &str| {
+        said.pointer(&format!("/hookSpecificOutput/{field}")).and_then(Value::as_str).map(str::to_owned)
+    };
     assert_eq!(decision("permissionDecision").as_deref(), Some("deny"));
     assert_eq!(output.exit_code, 0);
     decision("permissionDecisionReason").unwrap()
@@ -179,49 +181,55 @@ impl Hooks {
     }
 }
 
-async fn no_pushes(call: Call<points::AbilityBefore>) -> Result<AbilityBeforeOutput, HookFailure> {
-    let is_push = call.input().input.contains("git push");
-    let no = AbilityBeforeOutput {
-        block: true,
-        reason: Some("pushes are the maintainers'".to_owned()),
-        ..Default::default()
-    };
-    Ok(if is_push { no } else { Default::default() })
+/// Keeps pushes back, and makes `true` of `false`.
+async fn guard(call: Call<points::AbilityBefore>) -> Result<AbilityBeforeOutput, HookFailure> {
+    let input = &call.input().input;
+    if input.contains("git push") {
+        return Ok(AbilityBeforeOutput::refuse("pushes are the maintainers'"));
+    }
+    let updated_input = input.contains("false").then(|| r#"{"command":"true"}"#.to_owned());
+    Ok(AbilityBeforeOutput { updated_input, ..AbilityBeforeOutput::default() })
 }
 
 #[tokio::test]
 async fn alone_a_closure_blocks_a_call_changes_another_and_hears_how_it_ended() {
     let hooks = Hooks::of("claude");
-    let call = |event: &str, command: &str| {
-        json!({"session_id": "s", "hook_event_name": event, "tool_name": "Bash", "tool_use_id": "t1",
-            "tool_input": {"command": command}, "error": "Exit code 3"})
-    };
-    let pushes = || hooks.session().hook::<points::AbilityBefore, _>("no-pushes", no_pushes);
-    let blocked = hooks.fire(pushes(), "PreToolUse", call("PreToolUse", "git push")).await.unwrap();
-    assert_eq!(blocked.block.as_deref(), Some("pushes are the maintainers'"));
-    let passed = hooks.fire(pushes(), "PreToolUse", call("PreToolUse", "git status")).await.unwrap();
-    assert_eq!(passed, Answer::default());
-
-    let other = AbilityBeforeOutput {
-        updated_input: Some(r#"{"command":"true"}"#.to_owned()),
-        ..AbilityBeforeOutput::default()
-    };
-    let changing = hooks.session().hook("change", FakeHandler::<points::AbilityBefore>::answers(other));
-    let changed = hooks.fire(changing, "PreToolUse", call("PreToolUse", "false")).await.unwrap();
-    assert_eq!(changed.input.as_deref(), Some(r#"{"command":"true"}"#));
-
     let text = vec![TextItem { content: "look again".to_owned(), ..TextItem::default() }];
     let seen =
         FakeHandler::<points::AbilityAfter>::answers(AbilityAfterOutput { text, ..Default::default() });
-    let after = hooks.session().hook("see", seen.clone());
-    let told = hooks.fire(after, "PostToolUseFailure", call("PostToolUseFailure", "false")).await.unwrap();
-    assert!(told.text.len() == 1 && told.text[0].contains("hook api:see at ability.after]\nlook again"));
+    let session =
+        || hooks.session().hook::<points::AbilityBefore, _>("guard", guard).hook("see", seen.clone());
+    let fire = |event: &'static str, command: &str| {
+        let said = json!({"session_id": "s", "tool_name": "Bash", "tool_use_id": "t1",
+            "tool_input": {"command": command}, "error": "Exit code 3"});
+        hooks.fire(session(), event, said)
+    };
+    let blocked = fire("PreToolUse", "git push").await.unwrap();
+    assert_eq!(blocked.block.as_deref(), Some("pushes are the maintainers'"));
+    assert_eq!(fire("PreToolUse", "git status").await.unwrap(), Answer::default());
+    let changed = fire("PreToolUse", "false").await.unwrap();
+    assert_eq!(changed.input.as_deref(), Some(r#"{"command":"true"}"#));
+
+    let told = fire("PostToolUseFailure", "false").await.unwrap();
+    let [text] = &told.text[..] else { panic!("{told:?}") };
+    assert!(text.contains("hook api:see at ability.after]\nlook again"), "{text}");
     let calls = seen.calls();
-    assert_eq!(calls.len(), 1);
-    assert_eq!(
-        (calls[0].input().status, calls[0].input().call_id.as_deref()),
-        (AbilityStatus::Error, Some("t1"))
-    );
+    let ended = calls.first().unwrap().input();
+    assert_eq!((calls.len(), ended.status, ended.call_id.as_deref()), (1, AbilityStatus::Error, Some("t1")));
+}
+
+#[tokio::test]
+async fn alone_a_call_is_denied_once_other_hooks_are_there_than_the_session_began_with() {
+    let hooks = Hooks::of("claude");
+    let call = || json!({"session_id": "s", "tool_name": "Bash", "tool_input": {}});
+    let guarded = hooks.session().hook::<points::AbilityBefore, _>("guard", guard);
+    hooks.fire(guarded, "PreToolUse", call()).await.unwrap();
+    // As where an agent removes what holds it back.
+    let error = hooks.fire(hooks.session(), "PreToolUse", call()).await.unwrap_err();
+    assert!(matches!(error, AloneError::Changed), "{error:?}");
+    let start = json!({"session_id": "s", "source": "startup"});
+    hooks.fire(hooks.session(), "SessionStart", start).await.unwrap();
+    hooks.fire(hooks.session(), "PreToolUse", call()).await.unwrap();
 }
 
 #[tokio::test]
@@ -231,9 +239,10 @@ async fn what_a_session_knows_goes_on_from_hook_to_hook() {
     hooks.fire(hooks.session(), "BeforeTool", call.clone()).await.unwrap();
     let seen = FakeHandler::<points::AbilityAfter>::answers(AbilityAfterOutput::default());
     hooks.fire(hooks.session().hook("see", seen.clone()), "AfterTool", call).await.unwrap();
-    let ended = seen.calls();
-    assert_eq!(ended[0].input().call_id.as_deref(), Some("call-1"), "Gemini CLI has no ids");
-    assert!(ended[0].input().duration_ms.is_some(), "the call before was kept");
+    let calls = seen.calls();
+    let ended = calls.first().unwrap().input();
+    assert_eq!(ended.call_id.as_deref(), Some("call-1"), "Gemini CLI has no ids");
+    assert!(ended.duration_ms.is_some(), "the call before was kept");
 
     // The ninth stop in a row is not held up any more.
     let no = SessionStopOutput { block: true, reason: Some("tests fail".into()), ..Default::default() };
