@@ -56,7 +56,9 @@ async fn check_row(row: &DispatchRow, tier: &dyn Tier) -> Result<(), String> {
     });
     let session = match session.open().await {
         Ok(session) => session,
-        Err(error) if row.expect.error.is_some() => return same("error", &matches!(error, SessionError::Run(_)), &true),
+        Err(error) if row.expect.error.is_some() => {
+            return same("error", &matches!(error, SessionError::Run(_)), &true);
+        }
         Err(error) => return Err(error.to_string()),
     };
     let mut events = session.events();

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -215,8 +216,9 @@ def test_a_session_goes_on_in_another_process(samuel_project: MakeProject) -> No
 
 def test_nothing_of_a_project_runs_before_it_is_trusted(samuel_project: MakeProject) -> None:
     project = samuel_project("First")
+    root = Path(project.root)
     hooks = "version: 1\nhooks:\n  session_start:\n    - command: echo started > started\n"
-    (project.root / ".samuel/hooks.yml").write_text(hooks)
+    (root / ".samuel/hooks.yml").write_text(hooks)
     with pytest.raises(samuel.SamuelError, match="nobody has allowed"):
         samuel.Session(project).open()
     seen: list[str] = []
@@ -226,7 +228,7 @@ def test_nothing_of_a_project_runs_before_it_is_trusted(samuel_project: MakeProj
         return True
 
     with samuel.Session(project, trust=asked):
-        assert (project.root / "started").read_text() == "started\n"
+        assert (root / "started").read_text() == "started\n"
     assert seen == ["echo started > started"]
 
 

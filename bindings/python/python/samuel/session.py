@@ -14,7 +14,7 @@ from ._equipped import Equipped
 from ._waiting import await_for, wait_for
 from .errors import HookError
 from .records import Feedback, ToolBlocked
-from .run import taken
+from .run import batch_of
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -390,7 +390,7 @@ class Session(Equipped):
         return self._events(native, native.events())
 
     def _events(self, native: _samuel.Session, stream: _samuel.EventStream) -> Iterator[Event]:
-        while batch := wait_for(native, partial(taken, stream)):
+        while batch := wait_for(native, partial(batch_of, stream)):
             yield from batch
 
     def aevents(self) -> AsyncIterator[Event]:
@@ -399,7 +399,7 @@ class Session(Equipped):
         return self._aevents(native, native.events())
 
     async def _aevents(self, native: _samuel.Session, stream: _samuel.EventStream) -> AsyncIterator[Event]:
-        while batch := await await_for(native, partial(taken, stream)):
+        while batch := await await_for(native, partial(batch_of, stream)):
             for event in batch:
                 yield event
 
@@ -426,10 +426,9 @@ class Session(Equipped):
     def __repr__(self) -> str:
         return f"Session({self.project.root!r}, handlers={len(self._registrations)})"
 
-    def _add(self, *registration: Any) -> None:
+    def _admit(self) -> None:
         if self._native is not None:
             raise HookError("a session that is open takes no handlers", code="E_USAGE")
-        super()._add(*registration)
 
     def _source(self) -> SessionSource:
         return "startup" if self._kept is None else "resume"
