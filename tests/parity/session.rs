@@ -41,9 +41,7 @@ pub(crate) fn fires(row: &DispatchRow) -> bool {
 
 pub(crate) fn check(row: &DispatchRow, tier: &dyn Tier) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(1).build().unwrap();
-    runtime.block_on(async {
-        tokio::time::timeout(LIMIT, check_row(row, tier)).await.expect("a session answers on time")
-    })
+    runtime.block_on(check_row(row, tier))
 }
 
 async fn check_row(row: &DispatchRow, tier: &dyn Tier) -> Result<(), String> {
@@ -66,7 +64,9 @@ async fn check_row(row: &DispatchRow, tier: &dyn Tier) -> Result<(), String> {
     if row.cancelled {
         cancel.cancel();
     }
-    let feedback = fire(row, &session.cancelled_by(cancel)).await?;
+    let session = session.cancelled_by(cancel);
+    let fired = tokio::time::timeout(LIMIT, fire(row, &session)).await;
+    let feedback = fired.expect("a session answers on time")?;
     stage.curtain.fall();
     if row.cancelled {
         // Whoever ended it need not be warned that it ended.
