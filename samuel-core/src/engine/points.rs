@@ -39,8 +39,8 @@ pub(crate) struct Points {
     supervisor: Supervisor,
     /// Whether calls are written to the log of hooks, where there is a run directory.
     is_logged: bool,
-    /// Held while a point fires.
-    firing: tokio::sync::Mutex<()>,
+    /// Whether they are closed; held while a point fires.
+    closed: tokio::sync::Mutex<bool>,
 }
 
 /// What of points goes on in another process.
@@ -98,7 +98,7 @@ impl Run {
             warnings,
             supervisor: frozen.supervisor,
             is_logged: !frozen.project.is_in_memory(),
-            firing: tokio::sync::Mutex::default(),
+            closed: tokio::sync::Mutex::default(),
             services,
         };
         points.read_plan().await?;
@@ -176,10 +176,26 @@ impl Points {
         Ok(self.services.blocking(read).await?)
     }
 
-    /// Fires a point once those before it are done. Never fails: handlers that break are in the
-    /// reply's outcome.
-    pub(crate) async fn fire(&self, call: HookCall, cancel: &CancellationToken) -> HookReply {
-        let _alone = self.firing.lock().await;
+    /// Fires a point once those before it are done; nothing where the last one was among them.
+    /// Handlers that break are in the reply's outcome.
+    pub(crate) async fn fire(&self, call: HookCall, cancel: &CancellationToken) -> Option<HookReply> {
+        let closed = self.closed.lock().await;
+        if *closed { None } else { Some(self.fire_alone(call, cancel).await) }
+    }
+
+    /// Fires the last point as [`fire`](Self::fire) does, and ends every stream of events once it
+    /// has been read.
+    pub(crate) async fn fire_last(&self, call: HookCall, cancel: &CancellationToken) -> Option<HookReply> {
+        let mut closed = self.closed.lock().await;
+        if std::mem::replace(&mut *closed, true) {
+            return None;
+        }
+        let reply = self.fire_alone(call, cancel).await;
+        self.end_events();
+        Some(reply)
+    }
+
+    async fn fire_alone(&self, call: HookCall, cancel: &CancellationToken) -> HookReply {
         self.forget_first_events();
         let place = Place {
             iteration: 0,
@@ -201,8 +217,7 @@ impl Points {
         self.is_logged && self.services.run_dir.path().is_dir()
     }
 
-    /// Ends every stream of events once it has been read.
-    pub(crate) fn close(&self) {
+    fn end_events(&self) {
         self.services.hub.close();
         self.forget_first_events();
     }
@@ -214,7 +229,7 @@ impl Points {
 
 impl Drop for Points {
     fn drop(&mut self) {
-        self.close();
+        self.end_events();
         // What was under way may have been dropped in mid-write.
         self.services.give_up_hook_log();
     }

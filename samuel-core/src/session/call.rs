@@ -227,7 +227,7 @@ impl Session {
             changed_files: changed_files.or(facts.changed_files).filter(|files| files.len() <= MAX_FILES),
             ..Default::default()
         });
-        Ok(Feedback::of(self.fire_to_the_end(ended).await.outcome))
+        Ok(Feedback::of(self.fire_to_the_end(ended).await?.outcome))
     }
 
     fn tell(&self, report: AgentEvent) {

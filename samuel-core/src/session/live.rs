@@ -210,9 +210,10 @@ impl Session {
             return Ok(Feedback::default());
         }
         let input = SessionEndInput { exit_reason: exit_reason.to_owned(), ..Default::default() };
-        let reply = self.fire_to_the_end(points::SessionEnd::wrap(input)).await;
-        self.points.close();
-        Ok(Feedback::of(reply.outcome))
+        let cancel = CancellationToken::new();
+        let fired = self.points.fire_last(points::SessionEnd::wrap(input), &cancel);
+        let reply = self.to_the_end(fired, &cancel).await;
+        Ok(reply.map(|reply| Feedback::of(reply.outcome)).unwrap_or_default())
     }
 
     /// Fires a point and returns what its handlers said.
@@ -223,20 +224,27 @@ impl Session {
     /// Fires a point.
     pub(super) async fn fire(&self, call: HookCall) -> Result<HookReply, SessionError> {
         self.check_open()?;
-        Ok(self.points.fire(call, &self.cancel).await)
+        self.points.fire(call, &self.cancel).await.ok_or_else(|| self.has_ended())
     }
 
     /// Fires a point that tells of an end, for a moment also where the caller has given up.
-    pub(super) async fn fire_to_the_end(&self, call: HookCall) -> HookReply {
+    pub(super) async fn fire_to_the_end(&self, call: HookCall) -> Result<HookReply, SessionError> {
         let cancel = CancellationToken::new();
-        let mut fired = std::pin::pin!(self.points.fire(call, &cancel));
+        let fired = self.to_the_end(self.points.fire(call, &cancel), &cancel).await;
+        fired.ok_or_else(|| self.has_ended())
+    }
+
+    /// Waits for a point that ends by a token, which is cancelled a moment after the caller has
+    /// given up.
+    async fn to_the_end<T>(&self, fired: impl Future<Output = T>, cancel: &CancellationToken) -> T {
+        let mut fired = std::pin::pin!(fired);
         let given_up = async {
             self.cancel.cancelled().await;
             self.points.clock().sleep(AFTER_CANCEL).await;
         };
         tokio::select! {
             biased;
-            reply = &mut fired => return reply,
+            fired = &mut fired => return fired,
             () = given_up => cancel.cancel(),
         }
         fired.await
@@ -244,9 +252,13 @@ impl Session {
 
     pub(super) fn check_open(&self) -> Result<(), SessionError> {
         match self.kept().ended {
-            true => Err(SessionError::Ended { session: self.name().to_owned() }),
+            true => Err(self.has_ended()),
             false => Ok(()),
         }
+    }
+
+    fn has_ended(&self) -> SessionError {
+        SessionError::Ended { session: self.name().to_owned() }
     }
 
     pub(super) fn kept(&self) -> MutexGuard<'_, SessionState> {

@@ -4477,96 +4477,6 @@ class AbilityPermission(Record):
         _set(self, "feedback", feedback)
 
 
-class OpenCall(Record):
-    """A call of an ability that is under way.
-
-    Attributes:
-        call_id: The id of the call.
-        ability_id: The ability, such as `Bash`.
-        parent_id: The call that it was made from; nothing where it was made from none.
-        operation_key: What groups calls of one kind, where the caller said.
-        began_at: When it began.
-        input_summary: Its arguments, shortened.
-    """
-
-    __slots__ = ("call_id", "ability_id", "parent_id", "operation_key", "began_at", "input_summary")
-    __match_args__ = ("call_id", "ability_id", "began_at", "parent_id", "operation_key", "input_summary")
-    call_id: str
-    ability_id: str
-    parent_id: str | None
-    operation_key: str | None
-    began_at: str
-    input_summary: str | None
-
-    def __init__(
-        self,
-        call_id: str,
-        ability_id: str,
-        began_at: str,
-        parent_id: str | None = None,
-        operation_key: str | None = None,
-        input_summary: str | None = None,
-    ) -> None:
-        _set(self, "call_id", call_id)
-        _set(self, "ability_id", ability_id)
-        _set(self, "parent_id", parent_id)
-        _set(self, "operation_key", operation_key)
-        _set(self, "began_at", began_at)
-        _set(self, "input_summary", input_summary)
-
-
-class SessionState(Record):
-    """What of a session goes on in another process: plain data, a few kilobytes of JSON and never more
-    than a few megabytes, which the caller keeps.
-
-    It holds nothing secret but the `shortened` arguments of calls under way, and decides how often
-    a stop can be blocked: keep it where neither the agent nor other users can write, such as in a
-    private directory outside of the project.
-
-    Attributes:
-        version: The version of the form, 1.
-        id: The id that events and the log of hooks carry.
-        session: The name of the session.
-        head: The commit at the start, in hexadecimal digits; nothing where there is none.
-            What has changed since is what the session changed.
-        stop_block_count: How many stops in a row were blocked, 0 to 8.
-        calls_begun: How many calls have begun.
-        calls: The calls under way, in the order in which they began; at most 64.
-        ended: Whether the session has ended.
-    """
-
-    __slots__ = ("version", "id", "session", "head", "stop_block_count", "calls_begun", "calls", "ended")
-    __match_args__ = ("version", "id", "session", "stop_block_count", "calls_begun", "calls", "ended", "head")
-    version: int
-    id: str
-    session: str
-    head: str | None
-    stop_block_count: int
-    calls_begun: int
-    calls: tuple[OpenCall, ...]
-    ended: bool
-
-    def __init__(
-        self,
-        version: int,
-        id: str,
-        session: str,
-        stop_block_count: int,
-        calls_begun: int,
-        calls: Iterable[OpenCall],
-        ended: bool,
-        head: str | None = None,
-    ) -> None:
-        _set(self, "version", version)
-        _set(self, "id", id)
-        _set(self, "session", session)
-        _set(self, "head", head)
-        _set(self, "stop_block_count", stop_block_count)
-        _set(self, "calls_begun", calls_begun)
-        _set(self, "calls", items(calls))
-        _set(self, "ended", ended)
-
-
 PlanChange: TypeAlias = Literal[
     "skipped",
     "blocked",
@@ -7010,7 +6920,6 @@ __all__ = [
     "NextTask",
     "NoTaskReady",
     "OnFailure",
-    "OpenCall",
     "OtherPrd",
     "PathVars",
     "Paused",
@@ -7057,7 +6966,6 @@ __all__ = [
     "SessionSource",
     "SessionStartInput",
     "SessionStartOutput",
-    "SessionState",
     "SessionStopInput",
     "SessionStopOutput",
     "Severity",

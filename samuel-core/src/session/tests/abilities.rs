@@ -124,6 +124,28 @@ async fn a_call_that_fails_and_one_that_is_given_up_are_told_of() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_is_told_of_what_was_given_up_has_ten_seconds() {
+    let clock = VirtualClock::new();
+    let bench = Bench::builder().clock(clock.clone()).build().unwrap();
+    let hangs = FakeHandler::<points::AbilityAfter>::always(Act::Hang);
+    let session = of(&bench).hook::<points::AbilityAfter, _>("after", hangs).open().await.unwrap();
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let call = session.before(push()).await.unwrap().call_id;
+    let given_up = session.cancelled_by(cancel);
+    let told = tokio::spawn(async move {
+        let report = AbilityReport { call_id: call, status: AbilityStatus::Cancelled, ..Default::default() };
+        given_up.after(report).await.unwrap()
+    });
+    while clock.next_wake() != Some(Duration::from_secs(10)) {
+        tokio::task::yield_now().await;
+    }
+    assert!(!told.is_finished());
+    clock.advance(Duration::from_secs(10));
+    told.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_handler_that_hangs_ends_with_the_caller_who_gives_up() {
     let guard = FakeHandler::<points::AbilityBefore>::always(Act::Hang);
     let session = of(&bench()).hook::<points::AbilityBefore, _>("guard", guard.clone()).open().await.unwrap();

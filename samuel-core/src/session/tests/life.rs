@@ -55,6 +55,32 @@ async fn the_end_fires_once_and_nothing_fires_after_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn points_fire_one_after_the_other_and_those_that_come_after_the_end_not_at_all() {
+    let (began, go_on) = (Arc::new(tokio::sync::Notify::new()), Arc::new(tokio::sync::Notify::new()));
+    let (beginning, waiting) = (Arc::clone(&began), Arc::clone(&go_on));
+    let end = move |_: Call<points::SessionEnd>| {
+        let (beginning, waiting) = (Arc::clone(&beginning), Arc::clone(&waiting));
+        async move {
+            beginning.notify_one();
+            waiting.notified().await;
+            Ok::<_, HookFailure>(SessionEndOutput::default())
+        }
+    };
+    let after = FakeHandler::<points::AbilityAfter>::passes();
+    let builder = of(&bench()).hook::<points::AbilityAfter, _>("after", after.clone());
+    let session = builder.hook::<points::SessionEnd, _>("end", end).open().await.unwrap();
+    let called = session.call_ability(push(), async |_| {
+        let ending = session.clone();
+        tokio::spawn(async move { ending.end("completed").await });
+        began.notified().await;
+        go_on.notify_one();
+        Ok::<_, String>(AbilityOutput::new(()))
+    });
+    let called = called.await.unwrap();
+    assert_eq!((called.end, called.after, after.count()), (AbilityEnd::Returned(()), None, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_session_goes_on_in_another_process_where_it_stood() {
     let made = Repository::with(&[("a.rs", "a\n")]);
     let project = || Project::at(made.path()).unwrap();

@@ -68,7 +68,6 @@ const REPORTS: &[Source] = &[
     ("model/code.rs", &[("Location", "")]),
     ("session/feedback.rs", &[("Feedback", "")]),
     ("session/ability.rs", &[("Permission", "AbilityPermission")]),
-    ("session/state.rs", &[("OpenCall", ""), ("SessionState", "")]),
     (
         "event.rs",
         &[
