@@ -21,11 +21,12 @@ use samuel_core::{
 
 use crate::{args::Global, failure::Failure, terminal::Stream};
 
-/// The most bytes of the path of a directory for sockets.
-const MAX_SOCKET_DIR: usize = 80;
-
 /// The option whose value is the digest of what may run.
 const TRUST_HASH: &str = "--trust-hash";
+
+/// How long the path of the directory of sockets may be, in bytes: that of a socket in it is 20 longer,
+/// and macOS allows 103.
+const MAX_SOCKET_DIR: usize = 80;
 
 /// The environment, the working directory and the terminal of the process.
 #[derive(Clone, Debug)]
@@ -234,15 +235,25 @@ impl Host {
         own.or_else(of_user).or_else(of_home).filter(|dir| dir.is_absolute())
     }
 
-    /// Returns where a run listens for the hooks of its agent: a directory of the user's own whose
-    /// path leaves room for a socket's, which is short.
-    pub(crate) fn socket_dir(&self) -> Option<PathBuf> {
-        let of_login = self.var("XDG_RUNTIME_DIR").map(|dir| Path::new(dir).join("samuel"));
-        let kept = self.state_dir().map(|dir| dir.join("run"));
-        let user = rustix::process::getuid().as_raw();
-        let temporary = PathBuf::from(format!("/tmp/samuel-{user}"));
-        let is_usable = |dir: &PathBuf| dir.is_absolute() && dir.as_os_str().len() <= MAX_SOCKET_DIR;
-        of_login.into_iter().chain(kept).chain([temporary]).find(is_usable)
+    /// Returns where the sockets of runs lie, which no two users share: where the user's session has such
+    /// things, else among temporary files. The first is taken that is there and whose path is short enough.
+    pub(crate) fn socket_dir(&self) -> PathBuf {
+        let of_session = self.var("XDG_RUNTIME_DIR").map(|dir| Path::new(dir).join("samuel"));
+        let own = format!("samuel-{}", rustix::process::getuid().as_raw());
+        let temporary = self.var("TMPDIR").map(|dir| Path::new(dir).join(&own));
+        let is_usable = |dir: &PathBuf| {
+            let is_there = dir.parent().is_some_and(|parent| parent.is_absolute() && parent.is_dir());
+            is_there && dir.as_os_str().len() <= MAX_SOCKET_DIR
+        };
+        let found = of_session.into_iter().chain(temporary).find(is_usable);
+        found.unwrap_or_else(|| Path::new("/tmp").join(own))
+    }
+
+    /// Returns the command by which an agent's own hooks ask a run.
+    pub(crate) fn bridge(&self) -> Result<Vec<String>, Failure> {
+        let exe = self.exe()?;
+        let exe = exe.to_str().ok_or_else(|| Failure::internal("the path of this program is no text"))?;
+        Ok([exe, "hooks", "bridge"].map(str::to_owned).into())
     }
 
     /// Returns the path of this program.

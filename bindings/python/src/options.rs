@@ -1,6 +1,6 @@
 //! What a run is told beside its handlers.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 use pyo3::{
@@ -36,6 +36,10 @@ pub(crate) struct Options<'py> {
     /// The ids of the tasks that the run is for.
     tasks: Vec<String>,
     log_timings: bool,
+    /// Where the run listens.
+    socket_dir: Option<PathBuf>,
+    /// The command by which an agent's own hooks ask the run; empty where there is none.
+    bridge: Vec<String>,
     /// The program and its arguments that supervise processes.
     supervisor: Vec<String>,
 }
@@ -62,6 +66,9 @@ impl Options<'_> {
         }
         if let Some(binary) = &self.binary {
             builder = builder.binary(binary.clone());
+        }
+        if let Some(directory) = &self.socket_dir {
+            builder = builder.socket_dir(directory).bridge(self.bridge.iter().cloned());
         }
         if let Some(session) = &self.session {
             builder = builder.session(session.clone());

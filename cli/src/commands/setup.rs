@@ -105,11 +105,8 @@ pub(crate) fn builder(project: Project, setting: &Setting, host: &Host) -> Resul
         "scripted" => Some(scripted(&project, &settings, host)?),
         _ => None,
     };
-    let mut run = equip(project, host)?.settings(|frozen| *frozen = settings);
-    if let Some(sockets) = host.socket_dir() {
-        let bridge = [host.exe()?.display().to_string(), "hooks".to_owned(), "bridge".to_owned()];
-        run = run.socket_dir(sockets).bridge(bridge);
-    }
+    let run = equip(project, host)?.settings(|frozen| *frozen = settings);
+    let run = run.socket_dir(host.socket_dir()).bridge(host.bridge()?);
     let mut builder = run.log_timings(setting.log_timings).tasks(setting.tasks.iter().cloned());
     if let Some(session) = &setting.session {
         builder = builder.session(session.clone());

@@ -23,7 +23,7 @@ pub(super) fn executables(
     control_files: &ControlFiles,
 ) -> Executables {
     let is_called = in_place_of_agent(registry).is_none();
-    let agent = is_called.then(|| agent(frozen, registry, agent_files, control_files));
+    let agent = is_called.then(|| agent(frozen, agent_files, registry, control_files));
     let mut entries: Vec<Executable> = agent.into_iter().collect();
     entries.extend(registry.plugins().iter().map(plugin));
     let checks = frozen.settings.quality_checks.iter();
@@ -68,8 +68,8 @@ pub(super) fn of_hooks(handlers: &RegistryBuilder, root: &Path) -> OfHooks {
 
 fn agent(
     frozen: &Frozen,
-    registry: &Registry,
     files: &[PathBuf],
+    registry: &Registry,
     control_files: &ControlFiles,
 ) -> Executable {
     let (settings, words) = (&frozen.settings, frozen.agent_words());
@@ -85,9 +85,7 @@ fn agent(
     if let Some(notice) = frozen.agent.permission_notice() {
         entry.detail("note", notice);
     }
-    let asks = [HookPoint::AbilityBefore, HookPoint::AbilityAfter];
-    let is_wired = !frozen.bridge.is_empty() && asks.iter().any(|point| registry.has_handlers(*point));
-    if let Some(notice) = frozen.agent.hooks_notice().filter(|_| is_wired) {
+    if let Some(notice) = frozen.hooks_notice(registry) {
         entry.detail("hooks", notice);
     }
     for (path, digest) in control_files.known(files).into_iter().chain(control_files.of_agent()) {

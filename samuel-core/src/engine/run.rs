@@ -120,6 +120,15 @@ impl Frozen {
         Agents::new(Arc::clone(&self.agent), self.others.clone(), self.supervisor.clone())
     }
 
+    /// Says what it means that the agent's own hooks ask about its tool calls; nothing where they
+    /// do not.
+    pub(super) fn hooks_notice(&self, registry: &Registry) -> Option<String> {
+        let can_ask = !self.bridge.is_empty() && self.socket_dir.is_some();
+        let asks = [HookPoint::AbilityBefore, HookPoint::AbilityAfter];
+        let is_asked = asks.iter().any(|point| registry.has_handlers(*point));
+        self.agent.hooks_notice().filter(|_| can_ask && is_asked)
+    }
+
     /// Returns the words of the agent's command line, as far as they are known before
     /// a call.
     pub(super) fn agent_words(&self) -> Vec<String> {
@@ -268,12 +277,8 @@ impl Run {
             }
         };
         let opened = blocking(move || RunSocket::open(&directory, &run_id, refused)).await?;
-        let asks = [HookPoint::AbilityBefore, HookPoint::AbilityAfter];
-        let is_needed = !self.frozen.bridge.is_empty()
-            && self.frozen.agent.hooks_notice().is_some()
-            && asks.iter().any(|point| self.registry.has_handlers(*point));
         self.listening = match opened {
-            Err(error) if is_needed => return Err(error.into()),
+            Err(error) if self.frozen.hooks_notice(&self.registry).is_some() => return Err(error.into()),
             opened => opened.map(Some),
         };
         Ok(())

@@ -86,6 +86,12 @@ class Loop(Registering):
         installed_plugins: Whether the handlers of the plugins that samuel.toml
             lists run as well, as in `samuel run start`.
         log_timings: Whether the time of every handler goes into the progress log.
+        socket_dir: The directory that the run listens in, for other processes; it is
+            made this user's alone, and its path has to be short. By default
+            nothing reaches the run.
+        bridge: The command by which an agent's own hooks ask the run about its tool
+            calls, such as `["samuel", "hooks", "bridge"]`; it takes `socket_dir` as
+            well. Without it tool calls of real agents are seen and not prevented.
         settings: What stands in place of a setting of samuel.toml; see
             `samuel.settings.Settings`. Durations are seconds, also
             parts of one such as 0.5, or text of whole ones such as "5m".
@@ -107,6 +113,8 @@ class Loop(Registering):
         plugins: Iterable[Plugin] = (),
         installed_plugins: bool = True,
         log_timings: bool = False,
+        socket_dir: str | os.PathLike[str] | None = None,
+        bridge: Iterable[str] = (),
         **settings: Unpack[Settings],
     ) -> None:
         super().__init__()
@@ -123,6 +131,8 @@ class Loop(Registering):
             "session": session,
             "tasks": _ids(tasks),
             "log_timings": log_timings,
+            "socket_dir": None if socket_dir is None else os.fspath(socket_dir),
+            "bridge": list(bridge),
         }
         self._env = env
 
