@@ -87,6 +87,7 @@ pub use {
     plugin::Catalog,
     process::{Supervisor, supervisor_main},
     project::{Project, ProjectError, find_root},
+    session::Session,
     state::{Actor, Existing},
     trust::TrustPolicy,
 };

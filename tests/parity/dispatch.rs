@@ -5,13 +5,13 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use samuel_core::{
     clock::SystemClock,
     config::{Config, ConfigError},
-    hook::{BreakClass, Dispatched, HookPoint, Point, Registry, RegistryError, Scope},
+    hook::{BreakClass, Dispatched, HookPoint, Outcome, Point, Registry, RegistryError, Scope},
 };
 use serde_json::{Map, Value};
 
 use crate::{
     point::at_point,
-    row::{DispatchRow, HandlerRow},
+    row::{DispatchRow, Expected, HandlerRow},
     tier::{Stage, Tier, over},
 };
 
@@ -112,7 +112,18 @@ where
 }
 
 fn compare<P: Point>(row: &DispatchRow, tier: &dyn Tier, got: &Dispatched<P::Output>) -> Result<(), String> {
-    let (outcome, expect) = (&got.outcome, &row.expect);
+    let expect = &row.expect;
+    compare_outcome(&got.outcome, expect, tier)?;
+    let plugins = serde_json::to_value(got.context.plugins()).unwrap();
+    same("plugins", &plugins, &Value::Object(expect.plugins.clone()))?;
+    let output = serde_json::to_value(&got.output).unwrap();
+    let asked: Map<String, Value> =
+        expect.output.keys().map(|key| (key.clone(), output.get(key).cloned().unwrap_or_default())).collect();
+    same("output", &asked, &expect.output)
+}
+
+/// Compares what the handlers said and did.
+pub(crate) fn compare_outcome(outcome: &Outcome, expect: &Expected, tier: &dyn Tier) -> Result<(), String> {
     let trace =
         outcome.timings.iter().map(|timing| format!("{} {}", timing.handler, timing.ended())).collect();
     same("trace", &trace, &expect.trace)?;
@@ -134,13 +145,7 @@ fn compare<P: Point>(row: &DispatchRow, tier: &dyn Tier, got: &Dispatched<P::Out
     let warnings = warnings.map(|w| format!("{} {}: {}", w.handler, w.class, w.message)).collect();
     same("warnings", &warnings, expect.warnings.as_ref().unwrap_or(&expect.broken))?;
     let said = outcome.said.iter().map(|said| format!("{}: {}", said.handler, said.item.content)).collect();
-    same("said", &said, &expect.said)?;
-    let plugins = serde_json::to_value(got.context.plugins()).unwrap();
-    same("plugins", &plugins, &Value::Object(expect.plugins.clone()))?;
-    let output = serde_json::to_value(&got.output).unwrap();
-    let asked: Map<String, Value> =
-        expect.output.keys().map(|key| (key.clone(), output.get(key).cloned().unwrap_or_default())).collect();
-    same("output", &asked, &expect.output)
+    same("said", &said, &expect.said)
 }
 
 /// Compares what was got with what was expected.

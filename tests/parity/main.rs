@@ -9,7 +9,8 @@
 //! is one ignored test with the reason. The tiers in Python play the same rows, in
 //! `bindings/python/tests/test_parity.py`.
 //!
-//! `run.toml` holds rows of whole runs, the other files rows of one dispatch.
+//! `run.toml` holds rows of whole runs, the other files rows of one dispatch. Those at the points
+//! of a session are played once more by a caller of a session.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
 
 mod dispatch;
@@ -17,6 +18,7 @@ mod point;
 mod row;
 mod run;
 mod rust;
+mod session;
 mod skill;
 mod tier;
 mod wasm;
@@ -53,6 +55,9 @@ fn main() -> ExitCode {
     files.sort();
     for file in files.iter().filter(|file| file.ends_with(".toml") && *file != "run.toml") {
         add(&mut trials, &tiers, file, |row: &DispatchRow| row.name.clone(), dispatch::check);
+        // The same, fired by whoever has a session.
+        let name = |row: &DispatchRow| format!("in a session: {}", row.name);
+        add_where(&mut trials, &tiers, file, session::fires, name, session::check);
     }
     add(&mut trials, &tiers, "run.toml", |row: &RunRow| row.name.clone(), run::check);
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
@@ -66,8 +71,20 @@ fn add<R: DeserializeOwned + Send + Sync + 'static>(
     name: impl Fn(&R) -> String,
     check: fn(&R, &dyn Tier) -> Result<(), String>,
 ) {
+    add_where(trials, tiers, file, |_| true, name, check);
+}
+
+/// Adds a test for each tier and each row of a file that is meant.
+fn add_where<R: DeserializeOwned + Send + Sync + 'static>(
+    trials: &mut Vec<Trial>,
+    tiers: &[Arc<dyn Tier>],
+    file: &str,
+    is_meant: fn(&R) -> bool,
+    name: impl Fn(&R) -> String,
+    check: fn(&R, &dyn Tier) -> Result<(), String>,
+) {
     for tier in tiers {
-        for row in read::<R>(file, &**tier) {
+        for row in read::<R>(file, &**tier).into_iter().filter(is_meant) {
             let name = format!("{}::{}::{}", tier.name(), file.trim_end_matches(".toml"), name(&row));
             let tier = Arc::clone(tier);
             trials.push(Trial::test(name, move || check(&row, &*tier).map_err(Failed::from)));

@@ -2,7 +2,7 @@
 //!
 //! Python code imports the facade, `samuel`, never this module: the facade
 //! has the types, the waiting and everything that is pleasant only in Python.
-//! Here is what needs Rust: runs (`run`), handlers (`handler`) with what
+//! Here is what needs Rust: runs (`run`), sessions without a loop (`session`), handlers (`handler`) with what
 //! they are called with (`call`, `context`), projects (`project`), their plugins
 //! (`plugins`), TOON (`toon`), and the conversion of records (`convert`).
 //!
@@ -30,6 +30,7 @@ mod project;
 mod remedy;
 mod reply;
 mod run;
+mod session;
 mod toon;
 mod trust;
 
@@ -52,6 +53,7 @@ mod _samuel {
         project::PyProject,
         reply::Reply,
         run::{EventStream, PyRun, PyRunHandle},
+        session::PySession,
         toon::{toon_dumps, toon_loads, toon_recover},
         trust::PyTrustStore,
     };

@@ -18,12 +18,11 @@ use pyo3::{
     types::{PyAnyMethods, PyList},
 };
 use samuel_core::{
-    clock::{Clock as _, SystemClock},
-    engine::{Events, Glance, Hooks, HooksError, Run, RunError},
+    engine::{Events, Glance, Hooks, HooksError, Run, RunBuilder, RunError},
     hook::{HookPoint, UnknownPoint},
     machine::Command,
-    model::ErrorCode,
-    trust::{Executables, RefusalReason, TrustPolicy},
+    model::{Coded, ErrorCode},
+    trust::Executables,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -41,8 +40,58 @@ use crate::{
     plugins::PyLoaded,
     project::PyProject,
     reply::Raised,
-    trust::PyTrustStore,
+    trust::{PyTrustStore, policy},
 };
+
+/// What is built of a project and handlers.
+pub(crate) struct Built<T> {
+    /// The project's root directory.
+    pub(crate) root: PathBuf,
+    pub(crate) built: T,
+    /// Interrupts handlers that are left behind; whoever has it ends it.
+    pub(crate) notifier: Arc<Notifier>,
+    /// The exceptions of the handlers.
+    pub(crate) raised: Raised,
+}
+
+/// Puts a project, options and handlers together, and builds what is made of them.
+pub(crate) fn build<T: Send, E: Coded + Send + 'static>(
+    py: Python<'_>,
+    project: &PyProject,
+    options: &Bound<'_, PyAny>,
+    handlers: &[Registration],
+    plugins: Option<&Py<PyLoaded>>,
+    build: impl FnOnce(RunBuilder) -> Result<T, E> + Send,
+) -> PyResult<Built<T>> {
+    check_points(py, handlers)?;
+    let options: Options<'_> = options.extract()?;
+    let notifier = Notifier::start(py)?;
+    let raised = Raised::default();
+    let shared = Shared {
+        notifier: Arc::clone(&notifier),
+        raised: Arc::clone(&raised),
+        supervisor: options.supervisor(),
+        env: Arc::new(options.env.clone()),
+    };
+    let make = || -> PyResult<(PathBuf, T)> {
+        let (project, failed) = project.of_run(py, &shared)?;
+        let root = project.root().to_owned();
+        let mut registered = Ok(());
+        let builder = options.builder(py, project)?.register(|registry| {
+            if let Some(plugins) = plugins {
+                plugins.get().0.register(registry);
+            }
+            registered = handlers.iter().try_for_each(|handler| handler.register(py, &shared, registry));
+        });
+        registered?;
+        let built = detached(py, || build(builder));
+        let failed = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let built = failed.map_or_else(|| built.map_err(|error| raise(py, &error)), Err)?;
+        Ok((root, built))
+    };
+    let (root, built) = make().inspect_err(|_| notifier.end())?;
+    Ok(Built { root, built, notifier, raised })
+}
 
 /// A run that is ready to start.
 #[pyclass(frozen, name = "Run", module = "samuel._samuel")]
@@ -64,37 +113,12 @@ impl PyRun {
         handlers: Vec<Registration>,
         plugins: Option<Py<PyLoaded>>,
     ) -> PyResult<Self> {
-        check_points(py, &handlers)?;
-        let options: Options<'_> = options.extract()?;
-        let notifier = Notifier::start(py)?;
-        let raised = Raised::default();
-        let shared = Shared {
-            notifier: Arc::clone(&notifier),
-            raised: Arc::clone(&raised),
-            supervisor: options.supervisor(),
-            env: Arc::new(options.env.clone()),
-        };
-        let build = || -> PyResult<(PathBuf, Run, Executables)> {
-            let (project, failed) = project.of_run(py, &shared)?;
-            let root = project.root().to_owned();
-            let mut registered = Ok(());
-            let builder = options.builder(py, project)?.register(|registry| {
-                if let Some(plugins) = &plugins {
-                    plugins.get().0.register(registry);
-                }
-                registered = handlers.iter().try_for_each(|handler| handler.register(py, &shared, registry));
-            });
-            registered?;
-            let built = detached(py, || {
-                let mut run = builder.build()?;
-                let executables = run.executables()?.clone();
-                Ok((root, run, executables))
-            });
-            let failed = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
-            failed.map_or_else(|| built.map_err(|error: RunError| raise(py, &error)), Err)
-        };
-        let built = build();
-        let (root, run, executables) = built.inspect_err(|_| notifier.end())?;
+        let built = build(py, project, options, &handlers, plugins.as_ref(), |builder| {
+            let mut run = builder.build()?;
+            let executables = run.executables()?.clone();
+            Ok::<_, RunError>((run, executables))
+        });
+        let Built { root, built: (run, executables), notifier, raised } = built?;
         Ok(Self { root, executables, run: Mutex::new(Some(run)), notifier, raised })
     }
 
@@ -174,14 +198,7 @@ impl PyRun {
 
     /// Says whether what the run would execute is what a store has as trusted.
     fn is_trusted(&self, py: Python<'_>, store: &PyTrustStore) -> PyResult<bool> {
-        let policy = TrustPolicy::recorded(store.0.clone());
-        match detached(py, || policy.decide(&self.root, &self.executables, SystemClock::new().now())) {
-            Ok(()) => Ok(true),
-            Err(refusal) => match &refusal.reason {
-                RefusalReason::Unreadable(error) => Err(raise(py, error)),
-                _ => Ok(false),
-            },
-        }
+        store.allows(py, &self.root, &self.executables)
     }
 
     /// Keeps in a store that what the run would execute is trusted, without what the last
@@ -200,14 +217,8 @@ impl PyRun {
         streams: usize,
         store: Option<&PyTrustStore>,
     ) -> PyResult<PyRunHandle> {
-        let run = self.take()?;
-        let policy = match (store, decided, trusted) {
-            (Some(store), ..) => TrustPolicy::recorded(store.0.clone()),
-            (None, true, _) => TrustPolicy::ask(move |_, _| trusted),
-            (None, false, true) => TrustPolicy::TrustAll,
-            (None, false, false) => TrustPolicy::Refuse,
-        };
-        let progress = Progress::start(run.trusting(policy), Arc::clone(&self.notifier), streams)?;
+        let run = self.take()?.trusting(policy(trusted, decided, store));
+        let progress = Progress::start(run, Arc::clone(&self.notifier), streams)?;
         Ok(PyRunHandle { progress, raised: Arc::clone(&self.raised) })
     }
 }
@@ -273,7 +284,7 @@ impl PyRunHandle {
     }
 }
 
-fn raise_end(py: Python<'_>, error: &RunError) -> PyErr {
+pub(crate) fn raise_end(py: Python<'_>, error: &RunError) -> PyErr {
     let message = raise(py, error);
     if let RunError::Untrusted(refusal) = error {
         let lines = refusal.lines().join("\n");
@@ -334,9 +345,7 @@ impl PyRunHandle {
 
     /// A stream of events; None once the run has ended.
     fn events(&self) -> Option<EventStream> {
-        let events = self.progress.events()?;
-        let waker = Waker::from(Arc::clone(&self.progress.notifier));
-        Some(EventStream { events: Mutex::new(Some(events)), waker })
+        Some(EventStream::new(self.progress.events()?, &self.progress.notifier))
     }
 
     /// Says that nobody will read the events from the beginning.
@@ -370,6 +379,13 @@ impl PyRunHandle {
 pub(crate) struct EventStream {
     events: Mutex<Option<Events>>,
     waker: Waker,
+}
+
+impl EventStream {
+    /// Wraps a stream, whose events are notices.
+    pub(crate) fn new(events: Events, notifier: &Arc<Notifier>) -> Self {
+        Self { events: Mutex::new(Some(events)), waker: Waker::from(Arc::clone(notifier)) }
+    }
 }
 
 #[pymethods]

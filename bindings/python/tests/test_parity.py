@@ -1,7 +1,7 @@
 """The behaviour table of all tiers, with handlers in Python.
 
 The rows are those of `tests/parity/rows`; what is here turns a row's handlers
-into Python functions and compares what came of them.
+into Python functions and compares what came of them, of a dispatch, of a session and of runs.
 """
 
 from __future__ import annotations
@@ -188,13 +188,20 @@ def check_dispatch(row: dict[str, Any], handlers: list[dict[str, Any]], tier: st
     finally:
         curtain.set()
     assert "error" not in expect
-    outcome = got.outcome
+    check_outcome(got.outcome, expect, tier)
+    assert list(got.skipped) == expect.get("skipped", [])
+    assert list(got.notices) == expect.get("notices", [])
+    assert got.plugins == expect.get("plugins", {})
+    output = wire(got.output)
+    for key, value in expect.get("output", {}).items():
+        assert subset(output.get(key), value) == value
+
+
+def check_outcome(outcome: Any, expect: dict[str, Any], tier: str) -> None:
     not_now = outcome.skipped
     if isinstance(not_now, dict):
         not_now = f"only in {not_now['other_mode']} iterations"
     assert not_now == expect.get("not_now")
-    assert list(got.skipped) == expect.get("skipped", [])
-    assert list(got.notices) == expect.get("notices", [])
     assert [f"{each.handler} {each.class_ or each.status}" for each in outcome.timings] == expect.get("trace", [])
     broken = [f"{each.handler} {each.failure.class_}: {each.failure.message}" for each in outcome.broken]
     assert broken == expect.get("broken", [])
@@ -208,10 +215,6 @@ def check_dispatch(row: dict[str, Any], handlers: list[dict[str, Any]], tier: st
     assert warnings == expect.get("warnings", expect.get("broken", []))
     said = [f"{each.handler}: {each.item.content}" for each in outcome.said]
     assert said == expect.get("said", [])
-    assert got.plugins == expect.get("plugins", {})
-    output = wire(got.output)
-    for key, value in expect.get("output", {}).items():
-        assert subset(output.get(key), value) == value
 
 
 def subset(got: Any, like: Any) -> Any:
@@ -221,6 +224,81 @@ def subset(got: Any, like: Any) -> Any:
     if isinstance(got, list) and isinstance(like, list) and len(got) == len(like):
         return [subset(one, two) for one, two in zip(got, like, strict=True)]
     return got
+
+
+SESSION_POINTS = ("session.start", "prompt.submit", "iteration.error", "task.completed", "ability.before",
+                  "ability.after", "session.stop", "session.end")
+
+
+def session_rows() -> list[Any]:
+    """The rows at points that a session fires, which has no iterations, of whichever mode."""
+    found = [each for each in rows(run=False) if each.values[0]["point"] in SESSION_POINTS]
+    return [each for each in found if not {"mode", "cancelled"} & each.values[0].keys()]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("row", session_rows())
+def test_a_session_fires_as_the_table_says(
+    row: dict[str, Any], tier: str, samuel_project: Callable[..., samuel.Project]
+) -> None:
+    expect, curtain, point = row.get("expect", {}), threading.Event(), row["point"]
+    hook = f'[hooks."{point}"]\n{row["hook"]}\n' if "hook" in row else ""
+    project = samuel_project("First", config=hook + row.get("config", ""))
+    session = samuel.Session(project, session="parity", trust=True)
+    plugins: dict[str, samuel.Plugin] = {}
+    for each in row.get("handlers", []):
+        owner, _, name = each["id"].rpartition(":")
+        target: Any = session
+        if owner not in ("", "api"):
+            target = plugins.get(owner) or plugins.setdefault(owner, session.use(samuel.Plugin(owner)))
+        target.hook(point, name, order=each.get("order"))(function(each, tier, curtain))
+    if "error" in expect:
+        with pytest.raises(samuel.SamuelError):
+            session.open()
+        return
+    session.open()
+    events = session.events()
+    feedback = fired(session, point, row.get("input", {}), expect)
+    curtain.set()
+    outcome = next(each.outcome for each in events if isinstance(each, samuel.HookFired) and each.point == point)
+    check_outcome(outcome, expect, tier)
+    assert (feedback.text, feedback.warnings) == (outcome.said, outcome.warnings)
+    if "results" in expect.get("output", {}):
+        results = expect["output"]["results"]
+        assert subset(wire(feedback.results), results) == results
+    strict = None if point == "session.stop" else outcome.abort
+    if strict is None:
+        assert feedback.blocked == outcome.refused
+    else:
+        assert feedback.blocked is not None and strict.handler in feedback.blocked
+
+
+def fired(session: samuel.Session, point: str, given: dict[str, Any], expect: dict[str, Any]) -> samuel.Feedback:
+    """Fires the point of a row, as a caller of the session does."""
+    match point:
+        case "session.start":
+            return session.start(given.get("source", "startup"))
+        case "prompt.submit":
+            return session.submit_prompt(given.get("user_raw_input", ""), given.get("source", ""))
+        case "iteration.error":
+            return session.iteration_error(given["error"], given["class"], given["consec_fails"])
+        case "task.completed":
+            return session.task_completed(given.get("task_id", ""), given.get("task_content", ""))
+        case "ability.before":
+            permission = session.before(given.get("ability_id", ""), given.get("input"))
+            blocked = isinstance(permission.decision, samuel.ToolBlocked)
+            assert blocked == ("refused" in expect or "abort" in expect)
+            if not blocked and "updated_input" in expect.get("output", {}):
+                assert permission.decision.input == expect["output"]["updated_input"]
+            return permission.feedback
+        case "ability.after":
+            return session.after(
+                "", given["status"], given["output_summary"], duration_ms=given["duration_ms"],
+                ability_id=given["ability_id"],
+            )
+        case "session.stop":
+            return session.stop(given.get("reason", ""))
+    return session.end(given["exit_reason"])
 
 
 @pytest.mark.parametrize("tier", TIERS)

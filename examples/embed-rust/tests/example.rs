@@ -49,3 +49,11 @@ fn a_program_brings_a_methodology_a_store_and_an_agent_in_less_than_120_lines() 
     assert!(said.ends_with(&end), "the prompt, the check and the agent are its own: {said}");
     assert!(include_str!("../src/bin/own-parts.rs").lines().count() < 120);
 }
+
+#[test]
+fn an_orchestrator_of_its_own_has_hooks_around_what_it_does() {
+    let output = Command::new(env!("CARGO_BIN_EXE_orchestrator")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(said, "not pushed: pushes are the maintainers'\nnot yet: write NOTES.md first\ndone\n");
+}

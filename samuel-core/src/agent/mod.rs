@@ -49,4 +49,4 @@ pub use script::{Script, ScriptError, ScriptedCall, Step};
 pub use scripted::ScriptedAgent;
 pub(crate) use text::last_words;
 pub use tool_calls::ToolCallFacts;
-pub(crate) use tool_calls::ToolCalls;
+pub(crate) use tool_calls::{ToolCalls, path_below};

@@ -107,9 +107,7 @@ impl ToolCalls {
     }
 
     fn path_below(&self, parent: &str) -> Vec<String> {
-        let above = self.known.get(parent).map(|known| known.path.as_slice()).unwrap_or_default();
-        let skipped = (above.len() + 1).saturating_sub(MAX_PATH);
-        above.iter().skip(skipped).cloned().chain([parent.to_owned()]).collect()
+        path_below(self.known.get(parent), parent)
     }
 
     fn keep(&mut self, call_id: &str, facts: ToolCallFacts) {
@@ -124,6 +122,13 @@ impl ToolCalls {
         self.order.push_back(call_id.to_owned());
         self.known.insert(call_id.to_owned(), facts);
     }
+}
+
+/// Returns the calls around one that was made from another, of which this is known.
+pub(crate) fn path_below(known: Option<&ToolCallFacts>, parent: &str) -> Vec<String> {
+    let above = known.map(|known| known.path.as_slice()).unwrap_or_default();
+    let skipped = (above.len() + 1).saturating_sub(MAX_PATH);
+    above.iter().skip(skipped).cloned().chain([parent.to_owned()]).collect()
 }
 
 #[cfg(test)]

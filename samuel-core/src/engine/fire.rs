@@ -107,11 +107,7 @@ impl Services {
             }
             HookCall::SessionStop(mut input) => {
                 if input.changed_files.is_none() && self.registry.has_handlers(HookPoint::SessionStop) {
-                    // A session remembers its own start as that of an iteration.
-                    input.changed_files = match self.purpose {
-                        Purpose::Session => self.look(WorkTree::changed_files).await,
-                        Purpose::Run | Purpose::Preview => self.look(WorkTree::changed_in_run).await,
-                    };
+                    input.changed_files = self.look(WorkTree::changed_in_run).await;
                 }
                 self.simple::<points::SessionStop>(input, place).await
             }

@@ -3,7 +3,10 @@
 //! [`Points`] has what a run has around its points: the handlers, the prompt context, the events
 //! and the log of hooks. Which points fire, and what follows from them, is its owner's to say.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +21,6 @@ use super::{
 use crate::{
     clock::Clock,
     event::Event,
-    git::ObjectId,
     hook::{API_NAMESPACE, HookCall, HookPoint, owner_of},
     machine::HookReply,
     model::payload::{Mode, Turn},
@@ -46,8 +48,8 @@ pub(crate) struct Points {
 pub(crate) struct KeptPoints {
     pub(crate) id: Arc<str>,
     pub(crate) session: String,
-    /// The commit at the start.
-    pub(crate) start: Option<ObjectId>,
+    /// The commit at the start, in hexadecimal digits.
+    pub(crate) start: Option<String>,
 }
 
 impl Run {
@@ -100,10 +102,8 @@ impl Run {
             services,
         };
         points.read_plan().await?;
-        let begin = move |services: &Services| match kept {
-            Some(kept) => services.work_tree.begin_at(kept.start),
-            None => services.work_tree.begin(),
-        };
+        let before = kept.and_then(|kept| kept.start);
+        let begin = move |services: &Services| services.work_tree.begin_run(before.as_deref());
         points.services.blocking(begin).await?;
         Ok(points)
     }
@@ -127,9 +127,14 @@ impl Points {
         &self.services.session
     }
 
-    /// Returns the commit at the start.
-    pub(crate) fn start(&self) -> Option<ObjectId> {
-        self.services.work_tree.start()
+    /// Returns the commit at the start, in hexadecimal digits.
+    pub(crate) fn start(&self) -> Option<String> {
+        self.services.work_tree.run_start()
+    }
+
+    /// Returns the project's root.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.services.contexts(|contexts| contexts.root().to_owned())
     }
 
     /// Returns what is to be known of the chains and of the hook files.

@@ -76,17 +76,7 @@ impl WorkTree {
 
     /// Remembers where an iteration starts.
     pub(super) fn begin(&self) {
-        self.begin_at(self.head());
-    }
-
-    /// Remembers that an iteration or a session started at a commit.
-    pub(super) fn begin_at(&self, start: Option<ObjectId>) {
-        *known(&self.start) = start;
-    }
-
-    /// Returns the commit that was remembered.
-    pub(super) fn start(&self) -> Option<ObjectId> {
-        *known(&self.start)
+        *known(&self.start) = self.head();
     }
 
     fn head(&self) -> Option<ObjectId> {

@@ -68,12 +68,6 @@ impl ObjectId {
         Some(Self::of(&bytes?))
     }
 
-    /// Reads an id from the hexadecimal digits that it is printed as; nothing where it is none.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let kinds = [HashKind::Sha1, HashKind::Sha256];
-        kinds.into_iter().find_map(|kind| Self::from_hex(text.as_bytes(), kind))
-    }
-
     /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or_default()
@@ -110,9 +104,6 @@ mod tests {
     fn an_id_is_read_back_from_its_digits() {
         let id = HashKind::Sha1.blob(b"");
         assert_eq!(ObjectId::from_hex(id.to_string().as_bytes(), HashKind::Sha1).unwrap(), id);
-        for id in [id, HashKind::Sha256.blob(b"")] {
-            assert_eq!(ObjectId::parse(&id.to_string()), Some(id));
-        }
         for bad in ["", "abc", &"g".repeat(40), &"a".repeat(64)] {
             assert_eq!(ObjectId::from_hex(bad.as_bytes(), HashKind::Sha1), None);
         }

@@ -1,15 +1,15 @@
 //! A call of an ability: what is asked, and what came of it.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Feedback;
 use crate::{hook::AbilityDecision, model::payload::AbilityStatus};
 
-/// Who calls an ability where nobody is named.
-const CALLER: &str = "session";
+/// Names who calls an ability where nobody is named.
+fn caller() -> String {
+    "session".to_owned()
+}
 
 /// A call of an ability that is to be made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,12 +20,16 @@ pub struct AbilityRequest {
     /// Its arguments, at most 1 MiB of JSON.
     pub input: Value,
     /// The id of the call, unique among those under way; by default one is made, such as `call-1`.
+    #[serde(default)]
     pub call_id: Option<String>,
     /// The id of the call that this one is made from, while that is under way.
+    #[serde(default)]
     pub parent_id: Option<String>,
     /// What groups calls of one kind, such as `git.push`.
+    #[serde(default)]
     pub operation_key: Option<String>,
     /// Who makes the call; by default `session`.
+    #[serde(default = "caller")]
     pub caller: String,
 }
 
@@ -38,7 +42,7 @@ impl AbilityRequest {
             call_id: None,
             parent_id: None,
             operation_key: None,
-            caller: CALLER.to_owned(),
+            caller: caller(),
         }
     }
 
@@ -139,9 +143,9 @@ pub struct AbilityReport {
     /// The files that the call changed; nothing where that is unknown.
     #[serde(default)]
     pub changed_files: Option<Vec<String>>,
-    /// How long it took; by default as long as it was under way.
+    /// How long it took, in milliseconds; by default as long as it was under way.
     #[serde(default)]
-    pub duration: Option<Duration>,
+    pub duration_ms: Option<u64>,
     /// The ability; needed only where [`before`](super::Session::before) was not asked.
     #[serde(default)]
     pub ability_id: Option<String>,

@@ -8,10 +8,10 @@ use super::{
     AbilityEnd, AbilityOutcome, AbilityOutput, AbilityReport, AbilityRequest, Feedback, OpenCall, Permission,
     Permitted, SessionError,
     live::{CANCELLED, MAX_TEXT, Session, at_most},
-    state::{MAX_NAME, MAX_SUMMARY},
+    state::MAX_NAME,
 };
 use crate::{
-    agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent},
+    agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, ToolCallFacts},
     clock::whole_ms,
     event::Event,
     hook::{HookFailure, Point, points},
@@ -21,6 +21,8 @@ use crate::{
     text::excerpt,
 };
 
+/// How long what handlers are given of a result is, in bytes.
+const MAX_SUMMARY: usize = 4 * 1024;
 /// How many files of one call are passed on; of more it counts as unknown which they are.
 const MAX_FILES: usize = 10_000;
 
@@ -58,7 +60,7 @@ impl Session {
         let mut report = AbilityReport {
             call_id: call_id.clone(),
             ability_id: Some(ability_id),
-            duration: Some(took),
+            duration_ms: Some(whole_ms(took)),
             ..Default::default()
         };
         let end = match returned {
@@ -121,21 +123,20 @@ impl Session {
         let longest = names.into_iter().flatten().map(String::len).max();
         at_most("a name of the call", longest.unwrap_or_default(), MAX_NAME)?;
         self.check_open()?;
-        let call_id = self.kept().begin(OpenCall {
+        let open = OpenCall {
             call_id: call_id.unwrap_or_default(),
             ability_id: ability_id.clone(),
-            parent_id: parent_id.clone(),
             operation_key: operation_key.clone(),
             began_at: self.points.clock().now(),
-            input_summary: Some(excerpt(&input, MAX_SUMMARY)),
-        });
-        let call = AbilityCall {
+            facts: ToolCallFacts::of(&ability_id, &input, &self.points.root()),
+        };
+        let call_id = self.kept().begin(open, parent_id.as_deref());
+        self.tell(AgentEvent::ToolCall(AbilityCall {
             call_id: call_id.clone(),
             ability_id: ability_id.clone(),
             input: input.clone(),
-            parent_id: None,
-        };
-        self.tell(AgentEvent::ToolCall(call));
+            parent_id,
+        }));
         let asked = AbilityBeforeInput {
             ability_id: ability_id.clone(),
             call_id: Some(call_id.clone()),
@@ -155,12 +156,13 @@ impl Session {
             (None, ReplyData::Ability(Some(input))) => AbilityDecision::Allow { input },
             (None, _) => AbilityDecision::Allow { input },
         };
-        let mut kept = self.kept();
         match &decision {
-            AbilityDecision::Block { .. } => drop(kept.finish(&call_id)),
-            AbilityDecision::Allow { input } => kept.permit(&call_id, input, self.points.clock().now()),
+            AbilityDecision::Block { .. } => drop(self.kept().finish(&call_id)),
+            AbilityDecision::Allow { input } => {
+                let facts = ToolCallFacts::of(&ability_id, input, &self.points.root());
+                self.kept().permit(&call_id, facts, self.points.clock().now());
+            }
         }
-        drop(kept);
         if let AbilityDecision::Block { reason } = &decision {
             let reason = reason.clone();
             self.points.emit(Event::AbilityBlocked { iteration: 0, ability_id, reason, prevented: true });
@@ -176,7 +178,7 @@ impl Session {
     /// named, [`SessionError::TooLong`] where its arguments have more than 1 MiB or a name more than
     /// 1 KiB, and [`SessionError::Ended`] where the session has ended.
     pub async fn after(&self, report: AbilityReport) -> Result<Feedback, SessionError> {
-        let AbilityReport { call_id, status, output_summary, changed_files, duration, ability_id, input } =
+        let AbilityReport { call_id, status, output_summary, changed_files, duration_ms, ability_id, input } =
             report;
         at_most(
             "a name of the call",
@@ -186,30 +188,32 @@ impl Session {
         let input = input.map(|input| input.to_string());
         at_most("the input of the call", input.as_ref().map_or(0, String::len), MAX_TEXT)?;
         self.check_open()?;
-        let (open, tool_call_path) = {
-            let mut kept = self.kept();
-            let open = kept.finish(&call_id);
-            let path = open.as_ref().map(|call| kept.path_to(call)).unwrap_or_default();
-            (open, path)
-        };
+        let open = self.kept().finish(&call_id);
         let Some(ability_id) = open.as_ref().map(|call| call.ability_id.clone()).or(ability_id) else {
             return Err(SessionError::UnknownCall { call_id });
         };
         let began_at = open.as_ref().map(|call| call.began_at);
-        let since =
-            |began_at| u64::try_from(self.points.clock().now().duration_since(began_at).as_millis()).ok();
-        let duration_ms = duration.map(whole_ms).or_else(|| since(began_at?));
-        let (operation_key, summary) =
-            open.map(|call| (call.operation_key, call.input_summary)).unwrap_or_default();
-        let short = |text: String| excerpt(&text, MAX_SUMMARY);
-        let output_summary = output_summary.filter(|text| !text.is_empty()).map(short);
+        let now = self.points.clock().now();
+        let since = |began_at| u64::try_from(now.duration_since(began_at).as_millis()).ok();
+        let duration_ms = duration_ms.or_else(|| since(began_at?));
+        let (operation_key, known) = open.map(|call| (call.operation_key, call.facts)).unwrap_or_default();
+        let facts = match &input {
+            Some(input) => ToolCallFacts {
+                path: known.path,
+                ..ToolCallFacts::of(&ability_id, input, &self.points.root())
+            },
+            None => known,
+        };
+        let facts = facts.ended(status);
+        let output_summary =
+            output_summary.filter(|text| !text.is_empty()).map(|text| excerpt(&text, MAX_SUMMARY));
         self.tell(AgentEvent::ToolResult(AbilityResult {
             call_id: call_id.clone(),
             ability_id: ability_id.clone(),
             status,
             duration_ms,
             output_summary: output_summary.clone(),
-            ..AbilityResult::default()
+            ..Default::default()
         }));
         let ended = points::AbilityAfter::wrap(AbilityAfterInput {
             ability_id,
@@ -217,10 +221,10 @@ impl Session {
             operation_key,
             status,
             duration_ms,
-            input_summary: input.map(short).or(summary),
+            input_summary: facts.input_summary,
             output_summary,
-            tool_call_path,
-            changed_files: changed_files.filter(|files| files.len() <= MAX_FILES),
+            tool_call_path: facts.path,
+            changed_files: changed_files.or(facts.changed_files).filter(|files| files.len() <= MAX_FILES),
             ..Default::default()
         });
         Ok(Feedback::of(self.fire_to_the_end(ended).await.outcome))

@@ -4,7 +4,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::SessionError;
-use crate::{engine::KeptPoints, git::ObjectId, machine::MAX_STOP_BLOCKS, text::excerpt};
+use crate::{
+    agent::{ToolCallFacts, path_below},
+    engine::KeptPoints,
+    machine::MAX_STOP_BLOCKS,
+};
 
 /// The version of the form.
 const VERSION: u32 = 1;
@@ -12,14 +16,16 @@ const VERSION: u32 = 1;
 const MAX_CALLS: usize = 64;
 /// How long a name or an id may be, in bytes.
 pub(super) const MAX_NAME: usize = 1_024;
-/// How long what is kept of the arguments of a call is, in bytes.
-pub(super) const MAX_SUMMARY: usize = 4 * 1024;
+/// How long the names of files are together that a call names, in bytes; of more it counts as
+/// unknown which they are.
+const MAX_FILES_BYTES: usize = 16 * 1024;
+/// How long all that is kept is as JSON, in bytes.
+const MAX_BYTES: usize = 4 << 20;
 
 /// What of a session goes on in another process: plain data, a few kilobytes of JSON and never more
 /// than a few megabytes, which the caller keeps.
 ///
-/// It holds nothing secret but the [shortened](OpenCall::input_summary) arguments of calls under
-/// way, and decides how often a stop can be blocked: keep it where neither the agent nor other
+/// It holds nothing secret but the shortened arguments of [calls](OpenCall::facts) under way, and decides how often a stop can be blocked: keep it where neither the agent nor other
 /// users can write, such as in a private directory outside of the project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionState {
@@ -49,23 +55,22 @@ pub struct OpenCall {
     pub call_id: String,
     /// The ability, such as `Bash`.
     pub ability_id: String,
-    /// The call that it was made from; nothing where it was made from none.
-    pub parent_id: Option<String>,
     /// What groups calls of one kind, where the caller said.
     pub operation_key: Option<String>,
     /// When it began.
     pub began_at: Timestamp,
-    /// Its arguments, shortened.
-    pub input_summary: Option<String>,
+    /// Its arguments, shortened, the calls around it, and the files that its arguments name, if
+    /// its tool changes files.
+    pub facts: ToolCallFacts,
 }
 
 impl SessionState {
-    pub(super) fn new(id: &str, session: &str, head: Option<ObjectId>) -> Self {
+    pub(super) fn new(id: &str, session: &str, head: Option<String>) -> Self {
         Self {
             version: VERSION,
             id: id.to_owned(),
             session: session.to_owned(),
-            head: head.map(|head| head.to_string()),
+            head,
             stop_block_count: 0,
             calls_begun: 0,
             calls: Vec::new(),
@@ -82,39 +87,32 @@ impl SessionState {
         if self.ended {
             return Err(SessionError::Ended { session: self.session.clone() });
         }
-        let of_calls = self.calls.iter().flat_map(|call| {
-            [
-                Some(&call.call_id),
-                Some(&call.ability_id),
-                call.parent_id.as_ref(),
-                call.operation_key.as_ref(),
-            ]
-        });
-        let mut names = [&self.id, &self.session].into_iter().chain(of_calls.flatten());
-        let is_long = |summary: &String| summary.len() > MAX_SUMMARY + '…'.len_utf8();
-        if names.any(|name| name.len() > MAX_NAME)
+        let names = [&self.id, &self.session].into_iter().chain(self.head.as_ref());
+        let is_long = serde_json::to_vec(self).map_or(true, |kept| kept.len() > MAX_BYTES);
+        if is_long
+            || names.map(String::len).max() > Some(MAX_NAME)
             || self.calls.len() > MAX_CALLS
-            || self.calls.iter().filter_map(|call| call.input_summary.as_ref()).any(is_long)
             || self.stop_block_count > MAX_STOP_BLOCKS
         {
             return refused("it holds more than a session can have".to_owned());
         }
-        let start = match &self.head {
-            None => None,
-            Some(head) => match ObjectId::parse(head) {
-                Some(start) => Some(start),
-                None => return refused(format!("\"{head}\" is no commit")),
-            },
-        };
-        Ok(KeptPoints { id: self.id.as_str().into(), session: self.session.clone(), start })
+        Ok(KeptPoints {
+            id: self.id.as_str().into(),
+            session: self.session.clone(),
+            start: self.head.clone(),
+        })
     }
 
-    /// Begins a call, under an id of its own where it has none.
-    pub(super) fn begin(&mut self, mut call: OpenCall) -> String {
+    /// Begins a call, made from another where that is named, under an id of its own where it has
+    /// none.
+    pub(super) fn begin(&mut self, mut call: OpenCall, parent: Option<&str>) -> String {
         self.calls_begun += 1;
         if call.call_id.is_empty() {
             call.call_id = format!("call-{}", self.calls_begun);
         }
+        let known = |id: &str| self.calls.iter().find(|open| open.call_id == id).map(|open| &open.facts);
+        call.facts.path = parent.map(|parent| path_below(known(parent), parent)).unwrap_or_default();
+        call.facts = bounded(call.facts);
         let call_id = call.call_id.clone();
         self.calls.retain(|open| open.call_id != call_id);
         if self.calls.len() >= MAX_CALLS {
@@ -124,10 +122,11 @@ impl SessionState {
         call_id
     }
 
-    /// Notes that a call is being made, with the arguments as the handlers left them.
-    pub(super) fn permit(&mut self, call_id: &str, input: &str, now: Timestamp) {
+    /// Notes that a call is made now, with arguments of which this is known.
+    pub(super) fn permit(&mut self, call_id: &str, facts: ToolCallFacts, now: Timestamp) {
         if let Some(call) = self.calls.iter_mut().find(|call| call.call_id == call_id) {
-            (call.began_at, call.input_summary) = (now, Some(excerpt(input, MAX_SUMMARY)));
+            let path = std::mem::take(&mut call.facts.path);
+            (call.began_at, call.facts) = (now, ToolCallFacts { path, ..bounded(facts) });
         }
     }
 
@@ -136,20 +135,10 @@ impl SessionState {
         let place = self.calls.iter().position(|call| call.call_id == call_id)?;
         Some(self.calls.remove(place))
     }
+}
 
-    /// Returns the abilities that a call was made from, outermost first.
-    pub(super) fn path_to(&self, call: &OpenCall) -> Vec<String> {
-        let mut path = Vec::new();
-        let mut parent = call.parent_id.as_deref();
-        while let Some(outer) = parent.and_then(|id| self.calls.iter().find(|call| call.call_id == id)) {
-            path.push(outer.ability_id.clone());
-            parent = outer.parent_id.as_deref();
-            // One that names itself has no outermost call.
-            if path.len() >= MAX_CALLS {
-                break;
-            }
-        }
-        path.reverse();
-        path
-    }
+fn bounded(mut facts: ToolCallFacts) -> ToolCallFacts {
+    let length = |files: &Vec<String>| files.iter().map(String::len).sum::<usize>();
+    facts.changed_files = facts.changed_files.filter(|files| length(files) <= MAX_FILES_BYTES);
+    facts
 }

@@ -9,7 +9,7 @@
     >>> result.exit_reason
     'completed'
 
-`Loop` drives runs, `Project` is the plan and its changes, `toon` the codec.
+`Loop` drives runs, `Session` fires hooks for any other orchestrator, `Project` is the plan and its changes, `toon` the codec.
 The records that handlers get and give are in `samuel.records` and here, under
 the same names. Nothing heavy is imported before it is used.
 """
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from .records import *
     from .result import RunResult as RunResult
     from .run import Run as Run
+    from .session import AbilityOutcome as AbilityOutcome
+    from .session import AbilityOutput as AbilityOutput
+    from .session import Session as Session
 
 # Where names are found that are not records.
 _HOMES = {
@@ -59,6 +62,7 @@ _HOMES = {
     "project": ("Project",),
     "result": ("RunResult",),
     "run": ("Run",),
+    "session": ("AbilityOutcome", "AbilityOutput", "Session"),
 }
 _MODULES = ("errors", "records", "settings", "testing", "toon")
 

@@ -65,6 +65,9 @@ class Registering:
             raise HookError(f'unknown hook point "{point}"', code="E_HOOK_UNKNOWN", help=_nearest(point))
         return register
 
+    def _admit(self) -> None:
+        """Refuses a handler that would never be called."""
+
     def _add(
         self,
         point: str,
@@ -76,6 +79,7 @@ class Registering:
         inline: bool,
         isolate: str | None,
     ) -> None:
+        self._admit()
         if not callable(function):
             raise TypeError(f"a handler must be callable, not {type(function).__name__}")
         if timeout is not None and not _MIN_TIMEOUT <= timeout <= _MAX_TIMEOUT:

@@ -9,7 +9,7 @@ from .errors import HookError
 
 if TYPE_CHECKING:
     from . import _samuel
-    from .loop import Plugin
+    from ._equipped import Plugin
 
 # Flags of a code object: a coroutine function.
 _COROUTINE = 0x80

@@ -7,10 +7,9 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _samuel
-from ._process import Surroundings, environment, supervisor
-from ._registering import Registering
-from ._registration import Registration, is_async, of_plugins
-from ._waiting import await_for, wait_for
+from ._equipped import Equipped, Plugin
+from ._registration import Registration, is_async
+from ._waiting import wait_for
 from .errors import ConfigError
 from .project import Project
 from .result import RunResult
@@ -42,25 +41,7 @@ __all__ = ["Loop", "Plugin"]
 _AGENT_TIMEOUT = 86_400.0
 
 
-class Plugin(Registering):
-    """Handlers under one name, for several loops.
-
-    Args:
-        name: Its name, lower-case letters, digits and `-`.
-        namespace: Its key in the Plugins group of the prompt context; by
-            default the name with `_` for `-`.
-    """
-
-    def __init__(self, name: str, *, namespace: str | None = None) -> None:
-        super().__init__()
-        self.name = name
-        self.namespace = namespace or name.replace("-", "_")
-
-    def __repr__(self) -> str:
-        return f"Plugin({self.name!r}, handlers={len(self._registrations)})"
-
-
-class Loop(Registering):
+class Loop(Equipped):
     """A loop over the plan of a project.
 
     What is not given comes from samuel.toml. A loop can be run several times.
@@ -117,13 +98,9 @@ class Loop(Registering):
         bridge: Iterable[str] = (),
         **settings: Unpack[Settings],
     ) -> None:
-        super().__init__()
         own = given(settings)
         _samuel.check_settings(own)
-        self.project = project if isinstance(project, Project) else Project(project)
-        self.plugins: list[Plugin] = list(plugins)
-        self._installed_plugins = installed_plugins
-        self._trust = trust
+        super().__init__(project, trust, env, plugins, installed_plugins)
         self._agent = agent
         self._options: dict[str, Any] = {
             "settings": own,
@@ -134,12 +111,6 @@ class Loop(Registering):
             "socket_dir": None if socket_dir is None else os.fspath(socket_dir),
             "bridge": list(bridge),
         }
-        self._env = env
-
-    def use(self, plugin: Plugin) -> Plugin:
-        """Adds the handlers of a plugin."""
-        self.plugins.append(plugin)
-        return plugin
 
     def run(self) -> RunResult:
         """Runs the loop to its end.
@@ -268,46 +239,18 @@ class Loop(Registering):
         job = built.fire_hooks(point, given, dry_run, not dry_run and self._trusts(built))
         return wait_for(job, job.result)
 
-    def _trusts(self, built: _samuel.Run) -> bool:
-        if isinstance(self._trust, _samuel.TrustStore):
-            return built.is_trusted(self._trust)
-        return bool(self._trust(built.executables) if callable(self._trust) else self._trust)
-
-    def _load(self, native: _samuel.Project | None = None) -> _samuel.Job[_samuel.LoadedPlugins] | None:
-        """Begins to load the installed plugins, where there are any."""
-        if not self._installed_plugins:
-            return None
-        brought = [plugin.name for plugin in self.plugins]
-        return _samuel.plugins_load(native or self.project._native, brought, Surroundings(self._env))
-
-    def _loaded(self, native: _samuel.Project | None = None) -> _samuel.LoadedPlugins | None:
-        job = self._load(native)
-        return None if job is None else wait_for(job, job.result)
-
-    async def _aloaded(self) -> _samuel.LoadedPlugins | None:
-        job = self._load()
-        return None if job is None else await await_for(job, job.result)
-
     def _begin(self, plugins: _samuel.LoadedPlugins | None) -> Run:
         built = self._build(plugins)
         if callable(self._trust):
             # Without the agent nothing would come of a yes.
             built.check_agent()
-        store = self._trust if isinstance(self._trust, _samuel.TrustStore) else None
+        store = self._store()
         return Run(built, store is None and self._trusts(built), callable(self._trust), store)
 
     def _build(
         self, plugins: _samuel.LoadedPlugins | None, native: _samuel.Project | None = None
     ) -> _samuel.Run:
-        registrations = [*self._registrations, *of_plugins(self.project._native, self.plugins)]
-        options = {
-            **self._options,
-            "env": environment(self._env),
-            "supervisor": supervisor(),
-            "agent": None,
-            "script": None,
-            "python_agent": None,
-        }
+        registrations, options = self._equipment(self._options)
         to_json = getattr(self._agent, "to_json", None)
         if isinstance(self._agent, str):
             options["agent"] = self._agent

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    from .loop import Plugin
+    from ._equipped import Plugin
     from .methodology import Methodology
     from .records import (
         Complexity,

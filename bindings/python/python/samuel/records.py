@@ -1325,7 +1325,9 @@ class AfterIterationInput(Record):
         iteration: The iteration, from 1.
         task: The task it was for; absent in discovery.
         outcome: How it ended.
-        changed_files: The files it changed; absent where that is unknown.
+        changed_files: The files that differ from the commit the iteration started at,
+            relative to the project; without those below `.samuel`, `.system/logs` and
+            `.system/cache`. Absent where that is unknown, as without a git repository.
     """
 
     __slots__ = ("iteration", "task", "outcome", "changed_files", "extensions")
@@ -1628,7 +1630,10 @@ class SessionStopInput(Record):
 
     Attributes:
         reason: The exit reason the loop is about to end with.
-        changed_files: The files the run changed; absent where that is unknown.
+        changed_files: The files that differ from the commit the run started at, relative to
+            the project, also where it was cut off since; without those below `.samuel`,
+            `.system/logs` and `.system/cache`. Absent where that is unknown, as without a git
+            repository.
         stop_block_count: How many stops in a row were blocked before this one.
     """
 
@@ -1881,10 +1886,15 @@ class AbilityAfterInput(Record):
             absent for the calls of agents.
         status: How the call ended.
         duration_ms: How long it took, in milliseconds.
-        input_summary: The arguments, shortened.
-        output_summary: The result, shortened.
-        tool_call_path: The calls this one was made from, outermost first.
-        changed_files: The files the call changed; absent where that is unknown.
+        input_summary: The arguments, a JSON document shortened to 4 KiB; absent where the
+            agent does not tell them.
+        output_summary: The result, shortened to 4 KiB.
+        tool_call_path: The calls this one was made from, such as the one that started a
+            subagent, by the agent's ids for them, outermost first.
+        changed_files: The files that a file tool which succeeded names in its arguments,
+            relative to the project where they are in it; without those below `.samuel`,
+            `.system/logs` and `.system/cache`. Absent where that is unknown, as for shell
+            commands.
     """
 
     __slots__ = ("ability_id", "call_id", "operation_key", "status", "duration_ms", "input_summary", "output_summary", "tool_call_path", "changed_files", "extensions")
@@ -4369,6 +4379,79 @@ class Location(Record):
         _set(self, "column", column)
 
 
+class Feedback(Record):
+    """What the handlers of a point said, merged over all of them. All of it is data: what is done
+    about it is the caller's to say.
+
+    Attributes:
+        blocked: Why what was about to happen must not: the reason of the handler that
+            blocked it, or how one broke that must not. Nothing where it may, and at points
+            where nobody can block.
+        text: Text for the agent, with who said it and at which point, in the order in which
+            it was said.
+        results: Logs, messages to the user, suggested abilities and documents, follow-up
+            actions, an intent: merged, and never acted upon.
+        warnings: What the user is to know of the handlers, those that broke among it.
+        aborted: The handler that broke where the configuration has that end more than its
+            own work.
+        unheard: Why a stop was blocked that is not put off any more, since it was blocked
+            as often in a row as it may be.
+    """
+
+    __slots__ = ("blocked", "text", "results", "warnings", "aborted", "unheard")
+    __match_args__ = ("text", "results", "warnings", "blocked", "aborted", "unheard")
+    blocked: str | None
+    text: tuple[Said, ...]
+    results: HookResults
+    warnings: tuple[HookWarning, ...]
+    aborted: Abort | None
+    unheard: str | None
+
+    def __init__(
+        self,
+        text: Iterable[Said],
+        results: HookResults,
+        warnings: Iterable[HookWarning],
+        blocked: str | None = None,
+        aborted: Abort | None = None,
+        unheard: str | None = None,
+    ) -> None:
+        _set(self, "blocked", blocked)
+        _set(self, "text", items(text))
+        _set(self, "results", results)
+        _set(self, "warnings", items(warnings))
+        _set(self, "aborted", aborted)
+        _set(self, "unheard", unheard)
+
+
+class AbilityPermission(Record):
+    """What the handlers of `ability.before` decided.
+
+    Attributes:
+        call_id: The id of the call, by which `after` knows it.
+        decision: Whether the call may be made, and with which arguments. What a person was
+            to decide on is denied, since nobody is asked.
+        feedback: What the handlers said beside it.
+    """
+
+    __slots__ = ("call_id", "decision", "feedback")
+    __match_args__ = ("call_id", "decision", "feedback")
+    _rust = "Permission"
+    call_id: str
+    decision: AbilityDecision
+    feedback: Feedback
+
+    def __init__(
+        self,
+        call_id: str,
+        decision: AbilityDecision,
+        feedback: Feedback,
+    ) -> None:
+        _set(self, "call_id", call_id)
+        _set(self, "decision", decision)
+        _set(self, "feedback", feedback)
+
+
 PlanChange: TypeAlias = Literal[
     "skipped",
     "blocked",
@@ -6680,6 +6763,7 @@ __all__ = [
     "AbilityBeforeOutput",
     "AbilityBlocked",
     "AbilityDecision",
+    "AbilityPermission",
     "AbilityStatus",
     "Abort",
     "Actor",
@@ -6739,6 +6823,7 @@ __all__ = [
     "Extra",
     "FailedCheck",
     "FailureClass",
+    "Feedback",
     "FieldDiff",
     "Form",
     "GroupState",

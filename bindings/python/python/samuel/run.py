@@ -75,14 +75,14 @@ class Run:
         The first call's begin with the run, later ones' with the call. A reader
         that is slow loses what the agent says, never a change of state.
         """
-        taken = partial(_taken, self._native.events())
+        taken = partial(batch_of, self._native.events())
         while batch := wait_for(self._native, taken):
             yield from batch
 
     async def aevents(self) -> AsyncIterator[Event]:
         """Yields events until the run has ended; see `events`."""
         await self._await_start()
-        taken = partial(_taken, self._native.events())
+        taken = partial(batch_of, self._native.events())
         while batch := await await_for(self._native, taken):
             for event in batch:
                 yield event
@@ -198,7 +198,7 @@ def _logger() -> logging.Logger | None:
 def _log_events(native: _samuel.RunHandle, stream: _samuel.EventStream | None, logger: logging.Logger) -> None:
     from .records import HookFired, RunFinished, RunStarted, Swept, Warning
 
-    while batch := wait_for(native, partial(_taken, stream)):
+    while batch := wait_for(native, partial(batch_of, stream)):
         for event in batch:
             match event:
                 case Warning(message):
@@ -214,7 +214,7 @@ def _log_events(native: _samuel.RunHandle, stream: _samuel.EventStream | None, l
                     logger.info("run %s ended: %s", event.run_id, reason)
 
 
-def _taken(stream: _samuel.EventStream | None) -> list[Event] | None:
+def batch_of(stream: _samuel.EventStream | None) -> list[Event] | None:
     """Takes what has come: nothing yet is None, nothing more an empty list."""
     batch = None if stream is None else stream.take(_BATCH)
     return [] if batch is None else batch or None

@@ -154,7 +154,7 @@ async fn calls_within_calls_name_those_around_them() {
     called.await.unwrap();
     let paths: Vec<Vec<String>> =
         after.calls().iter().map(|call| call.input().tool_call_path.clone()).collect();
-    assert_eq!(paths, [vec!["Task", "Review"], vec!["Task"], Vec::new()]);
+    assert_eq!(paths, [vec!["call-1", "call-2"], vec!["call-1"], Vec::new()]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -82,7 +82,7 @@ async fn a_session_goes_on_in_another_process_where_it_stood() {
     let given = after.last_input().unwrap();
     assert_eq!(
         (given.operation_key.as_deref(), given.tool_call_path),
-        (Some("git.push"), vec!["Task".to_owned()])
+        (Some("git.push"), vec!["call-1".to_owned()])
     );
     assert!(given.duration_ms.is_some());
     made.write("new.rs", "");
@@ -101,7 +101,7 @@ async fn what_was_kept_is_not_believed_where_it_cannot_be() {
     let state = of(&bench).open().await.unwrap().state();
     let bad = [
         SessionState { version: 2, ..state.clone() },
-        SessionState { head: Some("HEAD".to_owned()), ..state.clone() },
+        SessionState { head: Some("a".repeat(2_000)), ..state.clone() },
         SessionState { stop_block_count: 9, ..state.clone() },
         SessionState { session: "x".repeat(2_000), ..state.clone() },
     ];
@@ -113,13 +113,13 @@ async fn what_was_kept_is_not_believed_where_it_cannot_be() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_of_a_repository_runs_before_it_is_trusted() {
-    let hooks = "version: 1\nhooks:\n  session_start:\n    command: echo started > started\n";
+    let hooks = "version: 1\nhooks:\n  session_start:\n    - command: echo started > started\n";
     let bench = Bench::builder().file(".samuel/hooks.yml", hooks).build().unwrap();
     let builder = || {
         Session::builder(bench.project().clone()).hook_files().env([("PATH".into(), "/bin:/usr/bin".into())])
     };
     let refused = builder().open().await.unwrap_err();
-    assert!(refused.to_string().contains("trusted"), "{refused}");
+    assert_eq!(refused.to_string(), "nobody has allowed what this project would run");
     assert!(!bench.path().join("started").exists());
     // What would run is shown to whoever decides.
     let mut ready = builder().build().unwrap();

@@ -131,9 +131,10 @@ async fn play_again(session: &Session, trace: &[(HookPoint, Value)]) {
 async fn a_session_tells_handlers_and_watchers_what_a_loop_tells_them() {
     let bench = bench();
     let script = Script::default()
-        .call(ScriptedCall::any().run("exit 3"))
-        .call(ScriptedCall::any().run("echo hello").run("git push").done())
-        .call(ScriptedCall::any());
+        .call(ScriptedCall::for_iteration(1).run("exit 3"))
+        .call(ScriptedCall::any().in_turn(Turn::Recovery))
+        .call(ScriptedCall::for_iteration(2).run("echo hello").run("git push").done())
+        .call(ScriptedCall::any().repeated());
     let by_loop = Seen::default();
     let run = bench.run(script).session("test").register(|handlers| register(&by_loop, handlers));
     let played = bench.play(run).await.unwrap();

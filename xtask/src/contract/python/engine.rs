@@ -66,6 +66,8 @@ const REPORTS: &[Source] = &[
     ("trust/store.rs", &[("TrustRecord", "")]),
     ("hook/agent_event.rs", &[("AgentEvent", ""), ("AbilityDecision", "")]),
     ("model/code.rs", &[("Location", "")]),
+    ("session/feedback.rs", &[("Feedback", "")]),
+    ("session/ability.rs", &[("Permission", "AbilityPermission")]),
     (
         "event.rs",
         &[
