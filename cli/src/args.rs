@@ -10,8 +10,8 @@ mod toon;
 use std::{ffi::OsString, ops::RangeInclusive, path::PathBuf};
 
 pub(crate) use hooks::{
-    BridgeArgs, EventArgs, FireArgs, HookSchemaArgs, HooksCommand, HooksTestArgs, LogArgs, ScaffoldArgs, ShowArgs,
-    event_type, language,
+    BridgeArgs, EventArgs, FireArgs, HookSchemaArgs, HooksCommand, HooksTestArgs, LogArgs, ScaffoldArgs,
+    ShowArgs, event_type, language,
 };
 pub(crate) use limits::{DiscoveryArgs, Given, LimitArgs, option_of};
 pub(crate) use look::{SchemaArgs, ShowTaskArgs, TasksArgs};

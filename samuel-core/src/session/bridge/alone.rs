@@ -184,7 +184,8 @@ fn report(state: &SessionState, ended: &EndedCall) -> AbilityReport {
     let EndedCall { ability_id, call_id, input, status, duration_ms, output_summary } = ended.clone();
     let is_it = |call: &&OpenCall| call.ability_id == ability_id;
     let with_input = |call: &&OpenCall| {
-        is_it(call) && call.input_summary.as_deref().is_some_and(|kept| kept == excerpt(&input, kept.len()))
+        is_it(call)
+            && call.facts.input_summary.as_deref().is_some_and(|kept| kept == excerpt(&input, kept.len()))
     };
     let open = || state.calls.iter().find(with_input).or_else(|| state.calls.iter().find(is_it));
     let call_id = match call_id.as_str() {
@@ -195,7 +196,7 @@ fn report(state: &SessionState, ended: &EndedCall) -> AbilityReport {
         call_id,
         status: status.unwrap_or(AbilityStatus::Success),
         output_summary,
-        duration: duration_ms.map(std::time::Duration::from_millis),
+        duration_ms,
         input: serde_json::from_str(&input).ok(),
         ability_id: Some(ability_id),
         ..AbilityReport::default()
