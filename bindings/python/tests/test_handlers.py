@@ -256,7 +256,9 @@ def isolated_agent(call: Any) -> samuel.AgentInvokeOutput:
     decision = port.before_ability(samuel.ToolCall("1", "Bash", {"command": "ls"}))
     if isinstance(decision, samuel.ToolBlocked):
         return samuel.AgentInvokeOutput(exit_code=3, stdout=decision.reason)
-    port.after_ability(samuel.ToolResult("1", "Bash", "success"))
+    told = port.after_ability(samuel.ToolResult("1", "Bash", "success", takes_text=True))
+    for text in told:
+        port.emit(samuel.AgentText(text))
     return samuel.AgentInvokeOutput(stdout=str(decision.input))
 
 
@@ -270,7 +272,9 @@ async def async_agent(call: Any) -> samuel.AgentInvokeOutput:
     decision = await port.abefore_ability(samuel.ToolCall("1", "Bash", {"command": "ls"}))
     if isinstance(decision, samuel.ToolBlocked):
         return samuel.AgentInvokeOutput(exit_code=3, stdout=decision.reason)
-    await port.aafter_ability(samuel.ToolResult("1", "Bash", "success"))
+    told = await port.aafter_ability(samuel.ToolResult("1", "Bash", "success", takes_text=True))
+    for text in told:
+        port.emit(samuel.AgentText(text))
     return samuel.AgentInvokeOutput(stdout=str(decision.input))
 
 
@@ -290,20 +294,40 @@ def test_a_handler_in_the_agents_place_reports_and_asks(
         return samuel.AbilityBeforeOutput(block=blocks, reason="not today" if blocks else None)
 
     @loop.hook("ability.after", "after")
-    def after(call: Any) -> None:
-        ended.append(call.input.status)
+    def after(call: Any) -> samuel.AbilityAfterOutput:
+        ended.append((call.input.status, call.input.input_summary, call.input.changed_files))
+        return samuel.AbilityAfterOutput(text=[samuel.TextItem("look at it")])
 
     events = list(loop.stream())
     reports = [event.report for event in events if isinstance(event, samuel.AgentReported)]
+    told = [report.text for report in reports if isinstance(report, samuel.AgentText) and "look at it" in report.text]
+    assert ["hook api:after at ability.after]" in text for text in told] == ([] if blocks else [True])
     assert samuel.AgentText("I begin") in reports and samuel.AgentUsage(input_tokens=7) in reports
     assert asked == [("Bash", {"command": "ls"}, True)]
-    assert ended == ([] if blocks else ["success"])
+    assert ended == ([] if blocks else [("success", '{"command":"ls"}', None)])
     fired = [event for event in events if isinstance(event, samuel.HookFired) and event.point == "agent.invoke"]
     warnings = [(each.handler, each.message) for each in fired[0].outcome.warnings]
     assert warnings == [("api:agent", "mind the gap")]
     failures = [event.failure for event in events if isinstance(event, samuel.IterationFinished) and event.failure]
     said = [failure.message for failure in failures if failure.class_ == "agent-exit"]
     assert said == (["scripted ended with exit code 3: not today"] if blocks else [])
+
+
+def test_what_handlers_report_is_in_the_event_with_who_tells_the_user(samuel_loop: MakeLoop) -> None:
+    loop = samuel_loop("First", max_iterations=1)
+
+    @loop.hook("session.start", "greeter")
+    def greeter(call: Any) -> samuel.SessionStartOutput:
+        results = samuel.HookResults(messages_to_user=["hello"], logs=["greeted"], new_intent={"topic": "x"})
+        return samuel.SessionStartOutput(results=results)
+
+    events = list(loop.stream())
+    fired = next(e for e in events if isinstance(e, samuel.HookFired) and e.point == "session.start")
+    results = fired.outcome.results
+    assert results is not None
+    assert (tuple(results.logs), results.new_intent) == (("greeted",), {"topic": "x"})
+    said = [(said.handler, said.speaker, said.item.content) for said in fired.outcome.said]
+    assert said == [("api:greeter", "to_user", "hello")]
 
 
 def test_the_agent_that_the_documentation_shows_works(samuel_loop: MakeLoop) -> None:

@@ -8,6 +8,7 @@ use std::{num::NonZeroU32, time::Duration};
 use samuel_core::{
     agent::AgentEvent,
     event::{CheckResult, Event, EventRecord, PlanChange, RunReport},
+    hook::Speaker,
     model::{
         IterationOutcome, TaskId, Usage,
         payload::{CheckFailure, Mode, TaskBrief},
@@ -161,8 +162,8 @@ impl Watch {
                 for warning in &outcome.warnings {
                     self.warn(&format!("{point} {}: {}", warning.handler, warning.message));
                 }
-                for message in outcome.results.iter().flat_map(|results| &results.messages_to_user) {
-                    self.line(&format!("  {point}: {}", safe(message)));
+                for said in outcome.said.iter().filter(|said| said.speaker == Speaker::ToUser) {
+                    self.line(&format!("  {} at {point}: {}", safe(&said.handler), safe(&said.item.content)));
                 }
             }
             Event::RunFinished(report) => self.finished(report),

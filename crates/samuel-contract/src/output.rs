@@ -71,6 +71,11 @@ pub trait Output:
     fn results(&self) -> Option<&HookResults> {
         None
     }
+
+    /// Returns the same, so that its texts can be bounded.
+    fn reported_mut(&mut self) -> Option<&mut HookResults> {
+        None
+    }
 }
 
 /// What tells of an agent's work: the texts of an output that are shown and kept.
@@ -201,6 +206,10 @@ impl Output for AbilityBeforeOutput {
 
     fn results(&self) -> Option<&HookResults> {
         Some(&self.results)
+    }
+
+    fn reported_mut(&mut self) -> Option<&mut HookResults> {
+        Some(&mut self.results)
     }
 }
 

@@ -145,6 +145,7 @@ impl Services {
             context: self.contexts(|contexts| contexts.view.clone()),
             plan: self.plan(),
             preview: self.purpose == Purpose::Preview,
+            traced: self.hook_log.traces,
             exchanges: None,
             port,
             cancel: place.cancel.clone(),
@@ -163,7 +164,7 @@ impl Services {
         self.contributed(&done.context, place.in_iteration);
         note_slow_handlers(P::POINT, &mut outcome);
         self.write_down(P::POINT, place, &outcome).await;
-        self.log_hooks(P::POINT, place, &outcome);
+        self.log_hooks(P::POINT, place, &outcome, done.calls);
         self.emit(Event::HookFired {
             point: P::POINT,
             iteration: place.iteration,

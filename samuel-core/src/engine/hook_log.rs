@@ -1,7 +1,9 @@
 //! Writing down which hooks were called, without holding up the loop.
 //!
 //! Each call of a handler that is not built in becomes a line of the
-//! [`HookLog`]. A task of its own writes them; what it
+//! [`HookLog`], and one of a repository hook a line of the repository's own log as well; with
+//! `HOOKS_DEBUG=1` in the environment that the caller gave, also one of its trace. A task of its own
+//! writes them; what it
 //! cannot write is warned of once, and what comes faster than it can write is left out and
 //! counted.
 
@@ -13,26 +15,29 @@ use std::{
     time::Duration,
 };
 
+use serde_json::{Value, json};
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::{error::described, fire::Place, services::Services};
 use crate::{
     clock::whole_ms,
-    environment::is_secret,
-    hook::{HookPoint, Outcome, Tier, Warning},
-    model::redacted,
-    state::{HookLog, HookLogLine},
+    environment::Secrets,
+    hook::{HandlerCall, HookPoint, Outcome, Tier, Warning, repository_hook},
+    state::{HookLog, HookLogLine, RepositoryLog, RepositoryLogLine, RepositoryTraceLine, StateError},
+    text::excerpt,
 };
 
-/// How many lines wait to be written.
-const MAX_WAITING: usize = 10_000;
+/// How many calls wait to be written.
+const MAX_WAITING: usize = 2_000;
 /// How many are written at once.
 const AT_ONCE: usize = 500;
 /// How long the end of a run waits for the last lines.
 const END_WAIT: Duration = Duration::from_secs(2);
-/// How long the value of a variable is that is taken for a secret; shorter ones stand in any text.
-const MIN_SECRET_CHARS: usize = 6;
+/// The variable that has the calls of repository hooks traced.
+const DEBUG: &str = "HOOKS_DEBUG";
+/// How much of an input or an answer is traced, in bytes; of a longer one, its start.
+const MAX_TRACED: usize = 32 << 10;
 
 /// The task that writes the lines.
 #[derive(Debug)]
@@ -46,62 +51,102 @@ pub(super) struct HookLogTask {
 /// Where lines go that are to be written.
 #[derive(Debug)]
 pub(super) struct HookLogWriter {
-    lines: Mutex<Option<mpsc::Sender<HookLogLine>>>,
+    calls: Mutex<Option<mpsc::Sender<Written>>>,
     left_out: AtomicU64,
     has_failed: AtomicBool,
-    /// Values of variables that no line shows.
-    secrets: Vec<String>,
+    /// Whether the repository's own logs could not be written.
+    has_failed_there: AtomicBool,
+    secrets: Secrets,
+    /// Whether the calls of repository hooks are traced.
+    pub(super) traces: bool,
+}
+
+/// What is written of a call.
+#[derive(Clone, Debug)]
+struct Written {
+    line: HookLogLine,
+    /// Of a repository hook.
+    repository: Option<RepositoryLogLine>,
+    trace: Option<RepositoryTraceLine>,
 }
 
 impl HookLogWriter {
     /// Knows what no line may show. Nothing is written before [`begin`](Services::begin_hook_log).
     pub(super) fn new(env: &[(String, String)]) -> Self {
-        let values = env.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value.trim());
-        let mut secrets: Vec<String> =
-            values.filter(|value| value.chars().count() >= MIN_SECRET_CHARS).map(str::to_owned).collect();
-        // One that is part of another is hidden behind it.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        let (lines, left_out, has_failed) = (Mutex::default(), AtomicU64::default(), AtomicBool::default());
-        Self { lines, left_out, has_failed, secrets }
+        Self {
+            calls: Mutex::default(),
+            left_out: AtomicU64::default(),
+            has_failed: AtomicBool::default(),
+            has_failed_there: AtomicBool::default(),
+            secrets: Secrets::of(env),
+            traces: env.iter().any(|(name, value)| name == DEBUG && value.trim() == "1"),
+        }
     }
 
-    fn take(&self) -> Option<mpsc::Sender<HookLogLine>> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).take()
+    fn take(&self) -> Option<mpsc::Sender<Written>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn send(&self, lines: Vec<HookLogLine>) {
-        let sender = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+    fn send(&self, calls: Vec<Written>) {
+        let sender = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(sender) = &*sender else { return };
-        for line in lines {
-            if sender.try_send(line).is_err() {
+        for call in calls {
+            if sender.try_send(call).is_err() {
                 self.left_out.fetch_add(1, Ordering::Relaxed);
             }
         }
     }
 
-    /// Hides what must not be written.
-    fn without_secrets(&self, text: &str) -> String {
-        let text = redacted(text).into_owned();
-        self.secrets.iter().fold(text, |text, secret| match text.contains(secret) {
-            true => text.replace(secret, "***"),
-            false => text,
-        })
+    /// Hides what must not be written in a document, and shortens it.
+    fn traced(&self, mut value: Value) -> Value {
+        self.secrets.hide_in(&mut value);
+        let text = value.to_string();
+        if text.len() > MAX_TRACED { json!({ "truncated": excerpt(&text, MAX_TRACED) }) } else { value }
+    }
+
+    /// Says what the log and the trace of a repository have of a call; nothing of other handlers.
+    fn of_repository(
+        &self,
+        point: HookPoint,
+        session: &str,
+        time: jiff::Timestamp,
+        call: HandlerCall,
+    ) -> Option<(RepositoryLogLine, Option<RepositoryTraceLine>)> {
+        let line = RepositoryLogLine {
+            time,
+            hook_id: call.repository_hook()?.to_owned(),
+            event_type: point.to_string(),
+            status: call.timing.status,
+            duration_ms: whole_ms(call.timing.took),
+            exit: call.timing.exit_code,
+            class: call.timing.class,
+            logs: call.logs.iter().map(|log| self.secrets.hide(log)).collect(),
+        };
+        let trace = call.trace.map(|trace| {
+            let mut context = json!({ "event_type": line.event_type, "session_id": session });
+            if let (Value::Object(context), Value::Object(input)) = (&mut context, trace.input) {
+                context.extend(input);
+            }
+            let (context, result) = (self.traced(context), self.traced(trace.answer));
+            RepositoryTraceLine { line: line.clone(), context, result }
+        });
+        Some((line, trace))
     }
 }
 
 impl Services {
     /// Begins to write the log of hooks, and returns what writes it.
     pub(super) fn begin_hook_log(self: &Arc<Self>) -> HookLogTask {
-        let (sender, lines) = mpsc::channel(MAX_WAITING);
-        *self.hook_log.lines.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+        let (sender, calls) = mpsc::channel(MAX_WAITING);
+        *self.hook_log.calls.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
         let (services, stop) = (Arc::clone(self), CancellationToken::new());
         let stopped = stop.clone();
         let task = tokio::spawn(async move {
-            let append = |lines| {
+            let append = |calls| {
                 let services = Arc::clone(&services);
-                async move { services.append_hook_lines(lines).await }
+                async move { services.append_hook_calls(calls).await }
             };
-            write_all(lines, &stopped, append).await
+            write_all(calls, &stopped, append).await
         });
         HookLogTask { task, stop }
     }
@@ -122,7 +167,7 @@ impl Services {
         let left_out = self.hook_log.left_out.load(Ordering::Relaxed).saturating_add(left);
         if left_out > 0 {
             self.warn(format!(
-                "hooks.jsonl lacks calls of hooks that came faster than they were written: {left_out}"
+                "the logs of hooks lack calls that came faster than they were written: {left_out}"
             ));
         }
     }
@@ -132,28 +177,67 @@ impl Services {
         drop(self.hook_log.take());
     }
 
-    async fn append_hook_lines(self: &Arc<Self>, lines: Vec<HookLogLine>) {
-        let appended = self.blocking(move |services| HookLog::append(&services.run_dir, &lines)).await;
-        if let Err(error) = appended.and_then(|appended| appended)
-            && !self.hook_log.has_failed.swap(true, Ordering::Relaxed)
+    async fn append_hook_calls(self: &Arc<Self>, calls: Vec<Written>) {
+        let (mut lines, mut repository, mut traces) = (Vec::new(), Vec::new(), Vec::new());
+        for call in calls {
+            lines.push(call.line);
+            repository.extend(call.repository);
+            traces.extend(call.trace);
+        }
+        let append = move |services: &Self| {
+            let root = services.contexts(|contexts| contexts.root().to_owned());
+            let there = RepositoryLog::new(&root);
+            let written = there.append(&repository).and_then(|()| there.trace(&traces));
+            (HookLog::append(&services.run_dir, &lines), written)
+        };
+        let (written, there) = match self.blocking(append).await {
+            Ok(written) => written,
+            Err(error) => (Err(error), Ok(())),
+        };
+        self.warn_once(&self.hook_log.has_failed, "hooks.jsonl", written);
+        self.warn_once(&self.hook_log.has_failed_there, "the logs in .system/logs", there);
+    }
+
+    /// Warns of a log that cannot be written, the first time.
+    fn warn_once(&self, has_failed: &AtomicBool, what: &str, written: Result<(), StateError>) {
+        if let Err(error) = written
+            && !has_failed.swap(true, Ordering::Relaxed)
         {
-            self.warn(format!("hooks.jsonl could not be written: {}", described(&error)));
+            self.warn(format!("{what} could not be written: {}", described(&error)));
+        }
+    }
+
+    /// Shows how repository hooks broke, with all that there is to know, where they are traced.
+    fn show_broken_hooks(&self, outcome: &Outcome) {
+        for broken in outcome.broken.iter().filter(|broken| repository_hook(&broken.handler).is_some()) {
+            let details = broken.failure.details.iter().map(|detail| format!("\n{detail}"));
+            self.warn(self.hook_log.secrets.hide(&format!("{broken}{}", details.collect::<String>())));
         }
     }
 
     /// Has the calls of a point's handlers written down, but for those of built-in ones.
-    pub(super) fn log_hooks(&self, point: HookPoint, place: &Place, outcome: &Outcome) {
+    pub(super) fn log_hooks(
+        &self,
+        point: HookPoint,
+        place: &Place,
+        outcome: &Outcome,
+        calls: Vec<HandlerCall>,
+    ) {
+        if self.hook_log.traces {
+            self.show_broken_hooks(outcome);
+        }
         let time = self.clock.now();
-        let called = outcome.timings.iter().filter_map(|timing| {
+        let called = calls.into_iter().filter_map(|call| {
+            let timing = &call.timing;
             let (_, _, tier) = self.registry.handlers(point).find(|(id, _, _)| *id == &*timing.handler)?;
             if tier == Tier::BuiltIn {
                 return None;
             }
             let warnings = outcome.warnings.iter().filter(|warning| warning.handler == timing.handler);
             let told = |warning: &Warning| {
-                self.hook_log.without_secrets(&format!("{}: {}", warning.class, warning.message))
+                self.hook_log.secrets.hide(&format!("{}: {}", warning.class, warning.message))
             };
-            Some(HookLogLine {
+            let line = HookLogLine {
                 time,
                 run: self.run_id.to_string(),
                 iteration: place.in_iteration.then_some(place.iteration),
@@ -165,31 +249,34 @@ impl Services {
                 exit: timing.exit_code,
                 class: timing.class,
                 warnings: warnings.map(told).collect(),
-            })
+            };
+            let there = self.hook_log.of_repository(point, &self.session, time, call);
+            let (repository, trace) = there.map_or((None, None), |(line, trace)| (Some(line), trace));
+            Some(Written { line, repository, trace })
         });
         self.hook_log.send(called.collect());
     }
 }
 
-/// Writes lines until there are no more, or until it is to stop. Returns how many it has left.
+/// Writes calls until there are no more, or until it is to stop. Returns how many it has left.
 async fn write_all<F: Future<Output = ()>>(
-    mut lines: mpsc::Receiver<HookLogLine>,
+    mut calls: mpsc::Receiver<Written>,
     stop: &CancellationToken,
-    append: impl Fn(Vec<HookLogLine>) -> F,
+    append: impl Fn(Vec<Written>) -> F,
 ) -> usize {
     let mut waiting = Vec::new();
     loop {
         let count = tokio::select! {
             biased;
             () = stop.cancelled() => break,
-            count = lines.recv_many(&mut waiting, AT_ONCE) => count,
+            count = calls.recv_many(&mut waiting, AT_ONCE) => count,
         };
         if count == 0 {
             break;
         }
         append(std::mem::take(&mut waiting)).await;
     }
-    lines.len()
+    calls.len()
 }
 
 #[cfg(test)]
@@ -259,7 +346,7 @@ mod tests {
         };
         let (sender, lines) = mpsc::channel(MAX_WAITING);
         for _ in 0..AT_ONCE + 7 {
-            sender.try_send(line.clone()).unwrap();
+            sender.try_send(Written { line: line.clone(), repository: None, trace: None }).unwrap();
         }
         drop(sender);
         let (stop, written) = (CancellationToken::new(), AtomicU64::new(0));

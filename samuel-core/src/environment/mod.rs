@@ -26,12 +26,14 @@ mod agent;
 mod checks;
 mod general;
 mod reserved;
+mod secrets;
 
 pub(crate) use self::{
     agent::fits,
     checks::check_env,
     general::{git_env, plugin_env},
     reserved::{covers_variable, is_reserved, is_secret},
+    secrets::Secrets,
 };
 pub use self::{
     agent::{apply_deny_list, compose_env},

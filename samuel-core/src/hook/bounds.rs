@@ -6,7 +6,7 @@
 use super::{Output, Tier};
 use crate::{
     context::one_line,
-    model::payload::CheckFailure,
+    model::payload::{CheckFailure, HookResults},
     process::OutputLimits,
     text::{counted_are, without_colours, without_odd},
 };
@@ -17,6 +17,9 @@ const MAX_WORDS: usize = 1_000;
 const MAX_TAIL: usize = 4 * 1024;
 /// How many failures of one handler are kept.
 const MAX_FAILURES: usize = 100;
+/// How many items are kept of each list of results, and the bytes of each document in them.
+pub(super) const MAX_RESULTS: usize = 100;
+const MAX_DOCUMENT: usize = 16 * 1024;
 /// How many log files are named, and the bytes of one name.
 const MAX_LOGS: usize = 8;
 const MAX_PATH: usize = 1_024;
@@ -47,6 +50,46 @@ pub(super) fn bound<O: Output>(tier: Tier, output: &mut O) {
             checks.push(CheckFailure { message, ..CheckFailure::default() });
         }
     }
+}
+
+/// Shortens what a handler reports beside its verdict, and says what was left out of it.
+pub(super) fn bound_results<O: Output>(tier: Tier, output: &mut O) -> Option<String> {
+    let results = output.reported_mut().filter(|_| tier != Tier::BuiltIn)?;
+    let HookResults {
+        logs,
+        messages_to_user,
+        suggested_abilities,
+        suggested_documents,
+        follow_up_actions,
+        new_intent,
+        usage_recorded: _,
+        block_execution: _,
+    } = results;
+    for text in logs.iter_mut().chain(messages_to_user.iter_mut()) {
+        *text = words(text);
+    }
+    for ability in suggested_abilities.iter_mut() {
+        (ability.id, ability.reason) = (line(&ability.id), words(&ability.reason));
+    }
+    for document in suggested_documents.iter_mut() {
+        (document.path, document.reason) = (line(&document.path), words(&document.reason));
+    }
+    let mut left_out = 0;
+    let before = follow_up_actions.len();
+    follow_up_actions.retain(|action| action.len() <= MAX_DOCUMENT);
+    left_out += before - follow_up_actions.len();
+    left_out += usize::from(new_intent.take_if(|intent| intent.len() > MAX_DOCUMENT).is_some());
+    left_out += shortened(logs) + shortened(messages_to_user) + shortened(follow_up_actions);
+    left_out += shortened(suggested_abilities) + shortened(suggested_documents);
+    let limits = format!("{MAX_RESULTS} of a kind count, of JSON up to {} KiB each", MAX_DOCUMENT >> 10);
+    (left_out > 0).then(|| format!("{} left out of its results: {limits}", counted_are(left_out, "item")))
+}
+
+/// Takes away what is too many of a list, and returns how many.
+fn shortened<T>(list: &mut Vec<T>) -> usize {
+    let more = list.len().saturating_sub(MAX_RESULTS);
+    list.truncate(MAX_RESULTS);
+    more
 }
 
 fn bound_check(failure: &mut CheckFailure) {
@@ -92,10 +135,32 @@ fn is_path(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::payload::{AgentFailure, AgentInvokeOutput, QualityCheckOutput};
+    use crate::model::payload::{AgentFailure, AgentInvokeOutput, QualityCheckOutput, SessionStartOutput};
 
     fn odd(count: usize) -> String {
         format!("\u{1b}[31mred\u{1b}[0m\u{7}\u{202e}\n{}", "é".repeat(count))
+    }
+
+    #[test]
+    fn results_are_short_and_plain_and_it_is_told_what_is_left_out() {
+        let results = HookResults {
+            logs: vec![odd(3_000); 150],
+            messages_to_user: vec![odd(3)],
+            follow_up_actions: vec![format!("\"{}\"", "x".repeat(20_000)), "{}".to_owned()],
+            new_intent: Some("{}".to_owned()),
+            ..HookResults::default()
+        };
+        let mut output = SessionStartOutput { results, ..SessionStartOutput::default() };
+        assert_eq!(bound_results(Tier::BuiltIn, &mut output.clone()), None);
+        let told = bound_results(Tier::Shell, &mut output).unwrap_or_default();
+        assert!(told.starts_with("51 items are left out of its results"), "{told}");
+        let HookResults { logs, messages_to_user, follow_up_actions, new_intent, .. } = output.results;
+        assert_eq!(
+            (logs.len(), follow_up_actions, new_intent),
+            (100, vec!["{}".to_owned()], Some("{}".to_owned()))
+        );
+        assert!(logs.iter().all(|log| log.chars().count() <= MAX_WORDS + 2 && log.ends_with('…')));
+        assert_eq!(messages_to_user, ["red\nééé"]);
     }
 
     #[test]

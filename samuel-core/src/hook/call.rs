@@ -14,7 +14,10 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{AgentPort, BreakClass, Exchange, Exchanges, HookFailure, Point};
+use super::{
+    AgentPort, BreakClass, Exchange, Exchanges, HookFailure, Point,
+    bounds::{MAX_RESULTS, words},
+};
 use crate::{
     context::ContextView,
     model::{Plan, payload::CallHeader},
@@ -108,6 +111,13 @@ impl<P: Point> Call<P> {
         self.link.fell_short(failure.class);
     }
 
+    /// Writes a line for the log of hooks, as the `logs` of results do: at points whose answer has
+    /// no results, such as `session.end`. The first 100 of a call count, each up to 1,000
+    /// characters; those of a repository hook go to `.system/logs/hooks.log`.
+    pub fn log(&self, line: impl AsRef<str>) {
+        self.link.log(words(line.as_ref()));
+    }
+
     /// Returns what stays of the call when only its end and its warnings matter.
     #[cfg(feature = "wasm")]
     pub(crate) fn link(&self) -> &Arc<Link> {
@@ -146,6 +156,7 @@ pub(crate) struct Link {
     warnings: Mutex<Vec<String>>,
     exit_code: Mutex<Option<i32>>,
     failed: Mutex<Option<BreakClass>>,
+    logs: Mutex<Vec<String>>,
     /// Where processes are kept, if somebody wants to see them.
     exchanges: Option<Arc<Exchanges>>,
     cancelled: OnceLock<CancellationToken>,
@@ -160,6 +171,7 @@ impl Link {
             warnings: Mutex::default(),
             exit_code: Mutex::default(),
             failed: Mutex::default(),
+            logs: Mutex::default(),
             exchanges,
             cancelled: OnceLock::new(),
             run: run.clone(),
@@ -199,6 +211,18 @@ impl Link {
     /// Returns how what the handler ran failed, where it told so.
     pub(super) fn failed(&self) -> Option<BreakClass> {
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn log(&self, line: String) {
+        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        if logs.len() < MAX_RESULTS {
+            logs.push(line);
+        }
+    }
+
+    /// Takes what was written for the log of hooks.
+    pub(super) fn take_logs(&self) -> Vec<String> {
+        std::mem::take(&mut *self.logs.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns the code that the last process of the call exited with.

@@ -6,16 +6,19 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Abort, AgentPort, BreakClass, Broken, Call, Exchanges, HookFailure, HookPoint, HookStatus, Kind, Launch,
-    OnFailure, Outcome, Output, Point, Registry, Said, ScratchFile, Speaker, Tier, Timing, Warning,
+    Abort, AgentPort, BreakClass, Broken, Call, Exchanges, HandlerCall, HookFailure, HookPoint, HookStatus,
+    Kind, Launch, OnFailure, Outcome, Output, Point, Registry, Said, ScratchFile, Speaker, Tier, Timing,
+    Warning,
     blob::{not_a_moment, not_toon},
     bounded::{Ended, bounded},
-    bounds::{bound, words},
+    bounds::{bound, bound_results, words},
     call::Link,
     call_port::CallPort,
+    outcome::{Trace, repository_hook},
     registry::{Chain, Slot},
 };
 use crate::{
@@ -23,7 +26,7 @@ use crate::{
     context::ContextView,
     model::{
         Plan,
-        payload::{CallHeader, Mode, Turn},
+        payload::{CallHeader, Deliver, Mode, TextItem, Turn},
     },
 };
 
@@ -46,6 +49,9 @@ pub struct Scope {
     pub plan: Arc<Plan>,
     /// Whether this is a look ahead, in which handlers change nothing.
     pub preview: bool,
+    /// Whether what went into the calls of repository hooks, and what came out, is wanted for
+    /// a log.
+    pub traced: bool,
     /// Where the processes of handlers are kept, for whoever wants to see what went in and came
     /// out; nothing in runs.
     pub exchanges: Option<Arc<Exchanges>>,
@@ -79,6 +85,7 @@ impl Scope {
             context: ContextView::new(Arc::default()),
             plan: Arc::default(),
             preview: false,
+            traced: false,
             exchanges: None,
             port: None,
             clock,
@@ -100,6 +107,8 @@ pub struct Dispatched<O> {
     pub scratch: Vec<ScratchFile>,
     /// The prompt context with what the handlers contributed.
     pub context: ContextView,
+    /// The calls, in order, for logs.
+    pub(crate) calls: Vec<HandlerCall>,
 }
 
 impl Registry {
@@ -118,6 +127,7 @@ impl Registry {
             outcome: Outcome { skipped, ..Outcome::default() },
             scratch: Vec::new(),
             context: scope.context.clone(),
+            calls: Vec::new(),
         }
     }
 
@@ -166,6 +176,7 @@ struct Folding<'a, P: Point> {
     outcome: Outcome,
     scratch: Vec<ScratchFile>,
     context: ContextView,
+    calls: Vec<HandlerCall>,
 }
 
 impl<'a, P: Point> Folding<'a, P> {
@@ -179,6 +190,7 @@ impl<'a, P: Point> Folding<'a, P> {
             outcome: Outcome::default(),
             scratch: Vec::new(),
             context: scope.context.clone(),
+            calls: Vec::new(),
         }
     }
 
@@ -195,7 +207,8 @@ impl<'a, P: Point> Folding<'a, P> {
         self.ask_again().await;
         self.settle();
         let output = self.output.map(Arc::unwrap_or_clone).unwrap_or_default();
-        Dispatched { output, outcome: self.outcome, scratch: self.scratch, context: self.context }
+        let Self { outcome, scratch, context, calls, .. } = self;
+        Dispatched { output, outcome, scratch, context, calls }
     }
 
     /// Asks the gates of tool calls again that saw arguments which a later
@@ -231,7 +244,12 @@ impl<'a, P: Point> Folding<'a, P> {
             self.warn(slot, "warning", message);
         }
         let ended = match ended {
-            Ended::Answered(Ok(output)) => Ended::Answered(usable(slot, output)),
+            Ended::Answered(Ok(mut output)) => {
+                if let Some(left_out) = bound_results(slot.tier, &mut output) {
+                    self.warn(slot, "warning", left_out);
+                }
+                Ended::Answered(usable(slot, output))
+            }
             ended => ended,
         };
         let failure = match ended {
@@ -252,7 +270,7 @@ impl<'a, P: Point> Folding<'a, P> {
             Ended::Cancelled => HookFailure::new(BreakClass::Cancelled, "the run was cancelled"),
         };
         link.cancel();
-        self.broke(slot, failure, (took, link.exit_code()), is_left_behind)
+        self.broke(slot, failure, (took, &link), is_left_behind)
     }
 
     /// Opens the port of a call in the agent's place.
@@ -295,12 +313,15 @@ impl<'a, P: Point> Folding<'a, P> {
         let refusal = output.refusal();
         let failed = link.failed();
         let (status, class) = match refusal {
-            Some(_) => (HookStatus::Refused, None),
+            // One that says no because it broke says how.
+            Some(_) => (HookStatus::Refused, failed),
             None if failed.is_some() || output.failure().is_some() => (HookStatus::Failed, failed),
             None => (HookStatus::Ok, None),
         };
         let (handler, exit_code) = (Arc::clone(&slot.id), link.exit_code());
-        self.outcome.timings.push(Timing { handler, took, status, class, exit_code });
+        let timing = Timing { handler, took, status, class, exit_code };
+        let logs = output.results().map(|results| results.logs.clone()).unwrap_or_default();
+        self.called(timing, [logs, link.take_logs()].concat(), &output);
         if pass == Pass::Again {
             Arc::make_mut(self.output.get_or_insert_default()).reconsider(output);
             return;
@@ -311,6 +332,14 @@ impl<'a, P: Point> Folding<'a, P> {
                 point: P::POINT,
                 item: item.clone(),
                 speaker: Speaker::Handler,
+            });
+        }
+        for message in output.results().into_iter().flat_map(|results| &results.messages_to_user) {
+            self.outcome.said.push(Said {
+                handler: Arc::clone(&slot.id),
+                point: P::POINT,
+                item: TextItem { content: message.clone(), deliver: Deliver::Next },
+                speaker: Speaker::ToUser,
             });
         }
         for extra in output.extras() {
@@ -335,15 +364,16 @@ impl<'a, P: Point> Folding<'a, P> {
         &mut self,
         slot: &Slot,
         mut failure: HookFailure,
-        (took, exit_code): (Duration, Option<i32>),
+        (took, link): (Duration, &Link),
         is_left_behind: bool,
     ) -> Flow {
         if slot.tier != Tier::BuiltIn {
             failure.message = words(&failure.message);
         }
         let handler = Arc::clone(&slot.id);
-        let (status, class) = (HookStatus::Broke, Some(failure.class));
-        self.outcome.timings.push(Timing { handler: Arc::clone(&handler), took, status, class, exit_code });
+        let (status, class, exit_code) = (HookStatus::Broke, Some(failure.class), link.exit_code());
+        let timing = Timing { handler: Arc::clone(&handler), took, status, class, exit_code };
+        self.called(timing, link.take_logs(), &failure);
         self.warn(slot, failure.class.as_str(), failure.message.clone());
         self.outcome.broken.push(Broken {
             handler: Arc::clone(&handler),
@@ -364,6 +394,17 @@ impl<'a, P: Point> Folding<'a, P> {
                 Flow::Stop
             }
         }
+    }
+
+    /// Takes down that a handler was called, and what it answered or how it broke.
+    fn called(&mut self, timing: Timing, logs: Vec<String>, answer: &impl Serialize) {
+        let is_traced = self.scope.traced && repository_hook(&timing.handler).is_some();
+        let trace = is_traced.then(|| {
+            let [input, answer] = [serde_json::to_value(&*self.input), serde_json::to_value(answer)];
+            Box::new(Trace { input: input.unwrap_or_default(), answer: answer.unwrap_or_default() })
+        });
+        self.outcome.timings.push(timing.clone());
+        self.calls.push(HandlerCall { timing, logs, trace });
     }
 
     fn warn(&mut self, slot: &Slot, class: &str, mut message: String) {

@@ -48,9 +48,9 @@ impl<'a> PointVisitor for Dispatching<'a> {
     fn visit<P: Point>(self) -> Self::Out {
         Box::pin(async move {
             let input = serde_json::from_value(self.input)?;
-            let Dispatched { output, outcome, scratch, context } =
+            let Dispatched { output, outcome, scratch, context, calls } =
                 self.registry.dispatch::<P>(input, self.scope).await;
-            Ok(Dispatched { output: serde_json::to_value(output)?, outcome, scratch, context })
+            Ok(Dispatched { output: serde_json::to_value(output)?, outcome, scratch, context, calls })
         })
     }
 }

@@ -69,8 +69,8 @@ pub use failure::{BreakClass, HookFailure};
 pub use handler::{Blocking, Handler, IntoHandler, blocking};
 pub use hook_file_entry::HookFileEntry;
 pub(crate) use methods::handler_methods;
-pub(crate) use outcome::owner_of;
 pub use outcome::{Abort, Broken, HookStatus, Outcome, Said, ScratchFile, Speaker, Timing, Warning};
+pub(crate) use outcome::{HandlerCall, owner_of, repository_hook};
 pub use registry::{
     API_NAMESPACE, Asks, PluginIdentity, PluginSource, Registered, Registry, RegistryBuilder, RegistryError,
 };

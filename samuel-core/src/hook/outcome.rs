@@ -7,6 +7,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{BreakClass, HookFailure, HookPoint, OnFailure, SkipReason};
 use crate::model::payload::{HookResults, TextItem};
@@ -55,6 +56,43 @@ pub(crate) fn owner_of(id: &str) -> &str {
     id.split_once(':').map_or(id, |(owner, _)| owner)
 }
 
+/// Who brings the hooks of a repository.
+const REPOSITORY: &str = "repo";
+
+/// A call of a handler that answered or broke, for logs of hooks. Other than a [`Timing`] it is neither kept
+/// with the run nor told of.
+#[derive(Clone, Debug)]
+pub(crate) struct HandlerCall {
+    /// How it ended.
+    pub(crate) timing: Timing,
+    /// The lines that the handler wrote for a log.
+    pub(crate) logs: Vec<String>,
+    /// What went in and came out, where that is wanted.
+    pub(crate) trace: Option<Box<Trace>>,
+}
+
+/// What went into a call of a handler, and what came out.
+#[derive(Clone, Debug)]
+pub(crate) struct Trace {
+    /// The input of the point.
+    pub(crate) input: Value,
+    /// What the handler answered; of one that broke, how.
+    pub(crate) answer: Value,
+}
+
+impl HandlerCall {
+    /// Returns the id of the repository hook that was called, as its file gives it; nothing of other
+    /// handlers.
+    pub(crate) fn repository_hook(&self) -> Option<&str> {
+        repository_hook(&self.timing.handler)
+    }
+}
+
+/// Returns the id of a repository hook, as its file gives it, by the handler's.
+pub(crate) fn repository_hook(handler: &str) -> Option<&str> {
+    handler.split_once(':').filter(|(owner, _)| *owner == REPOSITORY).map(|(_, id)| id)
+}
+
 impl ScratchFile {
     /// Returns who brings the handler: a plugin's name, or `api`.
     pub fn owner(&self) -> &str {
@@ -86,6 +124,8 @@ pub enum Speaker {
     Handler,
     /// The user's: what the caller of a run steers it with.
     User,
+    /// The handler's own, to the user: a message that the agent reads along with its next prompt.
+    ToUser,
 }
 
 /// A handler that broke.

@@ -61,7 +61,7 @@ impl Core {
         if let Some(failure) = blocked {
             return self.put_off_stop(&failure.message);
         }
-        if self.texts.pending.is_empty() {
+        if !self.texts.asks_for_turn() {
             return self.fire_after_loop();
         }
         self.texts.delivering = std::mem::take(&mut self.texts.pending);
@@ -193,11 +193,13 @@ impl Core {
     /// Tells of text that waited for the agent and does not reach it any more, and
     /// returns how much there is.
     fn tell_of_undelivered(&mut self) -> u32 {
-        let left = std::mem::take(&mut self.texts.pending);
+        let mut left = std::mem::take(&mut self.texts.pending);
+        // The user knows.
+        left.retain(|said| said.speaker != Speaker::ToUser);
         for said in &left {
             let from = match said.speaker {
                 Speaker::User => "the user".to_owned(),
-                Speaker::Handler => format!("{} at {}", said.handler, said.point),
+                Speaker::Handler | Speaker::ToUser => format!("{} at {}", said.handler, said.point),
             };
             let start = one_line(&said.item.content, MAX_SHOWN_CHARS);
             let message = format!("a text from {from} did not reach the agent: {start}");

@@ -275,6 +275,8 @@ impl Core {
         if let Some(failure) = self.absorb(Some(&mut iteration), reply) {
             return self.fail(iteration, failure);
         }
+        // What was said of this prompt goes into it.
+        iteration.in_flight.append(&mut self.texts.pending);
         let input =
             ContextSnapshotInput { project_root: self.setup.project_root.clone(), ..Default::default() };
         self.fire::<points::ContextSnapshot>(State::Iteration(iteration, Phase::Snapshot), input)

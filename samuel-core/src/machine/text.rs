@@ -42,6 +42,14 @@ pub(super) struct Texts {
     pub(super) delivering: Vec<Said>,
 }
 
+impl Texts {
+    /// Says whether text waits that is worth a turn of its own: not what the user was told and the
+    /// agent only reads along.
+    pub(super) fn asks_for_turn(&self) -> bool {
+        self.pending.iter().any(|said| said.speaker != Speaker::ToUser)
+    }
+}
+
 impl Core {
     /// Files what handlers said, and says whether the point's outcome keeps
     /// the iteration from going on.
@@ -51,6 +59,10 @@ impl Core {
         reply: &HookReply,
     ) -> Option<IterationFailure> {
         for said in reply.outcome.said.iter().cloned() {
+            // A message that waits already is not told twice.
+            if said.speaker == Speaker::ToUser && self.texts.pending.contains(&said) {
+                continue;
+            }
             match (&mut iteration, said.item.deliver) {
                 (Some(iteration), Deliver::Now) => iteration.now.push(said),
                 _ => self.keep_for_next([said]),
@@ -166,6 +178,10 @@ impl Core {
             let (text, max) = (&said.item.content, MAX_PART_BYTES.min(room));
             let part = match said.speaker {
                 Speaker::User => framing.quote_user(text, max),
+                Speaker::ToUser => {
+                    let source = format!("message to the user from hook {} at {}", said.handler, said.point);
+                    framing.quote(&source, text, max)
+                }
                 Speaker::Handler => {
                     framing.quote(&format!("hook {} at {}", said.handler, said.point), text, max)
                 }

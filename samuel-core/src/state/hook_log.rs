@@ -5,20 +5,11 @@
 //! `hooks.1.jsonl`, in the place of the one before. Both are the owner's alone. Who writes them is
 //! the engine's business.
 
-use std::{fs::Permissions, os::unix::fs::PermissionsExt as _};
-
 use jiff::Timestamp;
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    RunDir, StateError,
-    file::{append, read_end},
-};
+use super::{RunDir, StateError, append_rotated, file::read_end};
 use crate::hook::{BreakClass, HookStatus};
-
-/// How large the log gets before it is moved aside.
-const MAX_BYTES: u64 = 8 << 20;
 
 /// A hook that was called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -100,7 +91,6 @@ impl HookLog {
     /// # Errors
     /// Returns [`StateError::Io`] where the log cannot be written.
     pub(crate) fn append(dir: &RunDir, lines: &[HookLogLine]) -> Result<(), StateError> {
-        let path = dir.hook_log();
         let mut text = Vec::new();
         for line in lines {
             // Texts, lists and numbers alone, so that this cannot fail.
@@ -108,22 +98,7 @@ impl HookLog {
             text.push(b'\n');
         }
         dir.create()?;
-        // Whoever made the file may have left it open to others.
-        let private = || {
-            let file = dir.root().open_own(&path, OFlags::RDWR | OFlags::CREATE)?;
-            Ok(file.set_permissions(Permissions::from_mode(0o600))?)
-        };
-        private().map_err(StateError::file("close to others", path.clone()))?;
-        let length = append(dir.root(), &path, &text)?
-            .metadata()
-            .map_err(StateError::io("look at", path.clone()))?
-            .len();
-        if length > MAX_BYTES {
-            let old = dir.old_hook_log();
-            let name = old.file_name().unwrap_or_default();
-            dir.root().rename_own(&path, name).map_err(StateError::file("rotate", path))?;
-        }
-        Ok(())
+        append_rotated(dir.root(), &dir.hook_log(), &dir.old_hook_log(), &text)
     }
 }
 
@@ -141,6 +116,7 @@ mod tests {
     use std::{fs, os::unix::fs::PermissionsExt};
 
     use super::*;
+    use crate::state::rotated::MAX_BYTES;
 
     fn line(id: &str, warning: &str) -> HookLogLine {
         HookLogLine {

@@ -58,8 +58,10 @@ mod progress;
 mod put_back;
 mod regroup;
 mod repair;
+mod repository_log;
 mod restore;
 mod revise;
+mod rotated;
 mod run_dir;
 mod scratch;
 mod stores;
@@ -101,8 +103,11 @@ pub use progress::{
     ParseProgressError, ProgressBody, ProgressEntry, ProgressKind, ProgressLine, ProgressLog,
 };
 pub use repair::{LeftRow, Repair, RestoredRow};
+pub(crate) use repository_log::RepositoryLog;
+pub use repository_log::{RepositoryLogLine, RepositoryTraceLine};
 pub use restore::Restored;
 pub use revise::{AddedTask, ChangedTask, Parts, Place, PlanUpdate, RemovedTask, TaskEdit};
+pub(crate) use rotated::append_rotated;
 pub use run_dir::{Artifact, RunDir};
 pub(crate) use stores::Stores;
 pub use undo::{NotUndone, Replaced};

@@ -75,7 +75,10 @@ fn output(contract: &Contract, point: &Point) -> Result<String> {
         out.push_str("fn extras(&self) -> &[Extra] { &self.extras }\n\n");
     }
     if record.has_results() {
-        out.push_str("fn results(&self) -> Option<&HookResults> { Some(&self.results) }\n\n");
+        out.push_str(
+            "fn results(&self) -> Option<&HookResults> { Some(&self.results) }\n\n\
+             fn reported_mut(&mut self) -> Option<&mut HookResults> { Some(&mut self.results) }\n\n",
+        );
     }
     Ok(out + "}\n\n")
 }

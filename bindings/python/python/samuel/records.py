@@ -1325,7 +1325,9 @@ class AfterIterationInput(Record):
         iteration: The iteration, from 1.
         task: The task it was for; absent in discovery.
         outcome: How it ended.
-        changed_files: The files it changed; absent where that is unknown.
+        changed_files: The files that differ from the commit the iteration started at,
+            relative to the project; without those below `.samuel`, `.system/logs` and
+            `.system/cache`. Absent where that is unknown, as without a git repository.
     """
 
     __slots__ = ("iteration", "task", "outcome", "changed_files", "extensions")
@@ -1628,7 +1630,10 @@ class SessionStopInput(Record):
 
     Attributes:
         reason: The exit reason the loop is about to end with.
-        changed_files: The files the run changed; absent where that is unknown.
+        changed_files: The files that differ from the commit the run started at, relative to
+            the project, also where it was cut off since; without those below `.samuel`,
+            `.system/logs` and `.system/cache`. Absent where that is unknown, as without a git
+            repository.
         stop_block_count: How many stops in a row were blocked before this one.
     """
 
@@ -1881,10 +1886,15 @@ class AbilityAfterInput(Record):
             absent for the calls of agents.
         status: How the call ended.
         duration_ms: How long it took, in milliseconds.
-        input_summary: The arguments, shortened.
-        output_summary: The result, shortened.
-        tool_call_path: The calls this one was made from, outermost first.
-        changed_files: The files the call changed; absent where that is unknown.
+        input_summary: The arguments, a JSON document shortened to 4 KiB; absent where the
+            agent does not tell them.
+        output_summary: The result, shortened to 4 KiB.
+        tool_call_path: The calls this one was made from, such as the one that started a
+            subagent, by the agent's ids for them, outermost first.
+        changed_files: The files that a file tool which succeeded names in its arguments,
+            relative to the project where they are in it; without those below `.samuel`,
+            `.system/logs` and `.system/cache`. Absent where that is unknown, as for shell
+            commands.
     """
 
     __slots__ = ("ability_id", "call_id", "operation_key", "status", "duration_ms", "input_summary", "output_summary", "tool_call_path", "changed_files", "extensions")
@@ -2111,8 +2121,10 @@ class HookResults(Record):
     """What a repository hook reports, merged over all handlers of a point.
 
     Attributes:
-        logs: Lines for the hook log.
-        messages_to_user: Messages for the user.
+        logs: Lines for the log of hooks; those of a repository hook go to
+            `.system/logs/hooks.log`.
+        messages_to_user: Messages for the user, which the agent reads along with its next
+            prompt.
         suggested_abilities: Abilities worth considering.
         suggested_documents: Documents worth reading.
         follow_up_actions: Actions proposed to the orchestrator. They are data and never
@@ -2986,11 +2998,12 @@ class HookFailure(Record):
         _set(self, "details", items(details))
 
 
-Speaker: TypeAlias = Literal["handler", "user"]
+Speaker: TypeAlias = Literal["handler", "user", "to_user"]
 """In whose name text for the agent is said. A handler's id does not tell: it may be any name.
 
 - `handler`: The handler's own.
 - `user`: The user's: what the caller of a run steers it with.
+- `to_user`: The handler's own, to the user: a message that the agent reads along with its next prompt.
 """
 
 

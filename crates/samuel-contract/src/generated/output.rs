@@ -63,6 +63,10 @@ impl Output for SessionStartOutput {
     fn results(&self) -> Option<&HookResults> {
         Some(&self.results)
     }
+
+    fn reported_mut(&mut self) -> Option<&mut HookResults> {
+        Some(&mut self.results)
+    }
 }
 
 impl Output for BeforeLoopOutput {
@@ -108,6 +112,10 @@ impl Output for PromptSubmitOutput {
 
     fn results(&self) -> Option<&HookResults> {
         Some(&self.results)
+    }
+
+    fn reported_mut(&mut self) -> Option<&mut HookResults> {
+        Some(&mut self.results)
     }
 }
 
@@ -269,6 +277,10 @@ impl Output for AbilityAfterOutput {
     fn results(&self) -> Option<&HookResults> {
         Some(&self.results)
     }
+
+    fn reported_mut(&mut self) -> Option<&mut HookResults> {
+        Some(&mut self.results)
+    }
 }
 
 impl Output for SessionStopOutput {
@@ -285,6 +297,10 @@ impl Output for SessionStopOutput {
 
     fn results(&self) -> Option<&HookResults> {
         Some(&self.results)
+    }
+
+    fn reported_mut(&mut self) -> Option<&mut HookResults> {
+        Some(&mut self.results)
     }
 }
 

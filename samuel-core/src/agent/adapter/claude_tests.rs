@@ -170,3 +170,17 @@ fn of_a_conversation_that_goes_on_each_result_counts_what_it_consumed_itself() {
     let (_, parser) = read(&[result(100, 0.25).to_string(), result(50, 0.5).to_string()].join("\n"));
     assert_eq!(parser.progress.usage, Some(usage(150, 0.75)));
 }
+
+#[test]
+fn a_call_of_a_subagent_names_the_call_that_started_it() {
+    let call = |id: &str, parent: Option<&str>| {
+        let tool = serde_json::json!({"type": "tool_use", "id": id, "name": "Bash", "input": {}});
+        serde_json::json!({"type": "assistant", "parent_tool_use_id": parent, "message": {"content": [tool]}})
+    };
+    let (events, _) = read(&[call("1", None).to_string(), call("2", Some("1")).to_string()].join("\n"));
+    let parents = events.iter().filter_map(|event| match event {
+        AgentEvent::ToolCall(call) => Some(call.parent_id.as_deref()),
+        _ => None,
+    });
+    assert_eq!(parents.collect::<Vec<_>>(), [None, Some("1")]);
+}

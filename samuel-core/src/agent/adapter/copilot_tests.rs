@@ -46,3 +46,15 @@ fn an_error_with_status_429_is_a_limit_only_when_the_session_fails() {
     assert_eq!(end(0), Some(Ending::Done));
     assert_eq!(end(1), Some(Ending::RateLimited { message: "too many".into(), resets_at: None }));
 }
+
+#[test]
+fn a_call_of_a_subagent_names_the_call_that_started_it() {
+    let data =
+        serde_json::json!({"toolCallId": "2", "toolName": "bash", "parentToolCallId": "1", "arguments": {}});
+    let line = serde_json::json!({"type": "tool.execution_start", "data": data}).to_string();
+    let (events, _) = read(&line);
+    assert!(
+        matches!(&events[..], [AgentEvent::ToolCall(call)] if call.parent_id.as_deref() == Some("1")),
+        "{events:?}"
+    );
+}

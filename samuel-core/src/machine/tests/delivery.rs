@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     context::Framing,
-    hook::{BreakClass, HookPoint, OnFailure},
+    hook::{BreakClass, HookPoint, OnFailure, Speaker},
     model::payload::{Deliver, Turn},
 };
 
@@ -304,4 +304,43 @@ fn text_that_waits_is_bounded_and_the_oldest_makes_room() {
     assert_eq!(starts, "567");
     assert!(sim.prompts()[0].1.ends_with("1 more texts are left out"));
     assert!(sim.events().any(|event| matches!(event, Event::Warning { .. })));
+}
+
+/// A handler tells the user something.
+fn tells(fired: &Fired, message: &str) -> HookReply {
+    let mut reply = says(fired, message, Deliver::Next);
+    reply.outcome.said.iter_mut().for_each(|said| said.speaker = Speaker::ToUser);
+    reply
+}
+
+#[test]
+fn a_message_to_the_user_is_in_the_next_prompt_once_and_is_no_reason_for_a_turn() {
+    let sim = Sim::new(2)
+        .hook(HookPoint::BeforeIteration, |fired| tells(fired, "slow calls"))
+        .hook(HookPoint::PromptSubmit, |fired| tells(fired, "the guide applies"))
+        .hook(HookPoint::SessionStop, |fired| tells(fired, "all builds"))
+        .run();
+    let prompts = sim.prompts();
+    assert_eq!(prompts.len(), 2, "{prompts:?}");
+    for (_, prompt) in prompts {
+        for (message, point) in [("slow calls", "before:iteration"), ("the guide applies", "prompt.submit")] {
+            let quoted = format!("begin: message to the user from hook h at {point}]\n{message}\n");
+            assert_eq!(prompt.matches(&quoted).count(), 1, "{prompt}");
+        }
+    }
+    assert_eq!(sim.report().undelivered, 0);
+}
+
+#[test]
+fn a_message_that_waits_already_is_not_told_twice() {
+    let after = |_| ended(None);
+    let sim = Sim::new(2)
+        .first_call(move || Work {
+            during: (0..3).map(after).chain([completed("1")]).collect(),
+            ..Default::default()
+        })
+        .hook(HookPoint::AbilityAfter, |fired| tells(fired, "that was slow"))
+        .run();
+    let told = sim.prompts()[1].1.matches("that was slow").count();
+    assert_eq!(told, 1);
 }

@@ -233,7 +233,9 @@ pub struct AfterIterationInput {
     pub task: Option<TaskBrief>,
     /// How it ended.
     pub outcome: IterationOutcome,
-    /// The files it changed; absent where that is unknown.
+    /// The files that differ from the commit the iteration started at, relative to
+    /// the project; without those below `.samuel`, `.system/logs` and
+    /// `.system/cache`. Absent where that is unknown, as without a git repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "wasm", component(name = "changed-files"))]
     pub changed_files: Option<Vec<String>>,

@@ -78,7 +78,10 @@ impl Default for SessionStartOutput {
 pub struct SessionStopInput {
     /// The exit reason the loop is about to end with.
     pub reason: String,
-    /// The files the run changed; absent where that is unknown.
+    /// The files that differ from the commit the run started at, relative to the
+    /// project, also where it was cut off since; without those below `.samuel`,
+    /// `.system/logs` and `.system/cache`. Absent where that is unknown, as without
+    /// a git repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "wasm", component(name = "changed-files"))]
     pub changed_files: Option<Vec<String>>,
@@ -256,18 +259,23 @@ pub struct AbilityAfterInput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "wasm", component(name = "duration-ms"))]
     pub duration_ms: Option<u64>,
-    /// The arguments, shortened.
+    /// The arguments, a JSON document shortened to 4 KiB; absent where the agent
+    /// does not tell them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "wasm", component(name = "input-summary"))]
     pub input_summary: Option<String>,
-    /// The result, shortened.
+    /// The result, shortened to 4 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "wasm", component(name = "output-summary"))]
     pub output_summary: Option<String>,
-    /// The calls this one was made from, outermost first.
+    /// The calls this one was made from, such as the one that started a subagent,
+    /// by the agent's ids for them, outermost first.
     #[cfg_attr(feature = "wasm", component(name = "tool-call-path"))]
     pub tool_call_path: Vec<String>,
-    /// The files the call changed; absent where that is unknown.
+    /// The files that a file tool which succeeded names in its arguments, relative
+    /// to the project where they are in it; without those below `.samuel`,
+    /// `.system/logs` and `.system/cache`. Absent where that is unknown, as for
+    /// shell commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "wasm", component(name = "changed-files"))]
     pub changed_files: Option<Vec<String>>,

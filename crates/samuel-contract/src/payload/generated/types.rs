@@ -136,10 +136,11 @@ pub struct SuggestedDocument {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(record))]
 pub struct HookResults {
-    /// Lines for the hook log.
+    /// Lines for the log of hooks; those of a repository hook go to
+    /// `.system/logs/hooks.log`.
     #[serde(default)]
     pub logs: Vec<String>,
-    /// Messages for the user.
+    /// Messages for the user, which the agent reads along with its next prompt.
     #[serde(default)]
     #[cfg_attr(feature = "wasm", component(name = "messages-to-user"))]
     pub messages_to_user: Vec<String>,
