@@ -81,7 +81,7 @@ def test_python_decides_about_a_call_that_the_agents_own_hook_asks_about(
         return samuel.AbilityAfterOutput(text=[samuel.TextItem(content="well done")])
 
     warned = [event.message for event in loop.stream() if isinstance(event, samuel.Warning)]
-    answers = json.loads((loop.project.root / "answers.json").read_text())
+    answers = json.loads(Path(loop.project.root, "answers.json").read_text())
     if blocks:
         assert answers == [{"decision": "block", "reason": "not here"}]
         assert asked == [("Bash", True)]

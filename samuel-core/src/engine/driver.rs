@@ -134,7 +134,7 @@ impl Driver {
         // It ends with the look that it makes.
         let _ = watching.await;
         flight.tasks.shutdown().await;
-        // Who still asks is told that the run is over.
+        // Who still asks finds the connection closed.
         let _ = self.services.blocking(Services::stop_listening).await;
         // Nothing is written once the loop's lock is free.
         consumed.end().await;

@@ -243,11 +243,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     async fn converse(&mut self, entry: &Entry) -> Option<Refusal> {
         let welcome = entry.serve.welcome();
         self.write(&Answer::Welcome { ok: true, welcome: &welcome }).await.ok()?;
-        let over = || Some(Refusal::new(ErrorCode::SOCKET_TOKEN, "the call of the agent is over"));
         loop {
             let request = tokio::select! {
                 biased;
-                () = entry.closed.cancelled() => return over(),
+                () = entry.closed.cancelled() => return self.over().await,
                 line = self.line(self.limits.idle) => line,
             };
             let request = match request {
@@ -264,7 +263,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             };
             let (result, receipt) = tokio::select! {
                 biased;
-                () = entry.closed.cancelled() => return over(),
+                () = entry.closed.cancelled() => return self.over().await,
                 // Nobody is there to be answered.
                 () = self.ended() => return None,
                 answered = entry.serve.answer(verb) => answered,
@@ -275,6 +274,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
             receipt.delivered();
         }
+    }
+
+    /// Tells a peer, which may be about to leave, that its token has gone with the call of the agent.
+    /// Nobody is told of that.
+    async fn over(&mut self) -> Option<Refusal> {
+        let error = &Refusal::new(ErrorCode::SOCKET_TOKEN, "the call of the agent is over");
+        let _ = self.write(&Answer::Refused { id: None, ok: false, error }).await;
+        None
     }
 
     /// Reads a message within a time. What can be said to the peer about it is the refusal.

@@ -380,6 +380,22 @@ async fn a_message_of_20_mib_costs_the_run_one() {
     tried.await.unwrap();
 }
 
+#[tokio::test]
+async fn another_user_is_refused() {
+    let server = Server::new(Limits::default(), |_| {});
+    let own = rustix::process::geteuid().as_raw();
+    for (user, expected) in [(own, ""), (own + 1, "E_SOCKET_PEER")] {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        server.admit(theirs, user);
+        let mut told = String::new();
+        let mut ours = tokio::io::BufReader::new(ours);
+        if !expected.is_empty() {
+            tokio::io::AsyncBufReadExt::read_line(&mut ours, &mut told).await.unwrap();
+        }
+        assert!(told.contains(expected));
+    }
+}
+
 fn any_line() -> impl Strategy<Value = Vec<u8>> {
     let call = (any::<u64>(), "[a-z_]{0,20}", any::<i64>()).prop_map(|(id, verb, value)| {
         json!({"id": id, verb: {"ability_id": "Bash", "input": {"n": value}}}).to_string().into_bytes()
