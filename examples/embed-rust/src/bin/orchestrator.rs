@@ -13,7 +13,7 @@ use samuel_core::{
     session::{AbilityEnd, AbilityOutput, AbilityRequest, Session},
     trust::TrustPolicy,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Nobody pushes from here.
 async fn no_pushes(call: Call<points::AbilityBefore>) -> Result<AbilityBeforeOutput, HookFailure> {
@@ -54,7 +54,7 @@ async fn main() -> Result<()> {
         println!("not yet: {reason}");
         let write = AbilityRequest::new("Write", json!({ "file_path": "NOTES.md" }));
         let written = session.call_ability(write, async |permitted| {
-            let name = permitted.input["file_path"].as_str().unwrap_or_default();
+            let name = permitted.input.get("file_path").and_then(Value::as_str).unwrap_or_default();
             fs::write(root.join(name), "Done.\n")?;
             Ok::<_, std::io::Error>(AbilityOutput::new(()).summary("wrote it").changed_files([name]))
         });
