@@ -364,6 +364,15 @@ fn a_run_writes_which_hooks_it_called() {
 }
 
 #[test]
+fn what_handlers_tell_the_user_is_shown_with_who_tells_it() {
+    let bench = Bench::with_tasks(&["One"]);
+    let answer = r#"echo '{"ok": true, "results": {"messages_to_user": ["mind the guide"]}}'"#;
+    install(&bench, "guide", "session.start", answer);
+    let ran = bench.start("samuel run done 1 || true", &["--max-iterations", "1"]);
+    says(&(ran.stdout + &ran.stderr), &["  guide:hook.sh at session.start: mind the guide\n"]);
+}
+
+#[test]
 fn every_problem_of_hooks_is_told_with_its_place() {
     let bench = Bench::with_tasks(&["One"]);
     says(&bench.ok(&["hooks", "validate"]).stdout, &["no hook file: 0 hooks in all, no problems\n"]);

@@ -148,7 +148,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let (context, result) = (json!({"ability_id": "Bash"}), json!({"results": {}}));
         let traced = RepositoryTraceLine { line: line("slow", ""), context, result };
-        RepositoryLog::new(root.path()).trace(&[traced.clone()]).unwrap();
+        RepositoryLog::new(root.path()).trace(std::slice::from_ref(&traced)).unwrap();
         let path = root.path().join(".system/logs/hooks-trace.log");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let read: RepositoryTraceLine = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
