@@ -71,13 +71,18 @@ pub(crate) struct ScaffoldArgs {
     /// Its name: small letters, digits, - and _
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
-    /// When it runs: PromptSubmit, PreAbilityCall, PostAbilityCall, SessionStart, SessionEnd or SessionStop
-    #[arg(long, value_name = "EVENT", value_parser = event_type)]
+    /// When it runs
+    #[arg(
+        long,
+        value_name = "EVENT",
+        value_parser = event_type,
+        help = "When it runs: PromptSubmit, PreAbilityCall, PostAbilityCall, SessionStart, SessionEnd or SessionStop"
+    )]
     pub(crate) event: Option<EventType>,
     /// What it is for, in a sentence
     #[arg(long, value_name = "TEXT")]
     pub(crate) summary: Option<String>,
-    /// It can stop what it is asked about: at PromptSubmit, PreAbilityCall and SessionStop
+    /// It can stop what it is asked about, where its event lets it
     #[arg(long)]
     pub(crate) blocking: bool,
     /// Only these abilities: a glob; ! before it leaves out. May be repeated

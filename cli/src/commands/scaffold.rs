@@ -124,11 +124,11 @@ fn told(made: &ScaffoldedHook) -> String {
     let (file, script) = (safe(&made.file.display().to_string()), safe(&made.script.display().to_string()));
     let matches = if made.matches.is_empty() { "every time".to_owned() } else { safe(&made.matches) };
     format!(
-        "Wrote {file} and {script}.\n  id        {}\n  event     {} ({})\n  blocking  {}\n  match     {matches}\nNext: {}\n",
+        "Wrote {file} and {script}.\n  id        {}\n  event     {} ({})\n  blocking  {}\n  match     {matches}\nNext: samuel hooks test {}\n",
         safe(&made.id),
         made.event_type,
         made.point,
         made.blocking,
-        safe(&made.next)
+        safe(&made.id)
     )
 }

@@ -1,5 +1,7 @@
 //! JSON Schemas of repository hooks: of their files, and of what goes in and comes out.
 
+#![expect(clippy::indexing_slicing, reason = "indexing a document that is an object adds or finds a field")]
+
 use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result};

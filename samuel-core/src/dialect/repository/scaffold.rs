@@ -94,8 +94,6 @@ pub struct ScaffoldedHook {
     pub file: PathBuf,
     /// Its script, relative to the project's root.
     pub script: PathBuf,
-    /// The command that tries it out.
-    pub next: String,
 }
 
 /// Why a hook was not written. Nothing of it is left behind.
@@ -169,7 +167,7 @@ impl NewHook {
     ///
     /// let project = tempfile::tempdir()?;
     /// let made = NewHook::new("tracker", EventType::PostAbilityCall).write(project.path())?;
-    /// assert_eq!((made.id.as_str(), made.next.as_str()), ("repo:tracker", "samuel hooks test repo:tracker"));
+    /// assert_eq!(made.id, "repo:tracker");
     /// assert!(HookFiles::read(project.path())?.problems().is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -192,10 +190,8 @@ impl NewHook {
             let _ = root.remove_own(&script);
             return Err(error);
         }
-        let id = hook.handler_id();
         Ok(ScaffoldedHook {
-            next: format!("samuel hooks test {id}"),
-            id,
+            id: hook.handler_id(),
             event_type: self.event_type.as_str().to_owned(),
             point: self.event_type.point(),
             blocking: hook.blocking,

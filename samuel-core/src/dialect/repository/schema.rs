@@ -47,6 +47,8 @@ impl HookSchema {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::indexing_slicing, reason = "tests")]
+
     use std::collections::BTreeSet;
 
     use super::*;
