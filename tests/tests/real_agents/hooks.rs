@@ -131,7 +131,10 @@ async fn check(real: RealAgent) {
     let ended: Vec<_> = after.iter().map(|call| call.status).collect();
     assert_eq!(ended, [AbilityStatus::Success, AbilityStatus::Error], "{after:#?}");
     let told = requests.iter().filter(|request| request.mentions(REMARK)).count();
-    assert_eq!(told, 2, "the model hears at once what is said after a call");
+    // Codex's hook does not say how a call ended. Its stream does, too late to tell the model then, so
+    // both texts wait for the turn at the end of the run.
+    let expected = if real == RealAgent::Codex { 1 } else { 2 };
+    assert_eq!(told, expected, "{real:?}: what is said after a call reaches the model");
 
     // Nothing of it is left: not in the user's files, the repository's, or where the run listened.
     let is_ours = |(_, text): &&(String, String)| text.contains("hooks bridge") || text.contains(SAMUEL);
