@@ -493,7 +493,7 @@ async fn an_agent_is_called_as_ever_unless_its_hooks_are_to_ask() {
     for (name, expected) in expected {
         let (words, variables) = words_and_variables(name, None).await;
         assert_eq!(words, expected, "{name}");
-        assert!(!variables.contains("SAMUEL_") && !variables.contains("GEMINI_"), "{variables}");
+        assert!(!variables.contains("SAMUEL_SOCKET") && !variables.contains("GEMINI_"), "{variables}");
 
         let dir = tempfile::tempdir().unwrap();
         let bridge = Bridge {

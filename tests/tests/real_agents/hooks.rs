@@ -119,18 +119,22 @@ async fn check(real: RealAgent) {
     let Some(Hooked { bed, bench, before, after, sockets }) = hooked(real).await else { return };
     let root = bench.project().root();
 
-    // One call was stopped, and the model was told why; another was made with other arguments.
-    assert!(before.len() == 3 && before.iter().all(|call| call.enforced), "{before:#?}");
+    // One call was stopped, and the model was told why; another was made with other arguments, of which
+    // the handlers were asked too.
+    assert!(before.len() == 4 && before.iter().all(|call| call.enforced), "{before:#?}");
     assert!(!root.join("blocked.txt").exists());
     let requests = bed.server.requests();
-    assert!(requests.iter().any(|request| request.mentions(REASON)), "{requests:#?}");
+    assert!(requests.iter().any(|request| request.mentions(REASON)), "{real:?}: {:?}", requests.last());
     assert_eq!(fs::read_to_string(root.join("made.txt")).unwrap(), "two\n");
 
     // What was stopped has no end; what failed says so.
     let ended: Vec<_> = after.iter().map(|call| call.status).collect();
     assert_eq!(ended, [AbilityStatus::Success, AbilityStatus::Error], "{after:#?}");
     let told = requests.iter().filter(|request| request.mentions(REMARK)).count();
-    assert_eq!(told, 2, "the model hears at once what is said after a call");
+    // Codex's hook does not say how a call ended. Its stream does, too late to tell the model then, so
+    // both texts wait for the turn at the end of the run.
+    let expected = if real == RealAgent::Codex { 1 } else { 2 };
+    assert_eq!(told, expected, "{real:?}: what is said after a call reaches the model");
 
     // Nothing of it is left: not in the user's files, the repository's, or where the run listened.
     let is_ours = |(_, text): &&(String, String)| text.contains("hooks bridge") || text.contains(SAMUEL);
