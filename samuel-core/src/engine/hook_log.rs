@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::{error::described, fire::Place, services::Services};
 use crate::{
     clock::whole_ms,
+    dialect::EventType,
     environment::Secrets,
     hook::{HandlerCall, HookPoint, Outcome, Tier, Warning, repository_hook},
     state::{HookLog, HookLogLine, RepositoryLog, RepositoryLogLine, RepositoryTraceLine, StateError},
@@ -115,7 +116,7 @@ impl HookLogWriter {
         let line = RepositoryLogLine {
             time,
             hook_id: call.repository_hook()?.to_owned(),
-            event_type: point.to_string(),
+            event_type: EventType::of_point(point).map_or(point.as_str(), EventType::as_str).to_owned(),
             status: call.timing.status,
             duration_ms: whole_ms(call.timing.took),
             exit: call.timing.exit_code,
@@ -188,7 +189,9 @@ impl Services {
             let root = services.contexts(|contexts| contexts.root().to_owned());
             let there = RepositoryLog::new(&root);
             let written = there.append(&repository).and_then(|()| there.trace(&traces));
-            (HookLog::append(&services.run_dir, &lines), written)
+            // A session may be one of a project that has no plan.
+            let has_run = services.run_dir.path().is_dir();
+            (if has_run { HookLog::append(&services.run_dir, &lines) } else { Ok(()) }, written)
         };
         let (written, there) = match self.blocking(append).await {
             Ok(written) => written,

@@ -205,16 +205,12 @@ impl Points {
             cancel: cancel.child_token(),
         };
         // Each call is written before whoever fired the point goes on, who may end at any time.
-        let writing = self.has_log().then(|| self.services.begin_hook_log());
+        let writing = self.is_logged.then(|| self.services.begin_hook_log());
         let reply = self.services.fire(call, &place).await;
         if let Some(writing) = writing {
             self.services.end_hook_log(writing).await;
         }
         reply
-    }
-
-    fn has_log(&self) -> bool {
-        self.is_logged && self.services.run_dir.path().is_dir()
     }
 
     fn end_events(&self) {
