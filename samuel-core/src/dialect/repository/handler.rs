@@ -179,7 +179,7 @@ impl ScriptHandler {
         }
         if hook.event_type == EventType::SessionEnd {
             // Nobody is told of results any more.
-            call.log(std::mem::take(&mut results.logs));
+            results.logs.drain(..).for_each(|line| call.log(line));
             results.messages_to_user.drain(..).for_each(|message| call.warn(message));
         }
         let reason = results.block_execution.then(|| match results.messages_to_user.join("\n") {
