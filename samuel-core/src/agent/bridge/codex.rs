@@ -81,7 +81,7 @@ fn configured(words: &[String], key: &str) -> Result<Vec<toml::Value>, WireError
     });
     let joined = words.iter().filter_map(|word| word.strip_prefix("--config="));
     let is_for_event = |set: &&str| set.split_once('=').is_some_and(|(name, _)| name.trim() == key);
-    let Some(set) = overrides.chain(joined).filter(is_for_event).last() else { return Ok(Vec::new()) };
+    let Some(set) = overrides.chain(joined).rfind(is_for_event) else { return Ok(Vec::new()) };
     let groups = set.split_once('=').and_then(|(_, value)| {
         let table = format!("groups = {value}").parse::<toml::Table>().ok()?;
         table.get("groups")?.as_array().cloned()

@@ -1,4 +1,9 @@
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed set-up fails the test"
+)]
 
 use std::{
     io::{BufRead, BufReader, Cursor, Read, Write},
