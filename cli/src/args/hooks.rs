@@ -50,7 +50,7 @@ pub(crate) struct BridgeArgs {
     /// The agent, whose protocol is spoken
     #[arg(value_name = "AGENT", value_parser = PossibleValuesParser::new(bridge::names()))]
     pub(crate) agent: String,
-    /// The agent's name for the event, such as PreToolUse [default: what the input says]
+    /// The agent's name for the event [default: what the input says]
     #[arg(value_name = "EVENT")]
     pub(crate) event: Option<String>,
     /// How long an answer may take, such as 5m; the agent has to wait longer
