@@ -6,8 +6,9 @@ use samuel_core::{
     engine::{Profile, Run, RunError, RunHandle},
     event::{EventRecord, RunReport},
     lifecycle::make_ready,
-    model::{ErrorCode, ExitReason},
+    model::{ErrorCode, ExitReason, Plan},
     project::{NewPlan, Project},
+    state::{Actor, Existing},
 };
 use tokio::sync::mpsc;
 
@@ -59,9 +60,14 @@ pub(crate) fn pilot(
             .advise("Leave out --task, or use `samuel run start`."));
     }
     let setting = Setting::of(&args.start, &project)?.looking(&args);
-    let project = match project.plan_store().exists()? || args.start.dry_run {
-        true => project,
-        false => with_empty_plan(&project, methodology, global, host)?,
+    let project = match (project.plan_store().exists()?, args.start.dry_run) {
+        (true, _) => project,
+        (false, true) => {
+            let project = project.in_memory();
+            project.plan_store().import(Plan::default(), Actor::User, Existing::Refuse)?;
+            project
+        }
+        (false, false) => with_empty_plan(&project, methodology, global, host)?,
     };
     run(project, &setting, args.start, global, host)
 }

@@ -98,6 +98,22 @@ fn the_status_and_a_dry_run_know_that_tasks_are_looked_for_next() {
 }
 
 #[test]
+fn a_dry_run_without_a_plan_looks_at_an_empty_one_and_writes_nothing() {
+    let bench = Bench::empty();
+    let ran = bench.samuel(&["run", "pilot", "--dry-run", "--agent-command", "true"]);
+    assert!(ran.code == 0 && ran.stdout.contains("it only looks for tasks"), "{ran:?}");
+    assert_eq!(bench.files(), []);
+}
+
+#[test]
+fn a_pilot_is_not_warned_of_its_empty_plan() {
+    let bench = Bench::empty();
+    let ran = pilot(&bench, &["run", "--discover-only"], &agent("true"), &[]).ends(4);
+    assert!(ran.stderr.contains("the run begins with an empty one"), "{ran:?}");
+    assert!(!ran.text().contains("the plan has no tasks"), "{ran:?}");
+}
+
+#[test]
 fn bad_options_are_refused_before_anything_is_made() {
     let bench = Bench::empty();
     for (more, told) in [

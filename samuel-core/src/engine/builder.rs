@@ -270,7 +270,8 @@ impl RunBuilder {
         crate::agent::build(&config, self.supervisor.clone().unwrap_or_default())
     }
 
-    fn assemble(self, agent: Arc<dyn Agent>) -> Result<Run, RunError> {
+    fn assemble(mut self, agent: Arc<dyn Agent>) -> Result<Run, RunError> {
+        self.settings.pilot.enabled |= self.discovers_only;
         let frozen = Frozen {
             sandboxes: Sandboxes::with(self.sandboxes)?,
             session: self.session.unwrap_or_else(|| self.project.name()),

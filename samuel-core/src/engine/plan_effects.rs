@@ -6,7 +6,7 @@ use super::{contexts::source_prd, follow::Follower, services::Services};
 use crate::{
     event::RunFault,
     machine::{EffectResult, WorkLeft},
-    model::{Scope, Status},
+    model::Scope,
     plan::{Pilot, Work},
     state::{Actor, JournalEntry, JournalRecord, Mutation, StateError},
     text::listed,
@@ -92,7 +92,6 @@ pub(super) async fn load(services: &Arc<Services>, scope: &Scope) -> EffectResul
     });
     services.refresh();
     let (work, queue) = Work::with_queue(&plan, &unread, scope);
-    let tasks = plan.tasks.len() - plan.count(Status::Skipped);
     // A run that is for some tasks looks for no others.
     let pilot = if scope.is_all() { services.pilot } else { Pilot::default() };
     let mode = pilot.mode(&plan.progress, &work);
@@ -100,7 +99,6 @@ pub(super) async fn load(services: &Arc<Services>, scope: &Scope) -> EffectResul
         work,
         changed: (!changes.is_empty()).then(|| listed(&changes)),
         queue_size: u32::try_from(queue).unwrap_or(u32::MAX),
-        tasks: u32::try_from(tasks).unwrap_or(u32::MAX),
         mode,
     })
 }

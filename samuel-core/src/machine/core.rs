@@ -33,17 +33,9 @@ pub(super) struct Counters {
     /// Tasks whose iteration succeeded without a word of what became of them.
     #[serde(default)]
     pub(super) unrecorded: Vec<TaskId>,
+    /// How many discovery iterations in a row found nothing.
     #[serde(default)]
-    pub(super) discovery: Discovery,
-}
-
-/// What the discovery iterations of a run found.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Discovery {
-    /// How many tasks there were before the last one, until it is seen what came of it.
-    pub(super) before: Option<u32>,
-    /// How many in a row found nothing.
-    pub(super) empty: u32,
+    pub(super) empty_discoveries: u32,
 }
 
 /// What of the usage is in no iteration's books.

@@ -214,9 +214,6 @@ pub struct WorkLeft {
     pub changed: Option<String>,
     /// How many of the run's tasks are pending or in progress.
     pub queue_size: u32,
-    /// How many tasks the plan has that are not skipped.
-    #[serde(default)]
-    pub tasks: u32,
     /// The mode the iteration will have unless a handler of the gate says
     /// otherwise.
     pub mode: Mode,

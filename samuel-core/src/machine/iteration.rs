@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Core, Effect, Ending, HookReply, Owner, Phase, Proposed, ReplyData, State, Then, WorkLeft,
-    another_turn::Conversations, command::StopRequest, core::Discovery,
+    another_turn::Conversations, command::StopRequest,
 };
 use crate::{
     config::format_duration,
@@ -57,6 +57,9 @@ pub(super) struct Iteration {
     /// Whether anything was said of what became of its task.
     #[serde(default)]
     pub(super) answered: bool,
+    /// The tasks that were added since it began, and stayed.
+    #[serde(default)]
+    pub(super) found: Vec<TaskId>,
     /// The fingerprint of the work tree before its agent was called, where a check depends on it.
     #[serde(default)]
     pub(super) tree: Option<String>,
@@ -166,7 +169,6 @@ impl Core {
     }
 
     pub(super) fn after_load(&mut self, loaded: WorkLeft) -> State {
-        self.judge_discovery(&loaded);
         if self.requests.hold || self.cap().is_some() {
             return self.begin_iteration();
         }
@@ -242,31 +244,17 @@ impl Core {
             return self.end_work(next);
         };
         iteration.task = task;
-        self.start_task(iteration, loaded.tasks)
+        self.start_task(iteration)
     }
 
-    /// Begins an iteration in a plan of so many tasks.
-    fn start_task(&mut self, mut iteration: Box<Iteration>, tasks: u32) -> State {
+    fn start_task(&mut self, mut iteration: Box<Iteration>) -> State {
         iteration.in_flight = std::mem::take(&mut self.texts.pending);
         self.count_iteration(&iteration);
         let mutation = match iteration.task_id() {
-            Some(id) => {
-                self.counters.discovery = Discovery::default();
-                Mutation::StartTask { id, owner: None }
-            }
-            None => {
-                self.counters.discovery.before = Some(tasks);
-                Mutation::BeginDiscovery { room: self.setup.pilot.max_tasks }
-            }
+            Some(id) => Mutation::StartTask { id, owner: None },
+            None => Mutation::BeginDiscovery { room: self.setup.pilot.max_tasks },
         };
         self.wait_for(State::Iteration(iteration, Phase::StartTask), Effect::Mutate(mutation))
-    }
-
-    /// Sees what the last discovery iteration found.
-    pub(super) fn judge_discovery(&mut self, loaded: &WorkLeft) {
-        let discovery = &mut self.counters.discovery;
-        let Some(before) = discovery.before.take() else { return };
-        discovery.empty = if loaded.tasks > before { 0 } else { discovery.empty.saturating_add(1) };
     }
 
     /// Counts the iteration as one that was made.

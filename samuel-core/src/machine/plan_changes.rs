@@ -38,6 +38,13 @@ impl Core {
             iteration.plan_changed = true;
             iteration.answered |= iteration.task_id().as_ref() == Some(&task);
         }
+        if let Some(iteration) = state.iteration_mut() {
+            match change {
+                PlanChange::Added => iteration.found.push(task.clone()),
+                PlanChange::Skipped | PlanChange::Removed => iteration.found.retain(|found| *found != task),
+                _ => {}
+            }
+        }
         let is_other = matches!(change, PlanChange::Added | PlanChange::Changed | PlanChange::Removed);
         if !is_other {
             self.forget_completion(state, &task);

@@ -138,9 +138,13 @@ impl Core {
         let outcome = iteration.outcome();
         let is_failed = outcome == IterationOutcome::Failed && !iteration.excused;
         self.counters.failed = self.counters.failed.saturating_add(u32::from(is_failed));
-        if outcome != IterationOutcome::Succeeded {
-            // What came of it says nothing.
-            self.counters.discovery.before = None;
+        match (iteration.mode, outcome) {
+            (Mode::Discovery, IterationOutcome::Succeeded) if iteration.found.is_empty() => {
+                self.counters.empty_discoveries = self.counters.empty_discoveries.saturating_add(1);
+            }
+            // What came of one that failed says nothing.
+            (Mode::Discovery, IterationOutcome::Failed | IterationOutcome::Cancelled) => {}
+            _ => self.counters.empty_discoveries = 0,
         }
         let unrecorded = self.note_unrecorded(&iteration);
         if let Some((reason, detail)) = self.cap().filter(|_| iteration.cancelled) {
@@ -215,7 +219,6 @@ impl Core {
 
     /// Pauses, if there is anything to pause for.
     pub(super) fn after_peek(&mut self, loaded: &WorkLeft) -> State {
-        self.judge_discovery(loaded);
         if self.requests.hold || self.cap().is_some() {
             return self.begin_iteration();
         }

@@ -117,7 +117,7 @@ impl Core {
     /// Returns how the run stands, on which what is next depends.
     pub(super) fn standing(&self) -> Standing {
         let (counters, limits) = (&self.counters, &self.setup.limits);
-        let discoveries = Discoveries { empty: counters.discovery.empty, only: self.setup.pilot.only };
+        let discoveries = Discoveries { empty: counters.empty_discoveries, only: self.setup.pilot.only };
         let said_nothing = self.repeat.key.starts_with(NOTHING_RECORDED);
         Standing {
             iterations: counters.iterations,

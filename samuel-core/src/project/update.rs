@@ -182,6 +182,11 @@ impl Project {
                     | StateError::TaskExists { .. }
                     | StateError::TaskNotFound { .. },
                 ) if attempts < MAX_ATTEMPTS => plan = store.load()?.plan,
+                Err(StateError::DiscoveryFull { .. })
+                    if attempts < MAX_ATTEMPTS && self.end_left_discovery()? =>
+                {
+                    plan = store.load()?.plan;
+                }
                 Err(error) => return Err(error.into()),
             }
         }

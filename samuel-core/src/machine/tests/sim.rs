@@ -18,7 +18,7 @@ use crate::{
     event::PlanChange,
     hook::{BreakClass, HookCall, HookPoint},
     model::{
-        FailureClass, Plan, Scope, Status, Task,
+        FailureClass, Plan, Scope, Task,
         payload::{Actor, AgentInvokeOutput, Mode, Turn},
     },
     plan,
@@ -450,12 +450,11 @@ impl Sim {
         let (work, queue) = plan::Work::with_queue(&self.plan, &[], scope);
         let queue_size = u32::try_from(queue).expect("a small plan");
         let changed = self.changed.clone();
-        let tasks = self.plan.tasks.iter().filter(|task| task.status != Status::Skipped).count();
         let mode = match self.mode {
             Mode::Implementation => self.machine.core.setup.pilot.mode(&self.plan.progress, &work),
             mode => mode,
         };
-        WorkLeft { work, changed, queue_size, tasks: u32::try_from(tasks).expect("a small plan"), mode }
+        WorkLeft { work, changed, queue_size, mode }
     }
 
     /// Returns the lines of the progress log.

@@ -105,7 +105,7 @@ impl Handlers {
     }
 
     async fn before_loop(&self, call: Call<points::BeforeLoop>) -> Result<BeforeLoopOutput, HookFailure> {
-        let check = check_plan(call.plan());
+        let check = check_plan(call.plan(), self.settings.pilot.enabled);
         warn(&call, check.warnings);
         self.log(&call, ProgressKind::Started, format!("run {}", self.run_id)).await?;
         Ok(check.output)

@@ -22,15 +22,15 @@ pub struct PlanCheck {
 }
 
 /// Checks a plan before a loop works on it: ids and titles must be sound. An
-/// empty plan is, with a warning. Dependencies that cannot be met are warnings: the loop works
+/// empty plan is, with a warning unless tasks are looked for. Dependencies that cannot be met are warnings: the loop works
 /// on the other tasks, and is blocked when none of them is left.
-pub fn check_plan(plan: &Plan) -> PlanCheck {
+pub fn check_plan(plan: &Plan, looks_for_tasks: bool) -> PlanCheck {
     let (errors, warnings): (Vec<PlanProblem>, Vec<PlanProblem>) =
         validate(plan).into_iter().partition(|finding| finding.severity() == Severity::Error);
     let reason =
         (!errors.is_empty()).then(|| format!("the plan cannot be worked on: {}", named(&errors).join("; ")));
     let output = BeforeLoopOutput { ok: errors.is_empty(), reason, ..BeforeLoopOutput::default() };
-    let empty = plan.tasks.is_empty().then(|| "the plan has no tasks".to_owned());
+    let empty = (plan.tasks.is_empty() && !looks_for_tasks).then(|| "the plan has no tasks".to_owned());
     PlanCheck { output, warnings: named(&warnings).into_iter().chain(empty).collect() }
 }
 
@@ -48,7 +48,7 @@ mod tests {
     use crate::model::{Task, TaskId};
 
     fn check(tasks: Vec<Task>) -> PlanCheck {
-        check_plan(&Plan { tasks, ..Plan::default() })
+        check_plan(&Plan { tasks, ..Plan::default() }, false)
     }
 
     fn waiting(id: &str, dependency: &str) -> Task {
