@@ -118,6 +118,30 @@ def test_how_an_ability_fails_is_told_and_its_exception_is_kept(session: samuel.
     assert told[0].output_summary == "OSError: no disk"
 
 
+def test_what_an_ability_came_to_is_kept_where_the_session_ends_first(samuel_project: MakeProject) -> None:
+    def ends(session: samuel.Session, value: object) -> object:
+        session.end("completed")
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    for value, error in ((7, None), (None, ValueError("no"))):
+        session = samuel.Session(samuel_project(), trust=True).open()
+        outcome = session.call_ability("Bash", lambda _, s=session: ends(s, error or value))
+        assert (outcome.value, outcome.error, outcome.after) == (value, error, None)
+
+    async def awaited() -> samuel.AbilityOutcome[int]:
+        session = await samuel.Session(samuel_project(), trust=True).aopen()
+
+        async def ability(_: object) -> int:
+            await session.aend()
+            return 7
+
+        return await session.acall_ability("Bash", ability)
+
+    assert asyncio.run(awaited()).value == 7
+
+
 def test_calls_within_a_call_name_it_and_files_are_told(session: samuel.Session) -> None:
     told: list[Any] = []
     session.hook("ability.after", "note")(lambda call: told.append(call.input))

@@ -120,7 +120,11 @@ impl Project {
             source_prd: plan.project.source_prd.clone(),
             revision: loaded.revision,
             tasks: TaskCounts::of(plan),
-            next: NextStep::of(plan, &loaded.unparsed, &scope, &pilot_of(&self.settings().pilot, false)),
+            next: if held.is_some() && plan.progress.discovery_room.is_some() {
+                NextStep::Discovery
+            } else {
+                NextStep::of(plan, &loaded.unparsed, &scope, &pilot_of(&self.settings().pilot, false))
+            },
             only: scope.into(),
             progress: plan.progress.clone(),
             running: held.is_some(),

@@ -17,7 +17,7 @@ use samuel_core::hook::{Call, HookFailure, Point, Registry, Scope, blocking, poi
 use tokio::runtime::Runtime;
 
 use super::{
-    gate, hook_files,
+    bridge, gate, hook_files,
     measure::{in_passes, in_turns},
 };
 
@@ -33,7 +33,7 @@ const CHAIN: u32 = 10;
 /// What an async handler may cost.
 const LIMIT: Duration = Duration::from_micros(1);
 
-/// Measures and prints everything; arguments name a part of it: `dispatch` or `files`.
+/// Measures and prints everything; arguments name a part of it: `dispatch`, `files` or `bridge`.
 ///
 /// # Errors
 /// Fails where something costs too much, or cannot be measured.
@@ -41,7 +41,8 @@ pub(super) fn run(args: &[String]) -> Result<()> {
     let wanted = |name: &str| args.is_empty() || args.iter().any(|arg| arg == name);
     let dispatched = if wanted("dispatch") { dispatch() } else { Ok(()) };
     let files = if wanted("files") { gate::report(&hook_files::measure()?) } else { Ok(()) };
-    dispatched.and(files)
+    let bridged = if wanted("bridge") { gate::report(&[bridge::measure()?]) } else { Ok(()) };
+    dispatched.and(files).and(bridged)
 }
 
 /// Measures and prints what dispatch costs.

@@ -5,6 +5,7 @@
 //! both alike, and the same gate holds everywhere. Everything is measured in a
 //! release build, which is built first.
 
+mod bridge;
 mod done;
 mod fixture;
 mod gate;

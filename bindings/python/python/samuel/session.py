@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 from . import _samuel
 from ._equipped import Equipped
 from ._waiting import await_for, wait_for
-from .errors import HookError
+from .errors import HookError, SamuelError
 from .records import Feedback, ToolBlocked
 from .run import batch_of
 
@@ -58,7 +58,8 @@ class AbilityOutcome(Generic[_T]):
         call_id: The id of the call.
         status: How it ended.
         before: What the handlers said before it.
-        after: What they said after it; None of a call that was not made.
+        after: What they said after it; None of a call that was not made, and
+            where the session ended first.
         value: What it returned; None where it did not.
         error: What it raised; None where it did not.
         reason: Why it was not made; None where it was.
@@ -201,15 +202,15 @@ class Session(Equipped):
         try:
             value = function(permission.decision.input)
         except Exception as error:
-            after = self._fire(self._ended(permission, took(), "error", _failure(error)))
+            after = self._tell_end(ability_id, permission, took(), "error", _failure(error))
             return AbilityOutcome(permission.call_id, "error", permission.feedback, after, error=error)
         except BaseException:
-            self._fire(self._ended(permission, took(), "cancelled"))
+            self._tell_end(ability_id, permission, took(), "cancelled")
             raise
         finally:
             _around.reset(token)
         output = _output(value)
-        after = self._fire(self._ended(permission, took(), "success", output))
+        after = self._tell_end(ability_id, permission, took(), "success", output)
         return AbilityOutcome(permission.call_id, "success", permission.feedback, after, output.value)
 
     async def acall_ability(
@@ -228,15 +229,15 @@ class Session(Equipped):
         try:
             value = await function(permission.decision.input)
         except Exception as error:
-            after = await self._afire(self._ended(permission, took(), "error", _failure(error)))
+            after = await self._atell_end(ability_id, permission, took(), "error", _failure(error))
             return AbilityOutcome(permission.call_id, "error", permission.feedback, after, error=error)
         except BaseException:
-            await self._afire(self._ended(permission, took(), "cancelled"))
+            await self._atell_end(ability_id, permission, took(), "cancelled")
             raise
         finally:
             _around.reset(token)
         output = _output(value)
-        after = await self._afire(self._ended(permission, took(), "success", output))
+        after = await self._atell_end(ability_id, permission, took(), "success", output)
         return AbilityOutcome(permission.call_id, "success", permission.feedback, after, output.value)
 
     def before(
@@ -511,13 +512,42 @@ class Session(Equipped):
 
     def _ended(
         self,
+        ability_id: str,
+        permission: AbilityPermission,
+        took: int,
+        status: AbilityStatus,
+        output: AbilityOutput[Any] | None,
+    ) -> _samuel.Job[Feedback]:
+        summary, files = (output.summary, output.changed_files) if output else (None, None)
+        is_given_up = status == "cancelled"
+        return self._told(permission.call_id, status, summary, files, took, ability_id, None, is_given_up)
+
+    def _tell_end(
+        self,
+        ability_id: str,
         permission: AbilityPermission,
         took: int,
         status: AbilityStatus,
         output: AbilityOutput[Any] | None = None,
-    ) -> _samuel.Job[Feedback]:
-        summary, files = (output.summary, output.changed_files) if output else (None, None)
-        return self._told(permission.call_id, status, summary, files, took, None, None, status == "cancelled")
+    ) -> Feedback | None:
+        """Tells how a call of `call_ability` ended; what came of that call is kept where nobody hears it."""
+        try:
+            return self._fire(self._ended(ability_id, permission, took, status, output))
+        except SamuelError:
+            return None
+
+    async def _atell_end(
+        self,
+        ability_id: str,
+        permission: AbilityPermission,
+        took: int,
+        status: AbilityStatus,
+        output: AbilityOutput[Any] | None = None,
+    ) -> Feedback | None:
+        try:
+            return await self._afire(self._ended(ability_id, permission, took, status, output))
+        except SamuelError:
+            return None
 
 
 def _blocked(permission: AbilityPermission) -> AbilityOutcome[Any]:
