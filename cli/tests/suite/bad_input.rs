@@ -292,7 +292,11 @@ fn no_name_is_suggested_that_would_be_refused() {
     bench.ok(&["run", "start", "--dry-run", "--sandbox", "host", "--agent-command", "true"]);
     bench.write("samuel.toml", "version = \"2\"\n");
     let ran = bench.samuel(&["run", "pilto"]);
-    assert!(ran.code == 2 && ran.stderr.contains("'pilot'"), "{}", ran.stderr);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("Did you mean the command `samuel run pilot`?"),
+        "{}",
+        ran.stderr
+    );
     let ran = bench.samuel(&["run", "start", "--sandbox", "bwarp"]);
     assert!(ran.code == 2 && !ran.stderr.contains("bwrap"), "{}", ran.stderr);
 }
