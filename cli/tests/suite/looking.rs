@@ -182,6 +182,7 @@ fn what_commands_answer_is_as_their_schemas_say() {
         &["hooks", "fire", "after:iteration", "--dry-run"],
         &["hooks", "fire", "quality.check", "--yes"],
         &["hooks", "log"],
+        &["hooks", "scaffold", "note", "--event", "SessionStart", "--language", "sh"],
     ] {
         for place in [&bench, &empty] {
             let document = place.samuel(&[args, &["--json"]].concat()).json();
