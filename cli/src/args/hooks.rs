@@ -53,9 +53,6 @@ pub(crate) struct BridgeArgs {
     /// The agent's name for the event [default: what the input says]
     #[arg(value_name = "EVENT")]
     pub(crate) event: Option<String>,
-    /// The file with the address of the run, which a run names itself; without it the environment tells
-    #[arg(long, value_name = "FILE")]
-    pub(crate) run: Option<PathBuf>,
     /// How long an answer may take, such as 5m; the agent has to wait longer
     #[arg(long, value_name = "TIME", default_value = "25s", value_parser = deadline)]
     pub(crate) deadline: Duration,

@@ -29,10 +29,7 @@ pub(super) fn answer(args: &BridgeArgs, global: &Global, host: &Host) -> Result<
     let event = event.map_err(|error| {
         Failure::usage(error.to_string()).advise("Name one of them, or leave the event out.")
     })?;
-    let run = match &args.run {
-        Some(file) => Some(RunAddress::of_file(file)),
-        None => RunAddress::of_env(|name| host.var(name)),
-    };
+    let run = RunAddress::of_env(|name| host.var(name));
     if run.is_none() && host.actor() == Actor::Agent {
         // Sessions and prompts within a run are its own, and this one wants to know of no calls.
         return Ok(Reply::default());

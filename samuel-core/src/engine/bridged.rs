@@ -6,9 +6,7 @@
 //! then shows is held against it ([`Asked`]).
 
 use std::{
-    fs::File,
-    io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    io,
     path::PathBuf,
     sync::{Arc, PoisonError, Weak, atomic::Ordering},
     time::Duration,
@@ -22,8 +20,8 @@ use super::{
     asked::{Answered, Asked, Firing},
     port::Port,
     socket::{
-        AbilityAfter, AbilityBefore, Grant, MAX_MESSAGE, Receipt, Refusal, Reply, RunSocket, SOCKET_VARIABLE,
-        Serve, TOKEN_VARIABLE, Verb, Verdict, Welcome,
+        AbilityAfter, AbilityBefore, Grant, MAX_MESSAGE, Receipt, Refusal, Reply, RunSocket, Serve, Verb,
+        Verdict, Welcome,
     },
 };
 use crate::{
@@ -39,8 +37,6 @@ use crate::{
 const MAX_WAIT: Duration = Duration::from_secs(9 * 60);
 /// What is added to that for the way there and back.
 const WAY: Duration = Duration::from_secs(2);
-/// The file in a call's directory that tells where the run listens, and the token.
-const ADDRESS: &str = "run";
 /// How long a request may take that does not say it.
 const MAX_DEADLINE: Duration = Duration::from_secs(10 * 60);
 /// How many bytes of an answer are not the arguments of a call.
@@ -107,14 +103,7 @@ impl Port {
     fn wire(&self, socket: &RunSocket, deadline: Duration, before: bool, after: bool) -> io::Result<Bridged> {
         let grant = socket.grant(Arc::new(Hooks(self.me.clone())))?;
         let (dir, env) = (socket.new_call_directory()?, grant.env(socket.path()));
-        let address = dir.join(ADDRESS);
-        // The agent's settings can put other variables in the place of these.
-        let mut file = File::options().write(true).create_new(true).mode(0o600).open(&address)?;
-        let value =
-            |name| env.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str());
-        write!(file, "{}\n{}\n", value(SOCKET_VARIABLE), value(TOKEN_VARIABLE))?;
-        let place = address.display().to_string();
-        let command = self.services.bridge.iter().cloned().chain(["--run".to_owned(), place]).collect();
+        let command = self.services.bridge.clone();
         let bridge = Bridge { command, env, deadline, dir, before, after };
         Ok(Bridged { asked: Asked::new(before, after), bridge, _grant: grant })
     }

@@ -10,8 +10,7 @@ use std::{path::PathBuf, time::Duration};
 /// command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bridge {
-    /// The command, word for word, the program first, with `--run` and a file (mode 0600) that has the
-    /// socket's path and the token, a line each. The adapter adds the name of the agent's
+    /// The command, word for word, the program first. The adapter adds the name of the agent's
     /// protocol, such as `claude`, as its last word.
     pub command: Vec<String>,
     /// The variables that the command finds the run by, for the agent's environment.

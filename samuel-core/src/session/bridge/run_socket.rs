@@ -1,11 +1,6 @@
 //! Asking the run that an agent belongs to.
 
-use std::{
-    fs::File,
-    io::{self, Read as _},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use crate::{
     agent::bridge::{Answer, Asked, BridgeEvent, EndedCall, Protocol},
@@ -23,12 +18,7 @@ pub struct RunAddress {
     pub socket: PathBuf,
     /// The token of the agent's call; nothing where the environment has none.
     pub token: Option<String>,
-    /// Why the run cannot be asked, where its address cannot be read.
-    pub problem: Option<String>,
 }
-
-/// The largest file with an address that is read, in bytes.
-const MAX_ADDRESS: u64 = 4 << 10;
 
 impl RunAddress {
     /// Reads an environment, variable by variable: nothing where it names no socket. What is empty
@@ -36,32 +26,7 @@ impl RunAddress {
     pub fn of_env<'a>(var: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
         let var = |name| var(name).filter(|value| !value.is_empty());
         let token = var(TOKEN_VARIABLE).map(str::to_owned);
-        Some(Self { socket: PathBuf::from(var(SOCKET_VARIABLE)?), token, problem: None })
-    }
-
-    /// Reads the file that a run names in the command that it wires
-    /// ([`Bridge::command`](crate::hook::Bridge)): the socket's path and the token, a line each. Unlike an
-    /// environment, no settings of the agent replace it. Where it cannot be read, nobody can be asked. Blocks.
-    pub fn of_file(path: &Path) -> Self {
-        let read = || {
-            let mut text = String::new();
-            File::open(path)?.take(MAX_ADDRESS).read_to_string(&mut text)?;
-            Ok::<_, io::Error>(text)
-        };
-        let unusable = |why: String| Self {
-            socket: path.to_owned(),
-            token: None,
-            problem: Some(format!("the run's address in {} cannot be read: {why}", path.display())),
-        };
-        match read() {
-            Ok(text) => match text.split_once('\n') {
-                Some((socket, token)) => {
-                    Self { socket: socket.into(), token: Some(token.trim_end().to_owned()), problem: None }
-                }
-                None => unusable("it has no token".to_owned()),
-            },
-            Err(error) => unusable(error.to_string()),
-        }
+        Some(Self { socket: PathBuf::from(var(SOCKET_VARIABLE)?), token })
     }
 
     /// Asks about a tool call, or tells how one ended; anything else is none of the agent's business
@@ -80,9 +45,6 @@ impl RunAddress {
     }
 
     fn connect(&self, time: Duration) -> Result<RunClient, String> {
-        if let Some(problem) = &self.problem {
-            return Err(problem.clone());
-        }
         let Some(token) = &self.token else {
             return Err(format!("{TOKEN_VARIABLE} is not set beside {SOCKET_VARIABLE}"));
         };

@@ -37,7 +37,7 @@ fn run_that(answers: impl FnOnce(UnixStream) + Send + 'static) -> (TempDir, RunA
     let socket = dir.path().join("socket");
     let listener = UnixListener::bind(&socket).unwrap();
     thread::spawn(move || answers(listener.accept().unwrap().0));
-    (dir, RunAddress { socket, token: Some("ab".repeat(32)), problem: None })
+    (dir, RunAddress { socket, token: Some("ab".repeat(32)) })
 }
 
 /// Starts a hook with an input, in a run or alone with an answer.
@@ -72,8 +72,7 @@ fn denied(output: &BridgeOutput) -> String {
 fn a_call_is_denied_within_the_deadline_whatever_the_run_does() {
     let began = Instant::now();
     let ask = |run| denied(&start(input(CALL), None, Some(run), Ok(Answer::default())).unwrap());
-    let nowhere =
-        RunAddress { socket: "/nowhere/socket".into(), token: Some("ab".repeat(32)), problem: None };
+    let nowhere = RunAddress { socket: "/nowhere/socket".into(), token: Some("ab".repeat(32)) };
     assert!(ask(nowhere.clone()).contains("the run cannot be reached at /nowhere/socket"));
     assert!(ask(RunAddress { token: None, ..nowhere }).contains("SAMUEL_TOKEN is not set"));
 
@@ -155,7 +154,7 @@ fn within_a_run_tool_calls_alone_are_asked_about() {
     let output = start(input(&ended), None, Some(run), nobody()).unwrap();
     assert!(output.stdout.contains(r#""additionalContext":"look again""#), "{output:?}");
 
-    let nowhere = RunAddress { socket: "/nowhere".into(), token: None, problem: None };
+    let nowhere = RunAddress { socket: "/nowhere".into(), token: None };
     for event in ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"] {
         let said = json!({"session_id": "s", "hook_event_name": event, "prompt": "p"}).to_string();
         let output = start(input(&said), None, Some(nowhere.clone()), nobody()).unwrap();
