@@ -64,6 +64,7 @@ mod run;
 mod services;
 pub mod socket;
 mod start_warning;
+mod tickets;
 mod unheld_budget;
 mod waiting;
 mod work_tree;

@@ -29,9 +29,10 @@ use super::{
     hook_log::HookLogWriter,
     hub::{Events, Hub},
     old_logs::OldLogs,
-    services::{Known, Purpose, Services, Tickets},
+    services::{Known, Purpose, Services},
     socket::{Refusal, RunSocket, SocketError},
     start_warning::StartWarning,
+    tickets::Tickets,
     unheld_budget::{self, unheld},
     work_tree::WorkTree,
 };
