@@ -598,9 +598,9 @@ async fn a_call_whose_bridge_was_killed_counts_as_not_asked_about() {
     let (bench, _outside, sockets) = bench();
     let (release, released) = mpsc::channel();
     let released = Mutex::new(released);
-    let waits = Act::compute(move |_: &AbilityBeforeInput| {
+    let waits = Act::compute(move |_| {
         released.lock().unwrap().recv().unwrap();
-        AbilityBeforeOutput::default()
+        Ok(AbilityBeforeOutput::default())
     });
     let gate = FakeHandler::<points::AbilityBefore>::script([waits, Act::pass()]).blocking();
     let after = says("x");

@@ -77,7 +77,7 @@ impl Serve for Hooks {
 }
 
 impl Port {
-    /// Wires the agent's hooks, where anybody wants to hear of its tool calls and they can ask.
+    /// Wires the agent's hooks, where anybody wants to hear of its tool calls and they can ask. Blocks.
     pub(super) fn wired(&self) -> Option<Bridge> {
         let services = &self.services;
         let socket = services.socket.get().filter(|_| !services.bridge.is_empty())?;

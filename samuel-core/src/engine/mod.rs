@@ -53,6 +53,7 @@ mod hook_validation;
 mod hooks;
 mod hub;
 mod left_changed;
+mod listening;
 mod old_logs;
 mod only_loop;
 mod plan_effects;

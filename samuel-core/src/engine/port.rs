@@ -101,8 +101,9 @@ impl AgentPort for Port {
         self.logs.clone()
     }
 
-    fn bridge(&self) -> Option<Bridge> {
-        self.wired()
+    async fn bridge(&self) -> Option<Bridge> {
+        let port = self.me.upgrade()?;
+        self.services.blocking(move |_| port.wired()).await.ok()?
     }
 
     fn emit(&self, mut event: AgentEvent) {
