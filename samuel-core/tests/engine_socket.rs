@@ -3,12 +3,12 @@
 
 use std::{
     env, fs,
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Write as _},
     num::NonZero,
-    os::unix::fs::PermissionsExt as _,
+    os::unix::{fs::PermissionsExt as _, net::UnixStream},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, mpsc},
     time::{Duration, SystemTime},
 };
 
@@ -333,7 +333,7 @@ async fn nothing_is_wired_where_nobody_asks_nor_for_an_agent_without_hooks() {
         assert_eq!(wanted, expected);
         assert!(request.env.iter().all(|(name, _)| name != "SAMUEL_TOKEN" && name != "SAMUEL_SOCKET"));
         let deadline = request.bridge.map(|bridge| bridge.deadline);
-        assert_eq!(deadline, expected.map(|_| Duration::from_secs(302)), "that of one handler");
+        assert_eq!(deadline, expected.map(|_| Duration::from_secs(542)), "calls wait for each other");
     }
 }
 
@@ -568,4 +568,48 @@ async fn what_the_hooks_do_not_say_of_a_call_the_stream_does() {
     assert_eq!(told.call_id.as_deref(), Some("call_1"));
     assert_eq!(told.input_summary.as_deref(), Some(r#"{"command":"ls"}"#));
     assert!(warnings(&played).is_empty() && played.outcomes(HookPoint::AbilityBefore).len() == 1);
+}
+
+/// Has a bridge that is killed while its question is open, and makes the call all the same.
+struct IsKilled(FakeHandler<points::AbilityBefore>, mpsc::Sender<()>);
+
+#[async_trait]
+impl AsyncWork for IsKilled {
+    async fn work(&self, request: AgentRequest, port: &dyn AgentPort) {
+        let bridge = request.bridge.unwrap();
+        port.emit(AgentEvent::ToolCall(bash("1")));
+        let mut killed = UnixStream::connect(variable(&bridge, "SAMUEL_SOCKET")).unwrap();
+        let hello = format!("{{\"samuel\":\"run/1\",\"token\":\"{}\"}}\n", variable(&bridge, "SAMUEL_TOKEN"));
+        let asks =
+            r#"{"id":1,"ability_before":{"ability_id":"Bash","call_id":"1","input":{"command":"ls"}}}"#;
+        killed.write_all(format!("{hello}{asks}\n").as_bytes()).unwrap();
+        while self.0.count() == 0 {
+            tokio::task::yield_now().await;
+        }
+        drop(killed);
+        port.emit(AgentEvent::ToolResult(result("1", AbilityStatus::Success)));
+        self.1.send(()).unwrap();
+        port.emit(AgentEvent::Text { text: "done".to_owned() });
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_bridge_was_killed_counts_as_not_asked_about() {
+    let (bench, _outside, sockets) = bench();
+    let (release, released) = mpsc::channel();
+    let released = Mutex::new(released);
+    let waits = Act::compute(move |_| {
+        released.lock().unwrap().recv().unwrap();
+        Ok(AbilityBeforeOutput::default())
+    });
+    let gate = FakeHandler::<points::AbilityBefore>::script([waits, Act::pass()]).blocking();
+    let after = says("x");
+    let run = run(&bench, &sockets, IsKilled(gate.clone(), release))
+        .hook("gate", gate.clone())
+        .hook("after", after.clone());
+    let played = bench.play(run).await.unwrap();
+    assert_eq!((gate.count(), after.count()), (2, 1));
+    assert!(!inputs(&gate)[0].enforced, "the second time it is only told");
+    let told = warnings(&played);
+    assert!(told.len() == 1 && told[0].starts_with("mine called Bash without asking"), "{told:?}");
 }

@@ -14,7 +14,7 @@ use std::{
 
 use async_trait::async_trait;
 use serde_json::Value;
-use tokio::{sync::oneshot, time::timeout};
+use tokio::time::timeout;
 
 use super::{
     asked::{Answered, Asked, Firing},
@@ -23,17 +23,19 @@ use super::{
         AbilityAfter, AbilityBefore, Grant, MAX_MESSAGE, Receipt, Refusal, Reply, RunSocket, Serve, Verb,
         Verdict, Welcome,
     },
+    tickets::Waiting,
 };
 use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, Bridge},
     fs::leftovers,
     hook::{HookPoint, short_result},
-    machine::AbilityAnswer,
+    machine::{AbilityAnswer, AtOnce},
     model::ErrorCode,
     text::described,
 };
 
-/// How long the handlers of a tool call are waited for at most, whatever they may take.
+/// How long the handlers of a tool call are waited for at most. It is more than most may take, since a call
+/// also waits for those before it; how long handlers take is what the run sees to.
 const MAX_WAIT: Duration = Duration::from_secs(9 * 60);
 /// What is added to that for the way there and back.
 const WAY: Duration = Duration::from_secs(2);
@@ -69,24 +71,24 @@ impl Serve for Hooks {
         let Some(port) = self.0.upgrade() else { return (Err(over()), Receipt::new(|| {})) };
         match verb {
             Verb::AbilityBefore(call) => port.hook_asks(call).await,
-            Verb::AbilityAfter(call) => (port.hook_tells(call).await, Receipt::new(|| {})),
+            Verb::AbilityAfter(call) => port.hook_tells(call).await,
         }
     }
 }
 
 impl Port {
-    /// Wires the agent's hooks, where anybody wants to hear of its tool calls and they can ask.
+    /// Wires the agent's hooks, where anybody wants to hear of its tool calls and they can ask. Blocks.
     pub(super) fn wired(&self) -> Option<Bridge> {
         let services = &self.services;
         let socket = services.socket.get().filter(|_| !services.bridge.is_empty())?;
         let time_of = |point| services.registry.time_of(point, self.place.mode);
         let (before, after) = (time_of(HookPoint::AbilityBefore), time_of(HookPoint::AbilityAfter));
-        let longest = before.max(after)?;
+        before.or(after)?;
         let mut bridged = self.bridged.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bridged) = &*bridged {
             return Some(bridged.bridge.clone());
         }
-        let made = self.wire(socket, longest.min(MAX_WAIT) + WAY, before.is_some(), after.is_some());
+        let made = self.wire(socket, before.is_some(), after.is_some());
         match made {
             Ok(made) => Some(bridged.insert(made).bridge.clone()),
             Err(error) => {
@@ -100,11 +102,11 @@ impl Port {
         }
     }
 
-    fn wire(&self, socket: &RunSocket, deadline: Duration, before: bool, after: bool) -> io::Result<Bridged> {
+    fn wire(&self, socket: &RunSocket, before: bool, after: bool) -> io::Result<Bridged> {
         let grant = socket.grant(Arc::new(Hooks(self.me.clone())))?;
         let (dir, env) = (socket.new_call_directory()?, grant.env(socket.path()));
         let command = self.services.bridge.clone();
-        let bridge = Bridge { command, env, deadline, dir, before, after };
+        let bridge = Bridge { command, env, deadline: MAX_WAIT + WAY, dir, before, after };
         Ok(Bridged { asked: Asked::new(before, after), bridge, _grant: grant })
     }
 
@@ -170,18 +172,21 @@ impl Port {
         let AbilityBefore { ability_id, call_id, input, .. } = asks;
         let call = AbilityCall { call_id, ability_id, input: input.clone(), parent_id: None };
         let (call_id, tool) = (call.call_id.clone(), call.ability_id.clone());
-        let Some((number, answer)) = self.ask(call) else { return (Err(over()), Receipt::new(|| {})) };
+        let Some((number, asked)) = self.ask(call) else { return (Err(over()), Receipt::new(|| {})) };
         let port = Arc::clone(&self);
         let receipt = Receipt::new(move || port.note(number, Answered::Lost, ""));
-        let decided = match timeout(time, answer).await {
-            Ok(Ok(AbilityAnswer::Decided(AbilityDecision::Allow { input: allowed }))) => {
-                allowed_with(&input, allowed)
-            }
-            Ok(Ok(AbilityAnswer::Decided(AbilityDecision::Block { reason }))) => {
-                Ok(Verdict::Block { reason })
-            }
-            Ok(Ok(AbilityAnswer::Told(_)) | Err(_)) => Err(over()),
-            Err(_) => Err(late()),
+        let decided = match asked {
+            Ok(waiting) => match answered_within(time, waiting).await {
+                Ok(AbilityAnswer::Decided(AbilityDecision::Allow { input: allowed })) => {
+                    allowed_with(&input, allowed)
+                }
+                Ok(AbilityAnswer::Decided(AbilityDecision::Block { reason })) => {
+                    Ok(Verdict::Block { reason })
+                }
+                Ok(AbilityAnswer::Told(_)) => Err(over()),
+                Err(refusal) => Err(refusal),
+            },
+            Err(refusal) => Err(refusal),
         };
         // Before it is written: then the agent goes on. What is refused the bridge denies.
         match &decided {
@@ -195,12 +200,16 @@ impl Port {
         (decided.map(Reply::Decision), receipt)
     }
 
-    /// Hands a question to the machine, and returns its number and where the answer comes in.
-    fn ask(&self, call: AbilityCall) -> Option<(u64, oneshot::Receiver<AbilityAnswer>)> {
+    /// Hands a question to the machine, unless too many are open, and returns its number and who waits for
+    /// the answer.
+    fn ask(&self, call: AbilityCall) -> Option<(u64, Result<Waiting, Refusal>)> {
         let mut bridged = self.bridged.lock().unwrap_or_else(PoisonError::into_inner);
         let number = bridged.as_mut()?.asked.asks(&call);
-        let (ticket, answer) = self.services.tickets.draw();
-        self.input(self.notice(call, Some(ticket))).then_some((number, answer))
+        if self.services.tickets.are_out() {
+            return Some((number, Err(busy())));
+        }
+        let waiting = Waiting::new(&self.services);
+        self.input(self.notice(call, Some(waiting.ticket()))).then_some((number, Ok(waiting)))
     }
 
     fn note(&self, number: u64, answered: Answered, reason: &str) {
@@ -211,8 +220,18 @@ impl Port {
     }
 
     /// Tells the handlers for a hook how a call ended, and returns what they say to the model.
-    async fn hook_tells(&self, tells: AbilityAfter) -> Result<Reply, Refusal> {
-        let nothing = || Ok(Reply::Text(Vec::new()));
+    async fn hook_tells(&self, tells: AbilityAfter) -> (Result<Reply, Refusal>, Receipt) {
+        match self.told(tells).await {
+            Ok(AtOnce { text, said }) => {
+                let services = Arc::clone(&self.services);
+                (Ok(Reply::Text(text)), Receipt::new(move || services.undelivered(said)))
+            }
+            Err(refusal) => (Err(refusal), Receipt::new(|| {})),
+        }
+    }
+
+    async fn told(&self, tells: AbilityAfter) -> Result<AtOnce, Refusal> {
+        let nothing = || Ok(AtOnce::default());
         // The stream says it.
         let Some(status) = tells.status else { return nothing() };
         let time = deadline(tells.deadline_ms);
@@ -225,23 +244,32 @@ impl Port {
             input: Some(tells.input).filter(|input| !["", "null"].contains(&input.as_str())),
             takes_text: tells.takes_text,
         });
-        let answer = {
+        let waiting = {
             let mut bridged = self.bridged.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(bridged) = &mut *bridged else { return Err(over()) };
+            if self.services.tickets.are_out() {
+                // The stream shows it.
+                return Err(busy());
+            }
             let Some(firings) = bridged.asked.tells(&result) else { return nothing() };
             self.fire(firings);
-            let (ticket, answer) = self.services.tickets.draw();
-            if !self.input(self.ended(result, Some(ticket))) {
+            let waiting = Waiting::new(&self.services);
+            if !self.input(self.ended(result, Some(waiting.ticket()))) {
                 return Err(over());
             }
-            answer
+            waiting
         };
-        match timeout(time, answer).await {
-            Ok(Ok(AbilityAnswer::Told(text))) => Ok(Reply::Text(text)),
-            Ok(Ok(AbilityAnswer::Decided(_)) | Err(_)) => Err(over()),
-            Err(_) => Err(late()),
+        match answered_within(time, waiting).await? {
+            AbilityAnswer::Told(at_once) => Ok(at_once),
+            AbilityAnswer::Decided(_) => Err(over()),
         }
     }
+}
+
+/// Waits for an answer as long as there is time.
+async fn answered_within(time: Duration, mut waiting: Waiting) -> Result<AbilityAnswer, Refusal> {
+    let answered = timeout(time, waiting.answer()).await.map_err(|_| late())?;
+    answered.ok_or_else(over)
 }
 
 /// Allows a call with the arguments that handlers left, if they fit into an answer.
@@ -264,6 +292,10 @@ fn deadline(ms: u64) -> Duration {
 
 fn over() -> Refusal {
     Refusal::new(ErrorCode::SOCKET_TOKEN, "the call of the agent is over")
+}
+
+fn busy() -> Refusal {
+    Refusal::new(ErrorCode::SOCKET_BUSY, "too many tool calls wait for the handlers")
 }
 
 fn late() -> Refusal {

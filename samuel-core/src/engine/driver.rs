@@ -172,7 +172,7 @@ impl Driver {
             }
             Effect::Checkpoint => self.checkpoint().await,
             Effect::Interrupt(other) => flight.interrupt(other),
-            Effect::Answer { ticket, answer } => services.tickets.answer(ticket, answer),
+            Effect::Answer { ticket, answer } => services.answer(ticket, answer),
             Effect::Load(scope) => {
                 let follower = Arc::clone(&self.follower);
                 flight.launch(id, async move { look_and_load(&services, &follower, &scope).await });

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak, atomic::Ordering};
 
 use async_trait::async_trait;
 
-use super::{bridged::Bridged, fire::Place, services::Services};
+use super::{bridged::Bridged, fire::Place, services::Services, tickets::Waiting};
 use crate::{
     agent::{
         AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, Bridge, ConversationId, ToolCalls,
@@ -101,8 +101,9 @@ impl AgentPort for Port {
         self.logs.clone()
     }
 
-    fn bridge(&self) -> Option<Bridge> {
-        self.wired()
+    async fn bridge(&self) -> Option<Bridge> {
+        let port = self.me.upgrade()?;
+        self.services.blocking(move |_| port.wired()).await.ok()?
     }
 
     fn emit(&self, mut event: AgentEvent) {
@@ -152,32 +153,32 @@ impl AgentPort for Port {
 
     async fn before_ability(&self, call: AbilityCall) -> AbilityDecision {
         self.tell(AgentEvent::ToolCall(call.clone()));
-        let (ticket, answer) = self.services.tickets.draw();
+        let mut waiting = Waiting::new(&self.services);
         let ended = || AbilityDecision::Block { reason: "the call of the agent has ended".to_owned() };
         let (call_id, tool) = (call.call_id.clone(), call.ability_id.clone());
-        if !self.input(self.notice(call, Some(ticket))) {
+        if !self.input(self.notice(call, Some(waiting.ticket()))) {
             return ended();
         }
-        match answer.await {
-            Ok(AbilityAnswer::Decided(decision)) => {
+        match waiting.answer().await {
+            Some(AbilityAnswer::Decided(decision)) => {
                 if let AbilityDecision::Allow { input } = &decision {
                     self.calls(|calls| calls.allow(&call_id, &tool, input));
                 }
                 decision
             }
-            Ok(AbilityAnswer::Told(_)) | Err(_) => ended(),
+            Some(AbilityAnswer::Told(_)) | None => ended(),
         }
     }
 
     async fn after_ability(&self, result: AbilityResult) -> Vec<String> {
         self.tell(AgentEvent::ToolResult(result.clone()));
-        let (ticket, answer) = self.services.tickets.draw();
-        if !self.input(self.ended(result, Some(ticket))) {
+        let mut waiting = Waiting::new(&self.services);
+        if !self.input(self.ended(result, Some(waiting.ticket()))) {
             return Vec::new();
         }
-        match answer.await {
-            Ok(AbilityAnswer::Told(text)) => text,
-            Ok(AbilityAnswer::Decided(_)) | Err(_) => Vec::new(),
+        match waiting.answer().await {
+            Some(AbilityAnswer::Told(at_once)) => at_once.text,
+            Some(AbilityAnswer::Decided(_)) | None => Vec::new(),
         }
     }
 }

@@ -6,10 +6,9 @@
 //! driver's.
 
 use std::{
-    collections::BTreeSet,
     path::PathBuf,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -29,9 +28,10 @@ use super::{
     hook_log::HookLogWriter,
     hub::{Events, Hub},
     old_logs::OldLogs,
-    services::{Known, Purpose, Services, Tickets},
-    socket::{Refusal, RunSocket, SocketError},
+    services::{Known, Purpose, Services},
+    socket::{RunSocket, SocketError},
     start_warning::StartWarning,
+    tickets::Tickets,
     unheld_budget::{self, unheld},
     work_tree::WorkTree,
 };
@@ -42,7 +42,6 @@ use crate::{
     detect::detect_languages,
     dialect::{HookFileOptions, HookFiles},
     environment::kept_from_checks,
-    event::Event,
     git::{GitError, Repository},
     hook::{HookPoint, Registry, RegistryBuilder, Tier},
     machine::Input,
@@ -78,7 +77,7 @@ pub struct Run {
     pub(super) languages: OnceLock<Vec<String>>,
     pub(super) hub: Arc<Hub>,
     /// Where other processes reach it, once it listens, or why they do not.
-    listening: Result<Option<RunSocket>, SocketError>,
+    pub(super) listening: Result<Option<RunSocket>, SocketError>,
     inputs: (mpsc::UnboundedSender<Input>, mpsc::UnboundedReceiver<Input>),
 }
 
@@ -126,15 +125,6 @@ impl Frozen {
     /// Says how the run looks for tasks.
     pub(super) fn pilot(&self) -> Pilot {
         pilot_of(&self.settings.pilot, self.discovers_only)
-    }
-
-    /// Says what it means that the agent's own hooks ask about its tool calls; nothing where they
-    /// do not.
-    pub(super) fn hooks_notice(&self, registry: &Registry) -> Option<String> {
-        let can_ask = !self.bridge.is_empty() && self.socket_dir.is_some();
-        let asks = [HookPoint::AbilityBefore, HookPoint::AbilityAfter];
-        let is_asked = asks.iter().any(|point| registry.has_handlers(*point));
-        self.agent.hooks_notice().filter(|_| can_ask && is_asked)
     }
 
     /// Returns the words of the agent's command line, as far as they are known before
@@ -268,29 +258,7 @@ impl Run {
         let warnings = self.warnings_of(&begin, &repository).await?;
         let old_logs = self.prune_logs(&begin).await;
         self.listen().await?;
-        Ok(self.launch(lock, begin, repository, warnings, old_logs, remains))
-    }
-
-    /// Listens where the caller said that it may. A run whose handlers gate tool calls does not go
-    /// on without.
-    async fn listen(&mut self) -> Result<(), RunError> {
-        let Some(directory) = self.frozen.socket_dir.clone() else { return Ok(()) };
-        let (run_id, hub) = (Arc::clone(&self.frozen.run_id), Arc::clone(&self.hub));
-        let told = Mutex::new(BTreeSet::new());
-        let refused = move |refusal: &Refusal| {
-            let is_first = told.lock().unwrap_or_else(PoisonError::into_inner).insert(refusal.code.clone());
-            if is_first {
-                let Refusal { code, message, .. } = refusal;
-                let message = format!("the run's socket refused a connection: {message} ({code})");
-                hub.send(Event::Warning { message });
-            }
-        };
-        let opened = blocking(move || RunSocket::open(&directory, &run_id, refused)).await?;
-        self.listening = match opened {
-            Err(error) if self.frozen.hooks_notice(&self.registry).is_some() => return Err(error.into()),
-            opened => opened.map(Some),
-        };
-        Ok(())
+        self.launch(lock, begin, repository, warnings, old_logs, remains).await
     }
 
     /// Checks that the plan has the tasks that the run is to be for.
@@ -410,7 +378,7 @@ impl Run {
         (frozen, services, events, receiver)
     }
 
-    fn launch(
+    async fn launch(
         mut self,
         lock: Arc<dyn LoopLock>,
         begin: Begin,
@@ -418,7 +386,7 @@ impl Run {
         warnings: Vec<StartWarning>,
         old_logs: OldLogs,
         remains: Remains,
-    ) -> RunHandle {
+    ) -> Result<RunHandle, RunError> {
         let unheld = self.unheld_budget();
         let mut told = self.warnings_of_checks();
         told.extend(self.hook_files.warnings());
@@ -437,7 +405,8 @@ impl Run {
             Err(error) => services.warn(format!("{}; nothing can reach the run", described(&error))),
         }
         services.known_seq.store(begin.seq, Ordering::Relaxed);
-        services.work_tree.begin_run(begin.start_commit.as_deref());
+        let start_commit = begin.start_commit;
+        services.blocking(move |services| services.work_tree.begin_run(start_commit.as_deref())).await?;
         services.warn_of(&begin.loaded.diagnostics);
         if let Some(lost) = begin.lost {
             services.warn(lost.told());
@@ -496,7 +465,7 @@ impl Run {
             driver.services.log_note(old_logs.removed).await;
             driver.run(first).await
         });
-        RunHandle { run_id: frozen.run_id, hub, first: Some(events), control, socket, task }
+        Ok(RunHandle { run_id: frozen.run_id, hub, first: Some(events), control, socket, task })
     }
 }
 

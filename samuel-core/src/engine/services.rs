@@ -2,18 +2,17 @@
 
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use super::{
     call_logs::CallCount, control_files::ControlFiles, error::described, hook_log::HookLogWriter, hub::Hub,
-    socket::RunSocket, work_tree::WorkTree,
+    socket::RunSocket, tickets::Tickets, work_tree::WorkTree,
 };
 use crate::{
     agent::Agents,
@@ -21,7 +20,7 @@ use crate::{
     context::{ContextView, PluginData, PromptContext, Suggestion},
     event::Event,
     hook::Registry,
-    machine::{AbilityAnswer, Input},
+    machine::Input,
     model::{
         Plan, Task, TaskId,
         payload::{CheckFailure, Extra, Mode},
@@ -124,30 +123,6 @@ pub(super) struct Contexts {
     pub(super) view: ContextView,
     /// The iteration that the view is of, and its mode and task.
     pub(super) of: (u32, Mode, Option<TaskId>),
-}
-
-/// Tool calls that wait for an answer.
-#[derive(Debug, Default)]
-pub(super) struct Tickets(Mutex<(u64, BTreeMap<u64, oneshot::Sender<AbilityAnswer>>)>);
-
-impl Tickets {
-    /// Draws a ticket, and returns where its answer comes in.
-    pub(super) fn draw(&self) -> (u64, oneshot::Receiver<AbilityAnswer>) {
-        let (sender, receiver) = oneshot::channel();
-        let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        tickets.0 += 1;
-        let number = tickets.0;
-        tickets.1.insert(number, sender);
-        (number, receiver)
-    }
-
-    pub(super) fn answer(&self, number: u64, answer: AbilityAnswer) {
-        let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = tickets.1.remove(&number) {
-            // Nobody waits any more if the agent was ended in the meantime.
-            let _ = sender.send(answer);
-        }
-    }
 }
 
 impl Services {

@@ -22,7 +22,7 @@ pub trait AgentPort: Send + Sync {
     ///
     /// Who takes it wires it: from then on it is expected that the agent's hooks ask about its tool
     /// calls, and the user is told of one that it made without asking.
-    fn bridge(&self) -> Option<Bridge> {
+    async fn bridge(&self) -> Option<Bridge> {
         None
     }
 
@@ -74,8 +74,8 @@ impl AgentPort for Call<points::AgentInvoke> {
         self.port()?.logs()
     }
 
-    fn bridge(&self) -> Option<Bridge> {
-        self.port()?.bridge()
+    async fn bridge(&self) -> Option<Bridge> {
+        self.port()?.bridge().await
     }
 
     fn emit(&self, event: AgentEvent) {

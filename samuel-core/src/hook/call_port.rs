@@ -126,8 +126,8 @@ impl AgentPort for CallPort {
         self.open()?.logs()
     }
 
-    fn bridge(&self) -> Option<Bridge> {
-        self.open()?.bridge()
+    async fn bridge(&self) -> Option<Bridge> {
+        self.open()?.bridge().await
     }
 
     fn emit(&self, event: AgentEvent) {

@@ -6,7 +6,7 @@ use super::PlanChanged;
 use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult, ConversationId, ToolCallFacts},
     event::{Event, IterationFailure, RunFault},
-    hook::{HookCall, Outcome},
+    hook::{HookCall, Outcome, Said},
     model::{
         Scope, TaskId, Usage,
         payload::{Actor, AgentInvokeOutput, BeforeAgentInvokeInput, CheckFailure, Json, Mode, Turn},
@@ -50,6 +50,10 @@ pub enum Input {
     AbilityBefore(AbilityNotice),
     /// A tool call ended.
     AbilityAfter(AbilityEnd),
+    /// Whoever asked about a tool call, by this ticket, waits no more.
+    AbilityGivenUp(u64),
+    /// What handlers said was to be handed to the model at once, and did not reach it.
+    Undelivered(Vec<Said>),
     /// What the agent call under way consumed so far.
     UsageSoFar(Usage),
     /// The time of the whole run is up.
@@ -116,9 +120,18 @@ pub struct AbilityEnd {
 pub enum AbilityAnswer {
     /// Those of `ability.before` decided.
     Decided(AbilityDecision),
-    /// Those of `ability.after` said this for the model, framed. Where it cannot be handed on at
-    /// once it is empty, and what they said waits for the next prompt.
-    Told(Vec<String>),
+    /// Those of `ability.after` said this for the model.
+    Told(AtOnce),
+}
+
+/// What is said to the model at once. Where it cannot be handed on so it is empty, and what handlers
+/// said waits for the next prompt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AtOnce {
+    /// Each text, framed with who said it.
+    pub text: Vec<String>,
+    /// The same, for [`Input::Undelivered`].
+    pub said: Vec<Said>,
 }
 
 /// Something the machine asks for. Those up to `Answer` are carried out in

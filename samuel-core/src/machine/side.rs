@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AbilityAnswer, AbilityEnd, AbilityNotice, Completion, Core, Effect, EffectId, EffectResult, HookReply,
-    ReplyData, State, core::dispatch, is_provisional, iteration::Iteration,
+    AbilityAnswer, AbilityEnd, AbilityNotice, AtOnce, Completion, Core, Effect, EffectId, EffectResult,
+    HookReply, ReplyData, State, core::dispatch, is_provisional, iteration::Iteration,
 };
 use crate::{
     agent::AbilityDecision,
@@ -59,7 +59,7 @@ impl Work {
     /// Returns what is answered where the handlers do not get to it, or break the run.
     fn given_up(&self, reason: &str) -> AbilityAnswer {
         match self {
-            Self::After(_) => AbilityAnswer::Told(Vec::new()),
+            Self::After(_) => AbilityAnswer::Told(AtOnce::default()),
             _ => AbilityAnswer::Decided(AbilityDecision::Block { reason: reason.to_owned() }),
         }
     }
@@ -92,6 +92,16 @@ impl Core {
 
     pub(super) fn ability_after(&mut self, state: &State, end: AbilityEnd) {
         self.side_push(state, Work::After(end));
+    }
+
+    /// Leaves out a question that nobody waits for any more, unless its handlers are at it. That a call
+    /// ended handlers hear all the same.
+    pub(super) fn ability_given_up(&mut self, ticket: u64) {
+        let is_it = |work: &Work| matches!(work, Work::Before(_)) && work.ticket() == Some(ticket);
+        let place = self.side.queue.iter().position(is_it);
+        if let Some(work) = place.and_then(|place| self.side.queue.remove(place)) {
+            self.answer(work.ticket(), work.given_up("nobody waits for an answer any more"));
+        }
     }
 
     fn side_push(&mut self, state: &State, work: Work) {
@@ -144,10 +154,12 @@ impl Core {
     }
 
     fn side_answered(&mut self, state: &mut State, work: Work, reply: HookReply) {
-        let at_once = if work.takes_text() { self.framed(&reply.outcome.said) } else { Vec::new() };
-        let refused = match work.takes_text() {
-            true => self.verdict(&reply.outcome),
-            false => self.absorb(state.iteration_mut(), &reply),
+        let (at_once, refused) = match work.takes_text() {
+            true => {
+                let said = reply.outcome.said.clone();
+                (AtOnce { text: self.framed(&said), said }, self.verdict(&reply.outcome))
+            }
+            false => (AtOnce::default(), self.absorb(state.iteration_mut(), &reply)),
         };
         match work {
             Work::Before(notice) => self.ability_decided(state, notice, refused.as_ref(), reply.data),

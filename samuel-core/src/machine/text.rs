@@ -55,10 +55,20 @@ impl Core {
     /// the iteration from going on.
     pub(super) fn absorb(
         &mut self,
-        mut iteration: Option<&mut Iteration>,
+        iteration: Option<&mut Iteration>,
         reply: &HookReply,
     ) -> Option<IterationFailure> {
-        for said in reply.outcome.said.iter().cloned() {
+        self.file(iteration, reply.outcome.said.iter().cloned());
+        self.verdict(&reply.outcome)
+    }
+
+    /// Files what handlers said for the moment that they asked for.
+    pub(super) fn file(
+        &mut self,
+        mut iteration: Option<&mut Iteration>,
+        text: impl IntoIterator<Item = Said>,
+    ) {
+        for said in text {
             // A message that waits already is not told twice.
             if said.speaker == Speaker::ToUser && self.texts.pending.contains(&said) {
                 continue;
@@ -68,7 +78,6 @@ impl Core {
                 _ => self.keep_for_next([said]),
             }
         }
-        self.verdict(&reply.outcome)
     }
 
     /// Says whether the point's outcome keeps the iteration from going on.

@@ -217,7 +217,9 @@ pub(super) fn read_request(line: &[u8], may: &[String]) -> Result<(u64, Verb), B
     let fields: BTreeMap<String, Box<RawValue>> = serde_json::from_slice(line)
         .map_err(|error| malformed(None, format!("the request is no JSON object: {error}")))?;
     let id = fields.get("id").and_then(|id| serde_json::from_str::<u64>(id.get()).ok());
-    let Some(id) = id else { return Err(malformed(None, "the request has no \"id\"".to_owned())) };
+    let Some(id) = id else {
+        return Err(malformed(None, "the \"id\" of a request is a whole number from 0".to_owned()));
+    };
     let mut verbs = fields.iter().filter(|(name, _)| *name != "id");
     let (Some((name, body)), None) = (verbs.next(), verbs.next()) else {
         return Err(malformed(Some(id), "a request has an \"id\" and one verb".to_owned()));

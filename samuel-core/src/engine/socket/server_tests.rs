@@ -6,7 +6,6 @@ use std::{
     path::PathBuf,
     sync::atomic::{AtomicU32, Ordering},
     thread,
-    time::Instant,
 };
 
 use proptest::prelude::*;
@@ -185,6 +184,7 @@ async fn a_line_that_cannot_be_answered_ends_the_connection() {
         ("{".to_owned(), "E_SOCKET_MESSAGE"),
         ("[]".to_owned(), "E_SOCKET_MESSAGE"),
         (r#"{"id":-1,"ability_before":{}}"#.to_owned(), "E_SOCKET_MESSAGE"),
+        (r#"{"id":"6","ability_before":{}}"#.to_owned(), "E_SOCKET_MESSAGE"),
         ("x".repeat(20 << 20), "E_SOCKET_TOO_LARGE"),
     ] {
         let (stream, _, grant, _) = served(Limits::default());
@@ -329,7 +329,6 @@ fn a_client_does_not_wait_for_who_does_not_accept() {
     let path = dir.path().join("s");
     let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
     let time = Duration::from_millis(200);
-    let started = Instant::now();
     // Until nobody is let in any more; those before wait for an answer that does not come.
     let all: Vec<_> = (0..200)
         .map(|_| {
@@ -338,7 +337,6 @@ fn a_client_does_not_wait_for_who_does_not_accept() {
         })
         .collect();
     assert!(all.into_iter().all(|one| matches!(one.join().unwrap(), RunClientError::TimedOut)));
-    assert!(started.elapsed() < TIME, "it ends at all");
     drop(listener);
 }
 

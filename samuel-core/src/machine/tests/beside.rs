@@ -152,7 +152,7 @@ fn whether_a_call_can_be_prevented_is_told() {
 #[test]
 fn who_waits_for_the_handlers_of_a_tool_result_is_answered() {
     let sim = first_call(1, vec![ended(Some(9))]).run();
-    assert_eq!(sim.answers, [(9, AbilityAnswer::Told(Vec::new()))]);
+    assert_eq!(sim.answers, [(9, AbilityAnswer::Told(AtOnce::default()))]);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn what_is_said_of_a_tool_call_reaches_the_model_at_once_where_it_can_and_then_n
             .hook(HookPoint::AbilityAfter, |fired| says(fired, "too slow", Deliver::Now))
             .run();
         let told = match &sim.answers[..] {
-            [(9, AbilityAnswer::Told(text))] => text.join("\n"),
+            [(9, AbilityAnswer::Told(at_once))] => at_once.text.join("\n"),
             other => panic!("{other:?}"),
         };
         let later = sim.prompts().iter().filter(|(_, prompt)| prompt.contains("too slow")).count();
@@ -175,6 +175,31 @@ fn what_is_said_of_a_tool_call_reaches_the_model_at_once_where_it_can_and_then_n
     assert_eq!(later, 0);
     let (told, later) = at_once(false);
     assert_eq!((told.as_str(), later), ("", 1));
+}
+
+#[test]
+fn a_question_that_is_given_up_fires_only_where_handlers_are_at_it_already() {
+    let tells = ended(Some(3));
+    let given_up = [1, 2, 3].map(Input::AbilityGivenUp);
+    let during = [calls_tool(Some(1)), calls_tool(Some(2)), tells, calls_tool(Some(4))];
+    let sim = first_call(1, during.into_iter().chain(given_up).collect()).run();
+    assert_eq!((sim.count(HookPoint::AbilityBefore), sim.count(HookPoint::AbilityAfter)), (2, 1));
+    let mut answered: Vec<u64> = sim.answers.iter().map(|(ticket, _)| *ticket).collect();
+    answered.sort_unstable();
+    assert_eq!(answered, [1, 2, 3, 4], "each once");
+}
+
+#[test]
+fn what_did_not_reach_the_model_at_once_waits_for_the_next_prompt() {
+    let result = AbilityResult { takes_text: true, ..Default::default() };
+    let end = Input::AbilityAfter(AbilityEnd { result, ticket: Some(9), ..AbilityEnd::default() });
+    let mut sim = first_call(2, vec![end])
+        .hook(HookPoint::AbilityAfter, |fired| says(fired, "too slow", Deliver::Next));
+    sim.go_until(|fired| fired.point == HookPoint::AfterIteration);
+    let (_, AbilityAnswer::Told(at_once)) = sim.answers.remove(0) else { unreachable!("it was told") };
+    sim.feed(Input::Undelivered(at_once.said));
+    let sim = sim.run();
+    assert_eq!(sim.prompts().iter().filter(|(_, prompt)| prompt.contains("too slow")).count(), 1);
 }
 
 #[test]

@@ -275,6 +275,11 @@ impl Handlers {
         let is_configured = Arc::ptr_eq(&agent, self.agents.configured());
         let program = self.program.clone().filter(|_| is_configured).or_else(|| self.locate(&*agent));
         let conversation = input.conversation.as_deref().filter(|_| agent.resumes());
+        // Who takes it wires it.
+        let bridge = match agent.hooks_notice() {
+            Some(_) => call.bridge().await,
+            None => None,
+        };
         let request = AgentRequest {
             prompt: input.prompt.clone(),
             env,
@@ -286,8 +291,7 @@ impl Handlers {
             turn: header.turn,
             task: input.task.clone(),
             conversation: conversation.and_then(ConversationId::new),
-            // Who takes it wires it.
-            bridge: agent.hooks_notice().and_then(|_| call.bridge()),
+            bridge,
             cancel: call.cancelled().clone(),
         };
         let mut logs: Vec<LogFiles> = request.logs.iter().cloned().collect();
