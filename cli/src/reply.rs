@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    args::Cli,
+    args::{Cli, Command, HooksCommand},
     commands,
     failure::Failure,
     host::Host,
@@ -77,7 +77,8 @@ impl Answer {
 
     /// Carries out a command.
     pub(crate) fn to(name: &str, cli: Cli, host: Host) -> Self {
-        let json = cli.global.json;
+        // An agent reads what its hook prints in its own format alone, a denial above all.
+        let json = cli.global.json && !matches!(cli.command, Command::Hooks(HooksCommand::Bridge(_)));
         Self::of(name, json, commands::run(cli, &host))
     }
 

@@ -56,6 +56,9 @@ pub(crate) struct BridgeArgs {
     /// How long an answer may take, such as 5m; the agent has to wait longer
     #[arg(long, value_name = "TIME", default_value = "25s", value_parser = deadline)]
     pub(crate) deadline: Duration,
+    /// The file that says where the run listens, which the run itself names where it wires this
+    #[arg(long, value_name = "FILE")]
+    pub(crate) run: Option<PathBuf>,
 }
 
 fn deadline(text: &str) -> Result<Duration, String> {

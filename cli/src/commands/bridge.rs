@@ -1,15 +1,20 @@
 //! `hooks bridge`: answering a hook of an agent.
 
-use std::{io, path::PathBuf, time::Duration};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use samuel_core::{
     agent::bridge::{self, Answer, Asked, Protocol},
     project::find_root,
     session::{
         SessionBuilder,
-        bridge::{HookStart, KeptSessions, RunAddress, fire_alone},
+        bridge::{HookStart, KeptSessions, RunAddress, fire_alone, trusted_root},
     },
     state::Actor,
+    trust::{TrustPolicy, TrustStore},
 };
 
 use super::{block_on, setup::equip};
@@ -18,7 +23,6 @@ use crate::{
     failure::Failure,
     host::Host,
     reply::Reply,
-    trust,
 };
 
 /// Answers the hook that this process was started for.
@@ -29,35 +33,80 @@ pub(super) fn answer(args: &BridgeArgs, global: &Global, host: &Host) -> Result<
     let event = event.map_err(|error| {
         Failure::usage(error.to_string()).advise("Name one of them, or leave the event out.")
     })?;
-    let run = RunAddress::of_env(|name| host.var(name));
-    if run.is_none() && host.actor() == Actor::Agent {
-        // Sessions and prompts within a run are its own, and this one wants to know of no calls.
-        return Ok(Reply::default());
-    }
+    let (run, nobody) = match &args.run {
+        // Nothing of the environment counts then: the agent's settings may say it.
+        Some(file) => match RunAddress::of_file(file) {
+            Ok(run) => (Some(run), None),
+            Err(error) => (None, Some(format!("no run is known by {}: {error}", file.display()))),
+        },
+        None => (RunAddress::of_env(|name| host.var(name)), None),
+    };
+    let is_of_run = args.run.is_none() && run.is_none() && host.actor() == Actor::Agent;
     let start = HookStart { protocol, event, deadline: args.deadline, run };
     let (global, host) = (global.clone(), host.clone());
-    let alone = move |asked: &Asked, _: Duration| {
-        alone(protocol, asked, &global, &host).map_err(|failure| failure.whole_message())
+    let alone = move |asked: &Asked, left: Duration| match nobody {
+        Some(problem) => Err(problem),
+        // Sessions and prompts within a run are its own, and this one wants to know of no calls.
+        None if is_of_run => Ok(Answer::default()),
+        None => alone(protocol, asked, left, &global, &host).map_err(told),
     };
     let output = start.answer(io::stdin(), alone).map_err(|none| {
-        Failure::usage(none.to_string())
-            .advise("Name the event behind the agent, as docs/agent-hooks.md shows.")
+        Failure::usage(none.to_string()).advise(
+            "Wire it at the events of docs/agent-hooks.md, and hand on what the agent says on standard input.",
+        )
     })?;
     let warnings = output.stderr.lines().map(str::to_owned);
     Ok(Reply { text: output.stdout, ..Reply::default() }.for_a_program().warn(warnings))
 }
 
+/// Words a failure for the agent and its user, with what to do.
+fn told(failure: Failure) -> String {
+    format!("{}. {}", failure.whole_message(), failure.help)
+}
+
 /// Fires the point in the project that the agent works in.
-fn alone(protocol: &dyn Protocol, asked: &Asked, global: &Global, host: &Host) -> Result<Answer, Failure> {
-    let root = match (&global.directory, &asked.cwd) {
-        (None, Some(cwd)) => find_root(cwd).unwrap_or_else(|| cwd.clone()),
-        _ => host.root(global)?,
+fn alone(
+    protocol: &dyn Protocol,
+    asked: &Asked,
+    left: Duration,
+    global: &Global,
+    host: &Host,
+) -> Result<Answer, Failure> {
+    // A look makes no directory; one that cannot be used does not count as one without records.
+    let store = match host.trust_dir() {
+        Some(dir) if dir.exists() => host.trust_store()?,
+        _ => None,
     };
+    let root = root(protocol, asked, store.as_ref(), global, host)?;
     let project = host.project(&Global { directory: Some(root.clone()), ..global.clone() }, None)?;
-    let session = SessionBuilder::from(equip(project, host)?).trust(trust::recorded(host));
+    let session = SessionBuilder::from(equip(project, host)?)
+        .trust(store.map(TrustPolicy::recorded).unwrap_or_default());
     let kept = KeptSessions::new(kept_in(host)?);
-    let fired = block_on(fire_alone(session, &root, &kept, protocol, asked))?;
+    let fired = block_on(fire_alone(session, &root, &kept, protocol, asked, left))?;
     fired.map_err(|error| Failure::of(&error))
+}
+
+/// Finds the project: the one that `-C` names, else one that something was trusted of, else the one
+/// around the directory that the agent works in.
+fn root(
+    protocol: &dyn Protocol,
+    asked: &Asked,
+    store: Option<&TrustStore>,
+    global: &Global,
+    host: &Host,
+) -> Result<PathBuf, Failure> {
+    if global.directory.is_some() {
+        return host.root(global);
+    }
+    let own = host.absolute(Path::new("")).ok();
+    let works_in: Vec<&Path> = asked.cwd.iter().chain(&own).map(PathBuf::as_path).collect();
+    let started_in = protocol.directory_variable().and_then(|name| host.var(name)).map(Path::new);
+    let trusted = store.and_then(|store| trusted_root(store, started_in, &works_in));
+    match (trusted, works_in.first()) {
+        (Some(root), _) => Ok(root),
+        (None, Some(cwd)) => Ok(find_root(cwd).unwrap_or_else(|| (*cwd).to_owned())),
+        (None, None) => host.root(global),
+    }
 }
 
 fn kept_in(host: &Host) -> Result<PathBuf, Failure> {

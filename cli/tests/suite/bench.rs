@@ -5,7 +5,7 @@ use std::{
     fs::{self, File},
     io::{BufRead, BufReader, Lines, Read, Write},
     path::{Path, PathBuf},
-    process::{Child, ChildStdout, Command, Stdio},
+    process::{Child, ChildStdout, Command, Output, Stdio},
     sync::{Arc, Mutex},
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -189,6 +189,11 @@ impl Bench {
 impl Ran {
     pub(crate) fn of(mut command: Command) -> Self {
         let output = command.output().unwrap();
+        Self::that_ended(&command, output)
+    }
+
+    /// What came of a command whose input somebody wrote.
+    pub(crate) fn that_ended(command: &Command, output: Output) -> Self {
         Self {
             args: command.get_args().map(OsStr::to_owned).collect(),
             code: output.status.code().unwrap_or(-1),

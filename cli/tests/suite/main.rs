@@ -7,6 +7,7 @@ mod bench;
 
 mod bad_input;
 mod bare;
+mod bridge;
 mod changes;
 mod demo;
 mod documents;

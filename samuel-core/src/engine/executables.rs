@@ -51,7 +51,7 @@ impl Run {
         let plugins = found.of_kind(ExecutableKind::Plugin).count();
         found.entries.splice(plugins..plugins, chains);
         found.changes.clone_from(&self.executables()?.changes);
-        Ok(found)
+        Ok(found.of_all_at(points))
     }
 }
 

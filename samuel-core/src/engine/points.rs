@@ -66,11 +66,15 @@ impl Run {
     ) -> Result<Points, RunError> {
         self.ensure_compared().await?;
         let executables = self.executables_of(points)?;
-        if is_brought(&executables) {
-            let (trust, project) = (self.frozen.trust.clone(), self.frozen.project.clone());
-            let decide = move || Ok(trust.decide(project.root(), &executables, project.clock().now())?);
-            blocking::<Result<(), RunError>>(decide).await??;
-        }
+        let (trust, project) = (self.frozen.trust.clone(), self.frozen.project.clone());
+        let decide = move || {
+            let (root, now) = (project.root(), project.clock().now());
+            match is_brought(&executables) {
+                true => trust.decide(root, &executables, now),
+                false => trust.decide_on_gone(root, &executables, now),
+            }
+        };
+        blocking(decide).await?.map_err(RunError::from)?;
         let clock = self.frozen.project.clock();
         if let Some(kept) = &kept {
             self.hub = Arc::new(Hub::new(Arc::clone(&kept.id), Arc::clone(&clock)));

@@ -24,9 +24,21 @@ pub struct Executables {
     /// The control files that the last run left changed, and that nobody has accepted
     /// since. After a run that was cut off, those that are not as that run found them.
     pub changes: Vec<ControlFileChange>,
-    /// Whether it is only what a command executes that fires a few points.
+    /// How much of what a run would execute it is.
     #[serde(skip)]
-    pub(super) is_part: bool,
+    scope: Scope,
+}
+
+/// How much of what a run would execute a list is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Scope {
+    /// All of it.
+    #[default]
+    Whole,
+    /// What a command executes that fires a few handlers.
+    Part,
+    /// What executes where these points fire, all of it.
+    Points(Vec<HookPoint>),
 }
 
 /// One thing that would execute.
@@ -87,10 +99,7 @@ impl Executables {
     /// handlers that are not built in, and the plugins that they belong to.
     pub fn of_points(registry: &Registry, fires: impl Fn(HookPoint) -> bool) -> Self {
         let handlers = handlers(registry, fires);
-        let owns = |plugin: &&PluginIdentity| {
-            let is_of = |id: &str| id.strip_prefix(&plugin.name).is_some_and(|rest| rest.starts_with(':'));
-            handlers.iter().any(|handler| is_of(&handler.id))
-        };
+        let owns = |plugin: &&PluginIdentity| handlers.iter().any(|handler| is_of(handler, &plugin.name));
         let mut entries: Vec<Executable> = registry.plugins().iter().filter(owns).map(plugin).collect();
         entries.extend(handlers);
         Self::of(entries).into_part()
@@ -102,20 +111,37 @@ impl Executables {
         Self { entries, ..Self::default() }
     }
 
-    /// Says that it is only what a command executes that fires a few points.
+    /// Says that it is only what a command executes that fires a few handlers.
     pub(super) fn into_part(self) -> Self {
-        Self { is_part: true, ..self }
+        Self { scope: Scope::Part, ..self }
+    }
+
+    /// Says that it is all that executes where some points fire.
+    pub(crate) fn of_all_at(self, points: &[HookPoint]) -> Self {
+        Self { scope: Scope::Points(points.to_vec()), ..self }
     }
 
     /// Says whether it is all that a run would execute.
     pub(super) fn is_whole(&self) -> bool {
-        !self.is_part
+        self.scope == Scope::Whole
     }
 
-    /// Says whether what was trusted allows it: of all that a run executes nothing may be
-    /// gone, since what is gone may be a check.
+    /// Compares with what was trusted, as far as that is of the same points.
+    pub(super) fn against(&self, trusted: &[Executable]) -> Difference {
+        match &self.scope {
+            Scope::Points(points) => Difference::between(&at(points, trusted), &self.entries),
+            Scope::Whole | Scope::Part => Difference::between(trusted, &self.entries),
+        }
+    }
+
+    /// Says whether what was trusted allows it: of all that executes nothing may be gone, since what
+    /// is gone may be a check.
     pub(super) fn is_allowed_by(&self, difference: &Difference) -> bool {
-        if self.is_part { difference.adds_nothing() } else { difference.is_empty() }
+        match self.scope {
+            Scope::Whole => difference.is_empty(),
+            Scope::Points(_) => difference.adds_nothing() && difference.gone.is_empty(),
+            Scope::Part => difference.adds_nothing(),
+        }
     }
 
     /// Returns the same without those of one kind.
@@ -203,6 +229,26 @@ impl Executable {
         lines.extend(self.details.iter().map(|(name, value)| format!("  {name}: {}", quoted_line(value))));
         lines
     }
+}
+
+/// Says whether a handler is a plugin's.
+fn is_of(handler: &Executable, plugin: &str) -> bool {
+    handler.id.strip_prefix(plugin).is_some_and(|rest| rest.starts_with(':'))
+}
+
+/// Returns what executes where some points fire, of what a run does.
+fn at(points: &[HookPoint], entries: &[Executable]) -> Vec<Executable> {
+    let fires = |id: &str| points.iter().any(|point| point.to_string() == id);
+    let is_handler = |entry: &&Executable| {
+        matches!(entry.kind, ExecutableKind::Handler | ExecutableKind::HookCommand)
+            && entry.place.as_deref().is_some_and(fires)
+    };
+    let counts = |entry: &&Executable| match entry.kind {
+        ExecutableKind::HookPoint => fires(&entry.id),
+        ExecutableKind::Plugin => entries.iter().filter(is_handler).any(|handler| is_of(handler, &entry.id)),
+        _ => is_handler(entry),
+    };
+    entries.iter().filter(counts).cloned().collect()
 }
 
 pub(crate) fn plugin(plugin: &PluginIdentity) -> Executable {

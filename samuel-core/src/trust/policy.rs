@@ -103,6 +103,24 @@ impl TrustPolicy {
         }
     }
 
+    /// Refuses where something of what was trusted is gone; what executes now is the program's own.
+    ///
+    /// # Errors
+    /// Returns a [`Refusal`] as [`decide`](Self::decide) does.
+    pub(crate) fn decide_on_gone(
+        &self,
+        root: &Path,
+        executables: &Executables,
+        now: Timestamp,
+    ) -> Result<(), Box<Refusal>> {
+        let Self::Recorded(RecordedTrust { store, .. }) = self else { return Ok(()) };
+        match store.recorded(root) {
+            Err(TrustStoreError::Inside { .. }) | Ok(None) => Ok(()),
+            Ok(Some(record)) if executables.against(&record.entries).gone.is_empty() => Ok(()),
+            Ok(Some(_)) | Err(_) => self.decide(root, executables, now),
+        }
+    }
+
     /// Returns the policy without a record in front of it.
     fn unrecorded(self) -> Self {
         match self {
@@ -139,8 +157,7 @@ impl RecordedTrust {
             Err(TrustStoreError::Inside { .. }) => None,
             record => record.map_err(unusable)?,
         };
-        let difference =
-            record.as_ref().map(|record| Difference::between(&record.entries, &executables.entries));
+        let difference = record.as_ref().map(|record| executables.against(&record.entries));
         if executables.changes.is_empty()
             && difference.as_ref().is_some_and(|found| executables.is_allowed_by(found))
         {

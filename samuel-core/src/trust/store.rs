@@ -197,6 +197,7 @@ mod tests {
     use std::{fs, os::unix::fs::PermissionsExt as _};
 
     use super::*;
+    use crate::hook::HookPoint;
     use crate::trust::{ExecutableKind, Refusal, RefusalReason, TrustPolicy};
 
     struct Bench {
@@ -258,6 +259,38 @@ mod tests {
         bench.store.record(&bench.root, &executables(&["true", "make"]), Timestamp::UNIX_EPOCH).unwrap();
         bench.decide(&bench.recorded(), &executables(&["true"]).into_part()).unwrap();
         bench.decide(&bench.recorded(), &executables(&["ls"]).into_part()).unwrap_err();
+    }
+
+    #[test]
+    fn of_what_runs_at_some_points_nothing_may_be_gone_whatever_else_a_run_executes() {
+        let bench = Bench::new();
+        let hook = |id: &str, point: HookPoint| Executable {
+            place: Some(point.to_string()),
+            ..Executable::new(ExecutableKind::HookCommand, id)
+        };
+        let (guard, other) =
+            (hook("repo:guard", HookPoint::AbilityBefore), hook("c", HookPoint::IterationGate));
+        let plugin = Executable::new(ExecutableKind::Plugin, "p");
+        let of_plugin =
+            Executable { kind: ExecutableKind::Handler, ..hook("p:log", HookPoint::AbilityBefore) };
+        let points = [HookPoint::AbilityBefore, HookPoint::AbilityAfter];
+        let part = |entries: &[&Executable]| {
+            Executables::of(entries.iter().copied().cloned().collect()).of_all_at(&points)
+        };
+        let whole = [plugin.clone(), guard.clone(), of_plugin.clone(), other];
+        let of_run = Executables::of([executables(&["make"]).entries, whole.to_vec()].concat());
+        bench.store.record(&bench.root, &of_run, Timestamp::UNIX_EPOCH).unwrap();
+        bench.decide(&bench.recorded(), &part(&[&plugin, &guard, &of_plugin])).unwrap();
+        let refused = bench.decide(&bench.recorded(), &part(&[&plugin, &of_plugin])).unwrap_err();
+        assert!(refused.to_string().ends_with(": 1 gone"), "{refused}");
+        bench.decide(&bench.recorded(), &part(&[&guard])).unwrap_err();
+        // Nothing that was brought is left, and nobody would be asked about that.
+        let gone =
+            |policy: TrustPolicy| policy.decide_on_gone(&bench.root, &part(&[]), Timestamp::UNIX_EPOCH);
+        gone(bench.recorded()).unwrap_err();
+        gone(TrustPolicy::Refuse).unwrap();
+        bench.store.revoke(&bench.root).unwrap();
+        gone(bench.recorded()).unwrap();
     }
 
     #[test]

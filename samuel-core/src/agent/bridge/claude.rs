@@ -35,6 +35,10 @@ impl Protocol for Claude {
         ]
     }
 
+    fn directory_variable(&self) -> Option<&'static str> {
+        Some("CLAUDE_PROJECT_DIR")
+    }
+
     fn read(&self, payload: &Value, at: At) -> Result<Asked, BridgeError> {
         let after = |status| ended(payload, Some(status)).map(BridgeEvent::After);
         let event = match at.kind {

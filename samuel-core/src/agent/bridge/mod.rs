@@ -47,6 +47,12 @@ pub trait Protocol: std::fmt::Debug + Send + Sync {
     /// Returns the agent's events, by its own names, with what each is.
     fn events(&self) -> &'static [(&'static str, EventKind)];
 
+    /// Returns the variable in the environment of the agent's hooks that names the directory it was
+    /// started in, wherever it works by now; nothing where it has none.
+    fn directory_variable(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Says whether texts that handlers leave after a tool call reach the model at once.
     fn takes_text(&self) -> bool {
         true

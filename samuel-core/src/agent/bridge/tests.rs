@@ -227,7 +227,9 @@ fn wired(name: &str, bridge: &Bridge, words: &[&str], machine: &Machine) -> Resu
 
 /// The command as a shell reads it.
 fn command(agent: &str, event: &str) -> String {
-    format!(r"'/opt/it'\''s here/samuel' hooks bridge {agent} {event} --deadline 32s")
+    format!(
+        r"'/opt/it'\''s here/samuel' hooks bridge {agent} {event} --deadline 32s --run /run/private/run.json"
+    )
 }
 
 #[test]
@@ -243,7 +245,8 @@ fn claude_takes_its_hooks_by_settings_that_hold_those_of_the_configuration() {
     }});
     assert_eq!(settings(&both), expected);
     assert!(both.env.contains(&("SAMUEL_SOCKET".to_owned(), "/run/s".to_owned())));
-    assert!(both.files.is_empty());
+    let address = (PathBuf::from("/run/private/run.json"), r#"{"SAMUEL_SOCKET":"/run/s"}"#.to_owned());
+    assert_eq!(both.files, [address]);
 
     let mine = r#"{"model": "opus", "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": []}]}}"#;
     let file = Machine { files: [("my.json".into(), mine.to_owned())].into(), ..Machine::default() };
@@ -294,7 +297,7 @@ fn gemini_takes_its_hooks_by_a_file_that_holds_the_machines_settings() {
     let machine = Machine { files, is_roots: true };
     let gemini = wired("gemini", &bridge(true, true), &["gemini"], &machine).unwrap();
     assert_eq!(gemini.words, ["gemini"]);
-    let [(path, text)] = &gemini.files[..] else { unreachable!("one file: {:?}", gemini.files) };
+    let [_, (path, text)] = &gemini.files[..] else { unreachable!("two files: {:?}", gemini.files) };
     assert_eq!(path, Path::new("/run/private/gemini-settings.json"));
     let set =
         |name: &str| gemini.env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
@@ -313,7 +316,7 @@ fn gemini_takes_its_hooks_by_a_file_that_holds_the_machines_settings() {
     // A file of anybody else would be gone over, and the machine's own with it.
     let other = wired("gemini", &bridge(true, true), &["gemini"], &Machine { is_roots: false, ..machine });
     let other = other.unwrap();
-    assert!(other.files.is_empty() && !other.env.iter().any(|(name, _)| name.starts_with("GEMINI")));
+    assert!(other.files.len() == 1 && !other.env.iter().any(|(name, _)| name.starts_with("GEMINI")));
 }
 
 #[test]

@@ -6,12 +6,18 @@ use std::{
     time::Duration,
 };
 
+use serde_json::{Map, Value};
+
 use super::{EventKind, Protocol};
 use crate::hook::Bridge;
 
 /// How much longer an agent waits for its hook than the bridge takes at most. Agents let a call
 /// pass when a hook runs out of time.
 const SLACK: Duration = Duration::from_secs(10);
+
+/// The file in the bridge's directory that says where the run listens. It is named on the bridge's
+/// command line, since settings of the agent's own can put something else into a hook's environment.
+const ADDRESS: &str = "run.json";
 
 /// How an agent's hooks are wired for one call.
 pub(in crate::agent) trait Wire: Protocol {
@@ -77,8 +83,11 @@ impl<'a> Wiring<'a> {
         env: Vec<(String, String)>,
         settings: &'a dyn SettingsFiles,
     ) -> Self {
+        let address: Map<_, _> =
+            bridge.env.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
         let env = env.into_iter().chain(bridge.env.iter().cloned()).collect();
-        Self { bridge, words, env, files: Vec::new(), settings }
+        let files = vec![(bridge.dir.join(ADDRESS), Value::from(address).to_string())];
+        Self { bridge, words, env, files, settings }
     }
 
     /// Returns the events to wire, with the command of each for a shell.
@@ -100,7 +109,8 @@ impl<'a> Wiring<'a> {
 
     fn command(&self, protocol: &dyn Protocol, event: &str) -> String {
         let deadline = format!("{}s", self.bridge.deadline.as_secs().max(1));
-        let own = [protocol.name(), event, "--deadline", &deadline];
+        let address = self.bridge.dir.join(ADDRESS).display().to_string();
+        let own = [protocol.name(), event, "--deadline", &deadline, "--run", &address];
         let words = self.bridge.command.iter().map(String::as_str).chain(own);
         words.map(shell_word).collect::<Vec<_>>().join(" ")
     }

@@ -1,8 +1,10 @@
 //! Firing the points of a project by the hooks of an agent, without a run.
 
-use std::{io, path::Path};
+use std::{io, path::Path, pin::pin, time::Duration};
 
 use serde_json::Value;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
 
 use super::kept::{Held, Kept, KeptSessions};
 use crate::{
@@ -15,13 +17,15 @@ use crate::{
         payload::{AbilityStatus, HookResults},
     },
     session::{
-        AbilityReport, AbilityRequest, Feedback, OpenCall, ReadySession, Session, SessionBuilder,
-        SessionError, SessionState,
+        AbilityReport, AbilityRequest, Feedback, OpenCall, Session, SessionBuilder, SessionError,
+        SessionState,
     },
     text::excerpt,
     trust::RefusalReason,
 };
 
+/// How long before the agent's time is over handlers are ended.
+const AT_THE_END: Duration = Duration::from_secs(1);
 /// The most bytes of one text for the model.
 const MAX_TEXT: usize = 16 << 10;
 
@@ -39,11 +43,9 @@ pub enum AloneError {
         #[from]
         source: io::Error,
     },
-    /// What would execute is not what the session began with.
-    #[error(
-        "the hooks of this project are not those that the agent's session began with; look at them, trust them with `samuel trust`, and begin another session of the agent"
-    )]
-    Changed,
+    /// The handlers took longer than the agent waits.
+    #[error("the handlers did not end in time")]
+    Late,
 }
 
 impl Coded for AloneError {
@@ -51,7 +53,7 @@ impl Coded for AloneError {
         match self {
             Self::Session(error) => error.code(),
             Self::Kept { .. } => ErrorCode::STATE_IO,
-            Self::Changed => ErrorCode::TRUST_REFUSED,
+            Self::Late => ErrorCode::HOOK_TIMEOUT,
         }
     }
 
@@ -64,11 +66,12 @@ impl Coded for AloneError {
 }
 
 /// Fires the point that an agent's hook is about, in a session of the project that goes on from hook
-/// to hook, and returns what the agent is answered.
+/// to hook, and returns what the agent is answered. Handlers are ended shortly before `time` is over.
 ///
 /// What the project brings runs only where the builder's policy allows it. Of a project that was never
-/// trusted nothing runs, so nothing is blocked either, and the user is told; where something was
-/// trusted and is another thing now, which an agent can bring about, calls are denied.
+/// trusted nothing runs, so nothing is blocked either, and the user is told once a session. Where
+/// something was trusted and is another thing now, or gone, which an agent can bring about, nothing
+/// is allowed.
 ///
 /// # Errors
 /// Returns an [`AloneError`] where nobody could be asked: a tool call has to be denied then.
@@ -78,80 +81,81 @@ pub async fn fire_alone(
     sessions: &KeptSessions,
     protocol: &dyn Protocol,
     asked: &Asked,
+    time: Duration,
 ) -> Result<Answer, AloneError> {
-    let hold = {
+    let ends = Instant::now() + time.saturating_sub(AT_THE_END.min(time / 4));
+    let is_start = asked.at.kind == EventKind::SessionStart;
+    let open = {
         let (sessions, root) = (sessions.clone(), root.to_owned());
         let (agent, id) = (protocol.name(), asked.session_id.clone());
-        move || sessions.hold(&root, agent, &id)
+        let session = match id.as_str() {
+            "" => session,
+            id => session.session(id),
+        };
+        move || -> Result<_, AloneError> {
+            let held = sessions.hold(&root, agent, &id)?;
+            // A session that starts under the same name starts anew.
+            let kept = held.read()?.filter(|_| !is_start);
+            if kept.is_none() {
+                sessions.forget_old();
+            }
+            Ok((held, kept, session.build()?))
+        }
     };
-    let held = tokio::task::spawn_blocking(hold).await.map_err(io::Error::other)??;
-    let session = match asked.session_id.as_str() {
-        "" => session,
-        id => session.session(id),
+    let (held, kept, ready) = tokio::task::spawn_blocking(open).await.map_err(io::Error::other)??;
+    let is_told = kept.is_some();
+    let opened = match kept.and_then(|kept| kept.state) {
+        Some(state) => ready.resume(state).await?,
+        None => match ready.open().await {
+            Err(SessionError::Run(RunError::Untrusted(refusal)))
+                if matches!(refusal.reason, RefusalReason::Untrusted) =>
+            {
+                return untrusted(asked, held, is_told);
+            }
+            opened => opened?,
+        },
     };
-    let mut ready = session.build()?;
-    let executes = ready.executables()?.digest();
-    let (session, began_with) = match open(ready, &held, asked).await? {
-        Opened::Session(session, kept) => (session, kept),
-        Opened::Untrusted => return Ok(untrusted(asked)),
+    let cancel = CancellationToken::new();
+    let session = opened.cancelled_by(cancel.clone());
+    let fired = {
+        let mut firing = pin!(fire(&session, protocol, asked));
+        match timeout_at(ends, &mut firing).await {
+            Ok(fired) => Some(fired),
+            Err(_) => {
+                cancel.cancel();
+                timeout(AT_THE_END / 2, firing).await.ok()
+            }
+        }
     };
-    if asked.at.kind == EventKind::Before && began_with.as_ref().is_some_and(|began| *began != executes) {
-        return Err(AloneError::Changed);
-    }
-    let feedback = fire(&session, asked).await?;
+    // Also where they were late: a stop that was held up counts.
     match asked.at.kind {
-        EventKind::SessionEnd => {
-            held.forget()?;
-            sessions.forget_old();
-        }
-        _ => {
-            let executes = began_with.unwrap_or(executes);
-            held.write(&Kept { executes, state: session.state() })?;
-        }
+        EventKind::SessionEnd => held.forget()?,
+        _ => held.write(&Kept { state: Some(session.state()) })?,
     }
-    Ok(answer(asked, feedback))
-}
-
-/// A session, as far as it may be opened.
-enum Opened {
-    /// It is, and began with what has this digest; nothing where it begins now.
-    Session(Session, Option<String>),
-    /// Nobody has ever allowed what the project brings.
-    Untrusted,
-}
-
-async fn open(ready: ReadySession, held: &Held, asked: &Asked) -> Result<Opened, AloneError> {
-    // A session that starts under the same name starts anew.
-    let kept = held.read()?.filter(|_| asked.at.kind != EventKind::SessionStart);
-    let opened = match kept {
-        Some(Kept { executes, state }) => (ready.resume(state).await, Some(executes)),
-        None => (ready.open().await, None),
-    };
-    match opened {
-        (Ok(session), began_with) => Ok(Opened::Session(session, began_with)),
-        (Err(SessionError::Run(RunError::Untrusted(refusal))), None)
-            if matches!(refusal.reason, RefusalReason::Untrusted) =>
-        {
-            Ok(Opened::Untrusted)
-        }
-        (Err(error), _) => Err(error.into()),
-    }
+    Ok(answer(asked, fired.ok_or(AloneError::Late)??))
 }
 
 /// Tells the user once a session that nothing of the project runs.
-fn untrusted(asked: &Asked) -> Answer {
-    let message = "Samuel runs no hook of this project, since nobody has trusted them; `samuel trust` shows and trusts them";
-    match asked.at.kind {
-        EventKind::SessionStart => Answer { messages: vec![message.to_owned()], ..Answer::default() },
-        _ => Answer::default(),
+fn untrusted(asked: &Asked, held: Held, is_told: bool) -> Result<Answer, AloneError> {
+    if asked.at.kind == EventKind::SessionEnd {
+        held.forget()?;
+        return Ok(Answer::default());
     }
+    held.write(&Kept { state: None })?;
+    let message = "Samuel runs no hook of this project, since nobody has trusted them; `samuel trust` shows and trusts them";
+    let messages = if is_told { Vec::new() } else { vec![message.to_owned()] };
+    Ok(Answer { messages, ..Answer::default() })
 }
 
-async fn fire(session: &Session, asked: &Asked) -> Result<(Feedback, Option<String>), SessionError> {
+async fn fire(
+    session: &Session,
+    protocol: &dyn Protocol,
+    asked: &Asked,
+) -> Result<(Feedback, Option<String>), SessionError> {
     let feedback = match &asked.event {
         BridgeEvent::SessionStart { source } => session.start(*source).await?,
         BridgeEvent::PromptSubmit { prompt } => session.submit_prompt("user", prompt).await?,
-        BridgeEvent::Before(call) => return before(session, call).await,
+        BridgeEvent::Before(call) => return before(session, protocol, call).await,
         BridgeEvent::After(ended) => session.after(report(&session.state(), ended)).await?,
         BridgeEvent::Stop { .. } => session.stop("completed", None).await?,
         BridgeEvent::SessionEnd { reason } => session.end(reason).await?,
@@ -160,9 +164,13 @@ async fn fire(session: &Session, asked: &Asked) -> Result<(Feedback, Option<Stri
 }
 
 /// Asks about a call; returns its arguments where they are others now.
-async fn before(session: &Session, call: &AbilityCall) -> Result<(Feedback, Option<String>), SessionError> {
+async fn before(
+    session: &Session,
+    protocol: &dyn Protocol,
+    call: &AbilityCall,
+) -> Result<(Feedback, Option<String>), SessionError> {
     let input: Value = serde_json::from_str(&call.input).unwrap_or_default();
-    let request = AbilityRequest::new(&call.ability_id, input.clone()).caller("agent");
+    let request = AbilityRequest::new(&call.ability_id, input.clone()).caller(protocol.name());
     let request = match call.call_id.as_str() {
         "" => request,
         id => request.call_id(id),
@@ -211,15 +219,33 @@ fn answer(asked: &Asked, (feedback, input): (Feedback, Option<String>)) -> Answe
     let _ = getrandom::fill(&mut random);
     let framing = Framing::new(random);
     let quote = |source: &str, text: &str| framing.quote(source, text, MAX_TEXT);
-    let said = feedback.text.iter();
-    let mut text: Vec<String> = said
-        .map(|said| quote(&format!("hook {} at {}", said.handler, said.point), &said.item.content))
-        .collect();
-    let lines = lines(&feedback.results);
-    if !lines.is_empty() {
-        text.push(quote(&format!("hooks at {}", asked.at.name), &lines.join("\n")));
-    }
+    let mut suggested = suggested(&feedback.results);
     let mut messages = feedback.results.messages_to_user;
+    let mut text = Vec::new();
+    match asked.at.kind {
+        // Before a call nothing but a reason reaches the model.
+        EventKind::Before => {
+            // What is told to the user is said to the model as well, where that can be.
+            let said = feedback.text.iter().filter(|said| !messages.contains(&said.item.content));
+            let said: Vec<String> =
+                said.map(|said| format!("{}: {}", said.handler, said.item.content)).collect();
+            messages.extend(said);
+            messages.append(&mut suggested);
+        }
+        _ => {
+            let said = feedback.text.iter();
+            text.extend(
+                said.map(|said| {
+                    quote(&format!("hook {} at {}", said.handler, said.point), &said.item.content)
+                }),
+            );
+            if !suggested.is_empty() {
+                text.push(quote(&format!("hooks at {}", asked.at.name), &suggested.join("\n")));
+            }
+        }
+    }
+    // What a reason says already is not told once more.
+    messages.retain(|message| !feedback.blocked.as_ref().is_some_and(|said| said.contains(message)));
     messages
         .extend(feedback.warnings.iter().map(|warning| format!("{}: {}", warning.handler, warning.message)));
     messages
@@ -227,16 +253,14 @@ fn answer(asked: &Asked, (feedback, input): (Feedback, Option<String>)) -> Answe
     Answer { block: feedback.blocked, input, text, messages }
 }
 
-/// Says in lines what handlers suggest and tell; what they would have done is told, and not done.
-fn lines(results: &HookResults) -> Vec<String> {
+/// Says in lines what handlers suggest; what they would have done is told, and not done.
+fn suggested(results: &HookResults) -> Vec<String> {
     let abilities = results.suggested_abilities.iter();
     let documents = results.suggested_documents.iter();
-    let messages = results.messages_to_user.iter().cloned();
     abilities
         .map(|ability| format!("suggested ability {}: {}", ability.id, ability.reason))
         .chain(documents.map(|document| format!("suggested document {}: {}", document.path, document.reason)))
         .chain(results.follow_up_actions.iter().map(|action| format!("suggested action: {action}")))
         .chain(results.new_intent.iter().map(|intent| format!("intent: {intent}")))
-        .chain(messages)
         .collect()
 }

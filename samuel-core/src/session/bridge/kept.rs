@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io,
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -30,16 +30,16 @@ pub struct KeptSessions {
 /// What is kept of a session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Kept {
-    /// The digest of what the session executes.
-    pub(super) executes: String,
-    pub(super) state: SessionState,
+    /// What goes on; nothing where the user was told that nothing of the project runs.
+    pub(super) state: Option<SessionState>,
 }
 
 /// One session, which no other process touches while this is there.
 #[derive(Debug)]
 pub(super) struct Held {
     path: PathBuf,
-    _lock: File,
+    lock: PathBuf,
+    _locked: File,
 }
 
 impl KeptSessions {
@@ -58,21 +58,46 @@ impl KeptSessions {
         }
         let name = hex(&name.finalize());
         let lock = self.directory.join(format!("{name}.lock"));
-        let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(lock)?;
-        lock.lock()?;
-        Ok(Held { path: self.directory.join(format!("{name}.json")), _lock: lock })
+        loop {
+            let locked =
+                OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&lock)?;
+            locked.lock()?;
+            // Whoever had it may have removed it with the session.
+            if is_at(&locked, &lock) {
+                locked.set_modified(SystemTime::now())?;
+                let path = self.directory.join(format!("{name}.json"));
+                return Ok(Held { path, lock, _locked: locked });
+            }
+        }
     }
 
     /// Removes what sessions left that nobody ended.
     pub(super) fn forget_old(&self) {
         let Ok(entries) = fs::read_dir(&self.directory) else { return };
-        let is_old = |changed: SystemTime| changed.elapsed().is_ok_and(|age| age > LEFT_BEHIND);
         for entry in entries.flatten().take(MAX_LOOKED_AT) {
-            if entry.metadata().and_then(|found| found.modified()).is_ok_and(is_old) {
-                let _ = fs::remove_file(entry.path());
+            let path = entry.path();
+            if path.extension().is_some_and(|end| end == "lock") && is_left_behind(&path) {
+                let Ok(locked) = OpenOptions::new().write(true).open(&path) else { continue };
+                // What a process has is none, however long it takes.
+                if locked.try_lock().is_ok() && is_at(&locked, &path) && is_left_behind(&path) {
+                    let held = Held { path: path.with_extension("json"), lock: path, _locked: locked };
+                    let _ = held.forget();
+                }
             }
         }
     }
+}
+
+/// Says whether a file still is what its path leads to.
+fn is_at(file: &File, path: &Path) -> bool {
+    let found = file.metadata().and_then(|ours| Ok((ours.ino(), fs::symlink_metadata(path)?.ino())));
+    found.is_ok_and(|(ours, there)| ours == there)
+}
+
+/// Says whether a session's lock was last taken so long ago that nobody goes on with it.
+fn is_left_behind(lock: &Path) -> bool {
+    let taken = fs::symlink_metadata(lock).and_then(|found| found.modified());
+    taken.is_ok_and(|taken| taken.elapsed().is_ok_and(|age| age > LEFT_BEHIND))
 }
 
 impl Held {
@@ -90,11 +115,42 @@ impl Held {
         fs::rename(&beside, &self.path)
     }
 
-    /// Keeps nothing of it any more. The lock stays: another process may wait for it.
-    pub(super) fn forget(&self) -> io::Result<()> {
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+    /// Keeps nothing of it any more.
+    pub(super) fn forget(self) -> io::Result<()> {
+        for path in [&self.path, &self.path.with_extension("new"), &self.lock] {
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
         }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use super::*;
+
+    #[test]
+    fn sessions_that_nobody_ended_are_forgotten_unless_a_process_has_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = KeptSessions::new(dir.path().join("s"));
+        let hold = |id: &str| sessions.hold(Path::new("/p"), "claude", id).unwrap();
+        let (left, new, had) = (hold("left"), hold("new"), hold("had"));
+        let ends = [left.path.clone(), new.path.clone(), had.path.clone()];
+        let old = SystemTime::now() - LEFT_BEHIND * 2;
+        for held in [&left, &new, &had] {
+            held.write(&Kept { state: None }).unwrap();
+        }
+        left._locked.set_modified(old).unwrap();
+        had._locked.set_modified(old).unwrap();
+        drop((left, new));
+        sessions.forget_old();
+        assert_eq!(ends.map(|path| path.exists()), [false, true, true]);
+        had.forget().unwrap();
+        hold("left").forget().unwrap();
+        assert_eq!(fs::read_dir(dir.path().join("s")).unwrap().count(), 2, "the new one and its lock");
     }
 }

@@ -19,10 +19,12 @@
 mod alone;
 mod kept;
 mod run_socket;
+mod trusted_root;
 
 pub use alone::{AloneError, fire_alone};
 pub use kept::KeptSessions;
 pub use run_socket::RunAddress;
+pub use trusted_root::trusted_root;
 
 use std::{
     io::{self, Read},
@@ -144,6 +146,12 @@ fn without_answer(protocol: &dyn Protocol, asked: &Asked, reason: String) -> Bri
         EventKind::Before => {
             let reason = format!("Samuel could not be asked about this call, so it was not made: {reason}");
             protocol.answer(asked, &Answer::blocked(reason))
+        }
+        // Nothing can be prevented here, but the user is there to hear of it.
+        EventKind::SessionStart | EventKind::PromptSubmit => {
+            let message =
+                format!("Samuel could not be asked, and denies tool calls as long as that is so: {reason}");
+            protocol.answer(asked, &Answer { messages: vec![message], ..Answer::default() })
         }
         _ => BridgeOutput {
             stderr: format!("no hook of Samuel heard of {}: {reason}\n", asked.at.name),

@@ -1,15 +1,24 @@
 //! Asking the run that an agent belongs to.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use crate::{
     agent::bridge::{Answer, Asked, BridgeEvent, EndedCall, Protocol},
     engine::socket::{
         AbilityAfter, AbilityBefore, RunClient, RunClientError, SOCKET_VARIABLE, TOKEN_VARIABLE, Verdict,
     },
+    fs::private,
     hook::AbilityCall,
     text::described,
 };
+
+/// The most bytes of a file that says where a run listens.
+const MAX_ADDRESS: u64 = 64 << 10;
 
 /// Where a run listens, and who asks.
 #[derive(Clone, PartialEq, Eq)]
@@ -27,6 +36,18 @@ impl RunAddress {
         let var = |name| var(name).filter(|value| !value.is_empty());
         let token = var(TOKEN_VARIABLE).map(str::to_owned);
         Some(Self { socket: PathBuf::from(var(SOCKET_VARIABLE)?), token })
+    }
+
+    /// Reads the file that a run left for the hooks that it wires, which they are started with the path
+    /// of: an agent may be able to change their environment.
+    ///
+    /// # Errors
+    /// Returns an error where there is none that only this user can reach, or it names no socket.
+    pub fn of_file(path: &Path) -> io::Result<Self> {
+        let bytes = private::read(path, MAX_ADDRESS)?.ok_or(io::ErrorKind::NotFound)?;
+        let set: BTreeMap<String, String> = serde_json::from_slice(&bytes)?;
+        let no_socket = || io::Error::new(io::ErrorKind::InvalidData, "it names no socket");
+        Self::of_env(|name| set.get(name).map(String::as_str)).ok_or_else(no_socket)
     }
 
     /// Asks about a tool call, or tells how one ended; anything else is none of the agent's business
