@@ -282,7 +282,8 @@ async fn each_call_of_a_repository_hook_is_a_line_of_the_repositorys_log() {
         (&lines[0]["class"], &lines[3]["logs"]),
         (&"timeout".into(), &serde_json::json!(["all done"]))
     );
-    assert!(lines.iter().all(|line| line["duration_ms"].is_u64() && line["event_type"].is_string()));
+    assert_eq!(field("event_type"), ["SessionStart", "PostAbilityCall", "PostAbilityCall", "SessionEnd"]);
+    assert!(lines.iter().all(|line| line["duration_ms"].is_u64()));
     assert_eq!(lines[1]["logs"], serde_json::json!(["pushed with ***"]));
     assert!(!logs.join("hooks-trace.log").exists());
 }
@@ -312,6 +313,8 @@ async fn with_hooks_debug_what_went_in_and_out_is_traced_without_secrets_and_err
         lines.iter().map(|line| line["hook_id"].clone()).collect::<Vec<_>>(),
         ["answers", "breaks", "breaks"]
     );
+    let contexts = [0, 1].map(|line: usize| lines[line]["context"].clone());
+    assert_eq!([&contexts[0]["event_type"], &contexts[1]["event_type"]], ["SessionStart", "PostAbilityCall"]);
     assert_eq!(lines[0]["context"]["session_id"], "bench");
     assert_eq!(lines[0]["result"]["results"]["messages_to_user"][0], "hello");
     assert_eq!(lines[1]["context"]["ability_id"], "Write");
@@ -348,4 +351,8 @@ async fn what_hooks_log_is_no_progress() {
     let played = bench.play(run.settings(|settings| settings.max_iterations = std::num::NonZero::new(8)));
     assert_eq!(played.await.unwrap().report.exit_reason, ExitReason::NoProgress);
     assert!(json_lines(&bench.path().join(".system/logs/hooks.log")).len() > 2);
+    let mut git = std::process::Command::new("git");
+    let status = git.arg("-C").arg(bench.path()).args(["status", "--porcelain"]).output().unwrap();
+    let untracked = String::from_utf8(status.stdout).unwrap();
+    assert!(!untracked.contains(".system"), "{untracked}");
 }

@@ -153,6 +153,7 @@ impl Services {
             // Whoever ended it need not be warned that it ended.
             outcome.warnings.retain(|warning| warning.class != BreakClass::Cancelled.as_str());
         }
+        self.hide_secrets(&mut outcome);
         self.write_scratch(done.scratch, &mut outcome).await;
         if let Some(results) = done.output.results() {
             self.suggested(results);

@@ -8,6 +8,7 @@
 //! counted.
 
 use std::{
+    iter,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -24,7 +25,7 @@ use crate::{
     clock::whole_ms,
     dialect::EventType,
     environment::Secrets,
-    hook::{HandlerCall, HookPoint, Outcome, Tier, Warning, repository_hook},
+    hook::{HandlerCall, HookFailure, HookPoint, Outcome, Tier, Warning, repository_hook},
     state::{HookLog, HookLogLine, RepositoryLog, RepositoryLogLine, RepositoryTraceLine, StateError},
     text::excerpt,
 };
@@ -128,8 +129,10 @@ impl HookLogWriter {
             if let (Value::Object(context), Value::Object(input)) = (&mut context, trace.input) {
                 context.extend(input);
             }
+            let document = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
+            let printed = trace.printed.map(|text| self.traced(document(text)));
             let (context, result) = (self.traced(context), self.traced(trace.answer));
-            RepositoryTraceLine { line: line.clone(), context, result }
+            RepositoryTraceLine { line: line.clone(), context, printed, result }
         });
         Some((line, trace))
     }
@@ -210,11 +213,36 @@ impl Services {
         }
     }
 
-    /// Shows how repository hooks broke, with all that there is to know, where they are traced.
+    /// Hides secrets in what handlers warned of, how they broke, and why they refused: all of it may
+    /// quote what they printed, and is told, logged and quoted in prompts.
+    pub(super) fn hide_secrets(&self, outcome: &mut Outcome) {
+        let Outcome { refused, advice, broken, abort, warnings, .. } = outcome;
+        let failures = broken.iter_mut().map(|broken| &mut broken.failure);
+        let failures = failures.chain(abort.iter_mut().map(|abort| &mut abort.failure));
+        let of_failures =
+            failures.flat_map(|failure| iter::once(&mut failure.message).chain(&mut failure.details));
+        let of_warnings = warnings.iter_mut().map(|warning| &mut warning.message);
+        for text in refused.iter_mut().chain(advice).chain(of_warnings).chain(of_failures) {
+            *text = self.hook_log.secrets.hide(text);
+        }
+    }
+
+    /// Shows what else is known of how repository hooks broke, where they are traced. That they broke
+    /// is told in any case.
     fn show_broken_hooks(&self, outcome: &Outcome) {
         for broken in outcome.broken.iter().filter(|broken| repository_hook(&broken.handler).is_some()) {
-            let details = broken.failure.details.iter().map(|detail| format!("\n{detail}"));
-            self.warn(self.hook_log.secrets.hide(&format!("{broken}{}", details.collect::<String>())));
+            let HookFailure { message, details, .. } = &broken.failure;
+            // What was printed and cannot be used is quoted already.
+            let is_told = |detail: &&str| message.contains(&format!("{:?}", detail.trim()));
+            let details: Vec<&str> = details.iter().map(String::as_str).filter(|one| !is_told(one)).collect();
+            if !details.is_empty() {
+                self.warn(format!(
+                    "how {} broke at {}:\n{}",
+                    broken.handler,
+                    broken.point,
+                    details.join("\n")
+                ));
+            }
         }
     }
 
@@ -291,7 +319,7 @@ mod tests {
     use super::*;
     use crate::{
         event::Event,
-        hook::{BreakClass, Call, HookFailure, HookStatus, points},
+        hook::{BreakClass, Call, HookStatus, points},
         model::payload::{AfterIterationOutput, BeforeIterationOutput},
         state::HookLogFilter,
         testing::{Bench, completes_each_task},

@@ -212,6 +212,11 @@ impl Link {
         }
     }
 
+    /// Returns what the last process of the call printed, where processes are kept.
+    pub(super) fn printed(&self) -> Option<String> {
+        self.exchanges.as_ref()?.last_printed()
+    }
+
     fn fell_short(&self, class: BreakClass) {
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(class);
     }

@@ -226,7 +226,9 @@ impl<'a, P: Point> Folding<'a, P> {
 
     async fn ask(&mut self, slot: &Slot, pass: Pass) -> Flow {
         let limit = self.chain.limit(slot);
-        let link = Arc::new(Link::new(&self.scope.cancel, self.scope.exchanges.clone()));
+        let traced = || self.traces(&slot.id).then(Arc::default);
+        let exchanges = self.scope.exchanges.clone().or_else(traced);
+        let link = Arc::new(Link::new(&self.scope.cancel, exchanges));
         let port = self.port(slot, &link);
         let call = self.call(slot, limit, &link, port.clone());
         let clock = &*self.scope.clock;
@@ -322,7 +324,7 @@ impl<'a, P: Point> Folding<'a, P> {
         let (handler, exit_code) = (Arc::clone(&slot.id), link.exit_code());
         let timing = Timing { handler, took, status, class, exit_code };
         let logs = output.results().map(|results| results.logs.clone()).unwrap_or_default();
-        self.called(timing, [logs, link.take_logs()].concat(), &output);
+        self.called(timing, [logs, link.take_logs()].concat(), link, &output);
         if pass == Pass::Again {
             Arc::make_mut(self.output.get_or_insert_default()).reconsider(output);
             return;
@@ -374,7 +376,7 @@ impl<'a, P: Point> Folding<'a, P> {
         let handler = Arc::clone(&slot.id);
         let (status, class, exit_code) = (HookStatus::Broke, Some(failure.class), link.exit_code());
         let timing = Timing { handler: Arc::clone(&handler), took, status, class, exit_code };
-        self.called(timing, link.take_logs(), &failure);
+        self.called(timing, link.take_logs(), link, &failure);
         self.warn(slot, failure.class.as_str(), failure.message.clone());
         self.outcome.broken.push(Broken {
             handler: Arc::clone(&handler),
@@ -397,12 +399,17 @@ impl<'a, P: Point> Folding<'a, P> {
         }
     }
 
+    /// Says whether what goes into a handler and comes out is kept for a trace.
+    fn traces(&self, handler: &str) -> bool {
+        self.scope.traced && repository_hook(handler).is_some()
+    }
+
     /// Takes down that a handler was called, and what it answered or how it broke.
-    fn called(&mut self, timing: Timing, logs: Vec<String>, answer: &impl Serialize) {
-        let is_traced = self.scope.traced && repository_hook(&timing.handler).is_some();
-        let trace = is_traced.then(|| {
+    fn called(&mut self, timing: Timing, logs: Vec<String>, link: &Link, answer: &impl Serialize) {
+        let trace = self.traces(&timing.handler).then(|| {
             let [input, answer] = [serde_json::to_value(&*self.input), serde_json::to_value(answer)];
-            Box::new(Trace { input: input.unwrap_or_default(), answer: answer.unwrap_or_default() })
+            let (input, answer) = (input.unwrap_or_default(), answer.unwrap_or_default());
+            Box::new(Trace { input, printed: link.printed(), answer })
         });
         self.outcome.timings.push(timing.clone());
         self.calls.push(HandlerCall { timing, logs, trace });

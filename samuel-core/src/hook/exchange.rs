@@ -3,7 +3,7 @@
 //! A [`Launch`] is made of the very [`CommandSpec`] that a handler starts, so that what is shown
 //! is what runs. An [`Exchange`] has what a process was given and what it gave back. They are
 //! kept where somebody asks for them with [`Scope::exchanges`](super::Scope), as `samuel hooks
-//! test` does, and nowhere else.
+//! test` does, or has the calls of repository hooks traced, and nowhere else.
 
 use std::{
     collections::BTreeMap,
@@ -92,6 +92,12 @@ impl Exchanges {
         if kept.len() < MAX_EXCHANGES {
             kept.push(exchange);
         }
+    }
+
+    /// Returns what the process printed that ended last.
+    pub(super) fn last_printed(&self) -> Option<String> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.last().map(|exchange| exchange.stdout.clone())
     }
 
     /// Takes what was collected, in the order in which the processes ended.

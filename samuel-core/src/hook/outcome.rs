@@ -76,6 +76,8 @@ pub(crate) struct HandlerCall {
 pub(crate) struct Trace {
     /// The input of the point.
     pub(crate) input: Value,
+    /// What its process printed, where it started one that ended.
+    pub(crate) printed: Option<String>,
     /// What the handler answered; of one that broke, how.
     pub(crate) answer: Value,
 }

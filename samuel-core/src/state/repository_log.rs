@@ -2,7 +2,8 @@
 //!
 //! They belong to whoever writes the hooks, beside `hooks.jsonl` in the run directory, which has the
 //! handlers of every tier. Both are JSON Lines, the owner's alone; past 8 MiB a file becomes
-//! `hooks.1.log` or `hooks-trace.1.log`, in the place of the one before. Nothing is written through a
+//! `hooks.1.log` or `hooks-trace.1.log`, in the place of the one before. Git is kept away from the
+//! directory. Nothing is written through a
 //! link that leads out of the project. Who writes them is the engine's business.
 
 use std::path::{Path, PathBuf};
@@ -11,9 +12,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{StateError, append_rotated};
+use super::{StateError, append_rotated, unversioned_directory};
 use crate::{
-    fs::{PROJECT_DIRECTORY, Root},
+    fs::Root,
     hook::{BreakClass, HookStatus},
 };
 
@@ -50,7 +51,11 @@ pub struct RepositoryTraceLine {
     pub line: RepositoryLogLine,
     /// What the hook was given: the input of its hook point with `event_type` and `session_id`.
     pub context: Value,
-    /// What it answered, as the hook point takes it; of one that broke, how.
+    /// What its process printed: the document, or the text where it is none. Nothing of a built-in
+    /// handler, and of a process that did not start or was not waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub printed: Option<Value>,
+    /// What was taken of it, as the hook point answers; of one that broke, how.
     pub result: Value,
 }
 
@@ -94,8 +99,7 @@ impl RepositoryLog {
             text.push(b'\n');
         }
         let directory = self.root.path().join(DIRECTORY);
-        let made = self.root.create_directory(&directory, PROJECT_DIRECTORY);
-        made.map_err(StateError::file("create", directory.clone()))?;
+        unversioned_directory(&self.root, &directory)?;
         let log = |suffix: &str| -> PathBuf { directory.join(format!("{name}{suffix}.log")) };
         append_rotated(&self.root, &log(""), &log(".1"), &text)
     }
@@ -147,7 +151,8 @@ mod tests {
     fn a_trace_has_what_went_in_and_came_out_and_is_the_owners_alone() {
         let root = tempfile::tempdir().unwrap();
         let (context, result) = (json!({"ability_id": "Bash"}), json!({"results": {}}));
-        let traced = RepositoryTraceLine { line: line("slow", ""), context, result };
+        let printed = Some(json!({"logs": []}));
+        let traced = RepositoryTraceLine { line: line("slow", ""), context, printed, result };
         RepositoryLog::new(root.path()).trace(std::slice::from_ref(&traced)).unwrap();
         let path = root.path().join(".system/logs/hooks-trace.log");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -166,7 +171,8 @@ mod tests {
         let logs = root.path().join(".system/logs");
         let size = |name: &str| fs::metadata(logs.join(name)).unwrap().len();
         assert!(size("hooks.log") < 12 << 20 && size("hooks.1.log") < 12 << 20);
-        assert_eq!(fs::read_dir(logs).unwrap().count(), 2);
+        // With the file that keeps them out of git.
+        assert_eq!(fs::read_dir(logs).unwrap().count(), 3);
     }
 
     #[test]

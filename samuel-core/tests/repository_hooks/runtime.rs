@@ -188,3 +188,36 @@ async fn seed_003_section_8_3_a_failing_hook_that_does_not_block_is_only_a_warni
     assert_eq!(fired.output.results.logs, ["b"], "the next one ran");
     assert_eq!(fired.outcome.warnings[0].message, "noise");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_traced_hook_printed_is_in_the_trace_and_its_secrets_are_nowhere() {
+    let leaks = hook("leaks", "SessionStart", "", "echo the token is $API_TOKEN");
+    let more = "blocking: true\nmatch: {ability_scope: Write}";
+    let guard = hook("guard", "PreAbilityCall", more, "echo blocked with $API_TOKEN >&2; exit 3");
+    let says =
+        hook("says", "PreAbilityCall", "", "cat > given.txt; echo '{\"logs\":[\"seen\"],\"later\":1}'");
+    let bench = bench(&[("guard", guard), ("leaks", leaks), ("says", says)]);
+    let script = Script::default().call(ScriptedCall::any().write("a.txt", "x").done());
+    let prompts = samuel_core::testing::FakeHandler::<points::BeforeAgentInvoke>::passes();
+    let run = bench.run(script).hook_files().hook_at("prompts", 900, prompts.clone());
+    let env = [("API_TOKEN", "abc123secret"), ("HOOKS_DEBUG", "1"), ("PATH", "/usr/bin:/bin")];
+    let played =
+        bench.play(run.env(env.map(|(name, value)| (name.to_owned(), value.to_owned())))).await.unwrap();
+    let events = serde_json::to_string(&played.events).unwrap();
+    assert!(events.contains("the token is ***") && !events.contains("abc123secret"), "{events}");
+    let progress = bench.progress().unwrap();
+    assert!(progress.contains("the token is ***") && !progress.contains("abc123secret"), "{progress}");
+    assert!(prompts.calls().iter().all(|call| !call.input().prompt.contains("abc123secret")));
+    assert!(!events.contains("how repo:leaks broke"), "the warning of the point quotes it: {events}");
+    let trace = fs::read_to_string(bench.path().join(".system/logs/hooks-trace.log")).unwrap();
+    assert!(!trace.contains("abc123secret"), "{trace}");
+    let lines: Vec<serde_json::Value> =
+        trace.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |id: &str| lines.iter().find(|line| line["hook_id"] == id).unwrap();
+    assert_eq!(of("leaks")["printed"], "the token is ***\n");
+    assert_eq!(of("says")["printed"], serde_json::json!({"logs": ["seen"], "later": 1}));
+    let given: serde_json::Value =
+        serde_json::from_slice(&fs::read(bench.path().join("given.txt")).unwrap()).unwrap();
+    let last = lines.iter().rfind(|line| line["hook_id"] == "says").unwrap();
+    assert_eq!((&given["event_type"], &last["context"]), (&"PreAbilityCall".into(), &given));
+}

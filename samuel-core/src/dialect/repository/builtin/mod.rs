@@ -20,7 +20,7 @@ use crate::{
     fs::{PROJECT_DIRECTORY, Root},
     hook::HookFailure,
     model::payload::HookResults,
-    state::{FileLock, Holder, append_rotated},
+    state::{FileLock, Holder, append_rotated, unversioned_directory},
 };
 
 /// Where logs may be.
@@ -115,7 +115,7 @@ impl Builtin {
             return Ok(HookResults::default());
         }
         for directory in [LOGS, CACHES] {
-            root.create_directory(Path::new(directory), PROJECT_DIRECTORY)?;
+            unversioned_directory(root, Path::new(directory))?;
         }
         let holder = Holder::this_process(call.time, self.name());
         let _lock = FileLock::exclusive(root, Path::new(LOCK), &holder, LOCK_WAIT)?;
