@@ -164,11 +164,10 @@ fn is_of_start(message: &str) -> bool {
 }
 
 fn warnings(played: &Played) -> Vec<&str> {
-    let warning = |event| match event {
-        &Event::Warning { ref message } => Some(message.as_str()),
+    let told = played.events.iter().filter_map(|record| match &record.event {
+        Event::Warning { message } => Some(message.as_str()),
         _ => None,
-    };
-    let told = played.events.iter().filter_map(|record| warning(&record.event));
+    });
     told.filter(|message| !is_of_start(message)).collect()
 }
 
@@ -314,11 +313,12 @@ async fn nothing_is_wired_where_nobody_asks_nor_for_an_agent_without_hooks() {
     type Change = fn(RunBuilder) -> RunBuilder;
     let with_gate: Change = |run| run.hook("gate", gate(blocks("no")));
     let disabled: Change = |run| run.hook("gate", gate(blocks("no"))).bridge([]);
+    let as_it_is: Change = |run| run;
     let only_after: Change = |run| run.hook("after", says("x"));
-    let changes: [(Change, bool, Option<(bool, bool)>); 5] = [
+    let changes = [
         (with_gate, true, Some((true, false))),
         (only_after, true, Some((false, true))),
-        (|run| run, true, None),
+        (as_it_is, true, None),
         (disabled, true, None),
         (with_gate, false, None),
     ];
@@ -495,7 +495,8 @@ struct WorksOn;
 #[async_trait]
 impl AsyncWork for WorksOn {
     async fn work(&self, request: AgentRequest, _: &dyn AgentPort) {
-        println!("SOCKET {}", variable(&request.bridge.unwrap(), "SAMUEL_SOCKET"));
+        let place = variable(&request.bridge.unwrap(), "SAMUEL_SOCKET");
+        writeln!(std::io::stdout(), "SOCKET {place}").unwrap();
         std::future::pending().await
     }
 }

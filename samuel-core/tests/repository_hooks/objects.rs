@@ -18,7 +18,7 @@ fn before(ability: &str, input: Value) -> AbilityBeforeInput {
     }
 }
 
-/// Fires PreAbilityCall for a hook that prints a text, and returns what came of it.
+/// Fires `PreAbilityCall` for a hook that prints a text, and returns what came of it.
 async fn printed(blocking: bool, text: &str) -> samuel_core::hook::Dispatched<AbilityBeforeOutput> {
     let repository =
         Repository::with(&[("x", &hook("x", "PreAbilityCall", &format!("blocking: {blocking}"), "cat out"))]);

@@ -12,7 +12,8 @@ fn recipes() -> Option<Repository> {
     let has_python =
         Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
     if !has_python {
-        println!("skipped: there is no python3");
+        // What is skipped is told without being captured.
+        let _ = writeln!(std::io::stderr(), "skipped: there is no python3");
         return None;
     }
     let repository = Repository::new();
