@@ -82,6 +82,11 @@ async fn seed_003_section_7_2_a_prompt_activates_abilities() {
 #[tokio::test]
 async fn seed_003_section_7_3_risky_calls_are_blocked_and_others_are_not() {
     let Some(repository) = recipes() else { return };
+    for shell in ["bash", "run_shell_command", "command_execution"] {
+        let call = AbilityBeforeInput { ability_id: shell.to_owned(), ..bash("rm -rf ../other") };
+        let fired = repository.fire::<points::AbilityBefore>(call).await;
+        assert!(fired.output.block, "{shell}");
+    }
     let fired = repository.fire::<points::AbilityBefore>(bash("rm -rf ../other")).await;
     assert!(fired.output.block);
     let reason = fired.output.reason.unwrap();
