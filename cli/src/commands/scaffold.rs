@@ -33,7 +33,7 @@ pub(super) fn run(args: ScaffoldArgs, global: &Global, host: &Host) -> Result<Re
     };
     let made = hook.write(&root).map_err(|error| Failure::of(&error as &dyn Coded))?;
     let text = told(&made);
-    Ok(Reply::new(&made, text))
+    Ok(Reply::new(&made, text).warn(in_vain(&hook)))
 }
 
 /// Describes the hook that flags ask for.
@@ -47,6 +47,22 @@ fn given(id: String, event_type: EventType, args: &ScaffoldArgs) -> NewHook {
         language: args.language.unwrap_or_default(),
         ..NewHook::new(id, event_type)
     }
+}
+
+/// Says which flags have no effect at the event, which are then not in the file.
+fn in_vain(hook: &NewHook) -> Vec<String> {
+    let event = hook.event_type;
+    let is_after = event == EventType::PostAbilityCall;
+    let flags = [
+        ("--blocking", hook.blocking && !event.can_block()),
+        ("--scope", !hook.ability_scope.is_empty() && !event.is_of_ability()),
+        ("--min-duration", hook.min_duration_ms > 0 && !is_after),
+        ("--changed", !hook.only_if_changed_paths.is_empty() && !event.has_changed_files()),
+    ];
+    let in_vain = flags.into_iter().filter(|(_, in_vain)| *in_vain);
+    in_vain
+        .map(|(flag, _)| format!("{flag} has no effect at {}, and is not in the file", event.as_str()))
+        .collect()
 }
 
 /// Asks for what flags do not say, where the event knows of it.

@@ -7,7 +7,7 @@ use samuel_core::{
     engine::{
         HandlerReport, HookFiring, HookList, HookProblem, HookTrial, HookValidation, ListedHook, ShownHooks,
     },
-    hook::{BreakClass, ChainMode, Exchange, HookStatus, Launch},
+    hook::{BreakClass, ChainMode, Exchange, HookStatus, Launch, Tier},
     state::{HookLog, HookLogLine},
     text::counted,
 };
@@ -35,7 +35,7 @@ pub(crate) fn hook_list_text(list: &HookList) -> String {
             enabled,
             hook.blocking.to_string(),
             matched(hook),
-            hook.tier.to_string(),
+            tier(hook),
             hook.place.clone().unwrap_or_default(),
         ]
     };
@@ -48,6 +48,15 @@ fn point(hook: &ListedHook) -> String {
     match &hook.event_type {
         Some(event_type) => format!("{} ({event_type})", hook.point),
         None => hook.point.to_string(),
+    }
+}
+
+/// Names what kind of thing it is. That a built-in handler is a closure is nothing that readers of hook files
+/// know of.
+fn tier(hook: &ListedHook) -> String {
+    match (hook.tier, &hook.event_type) {
+        (Tier::Blocking, Some(_)) => "built-in".to_owned(),
+        (tier, _) => tier.to_string(),
     }
 }
 

@@ -97,8 +97,8 @@ impl Watch {
     }
 
     fn warn(&self, text: &str) {
-        // In one line: a part of it may be somebody else's words.
-        self.suspended(|| remark(&format!("warning: {}", safe(text))));
+        // Parts of it may be somebody else's words.
+        self.suspended(|| remark(&format!("warning: {}", below(text))));
     }
 
     fn suspended(&self, print: impl FnOnce()) {
@@ -149,7 +149,7 @@ impl Watch {
             }
             Event::AbilityBlocked { ability_id, reason, prevented, .. } => {
                 let what = if *prevented { "blocked" } else { "blocked too late, so the turn ends" };
-                self.line(&format!("  {what}: {}: {}", safe(ability_id), safe(reason)));
+                self.line(&format!("  {what}: {}: {}", safe(ability_id), below(reason)));
             }
             Event::IterationFinished { .. } => self.iteration_finished(record),
             Event::Waiting { wait_ms, reason, until: Some(until) } => {
@@ -163,7 +163,8 @@ impl Watch {
                     self.warn(&format!("{point} {}: {}", warning.handler, warning.message));
                 }
                 for said in outcome.said.iter().filter(|said| said.speaker == Speaker::ToUser) {
-                    self.line(&format!("  {} at {point}: {}", safe(&said.handler), safe(&said.item.content)));
+                    let content = below(&said.item.content);
+                    self.line(&format!("  {} at {point}: {content}", safe(&said.handler)));
                 }
             }
             Event::RunFinished(report) => self.finished(report),
@@ -424,5 +425,21 @@ pub(crate) fn seconds(duration: Duration) -> String {
         0..60 => format!("{:.1}s", duration.as_secs_f64()),
         60..3_600 => format!("{}m{:02}s", secs / 60, secs % 60),
         _ => format!("{}h{:02}m", secs / 3_600, secs % 3_600 / 60),
+    }
+}
+
+/// Writes somebody's words: the lines after the first are marked, so that none of them looks like one of
+/// Samuel's.
+fn below(text: &str) -> String {
+    text.lines().map(safe).collect::<Vec<_>>().join("\n    | ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_several_lines_are_marked_and_act_on_nothing() {
+        assert_eq!(below("one\r\ntwo\u{1b}[2J\n"), "one\n    | two\\u{1b}[2J");
     }
 }

@@ -208,3 +208,16 @@ fn schemas_are_found_by_name() {
         assert!(!hook.is_valid(&file), "{file}");
     }
 }
+
+#[test]
+fn seed_003_section_6_what_scaffolding_leaves_out_is_told_and_what_a_hook_was_given_can_be_given_back() {
+    let bench = Bench::with_tasks(&["One"]);
+    let made = bench.ok(&["hooks", "scaffold", "hello", "--event", "SessionStart", "--blocking"]);
+    says(&made.stderr, &["warning: --blocking has no effect at SessionStart"]);
+    bench.ok(&["hooks", "scaffold", "guard", "--event", "PreAbilityCall"]);
+    bench.write(
+        "given.json",
+        "{\"event_type\": \"PreAbilityCall\", \"session_id\": \"s\", \"ability_id\": \"Bash\"}",
+    );
+    bench.ok(&["hooks", "test", "repo:guard", "--yes", "--event", "given.json"]);
+}

@@ -41,6 +41,7 @@ use super::{
 };
 use crate::{
     context::ContextView,
+    dialect::EventType,
     hook::{
         DEFAULT_ID, Exchanges, HookFailure, HookPoint, Launch, Registered, Registry, Scope, Tier, nearest,
         owner_of,
@@ -389,7 +390,16 @@ impl Hooks {
             Some(_) => return Err(problem("it is no JSON object".to_owned())),
         };
         let known: Vec<&str> = point.input_fields().iter().map(|field| field.name).collect();
+        let event_type = EventType::of_point(point).map(EventType::as_str);
         for (key, value) in given {
+            // What repository hooks are given has these beside the input.
+            let is_beside = match key.as_str() {
+                "event_type" => value.as_str() == event_type,
+                key => key == "session_id" && !known.contains(&key),
+            };
+            if event_type.is_some() && is_beside {
+                continue;
+            }
             if !known.contains(&key.as_str()) {
                 let near = nearest(&key, known.iter().copied());
                 let near = near.map(|near| format!(", did you mean \"{near}\"?")).unwrap_or_default();

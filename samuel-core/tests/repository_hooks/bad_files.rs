@@ -142,3 +142,20 @@ fn what_has_no_effect_and_a_nearly_right_name_are_warnings() {
     assert!(!told.iter().any(|line| line.contains("c.yaml")), "{told:#?}");
     assert!(repository.files().problems().is_empty());
 }
+
+#[test]
+fn a_slip_in_what_is_only_shown_is_told_of_and_turns_no_hook_off() {
+    for (slip, expected) in [
+        ("effects: block", "x.yaml:3:10: effects: expected a list"),
+        ("effects: [{a: 1, b: 2}]", "x.yaml:3:11: effects: expected a name"),
+        ("summary: [a]", "x.yaml:3:10: summary: expected"),
+    ] {
+        let guard = hook("x", "PreAbilityCall", &format!("{slip}\nblocking: true"), "true");
+        let repository = Repository::with(&[("x", &guard)]);
+        let told = repository.warnings();
+        assert!(told.iter().any(|line| line.contains(expected)), "{slip}: {told:#?}");
+        let files = repository.files();
+        let blocking: Vec<bool> = files.repository_hooks().map(|hook| hook.blocking).collect();
+        assert_eq!(blocking, [true], "{slip}");
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! A file with a problem is left out and told of, its siblings are used. One whose script does not exist
 //! or cannot be executed is told of and used all the same: it breaks when it is called, and so a blocking
-//! hook goes on blocking.
+//! hook goes on blocking. So is one with a slip in what is only shown: its summary and its effects.
 
 use std::{
     collections::BTreeMap,
@@ -130,7 +130,7 @@ impl RepositoryFiles {
 pub(super) fn parse(path: &Path, text: &str) -> Result<RepositoryHook, config::Problems> {
     let document = yaml::parse(text).map_err(|error| config::Problems::of(vec![not_yaml(path, error)]))?;
     let mut reader = Reader { path, problems: Problems::of(path) };
-    let hook = reader.hook(&document, &mut BTreeMap::new());
+    let hook = reader.hook(&document, &mut BTreeMap::new()).filter(|_| reader.problems.count() == 0);
     hook.map(|(hook, _)| hook).ok_or_else(|| config::Problems::of(reader.problems.into_parts().0))
 }
 
@@ -166,24 +166,26 @@ impl Reader<'_> {
         let event_type = self.required(document, event_type, "event_type", Self::event_type);
         let event_type = event_type.map(|(_, event_type)| event_type);
         let enabled = enabled.map_or(Some(true.into()), |node| self.toggle(node));
-        let summary = summary.map_or(Some(""), |node| self.problems.text(node, "summary"));
         let wants_to_block = self.problems.flag(blocking, "blocking");
         let matching = conditions.map_or(Some(Matching::default()), |node| self.matching(event_type, node));
         let action =
             self.required(document, handler, "handler", |reader, node| reader.action(event_type, node));
-        let effects = effects.map_or(Some(Vec::new()), |node| self.effects(node));
-        if self.problems.count() > 0 {
+        let is_usable = self.problems.count() == 0;
+        // What is only shown is told of, and turns no hook off.
+        let summary = summary.and_then(|node| self.problems.text(node, "summary")).unwrap_or_default();
+        let effects = effects.and_then(|node| self.effects(node)).unwrap_or_default();
+        if !is_usable {
             return None;
         }
         let ((_, id), event_type, (handler, (action, timeout))) = (id?, event_type?, action?);
-        let (enabled, matching, effects, wants_to_block) = (enabled?, matching?, effects?, wants_to_block?);
+        let (enabled, matching, wants_to_block) = (enabled?, matching?, wants_to_block?);
         let blocking = wants_to_block && event_type.can_block();
         if let Some(node) = blocking_in_vain(mapping, wants_to_block && !blocking) {
             let what = format!("has no effect at {}, where nothing can be stopped", event_type.as_str());
             let help = "Remove the key, or stop at PromptSubmit, PreAbilityCall or SessionStop.";
             self.problems.warn(node, "blocking", what, help);
         }
-        let summary = summary?.trim().to_owned();
+        let summary = summary.trim().to_owned();
         let mut hook = RepositoryHook {
             id,
             event_type,
