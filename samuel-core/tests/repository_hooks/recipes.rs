@@ -1,6 +1,6 @@
 //! Seed 003, section 7: the shipped recipes, `examples/repository-hooks/`, each loaded and fired.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
+use std::{fs, io::Write as _, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
 use samuel_core::{hook::points, model::payload::*};
 use serde_json::{Value, json};
