@@ -495,8 +495,8 @@ struct WorksOn;
 #[async_trait]
 impl AsyncWork for WorksOn {
     async fn work(&self, request: AgentRequest, _: &dyn AgentPort) {
-        let place = variable(&request.bridge.unwrap(), "SAMUEL_SOCKET");
-        writeln!(std::io::stdout(), "SOCKET {place}").unwrap();
+        let bridge = request.bridge.unwrap();
+        writeln!(std::io::stdout(), "SOCKET {}", variable(&bridge, "SAMUEL_SOCKET")).unwrap();
         std::future::pending().await
     }
 }

@@ -26,12 +26,12 @@ pub struct Executables {
     pub changes: Vec<ControlFileChange>,
     /// How much of what a run would execute it is.
     #[serde(skip)]
-    scope: Scope,
+    pub(super) scope: Scope,
 }
 
 /// How much of what a run would execute a list is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-enum Scope {
+pub(super) enum Scope {
     /// All of it.
     #[default]
     Whole,
