@@ -496,7 +496,8 @@ struct WorksOn;
 impl AsyncWork for WorksOn {
     async fn work(&self, request: AgentRequest, _: &dyn AgentPort) {
         let bridge = request.bridge.unwrap();
-        writeln!(std::io::stdout(), "SOCKET {}", variable(&bridge, "SAMUEL_SOCKET")).unwrap();
+        let told = format!("SOCKET {}\n", variable(&bridge, "SAMUEL_SOCKET"));
+        std::io::stdout().write_all(told.as_bytes()).unwrap();
         std::future::pending().await
     }
 }
