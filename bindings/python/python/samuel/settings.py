@@ -35,19 +35,20 @@ class Clocks(TypedDict, total=False):
 
 
 class Pilot(TypedDict, total=False):
-    """Looking for tasks. Pilot mode as such is not there yet: discovery iterations are made while
-    the plan has open tasks, and a run ends with the plan as ever.
-    """
+    """Looking for tasks: pilot mode."""
 
     enabled: bool
-    """Whether runs make discovery iterations."""
+    """Whether runs make discovery iterations: the first of a plan, others by the interval, and
+    while nothing is left to work on, until two in a row find nothing.
+    """
 
     discover_interval: int
-    """Every how many iterations. A whole number of at least 1."""
+    """Every how many iterations, counted over all runs of the plan. A whole number of at least 1.
+    """
 
     max_discovery_tasks: int
-    """How many tasks the agent is asked to add at most in one discovery iteration. It is told;
-    nothing holds it to that. A whole number of at least 1.
+    """How many tasks one discovery iteration may add; more are refused. A whole number of at least
+    1.
     """
 
     focus: str
@@ -134,9 +135,7 @@ class Settings(TypedDict, total=False):
     """How long the agent may take."""
 
     pilot: bool | Pilot | None
-    """Looking for tasks. Pilot mode as such is not there yet: discovery iterations are made while
-    the plan has open tasks, and a run ends with the plan as ever.
-    """
+    """Looking for tasks: pilot mode."""
 
     context: Context | None
     """How much the agent is told of earlier work and of the project."""
