@@ -244,7 +244,7 @@ fn ten_thousand_entries_are_read_and_registered() {
     let text = format!("version: 1\nhooks:\n  on_error:\n{}", (0..10_000).map(entry).collect::<String>());
     let mut files = read(&text).unwrap();
     assert_eq!((files.hooks().count(), files.problems().len(), files.warnings().len()), (10_000, 1_000, 101));
-    assert_eq!(files.warnings().last().unwrap(), "9900 problems more in the hook file");
+    assert_eq!(files.warnings().last().unwrap(), "9900 problems more in the hook files");
     let mut registry = Registry::builder();
     files.register(&mut registry, Default::default());
     registry.build(&Default::default()).unwrap();
