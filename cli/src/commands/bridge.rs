@@ -11,7 +11,7 @@ use samuel_core::{
     project::find_root,
     session::{
         SessionBuilder,
-        bridge::{HookStart, KeptSessions, RunAddress, fire_alone, trusted_root},
+        bridge::{HookStart, KeptSessions, RunAddress, UNTRUSTED, fire_alone, trusted_root},
     },
     state::Actor,
     trust::{TrustPolicy, TrustStore},
@@ -83,7 +83,11 @@ fn alone(
         .trust(store.map(TrustPolicy::recorded).unwrap_or_default());
     let kept = KeptSessions::new(kept_in(host)?);
     let fired = block_on(fire_alone(session, &root, &kept, protocol, asked, left))?;
-    fired.map_err(|error| Failure::of(&error))
+    let mut answer = fired.map_err(|error| Failure::of(&error))?;
+    for message in answer.messages.iter_mut().filter(|message| *message == UNTRUSTED) {
+        message.push_str("; `samuel trust` shows and trusts them");
+    }
+    Ok(answer)
 }
 
 /// Finds the project: the one that `-C` names, else one that something was trusted of, else the one

@@ -27,7 +27,7 @@ export const agentInvoke = {
 /** Runs a command if it may be run, and returns what it printed, else null. */
 function bash(callId, command) {
   const tool = { callId, abilityId: "Bash" };
-  const decision = beforeAbility({ ...tool, input: JSON.stringify({ command }) });
+  const decision = beforeAbility({ ...tool, parentId: null, input: JSON.stringify({ command }) });
   if (decision.tag === "block") {
     write("warn", `${command} may not be run: ${decision.val}`);
     return null;
@@ -36,7 +36,7 @@ function bash(callId, command) {
   const [program, ...args] = JSON.parse(decision.val).command.split(" ");
   const output = runCommand({ program, args, cwd: null, env: [], stdin: new Uint8Array(), timeoutMs: null });
   const status = output.exitCode === 0 ? "success" : "error";
-  afterAbility({ ...tool, status, durationMs: null, outputSummary: null });
+  afterAbility({ ...tool, status, durationMs: null, outputSummary: null, input: null, takesText: false });
   return text(output.stdout);
 }
 

@@ -135,6 +135,9 @@ pub async fn fire_alone(
     Ok(answer(asked, fired.ok_or(AloneError::Late)??))
 }
 
+/// The message for the user of a project that nobody has trusted; how that is done is the caller's to add.
+pub const UNTRUSTED: &str = "Samuel runs no hook of this project, since nobody has trusted them";
+
 /// Tells the user once a session that nothing of the project runs.
 fn untrusted(asked: &Asked, held: Held, is_told: bool) -> Result<Answer, AloneError> {
     if asked.at.kind == EventKind::SessionEnd {
@@ -142,8 +145,7 @@ fn untrusted(asked: &Asked, held: Held, is_told: bool) -> Result<Answer, AloneEr
         return Ok(Answer::default());
     }
     held.write(&Kept { state: None })?;
-    let message = "Samuel runs no hook of this project, since nobody has trusted them; `samuel trust` shows and trusts them";
-    let messages = if is_told { Vec::new() } else { vec![message.to_owned()] };
+    let messages = if is_told { Vec::new() } else { vec![UNTRUSTED.to_owned()] };
     Ok(Answer { messages, ..Answer::default() })
 }
 

@@ -21,7 +21,7 @@ mod kept;
 mod run_socket;
 mod trusted_root;
 
-pub use alone::{AloneError, fire_alone};
+pub use alone::{AloneError, UNTRUSTED, fire_alone};
 pub use kept::KeptSessions;
 pub use run_socket::RunAddress;
 pub use trusted_root::trusted_root;
