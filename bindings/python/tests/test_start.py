@@ -46,5 +46,7 @@ def test_an_agent_that_is_missing_is_told_before_trust_is_asked_for(samuel_loop:
 
 
 def test_a_loop_that_only_discovers_works_on_no_task(samuel_loop: MakeLoop) -> None:
-    report = samuel_loop("First", discover_only=True).run()
-    assert (report.exit_reason, report.iterations, list(report.completed)) == ("empty-discovery", 2, [])
+    loop = samuel_loop("First", discover_only=True, max_iterations=1)
+    started = [event for event in loop.stream() if isinstance(event, samuel.IterationStarted)]
+    assert [(event.mode, event.task) for event in started] == [("discovery", None)]
+    assert [task.status for task in loop.project.tasks()] == ["pending"]

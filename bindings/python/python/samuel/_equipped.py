@@ -98,6 +98,7 @@ class Equipped(Registering):
             "binary": None,
             "session": None,
             "tasks": [],
+            "discover_only": False,
             "log_timings": False,
             "env": environment(self._env),
             "supervisor": supervisor(),
