@@ -1,6 +1,6 @@
-//! Reading the files of repository hooks.
+//! Reading one file of a repository hook.
 //!
-//! A file with a problem is left out and told of, its siblings are used. One whose script does not exist
+//! One with a problem is left out and told of. One whose script does not exist
 //! or cannot be executed is told of and used all the same: it breaks when it is called, and so a blocking
 //! hook goes on blocking. So is one with a slip in what is only shown: its summary and its effects.
 
@@ -21,7 +21,7 @@ use crate::{
     config::{self, Problem, ProblemKind, format_duration, shorten},
     dialect::{
         command::TIMEOUT,
-        problems::{Problems, problem, unreadable},
+        problems::{Problems, problem},
         yaml::{self, Node, NotYaml, Value},
     },
     fs::Root,
@@ -29,14 +29,6 @@ use crate::{
     script::CommandLine,
 };
 
-/// Where the files are, relative to the project's root.
-pub const DIRECTORY: &str = ".system/hooks";
-/// The most files that are read.
-const MAX_FILES: usize = 1_000;
-/// The most entries of the directory that are looked at.
-const MAX_ENTRIES: usize = 10_000;
-/// The largest file that is read, in bytes.
-const MAX_BYTES: u64 = 256 << 10;
 /// The longest id, in bytes.
 const MAX_ID: usize = 64;
 /// The most effects that a file may list, variables that switch it, and words of a command.
@@ -49,81 +41,6 @@ const MATCH_KEYS: [&str; 3] = ["ability_scope", "min_duration_ms", "only_if_chan
 const SCRIPT_KEYS: [&str; 3] = ["kind", "command", "timeout"];
 const KINDS: [&str; 2] = ["script", "builtin"];
 
-/// What the files of repository hooks say.
-#[derive(Debug, Default)]
-pub(in crate::dialect) struct RepositoryFiles {
-    /// The files, relative to the project's root, by name.
-    pub(in crate::dialect) paths: Vec<PathBuf>,
-    /// The hooks, in the same order.
-    pub(in crate::dialect) hooks: Vec<RepositoryHook>,
-    /// What is wrong with single files, and how many more problems there are.
-    pub(in crate::dialect) problems: Vec<Problem>,
-    pub(in crate::dialect) more: usize,
-    /// What works, and may not be what was meant.
-    pub(in crate::dialect) warnings: Vec<Problem>,
-    /// Files that are nearly of the right name.
-    pub(in crate::dialect) remarks: Vec<String>,
-}
-
-/// Reads the files of a project. Starts nothing.
-pub(in crate::dialect) fn read(root: &Root) -> RepositoryFiles {
-    let mut files = RepositoryFiles::default();
-    let directory = Path::new(DIRECTORY);
-    let entries = match root.list(directory, MAX_ENTRIES) {
-        Ok(entries) => entries,
-        Err(error) if error.is_not_found() => return files,
-        Err(error) => {
-            files.problems.push(unreadable(directory, &error));
-            return files;
-        }
-    };
-    let names = entries.iter().filter_map(|entry| entry.name.to_str());
-    let mut names: Vec<&str> = names.filter(|name| !name.starts_with('.')).collect();
-    names.sort_unstable();
-    for name in &names {
-        if let Some(stem) = name.strip_suffix(".yml") {
-            let path = directory.join(name);
-            files
-                .remarks
-                .push(format!("{}: this file is not read. Rename it to {stem}.yaml.", path.display()));
-        }
-    }
-    names.retain(|name| name.ends_with(".yaml"));
-    if names.len() > MAX_FILES {
-        let what = format!("there are {} files of hooks, and at most {MAX_FILES} are read", names.len());
-        let kind = ProblemKind::Specific { what, help: "Remove those that nobody needs.".into() };
-        files.problems.push(problem(directory, (1, 1), "", kind));
-        names.truncate(MAX_FILES);
-    }
-    let mut ids = BTreeMap::new();
-    for name in names {
-        files.file(root, directory.join(name), &mut ids);
-    }
-    files
-}
-
-impl RepositoryFiles {
-    /// Reads a file. `ids` has those of the files before, each with its file.
-    fn file(&mut self, root: &Root, path: PathBuf, ids: &mut BTreeMap<String, PathBuf>) {
-        self.paths.push(path.clone());
-        let text = match root.read_text(&path, MAX_BYTES) {
-            Ok(text) => text,
-            Err(error) => return self.problems.push(unreadable(&path, &error)),
-        };
-        let document = match yaml::parse(&text) {
-            Ok(document) => document,
-            Err(error) => return self.problems.push(not_yaml(&path, error)),
-        };
-        let mut reader = Reader { path: &path, problems: Problems::of(&path) };
-        let hook = reader.hook(&document, ids).and_then(|(hook, at)| reader.in_place(root, hook, at));
-        let (problems, more, warnings) = reader.problems.into_parts();
-        self.problems.extend(problems);
-        self.more += more;
-        self.warnings.extend(warnings);
-        self.hooks.extend(hook);
-    }
-}
-
 /// Reads the text of one file, whose script need not be there yet.
 ///
 /// The error says why it cannot be used.
@@ -132,6 +49,29 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<RepositoryHook, config::P
     let mut reader = Reader { path, problems: Problems::of(path) };
     let hook = reader.hook(&document, &mut BTreeMap::new()).filter(|_| reader.problems.count() == 0);
     hook.map(|(hook, _)| hook).ok_or_else(|| config::Problems::of(reader.problems.into_parts().0))
+}
+
+/// What a file of a project says.
+#[derive(Default)]
+pub(super) struct Read {
+    /// Nothing where a problem keeps it from being used.
+    pub(super) hook: Option<RepositoryHook>,
+    pub(super) problems: Vec<Problem>,
+    /// How many more problems there are.
+    pub(super) more: usize,
+    pub(super) warnings: Vec<Problem>,
+}
+
+/// Reads a file of a project. `ids` has those of the files before, each with its file.
+pub(super) fn read(root: &Root, path: &Path, text: &str, ids: &mut BTreeMap<String, PathBuf>) -> Read {
+    let document = match yaml::parse(text) {
+        Ok(document) => document,
+        Err(error) => return Read { problems: vec![not_yaml(path, error)], ..Read::default() },
+    };
+    let mut reader = Reader { path, problems: Problems::of(path) };
+    let hook = reader.hook(&document, ids).and_then(|(hook, at)| reader.in_place(root, hook, at));
+    let (problems, more, warnings) = reader.problems.into_parts();
+    Read { hook, problems, more, warnings }
 }
 
 /// Makes the problem of a file that is no YAML.

@@ -9,6 +9,7 @@ mod builtin;
 mod context;
 mod event_type;
 mod file;
+mod files;
 mod handler;
 mod hook;
 mod matching;
@@ -21,8 +22,8 @@ mod toggle;
 
 pub use builtin::Builtin;
 pub use event_type::EventType;
-pub use file::DIRECTORY;
-pub(super) use file::read;
+pub use files::DIRECTORY;
+pub(super) use files::read;
 pub(super) use handler::register;
 pub use hook::RepositoryHook;
 pub use scaffold::{NewHook, ScaffoldError, ScaffoldedHook, ScriptLanguage};

@@ -8,7 +8,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::{EventType, file};
+use super::{EventType, file, files};
 use crate::{
     config::ConfigError,
     fs::{FileError, Manner, PROJECT_DIRECTORY, Root},
@@ -177,7 +177,7 @@ impl NewHook {
     /// cannot be written.
     pub fn write(&self, root: &Path) -> Result<ScaffoldedHook, ScaffoldError> {
         let root = Root::new(root);
-        let path = Path::new(file::DIRECTORY).join(format!("{}.yaml", self.id));
+        let path = Path::new(files::DIRECTORY).join(format!("{}.yaml", self.id));
         let script = Path::new(SCRIPTS).join(format!("{}.{}", self.id, self.language.ending()));
         let text = self.text(&script);
         // Before its id is a part of any path.
@@ -210,7 +210,7 @@ impl NewHook {
                 Err(source) => return Err(ScaffoldError::Io { path: path.to_owned(), source }),
             }
         }
-        let files = file::read(root);
+        let files = files::read(root);
         let other = files.hooks.iter().find(|hook| hook.id == self.id);
         other.map_or(Ok(()), |other| Err(exists(&other.entry().file)))
     }

@@ -1,183 +1,28 @@
-//! Agents whose own hooks ask the run about their tool calls, by its socket.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+//! What becomes of the calls that hooks ask about, tell of, or know nothing of.
 
 use std::{
-    env, fs,
-    io::{BufRead as _, BufReader, Write as _},
-    num::NonZero,
+    fs,
+    io::Write as _,
     os::unix::{fs::PermissionsExt as _, net::UnixStream},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
     sync::{Arc, Mutex, mpsc},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use samuel_core::{
-    agent::{AbilityCall, AbilityResult, Agent, AgentError, AgentEvent, AgentPort, AgentRequest, Bridge},
-    engine::{
-        RunBuilder, RunError,
-        socket::{AbilityAfter, AbilityBefore, RunClient, RunClientError, Verdict},
-    },
+    agent::{AbilityCall, AbilityResult, AgentEvent, AgentPort, AgentRequest, Bridge},
+    engine::{RunBuilder, socket::Verdict},
     event::Event,
     hook::{HookPoint, points},
     model::{
         Coded as _,
-        payload::{
-            AbilityAfterOutput, AbilityBeforeInput, AbilityBeforeOutput, AbilityStatus, AgentInvokeOutput,
-            BeforeAgentInvokeOutput, TextItem, Turn,
-        },
+        payload::{AbilityBeforeInput, AbilityBeforeOutput, AbilityStatus, BeforeAgentInvokeOutput},
     },
-    testing::{Act, Bench, FakeHandler, Played},
+    testing::{Act, FakeHandler, Played},
 };
 
-/// What an agent does in a call: it is given the bridge, if there is one, and its port.
-type Work = Box<dyn AsyncWork>;
-
-#[async_trait]
-trait AsyncWork: Send + Sync {
-    async fn work(&self, request: AgentRequest, port: &dyn AgentPort);
-}
-
-/// An agent with hooks of its own.
-struct Hooked {
-    work: Work,
-    has_hooks: bool,
-}
-
-impl std::fmt::Debug for Hooked {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Hooked")
-    }
-}
-
-#[async_trait]
-impl Agent for Hooked {
-    fn name(&self) -> &str {
-        "mine"
-    }
-
-    fn hooks_notice(&self) -> Option<String> {
-        self.has_hooks.then(|| "its hooks ask".to_owned())
-    }
-
-    async fn invoke(
-        &self,
-        request: AgentRequest,
-        port: &dyn AgentPort,
-    ) -> Result<AgentInvokeOutput, AgentError> {
-        if request.turn == Turn::Main {
-            self.work.work(request, port).await;
-        }
-        Ok(AgentInvokeOutput::default())
-    }
-}
-
-const TIME: Duration = Duration::from_secs(20);
-const COMMAND: [&str; 3] = ["/usr/bin/samuel", "hooks", "bridge"];
-
-fn variable<'a>(bridge: &'a Bridge, name: &str) -> &'a str {
-    let found = bridge.env.iter().find(|(known, _)| known == name);
-    found.map(|(_, value)| value.as_str()).unwrap()
-}
-
-fn connect_within(bridge: &Bridge, time: Duration) -> Result<RunClient, RunClientError> {
-    RunClient::connect(Path::new(variable(bridge, "SAMUEL_SOCKET")), variable(bridge, "SAMUEL_TOKEN"), time)
-}
-
-/// Asks as a hook does, in a process that blocks.
-async fn asks(bridge: &Bridge, call: &AbilityCall) -> Result<Verdict, RunClientError> {
-    asks_within(bridge, call, TIME).await
-}
-
-async fn asks_within(bridge: &Bridge, call: &AbilityCall, time: Duration) -> Result<Verdict, RunClientError> {
-    let AbilityCall { call_id, ability_id, input, .. } = call.clone();
-    let (bridge, call) =
-        (bridge.clone(), AbilityBefore { call_id, ability_id, input, ..AbilityBefore::default() });
-    tokio::task::spawn_blocking(move || connect_within(&bridge, time)?.ability_before(call)).await.unwrap()
-}
-
-async fn tells(bridge: &Bridge, id: &str, status: Option<AbilityStatus>) -> Vec<String> {
-    let (bridge, call) = (
-        bridge.clone(),
-        AbilityAfter {
-            ability_id: "Bash".to_owned(),
-            call_id: id.to_owned(),
-            status,
-            takes_text: true,
-            ..AbilityAfter::default()
-        },
-    );
-    let told =
-        tokio::task::spawn_blocking(move || connect_within(&bridge, TIME).unwrap().ability_after(call));
-    told.await.unwrap().unwrap()
-}
-
-fn bash(id: &str) -> AbilityCall {
-    AbilityCall {
-        call_id: id.to_owned(),
-        ability_id: "Bash".to_owned(),
-        input: r#"{"command":"ls"}"#.to_owned(),
-        parent_id: None,
-    }
-}
-
-fn result(id: &str, status: AbilityStatus) -> AbilityResult {
-    AbilityResult { call_id: id.to_owned(), ability_id: "Bash".to_owned(), status, ..Default::default() }
-}
-
-/// A run of one iteration that listens and has hooks wired.
-fn run(bench: &Bench, sockets: &Path, work: impl AsyncWork + 'static) -> RunBuilder {
-    bench
-        .run(samuel_core::agent::Script::default())
-        .agent(Arc::new(Hooked { work: Box::new(work), has_hooks: true }))
-        .socket_dir(sockets)
-        .bridge(COMMAND.map(str::to_owned))
-        .settings(|settings| {
-            settings.agent = "mine".to_owned();
-            settings.max_iterations = NonZero::new(1);
-        })
-}
-
-fn bench() -> (Bench, tempfile::TempDir, PathBuf) {
-    let outside = tempfile::tempdir().unwrap();
-    let sockets = outside.path().join("sockets");
-    (Bench::with_tasks(&[("1", "First")]).unwrap(), outside, sockets)
-}
-
-fn gate(output: AbilityBeforeOutput) -> FakeHandler<points::AbilityBefore> {
-    FakeHandler::answers(output)
-}
-
-fn says(text: &str) -> FakeHandler<points::AbilityAfter> {
-    let text = vec![TextItem { content: text.to_owned(), ..TextItem::default() }];
-    FakeHandler::answers(AbilityAfterOutput { text, ..Default::default() })
-}
-
-fn blocks(reason: &str) -> AbilityBeforeOutput {
-    AbilityBeforeOutput { block: true, reason: Some(reason.to_owned()), ..Default::default() }
-}
-
-/// Says whether every bench is warned of it.
-fn is_of_start(message: &str) -> bool {
-    message.starts_with("no quality checks are") || message.starts_with("the project is not in a git")
-}
-
-fn warnings(played: &Played) -> Vec<&str> {
-    let told = played.events.iter().filter_map(|record| match &record.event {
-        Event::Warning { message } => Some(message.as_str()),
-        _ => None,
-    });
-    told.filter(|message| !is_of_start(message)).collect()
-}
-
-fn failure(played: &Played) -> Option<String> {
-    let failure = |event: &Event| match event {
-        Event::IterationFinished { failure, .. } => failure.as_ref().map(|failure| failure.message.clone()),
-        _ => None,
-    };
-    played.events.iter().find_map(|record| failure(&record.event))
-}
+use crate::kit::*;
 
 /// Asks about one call, makes it where it may, and tells of it.
 struct AsksAndTells {
@@ -270,20 +115,6 @@ async fn a_handler_blocks_a_call_of_the_agents_own_and_the_turn_goes_on() {
     assert!(played.events.iter().any(|record| prevented(&record.event)));
 }
 
-/// Makes a call without asking.
-struct DoesNotAsk;
-
-#[async_trait]
-impl AsyncWork for DoesNotAsk {
-    async fn work(&self, request: AgentRequest, port: &dyn AgentPort) {
-        assert!(request.bridge.is_some());
-        for id in ["1", "2"] {
-            port.emit(AgentEvent::ToolCall(bash(id)));
-            port.emit(AgentEvent::ToolResult(result(id, AbilityStatus::Success)));
-        }
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_without_asking_is_told_of_and_a_block_ends_the_turn() {
     let (bench, _outside, sockets) = bench();
@@ -296,16 +127,6 @@ async fn a_call_without_asking_is_told_of_and_a_block_ends_the_turn() {
                     ends the turn";
     assert_eq!(warnings(&played), [expected], "once in a run");
     assert_eq!(failure(&played).as_deref(), Some("Bash was blocked: no"));
-}
-
-/// Remembers the bridge and the environment that it was given.
-struct Looks(Arc<Mutex<Option<AgentRequest>>>);
-
-#[async_trait]
-impl AsyncWork for Looks {
-    async fn work(&self, request: AgentRequest, _: &dyn AgentPort) {
-        *self.0.lock().unwrap() = Some(request);
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -389,22 +210,6 @@ async fn a_handler_that_hangs_is_refused_for_before_the_hook_runs_out_of_time() 
     assert_eq!(hangs.count(), 1, "it was asked once");
 }
 
-/// Asks what nobody answers, and remembers what came of it.
-struct Waits(Arc<Mutex<Option<RunClientError>>>);
-
-#[async_trait]
-impl AsyncWork for Waits {
-    async fn work(&self, request: AgentRequest, _: &dyn AgentPort) {
-        let bridge = request.bridge.unwrap();
-        let (bridge, told) = (bridge, Arc::clone(&self.0));
-        let waits = tokio::spawn(async move {
-            *told.lock().unwrap() = asks(&bridge, &bash("1")).await.err();
-        });
-        request.cancel.cancelled().await;
-        drop(waits);
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_for_a_call_that_is_over_is_told_so() {
     let (bench, _outside, sockets) = bench();
@@ -421,119 +226,6 @@ async fn who_waits_for_a_call_that_is_over_is_told_so() {
     }
     let told = told.lock().unwrap().take().unwrap();
     assert!(["E_SOCKET_TOKEN", "E_SOCKET_UNAVAILABLE"].contains(&told.code().name), "{told}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_run_with_gates_does_not_start_where_it_cannot_listen_and_another_warns() {
-    let (bench, outside, sockets) = bench();
-    fs::create_dir(&sockets).unwrap();
-    fs::set_permissions(&sockets, fs::Permissions::from_mode(0o777)).unwrap();
-    let long = outside.path().join("x".repeat(90));
-    for (directory, expected) in
-        [(&sockets, "the run cannot listen in "), (&long, "the socket of the run would be ")]
-    {
-        let gated = run(&bench, directory, DoesNotAsk).hook("gate", gate(blocks("no")));
-        let refused = gated.build().unwrap().start().await.unwrap_err();
-        assert!(matches!(&refused, RunError::Socket(_)) && refused.to_string().starts_with(expected));
-        assert_eq!(refused.code().name, "E_SOCKET_UNAVAILABLE");
-        let played = bench.play(run(&bench, directory, Looks(Arc::default()))).await.unwrap();
-        let told = warnings(&played);
-        assert!(
-            told.len() == 1
-                && told[0].starts_with(expected)
-                && told[0].ends_with("; nothing can reach the run")
-        );
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn people_are_let_in_by_the_runs_own_token_and_foreign_ones_are_told_of() {
-    let (bench, _outside, sockets) = bench();
-    let run = run(&bench, &sockets, Waits(Arc::default()))
-        .hook("gate", FakeHandler::<points::AbilityBefore>::script([Act::Hang]));
-    let mut handle = run.build().unwrap().start().await.unwrap();
-    let events = handle.events();
-    let socket = handle.socket().unwrap().to_owned();
-    let run_id = handle.run_id().to_owned();
-    let tried = tokio::task::spawn_blocking(move || {
-        let token = fs::read_to_string(socket.with_file_name("token")).unwrap();
-        let mut people = RunClient::connect(&socket, &token, TIME).unwrap();
-        assert_eq!((&people.welcome().run, people.welcome().may.len()), (&run_id, 0));
-        let refused = people.ability_before(AbilityBefore {
-            ability_id: "Bash".to_owned(),
-            input: "{}".to_owned(),
-            ..Default::default()
-        });
-        assert_eq!(refused.unwrap_err().code().name, "E_SOCKET_SCOPE");
-        for _ in 0..3 {
-            assert_eq!(
-                RunClient::connect(&socket, &"1".repeat(64), TIME).unwrap_err().code().name,
-                "E_SOCKET_TOKEN"
-            );
-        }
-    });
-    tried.await.unwrap();
-    handle.stop();
-    handle.wait().await.unwrap();
-    let mut events = events;
-    let mut told = Vec::new();
-    while let Some(record) = events.next().await {
-        if let Event::Warning { message } = record.event {
-            told.extend(Some(message).filter(|message| !is_of_start(message)));
-        }
-    }
-    let expected = "the run's socket refused a connection: the token is none that is in use (E_SOCKET_TOKEN)";
-    assert_eq!(told, [expected]);
-}
-
-/// Where a child of this test listens.
-const CHILD_DIR: &str = "SAMUEL_TEST_SOCKETS";
-
-/// Says where the socket is, and works until it is killed.
-struct WorksOn;
-
-#[async_trait]
-impl AsyncWork for WorksOn {
-    async fn work(&self, request: AgentRequest, _: &dyn AgentPort) {
-        let bridge = request.bridge.unwrap();
-        let told = format!("SOCKET {}\n", variable(&bridge, "SAMUEL_SOCKET"));
-        std::io::stdout().write_all(told.as_bytes()).unwrap();
-        std::future::pending().await
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_was_killed_leaves_nothing_that_its_successor_trips_over() {
-    if let Some(sockets) = env::var_os(CHILD_DIR) {
-        let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
-        let run = run(&bench, Path::new(&sockets), WorksOn).hook("gate", gate(blocks("no")));
-        bench.play(run).await.unwrap();
-        return;
-    }
-    let (bench, _outside, sockets) = bench();
-    let name = "a_run_that_was_killed_leaves_nothing_that_its_successor_trips_over";
-    let mut child = Command::new(env::current_exe().unwrap())
-        .args([name, "--exact", "--nocapture"])
-        .env(CHILD_DIR, &sockets)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut lines = lines.map_while(Result::ok);
-    let left = lines.find_map(|line| line.strip_prefix("SOCKET ").map(PathBuf::from)).unwrap();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(left.exists());
-    // The next run works beside what is left, and removes it once it is surely nobody's.
-    let seen = Arc::default();
-    let next = || run(&bench, &sockets, Looks(Arc::clone(&seen))).hook("gate", gate(blocks("no")));
-    bench.play(next()).await.unwrap();
-    assert!(seen.lock().unwrap().take().unwrap().bridge.is_some() && left.exists());
-    let directory = left.parent().unwrap();
-    let long_ago = fs::FileTimes::new().set_modified(SystemTime::now() - Duration::from_secs(120));
-    fs::File::open(directory).unwrap().set_times(long_ago).unwrap();
-    bench.play(next()).await.unwrap();
-    assert_eq!(fs::read_dir(&sockets).unwrap().count(), 0);
 }
 
 /// Tells of calls as hooks do that do not say how they ended.
