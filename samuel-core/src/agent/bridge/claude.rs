@@ -40,13 +40,12 @@ impl Protocol for Claude {
     }
 
     fn read(&self, payload: &Value, at: At) -> Result<Asked, BridgeError> {
-        let after = |status| ended(payload, Some(status)).map(BridgeEvent::After);
-        let event = match at.kind {
-            EventKind::After => after(AbilityStatus::Success)?,
-            EventKind::Failed if payload::flag(payload, "is_interrupt") => after(AbilityStatus::Cancelled)?,
-            EventKind::Failed => after(AbilityStatus::Error)?,
-            _ => event(payload, at.kind)?,
+        let status = match at.kind {
+            EventKind::Failed if payload::flag(payload, "is_interrupt") => AbilityStatus::Cancelled,
+            EventKind::Failed => AbilityStatus::Error,
+            _ => AbilityStatus::Success,
         };
+        let event = event(payload, at.kind, Some(status))?;
         let (session_id, cwd) = (payload::text_of(payload, "session_id"), payload::cwd(payload));
         let is_unattended = payload::text_of(payload, "permission_mode") == "bypassPermissions";
         Ok(Asked { at, session_id, cwd, is_unattended, event })
@@ -82,18 +81,13 @@ impl Wire for Claude {
     }
 }
 
-/// Reads what Claude Code and Codex say alike.
-pub(super) fn event(payload: &Value, kind: EventKind) -> Result<BridgeEvent, BridgeError> {
-    Ok(match kind {
-        EventKind::SessionStart => BridgeEvent::SessionStart { source: payload::source(payload) },
-        EventKind::PromptSubmit => BridgeEvent::PromptSubmit { prompt: payload::text_of(payload, "prompt") },
-        EventKind::Before => {
-            BridgeEvent::Before(payload::call(payload, ["tool_name", "tool_input", "tool_use_id"])?)
-        }
-        EventKind::After | EventKind::Failed => BridgeEvent::After(ended(payload, None)?),
-        EventKind::Stop => BridgeEvent::Stop { again: payload::flag(payload, "stop_hook_active") },
-        EventKind::SessionEnd => BridgeEvent::SessionEnd { reason: payload::text_of(payload, "reason") },
-    })
+/// Reads what Claude Code and Codex say alike; `status` is how a call ended, where that is known.
+pub(super) fn event(
+    payload: &Value,
+    kind: EventKind,
+    status: Option<AbilityStatus>,
+) -> Result<BridgeEvent, BridgeError> {
+    payload::event(payload, kind, payload::TOOL, || ended(payload, status))
 }
 
 fn ended(payload: &Value, status: Option<AbilityStatus>) -> Result<EndedCall, BridgeError> {

@@ -33,7 +33,7 @@ impl Protocol for Codex {
     }
 
     fn read(&self, payload: &Value, at: At) -> Result<Asked, BridgeError> {
-        let event = claude::event(payload, at.kind)?;
+        let event = claude::event(payload, at.kind, None)?;
         let (session_id, cwd) = (payload::text_of(payload, "session_id"), payload::cwd(payload));
         Ok(Asked { at, session_id, cwd, is_unattended: true, event })
     }

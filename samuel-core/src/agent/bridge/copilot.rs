@@ -8,8 +8,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Answer, Asked, At, BridgeError, BridgeEvent, BridgeOutput, EndedCall, EventKind, Protocol, Wire,
-    WireError, Wiring, hook_json, payload,
+    Answer, Asked, At, BridgeError, BridgeOutput, EndedCall, EventKind, Protocol, Wire, WireError, Wiring,
+    hook_json, payload,
 };
 use crate::{agent::stream::Fields, model::payload::AbilityStatus};
 
@@ -35,18 +35,9 @@ impl Protocol for Copilot {
     }
 
     fn read(&self, payload: &Value, at: At) -> Result<Asked, BridgeError> {
-        let event = match at.kind {
-            EventKind::SessionStart => BridgeEvent::SessionStart { source: payload::source(payload) },
-            EventKind::PromptSubmit => {
-                BridgeEvent::PromptSubmit { prompt: payload::text_of(payload, "prompt") }
-            }
-            EventKind::Before => {
-                BridgeEvent::Before(payload::call(payload, ["toolName", "toolArgs", "toolCallId"])?)
-            }
-            EventKind::After | EventKind::Failed => BridgeEvent::After(ended(payload, at.kind)?),
-            EventKind::Stop => BridgeEvent::Stop { again: payload::flag(payload, "stop_hook_active") },
-            EventKind::SessionEnd => BridgeEvent::SessionEnd { reason: payload::text_of(payload, "reason") },
-        };
+        let event = payload::event(payload, at.kind, ["toolName", "toolArgs", "toolCallId"], || {
+            ended(payload, at.kind)
+        })?;
         let (session_id, cwd) = (payload::text_of(payload, "sessionId"), payload::cwd(payload));
         Ok(Asked { at, session_id, cwd, is_unattended: true, event })
     }

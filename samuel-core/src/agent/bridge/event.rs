@@ -83,10 +83,7 @@ pub enum BridgeEvent {
     /// A tool call ended.
     After(EndedCall),
     /// The agent wants to stop.
-    Stop {
-        /// Whether it goes on because it was not let stop before.
-        again: bool,
-    },
+    Stop,
     /// The session ended.
     SessionEnd {
         /// The agent's word for why, such as `prompt_input_exit`.

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Answer, Asked, At, BridgeError, BridgeEvent, BridgeOutput, EndedCall, EventKind, Protocol, Wire,
-    WireError, Wiring, hook_json, json_with_comments, payload,
+    Answer, Asked, At, BridgeError, BridgeOutput, EndedCall, EventKind, Protocol, Wire, WireError, Wiring,
+    hook_json, json_with_comments, payload,
 };
 use crate::{agent::stream::Fields, model::payload::AbilityStatus};
 
@@ -47,18 +47,7 @@ impl Protocol for Gemini {
     }
 
     fn read(&self, payload: &Value, at: At) -> Result<Asked, BridgeError> {
-        let event = match at.kind {
-            EventKind::SessionStart => BridgeEvent::SessionStart { source: payload::source(payload) },
-            EventKind::PromptSubmit => {
-                BridgeEvent::PromptSubmit { prompt: payload::text_of(payload, "prompt") }
-            }
-            EventKind::Before => {
-                BridgeEvent::Before(payload::call(payload, ["tool_name", "tool_input", "tool_use_id"])?)
-            }
-            EventKind::After | EventKind::Failed => BridgeEvent::After(ended(payload)?),
-            EventKind::Stop => BridgeEvent::Stop { again: payload::flag(payload, "stop_hook_active") },
-            EventKind::SessionEnd => BridgeEvent::SessionEnd { reason: payload::text_of(payload, "reason") },
-        };
+        let event = payload::event(payload, at.kind, payload::TOOL, || ended(payload))?;
         let (session_id, cwd) = (payload::text_of(payload, "session_id"), payload::cwd(payload));
         Ok(Asked { at, session_id, cwd, is_unattended: true, event })
     }

@@ -4,12 +4,32 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::BridgeError;
+use super::{BridgeError, BridgeEvent, EndedCall, EventKind};
 use crate::{
     agent::{stream::Fields, text},
     hook::AbilityCall,
     model::payload::{Json, SessionSource},
 };
+
+/// The fields of a tool call that most agents have: the tool, its arguments and the call's id.
+pub(super) const TOOL: [&str; 3] = ["tool_name", "tool_input", "tool_use_id"];
+
+/// Reads an event whose tool call stands in these fields, and whose end is read by `ended`.
+pub(super) fn event(
+    payload: &Value,
+    kind: EventKind,
+    tool: [&'static str; 3],
+    ended: impl FnOnce() -> Result<EndedCall, BridgeError>,
+) -> Result<BridgeEvent, BridgeError> {
+    Ok(match kind {
+        EventKind::SessionStart => BridgeEvent::SessionStart { source: source(payload) },
+        EventKind::PromptSubmit => BridgeEvent::PromptSubmit { prompt: text_of(payload, "prompt") },
+        EventKind::Before => BridgeEvent::Before(call(payload, tool)?),
+        EventKind::After | EventKind::Failed => BridgeEvent::After(ended()?),
+        EventKind::Stop => BridgeEvent::Stop,
+        EventKind::SessionEnd => BridgeEvent::SessionEnd { reason: text_of(payload, "reason") },
+    })
+}
 
 /// Returns the name of a tool.
 pub(super) fn tool(payload: &Value, field: &'static str) -> Result<String, BridgeError> {
@@ -18,7 +38,7 @@ pub(super) fn tool(payload: &Value, field: &'static str) -> Result<String, Bridg
 }
 
 /// Returns a tool call that is about to be made, with all its arguments.
-pub(super) fn call(
+fn call(
     payload: &Value,
     [tool_field, input_field, id_field]: [&'static str; 3],
 ) -> Result<AbilityCall, BridgeError> {
@@ -57,7 +77,7 @@ pub(super) fn cwd(payload: &Value) -> Option<PathBuf> {
 }
 
 /// Returns whether a session goes on with an earlier one.
-pub(super) fn source(payload: &Value) -> SessionSource {
+fn source(payload: &Value) -> SessionSource {
     match payload.text_at("/source") {
         "resume" => SessionSource::Resume,
         _ => SessionSource::Startup,

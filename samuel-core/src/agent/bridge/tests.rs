@@ -56,7 +56,7 @@ fn a_recorded_session_of_each_agent_becomes_the_same_events() {
         let has = |event: &BridgeEvent| assert!(events.contains(event), "{name}: {event:?} in {events:#?}");
         has(&BridgeEvent::SessionStart { source: SessionSource::Startup });
         has(&BridgeEvent::PromptSubmit { prompt: "do it".to_owned() });
-        has(&BridgeEvent::Stop { again: false });
+        has(&BridgeEvent::Stop);
         let ended = events.iter().any(|event| matches!(event, BridgeEvent::SessionEnd { .. }));
         // Codex has none where it runs unattended.
         assert_eq!(ended, name != "codex");

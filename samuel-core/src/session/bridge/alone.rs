@@ -159,7 +159,7 @@ async fn fire(
         BridgeEvent::PromptSubmit { prompt } => session.submit_prompt("user", prompt).await?,
         BridgeEvent::Before(call) => return before(session, protocol, call).await,
         BridgeEvent::After(ended) => session.after(report(&session.state(), ended)).await?,
-        BridgeEvent::Stop { .. } => session.stop("completed", None).await?,
+        BridgeEvent::Stop => session.stop("completed", None).await?,
         BridgeEvent::SessionEnd { reason } => session.end(reason).await?,
     };
     Ok((feedback, None))
