@@ -130,10 +130,7 @@ fn once_put_back(
 ) -> Result<Applied, StateError> {
     let deadline = Instant::now() + PUT_BACK_WAIT;
     loop {
-        let mut changed = change();
-        if matches!(changed, Err(StateError::DiscoveryFull { .. })) && project.end_left_discovery()? {
-            changed = change();
-        }
+        let changed = change();
         let is_lost = matches!(
             changed,
             Err(StateError::NotInitialised { .. } | StateError::Corrupt { .. } | StateError::Version { .. })

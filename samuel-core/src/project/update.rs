@@ -182,11 +182,6 @@ impl Project {
                     | StateError::TaskExists { .. }
                     | StateError::TaskNotFound { .. },
                 ) if attempts < MAX_ATTEMPTS => plan = store.load()?.plan,
-                Err(StateError::DiscoveryFull { .. })
-                    if attempts < MAX_ATTEMPTS && self.end_left_discovery()? =>
-                {
-                    plan = store.load()?.plan;
-                }
                 Err(error) => return Err(error.into()),
             }
         }

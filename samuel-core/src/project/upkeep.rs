@@ -5,8 +5,8 @@
 
 use super::{Project, ProjectError};
 use crate::{
-    model::{ProgressStatus, Remedy},
-    state::{Actor, Holder, KeptPlan, Mutation, Repair, Restored, StateError},
+    model::Remedy,
+    state::{Actor, Holder, KeptPlan, Repair, Restored, StateError},
 };
 
 impl Project {
@@ -52,20 +52,6 @@ impl Project {
     /// without a table of tasks cannot be repaired.
     pub fn preview_repair(&self) -> Result<Repair, StateError> {
         self.stores.plan_files().map_or(Ok(Repair::default()), |files| files.preview_repair())
-    }
-
-    /// Ends a discovery that a loop which was killed has left under way, since it keeps tasks from being
-    /// added ([`StateError::DiscoveryFull`]). Returns whether it did; while a loop is running it does not.
-    ///
-    /// # Errors
-    /// Returns what [`PlanStore::mutate`](crate::state::PlanStore::mutate) returns.
-    pub fn end_left_discovery(&self) -> Result<bool, StateError> {
-        if self.lane_store().loop_holder()?.is_some() {
-            return Ok(false);
-        }
-        let stopped = Mutation::SetProgressStatus { status: ProgressStatus::Stopped };
-        self.plan_store().mutate(stopped, Actor::Runtime)?;
-        Ok(true)
     }
 
     /// Repairs the plan and keeps a backup of it as it was. Writes nothing if nothing would

@@ -43,6 +43,7 @@ use super::{
     known_log::KnownLog,
     last_read::{LastRead, PlanFile},
     lock::FileLock,
+    loop_lock::FileLoopLock,
     plan_file::{self, Document},
     progress::{MAX_LOG_BYTES, split_for_rotation},
     undo::{self, is_undoable},
@@ -51,7 +52,7 @@ use super::{
 use crate::{
     clock::Clock,
     fs::{Durability, FileError, Manner, Root, found},
-    model::{Plan, hex},
+    model::{Plan, ProgressStatus, hex},
 };
 
 /// Keeps state in a run directory, which several processes may use at once.
@@ -205,46 +206,9 @@ impl FileStore {
         let backup = root.back_up(&path, &content, now, &Manner::STATE);
         backup.map_err(StateError::file("back up", path))
     }
-}
 
-impl PlanStore for FileStore {
-    fn exists(&self) -> Result<bool, StateError> {
-        let path = self.dir.prd();
-        self.dir.root().has(&path).map_err(StateError::file("look for", path))
-    }
-
-    fn load(&self) -> Result<LoadedPlan, StateError> {
-        let file = self.read_plan()?;
-        let loaded = file.loaded();
-        self.last_read.keep(file);
-        Ok(loaded)
-    }
-
-    fn import(&self, plan: Plan, actor: Actor, existing: Existing) -> Result<Imported, StateError> {
-        self.dir.check()?;
-        self.dir.create()?;
-        let _lock = self.lock("import")?;
-        let exists = self.exists()?;
-        if exists && existing == Existing::Refuse {
-            return Err(StateError::Exists { path: self.dir.prd() });
-        }
-        let (now, tail) = (self.clock.now(), self.journal().tail()?);
-        let before = self.read_plan().ok();
-        let there = before.as_ref().map_or(0, |file| file.document.plan.revision);
-        let revision = revision_after(there.max(tail.revision));
-        let plan = import::prepare(plan, revision, now)?;
-        let kept = self.keep_present();
-        let backup = if exists && kept.is_none() { Some(self.back_up(now)?) } else { None };
-        let kept = kept.filter(|_| before.is_some_and(|file| !file.document.plan.tasks.is_empty()));
-        if tail.seq == 0 {
-            // Whoever stores a new plan where there is no journal begins anew.
-            self.forget_checkpoint();
-        }
-        self.commit_whole(&Document::new(plan), backup.as_deref(), &tail, now, actor)?;
-        Ok(Imported { revision, backup, kept })
-    }
-
-    fn mutate_as(
+    /// Makes one change.
+    fn change(
         &self,
         made_at: Option<Timestamp>,
         mutation: Mutation,
@@ -298,6 +262,61 @@ impl PlanStore for FileStore {
             self.last_read.keep(PlanFile { content, ..file });
         }
         Ok(Applied { seq: Some(seq), diagnostics, ..applied })
+    }
+}
+
+impl PlanStore for FileStore {
+    fn exists(&self) -> Result<bool, StateError> {
+        let path = self.dir.prd();
+        self.dir.root().has(&path).map_err(StateError::file("look for", path))
+    }
+
+    fn load(&self) -> Result<LoadedPlan, StateError> {
+        let file = self.read_plan()?;
+        let loaded = file.loaded();
+        self.last_read.keep(file);
+        Ok(loaded)
+    }
+
+    fn import(&self, plan: Plan, actor: Actor, existing: Existing) -> Result<Imported, StateError> {
+        self.dir.check()?;
+        self.dir.create()?;
+        let _lock = self.lock("import")?;
+        let exists = self.exists()?;
+        if exists && existing == Existing::Refuse {
+            return Err(StateError::Exists { path: self.dir.prd() });
+        }
+        let (now, tail) = (self.clock.now(), self.journal().tail()?);
+        let before = self.read_plan().ok();
+        let there = before.as_ref().map_or(0, |file| file.document.plan.revision);
+        let revision = revision_after(there.max(tail.revision));
+        let plan = import::prepare(plan, revision, now)?;
+        let kept = self.keep_present();
+        let backup = if exists && kept.is_none() { Some(self.back_up(now)?) } else { None };
+        let kept = kept.filter(|_| before.is_some_and(|file| !file.document.plan.tasks.is_empty()));
+        if tail.seq == 0 {
+            // Whoever stores a new plan where there is no journal begins anew.
+            self.forget_checkpoint();
+        }
+        self.commit_whole(&Document::new(plan), backup.as_deref(), &tail, now, actor)?;
+        Ok(Imported { revision, backup, kept })
+    }
+
+    fn mutate_as(
+        &self,
+        made_at: Option<Timestamp>,
+        mutation: Mutation,
+        asker: &Asker,
+    ) -> Result<Applied, StateError> {
+        match self.change(made_at, mutation.clone(), asker) {
+            // A loop that was killed has left its discovery under way.
+            Err(StateError::DiscoveryFull { .. }) if FileLoopLock::holder(&self.dir)?.is_none() => {
+                let stopped = Mutation::SetProgressStatus { status: ProgressStatus::Stopped };
+                self.change(made_at, stopped, &Asker::from(Actor::Runtime))?;
+                self.change(made_at, mutation, asker)
+            }
+            changed => changed,
+        }
     }
 
     fn journal_since(&self, seq: u64) -> Result<JournalPart, StateError> {
