@@ -197,21 +197,13 @@ class Session(Equipped):
         permission = self.before(ability_id, input, **request)
         if isinstance(permission.decision, ToolBlocked):
             return _blocked(permission)
-        token = _around.set((id(self), permission.call_id))
-        took = _stopwatch()
+        call: _Call[_R] = _Call(self, ability_id, permission)
         try:
-            value = function(permission.decision.input)
-        except Exception as error:
-            after = self._tell_end(ability_id, permission, took(), "error", _failure(error))
-            return AbilityOutcome(permission.call_id, "error", permission.feedback, after, error=error)
-        except BaseException:
-            self._tell_end(ability_id, permission, took(), "cancelled")
-            raise
+            with call:
+                call.answered(function(permission.decision.input))
         finally:
-            _around.reset(token)
-        output = _output(value)
-        after = self._tell_end(ability_id, permission, took(), "success", output)
-        return AbilityOutcome(permission.call_id, "success", permission.feedback, after, output.value)
+            after = self._tell(call)
+        return call.outcome(after)
 
     async def acall_ability(
         self,
@@ -224,21 +216,13 @@ class Session(Equipped):
         permission = await self.abefore(ability_id, input, **request)
         if isinstance(permission.decision, ToolBlocked):
             return _blocked(permission)
-        token = _around.set((id(self), permission.call_id))
-        took = _stopwatch()
+        call: _Call[_R] = _Call(self, ability_id, permission)
         try:
-            value = await function(permission.decision.input)
-        except Exception as error:
-            after = await self._atell_end(ability_id, permission, took(), "error", _failure(error))
-            return AbilityOutcome(permission.call_id, "error", permission.feedback, after, error=error)
-        except BaseException:
-            await self._atell_end(ability_id, permission, took(), "cancelled")
-            raise
+            with call:
+                call.answered(await function(permission.decision.input))
         finally:
-            _around.reset(token)
-        output = _output(value)
-        after = await self._atell_end(ability_id, permission, took(), "success", output)
-        return AbilityOutcome(permission.call_id, "success", permission.feedback, after, output.value)
+            after = await self._atell(call)
+        return call.outcome(after)
 
     def before(
         self,
@@ -510,44 +494,56 @@ class Session(Equipped):
         }
         return self._open().after(report, given_up)
 
-    def _ended(
-        self,
-        ability_id: str,
-        permission: AbilityPermission,
-        took: int,
-        status: AbilityStatus,
-        output: AbilityOutput[Any] | None,
-    ) -> _samuel.Job[Feedback]:
+    def _tell(self, call: _Call[Any]) -> Feedback | None:
+        """Tells how a call of `call_ability` ended; its outcome is kept where the session ended first."""
+        try:
+            return self._fire(call.told())
+        except SamuelError:
+            return None
+
+    async def _atell(self, call: _Call[Any]) -> Feedback | None:
+        try:
+            return await self._afire(call.told())
+        except SamuelError:
+            return None
+
+
+class _Call(Generic[_R]):
+    """A call of `call_ability` that is under way. As a context manager it takes what the function raises."""
+
+    def __init__(self, session: Session, ability_id: str, permission: AbilityPermission) -> None:
+        self._session, self._ability_id, self._permission = session, ability_id, permission
+        self._status: AbilityStatus = "cancelled"
+        self._output: AbilityOutput[_R] | None = None
+        self._error: Exception | None = None
+        self._took = 0
+
+    def __enter__(self) -> None:
+        self._token = _around.set((id(self._session), self._permission.call_id))
+        self._stopwatch = _stopwatch()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:
+        _around.reset(self._token)
+        self._took = self._stopwatch()
+        if isinstance(error, Exception):
+            self._status, self._error = "error", error
+        return error is None or isinstance(error, Exception)
+
+    def answered(self, value: AbilityOutput[_R] | _R) -> None:
+        self._status, self._output = "success", _output(value)
+
+    def told(self) -> _samuel.Job[Feedback]:
+        output = self._output if self._error is None else _failure(self._error)
         summary, files = (output.summary, output.changed_files) if output else (None, None)
-        is_given_up = status == "cancelled"
-        return self._told(permission.call_id, status, summary, files, took, ability_id, None, is_given_up)
+        given_up = self._status == "cancelled"
+        call_id, ability_id = self._permission.call_id, self._ability_id
+        return self._session._told(call_id, self._status, summary, files, self._took, ability_id, None, given_up)
 
-    def _tell_end(
-        self,
-        ability_id: str,
-        permission: AbilityPermission,
-        took: int,
-        status: AbilityStatus,
-        output: AbilityOutput[Any] | None = None,
-    ) -> Feedback | None:
-        """Tells how a call of `call_ability` ended; what came of that call is kept where nobody hears it."""
-        try:
-            return self._fire(self._ended(ability_id, permission, took, status, output))
-        except SamuelError:
-            return None
-
-    async def _atell_end(
-        self,
-        ability_id: str,
-        permission: AbilityPermission,
-        took: int,
-        status: AbilityStatus,
-        output: AbilityOutput[Any] | None = None,
-    ) -> Feedback | None:
-        try:
-            return await self._afire(self._ended(ability_id, permission, took, status, output))
-        except SamuelError:
-            return None
+    def outcome(self, after: Feedback | None) -> AbilityOutcome[_R]:
+        value = self._output.value if self._output else None
+        status: Literal["success", "error"] = "error" if self._error else "success"
+        before = self._permission.feedback
+        return AbilityOutcome(self._permission.call_id, status, before, after, value, error=self._error)
 
 
 def _blocked(permission: AbilityPermission) -> AbilityOutcome[Any]:
