@@ -168,7 +168,7 @@ impl Services {
             }
         };
         let left = u64::try_from(left.unwrap_or_default()).unwrap_or(u64::MAX);
-        let left_out = self.hook_log.left_out.load(Ordering::Relaxed).saturating_add(left);
+        let left_out = self.hook_log.left_out.swap(0, Ordering::Relaxed).saturating_add(left);
         if left_out > 0 {
             self.warn(format!(
                 "the logs of hooks lack calls that came faster than they were written: {left_out}"

@@ -1,5 +1,6 @@
 //! What a repository hook answers: the result.
 
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::{
@@ -10,18 +11,6 @@ use crate::{
 
 /// The largest result that is read, in bytes.
 pub(super) const MAX_BYTES: usize = 1 << 20;
-
-/// The fields of a result.
-const FIELDS: [&str; 8] = [
-    "logs",
-    "messages_to_user",
-    "suggested_abilities",
-    "suggested_documents",
-    "follow_up_actions",
-    "new_intent",
-    "usage_recorded",
-    "block_execution",
-];
 
 /// Reads what a command printed, which has exited with 0. Nothing printed is a result with nothing in it.
 ///
@@ -48,14 +37,15 @@ fn decode(id: &str, printed: &[u8]) -> Result<HookResults, HookFailure> {
     let value: Value = serde_json::from_slice(printed)
         .map_err(|error| bad(&format!("it is not one JSON document: {error}"), printed))?;
     let Value::Object(fields) = &value else { return Err(bad("it is not a JSON object", printed)) };
-    for unknown in fields.keys().filter(|name| !FIELDS.contains(&name.as_str())) {
-        tracing::debug!(
-            hook = id,
-            field = unknown.as_str(),
-            "a field of the result is not known, and ignored"
-        );
+    let results = HookResults::deserialize(&value).map_err(|error| bad(&error.to_string(), printed))?;
+    if tracing::enabled!(tracing::Level::DEBUG)
+        && let Ok(Value::Object(known)) = serde_json::to_value(&results)
+    {
+        for field in fields.keys().filter(|name| !known.contains_key(*name)) {
+            tracing::debug!(hook = id, field, "a field of the result is not known, and ignored");
+        }
     }
-    serde_json::from_value(value).map_err(|error| bad(&error.to_string(), printed))
+    Ok(results)
 }
 
 fn bad(problem: &str, printed: &[u8]) -> HookFailure {

@@ -15,13 +15,13 @@ pub enum HookSchema {
     /// What a hook is given on its standard input.
     Context(EventType),
     /// What a hook prints.
-    Result,
+    HookResult,
 }
 
 impl HookSchema {
     /// Lists all of them.
     pub fn all() -> impl Iterator<Item = Self> {
-        [Self::Hook, Self::Result].into_iter().chain(EventType::ALL.map(Self::Context))
+        [Self::Hook, Self::HookResult].into_iter().chain(EventType::ALL.map(Self::Context))
     }
 
     /// Returns its name: `hook`, `result`, or the event that a context is of.
@@ -29,7 +29,7 @@ impl HookSchema {
         match self {
             Self::Hook => "hook",
             Self::Context(event_type) => event_type.as_str(),
-            Self::Result => "result",
+            Self::HookResult => "result",
         }
     }
 
