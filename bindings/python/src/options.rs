@@ -19,28 +19,38 @@ use samuel_core::{
 
 use crate::{convert::from_python_any_number, error::raise};
 
-/// The options, as the facade gives them.
+/// The options, as the facade gives them; what it leaves out is not set.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Options<'py> {
+    #[pyo3(default)]
     agent: Option<String>,
     /// The script of a scripted agent, as JSON.
+    #[pyo3(default)]
     script: Option<String>,
     /// The name of an agent that is written in Python.
+    #[pyo3(default)]
     python_agent: Option<String>,
     /// What is given of `[methodology.<name>]`.
     settings: Bound<'py, PyAny>,
     pub(crate) env: Vec<(String, String)>,
+    #[pyo3(default)]
     binary: Option<String>,
+    #[pyo3(default)]
     session: Option<String>,
     /// The ids of the tasks that the run is for.
+    #[pyo3(default)]
     tasks: Vec<String>,
     /// Whether the run does nothing but look for tasks.
+    #[pyo3(default)]
     discover_only: bool,
+    #[pyo3(default)]
     log_timings: bool,
     /// Where the run listens.
+    #[pyo3(default)]
     socket_dir: Option<PathBuf>,
     /// The command by which an agent's own hooks ask the run; empty where there is none.
+    #[pyo3(default)]
     bridge: Vec<String>,
     /// The program and its arguments that supervise processes.
     supervisor: Vec<String>,

@@ -91,20 +91,7 @@ class Equipped(Registering):
         return self._trust if isinstance(self._trust, _samuel.TrustStore) else None
 
     def _equipment(self, own: Mapping[str, Any]) -> tuple[list[Registration], dict[str, Any]]:
-        """The handlers, and the options with what everybody's have."""
+        """The handlers, and the options with what everybody has; the native module knows the others' defaults."""
         registrations = [*self._registrations, *of_plugins(self.project._native, self.plugins)]
-        options = {
-            "settings": {},
-            "binary": None,
-            "session": None,
-            "tasks": [],
-            "discover_only": False,
-            "log_timings": False,
-            "env": environment(self._env),
-            "supervisor": supervisor(),
-            "agent": None,
-            "script": None,
-            "python_agent": None,
-            **own,
-        }
+        options = {"settings": {}, "env": environment(self._env), "supervisor": supervisor(), **own}
         return registrations, options

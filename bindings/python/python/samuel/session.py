@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
 from . import _samuel
 from ._equipped import Equipped
@@ -170,6 +170,16 @@ class Session(Equipped):
         """Fires `prompt.submit`; see `submit_prompt`."""
         return await self._afire(self._open().submit_prompt(source, text))
 
+    @overload
+    def call_ability(
+        self, ability_id: str, function: Callable[[Any], AbilityOutput[_R]], input: Any = None, **request: Any
+    ) -> AbilityOutcome[_R]: ...
+
+    @overload
+    def call_ability(
+        self, ability_id: str, function: Callable[[Any], _R], input: Any = None, **request: Any
+    ) -> AbilityOutcome[_R]: ...
+
     def call_ability(
         self,
         ability_id: str,
@@ -204,6 +214,16 @@ class Session(Equipped):
         finally:
             after = self._tell(call)
         return call.outcome(after)
+
+    @overload
+    async def acall_ability(
+        self, ability_id: str, function: Callable[[Any], Awaitable[AbilityOutput[_R]]], input: Any = None, **request: Any
+    ) -> AbilityOutcome[_R]: ...
+
+    @overload
+    async def acall_ability(
+        self, ability_id: str, function: Callable[[Any], Awaitable[_R]], input: Any = None, **request: Any
+    ) -> AbilityOutcome[_R]: ...
 
     async def acall_ability(
         self,
