@@ -122,6 +122,17 @@ fn what_is_found_is_worked_on_and_counts_until_it_is_left_out() {
 }
 
 #[test]
+fn what_is_added_and_left_out_again_was_not_found() {
+    let sim = pilot(0, 9).agent(|fired, _| {
+        let task = fired.iteration.to_string();
+        Work { during: vec![adds(&task), skipped(&task)], ..Work::default() }
+    });
+    let sim = sim.run();
+    assert_eq!(discoveries(&modes(&sim)), [1, 2]);
+    assert_eq!(sim.report().exit_reason, ExitReason::EmptyDiscovery);
+}
+
+#[test]
 fn a_run_that_only_looks_ends_after_two_empty_discoveries_with_work_left_and_no_gate_has_it_work() {
     let mut sim =
         pilot(3, 9).hook(HookPoint::IterationGate, |_| with(ReplyData::Mode(Some(Mode::Implementation))));
