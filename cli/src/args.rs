@@ -24,6 +24,7 @@ pub(crate) use toon::{DecodeArgs, EncodeArgs, ReadArgs, ToonCommand};
 
 use clap::{Args, Parser, Subcommand};
 use samuel_core::{
+    config::RUN_COMMANDS,
     model::{Complexity, InvalidTask, Priority, Source, TaskId, commit_hash},
     prd::Form,
 };
@@ -199,7 +200,7 @@ impl RunCommand {
     /// Says whether a word is, or is to be, the name of a command, so that no
     /// methodology can be called so.
     pub(crate) fn takes(word: &str) -> bool {
-        Self::names().any(|name| name == word)
+        RUN_COMMANDS.contains(&word)
     }
 }
 
@@ -549,4 +550,15 @@ pub(crate) struct TrustArgs {
     /// Forget what was trusted
     #[arg(long, conflicts_with = "yes")]
     pub(crate) revoke: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RunCommand;
+
+    #[test]
+    fn every_subcommand_is_in_the_list_that_methodologies_are_held_against() {
+        let missing: Vec<String> = RunCommand::names().filter(|name| !RunCommand::takes(name)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
 }

@@ -92,7 +92,9 @@ pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
 }
 
 fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
-    let methodology = args.methodology.as_deref();
+    let origin = host.origin();
+    let of_run = host.root(global).ok().and_then(|root| origin.methodology_at(&root));
+    let methodology = args.methodology.as_deref().or(of_run);
     let project = match &args.command {
         Some(
             RunCommand::Init(_)

@@ -25,6 +25,7 @@ mod init;
 mod locate;
 mod methodology;
 mod origin;
+mod other_plans;
 mod plan_diff;
 mod status;
 mod update;
@@ -36,6 +37,7 @@ pub use history::{HistoryChange, RelatedTask, RelatedTasks, TaskHistory};
 pub use init::{ConvertedPrd, Initialised, NewPlan, PrdOptions, PrdPreview};
 pub use locate::find_root;
 pub use origin::Origin;
+pub use other_plans::OtherPlan;
 pub use plan_diff::{FieldDiff, TaskDiff};
 pub(crate) use status::pilot_of;
 pub use status::{NextStep, ProjectStatus};
@@ -231,7 +233,7 @@ impl Project {
         Self::check_owner(&caller, &root)?;
         let config = config(&root)?;
         let methodology = methodology(&root, &config)?;
-        let stores = Stores::in_files(RunDir::new(&root), Arc::clone(&clock), None);
+        let stores = Stores::in_files(RunDir::new(&root), methodology.name(), Arc::clone(&clock), None);
         let state_dir = StateDir::Unasked;
         let is_in_memory = false;
         Ok(Self { root, config, methodology, clock, caller, state_dir, stores, is_in_memory }
@@ -295,14 +297,11 @@ impl Project {
         self.is_in_memory
     }
 
-    /// Takes the run directory that the configuration leads to: `.samuel/run`, or below it
-    /// one for each methodology where there are several.
+    /// Takes the run directory in which the methodology has its plan, or would have it.
     fn in_its_run_dir(self) -> Self {
-        let dir = match self.config.methodologies().count() > 1 {
-            true => RunDir::for_methodology(&self.root, self.methodology()),
-            false => RunDir::new(&self.root),
-        };
-        let files = Stores::in_files(dir, self.clock(), self.state_dir());
+        let is_default = self.methodology.is_called(&self.config.default_methodology);
+        let dir = RunDir::of_plan(&self.root, self.methodology(), is_default);
+        let files = Stores::in_files(dir, self.methodology(), self.clock(), self.state_dir());
         Self { stores: self.stores.clone().with_files_of(files), ..self }
     }
 
@@ -399,8 +398,8 @@ impl Project {
         Arc::clone(&self.clock)
     }
 
-    /// Returns this machine's directory: `.samuel/run`, or below it one for each
-    /// methodology where the configuration has several.
+    /// Returns this machine's directory: `.samuel/run`, or below it one of the methodology's
+    /// own where that is another one's ([`RunDir::of_plan`]).
     pub fn run_dir(&self) -> RunDir {
         self.stores.dir().clone()
     }

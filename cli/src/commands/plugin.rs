@@ -1,14 +1,14 @@
 //! `plugin`: making, checking, building and trying plugins.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use samuel_core::{
     clock::SystemClock,
     hook::HookPoint,
     model::ErrorCode,
     plugin::{
-        BuildOptions, Kind, MANIFEST_FILE, Manifest, NewPlugin, Scaffolded, SdkSource, Trial, TrialOptions,
-        build, check, manifest_schema, scaffold, try_out,
+        BuildOptions, Kind, NewPlugin, Scaffolded, SdkSource, Trial, TrialOptions, build, check,
+        manifest_schema, scaffold, try_out,
     },
     text::counted,
 };
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{block_on, hooks::unknown_point, plugins::load_options};
 use crate::{
-    args::{Global, NewPluginArgs, PluginCommand, PluginDirectory, PluginTestArgs, RunCommand},
+    args::{Global, NewPluginArgs, PluginCommand, PluginDirectory, PluginTestArgs},
     failure::{Failure, io_failure},
     host::Host,
     render::{safe, safe_lines},
@@ -45,19 +45,8 @@ pub(crate) fn run(command: PluginCommand, global: &Global, host: &Host) -> Resul
 fn validate(args: &PluginDirectory, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let directory = host.directory(global)?.join(&args.plugin);
     let manifest = check(&directory)?;
-    check_callable(&manifest, &directory)?;
     let text = format!("{} {} is valid\n", safe(&manifest.name), manifest.version);
     Ok(Reply::new(json!({ "manifest": manifest }), text))
-}
-
-/// Refuses methodologies that `samuel run <name>` could not mean.
-pub(super) fn check_callable(manifest: &Manifest, directory: &Path) -> Result<(), Failure> {
-    let names = manifest.profiles.iter().flat_map(|profile| profile.names());
-    let Some(name) = names.into_iter().find(|name| RunCommand::takes(name)) else { return Ok(()) };
-    let rule = "it is a subcommand of `samuel run`";
-    let message = format!("\"{name}\" cannot be the name of a methodology: {rule}");
-    let failure = Failure::new(ErrorCode::PLUGIN_INVALID, message).at(&directory.join(MANIFEST_FILE));
-    Err(failure.advise("Choose another name."))
 }
 
 fn schema() -> Result<Reply, Failure> {

@@ -12,7 +12,7 @@ use samuel_core::{
 };
 use serde_json::json;
 
-use super::{block_on, plugin::check_callable};
+use super::block_on;
 use crate::{
     args::{Global, InstallArgs, LsArgs, PluginName, VerifyArgs},
     failure::Failure,
@@ -52,7 +52,6 @@ pub(crate) fn install(args: &InstallArgs, global: &Global, host: &Host) -> Resul
         ..FetchOptions::default()
     };
     let fetched = block_on(plugins.fetch(&source, &options))??;
-    check_callable(fetched.manifest(), args.source.as_ref())?;
     if fetched.needs_consent() && !args.yes {
         if !host.can_ask {
             return Err(refused(&fetched));

@@ -61,6 +61,11 @@ pub(crate) fn offer(failure: Failure, project: &Project) -> Failure {
              another plan.",
         );
     }
+    let others = project.other_plans();
+    let failure = match failure.code {
+        ErrorCode::STATE_NOT_INITIALISED => failure.detail(others.iter().map(ToString::to_string)),
+        _ => failure,
+    };
     match project.kept_instead().filter(|_| is_of_plan) {
         Some(kept) => {
             let help = format!("{} {}", remedy_text(&kept), failure.help);
@@ -72,7 +77,9 @@ pub(crate) fn offer(failure: Failure, project: &Project) -> Failure {
 
 /// Says whether a loop is at work on a project.
 pub(super) fn is_at_work(project: &Project) -> bool {
-    project.lane_store().loop_holder().is_ok_and(|holder| holder.is_some())
+    let is_ours = |holder: &Holder| holder.works_for(Some(project.methodology()));
+    let held = project.lane_store().loop_holder().ok().flatten();
+    held.is_some_and(|holder| holder.as_ref().is_none_or(is_ours))
 }
 
 fn listed(plans: &[KeptPlan]) -> String {

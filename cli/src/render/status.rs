@@ -2,7 +2,7 @@
 
 use samuel_core::{
     model::{ExitReason, ProgressStatus, Status},
-    project::{NextStep, ProjectStatus},
+    project::{NextStep, OtherPlan, ProjectStatus},
     text::{counted, dollars},
 };
 
@@ -65,6 +65,9 @@ pub(crate) fn status_text(status: &ProjectStatus, places: &Places) -> String {
             }
         }
     }
+    for plan in &status.other_plans {
+        line("Other plan", other_plan_text(plan));
+    }
     if let NextStep::Blocked { reasons } = &status.next {
         text.push_str("Blocked:\n");
         reasons.iter().take(REASONS).for_each(|reason| text.push_str(&format!("  {}\n", safe(reason))));
@@ -73,6 +76,15 @@ pub(crate) fn status_text(status: &ProjectStatus, places: &Places) -> String {
         }
     }
     text
+}
+
+/// Says whose another plan is, where it is and how far it is.
+pub(crate) fn other_plan_text(plan: &OtherPlan) -> String {
+    let stands = match &plan.tasks {
+        Some(tasks) => format!("{} of {} completed", tasks.completed, tasks.total),
+        None => "it cannot be read".to_owned(),
+    };
+    format!("{}, {}: {stands}", safe(&plan.methodology), safe(&plan.path.display().to_string()))
 }
 
 /// Says how a run ended.

@@ -37,7 +37,8 @@ fn in_zone(moment: Timestamp, zone: TimeZone) -> String {
 
 /// Says who holds a lock, and since when.
 pub(crate) fn holder_text(holder: &Holder) -> String {
-    format!("process {} ({}, since {})", holder.pid, safe(&holder.doing), time_of_day(holder.since))
+    let of = holder.methodology.as_deref().map(|name| format!(" of {}", safe(name))).unwrap_or_default();
+    format!("process {} ({}{of}, since {})", holder.pid, safe(&holder.doing), time_of_day(holder.since))
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod limits;
 mod looking;
 mod methodology;
 mod pilot;
+mod plans;
 mod plugins;
 mod preview;
 mod prompt;

@@ -57,7 +57,7 @@ pub(crate) use json_schema::{
 pub(crate) use layer::MethodologyLayer;
 pub(crate) use names::is_plain_name;
 pub use names::{
-    DEFAULT_METHODOLOGY, InvalidMethodologyName, KnownMethodology, UnknownMethodology,
+    DEFAULT_METHODOLOGY, InvalidMethodologyName, KnownMethodology, RUN_COMMANDS, UnknownMethodology,
     check_methodology_name, resolve_methodology,
 };
 pub(crate) use plugin_name::broken_plugin_name_rule;

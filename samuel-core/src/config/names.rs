@@ -41,17 +41,73 @@ impl From<InvalidMethodologyName> for ProblemKind {
     }
 }
 
+/// The subcommands of `samuel run`: those that there are, then those to come. No methodology
+/// is called like one.
+pub const RUN_COMMANDS: &[&str] = &[
+    "init",
+    "convert",
+    "start",
+    "pilot",
+    "status",
+    "tasks",
+    "show",
+    "done",
+    "skip",
+    "reset",
+    "enqueue",
+    "task",
+    "edit",
+    "rm",
+    "block",
+    "move",
+    "undo",
+    "restore",
+    "prompt",
+    "vars",
+    "help",
+    "why",
+    "log",
+    "runs",
+    "report",
+    "replay",
+    "ask",
+    "answer",
+    "approve",
+    "deny",
+    "pause",
+    "resume",
+    "steer",
+    "stop",
+    "attach",
+    "lanes",
+    "queue",
+    "release",
+    "migrate-encoding",
+    "sandbox",
+];
+
+/// The names of files and directories in `.samuel/run`, where a methodology may have a
+/// directory of its name.
+const STATE_NAMES: &[&str] = &["cache", "lock", "logs", "plugins"];
+
 /// Checks the name or an alias of a methodology: 1 to 64 of `a-z`, `0-9` and
-/// `-`, not a `-` first.
+/// `-`, not a `-` first, none of [`RUN_COMMANDS`], and not that of a file or directory in
+/// `.samuel/run`.
 ///
 /// # Errors
 /// Returns an [`InvalidMethodologyName`] with the rule it breaks.
 pub fn check_methodology_name(name: &str) -> Result<(), InvalidMethodologyName> {
     let rule = "use 1 to 64 of a-z, 0-9 and -, and no - first";
-    match is_plain_name(name, 1) {
-        true => Ok(()),
-        false => Err(InvalidMethodologyName { name: super::shorten(name), rule }),
-    }
+    let rule = if !is_plain_name(name, 1) {
+        rule
+    } else if RUN_COMMANDS.contains(&name) {
+        "it is a subcommand of `samuel run`, or will be one"
+    } else if STATE_NAMES.contains(&name) {
+        "a file or directory in .samuel/run has it"
+    } else {
+        return Ok(());
+    };
+    Err(InvalidMethodologyName { name: super::shorten(name), rule })
 }
 
 /// Says whether a name has at least `min` and at most 64 of `a-z`, `0-9`, `-`,
@@ -253,7 +309,7 @@ mod tests {
 
     #[test]
     fn names_of_methodologies_are_plain() {
-        for name in ["", "Ralph", "a_b", "a b", "é", &"a".repeat(65)] {
+        for name in ["", "Ralph", "a_b", "a b", "é", &"a".repeat(65), "start", "why", "logs", "lock"] {
             assert!(check_methodology_name(name).is_err(), "{name}");
         }
         for name in ["ralph", "tdd-strict", "x", "3"] {

@@ -21,7 +21,8 @@ impl Run {
         let (run_dir, store) = (self.frozen.run_dir.clone(), Arc::clone(&self.frozen.store));
         let lane = Arc::clone(&self.frozen.lane);
         let holder =
-            Holder::this_process(self.frozen.project.clock().now(), format!("run {}", self.frozen.run_id));
+            Holder::this_process(self.frozen.project.clock().now(), format!("run {}", self.frozen.run_id))
+                .of_methodology(self.frozen.project.methodology());
         let locked = blocking(move || {
             if !store.exists()? {
                 return Err(StateError::NotInitialised { path: run_dir.prd() });

@@ -77,6 +77,10 @@ pub struct Project {
     /// reads it in that form again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prd_format: Option<String>,
+    /// The methodology that the plan was made for. A plan that names none is that of the
+    /// default one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub methodology: Option<String>,
     /// When the plan was made.
     #[serde(default)]
     pub created_at: Option<jiff::Timestamp>,

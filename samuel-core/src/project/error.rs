@@ -24,6 +24,14 @@ pub enum ProjectError {
     /// The methodology does not exist.
     #[error(transparent)]
     Methodology(#[from] UnknownMethodology),
+    /// The methodology that a plan was made for is not there any more.
+    #[error("methodology not found: \"{name}\", for which the plan at {} was made", plan.display())]
+    MethodologyGone {
+        /// The plan.
+        plan: PathBuf,
+        /// The methodology.
+        name: String,
+    },
     /// The methodology that the program brings cannot have its name.
     #[error(transparent)]
     MethodologyName(#[from] InvalidMethodologyName),
@@ -74,6 +82,7 @@ impl Coded for ProjectError {
             Self::Config(error) => error.code(),
             Self::Methodology(error) => error.code(),
             Self::MethodologyName(error) => error.code(),
+            Self::MethodologyGone { .. } => ErrorCode::METHODOLOGY_NOT_FOUND,
             Self::Plugin(error) => error.code(),
             Self::Prd(error) => error.code(),
             Self::OtherPrd { .. } => ErrorCode::PRD_INVALID,
@@ -91,7 +100,9 @@ impl Coded for ProjectError {
             Self::Prd(error) => error.location(),
             Self::State(error) => error.location(),
             Self::MethodologyName(_) | Self::OtherPrd { .. } => None,
-            Self::Write { path, .. } => Some(Location { file: path.clone(), line: None, column: None }),
+            Self::MethodologyGone { plan: path, .. } | Self::Write { path, .. } => {
+                Some(Location { file: path.clone(), line: None, column: None })
+            }
         }
     }
 
@@ -109,6 +120,10 @@ impl Coded for ProjectError {
                 self.code().help.clone().after(format!("Methodologies here: {}.", error.known.join(", ")))
             }
             Self::OtherPrd { .. } => Remedy::TakeOtherPrd,
+            Self::MethodologyGone { .. } => Remedy::Say(
+                "Install the plugin that provides it, or run the loop by the program that brings it; the plan \
+                 can be read and changed without it.",
+            ),
             Self::MethodologyName(_) => Remedy::Say("Give the program's methodology another name or alias."),
             Self::Write { .. } => self.code().help.clone(),
         }

@@ -275,7 +275,8 @@ impl Project {
     /// on it: its tasks would go from under the agent's hands.
     fn import(&self, plan: Plan, existing: Existing) -> Result<Imported, StateError> {
         let store = self.plan_store();
-        let holder = Holder::this_process(self.clock().now(), "replacing the plan");
+        let holder =
+            Holder::this_process(self.clock().now(), "replacing the plan").of_methodology(self.methodology());
         let _no_loop = match existing {
             Existing::Replace => Some(self.lane_store().lock_loop(&holder)?),
             Existing::Refuse => None,

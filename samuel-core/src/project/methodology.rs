@@ -10,14 +10,15 @@ use std::{path::Path, sync::Arc};
 use super::ProjectError;
 use crate::{
     config::{
-        Config, InvalidMethodologyName, KnownMethodology, MethodologySettings, check_methodology_name,
-        resolve_methodology,
+        Config, InvalidMethodologyName, KnownMethodology, MethodologySettings, UnknownMethodology,
+        check_methodology_name, resolve_methodology,
     },
     context::template::TemplatePlace,
     fs::Root,
     hook::{ChainSpec, HookPoint},
     methodology::{Methodology, built_in, is_called},
     plugin::{Catalog, Profile},
+    state::RunDir,
 };
 
 /// What [`InUse::source`] says of the methodology that is built in.
@@ -88,12 +89,12 @@ impl InUse {
         let name = match (resolve_methodology(wanted, config, &known), config.check_methodologies(&known)) {
             (Ok(name), _) if purpose == Purpose::Plan => name,
             (Ok(name), checked) => checked.map(|()| name)?,
-            (Err(_), _) if purpose == Purpose::Plan && is_configured(wanted, config) => {
+            (Err(_), _) if purpose == Purpose::Plan && is_known_by_name(root, wanted, config) => {
                 let name = wanted.unwrap_or(&config.default_methodology).to_owned();
                 return Ok(Self { name, base, source: PROGRAM.to_owned(), provided: None });
             }
             (Err(unknown), Err(tables)) => return Err(tables.and_default(unknown).into()),
-            (Err(unknown), Ok(())) => return Err(unknown.into()),
+            (Err(unknown), Ok(())) => return Err(gone(root, wanted, unknown)),
         };
         let provided = catalog.profiles().find(|(_, profile)| profile.name == name);
         let source = provided.map_or(BUILT_IN, |(plugin, _)| &plugin.manifest.name).to_owned();
@@ -109,6 +110,15 @@ impl InUse {
     /// Returns its name.
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Says whether it has a name, or another name.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        let is_alias = match self.provided.as_deref() {
+            Some(provided) => provided.profile.aliases.iter().any(|alias| alias == name),
+            None => !self.is_elsewhere() && is_called(&*self.base, name),
+        };
+        self.name == name || is_alias
     }
 
     /// Returns who provides it.
@@ -148,11 +158,35 @@ impl InUse {
     }
 }
 
-/// Says whether samuel.toml names the methodology that is wanted.
-fn is_configured(wanted: Option<&str>, config: &Config) -> bool {
+/// Says whether samuel.toml, or a plan, names the methodology that is wanted.
+fn is_known_by_name(root: &Path, wanted: Option<&str>, config: &Config) -> bool {
     wanted.is_none_or(|name| {
-        name == config.default_methodology || config.methodologies().any(|each| each == name)
+        name == config.default_methodology
+            || config.methodologies().any(|each| each == name)
+            || has_plan(root, name)
     })
+}
+
+/// Says of a methodology that is not there that a plan was made for it, if one was.
+fn gone(root: &Path, wanted: Option<&str>, unknown: UnknownMethodology) -> ProjectError {
+    let first = RunDir::new(root);
+    match wanted.filter(|name| has_plan(root, name)) {
+        Some(name) if first.named_methodology().as_deref() == Some(name) => {
+            ProjectError::MethodologyGone { plan: first.prd(), name: name.to_owned() }
+        }
+        Some(name) => ProjectError::MethodologyGone {
+            plan: RunDir::for_methodology(root, name).prd(),
+            name: name.to_owned(),
+        },
+        None => unknown.into(),
+    }
+}
+
+/// Says whether a plan of a project was made for a methodology.
+fn has_plan(root: &Path, name: &str) -> bool {
+    check_methodology_name(name).is_ok()
+        && (RunDir::new(root).named_methodology().as_deref() == Some(name)
+            || RunDir::for_methodology(root, name).prd().is_file())
 }
 
 fn known_as(methodology: &dyn Methodology) -> KnownMethodology {

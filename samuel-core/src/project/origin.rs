@@ -5,7 +5,7 @@
 //! back: for the records, since a process can leave it out, and so that what is left of
 //! an agent does not change a plan that has replaced its own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
@@ -18,12 +18,13 @@ pub struct Origin {
     run_id: Option<String>,
     iteration: Option<u32>,
     root: Option<PathBuf>,
+    methodology: Option<String>,
     plan: Option<(String, Timestamp)>,
 }
 
 impl Origin {
-    /// Reads an environment: `SAMUEL_RUN_ID`, `SAMUEL_ITERATION`, `SAMUEL_PROJECT_ROOT`
-    /// and `SAMUEL_PLAN`, each by its name. What is empty or not as Samuel sets it counts
+    /// Reads an environment: `SAMUEL_RUN_ID`, `SAMUEL_ITERATION`, `SAMUEL_PROJECT_ROOT`,
+    /// `SAMUEL_METHODOLOGY` and `SAMUEL_PLAN`, each by its name. What is empty or not as Samuel sets it counts
     /// as not set.
     pub fn of_env<'a>(var: impl Fn(&str) -> Option<&'a str>) -> Self {
         let var = |name: &str| var(name).filter(|value| !value.is_empty());
@@ -32,6 +33,7 @@ impl Origin {
             run_id: var("SAMUEL_RUN_ID").map(str::to_owned),
             iteration: var("SAMUEL_ITERATION").and_then(|number| number.parse().ok()).filter(|n| *n > 0),
             root: var("SAMUEL_PROJECT_ROOT").map(PathBuf::from),
+            methodology: var("SAMUEL_METHODOLOGY").map(str::to_owned),
             plan: plan.and_then(|(methodology, made)| Some((methodology.to_owned(), made.parse().ok()?))),
         }
     }
@@ -45,6 +47,13 @@ impl Origin {
     /// Returns the iteration of the run, from 1.
     pub fn iteration(&self) -> Option<u32> {
         self.iteration
+    }
+
+    /// Returns the methodology of the run, which is meant where a command names none; nothing
+    /// outside of a run, or for another project than the run's.
+    pub fn methodology_at(&self, root: &Path) -> Option<&str> {
+        let is_there = self.run_id.is_some() && self.root.as_deref() == Some(root);
+        self.methodology.as_deref().filter(|_| is_there)
     }
 
     /// Returns when the plan was made that the run works on; nothing outside of a run, or

@@ -5,7 +5,7 @@ use std::{num::NonZeroU32, path::PathBuf};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::Project;
+use super::{OtherPlan, Project};
 use crate::{
     config::PilotSettings,
     model::{Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId, payload::Mode},
@@ -47,6 +47,8 @@ pub struct ProjectStatus {
     pub last_end: Option<RunEnd>,
     /// What is wrong with the plan file and was worked around.
     pub diagnostics: Vec<Diagnostic>,
+    /// The plans that other methodologies have here.
+    pub other_plans: Vec<OtherPlan>,
     /// How many lines of the plan file could not be understood and are kept.
     pub unparsed: usize,
 }
@@ -100,7 +102,9 @@ impl Project {
     /// [`PlanStore::load`](crate::state::PlanStore::load) returns.
     pub fn status(&self) -> Result<ProjectStatus, StateError> {
         let (loaded, lane) = (self.plan_store().load()?, self.lane_store());
-        let held = lane.loop_holder()?;
+        // There is one loop, which may be another methodology's.
+        let is_ours = |holder: &Holder| holder.works_for(Some(self.methodology()));
+        let held = lane.loop_holder()?.filter(|holder| holder.as_ref().is_none_or(is_ours));
         let saved = match lane.last_saved() {
             // How a run ended is worth less than where its plan stands.
             Err(_) if held.is_none() => None,
@@ -132,6 +136,7 @@ impl Project {
             // A limit that is over is waited for no more, whatever was saved last.
             waits_until: waits_until.filter(|until| held.is_some() && *until > self.clock().now()),
             last_end: end.filter(|_| held.is_none() && has_ended(plan.progress.status)),
+            other_plans: self.other_plans(),
             unparsed: loaded.unread_lines(),
             diagnostics: [&loaded.diagnostics[..], &gaps].concat(),
         })

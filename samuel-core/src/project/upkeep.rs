@@ -37,7 +37,8 @@ impl Project {
         if files.kept_plans()?.is_empty() {
             return Err(not_kept().into());
         }
-        let holder = Holder::this_process(self.clock().now(), "restoring the plan");
+        let holder =
+            Holder::this_process(self.clock().now(), "restoring the plan").of_methodology(self.methodology());
         let _no_loop = self.lane_store().lock_loop(&holder)?;
         let restored = files.restore(number, Actor::User)?;
         self.ignore_run_dir()?;

@@ -65,6 +65,7 @@ pub struct FileStore {
     pub(super) acknowledged: Arc<Mutex<Option<Acknowledged>>>,
     pub(super) kept: Option<KeptPlans>,
     pub(super) known_log: Arc<KnownLog>,
+    methodology: Option<String>,
 }
 
 impl FileStore {
@@ -78,7 +79,29 @@ impl FileStore {
             acknowledged: Arc::default(),
             kept: None,
             known_log: Arc::default(),
+            methodology: None,
         }
+    }
+
+    /// Writes into the plan, with each change of it, that it is this methodology's.
+    #[must_use]
+    pub fn for_methodology(mut self, name: impl Into<String>) -> Self {
+        self.methodology = Some(name.into());
+        self
+    }
+
+    /// Names the methodology in a plan that is about to be written.
+    pub(super) fn name_methodology(&self, plan: &mut Plan) {
+        if self.methodology.is_some() {
+            plan.project.methodology.clone_from(&self.methodology);
+        }
+    }
+
+    /// Says whether somebody runs a loop on this plan.
+    fn has_loop(&self) -> Result<bool, StateError> {
+        let held = FileLoopLock::holder(&self.dir)?;
+        Ok(held
+            .is_some_and(|holder| holder.is_none_or(|holder| holder.works_for(self.methodology.as_deref()))))
     }
 
     /// Keeps the last plans outside of the work tree. By default none is kept.
@@ -244,6 +267,7 @@ impl FileStore {
         }
         let revision = revision_after(base.max(tail.revision));
         file.document.plan_mut().revision = revision;
+        self.name_methodology(file.document.plan_mut());
         let pieces = file.encode_changed(&change)?;
         let applied = Applied::new(&file.document.plan, &mutation, change.clone());
         let replaced = before.and_then(|before| {
@@ -290,7 +314,8 @@ impl PlanStore for FileStore {
         let before = self.read_plan().ok();
         let there = before.as_ref().map_or(0, |file| file.document.plan.revision);
         let revision = revision_after(there.max(tail.revision));
-        let plan = import::prepare(plan, revision, now)?;
+        let mut plan = import::prepare(plan, revision, now)?;
+        self.name_methodology(&mut plan);
         let kept = self.keep_present();
         let backup = if exists && kept.is_none() { Some(self.back_up(now)?) } else { None };
         let kept = kept.filter(|_| before.is_some_and(|file| !file.document.plan.tasks.is_empty()));
@@ -310,7 +335,7 @@ impl PlanStore for FileStore {
     ) -> Result<Applied, StateError> {
         match self.change(made_at, mutation.clone(), asker) {
             // A loop that was killed has left its discovery under way.
-            Err(StateError::DiscoveryFull { .. }) if FileLoopLock::holder(&self.dir)?.is_none() => {
+            Err(StateError::DiscoveryFull { .. }) if !self.has_loop()? => {
                 let stopped = Mutation::SetProgressStatus { status: ProgressStatus::Stopped };
                 self.change(made_at, stopped, &Asker::from(Actor::Runtime))?;
                 self.change(made_at, mutation, asker)

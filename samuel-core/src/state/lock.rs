@@ -40,18 +40,36 @@ pub struct Holder {
     pub since: Timestamp,
     /// What it does: the run's id, or the name of a change.
     pub doing: String,
+    /// The methodology it does it for; nothing where it is done for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub methodology: Option<String>,
 }
 
 impl Holder {
     /// Describes this process.
     pub fn this_process(since: Timestamp, doing: impl Into<String>) -> Self {
-        Self { pid: std::process::id(), since, doing: doing.into() }
+        Self { pid: std::process::id(), since, doing: doing.into(), methodology: None }
+    }
+
+    /// Says for which methodology it is.
+    #[must_use]
+    pub fn of_methodology(self, name: impl Into<String>) -> Self {
+        Self { methodology: Some(name.into()), ..self }
+    }
+
+    /// Says whether it may be at work for a methodology, as far as either is known.
+    pub fn works_for(&self, methodology: Option<&str>) -> bool {
+        self.methodology.as_deref().zip(methodology).is_none_or(|(own, other)| own == other)
     }
 }
 
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "process {} ({}, since {:.0})", self.pid, self.doing, self.since)
+        write!(f, "process {} ({}", self.pid, self.doing)?;
+        if let Some(methodology) = &self.methodology {
+            write!(f, " of {methodology}")?;
+        }
+        write!(f, ", since {:.0})", self.since)
     }
 }
 

@@ -58,6 +58,7 @@ impl FileStore {
             changed.progress.status = ProgressStatus::Stopped;
         }
         count_tasks(changed);
+        self.name_methodology(changed);
         let backup = if self.exists()? { Some(self.back_up(now)?) } else { None };
         self.commit_whole(&document, backup.as_deref(), &tail, now, actor)?;
         Ok(Restored { kept: plan, revision, backup, reopened })

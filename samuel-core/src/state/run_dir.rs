@@ -5,11 +5,15 @@
 
 use std::{
     fs,
+    io::{BufRead as _, BufReader, Read as _},
     path::{Path, PathBuf},
 };
 
 use super::StateError;
 use crate::fs::{PRIVATE_DIRECTORY, PROJECT_DIRECTORY, Root};
+
+/// How much of a plan is read for the methodology that it names.
+const MAX_HEAD_BYTES: u64 = 1 << 20;
 
 /// The directory that holds the state of a methodology's runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,21 +24,52 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Names the run directory of a project with one methodology:
-    /// `.samuel/run` below its root.
+    /// Names the first run directory of a project, `.samuel/run` below its root. It is that
+    /// of the methodology which its plan names; [`RunDir::of_plan`] finds that of any.
     pub fn new(project_root: impl AsRef<Path>) -> Self {
         let root = Root::new(project_root.as_ref());
         Self { path: all_runs(&root), root }
     }
 
-    /// Names the run directory of one of several methodologies:
-    /// `.samuel/run/<methodology>` below the project's root.
+    /// Names the own run directory of a methodology, `.samuel/run/<methodology>` below the
+    /// project's root, which it has where `.samuel/run` is another one's.
     ///
     /// The name must have been checked (`[a-z0-9-]+`); it becomes a part of
     /// the path as it is.
     pub fn for_methodology(project_root: impl AsRef<Path>, methodology: &str) -> Self {
         let all = Self::new(project_root);
         Self { path: all.path.join(methodology), root: all.root }
+    }
+
+    /// Finds the run directory of a methodology: `.samuel/run` where the plan there names it,
+    /// or names none and the methodology is the default one, or where there is no plan yet;
+    /// else its own. A plan in its own directory comes before one that names none, and before
+    /// none.
+    ///
+    /// Reads no more than the beginning of the plan, and writes nothing. A plan that cannot be
+    /// read names none.
+    pub fn of_plan(project_root: impl AsRef<Path>, methodology: &str, is_default: bool) -> Self {
+        let first = Self::new(&project_root);
+        let own = Self::for_methodology(&project_root, methodology);
+        let has_plan = |dir: &Self| dir.root.has(&dir.prd()).unwrap_or(true);
+        let is_first = match first.named_methodology() {
+            Some(named) => named == methodology,
+            None => !has_plan(&own) && (is_default || !has_plan(&first)),
+        };
+        if is_first { first } else { own }
+    }
+
+    /// Returns the methodology that the plan here names, if it can be read so far.
+    pub(crate) fn named_methodology(&self) -> Option<String> {
+        let file = self.root.open(&self.prd()).ok()?;
+        let lines = BufReader::new(file.take(MAX_HEAD_BYTES)).lines().map_while(Result::ok);
+        let mut block = lines.skip_while(|line| line.trim_end() != "project:").skip(1);
+        let named = block.by_ref().take_while(|line| line.starts_with(' '));
+        let value =
+            named.filter_map(|line| Some(line.trim().strip_prefix("methodology:")?.trim().to_owned()));
+        let value = value.last()?;
+        let name = value.trim_matches('"');
+        (!name.is_empty() && name != "null").then(|| name.to_owned())
     }
 
     /// Takes a directory as it is, wherever it lies. Links in it may lead
@@ -270,6 +305,45 @@ mod tests {
         assert_eq!(RunDir::new("/p").prd(), Path::new("/p/.samuel/run/prd.toon"));
         let tdd = RunDir::for_methodology("/p", "tdd-strict");
         assert_eq!(tdd.prd(), Path::new("/p/.samuel/run/tdd-strict/prd.toon"));
+    }
+
+    #[test]
+    fn a_plan_is_where_its_methodology_is_named_and_else_in_a_directory_of_its_own() {
+        let made = tempfile::tempdir().unwrap();
+        let root = made.path();
+        let (first, own) = (RunDir::new(root), RunDir::for_methodology(root, "tdd"));
+        let of = |name, is_default| RunDir::of_plan(root, name, is_default);
+        // Without any plan the first that is made takes the first directory.
+        assert_eq!((of("ralph", true), of("tdd", false)), (first.clone(), first.clone()));
+        let write = |dir: &RunDir, text: &str| {
+            dir.create().unwrap();
+            fs::write(dir.prd(), text).unwrap();
+        };
+        // A plan that names none is the default one's.
+        write(&first, "# toon v3\nproject:\n  name: a\n");
+        assert_eq!((of("ralph", true), of("tdd", false)), (first.clone(), own.clone()));
+        // One that names its methodology is that one's, whatever the default is.
+        write(&first, "project:\n  name: a\n  methodology: tdd\ntasks[0]:\n");
+        assert_eq!(of("tdd", false), first);
+        assert_eq!(of("ralph", true), RunDir::for_methodology(root, "ralph"));
+        // What only a later block says does not count.
+        write(&first, "project:\n  name: a\nprogress:\n  methodology: tdd\n");
+        assert_eq!(of("tdd", false), own);
+        // A plan in a directory of its own is found again, beside one that names none, or none.
+        let ralph = RunDir::for_methodology(root, "ralph");
+        write(&ralph, "project:\n  name: a\n");
+        assert_eq!(of("ralph", true), ralph);
+        fs::remove_file(first.prd()).unwrap();
+        assert_eq!((of("ralph", true), of("tdd", false)), (ralph, first));
+    }
+
+    #[test]
+    fn no_methodology_has_the_name_of_a_file_or_directory_of_the_state() {
+        let dir = RunDir::at("/r");
+        for path in [dir.cache(), dir.lock(), dir.all_logs(), dir.plugins()] {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            assert!(crate::config::check_methodology_name(&name).is_err(), "{name}");
+        }
     }
 
     #[test]

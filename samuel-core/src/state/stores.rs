@@ -14,11 +14,16 @@ pub(crate) struct Stores {
 }
 
 impl Stores {
-    /// Names both in a run directory, which keeps its last plans below another directory,
-    /// where one is given. Touches nothing.
-    pub(crate) fn in_files(dir: RunDir, clock: Arc<dyn Clock>, state_dir: Option<&Path>) -> Self {
+    /// Names both in the run directory of a methodology, which keeps its last plans below
+    /// another directory, where one is given. Touches nothing.
+    pub(crate) fn in_files(
+        dir: RunDir,
+        methodology: &str,
+        clock: Arc<dyn Clock>,
+        state_dir: Option<&Path>,
+    ) -> Self {
         let kept = state_dir.map(|state_dir| KeptPlans::of(state_dir, &dir));
-        let files = FileStore::new(dir, clock);
+        let files = FileStore::new(dir, clock).for_methodology(methodology);
         let files = Arc::new(match kept {
             Some(kept) => files.keeping_plans(kept),
             None => files,

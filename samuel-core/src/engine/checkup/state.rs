@@ -10,6 +10,12 @@ use crate::{
 };
 
 pub(super) fn state(project: &Project, changes: Vec<String>) -> Finding {
+    let mut finding = plan_state(project, changes);
+    finding.details.extend(project.other_plans().iter().map(ToString::to_string));
+    finding
+}
+
+fn plan_state(project: &Project, changes: Vec<String>) -> Finding {
     match read_state(project) {
         Ok(finding) if finding.health == Health::Ok && !changes.is_empty() => {
             let message =

@@ -204,6 +204,7 @@ impl Handlers {
         let mut set = vec![
             ("SAMUEL_RUN_ID".to_owned(), self.run_id.to_string()),
             ("SAMUEL_PROJECT_ROOT".to_owned(), self.project_root.display().to_string()),
+            ("SAMUEL_METHODOLOGY".to_owned(), base.methodology.name.clone()),
             ("SAMUEL_BINARY".to_owned(), self.binary.clone()),
             ("SAMUEL_ITERATION".to_owned(), iteration.to_string()),
         ];

@@ -234,7 +234,7 @@ mod tests {
             }
             // A store has groups stand where their parts say.
             settle(&mut tasks, None);
-            let project = Project { name, description, source_prd, prd_format, created_at, updated_at };
+            let project = Project { name, description, source_prd, prd_format, methodology: None, created_at, updated_at };
             Plan { version: PLAN_VERSION.to_owned(), revision, project, tasks, progress, baseline }
         }
     }

@@ -109,6 +109,7 @@ impl Record for Project {
             "name" => self.name = text(map)?.unwrap_or_default(),
             "description" => self.description = text(map)?.unwrap_or_default(),
             "source_prd" => self.source_prd = text(map)?,
+            "methodology" => self.methodology = text(map)?,
             "prd_format" => self.prd_format = text(map)?,
             "created_at" => self.created_at = map.next_value()?,
             "updated_at" => self.updated_at = map.next_value()?,
@@ -119,6 +120,9 @@ impl Record for Project {
 
     fn put<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         map.serialize_entry("name", &self.name)?;
+        if self.methodology.is_some() {
+            map.serialize_entry("methodology", &self.methodology)?;
+        }
         map.serialize_entry("description", &self.description)?;
         map.serialize_entry("source_prd", &self.source_prd)?;
         if self.prd_format.is_some() {

@@ -1,0 +1,121 @@
+//! One plan for each methodology of a project.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::{
+    bench::{Bench, says},
+    methodology::{start_tdd, with_tdd},
+};
+
+const OWN: &str = ".samuel/run/tdd-strict/prd.toon";
+const FIRST: &str = ".samuel/run/prd.toon";
+
+#[test]
+fn two_methodologies_have_their_own_plans_in_either_order_and_whatever_tables_there_are() {
+    for order in [["ralph", "tdd"], ["tdd", "ralph"]] {
+        let bench = with_tdd("");
+        let config = bench.read("samuel.toml");
+        let tables = ["", "[methodology.ralph]\n[methodology.tdd-strict]\n"];
+        for (name, table) in order.iter().zip(tables) {
+            bench.write("samuel.toml", &format!("{config}\n{table}"));
+            bench.ok(&["run", name, "init"]);
+            bench.ok(&["run", name, "enqueue", &format!("Of {name}")]);
+        }
+        let is_tdd_first = order[0] == "tdd";
+        assert_eq!(bench.path(OWN).exists(), !is_tdd_first);
+        assert!(bench.path(FIRST).exists());
+        for table in tables {
+            bench.write("samuel.toml", &format!("{config}\n{table}"));
+            for (name, other) in [("ralph", "tdd"), ("tdd", "ralph")] {
+                let listed = bench.ok(&["run", name, "tasks"]).stdout;
+                assert!(listed.contains(&format!("Of {name}")), "{listed}");
+                assert!(!listed.contains(&format!("Of {other}")), "{listed}");
+            }
+        }
+        let other = if is_tdd_first { "tdd-strict" } else { "ralph" };
+        let asked = if is_tdd_first { "ralph" } else { "tdd" };
+        let told = format!("Other plan{other}, {FIRST}: 0 of 1 completed").replace("plan", "plan ");
+        says(&bench.ok(&["run", asked, "status"]).stdout, &[&told]);
+        let told = if is_tdd_first { format!("of tdd-strict, is at {FIRST}") } else { OWN.to_owned() };
+        says(&bench.samuel(&["doctor"]).stdout, &[&told]);
+    }
+}
+
+#[test]
+fn an_agent_reaches_the_plan_of_its_run_and_a_name_on_the_command_line_wins() {
+    let bench = with_tdd("");
+    for name in ["ralph", "tdd"] {
+        bench.ok(&["run", name, "init"]);
+        bench.ok(&["run", name, "enqueue", "First"]);
+        bench.ok(&["run", name, "enqueue", "Second"]);
+    }
+    let agent = "[ \"$SAMUEL_METHODOLOGY\" = tdd-strict ] && \"$SAMUEL_BINARY\" run done 1 && \
+                 \"$SAMUEL_BINARY\" run skip 2 && \"$SAMUEL_BINARY\" run enqueue Found && \
+                 \"$SAMUEL_BINARY\" run skip 3 && \"$SAMUEL_BINARY\" run ralph skip 2";
+    let ran = start_tdd(&bench, agent, &[]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let stands = |path: &str| bench.read(path);
+    assert!(stands(OWN).contains("Found") && stands(OWN).contains("completed"), "{}", stands(OWN));
+    let first = bench.ok(&["run", "ralph", "status", "--json"]).json()["data"]["tasks"].clone();
+    assert_eq!((first["pending"].clone(), first["skipped"].clone()), (1.into(), 1.into()), "{first}");
+    // Outside of a run, or of its project, the variable says nothing.
+    let ran = bench.samuel_where("SAMUEL_METHODOLOGY", "tdd-strict", &["run", "status", "--json"]);
+    assert_eq!(ran.json()["data"]["methodology"], "ralph");
+}
+
+#[test]
+fn a_loop_of_one_methodology_keeps_the_loops_and_new_plans_of_another_out() {
+    let bench = with_tdd("");
+    for name in ["ralph", "tdd"] {
+        bench.ok(&["run", name, "init"]);
+        bench.ok(&["run", name, "enqueue", "First"]);
+    }
+    let command = "run=\"$SAMUEL_BINARY run ralph\"; $run init --force 2> init.txt; echo $? >> codes.txt; \
+                   $run start --yes --agent-command true 2> start.txt; echo $? >> codes.txt; \
+                   \"$SAMUEL_BINARY\" run done 1";
+    let before = bench.read(FIRST);
+    let ran = start_tdd(&bench, command, &[]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(bench.read("codes.txt"), "75\n75\n", "{}{}", bench.read("init.txt"), bench.read("start.txt"));
+    for told in ["init.txt", "start.txt"] {
+        says(&bench.read(told), &["of tdd-strict"]);
+    }
+    assert_eq!(bench.read(FIRST), before);
+}
+
+#[test]
+fn a_second_directory_that_cannot_be_written_is_named_and_no_plan_is_touched() {
+    if rustix::process::getuid().is_root() {
+        println!("skipped: root may write anywhere");
+        return;
+    }
+    let bench = with_tdd("");
+    bench.ok(&["run", "init"]);
+    let before = bench.read(FIRST);
+    let directory = bench.path(".samuel/run");
+    std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o555)).unwrap();
+    let ran = bench.samuel(&["run", "tdd", "init"]);
+    std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert_ne!(ran.code, 0);
+    says(&ran.stderr, &[".samuel/run/tdd-strict"]);
+    assert_eq!(bench.read(FIRST), before);
+}
+
+#[test]
+fn a_plan_of_a_methodology_that_is_gone_is_named_and_kept() {
+    let bench = with_tdd("");
+    bench.ok(&["run", "tdd", "init"]);
+    bench.ok(&["run", "tdd", "enqueue", "First"]);
+    bench.ok(&["uninstall", "samuel-tdd"]);
+    let before = bench.read(FIRST);
+    let ran = bench.samuel(&["run", "tdd-strict", "start", "--yes"]).fails(2);
+    says(&ran.stderr, &["methodology not found: \"tdd-strict\"", FIRST, "Install the plugin"]);
+    for args in [&["run"][..], &["run", "status"]] {
+        let ran = bench.samuel(args).fails(1);
+        says(&ran.stderr, &[&format!("another plan, of tdd-strict, is at {FIRST}: 0 of 1 task completed")]);
+    }
+    assert_eq!(bench.read(FIRST), before);
+    bench.ok(&["run", "tdd-strict", "done", "1"]);
+    bench.ok(&["run", "init"]);
+    assert!(bench.path(".samuel/run/ralph/prd.toon").exists());
+}
