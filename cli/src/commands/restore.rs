@@ -1,6 +1,11 @@
 //! `restore`: puts back a plan that is kept outside of the project.
 
-use samuel_core::{model::ErrorCode, project::Project, state::KeptPlan, text::counted};
+use samuel_core::{
+    model::ErrorCode,
+    project::Project,
+    state::{Holder, KeptPlan},
+    text::counted,
+};
 use serde_json::json;
 
 use crate::{

@@ -45,6 +45,8 @@ fn the_positional_wins_over_the_default_of_samuel_toml() {
 fn a_plan_is_read_and_changed_where_a_program_brings_the_methodology() {
     let bench = Bench::with_tasks(&["First", "Second"]);
     bench.write("samuel.toml", "version = \"2\"\ndefault_methodology = \"haiku\"\n\n[methodology.haiku]\n");
+    let plan = std::fs::read_to_string(bench.prd()).unwrap();
+    std::fs::write(bench.prd(), plan.replace("methodology: ralph", "methodology: haiku")).unwrap();
     bench.ok(&["run", "done", "1"]);
     bench.ok(&["run", "haiku", "enqueue", "Third"]);
     for looking in [&["run"][..], &["run", "status"], &["run", "haiku", "tasks"]] {

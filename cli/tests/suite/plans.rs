@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::{
-    bench::{Bench, says},
+    bench::says,
     methodology::{start_tdd, with_tdd},
 };
 
