@@ -221,6 +221,9 @@ impl ProblemKind {
                 format!("Correct or remove it: {set} is set already.")
             }
             Self::Misplaced { .. } => "Move it there.".to_owned(),
+            Self::UnknownPoint { name, .. } if is_reserved_point(name) => {
+                "Names that begin with extension. or methodology. are reserved; remove it.".to_owned()
+            }
             Self::UnknownPoint { nearest: Some(point), .. } => format!("Did you mean \"{point}\"?"),
             Self::UnknownPoint { nearest: None, .. } => {
                 let points: Vec<&str> = HookPoint::ALL.iter().map(|point| point.as_str()).collect();
@@ -275,4 +278,9 @@ pub(crate) fn shorten(text: &str) -> String {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }
+}
+
+/// Says whether a name of a hook point is reserved for a later version.
+fn is_reserved_point(name: &str) -> bool {
+    ["extension.", "methodology."].iter().any(|prefix| name.starts_with(prefix))
 }

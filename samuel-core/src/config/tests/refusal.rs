@@ -267,6 +267,10 @@ fn a_setting_outside_of_the_table_of_its_methodology_is_sent_there() {
 
 #[test]
 fn a_point_that_is_most_like_one_that_is_set_is_told_so() {
+    for name in ["extension.lint", "methodology.begin"] {
+        let told = problems(&format!("[hooks.\"{name}\"]\n"));
+        assert!(told.contains("are reserved"), "{told}");
+    }
     insta::assert_snapshot!(problems("[hooks.\"quality.check\"]\n[hooks.\"quality.chek\"]\n"), @r#"2:8 hooks."quality.chek": unknown hook point "quality.chek" | Correct or remove it: quality.check is set already."#);
 }
 
