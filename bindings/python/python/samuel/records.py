@@ -5407,23 +5407,27 @@ class Holder(Record):
         pid: The process.
         since: Since when.
         doing: What it does: the run's id, or the name of a change.
+        methodology: The methodology it does it for; nothing where it is done for none.
     """
 
-    __slots__ = ("pid", "since", "doing")
-    __match_args__ = ("pid", "since", "doing")
+    __slots__ = ("pid", "since", "doing", "methodology")
+    __match_args__ = ("pid", "since", "doing", "methodology")
     pid: int
     since: str
     doing: str
+    methodology: str | None
 
     def __init__(
         self,
         pid: int,
         since: str,
         doing: str,
+        methodology: str | None = None,
     ) -> None:
         _set(self, "pid", pid)
         _set(self, "since", since)
         _set(self, "doing", doing)
+        _set(self, "methodology", methodology)
 
 
 class RunEnd(Record):
@@ -5629,6 +5633,37 @@ class TaskCounts(Record):
         _set(self, "percent", percent)
 
 
+class OtherPlan(Record):
+    """A plan of a project that is not that of the methodology in use.
+
+    Attributes:
+        methodology: The methodology it was made for; the default one's name where it names
+            none.
+        path: The plan, relative to the project.
+        tasks: How many tasks stand where; nothing where it cannot be read.
+        problem: Why it cannot be read.
+    """
+
+    __slots__ = ("methodology", "path", "tasks", "problem")
+    __match_args__ = ("methodology", "path", "tasks", "problem")
+    methodology: str
+    path: str
+    tasks: TaskCounts | None
+    problem: str | None
+
+    def __init__(
+        self,
+        methodology: str,
+        path: str,
+        tasks: TaskCounts | None = None,
+        problem: str | None = None,
+    ) -> None:
+        _set(self, "methodology", methodology)
+        _set(self, "path", path)
+        _set(self, "tasks", tasks)
+        _set(self, "problem", problem)
+
+
 class NextTask(Record):
     """Work on a task.
 
@@ -5718,11 +5753,12 @@ class ProjectStatus(Record):
         last_end: How the last run of the plan ended; nothing while one runs, after one that
             was cut off, and before the first.
         diagnostics: What is wrong with the plan file and was worked around.
+        other_plans: The plans that other methodologies have here.
         unparsed: How many lines of the plan file could not be understood and are kept.
     """
 
-    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "only", "progress", "running", "holder", "waits_until", "last_end", "diagnostics", "unparsed")
-    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "only", "progress", "running", "diagnostics", "unparsed", "source_prd", "holder", "waits_until", "last_end")
+    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "only", "progress", "running", "holder", "waits_until", "last_end", "diagnostics", "other_plans", "unparsed")
+    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "only", "progress", "running", "diagnostics", "other_plans", "unparsed", "source_prd", "holder", "waits_until", "last_end")
     project: str
     root: str
     methodology: str
@@ -5737,6 +5773,7 @@ class ProjectStatus(Record):
     waits_until: str | None
     last_end: RunEnd | None
     diagnostics: tuple[StateDiagnostic, ...]
+    other_plans: tuple[OtherPlan, ...]
     unparsed: int
 
     def __init__(
@@ -5751,6 +5788,7 @@ class ProjectStatus(Record):
         progress: Progress,
         running: bool,
         diagnostics: Iterable[StateDiagnostic],
+        other_plans: Iterable[OtherPlan],
         unparsed: int,
         source_prd: str | None = None,
         holder: Holder | None = None,
@@ -5771,6 +5809,7 @@ class ProjectStatus(Record):
         _set(self, "waits_until", waits_until)
         _set(self, "last_end", last_end)
         _set(self, "diagnostics", items(diagnostics))
+        _set(self, "other_plans", items(other_plans))
         _set(self, "unparsed", unparsed)
 
 
@@ -6920,6 +6959,7 @@ __all__ = [
     "NextTask",
     "NoTaskReady",
     "OnFailure",
+    "OtherPlan",
     "OtherPrd",
     "PathVars",
     "Paused",

@@ -86,6 +86,7 @@ const REPORTS: &[Source] = &[
     ("state/restore.rs", &[("Restored", "")]),
     ("state/diagnostic.rs", &[("DiagnosticKind", ""), ("Diagnostic", "StateDiagnostic")]),
     ("model/counts.rs", &[("TaskCounts", "")]),
+    ("project/other_plans.rs", &[("OtherPlan", "")]),
     ("project/status.rs", &[("NextStep", ""), ("ProjectStatus", "")]),
     ("plan/list.rs", &[("GroupState", ""), ("ListRow", ""), ("TaskList", "")]),
     ("project/attempts.rs", &[("AttemptEnd", ""), ("Attempt", "")]),
