@@ -27,6 +27,7 @@ mod methodology;
 mod origin;
 mod plan_diff;
 mod status;
+mod templates;
 mod update;
 mod upkeep;
 
