@@ -229,8 +229,14 @@ pub(crate) struct LookArgs {
 #[derive(Debug, Args)]
 pub(crate) struct PromptArgs {
     /// Print what it consists of instead: the tokens of each section, and what was left out
-    #[arg(long)]
+    #[arg(long, conflicts_with = "export")]
     pub(crate) stats: bool,
+    /// Copy the prompt templates to .samuel/templates/<methodology>/ instead, to change them there
+    #[arg(long)]
+    pub(crate) export: bool,
+    /// Replace templates that are there
+    #[arg(long, requires = "export")]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) look: LookArgs,
 }

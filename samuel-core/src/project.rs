@@ -28,6 +28,7 @@ mod origin;
 mod other_plans;
 mod plan_diff;
 mod status;
+mod templates;
 mod update;
 mod upkeep;
 

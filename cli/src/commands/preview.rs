@@ -4,6 +4,7 @@ use samuel_core::{
     engine::{ChainReport, Glance, Preview, RunBuilder, StartWarning},
     model::ErrorCode,
     project::Project,
+    state::Existing,
 };
 use serde_json::json;
 
@@ -23,6 +24,9 @@ use crate::{
 
 /// Prints the prompt that the agent would get next, or what it consists of.
 pub(crate) fn prompt(project: Project, args: &PromptArgs, host: &Host) -> Result<Reply, Failure> {
+    if args.export {
+        return export(&project, args.force);
+    }
     let preview = look(project, &args.look, host)?;
     let reply = match (&preview.prompt, &preview.stats) {
         (Some(_), Some(stats)) if args.stats => {
@@ -39,6 +43,16 @@ pub(crate) fn prompt(project: Project, args: &PromptArgs, host: &Host) -> Result
         (None, _) => return Err(no_prompt(&preview)),
     };
     Ok(reply.warn(preview.warnings))
+}
+
+/// Copies the prompt templates to where the project can change them.
+fn export(project: &Project, force: bool) -> Result<Reply, Failure> {
+    let existing = if force { Existing::Replace } else { Existing::Refuse };
+    let written = project.export_templates(existing).map_err(|error| Failure::of(&error))?;
+    let shown: Vec<_> =
+        written.iter().map(|path| path.strip_prefix(project.root()).unwrap_or(path)).collect();
+    let text = shown.iter().map(|path| format!("wrote {}\n", safe(&path.display().to_string()))).collect();
+    Ok(Reply::new(json!({ "written": shown }), String::from_iter::<Vec<String>>(text)))
 }
 
 /// Prints the variables that templates can use.

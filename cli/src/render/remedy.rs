@@ -83,6 +83,10 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::CorrectRecording => {
             "Correct the recording that agent_command in samuel.toml names, or --agent-command."
         }
+        Remedy::ExportTemplates => {
+            "Move the file away, run `samuel run prompt --export`, and carry your changes over."
+        }
+        Remedy::ReplaceTemplates => "Move it away first, or pass --force to replace it.",
         Remedy::SeeChains => "See every chain with `samuel doctor --hooks`.",
         Remedy::ListPlugins => "List what is installed with `samuel ls`.",
         Remedy::ListMethodologies => "List what is installed with `samuel ls --type methodology`.",

@@ -28,6 +28,7 @@ mod restore;
 mod signals;
 mod start;
 mod state_file;
+mod tdd_strict;
 mod telling;
 mod toon;
 mod trust;

@@ -1,6 +1,6 @@
 //! `pilot` and `--discover-only`: a run that looks for tasks. (Seed document 004, phases 3 and 8.)
 
-use crate::bench::{Bench, Ran};
+use crate::bench::{Bench, Ran, says};
 
 /// What tells a discovery's prompt from that of a task.
 const DISCOVERY: &str = "*'it only looks for tasks'*";
@@ -63,6 +63,11 @@ fn a_discovery_adds_no_more_than_it_may_whoever_asks_and_however_many_at_once() 
     assert_eq!(refused.count(), 29);
     let told = "a discovery iteration is under way, and it has added as many tasks as it may";
     assert!((1..=32).any(|n| bench.read(&format!("out.{n}")).contains(told)));
+    let log = bench.read(".samuel/run/progress.md");
+    let lines =
+        log.lines().filter(|line| line.contains("FOUND: not added, the discovery iteration has added"));
+    assert!((1..=29).contains(&lines.count()), "{log}");
+    assert!(log.contains("as many tasks as it may: task "), "{log}");
     // It has ended with its iteration.
     bench.ok(&["run", "enqueue", "one more"]);
 }
@@ -125,4 +130,38 @@ fn bad_options_are_refused_before_anything_is_made() {
         assert!(ran.stderr.contains(told), "{ran:?}");
         assert_eq!(bench.files(), []);
     }
+}
+
+#[test]
+fn a_focus_without_measure_and_an_interval_of_0_are_refused_at_their_place_and_touch_nothing() {
+    for (setting, told) in [
+        (
+            format!("focus = \"{}\"", "f".repeat(100_000)),
+            "pilot.focus: text of 100000 bytes is out of range, expected text of at most 4096 bytes",
+        ),
+        (
+            "discover_interval = 0".to_owned(),
+            "pilot.discover_interval: 0 is out of range, expected a whole number of at least 1",
+        ),
+    ] {
+        let bench = Bench::with_tasks(&["First"]);
+        bench.write("samuel.toml", &format!("version = \"2\"\n[methodology.ralph.pilot]\n{setting}\n"));
+        let before = bench.files();
+        let ran = pilot(&bench, &["run", "pilot"], &agent("true"), &[]).ends(2);
+        says(&ran.stderr, &[told, "samuel.toml:3:", "Change the value, or remove the key."]);
+        assert!(ran.stderr.len() < 2_000, "{} bytes", ran.stderr.len());
+        assert!(bench.files() == before, "a file was changed");
+    }
+    // A file of that size is refused before any of it is read.
+    let bench = Bench::with_tasks(&["First"]);
+    bench.configure(&format!("pilot = {{ focus = \"{}\" }}", "f".repeat(1 << 20)));
+    let before = bench.files();
+    let ran = pilot(&bench, &["run", "pilot"], &agent("true"), &[]).ends(2);
+    says(&ran.stderr, &["samuel.toml:1:1: the file is larger than 262144 bytes"]);
+    assert!(bench.files() == before, "a file was changed");
+    let bench = Bench::with_tasks(&["First"]);
+    let (long, before) = ("f".repeat(5_000), bench.files());
+    let ran = pilot(&bench, &["run", "pilot"], &agent("true"), &["--focus", &long]).ends(2);
+    says(&ran.stderr, &["--focus", "text of at most 4096 bytes"]);
+    assert!(bench.files() == before, "a file was changed");
 }

@@ -128,3 +128,59 @@ fn the_stats_of_a_prompt_are_those_of_its_sections() {
     let ran = bench.samuel(&["run", "prompt", "--stats"]).fails(1);
     assert!(ran.stderr.contains("there is no next prompt"), "{ran:?}");
 }
+
+#[test]
+fn templates_are_exported_with_their_mark_and_never_overwritten_unasked() {
+    let bench = converted();
+    let before = prompt(&bench);
+    let data = bench.ok(&["run", "prompt", "--export", "--json"]).json()["data"].clone();
+    let [path, discovery] =
+        ["prompt", "discovery-prompt"].map(|name| format!(".samuel/templates/ralph/{name}.md.tmpl"));
+    assert_eq!(data["written"], serde_json::json!([path, discovery]));
+    let text = bench.read(&path);
+    assert!(text.starts_with("{{/* Copied from Samuel 2.0.0, sha256:"), "{text}");
+    let without_marks = |prompt: &str| {
+        let differs = ["[samuel:", "generated_at: "];
+        let lines = prompt.lines().filter(|line| !differs.iter().any(|part| line.contains(part)));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(without_marks(&bench.ok(&["run", "prompt", "--yes"]).stdout), without_marks(&before));
+    let looked = bench.samuel(&["doctor"]).stdout;
+    says(&looked, &["ok       templates       2 templates of the project in place of built-in ones\n"]);
+
+    bench.write(&path, &format!("{text}Mine.\n"));
+    std::fs::remove_file(bench.path(&discovery)).unwrap();
+    let before = bench.files();
+    let ran = bench.samuel(&["run", "prompt", "--export"]).fails(1);
+    says(&ran.stderr, &["prompt.md.tmpl\" already", "pass --force to replace it"]);
+    assert!(bench.files() == before, "a file was written");
+    bench.ok(&["run", "prompt", "--export", "--force"]);
+    assert_eq!(bench.read(&path), text);
+}
+
+#[test]
+fn the_doctor_flags_stale_templates_with_file_and_line_and_what_to_do() {
+    let bench = converted();
+    bench.ok(&["run", "prompt", "--export"]);
+    let path = ".samuel/templates/ralph/prompt.md.tmpl";
+    let older = bench.read(path).replace("Samuel 2.0.0, sha256:", "Samuel 1.9.0, sha256:0");
+    bench.write(path, &older.replace("run done", "run finish"));
+    bench.write(
+        ".samuel/templates/ralph/discovery-prompt.md.tmpl",
+        "Read .claude/auto/prd.json and `samuel run enqueue`.\n\n{{ if .Mode.Focus }}{{ .Mode.Foucs }}{{ end }}\n",
+    );
+    let looked = bench.samuel(&["doctor"]).stdout;
+    says(
+        &looked,
+        &[
+            "warning  templates       2 templates of the project in place of built-in ones, not all of it up to date\n",
+            " .samuel/templates/ralph/prompt.md.tmpl: it does not tell the agent to run `samuel run done`",
+            " .samuel/templates/ralph/prompt.md.tmpl:1: it was copied from a template of Samuel 1.9.0",
+            " .samuel/templates/ralph/discovery-prompt.md.tmpl:1: it names prd.json",
+            " .samuel/templates/ralph/discovery-prompt.md.tmpl:1: it names .claude/",
+            " .samuel/templates/ralph/discovery-prompt.md.tmpl:3: `.Mode.Foucs` is not defined; did you mean `Focus`?",
+            "run `samuel run prompt --export`, and carry your changes over",
+            "--> ",
+        ],
+    );
+}

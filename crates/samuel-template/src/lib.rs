@@ -63,6 +63,7 @@
 
 mod ast;
 mod builtins;
+mod check;
 mod error;
 mod helpers;
 mod limits;

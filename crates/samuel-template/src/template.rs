@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use serde::Serialize;
 
-use crate::{TemplateError, TemplateLimits, location::Places, parse::parse, render::Tree};
+use crate::{TemplateError, TemplateLimits, check::check, location::Places, parse::parse, render::Tree};
 
 /// A parsed template. Cheap to clone, and free to be rendered from several threads.
 #[derive(Clone)]
@@ -89,6 +89,26 @@ impl Template {
         self.tree.places.template()
     }
 
+    /// Returns the variables that a sample of the context does not have, by place, in branches
+    /// that rendering would not reach as well. What is empty in the sample may have anything.
+    ///
+    /// ```
+    /// use samuel_template::Template;
+    ///
+    /// let template = Template::parse("t", "{{ if .Off }}\n{{ .Task.Nmae }}{{ end }}")?;
+    /// let sample = serde_json::json!({ "Off": false, "Task": { "Name": "" } });
+    /// let unknown = template.unknown_variables(&sample)?;
+    /// assert_eq!(unknown[0].to_string(), "t:2:4: `.Task.Nmae` is not defined; did you mean `Name`?");
+    /// # Ok::<(), samuel_template::TemplateError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`TemplateError::Context`] when the sample cannot be serialised as JSON.
+    pub fn unknown_variables<S: Serialize>(&self, sample: &S) -> Result<Vec<Warning>, TemplateError> {
+        Ok(check(&self.tree, &self.json(sample)?))
+    }
+
     /// Renders the template from a context, which it sees as `.` and `$`.
     ///
     /// # Errors
@@ -97,10 +117,13 @@ impl Template {
     /// the variants of passed [`TemplateLimits`], and [`TemplateError::Context`] when
     /// the context cannot be serialised as JSON.
     pub fn render<S: Serialize>(&self, context: &S) -> Result<Rendered, TemplateError> {
-        let json = serde_json::to_value(context).map_err(|source| {
+        self.tree.render(&self.json(context)?)
+    }
+
+    fn json<S: Serialize>(&self, context: &S) -> Result<serde_json::Value, TemplateError> {
+        serde_json::to_value(context).map_err(|source| {
             let template = self.name().to_owned();
             TemplateError::Context { template, source }
-        })?;
-        self.tree.render(&json)
+        })
     }
 }

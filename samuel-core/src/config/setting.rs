@@ -16,7 +16,7 @@ use super::{
     duration::format_duration,
     json_schema::{described, table, with},
     table::Table,
-    value::{Value, above_zero, at_least, within},
+    value::{Value, above_zero, at_least, at_most_bytes, within},
 };
 
 /// The time limits of settings.
@@ -35,6 +35,8 @@ pub(crate) enum Kind {
     Amount,
     Time(RangeInclusive<Duration>),
     Text,
+    /// Text of at most so many bytes.
+    Short(usize),
     Texts,
     /// What it names, and the names there are.
     Name(&'static str, Vec<&'static str>),
@@ -59,6 +61,7 @@ impl Kind {
             Self::Amount => value.positive().map(Json::from),
             Self::Time(range) => value.duration(range.clone()).map(|time| json!(time)),
             Self::Text => value.string().map(Json::from),
+            Self::Short(most) => value.string_of(*most).map(Json::from),
             Self::Texts => value.strings().map(Json::from),
             Self::Name(what, names) => value.one_of(what, names).map(Json::from),
             Self::Checks => value.list()?.iter().map(read_check).collect::<Vec<_>>().into_iter().collect(),
@@ -79,6 +82,7 @@ impl Kind {
         match self {
             Self::Count(least) | Self::Large(least) => (*least > 0).then(|| at_least((*least).into())),
             Self::Amount => Some(above_zero()),
+            Self::Short(most) => Some(at_most_bytes(*most)),
             Self::Time(range) => Some(within(range)),
             Self::Name(_, names) => Some(format!("one of `{}`", names.join("`, `"))),
             _ => None,
@@ -92,7 +96,7 @@ impl Kind {
             Self::Count(least) | Self::Large(least) => json!({ "type": "integer", "minimum": least }),
             Self::Amount => json!({ "type": "number", "exclusiveMinimum": 0 }),
             Self::Time(_) => json!({ "$ref": "#/$defs/duration" }),
-            Self::Text => json!({ "type": "string" }),
+            Self::Text | Self::Short(_) => json!({ "type": "string" }),
             Self::Texts => json!({ "type": "array", "items": { "type": "string" } }),
             Self::Name(_, names) => json!({ "enum": names }),
             Self::Checks => {

@@ -17,7 +17,7 @@ use super::{
     document::Document,
     setting::{
         DAY, Field,
-        Kind::{self, Amount, Checks, Count, Flag, Large, Name, Table, Text, Texts, Time},
+        Kind::{self, Amount, Checks, Count, Flag, Large, Name, Short, Table, Text, Texts, Time},
         MONTH, Row, SECOND, rows, schema, settings, take,
     },
     value::Value,
@@ -26,6 +26,9 @@ use crate::{context::GuardrailVars, sandbox::HOST};
 
 /// The names `agent` can have in samuel.toml.
 pub const AGENTS: &[&str] = &["claude", "codex", "gemini", "copilot", "kiro", "command", "scripted"];
+
+/// The longest `pilot.focus`, in bytes: it stands in every prompt.
+const MAX_FOCUS_BYTES: usize = 4096;
 
 settings! {
     /// How a methodology runs: `[methodology.<name>]`.
@@ -105,7 +108,7 @@ settings! {
         /// How many tasks one discovery iteration may add; more are refused.
         max_discovery_tasks: u32 = 10, Count(1);
         /// What it looks at; empty stands for everything.
-        focus: String = String::new(), Text;
+        focus: String = String::new(), Short(MAX_FOCUS_BYTES);
     }
 
     /// How much the agent is told: `[methodology.<name>.context]`.

@@ -138,6 +138,17 @@ impl<'a> Value<'a> {
         self.integer(i32::MIN.into()..=i32::MAX.into()).and_then(|order| order.try_into().ok())
     }
 
+    /// Reads text of at most so many bytes.
+    pub(crate) fn string_of(&self, most: usize) -> Option<&'a str> {
+        let text = self.string()?;
+        if text.len() > most {
+            let found = format!("text of {} bytes", text.len());
+            self.refuse(ProblemKind::OutOfRange { found, expected: at_most_bytes(most) });
+            return None;
+        }
+        Some(text)
+    }
+
     /// Reads a number above 0.
     pub(crate) fn positive(&self) -> Option<f64> {
         let (number, text) = match self.value.get_ref() {
@@ -260,6 +271,11 @@ pub(super) fn at_least(least: i64) -> String {
 /// What an amount should be.
 pub(super) fn above_zero() -> String {
     "a number above 0".to_owned()
+}
+
+/// What a text of limited length should be.
+pub(super) fn at_most_bytes(most: usize) -> String {
+    format!("text of at most {most} bytes")
 }
 
 /// What a duration within a range should be.

@@ -33,7 +33,7 @@ const LEFT_OUT_END: &str = " left out";
 
 /// Returns what the last line of a quotation says that was left out of it.
 pub(super) fn left_out(line: &str) -> Option<&str> {
-    line.strip_prefix(LEFT_OUT)?.strip_suffix(LEFT_OUT_END)
+    line.trim_start().strip_prefix(LEFT_OUT)?.strip_suffix(LEFT_OUT_END)
 }
 
 /// Says how many bytes were left out, if any were.
@@ -83,14 +83,15 @@ impl Framing {
         format!("{mark} begin: {source}]\n{kept}{}\n{mark} end]", cut.unwrap_or_default())
     }
 
-    /// Returns the source of the quotation that a line opens, if it opens one.
+    /// Returns the source of the quotation that a line opens, if it opens one; a template
+    /// may have moved it in.
     pub(super) fn opens<'l>(&self, line: &'l str) -> Option<&'l str> {
-        line.strip_prefix(&self.mark())?.strip_prefix(" begin: ")?.strip_suffix(']')
+        line.trim_start().strip_prefix(&self.mark())?.strip_prefix(" begin: ")?.strip_suffix(']')
     }
 
     /// Says whether a line ends a quotation.
     pub(super) fn ends(&self, line: &str) -> bool {
-        line.strip_prefix(&self.mark()) == Some(" end]")
+        line.trim_start().strip_prefix(&self.mark()) == Some(" end]")
     }
 
     /// Quotes the user.

@@ -192,6 +192,17 @@ mod tests {
     }
 
     #[test]
+    fn a_quotation_that_a_template_has_moved_in_counts() {
+        let quoted = framing().quote("output of a quality check", &"red\n".repeat(20), 10);
+        let moved: String = quoted.lines().map(|line| format!("      {line}\n")).collect();
+        let stats = stats(&format!("# Task\n\n{moved}\n## Rules\n\nBe kind.\n"));
+        assert_eq!(titles(&stats), ["Task", "Rules"]);
+        let quoted = &stats.sections[0].quotations;
+        assert_eq!((quoted.len(), quoted[0].source.as_str()), (1, "output of a quality check"));
+        assert_eq!(quoted[0].left_out.as_deref(), Some("69 bytes"));
+    }
+
+    #[test]
     fn every_character_is_in_one_section() {
         let framing = framing();
         let prompt = format!(

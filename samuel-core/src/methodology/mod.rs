@@ -36,6 +36,7 @@
 //! ```
 
 mod kit;
+mod overrides;
 pub mod ralph;
 mod templates;
 #[cfg(test)]
@@ -46,6 +47,9 @@ use std::{fmt, sync::Arc};
 use crate::{config::MethodologySettings, hook::RegistryBuilder};
 
 pub use kit::{Kit, WatchedFiles};
+pub use overrides::{StaleTemplate, Staleness};
+pub(crate) use overrides::{marked, staleness};
+pub(crate) use templates::MAX_BYTES as MAX_TEMPLATE_BYTES;
 pub use templates::{LoadedTemplate, Templates, TemplatesError};
 
 /// What a loop does by default.

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The largest template that is read, in bytes.
-const MAX_BYTES: u64 = 4 << 20;
+pub(crate) const MAX_BYTES: u64 = 4 << 20;
 
 /// The templates of a methodology, parsed.
 #[derive(Clone, Debug, Default)]
@@ -102,6 +102,21 @@ pub enum TemplatesError {
         #[source]
         source: io::Error,
     },
+    /// There is a template of the project already, which is not to be replaced.
+    #[error("there is a template \"{}\" already", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A template cannot be written.
+    #[error("cannot write the template \"{}\"", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
     /// The file is no template.
     #[error("the template \"{}\" cannot be used", path.display())]
     Parse {
@@ -132,13 +147,16 @@ fn at(error: &TemplateError) -> String {
 
 impl Coded for TemplatesError {
     fn code(&self) -> ErrorCode {
-        ErrorCode::TEMPLATE_INVALID
+        match self {
+            Self::Exists { .. } => ErrorCode::TEMPLATE_EXISTS,
+            _ => ErrorCode::TEMPLATE_INVALID,
+        }
     }
 
     fn help(&self) -> Remedy {
         let own = match self {
-            Self::Read { source, .. } => FileError::help_of(source),
-            Self::Parse { .. } => None,
+            Self::Read { source, .. } | Self::Write { source, .. } => FileError::help_of(source),
+            Self::Exists { .. } | Self::Parse { .. } => None,
             Self::BuiltIn { .. } => Some(
                 "Correct it in the program that brings the methodology, or put a file of its name in its place.",
             ),
@@ -148,7 +166,7 @@ impl Coded for TemplatesError {
 
     fn location(&self) -> Option<Location> {
         let (path, place) = match self {
-            Self::Read { path, .. } => (path, None),
+            Self::Exists { path } | Self::Write { path, .. } | Self::Read { path, .. } => (path, None),
             Self::Parse { path, source } => (path, source.location()),
             Self::BuiltIn { .. } => return None,
         };

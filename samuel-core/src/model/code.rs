@@ -108,6 +108,7 @@ codes! {
     PLUGIN_CACHE, 1, false, Say("Remove the directory; Samuel makes it again with mode 0700.");
     PROJECT_OWNER, 78, false, Say("If you trust who owns it, run `git config --global --add safe.directory PATH`.");
     METHODOLOGY_NOT_FOUND, 2, false, ListMethodologies;
+    TEMPLATE_EXISTS, 1, false, ReplaceTemplates;
     TEMPLATE_INVALID, 2, false, Say("Correct the template at the place named above.");
     AGENT_UNKNOWN, 2, false, Say("Use one of claude, codex, gemini, copilot, kiro, command, scripted.");
     AGENT_NOT_FOUND, 1, false, Say("Install the agent, or name its program in `agent_command`.");

@@ -100,6 +100,10 @@ pub enum Remedy {
     BuildPlugin,
     /// List the variables of templates with their values.
     ListVariables,
+    /// Copy the templates that there are anew, and carry changes over.
+    ExportTemplates,
+    /// Say that templates of the project may be replaced.
+    ReplaceTemplates,
     /// Print what can be read of a broken TOON text.
     RecoverToon,
 }

@@ -46,6 +46,7 @@ use super::{
     loop_lock::FileLoopLock,
     plan_file::{self, Document},
     progress::{MAX_LOG_BYTES, split_for_rotation},
+    refused::refused,
     undo::{self, is_undoable},
     watched_files,
 };
@@ -339,6 +340,15 @@ impl PlanStore for FileStore {
                 let stopped = Mutation::SetProgressStatus { status: ProgressStatus::Stopped };
                 self.change(made_at, stopped, &Asker::from(Actor::Runtime))?;
                 self.change(made_at, mutation, asker)
+            }
+            Err(error @ StateError::DiscoveryFull { .. }) => {
+                // Whoever asked is told in any case; the run's log is for whoever reads it later.
+                if let Some(line) =
+                    self.progress().ok().and_then(|log| refused(&mutation, &log, self.clock.now()))
+                {
+                    let _ = self.append_progress(&[line]);
+                }
+                Err(error)
             }
             changed => changed,
         }

@@ -56,6 +56,7 @@ mod plan_file;
 mod plan_store;
 mod progress;
 mod put_back;
+mod refused;
 mod regroup;
 mod repair;
 mod repository_log;

@@ -105,6 +105,7 @@ fn a_program_that_fills_in_the_record_is_held_to_the_same_rules() {
         broken(|settings| settings.clocks.idle = Duration::ZERO),
         broken(|settings| settings.session_budget.max_cost_usd = Some(0.0)),
         broken(|settings| settings.pilot.discover_interval = 0),
+        broken(|settings| settings.pilot.focus = "f".repeat(1 << 20)),
         broken(|settings| settings.quality_checks = vec![CheckCommand::new(" ")]),
     ];
     assert_eq!(
@@ -115,6 +116,7 @@ fn a_program_that_fills_in_the_record_is_held_to_the_same_rules() {
             "clocks.idle: 0s is out of range, expected a duration from 1s to 24h",
             "session_budget.max_cost_usd: 0.0 is out of range, expected a number above 0",
             "pilot.discover_interval: 0 is out of range, expected a whole number of at least 1",
+            "pilot.focus: text of 1048576 bytes is out of range, expected text of at most 4096 bytes",
             "quality_checks[0].command: must not be empty",
         ]
     );

@@ -13,6 +13,7 @@ use crate::{
     },
     git::{Caller, GitError, Head, Repository},
     hook::HookPoint,
+    methodology::StaleTemplate,
     model::{Coded as _, Remedy},
     plugin::PluginError,
     process::{Containment, find_program, strongest_containment},
@@ -124,18 +125,45 @@ pub(super) fn chains(builder: RunBuilder) -> ([Finding; 2], OfRun) {
             Finding { details, ..Finding::warning(Hooks, message, help) }
         }
     };
-    let templates = match run.own_templates() {
-        0 => Finding::ok(Templates, "the built-in templates are used"),
-        own => Finding::ok(
-            Templates,
-            format!("{} of the project in place of built-in ones", counted(own, "template")),
-        ),
-    };
+    let templates = templates(run.own_templates(), &run.frozen.project);
     // State that cannot be read is found fault with on its own.
     let changes = run.executables().map(Executables::change_lines).unwrap_or_default();
     let in_place_of_agent = in_place_of_agent(run.registry()).map(str::to_owned);
     let trust = has_agent.then(|| run.trusted().ok()).flatten();
     ([hooks, templates], OfRun { in_place_of_agent, changes, warnings: run.warnings_of_checks(), trust })
+}
+
+/// Says which templates of the project there are, and what does not fit any more of them.
+fn templates(own: usize, project: &Project) -> Finding {
+    const SUBJECT: Subject = Subject::Templates;
+    let stale = match project.stale_templates() {
+        Ok(stale) => stale,
+        Err(error) => return Finding::failed(SUBJECT, &error),
+    };
+    let of_project = || format!("{} of the project in place of built-in ones", counted(own, "template"));
+    let Some(first) = stale.first() else {
+        return Finding::ok(
+            SUBJECT,
+            if own == 0 { "the built-in templates are used".to_owned() } else { of_project() },
+        );
+    };
+    let line = |one: &StaleTemplate| {
+        let file = one.path.strip_prefix(project.root()).unwrap_or(&one.path).display();
+        let place = one.line.map(|line| format!(":{line}")).unwrap_or_default();
+        format!("{file}{place}: {}", one.why)
+    };
+    // The same advice once.
+    let mut help: Vec<Remedy> = Vec::new();
+    for next in stale.iter().map(StaleTemplate::help) {
+        if !help.contains(&next) {
+            help.push(next);
+        }
+    }
+    Finding {
+        details: stale.iter().map(line).collect(),
+        location: Some(first.location()),
+        ..Finding::warning(SUBJECT, format!("{}, not all of it up to date", of_project()), Remedy::All(help))
+    }
 }
 
 /// Says whether what a run would execute is trusted. Where it is not, a start asks, and
