@@ -6,9 +6,15 @@ use std::{
     path::Path,
 };
 
-use rustix::fs::{AtFlags, Dir, OFlags, Stat, statat};
+use std::os::fd::OwnedFd;
 
-use super::{FileError, FileKind, LastLink, Root, kind_of};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, Stat, openat, statat};
+
+use super::{
+    FileError, FileKind, LastLink, Root, kind_of,
+    open::read_text,
+    walk::{READABLE, regular},
+};
 
 /// What lies in a directory. A link counts as a link.
 #[derive(Clone, Debug)]
@@ -18,22 +24,45 @@ pub(crate) struct Entry {
     pub(crate) stat: Stat,
 }
 
+/// A directory that is open, however its name is used meanwhile.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    dir: OwnedFd,
+}
+
 impl Root {
-    /// Lists what lies in a directory, at most `limit` of it, in the order of the
-    /// system. What goes away meanwhile is left out.
+    /// Opens a directory, without waiting for anything.
     ///
     /// # Errors
     /// Returns [`FileError::NotADirectory`] for what is none, and
     /// [`FileError::Io`] where the system refuses.
-    pub(crate) fn list(&self, path: &Path, limit: usize) -> Result<Vec<Entry>, FileError> {
+    pub(crate) fn directory(&self, path: &Path) -> Result<Directory, FileError> {
         let place = self.walk(path, LastLink::Follow)?;
         match place.kind() {
             None | Some(FileKind::Directory) => {}
             Some(kind) => return Err(FileError::NotADirectory { path: path.to_owned(), kind }),
         }
-        let dir = place.open(OFlags::DIRECTORY)?;
+        Ok(Directory { dir: place.open(OFlags::DIRECTORY)? })
+    }
+
+    /// Lists what lies in a directory, as [`Directory::entries`] does.
+    ///
+    /// # Errors
+    /// As [`Root::directory`].
+    pub(crate) fn list(&self, path: &Path, limit: usize) -> Result<Vec<Entry>, FileError> {
+        self.directory(path)?.entries(limit)
+    }
+}
+
+impl Directory {
+    /// Lists what lies in it, at most `limit` of it, in the order of the
+    /// system. What goes away meanwhile is left out.
+    ///
+    /// # Errors
+    /// Returns [`FileError::Io`] where the system refuses.
+    pub(crate) fn entries(&self, limit: usize) -> Result<Vec<Entry>, FileError> {
         let mut entries = Vec::new();
-        for entry in Dir::read_from(&dir)? {
+        for entry in Dir::read_from(&self.dir)? {
             let entry = entry?;
             if matches!(entry.file_name().to_bytes(), b"." | b"..") {
                 continue;
@@ -41,11 +70,24 @@ impl Root {
             if entries.len() == limit {
                 break;
             }
-            let Ok(stat) = statat(&dir, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) else { continue };
+            let Ok(stat) = statat(&self.dir, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) else { continue };
             let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
             entries.push(Entry { name, kind: kind_of(&stat), stat });
         }
         Ok(entries)
+    }
+
+    /// Reads a whole text of at most `limit` bytes: a regular file that lies in it, and no link.
+    ///
+    /// # Errors
+    /// As [`Root::read_text`].
+    pub(crate) fn read_text(&self, entry: &Entry, limit: u64) -> Result<String, FileError> {
+        match entry.kind {
+            FileKind::File => {
+                read_text(regular(openat(&self.dir, &*entry.name, READABLE, Mode::empty())?)?, limit)
+            }
+            kind => Err(FileError::NotAFile { kind }),
+        }
     }
 }
 
@@ -69,6 +111,24 @@ mod tests {
         assert_eq!(kinds, [FileKind::Directory, FileKind::Link]);
         assert_eq!(root.list(dir.path(), 1).unwrap().len(), 1);
         assert!(root.list(&dir.path().join("none"), 1).unwrap_err().is_not_found());
+    }
+
+    #[test]
+    fn files_of_an_open_directory_are_read_and_links_among_them_are_not() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("a"), "text").unwrap();
+        symlink("a", dir.path().join("b")).unwrap();
+        let directory = Root::new(dir.path()).directory(Path::new("")).unwrap();
+        let mut found = directory.entries(10).unwrap();
+        found.sort_by(|left, right| left.name.cmp(&right.name));
+        let [file, link] = found.try_into().unwrap();
+        assert_eq!(directory.read_text(&file, 4).unwrap(), "text");
+        assert!(matches!(directory.read_text(&file, 3), Err(FileError::TooLarge { limit: 3 })));
+        assert!(matches!(directory.read_text(&link, 4), Err(FileError::NotAFile { kind: FileKind::Link })));
+        // One that took the file's place since is not followed either.
+        fs::remove_file(dir.path().join("a")).unwrap();
+        symlink("/etc/passwd", dir.path().join("a")).unwrap();
+        assert!(directory.read_text(&file, 4096).is_err());
     }
 
     #[test]

@@ -79,8 +79,7 @@ impl Place {
     /// place. A pipe without a writer does not keep anybody waiting, and a
     /// terminal does not become the process's own.
     pub(crate) fn open(&self, flags: OFlags) -> io::Result<OwnedFd> {
-        let own = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        Ok(openat(self.parent()?, &*self.name, own | flags, Mode::empty())?)
+        Ok(openat(self.parent()?, &*self.name, READABLE | flags, Mode::empty())?)
     }
 
     /// Opens a regular file for reading.
@@ -132,6 +131,12 @@ pub(super) fn regular(fd: OwnedFd) -> Result<File, FileError> {
     }
 }
 
+/// How what somebody else may have put there is opened: a link is not followed, a pipe not waited for.
+pub(super) const READABLE: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
 /// How a directory is opened.
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 

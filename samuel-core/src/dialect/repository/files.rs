@@ -11,7 +11,7 @@ use super::{RepositoryHook, file};
 use crate::{
     config::{Problem, ProblemKind},
     dialect::problems::{problem, unreadable},
-    fs::Root,
+    fs::{Entry, FileError, FileKind, Root},
 };
 
 /// Where the files are, relative to the project's root.
@@ -43,44 +43,56 @@ pub(in crate::dialect) struct RepositoryFiles {
 pub(in crate::dialect) fn read(root: &Root) -> RepositoryFiles {
     let mut files = RepositoryFiles::default();
     let directory = Path::new(DIRECTORY);
-    let entries = match root.list(directory, MAX_ENTRIES) {
-        Ok(entries) => entries,
+    let listed = root.directory(directory).and_then(|found| Ok((found.entries(MAX_ENTRIES)?, found)));
+    let (mut entries, found) = match listed {
+        Ok(listed) => listed,
         Err(error) if error.is_not_found() => return files,
         Err(error) => {
             files.problems.push(unreadable(directory, &error));
             return files;
         }
     };
-    let names = entries.iter().filter_map(|entry| entry.name.to_str());
-    let mut names: Vec<&str> = names.filter(|name| !name.starts_with('.')).collect();
-    names.sort_unstable();
-    for name in &names {
-        if let Some(stem) = name.strip_suffix(".yml") {
-            let path = directory.join(name);
-            files
-                .remarks
-                .push(format!("{}: this file is not read. Rename it to {stem}.yaml.", path.display()));
-        }
+    entries.retain(|entry| entry.name.to_str().is_some_and(|name| !name.starts_with('.')));
+    entries.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+    let ends_in =
+        |entry: &Entry, extension: &str| entry.name.to_str().is_some_and(|name| name.ends_with(extension));
+    for entry in entries.iter().filter(|entry| ends_in(entry, ".yml")) {
+        let path = directory.join(&entry.name);
+        let right = path.with_extension("yaml");
+        let right = right.file_name().unwrap_or_default().display();
+        files.remarks.push(format!("{}: this file is not read. Rename it to {right}.", path.display()));
     }
-    names.retain(|name| name.ends_with(".yaml"));
-    if names.len() > MAX_FILES {
-        let what = format!("there are {} files of hooks, and at most {MAX_FILES} are read", names.len());
+    entries.retain(|entry| ends_in(entry, ".yaml"));
+    if entries.len() > MAX_FILES {
+        let what = format!("there are {} files of hooks, and at most {MAX_FILES} are read", entries.len());
         let kind = ProblemKind::Specific { what, help: "Remove those that nobody needs.".into() };
         files.problems.push(problem(directory, (1, 1), "", kind));
-        names.truncate(MAX_FILES);
+        entries.truncate(MAX_FILES);
     }
     let mut ids = BTreeMap::new();
-    for name in names {
-        files.file(root, directory.join(name), &mut ids);
+    for entry in &entries {
+        let path = directory.join(&entry.name);
+        let text = match entry.kind {
+            // Where a link leads is looked up from the root, so that it stays inside.
+            FileKind::Link => root.read_text(&path, MAX_BYTES),
+            _ => found.read_text(entry, MAX_BYTES),
+        };
+        files.file(root, path, text, &mut ids);
     }
     files
 }
 
 impl RepositoryFiles {
-    /// Reads a file. `ids` has those of the files before, each with its file.
-    fn file(&mut self, root: &Root, path: PathBuf, ids: &mut BTreeMap<String, PathBuf>) {
+    /// Takes what was read of a file. `ids` has those of the files before, each with its file.
+    fn file(
+        &mut self,
+        root: &Root,
+        path: PathBuf,
+        text: Result<String, FileError>,
+        ids: &mut BTreeMap<String, PathBuf>,
+    ) {
         self.paths.push(path.clone());
-        let text = match root.read_text(&path, MAX_BYTES) {
+        let text = match text {
             Ok(text) => text,
             Err(error) => return self.problems.push(unreadable(&path, &error)),
         };

@@ -1,6 +1,8 @@
 //! Lists of globs, of which those with `!` take away.
 
-use globset::{GlobBuilder, GlobMatcher};
+use std::sync::OnceLock;
+
+use globset::{Glob, GlobBuilder, GlobMatcher};
 
 /// The most patterns of a list.
 pub(super) const MAX_PATTERNS: usize = 200;
@@ -12,8 +14,22 @@ pub(super) const MAX_PATTERN_BYTES: usize = 500;
 #[derive(Clone, Debug)]
 pub(super) struct Patterns {
     written: Vec<String>,
-    matching: Vec<GlobMatcher>,
-    excluding: Vec<GlobMatcher>,
+    matching: Vec<Pattern>,
+    excluding: Vec<Pattern>,
+}
+
+/// A glob. Compiling one takes longer than all else about it, so that is done when it is first
+/// asked: of many hooks few are, and listing them asks none.
+#[derive(Clone, Debug)]
+struct Pattern {
+    glob: Glob,
+    compiled: OnceLock<GlobMatcher>,
+}
+
+impl Pattern {
+    fn is_match(&self, name: &str) -> bool {
+        self.compiled.get_or_init(|| self.glob.compile_matcher()).is_match(name)
+    }
 }
 
 impl Patterns {
@@ -35,7 +51,7 @@ impl Patterns {
                 Some(glob) => (glob, &mut patterns.excluding),
                 None => (*pattern, &mut patterns.matching),
             };
-            list.push(matcher(meant(glob)).map_err(|why| (place, why))?);
+            list.push(pattern_of(meant(glob)).map_err(|why| (place, why))?);
             patterns.written.push((*pattern).to_owned());
         }
         Ok(patterns)
@@ -43,7 +59,7 @@ impl Patterns {
 
     /// Says whether a name matches.
     pub(super) fn matches(&self, name: &str) -> bool {
-        let any = |list: &[GlobMatcher]| list.iter().any(|glob| glob.is_match(name));
+        let any = |list: &[Pattern]| list.iter().any(|pattern| pattern.is_match(name));
         (self.matching.is_empty() || any(&self.matching)) && !any(&self.excluding)
     }
 
@@ -59,7 +75,7 @@ impl Patterns {
 }
 
 /// Reads a glob: `*` stays within a segment, `**` does not.
-fn matcher(glob: &str) -> Result<GlobMatcher, String> {
+fn pattern_of(glob: &str) -> Result<Pattern, String> {
     if glob.is_empty() {
         return Err("it is empty".to_owned());
     }
@@ -67,7 +83,7 @@ fn matcher(glob: &str) -> Result<GlobMatcher, String> {
         return Err(format!("it is longer than {MAX_PATTERN_BYTES} bytes"));
     }
     let built = GlobBuilder::new(glob).literal_separator(true).backslash_escape(true).build();
-    built.map(|glob| glob.compile_matcher()).map_err(|error| error.kind().to_string())
+    built.map(|glob| Pattern { glob, compiled: OnceLock::new() }).map_err(|error| error.kind().to_string())
 }
 
 #[cfg(test)]

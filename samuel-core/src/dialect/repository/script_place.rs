@@ -1,8 +1,12 @@
 //! Where the program of a hook's command is.
 
-use std::{os::unix::fs::PermissionsExt as _, path::Path};
+use std::path::Path;
 
-use crate::{config::shorten, fs::Root, script::CommandLine};
+use crate::{
+    config::shorten,
+    fs::{FileError, FileKind, LastLink, Place, Root},
+    script::CommandLine,
+};
 
 /// Programs that are given a script to run.
 const INTERPRETERS: [&str; 12] =
@@ -23,11 +27,17 @@ pub(super) fn problem(line: &CommandLine, root: &Root) -> Option<Misplaced> {
     let words = words(line);
     let program = words.first()?;
     if program.contains('/') {
-        return outside(program, root).or_else(|| not_executable(program, root));
+        let found = look(program, root);
+        return wrong(program, &found).or_else(|| not_executable(program, &found));
     }
     let script = words.iter().skip(1).find(|word| !word.starts_with('-'))?;
     let is_script = INTERPRETERS.contains(&program.as_str()) && script.contains('/');
-    is_script.then(|| outside(script, root).or_else(|| missing(script, root)))?
+    is_script.then(|| wrong(script, &look(script, root)))?
+}
+
+/// Looks once at what is at a path.
+fn look(path: &str, root: &Root) -> Result<Place, FileError> {
+    root.walk(Path::new(path), LastLink::Follow)
 }
 
 /// Returns the words of a command, of a shell's line those that stand for themselves.
@@ -42,32 +52,28 @@ fn words(line: &CommandLine) -> Vec<String> {
     }
 }
 
-fn outside(path: &str, root: &Root) -> Option<Misplaced> {
-    let inside = root.check_inside(Path::new(path)).err()?;
-    Some(Misplaced {
-        what: format!("\"{}\" is not a file of the repository: {inside}", shorten(path)),
-        help: "Put the script into the repository, such as below scripts/hooks/. Programs of the system are \
-               named without a path."
-            .to_owned(),
-        leads_out: true,
-    })
-}
-
-fn missing(path: &str, root: &Root) -> Option<Misplaced> {
-    let what = match root.path().join(path) {
-        full if full.is_file() => return None,
-        full if full.exists() => format!("\"{}\" is not a file", shorten(path)),
+/// Says why what was found is no file of the repository.
+fn wrong(path: &str, found: &Result<Place, FileError>) -> Option<Misplaced> {
+    let what = match found {
+        Ok(place) if place.kind() == Some(FileKind::File) => return None,
+        Err(inside @ (FileError::Outside { .. } | FileError::Elsewhere { .. })) => {
+            return Some(Misplaced {
+                what: format!("\"{}\" is not a file of the repository: {inside}", shorten(path)),
+                help: "Put the script into the repository, such as below scripts/hooks/. Programs of the system \
+                       are named without a path."
+                    .to_owned(),
+                leads_out: true,
+            });
+        }
+        Ok(place) if place.kind().is_some() => format!("\"{}\" is not a file", shorten(path)),
         _ => format!("\"{}\" does not exist", shorten(path)),
     };
     let help = "Add the script, or correct the command. Paths start at the repository's root.".to_owned();
     Some(Misplaced { what, help, leads_out: false })
 }
 
-fn not_executable(path: &str, root: &Root) -> Option<Misplaced> {
-    if let Some(missing) = missing(path, root) {
-        return Some(missing);
-    }
-    let mode = root.path().join(path).metadata().ok()?.permissions().mode();
+fn not_executable(path: &str, found: &Result<Place, FileError>) -> Option<Misplaced> {
+    let mode = found.as_ref().ok()?.found?.st_mode;
     (mode & 0o111 == 0).then(|| Misplaced {
         what: format!("\"{}\" cannot be executed", shorten(path)),
         help: format!("Run `chmod +x {path}`, or name what runs it, as in `sh {path}`."),
