@@ -6,6 +6,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::indexing_slicing,
     clippy::print_stdout,
     reason = "tests say which of them were skipped"
 )]
@@ -44,6 +45,8 @@ use tokio_util::sync::CancellationToken;
 
 #[path = "real_agents/hooks.rs"]
 mod hooks;
+#[path = "real_agents/repository_hooks.rs"]
+mod repository_hooks;
 
 const ROLE: &str = "as-supervisor";
 const PROMPT: &str = "Write hi into made.txt. Ωμέγα \"quoted\" $HOME";
@@ -100,7 +103,7 @@ async fn call(real: RealAgent, script: Script) -> Option<Called> {
 
 /// Does the same with clocks of the caller's.
 async fn call_within(clocks: AgentClocks, real: RealAgent, script: Script) -> Option<Called> {
-    let Bed { agent, host, server, home, project } = Bed::new(clocks, real, script).await?;
+    let Bed { agent, host, server, home, project, .. } = Bed::new(clocks, real, script).await?;
     let logs = LogFiles { out: home.path().join("agent.out"), err: home.path().join("agent.err") };
     let request =
         AgentRequest { logs: Some(logs.clone()), ..request(&*agent, &host, project.path(), PROMPT) };
@@ -115,6 +118,8 @@ async fn call_within(clocks: AgentClocks, real: RealAgent, script: Script) -> Op
 /// A real agent with an empty home, and the model that it asks.
 struct Bed {
     agent: Arc<dyn Agent>,
+    command: Vec<String>,
+    args: Vec<String>,
     host: Vec<(String, String)>,
     server: ModelServer,
     home: tempfile::TempDir,
@@ -142,7 +147,8 @@ impl Bed {
         };
         let agent = agent::build(&config, supervisor()).unwrap();
         agent.check(&host, project.path()).unwrap();
-        Some(Self { agent, host, server, home, project })
+        let AgentConfig { command, args, .. } = config;
+        Some(Self { agent, command, args, host, server, home, project })
     }
 }
 

@@ -47,6 +47,6 @@ pub use mutation::{MutationRoute, MutationSink, StoreSink};
 pub use port::{Agent, AgentError, AgentRequest, LogFiles, Reports, compose_agent_env};
 pub use script::{Script, ScriptError, ScriptedCall, Step};
 pub use scripted::ScriptedAgent;
-pub(crate) use text::last_words;
+pub(crate) use text::{MAX_INPUT, SHORTENED, last_words};
 pub use tool_calls::ToolCallFacts;
 pub(crate) use tool_calls::{ToolCalls, path_below};

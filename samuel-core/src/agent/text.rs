@@ -15,7 +15,9 @@ use crate::{
 /// Bytes kept of one text an agent says.
 pub(super) const MAX_TEXT: usize = 16 * 1024;
 /// Bytes kept of a tool call's arguments.
-pub(super) const MAX_INPUT: usize = 64 * 1024;
+pub(crate) const MAX_INPUT: usize = 64 * 1024;
+/// The one field of arguments that are longer, which has their beginning.
+pub(crate) const SHORTENED: &str = "truncated";
 /// Bytes kept of a tool call's result, of a denial and of an error message.
 pub(super) const MAX_SUMMARY: usize = 4 * 1024;
 /// Bytes kept of a line that could not be read.
@@ -31,7 +33,7 @@ pub(super) fn arguments(input: &Value) -> Json {
     let text = input.to_string();
     match text.len() {
         0..=MAX_INPUT => text,
-        _ => json!({"truncated": excerpt(&text, MAX_SUMMARY)}).to_string(),
+        _ => json!({SHORTENED: excerpt(&text, MAX_SUMMARY)}).to_string(),
     }
 }
 

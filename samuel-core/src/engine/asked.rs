@@ -10,10 +10,15 @@
 //! is kept until the agent goes on, which it does not before its hooks have ended.
 //!
 //! A call is known by its id where the hooks have those of the stream, else by the kind of its tool:
-//! the first of a kind that ended is the first of that kind that was asked about.
+//! the first of a kind that ended is the first of that kind that was asked about. Its arguments have
+//! to be those that were asked about too, or that handlers left of them ([`Arguments`]), else a
+//! question about one call would stand for another; only Codex shows others to its hooks.
 
 use std::collections::VecDeque;
 
+use serde_json::Value;
+
+use super::arguments::Arguments;
 use crate::{
     agent::{AbilityCall, AbilityResult},
     model::payload::AbilityStatus,
@@ -67,6 +72,10 @@ struct Known {
     call_id: String,
     ability_id: String,
     kind: String,
+    /// What it was asked about with.
+    input: Arguments,
+    /// What handlers left of that, where they changed it.
+    changed: Option<Arguments>,
     /// Nothing as long as the answer is awaited.
     answered: Option<Answered>,
     /// Why it was blocked.
@@ -86,6 +95,12 @@ impl Known {
     /// Says whether it is the call with this id. One of another tool is not, whatever id it has.
     fn has_id(&self, call_id: &str, kind: &str) -> bool {
         is_same(&self.call_id, call_id) && (self.kind == kind || kind.is_empty())
+    }
+
+    /// Says whether a call of the stream has the arguments of this one, as far as both show the same.
+    fn has_input_of(&self, call: &AbilityCall) -> bool {
+        let has = |input: &Arguments| input.cover(&call.input);
+        is_renamed(&call.ability_id) || has(&self.input) || self.changed.as_ref().is_some_and(has)
     }
 
     /// Says whether nothing is to come of it any more.
@@ -111,7 +126,14 @@ impl Asked {
     /// Takes down that a hook asks about a call, and returns the number of the question.
     pub(super) fn asks(&mut self, call: &AbilityCall) -> u64 {
         self.shares_ids |= self.shown.iter().any(|shown| is_same(&shown.call_id, &call.call_id));
-        self.remember(&call.call_id, &call.ability_id, None)
+        self.remember(call, None)
+    }
+
+    /// Takes down what handlers left of the arguments of a call that they were asked about.
+    pub(super) fn changed(&mut self, number: u64, input: &str) {
+        if let Some(call) = self.calls.iter_mut().find(|call| call.number == number) {
+            call.changed = Some(Arguments::new(input));
+        }
     }
 
     /// Takes down what came of a question. The last word counts.
@@ -149,7 +171,7 @@ impl Asked {
                 }
             }
         } else {
-            let number = self.remember(&result.call_id, &result.ability_id, Some(Answered::Allowed));
+            let number = self.remember(&self.shown_for(result), Some(Answered::Allowed));
             if let Some(call) = self.calls.iter_mut().find(|call| call.number == number) {
                 call.is_told = true;
             }
@@ -157,8 +179,13 @@ impl Asked {
         if !self.before {
             return Some(Vec::new());
         }
+        Some(vec![Firing::Unasked(self.shown_for(result))])
+    }
+
+    /// Returns the call that a result is of, as the stream shows it where it has.
+    fn shown_for(&self, result: &AbilityResult) -> AbilityCall {
         let shown = self.shown.iter().find(|shown| is_same(&shown.call_id, &result.call_id));
-        Some(vec![Firing::Unasked(shown.cloned().unwrap_or_else(|| call_of(result)))])
+        shown.cloned().unwrap_or_else(|| call_of(result))
     }
 
     /// Takes down a call that the stream shows the beginning of.
@@ -242,7 +269,7 @@ impl Asked {
 
     /// Judges a result of a call that the hooks did not ask about.
     fn unasked(&mut self, call: AbilityCall, result: AbilityResult) -> Vec<Firing> {
-        let number = self.remember(&result.call_id, &result.ability_id, Some(Answered::Allowed));
+        let number = self.remember(&call, Some(Answered::Allowed));
         let Some(known) = self.calls.back_mut() else { return Vec::new() };
         known.is_ended = true;
         if !self.before && self.after {
@@ -275,13 +302,17 @@ impl Asked {
 
     /// Finds the call of the hooks that a call of the stream is.
     fn find(&self, call: &AbilityCall, result: Option<&AbilityResult>) -> Option<usize> {
-        let kind = kind_of(&call.ability_id);
-        let by_id = self.calls.iter().position(|known| known.has_id(&call.call_id, &kind));
+        let kind = kind_of_call(call);
+        // Where nobody is asked no arguments were judged.
+        let has_input = |known: &Known| !self.before || known.has_input_of(call);
+        let is_it = |known: &Known| known.has_id(&call.call_id, &kind) && has_input(known);
+        let by_id = self.calls.iter().position(is_it);
         if by_id.is_some() || self.shares_ids {
             return by_id;
         }
         let first = |fits: &dyn Fn(&Known) -> bool| {
-            let is_open = |known: &Known| known.kind == kind && !known.is_ended && fits(known);
+            let is_open =
+                |known: &Known| known.kind == kind && !known.is_ended && has_input(known) && fits(known);
             self.calls.iter().position(is_open)
         };
         let was_blocked = |known: &Known| known.answered == Some(Answered::Blocked);
@@ -307,7 +338,7 @@ impl Asked {
         });
     }
 
-    fn remember(&mut self, call_id: &str, ability_id: &str, answered: Option<Answered>) -> u64 {
+    fn remember(&mut self, call: &AbilityCall, answered: Option<Answered>) -> u64 {
         self.last_number += 1;
         if self.calls.len() >= MAX_CALLS {
             // Of those that are under way none is forgotten as long as there are others.
@@ -318,9 +349,11 @@ impl Asked {
         }
         self.calls.push_back(Known {
             number: self.last_number,
-            call_id: call_id.to_owned(),
-            ability_id: ability_id.to_owned(),
-            kind: kind_of(ability_id),
+            call_id: call.call_id.clone(),
+            ability_id: call.ability_id.clone(),
+            kind: kind_of_call(call),
+            input: Arguments::new(&call.input),
+            changed: None,
             answered,
             reason: String::new(),
             is_told: false,
@@ -352,16 +385,41 @@ fn contains(output: &str, reason: &str) -> bool {
     !reason.is_empty() && in_one_line(output).contains(&reason)
 }
 
+/// Says whether a name is one of Codex's stream, which its hooks do not use.
+fn is_renamed(ability_id: &str) -> bool {
+    ["command_execution", "file_change", MCP_ITEM].contains(&ability_id)
+}
+
+/// How Codex's stream calls a tool of any MCP server.
+const MCP_ITEM: &str = "mcp_tool_call";
+
+/// Returns what kind of tool a call is of. Codex's stream says the name of an MCP tool in two fields,
+/// which its hooks have in one.
+fn kind_of_call(call: &AbilityCall) -> String {
+    if call.ability_id != MCP_ITEM {
+        return kind_of(&call.ability_id);
+    }
+    let input: Value = serde_json::from_str(&call.input).unwrap_or_default();
+    let part = |name: &str| {
+        let text = input.get(name).and_then(Value::as_str).unwrap_or_default();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        text.chars().map(|c| if is_plain(c) { c } else { '_' }).collect::<String>()
+    };
+    kind_of(&format!("mcp__{}__{}", part("server"), part("tool")))
+}
+
 /// Returns what kind of tool a name means: Codex names its tools one way to its hooks, and another
-/// way in its stream.
+/// way in its stream. A tool of an MCP server is one of its own, whatever it is called.
 fn kind_of(ability_id: &str) -> String {
+    if ability_id.starts_with("mcp") {
+        return ability_id.to_owned();
+    }
     let name: String = ability_id.chars().filter(char::is_ascii_alphanumeric).collect();
     let name = name.to_ascii_lowercase();
     match name.as_str() {
         "" => ability_id.to_owned(),
         "bash" | "shell" | "localshell" | "execcommand" | "commandexecution" => "shell".to_owned(),
         "applypatch" | "filechange" => "patch".to_owned(),
-        _ if name.starts_with("mcp") => "mcp".to_owned(),
         _ => name,
     }
 }

@@ -259,3 +259,80 @@ fn a_question_about_another_tool_does_not_stand_for_a_call_with_its_id() {
     assert_eq!(asked.tells(&ok("2", "Read")), Some(Vec::new()));
     assert_eq!(asked.ends(ok("2", "")), NOTHING);
 }
+
+fn with(id: &str, tool: &str, input: &str) -> AbilityCall {
+    AbilityCall { input: input.to_owned(), ..call(id, tool) }
+}
+
+const HARMLESS: &str = r#"{"command":"ls"}"#;
+const HARMFUL: &str = r#"{"command":"rm -rf /"}"#;
+
+#[test]
+fn a_question_about_other_arguments_does_not_stand_for_a_call() {
+    // With the ids of the stream, and without.
+    for id in ["1", ""] {
+        let made = with("1", "Bash", HARMFUL);
+        let mut asked = Asked::new(true, true);
+        asked.begins(made.clone());
+        let number = asked.asks(&with(id, "Bash", HARMLESS));
+        asked.answered(number, Allowed, "");
+        assert_eq!(asked.ends(ok("1", "Bash")), [Unasked(made.clone()), After(ok("1", "Bash"))], "{id:?}");
+
+        // Nor does what a hook tells of one that nobody was asked about.
+        let mut asked = Asked::new(true, true);
+        let told = AbilityResult { input: Some(HARMLESS.to_owned()), ..ok(id, "Bash") };
+        assert_eq!(asked.tells(&told), Some(vec![Unasked(with(id, "Bash", HARMLESS))]));
+        asked.begins(made.clone());
+        assert_eq!(asked.ends(ok("1", "Bash")), [Unasked(made), After(ok("1", "Bash"))], "{id:?}");
+    }
+}
+
+#[test]
+fn of_two_questions_under_one_id_the_one_about_the_arguments_counts() {
+    let mut asked = Asked::new(true, true);
+    for (input, answered) in [(HARMLESS, Allowed), (HARMFUL, Blocked)] {
+        let number = asked.asks(&with("1", "Bash", input));
+        asked.answered(number, answered, "no");
+    }
+    let made = with("1", "Bash", HARMFUL);
+    asked.begins(made.clone());
+    assert_eq!(asked.ends(ok("1", "Bash")), [Unasked(made), After(ok("1", "Bash"))]);
+}
+
+#[test]
+fn a_call_is_known_by_what_it_was_asked_with_and_by_what_handlers_left_of_it() {
+    for shown in [HARMLESS, r#"{"command":"ls -l"}"#] {
+        let mut asked = Asked::new(true, true);
+        let number = asked.asks(&with("", "Shell", r#"{"command":"ls","timeout":5}"#));
+        asked.changed(number, r#"{"command":"ls -l","timeout":5}"#);
+        asked.answered(number, Allowed, "");
+        asked.begins(with("1", "Shell", shown));
+        assert_eq!(asked.ends(ok("1", "Shell")), NOTHING, "{shown}");
+        assert_eq!(asked.tells(&ok("", "Shell")), Some(Vec::new()));
+    }
+}
+
+#[test]
+fn each_tool_of_an_mcp_server_is_one_of_its_own() {
+    for (asked_of, made, is_it) in [
+        ("mcp__a__read", with("1", "mcp__a__read", "{}"), true),
+        ("mcp__a__read", with("1", "mcp__a__write", "{}"), false),
+        ("mcp__a__bc", with("1", "mcp__ab__c", "{}"), false),
+        (
+            "mcp__a_b__read",
+            with("1", "mcp_tool_call", r#"{"server":"a.b","tool":"read","arguments":{}}"#),
+            true,
+        ),
+        (
+            "mcp__a__read",
+            with("1", "mcp_tool_call", r#"{"server":"a","tool":"write","arguments":{}}"#),
+            false,
+        ),
+    ] {
+        let mut asked = Asked::new(true, false);
+        asked.decide("", asked_of, Allowed);
+        asked.begins(made.clone());
+        let fired = asked.ends(ok("1", ""));
+        assert_eq!(fired.len(), if is_it { 1 } else { 2 }, "{asked_of} {made:?}: {fired:?}");
+    }
+}

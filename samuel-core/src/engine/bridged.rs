@@ -190,8 +190,11 @@ impl Port {
         };
         // Before it is written: then the agent goes on. What is refused the bridge denies.
         match &decided {
-            Ok(Verdict::Allow { input, .. }) => {
+            Ok(Verdict::Allow { input, changed }) => {
                 self.calls(|calls| calls.allow(&call_id, &tool, input));
+                if *changed {
+                    self.asked(|asked| asked.changed(number, input));
+                }
                 self.note(number, Answered::Allowed, "");
             }
             Ok(Verdict::Block { reason }) => self.note(number, Answered::Blocked, reason),
@@ -213,9 +216,14 @@ impl Port {
     }
 
     fn note(&self, number: u64, answered: Answered, reason: &str) {
+        self.asked(|asked| asked.answered(number, answered, reason));
+    }
+
+    /// Works with what the hooks asked, as long as the call of the agent lasts.
+    fn asked(&self, work: impl FnOnce(&mut Asked)) {
         let mut bridged = self.bridged.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bridged) = &mut *bridged {
-            bridged.asked.answered(number, answered, reason);
+            work(&mut bridged.asked);
         }
     }
 

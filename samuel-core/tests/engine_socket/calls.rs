@@ -2,10 +2,12 @@
 
 use std::{
     fs,
+    future::poll_fn,
     io::Write as _,
     os::unix::{fs::PermissionsExt as _, net::UnixStream},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, mpsc},
+    task::Poll,
     time::Duration,
 };
 
@@ -306,4 +308,48 @@ async fn a_call_whose_bridge_was_killed_counts_as_not_asked_about() {
     assert!(!inputs(&gate)[0].enforced, "the second time it is only told");
     let told = warnings(&played);
     assert!(told.len() == 1 && told[0].starts_with("mine called Bash without asking"), "{told:?}");
+}
+
+/// Has as many calls open as may wait, and asks about one more; then again, with one of them gone.
+struct AsksTooMuch(Arc<Mutex<Vec<String>>>);
+
+#[async_trait]
+impl AsyncWork for AsksTooMuch {
+    async fn work(&self, request: AgentRequest, port: &dyn AgentPort) {
+        let bridge = request.bridge.unwrap();
+        let mut open: Vec<_> = (0..64).map(|n| port.before_ability(bash(&n.to_string()))).collect();
+        poll_fn(|context| {
+            for call in &mut open {
+                assert!(call.as_mut().poll(context).is_pending());
+            }
+            Poll::Ready(())
+        })
+        .await;
+        let mut refusals = Vec::new();
+        for _ in 0..2 {
+            let refused = asks_within(&bridge, &bash("more"), Duration::from_millis(800)).await.unwrap_err();
+            refusals.push(refused.to_string());
+            open.pop();
+        }
+        *self.0.lock().unwrap() = refusals;
+        request.cancel.cancelled().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_is_refused_while_64_others_wait_for_handlers() {
+    let (bench, _outside, sockets) = bench();
+    let (told, hangs) = (Arc::default(), FakeHandler::<points::AbilityBefore>::script([Act::Hang]));
+    let run = run(&bench, &sockets, AsksTooMuch(Arc::clone(&told))).hook("gate", hangs);
+    let handle = run.build().unwrap().start().await.unwrap();
+    while told.lock().unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    handle.stop();
+    handle.wait().await.unwrap();
+    let expected = [
+        "E_SOCKET_BUSY: too many tool calls wait for the handlers",
+        "E_SOCKET_TIMEOUT: the handlers did not answer in time",
+    ];
+    assert_eq!(*told.lock().unwrap(), expected);
 }

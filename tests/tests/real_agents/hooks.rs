@@ -20,12 +20,12 @@ use serde_json::json;
 
 use super::{Bed, WALL};
 
-const SAMUEL: &str = env!("CARGO_BIN_EXE_samuel-under-test");
-const REASON: &str = "not \"on\" this machine";
+pub(super) const SAMUEL: &str = env!("CARGO_BIN_EXE_samuel-under-test");
+pub(super) const REASON: &str = "not \"on\" this machine";
 const REMARK: &str = "look at it once more";
 
 /// Calls the agent's own shell.
-fn shell(real: RealAgent, command: &str) -> Reply {
+pub(super) fn shell(real: RealAgent, command: &str) -> Reply {
     let (tool, input) = match real {
         RealAgent::Claude => ("Bash", json!({"command": command, "description": "works"})),
         RealAgent::Codex => ("exec_command", json!({"cmd": command})),
@@ -35,8 +35,16 @@ fn shell(real: RealAgent, command: &str) -> Reply {
     Reply::blocks([Block::tool(tool, input)])
 }
 
+/// Has an agent call its shell three times: to write a file that it may not, one that it may, and to
+/// fail.
+pub(super) fn three_calls(real: RealAgent) -> Script {
+    let commands = ["echo no > blocked.txt", "echo one > made.txt", "echo oops; exit 3"];
+    let calls = commands.map(|command| shell(real, command));
+    Script::replies(calls.into_iter().chain([Reply::text("All done.")]))
+}
+
 /// Keeps one command back and changes another.
-async fn guard(call: Call<points::AbilityBefore>) -> Result<AbilityBeforeOutput, HookFailure> {
+pub(super) async fn guard(call: Call<points::AbilityBefore>) -> Result<AbilityBeforeOutput, HookFailure> {
     let input = &call.input().input;
     if input.contains("blocked.txt") {
         return Ok(AbilityBeforeOutput::refuse(REASON));
@@ -47,7 +55,7 @@ async fn guard(call: Call<points::AbilityBefore>) -> Result<AbilityBeforeOutput,
 
 /// A directory in which an agent takes settings from us: Gemini CLI does so where root alone can
 /// write, from root.
-fn private_dir(real: RealAgent) -> Option<tempfile::TempDir> {
+pub(super) fn private_dir(real: RealAgent) -> Option<tempfile::TempDir> {
     if real != RealAgent::Gemini {
         return Some(tempfile::tempdir().unwrap());
     }
@@ -59,7 +67,7 @@ fn private_dir(real: RealAgent) -> Option<tempfile::TempDir> {
 }
 
 /// Every file below a directory, with what is in it as far as it is text.
-fn files(dir: &Path) -> Vec<(String, String)> {
+pub(super) fn files(dir: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).unwrap().flatten() {
         let path = entry.path();
@@ -87,10 +95,7 @@ struct Hooked {
 /// Has an agent call its shell three times in a run with a closure on both sides.
 async fn hooked(real: RealAgent) -> Option<Hooked> {
     let sockets = private_dir(real)?;
-    let commands = ["echo no > blocked.txt", "echo one > made.txt", "echo oops; exit 3"];
-    let calls = commands.map(|command| shell(real, command));
-    let script = Script::replies(calls.into_iter().chain([Reply::text("All done.")]));
-    let bed = Bed::new(WALL, real, script).await?;
+    let bed = Bed::new(WALL, real, three_calls(real)).await?;
     let bench = Bench::with_tasks(&[("1", "Work")]).unwrap();
     let seen = FakeHandler::<points::AbilityBefore>::answers(AbilityBeforeOutput::default());
     let text = vec![TextItem { content: REMARK.to_owned(), ..TextItem::default() }];
