@@ -64,6 +64,12 @@ pub enum Event {
         resumed: bool,
         /// The agent's name.
         agent: String,
+        /// Its model, where one is configured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// Which other agents and models its calls can have, on one line; nothing where none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        routing: Option<String>,
         /// How many iterations it may make; nothing where there is no limit.
         max_iterations: Option<NonZeroU32>,
         /// The tasks that it is for, beside what they depend on; none where it is for all.
@@ -98,6 +104,12 @@ pub enum Event {
         turn: Turn,
         /// The agent's name.
         agent: String,
+        /// Its model, where the call has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// Why it is this one, such as `route 1: complexity complex`.
+        #[serde(default)]
+        why: String,
     },
     /// The agent reported something.
     Agent {
@@ -331,6 +343,15 @@ impl From<String> for RunFault {
     }
 }
 
+/// What the calls of one agent consumed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentUsage {
+    /// The agent's name.
+    pub agent: String,
+    /// What they consumed.
+    pub usage: Usage,
+}
+
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
@@ -363,6 +384,9 @@ pub struct RunReport {
     pub settled: bool,
     /// What it consumed.
     pub usage: Usage,
+    /// What of it each agent consumed, by name; those that reported nothing are not among them.
+    #[serde(default)]
+    pub agents: Vec<AgentUsage>,
     /// Whether all processes are gone that it started. If not, a
     /// [`Swept`](Event::Swept) told which may be left.
     pub swept: bool,

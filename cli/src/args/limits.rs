@@ -8,6 +8,9 @@ use serde_json::{Map, Value as Json, json};
 
 #[derive(Debug, Args)]
 pub(crate) struct LimitArgs {
+    /// The model that the agent is to use, by its own name for it
+    #[arg(long, value_name = "NAME", value_parser = setting("model"))]
+    model: Option<Given>,
     /// How many iterations the run may make; 0 sets no limit
     #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = setting("max_iterations"))]
     max_iterations: Option<Given>,
@@ -53,8 +56,12 @@ pub(crate) type Given = Map<String, Json>;
 impl LimitArgs {
     /// Returns what was given, an option each.
     pub(crate) fn given(&self) -> Vec<Given> {
-        let Self { max_iterations, max_cost, max_time, max_failures, pause } = self;
-        [max_iterations, max_cost, max_time, max_failures, pause].into_iter().flatten().cloned().collect()
+        let Self { model, max_iterations, max_cost, max_time, max_failures, pause } = self;
+        [model, max_iterations, max_cost, max_time, max_failures, pause]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect()
     }
 }
 
@@ -73,7 +80,7 @@ pub(crate) fn option_of(setting: &str) -> Option<&'static str> {
 fn setting(key: &'static str) -> impl Fn(&str) -> Result<Given, String> + Clone + Send + Sync {
     move |text| {
         let number = match key {
-            "pilot.focus" => Err(IntErrorKind::InvalidDigit),
+            "pilot.focus" | "model" => Err(IntErrorKind::InvalidDigit),
             _ => text.parse::<i64>().map_err(|error| *error.kind()),
         };
         let value = match &number {

@@ -34,9 +34,10 @@ pub(crate) fn prompt(project: Project, args: &PromptArgs, host: &Host) -> Result
                 "iteration": preview.iteration,
                 "mode": preview.mode,
                 "task": preview.task,
+                "agent": preview.agent,
                 "stats": stats,
             });
-            Reply::new(data, prompt_stats_text(stats))
+            Reply::new(data, agent_line(&preview) + &prompt_stats_text(stats))
         }
         // An agent is given it, perhaps by a pipe.
         (Some(prompt), _) => Reply::new(data(&preview), prompt.clone()).for_a_program(),
@@ -82,6 +83,8 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
             text.push_str(&format!("none: {}\n", stop.unwrap_or_default()));
         }
     }
+    text.push('\n');
+    text.push_str(&agent_line(&preview));
     text.push_str("\nHook points\n");
     preview.chains.iter().for_each(|chain| text.push_str(&chain_text(chain)));
     text.push_str("\nA run would execute\n");
@@ -115,9 +118,20 @@ fn data(preview: &Preview) -> serde_json::Value {
         "iteration": preview.iteration,
         "mode": preview.mode,
         "task": preview.task,
+        "agent": preview.agent,
         "prompt": preview.prompt,
         "stop": preview.stop,
     })
+}
+
+/// Says which agent gets the prompt, and why; nothing where none does.
+fn agent_line(preview: &Preview) -> String {
+    let Some(choice) = &preview.agent else { return String::new() };
+    let args = match choice.args.as_slice() {
+        [] => String::new(),
+        args => format!(", with {}", safe(&args.join(" "))),
+    };
+    format!("Agent: {}{args}, {}\n", safe(&choice.name()), safe(&choice.why))
 }
 
 /// Says why there is no next prompt.

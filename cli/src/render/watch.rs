@@ -7,7 +7,7 @@ use std::{num::NonZeroU32, time::Duration};
 
 use samuel_core::{
     agent::AgentEvent,
-    event::{CheckResult, Event, EventRecord, PlanChange, RunReport},
+    event::{AgentUsage, CheckResult, Event, EventRecord, PlanChange, RunReport},
     hook::Speaker,
     model::{
         IterationOutcome, TaskId, Usage,
@@ -50,6 +50,8 @@ pub(crate) struct Watch {
     told_check: bool,
     /// Whether the run waits, for a usage limit or in a pause.
     waits: bool,
+    /// Whether calls can have different agents.
+    is_routed: bool,
 }
 
 impl Watch {
@@ -68,6 +70,7 @@ impl Watch {
             logs: Vec::new(),
             told_check: false,
             waits: false,
+            is_routed: false,
         }
     }
 
@@ -118,7 +121,7 @@ impl Watch {
     /// Prints the lines of an event that is worth some.
     fn tell(&mut self, record: &EventRecord) {
         match &record.event {
-            Event::RunStarted { resumed, agent, max_iterations, tasks } => {
+            Event::RunStarted { resumed, agent, model, routing, max_iterations, tasks } => {
                 let verb = if *resumed { "going on as" } else { "starting" };
                 let (run, agent) = (&record.run_id, safe(agent));
                 let limit =
@@ -127,10 +130,22 @@ impl Watch {
                     [] => String::new(),
                     tasks => format!(", for {}, and what that depends on", named_ids(tasks)),
                 };
-                self.line(&format!("{verb} run {run} with {agent}{}{tasks}", limit.unwrap_or_default()));
+                let model = model.as_ref().map(|model| format!(" ({})", safe(model))).unwrap_or_default();
+                self.line(&format!(
+                    "{verb} run {run} with {agent}{model}{}{tasks}",
+                    limit.unwrap_or_default()
+                ));
+                if let Some(routing) = routing {
+                    self.line(&format!("  other agents: {}", safe(routing)));
+                    self.is_routed = true;
+                }
             }
             Event::IterationStarted { iteration, mode, task } => {
                 self.line(&format!("iteration {iteration}: {}", about(*mode, task.as_ref())));
+            }
+            Event::AgentStarted { agent, model, why, .. } if self.is_routed => {
+                let model = model.as_ref().map(|model| format!(" ({})", safe(model))).unwrap_or_default();
+                self.line(&format!("  agent: {}{model}, {}", safe(agent), safe(why)));
             }
             Event::TaskCompleted { task, title, .. } => {
                 self.line(&format!("  done: {} {}", safe(task.as_str()), safe(title)));
@@ -328,6 +343,11 @@ impl Watch {
             report.iterations,
             consumed(report.usage)
         ));
+        if let agents @ [_, _, ..] = report.agents.as_slice() {
+            for AgentUsage { agent, usage } in agents {
+                self.line(&format!("  {}{}", safe(agent), consumed(*usage)));
+            }
+        }
         for (what, tasks) in [("skipped", &report.skipped), ("left", &report.left)] {
             if !tasks.is_empty() {
                 self.line(&format!("  tasks {what}: {}", some_ids(tasks)));

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{Agent, AgentConfig, AgentError, ScriptedAgent, adapter, run::CliAgent, scripted};
+use super::{Agent, AgentConfig, AgentError, Choice, ScriptedAgent, adapter, run::CliAgent, scripted};
 use crate::process::Supervisor;
 
 /// How alike two names must be for one to be suggested, from 0 to 1.
@@ -20,8 +20,15 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// Returns [`AgentError::Unknown`] with the nearest known name, or
-/// [`AgentError::Config`] where the command or the script is missing.
+/// [`AgentError::Config`] where the command or the script is missing, or the agent takes no model.
 pub fn build(config: &AgentConfig, supervisor: Supervisor) -> Result<Arc<dyn Agent>, AgentError> {
+    if let Some(model) = &config.model {
+        let takes_one = adapter::ALL.iter().any(|cli| cli.name == config.name && cli.model_flag.is_some());
+        if names().any(|name| name == config.name) && !takes_one {
+            let problem = format!("it takes no model, so not \"{model}\" either");
+            return Err(AgentError::Config { agent: config.name.clone(), problem });
+        }
+    }
     if config.name == scripted::NAME {
         return Ok(Arc::new(ScriptedAgent::new(config, supervisor)?));
     }
@@ -31,22 +38,35 @@ pub fn build(config: &AgentConfig, supervisor: Supervisor) -> Result<Arc<dyn Age
     }
 }
 
-/// The agents that a call can name: the configured one by its own name, and every
+/// The agents that a call can have: the configured one by its own name, and every
 /// other as its adapter calls it where nothing is configured.
 #[derive(Clone, Debug)]
 pub struct Agents {
     configured: Arc<dyn Agent>,
+    /// What the configured one is built from, where it is built and not brought.
+    config: Option<AgentConfig>,
     others: AgentConfig,
     supervisor: Supervisor,
-    /// The others that were named, which know what was consumed in their conversations.
-    built: Arc<Mutex<BTreeMap<String, Arc<dyn Agent>>>>,
+    /// Those that were asked for beside it, which know what was consumed in their conversations.
+    built: Arc<Mutex<Built>>,
 }
+
+/// Agents by name, model and arguments.
+type Built = BTreeMap<(String, Option<String>, Vec<String>), Arc<dyn Agent>>;
 
 impl Agents {
     /// Puts an agent beside those that are built when they are named; what they share
     /// with it, such as the clocks, is in their configuration.
     pub fn new(configured: Arc<dyn Agent>, others: AgentConfig, supervisor: Supervisor) -> Self {
-        Self { configured, others, supervisor, built: Arc::default() }
+        Self { configured, config: None, others, supervisor, built: Arc::default() }
+    }
+
+    /// Says what the configured one was built from, so that a call can have it with a model and
+    /// arguments.
+    #[must_use]
+    pub fn built_from(mut self, config: Option<AgentConfig>) -> Self {
+        self.config = config;
+        self
     }
 
     /// Returns the configured one.
@@ -59,16 +79,41 @@ impl Agents {
     /// # Errors
     /// Returns what [`build`] does.
     pub fn named(&self, name: &str) -> Result<Arc<dyn Agent>, AgentError> {
-        if name == self.configured.name() {
+        self.with(name, None, &[])
+    }
+
+    /// Finds the agent of a call, with its model and arguments.
+    ///
+    /// # Errors
+    /// Returns what [`build`] does, and [`AgentError::Config`] where it takes no model or no
+    /// arguments.
+    pub fn chosen(&self, choice: &Choice) -> Result<Arc<dyn Agent>, AgentError> {
+        self.with(&choice.agent, choice.model.as_deref(), &choice.args)
+    }
+
+    fn with(&self, name: &str, model: Option<&str>, args: &[String]) -> Result<Arc<dyn Agent>, AgentError> {
+        let is_configured = name == self.configured.name();
+        let config = self.config.as_ref().filter(|_| is_configured);
+        let has_model = config.is_some_and(|config| config.model.as_deref() == model);
+        if is_configured && args.is_empty() && (model.is_none() || has_model) {
             return Ok(Arc::clone(&self.configured));
         }
+        if is_configured && config.is_none() {
+            let problem =
+                "it is one that the program brings, which takes no model and no arguments".to_owned();
+            return Err(AgentError::Config { agent: name.to_owned(), problem });
+        }
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(agent) = built.get(name) {
+        let key = (name.to_owned(), model.map(str::to_owned), args.to_vec());
+        if let Some(agent) = built.get(&key) {
             return Ok(Arc::clone(agent));
         }
-        let config = AgentConfig { name: name.to_owned(), ..self.others.clone() };
+        let mut config = config.unwrap_or(&self.others).clone();
+        name.clone_into(&mut config.name);
+        config.model = model.map(str::to_owned);
+        config.args.extend_from_slice(args);
         let agent = build(&config, self.supervisor.clone())?;
-        built.insert(name.to_owned(), Arc::clone(&agent));
+        built.insert(key, Arc::clone(&agent));
         Ok(agent)
     }
 }
@@ -107,6 +152,51 @@ mod tests {
         for name in ["command", "scripted"] {
             assert!(matches!(error(&AgentConfig::new(name)), AgentError::Config { .. }), "{name}");
         }
+    }
+
+    #[test]
+    fn a_model_becomes_the_option_of_the_agent_or_is_refused() {
+        for name in names() {
+            let config = AgentConfig {
+                command: vec!["x".into()],
+                script: Some(crate::agent::Script::default()),
+                model: Some("--m".to_owned()),
+                ..AgentConfig::new(name)
+            };
+            let built = build(&config, Supervisor::GroupOnly);
+            if let "kiro" | "command" | "scripted" = name {
+                let refused = built.unwrap_err().to_string();
+                assert!(refused.contains("takes no model, so not \"--m\" either"), "{refused}");
+                continue;
+            }
+            let words = built.unwrap().command_line();
+            assert_eq!(words.iter().filter(|word| *word == "--model=--m").count(), 1, "{name} {words:?}");
+        }
+    }
+
+    #[test]
+    fn the_agent_of_a_call_has_its_model_and_arguments_and_the_command_that_is_configured() {
+        let of_claude = AgentConfig { command: vec!["my-claude".to_owned()], ..AgentConfig::new("claude") };
+        let claude = build(&of_claude, Supervisor::GroupOnly).unwrap();
+        let agents = Agents::new(Arc::clone(&claude), AgentConfig::new("claude"), Supervisor::GroupOnly);
+        let choice = |agent: &str, model: Option<&str>, args: &[&str]| Choice {
+            agent: agent.to_owned(),
+            model: model.map(str::to_owned),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            ..Choice::default()
+        };
+        let brought = agents.chosen(&choice("claude", Some("opus"), &[])).unwrap_err().to_string();
+        assert!(brought.contains("takes no model and no arguments"), "{brought}");
+        let agents = agents.built_from(Some(of_claude));
+        let words = agents.chosen(&choice("claude", Some("opus"), &["--x"])).unwrap().command_line();
+        assert_eq!(
+            (&*words[0], &words[words.len() - 2..]),
+            ("my-claude", &["--model=opus".to_owned(), "--x".to_owned()][..])
+        );
+        assert!(Arc::ptr_eq(&agents.chosen(&choice("claude", None, &[])).unwrap(), &claude));
+        let codex = choice("codex", None, &["--y"]);
+        assert!(Arc::ptr_eq(&agents.chosen(&codex).unwrap(), &agents.chosen(&codex).unwrap()));
+        assert_eq!(agents.chosen(&codex).unwrap().command_line()[0], "codex");
     }
 
     #[test]

@@ -21,6 +21,9 @@ pub struct AgentConfig {
     /// the others it stands in for their own program, before their own
     /// arguments. Empty means: the adapter's.
     pub command: Vec<String>,
+    /// The model that it is to use, for an adapter that takes the name of one. By default the
+    /// agent's own choice.
+    pub model: Option<String>,
     /// Arguments beside the adapter's own. `{prompt_file}` stands for a file that
     /// holds the prompt, for the agent `command`.
     pub args: Vec<String>,
@@ -41,6 +44,7 @@ impl AgentConfig {
         Self {
             name: name.into(),
             command: Vec::new(),
+            model: None,
             args: Vec::new(),
             clocks: AgentClocks::default(),
             script: None,

@@ -72,6 +72,9 @@ impl CliAgent {
             return Err(AgentError::Config { agent: cli.name.to_owned(), problem });
         }
         command.extend(owned(cli.args));
+        // In one word, so that no name of a model is an option of its own.
+        command
+            .extend(config.model.iter().zip(cli.model_flag).map(|(model, flag)| format!("{flag}={model}")));
         command.extend(config.args.iter().cloned());
         Ok(Self {
             cli,

@@ -33,6 +33,7 @@ mod layer;
 mod names;
 mod plugin_name;
 mod problem;
+mod route;
 mod schema;
 mod setting;
 mod settings;
@@ -64,6 +65,7 @@ pub(crate) use plugin_name::broken_plugin_name_rule;
 pub use plugin_name::{PLUGIN_NAME_RULE, RESERVED_PLUGIN_NAMES};
 pub(crate) use problem::shorten;
 pub use problem::{Problem, ProblemKind};
+pub use route::AgentRoute;
 pub use schema::CONFIG_VERSION;
 pub use settings::{
     AGENTS, AgentClocks, CheckCommand, ContextSettings, MethodologySettings, PilotSettings, RateLimitPolicy,

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json, json};
 use toml::Value as Toml;
 
 use super::{
-    CheckCommand, RateLimitPolicy,
+    AgentRoute, CheckCommand, RateLimitPolicy,
     duration::format_duration,
     json_schema::{described, table, with},
     table::Table,
@@ -40,7 +40,10 @@ pub(crate) enum Kind {
     Texts,
     /// What it names, and the names there are.
     Name(&'static str, Vec<&'static str>),
+    /// The same, any number of times.
+    Names(&'static str, Vec<&'static str>),
     Checks,
+    Routes,
     /// Settings of their own, and which of them `true` and `false` set in their place.
     Table(Vec<Row>, Option<&'static str>),
 }
@@ -65,6 +68,13 @@ impl Kind {
             Self::Texts => value.strings().map(Json::from),
             Self::Name(what, names) => value.one_of(what, names).map(Json::from),
             Self::Checks => value.list()?.iter().map(read_check).collect::<Vec<_>>().into_iter().collect(),
+            Self::Names(what, names) => {
+                let read = value.list()?.into_iter().map(|value| value.one_of(what, names).map(Json::from));
+                read.collect::<Vec<_>>().into_iter().collect()
+            }
+            Self::Routes => {
+                value.list()?.iter().map(AgentRoute::read).collect::<Vec<_>>().into_iter().collect()
+            }
             Self::Table(_, Some(key)) if value.as_boolean().is_some() => {
                 Some(json!({ *key: value.as_boolean() }))
             }
@@ -103,6 +113,8 @@ impl Kind {
                 let check = json!({ "command": text, "timeout": { "$ref": "#/$defs/duration" } });
                 json!({ "type": "array", "items": { "oneOf": [text, table(check, &["command"])] } })
             }
+            Self::Names(_, names) => json!({ "type": "array", "items": { "enum": names } }),
+            Self::Routes => json!({ "type": "array", "items": AgentRoute::schema() }),
             Self::Table(rows, None) => table(schema(rows, default), &[]),
             Self::Table(rows, Some(key)) => {
                 let short =
@@ -193,6 +205,7 @@ shown! {
     };
     RateLimitPolicy, held => Self::NAMES.into_iter().find(|(_, policy)| policy == held)?.0.into();
     Vec<CheckCommand>, held => held.iter().filter_map(Field::shown).collect::<Vec<_>>().into();
+    Vec<AgentRoute>, held => held.iter().filter_map(|route| Toml::try_from(route).ok()).collect::<Vec<_>>().into();
     CheckCommand, held => toml::Table::from_iter([
         ("command".to_owned(), held.command.as_str().into()),
         ("timeout".to_owned(), held.timeout.shown()?),

@@ -13,11 +13,11 @@ use serde_json::{Map, Value as Json, json};
 use toml::Value as Toml;
 
 use super::{
-    ConfigError,
+    AgentRoute, ConfigError,
     document::Document,
     setting::{
         DAY, Field,
-        Kind::{self, Amount, Checks, Count, Flag, Large, Name, Short, Table, Text, Texts, Time},
+        Kind::{self, Amount, Checks, Count, Flag, Large, Name, Names, Routes, Short, Table, Text, Texts, Time},
         MONTH, Row, SECOND, rows, schema, settings, take,
     },
     value::Value,
@@ -39,6 +39,16 @@ settings! {
         agent_command: Vec<String> = Vec::new(), Texts;
         /// Arguments that are added for any agent. The question before a run shows them.
         agent_args: Vec<String> = Vec::new(), Texts;
+        /// The model that the agent is to use, by its own name for it: `claude`, `codex`, `gemini` and
+        /// `copilot` take one. Empty stands for the agent's own choice.
+        model: String = String::new(), Text;
+        /// Which agent a call has, by the first of these tables that fits. One has conditions
+        /// (`complexity`, `priority`, `mode`, `after_failures`), all of which must hold, and what it
+        /// changes (`agent`, `model`, `args`).
+        routes: Vec<AgentRoute> = Vec::new(), Routes;
+        /// Agents for the time that the one chosen cannot be started, or has a usage limit that lasts
+        /// longer than `rate_limit_wait`; the first that can work does.
+        fallback: Vec<String> = Vec::new(), Names("agent", AGENTS.to_vec());
         /// How many iterations a run may make; 0 sets no limit.
         max_iterations: Option<NonZeroU32> = NonZeroU32::new(20), Count(0);
         /// The pause between two iterations.
@@ -49,8 +59,8 @@ settings! {
         /// table such as `{ command = "cargo test", timeout = "30m" }`, which shows the default
         /// timeout; that is from 1s to 24h.
         quality_checks: Vec<CheckCommand> = Vec::new(), Checks;
-        /// What follows from a usage limit of the agent that lasts longer than `rate_limit_wait`:
-        /// `wait` waits for it, `stop` ends the run as `rate-limited`.
+        /// What follows from a usage limit of the agent that lasts longer than `rate_limit_wait`, where
+        /// no agent of `fallback` can work: `wait` waits for it, `stop` ends the run as `rate-limited`.
         rate_limit: RateLimitPolicy = RateLimitPolicy::Wait, rate_limits();
         /// See `rate_limit`; also how long altogether a usage limit without a known end is tried
         /// again, after 5, 10, 20 minutes and so on.

@@ -217,6 +217,7 @@ impl Run {
             prd_path: self.frozen.run_dir.prd().display().to_string(),
             progress_path: self.frozen.run_dir.progress().display().to_string(),
             agent: self.frozen.agent.name().to_owned(),
+            routing: self.frozen.routing.clone(),
             binary: self.frozen.binary.clone(),
             sandbox: settings.sandbox.as_str().to_owned(),
             checks: settings.quality_checks.iter().map(|check| check.command.clone()).collect(),

@@ -7,11 +7,11 @@ use std::{path::PathBuf, sync::Arc};
 
 use super::{
     error::RunError,
-    run::{Frozen, Run, check_agent},
+    run::{Frozen, Run, check_agent, placed},
     unheld_budget::unheld,
 };
 use crate::{
-    agent::{Agent, AgentConfig, AgentError, MutationRoute, Script, StoreSink},
+    agent::{Agent, AgentConfig, AgentError, MutationRoute, Routing, Script, StoreSink},
     config::MethodologySettings,
     context::Framing,
     hook::{Registry, RegistryBuilder, handler_methods},
@@ -213,11 +213,17 @@ impl RunBuilder {
         self.check_sandbox()?;
         // Before anything is asked for or written.
         self.project.run_dir().check()?;
-        let agent = match self.agent.take() {
-            Some(agent) => agent,
-            None => self.configured_agent()?,
+        let (agent, config) = match self.agent.take() {
+            Some(agent) => (agent, None),
+            None => {
+                let config = self.agent_config()?;
+                let built = crate::agent::build(&config, self.supervisor.clone().unwrap_or_default());
+                (built.map_err(|error| self.placed(error, "model"))?, Some(config))
+            }
         };
-        self.assemble(agent)
+        let run = self.assemble(agent, config)?;
+        run.frozen.check_choices()?;
+        Ok(run)
     }
 
     /// Puts the chains in order, for whoever only looks at them. The agent need
@@ -233,11 +239,15 @@ impl RunBuilder {
     /// Freezes everything for a look at a run that is never started, and says whether with
     /// its agent: one that cannot be configured is replaced by one that does nothing.
     pub(crate) fn build_idle(mut self) -> Result<(Run, bool), RunError> {
-        let agent = self.agent.take().or_else(|| self.configured_agent().ok());
+        let mut built_from = None;
+        let agent = self.agent.take().or_else(|| {
+            built_from = self.agent_config().ok();
+            self.configured_agent().ok()
+        });
         let has_agent = agent.is_some();
         let config = AgentConfig { script: Some(Script::default()), ..AgentConfig::new("scripted") };
         let agent = agent.map_or_else(|| crate::agent::build(&config, Supervisor::default()), Ok)?;
-        Ok((self.assemble(agent)?, has_agent))
+        Ok((self.assemble(agent, built_from.filter(|_| has_agent))?, has_agent))
     }
 
     /// Checks that the agent can be called, and says which it is, and which limits of
@@ -266,11 +276,19 @@ impl RunBuilder {
 
     /// Makes the agent that samuel.toml describes.
     fn configured_agent(&self) -> Result<Arc<dyn Agent>, AgentError> {
-        let config = agent_config(&self.settings, self.script.clone(), &self.project)?;
-        crate::agent::build(&config, self.supervisor.clone().unwrap_or_default())
+        crate::agent::build(&self.agent_config()?, self.supervisor.clone().unwrap_or_default())
     }
 
-    fn assemble(mut self, agent: Arc<dyn Agent>) -> Result<Run, RunError> {
+    fn agent_config(&self) -> Result<AgentConfig, AgentError> {
+        agent_config(&self.settings, self.script.clone(), &self.project)
+    }
+
+    /// Says where samuel.toml has the setting that an agent cannot be made from.
+    fn placed(&self, error: AgentError, key: &str) -> RunError {
+        placed(&self.project, error, key)
+    }
+
+    fn assemble(mut self, agent: Arc<dyn Agent>, built_from: Option<AgentConfig>) -> Result<Run, RunError> {
         self.settings.pilot.enabled |= self.discovers_only;
         let frozen = Frozen {
             sandboxes: Sandboxes::with(self.sandboxes)?,
@@ -286,8 +304,10 @@ impl RunBuilder {
             lane: self.project.lane_store(),
             others: shared_config(&self.settings, &self.project),
             project: self.project,
+            routing: Routing::of(&self.settings),
             settings: self.settings,
             agent,
+            built_from,
             trust: self.trust,
             is_unsupervised: self.supervisor.is_none(),
             supervisor: self.supervisor.unwrap_or_default(),
@@ -309,6 +329,7 @@ fn agent_config(
     let mut config = AgentConfig {
         command: settings.agent_command.clone(),
         args: settings.agent_args.clone(),
+        model: Routing::of(settings).model,
         script,
         ..shared_config(settings, project)
     };

@@ -24,8 +24,11 @@ pub(super) fn executables(
     control_files: &ControlFiles,
 ) -> Executables {
     let is_called = in_place_of_agent(registry).is_none();
-    let agent = is_called.then(|| agent(frozen, registry, agent_files, control_files));
-    let mut entries: Vec<Executable> = agent.into_iter().collect();
+    let mut entries: Vec<Executable> = Vec::new();
+    if is_called {
+        entries.push(agent(frozen, registry, agent_files, control_files));
+        entries.extend(other_agents(frozen));
+    }
     entries.extend(registry.plugins().iter().map(plugin));
     let checks = frozen.settings.quality_checks.iter();
     entries.extend((1..).zip(checks).map(|(number, check)| quality_check(number, check, control_files)));
@@ -98,6 +101,29 @@ fn agent(
         entry.detail(&format!("file {path}"), digest);
     }
     entry
+}
+
+/// Lists the agents that a route or a fallback has calls made with.
+fn other_agents(frozen: &Frozen) -> Vec<Executable> {
+    // The first is the configured one. A run is not built where one cannot be made.
+    let choices = frozen.choices().unwrap_or_default().into_iter().skip(1);
+    choices
+        .map(|(choice, agent)| {
+            let (words, env) = (agent.command_line(), compose_agent_env(&frozen.env, &*agent, &[]));
+            let program = agent.locate(&env, frozen.project.root());
+            let mut entry = Executable {
+                place: program.map(|program| program.display().to_string()),
+                command: (!words.is_empty()).then(|| command_line(&words)),
+                ..Executable::new(ExecutableKind::Agent, choice.name())
+            };
+            entry.detail("sandbox", frozen.settings.sandbox.as_str());
+            if let Some(notice) = agent.permission_notice() {
+                entry.detail("note", notice);
+            }
+            entry.detail("chosen", choice.why);
+            entry
+        })
+        .collect()
 }
 
 fn quality_check(number: usize, check: &CheckCommand, control_files: &ControlFiles) -> Executable {

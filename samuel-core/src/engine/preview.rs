@@ -20,6 +20,7 @@ use super::{
     services::{Purpose, Services},
 };
 use crate::{
+    agent::Choice,
     context::{ContextView, PromptStats},
     event::Event,
     hook::{HookCall, Warning, without_version},
@@ -55,6 +56,8 @@ pub struct Preview {
     pub mode: Mode,
     /// The task it would be for.
     pub task: Option<TaskBrief>,
+    /// The agent that would get it, and why it is this one; nothing where none would be called.
+    pub agent: Option<Choice>,
     /// What the agent would get; nothing where no iteration would be made.
     pub prompt: Option<String>,
     /// What the prompt consists of; nothing where there is none.
@@ -110,6 +113,7 @@ impl Run {
         let mut looking = Looking { services, machine: begin.machine, place: None, last_snapshot };
         let seen = looking.go(begin.first).await?;
         let Looking { services, machine, place, .. } = looking;
+        let agent = machine.chosen_agent().cloned().filter(|_| matches!(seen, Seen::Prompt(_)));
         services.hub.close();
         let mut warnings = Vec::new();
         while let Some(record) = events.next().await {
@@ -130,6 +134,7 @@ impl Run {
             iteration: place.iteration,
             mode: place.mode,
             task,
+            agent,
             prompt,
             stats,
             stop,

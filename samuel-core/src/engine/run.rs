@@ -36,7 +36,7 @@ use super::{
     work_tree::WorkTree,
 };
 use crate::{
-    agent::{Agent, AgentConfig, Agents, compose_agent_env, own_files},
+    agent::{Agent, AgentConfig, AgentError, Agents, Choice, Routing, compose_agent_env, own_files},
     config::{MethodologySettings, Origin},
     context::Framing,
     detect::detect_languages,
@@ -87,6 +87,10 @@ pub(crate) struct Frozen {
     pub(crate) project: Project,
     pub(crate) settings: MethodologySettings,
     pub(crate) agent: Arc<dyn Agent>,
+    /// What it was built from, where it is not one that the caller brings.
+    pub(crate) built_from: Option<AgentConfig>,
+    /// Which other agents and models calls can have.
+    pub(crate) routing: Routing,
     /// What agents have that a handler names instead.
     pub(crate) others: AgentConfig,
     pub(crate) sandboxes: Sandboxes,
@@ -120,6 +124,36 @@ impl Frozen {
     /// Returns the agents that calls can name.
     fn agents(&self) -> Agents {
         Agents::new(Arc::clone(&self.agent), self.others.clone(), self.supervisor.clone())
+            .built_from(self.built_from.clone())
+    }
+
+    /// Returns every agent that routing can have a call made with, the configured one first, with the
+    /// key of its setting and the names of it and its model.
+    pub(super) fn choices(&self) -> Result<Vec<(Choice, Arc<dyn Agent>)>, RunError> {
+        let agents = self.agents();
+        let all = self.routing.all(self.agent.name()).into_iter();
+        all.map(|(key, choice)| match agents.chosen(&choice) {
+            Ok(agent) => Ok((choice, agent)),
+            Err(error) => Err(placed(&self.project, error, &key)),
+        })
+        .collect()
+    }
+
+    /// Checks that every agent can be made that a route or a fallback names.
+    pub(super) fn check_choices(&self) -> Result<(), RunError> {
+        self.choices().map(drop)
+    }
+
+    /// Returns the agents, by name, that cannot be called, and why.
+    fn unstartable(&self) -> Vec<(String, AgentError)> {
+        let choices = self.choices().unwrap_or_default().into_iter();
+        let checked = choices.filter_map(|(choice, agent)| {
+            let env = compose_agent_env(&self.env, &*agent, &[]);
+            Some((choice.agent, agent.check(&env, self.project.root()).err()?))
+        });
+        let mut found: Vec<(String, AgentError)> = checked.collect();
+        found.dedup_by(|one, other| one.0 == other.0);
+        found
     }
 
     /// Says how the run looks for tasks.
@@ -280,8 +314,16 @@ impl Run {
         if in_place_of_agent(&self.registry).is_some() {
             return Ok(());
         }
-        let Frozen { agent, env, project, settings, .. } = &self.frozen;
-        check_agent(&**agent, env, project, settings)
+        let Frozen { agent, env, project, settings, routing, .. } = &self.frozen;
+        match check_agent(&**agent, env, project, settings) {
+            // A fallback works in its place, and the start says so.
+            Err(error) if !routing.fallback.is_empty() => {
+                let out: Vec<String> =
+                    self.frozen.unstartable().into_iter().map(|(agent, _)| agent).collect();
+                if routing.fallback.iter().all(|agent| out.contains(agent)) { Err(error) } else { Ok(()) }
+            }
+            checked => checked,
+        }
     }
 
     /// Has the policy decide where it may block: whoever gives up the start meanwhile is
@@ -325,9 +367,17 @@ impl Run {
 
     /// Says which limits of the budget do not hold; nothing where a handler calls the
     /// agent, which may report more than it does.
-    fn unheld_budget(&self) -> Option<String> {
-        let is_called = in_place_of_agent(&self.registry).is_none();
-        is_called.then(|| unheld(&*self.frozen.agent, &self.frozen.settings.session_budget))?
+    fn unheld_budget(&self) -> Vec<String> {
+        if in_place_of_agent(&self.registry).is_some() {
+            return Vec::new();
+        }
+        let choices = self.frozen.choices().unwrap_or_default();
+        let told =
+            choices.iter().filter_map(|(_, agent)| unheld(&**agent, &self.frozen.settings.session_budget));
+        let mut told: Vec<String> = told.collect();
+        let mut known = std::collections::HashSet::new();
+        told.retain(|told| known.insert(told.clone()));
+        told
     }
 
     /// Puts together what all effects of the run share, around two stores. What they tell
@@ -388,6 +438,10 @@ impl Run {
         remains: Remains,
     ) -> Result<RunHandle, RunError> {
         let unheld = self.unheld_budget();
+        let unstartable = match in_place_of_agent(&self.registry) {
+            Some(_) => Vec::new(),
+            None => self.frozen.unstartable(),
+        };
         let mut told = self.warnings_of_checks();
         told.extend(self.hook_files.warnings());
         let (repository, unread) = match opened {
@@ -416,7 +470,7 @@ impl Run {
                 "{reason}; a start that can keep them has a check decide on what this run completes"
             ));
         }
-        if let Some(unheld) = unheld {
+        for unheld in unheld {
             services.warn(format!("{unheld}. {}", unheld_budget::HELP));
         }
         // Elsewhere there is nothing better to name.
@@ -441,6 +495,14 @@ impl Run {
                 described(&error)
             ));
         }
+        let mut machine = begin.machine;
+        machine.cannot_start(unstartable.iter().map(|(agent, _)| agent.clone()));
+        for (_, error) in unstartable {
+            services.warn(format!(
+                "{}; as long as that is so, calls have another agent, where there is one",
+                described(&error)
+            ));
+        }
         let driver = Driver {
             follower: Follower::new(
                 Arc::clone(&services),
@@ -451,7 +513,7 @@ impl Run {
             told: begin.seq,
             started: services.clock.elapsed(),
             services,
-            machine: begin.machine,
+            machine,
             inputs,
             elapsed_before: begin.elapsed,
             warnings,
@@ -511,6 +573,17 @@ pub(super) fn check_agent(
         Some(origin) => RunError::ConfiguredAgent { source: Box::new(error), location: origin.into() },
         None => error.into(),
     })
+}
+
+/// Puts an agent that cannot be made where samuel.toml has the setting behind it.
+pub(super) fn placed(project: &Project, error: AgentError, key: &str) -> RunError {
+    let key = format!("methodology.{}.{key}", project.methodology());
+    match project.config().origin(&key) {
+        Some(origin) if matches!(error, AgentError::Config { .. }) => {
+            RunError::ConfiguredAgent { source: Box::new(error), location: origin.into() }
+        }
+        _ => error.into(),
+    }
 }
 
 /// Returns where samuel.toml sets the agent that is used, or its command; nothing where

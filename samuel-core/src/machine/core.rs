@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 use super::{
     Checks, Effect, EffectId, EffectResult, HookReply, Input, LogLine, Owner, Phase, Setup, State, Then,
+    agents::Agents,
     another_turn::Conversations,
     command::{Requests, StopRequest},
     iteration::Iteration,
@@ -113,6 +114,8 @@ pub(super) struct Core {
     /// A usage limit to wait for before the next iteration.
     #[serde(default)]
     pub(super) limit: UsageLimit,
+    #[serde(default)]
+    pub(super) agents: Agents,
 }
 
 impl Core {

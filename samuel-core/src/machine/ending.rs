@@ -171,6 +171,7 @@ impl Core {
             left: Vec::new(),
             settled: false,
             usage: self.counters.usage,
+            agents: self.agents.usage(),
             swept: true,
             fault: ending.fault,
             limit: self.limit_of(ending.reason).map(str::to_owned),

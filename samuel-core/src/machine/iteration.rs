@@ -85,6 +85,8 @@ impl Core {
         self.emit(Event::RunStarted {
             resumed: self.resumed,
             agent: self.setup.agent.clone(),
+            model: self.setup.routing.model.clone(),
+            routing: self.setup.routing.told(&self.setup.agent),
             max_iterations: self.setup.limits.max_iterations,
             tasks: self.setup.scope.tasks().to_vec(),
         });

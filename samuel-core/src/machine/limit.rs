@@ -3,14 +3,15 @@
 //! A limit that is over by the time it is told of is none. One whose end is known
 //! is waited for, and one whose end nobody says is tried again after 5, 10, 20
 //! minutes and so on, for [`RunLimits::max_limit_wait_ms`](super::RunLimits) altogether. What
-//! lasts longer ends the run, where [`RateLimitPolicy::Stop`] asks for that. An iteration
-//! that met a limit counts as no failure.
+//! lasts longer has a fallback work, where one can, and ends the run where
+//! [`RateLimitPolicy::Stop`] asks for that. An iteration that met a limit counts as no failure.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{AgentEnd, Core, Ending, Machine};
+use super::{AgentEnd, Core, Ending, Machine, iteration::Iteration};
 use crate::{
+    agent::Out,
     config::RateLimitPolicy,
     model::{ExitReason, FailureClass},
 };
@@ -39,18 +40,20 @@ enum Consequence {
     /// It is over, since then.
     Over(Timestamp),
     Wait(Timestamp),
+    /// Another agent takes over.
+    PassOn,
     End(String),
 }
 
 impl Core {
     /// Takes down whether a call of the agent met a limit.
-    pub(super) fn note_limit(&mut self, end: &mut AgentEnd, is_closing: bool) {
+    pub(super) fn note_limit(&mut self, iteration: Option<&Iteration>, end: &mut AgentEnd, is_closing: bool) {
         let Some(failure) = end.failure.as_mut().filter(|failure| failure.class == FailureClass::RateLimit)
         else {
             self.limit = UsageLimit::default();
             return;
         };
-        match self.consequence(end.resets_at, end.ended_at) {
+        match self.consequence(iteration, &end.agent, end.resets_at, end.ended_at) {
             Consequence::Over(since) => {
                 self.limit.until = None;
                 let since = to_the_second(since);
@@ -59,6 +62,7 @@ impl Core {
                 ));
             }
             Consequence::Wait(until) => self.limit.until = Some(until),
+            Consequence::PassOn => self.limit = UsageLimit::default(),
             // The run is about to end for another reason.
             Consequence::End(_) if is_closing => {}
             Consequence::End(detail) => {
@@ -67,44 +71,61 @@ impl Core {
         }
     }
 
-    fn consequence(&mut self, resets_at: Option<Timestamp>, now: Timestamp) -> Consequence {
+    fn consequence(
+        &mut self,
+        iteration: Option<&Iteration>,
+        agent: &str,
+        resets_at: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Consequence {
         let most = i64::try_from(self.setup.limits.max_limit_wait_ms).unwrap_or(i64::MAX);
-        let Some(until) = resets_at else { return self.try_again(now, most) };
-        let left = until.duration_since(now);
-        if left <= SignedDuration::ZERO {
-            return Consequence::Over(until);
-        }
-        let is_long = left > SignedDuration::from_millis(most);
-        match self.setup.limits.rate_limit {
-            RateLimitPolicy::Stop if is_long => {
-                Consequence::End(format!("the agent's usage limit lasts until {}", to_the_second(until)))
+        let tries = self.limit.tries;
+        let shortest = match resets_at {
+            None => self.try_again(now, most),
+            Some(until) if until <= now => return Consequence::Over(until),
+            Some(until) => {
+                let is_long = until.duration_since(now) > SignedDuration::from_millis(most);
+                (!is_long).then_some(until)
             }
-            _ => Consequence::Wait(until),
+        };
+        if let Some(until) = shortest {
+            return Consequence::Wait(until);
+        }
+        let all_out_until = match self.pass_on(iteration, agent, Out::Limited(resets_at)) {
+            Ok(()) => return Consequence::PassOn,
+            Err(until) => until,
+        };
+        match (self.setup.limits.rate_limit, all_out_until) {
+            (RateLimitPolicy::Wait, Some(until)) => Consequence::Wait(until),
+            (_, None) if self.setup.routing.fallback.is_empty() => Consequence::End(format!(
+                "the agent is still at its usage limit, of which nobody says when it ends (tries: {})",
+                tries.saturating_add(1)
+            )),
+            (_, until) => Consequence::End(self.all_limited(until)),
         }
     }
 
     /// Waits twice as long as the last time, as far as there is time left to wait.
-    fn try_again(&mut self, now: Timestamp, most: i64) -> Consequence {
+    fn try_again(&mut self, now: Timestamp, most: i64) -> Option<Timestamp> {
         let doubled = FIRST_WAIT.saturating_mul(1 << self.limit.tries.min(MAX_DOUBLINGS));
         let left = most.saturating_sub(self.limit.waited_ms.max(0));
         let wait = doubled.min(SignedDuration::from_millis(left));
         if wait <= SignedDuration::ZERO {
-            let tries = self.limit.tries;
-            return Consequence::End(format!(
-                "the agent is still at its usage limit, of which nobody says when it ends (tries: {})",
-                tries.saturating_add(1)
-            ));
+            return None;
         }
         self.limit.tries = self.limit.tries.saturating_add(1);
         self.limit.waited_ms =
             self.limit.waited_ms.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
-        Consequence::Wait(now.saturating_add(wait).unwrap_or(Timestamp::MAX))
+        Some(now.saturating_add(wait).unwrap_or(Timestamp::MAX))
     }
 
     /// Says whether a failure is one to wait for and not to count.
     pub(super) fn is_excused(&self, class: FailureClass) -> bool {
         let ends = self.ending.as_ref().is_some_and(|ending| ending.reason == ExitReason::RateLimited);
-        class == FailureClass::RateLimit && (self.limit.until.is_some() || ends)
+        let is_limit = class == FailureClass::RateLimit && (self.limit.until.is_some() || ends);
+        let passes_on =
+            [FailureClass::RateLimit, FailureClass::AgentStart].contains(&class) && self.agents.passes_on;
+        is_limit || passes_on
     }
 }
 
@@ -120,6 +141,7 @@ impl Machine {
         let is_far = |until: Timestamp| until.duration_since(now) > FURTHEST;
         if !is_vouched_for || self.core.limit.until.is_some_and(is_far) {
             self.core.limit = UsageLimit::default();
+            self.core.agents.forget_limits();
         }
     }
 }

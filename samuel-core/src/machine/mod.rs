@@ -23,6 +23,7 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+mod agents;
 mod another_turn;
 mod command;
 mod core;
@@ -125,6 +126,10 @@ impl Machine {
     pub fn count_used(&mut self, used: Usage) {
         let lost = used.beyond(&self.core.counters.usage);
         self.core.spending.call_usage = Usage::default();
+        // Of the calls that nobody saw the end of, the last is by far the most of it.
+        let agent =
+            self.core.agents.last.as_ref().map_or(self.core.setup.agent.clone(), |last| last.agent.clone());
+        self.core.agents.count(&agent, lost);
         self.core.count_usage(self.state.iteration_mut(), lost);
     }
 

@@ -138,6 +138,9 @@ impl Core {
         let outcome = iteration.outcome();
         let is_failed = outcome == IterationOutcome::Failed && !iteration.excused;
         self.counters.failed = self.counters.failed.saturating_add(u32::from(is_failed));
+        if is_failed {
+            self.agents.count_failure(iteration.task_id());
+        }
         match (iteration.mode, outcome) {
             (Mode::Discovery, IterationOutcome::Succeeded) if iteration.found.is_empty() => {
                 self.counters.empty_discoveries = self.counters.empty_discoveries.saturating_add(1);
@@ -248,7 +251,8 @@ impl Core {
     pub(super) fn after_sleep(&mut self) -> State {
         // A wait that was cut short for a pause is not over.
         if !self.requests.hold {
-            self.limit.until = None;
+            // It has lasted until then.
+            self.agents.now = self.agents.now.max(self.limit.until.take().unwrap_or_default());
         }
         self.begin_iteration()
     }

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{config::RateLimitPolicy, context::Framing, model::Scope, plan::Pilot};
+use crate::{agent::Routing, config::RateLimitPolicy, context::Framing, model::Scope, plan::Pilot};
 
 /// What a run is about, frozen at its start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct Setup {
     pub progress_path: String,
     /// The agent's name.
     pub agent: String,
+    /// Which other agents, and which models, calls may have.
+    #[serde(default)]
+    pub routing: Routing,
     /// The command by which agents call Samuel.
     #[serde(default)]
     pub binary: String,

@@ -10,7 +10,7 @@ use super::{
     iteration::Iteration,
 };
 use crate::{
-    agent::last_words,
+    agent::{ARGUMENT, MODEL, last_words},
     event::{Event, IterationFailure},
     hook::points,
     model::{
@@ -29,13 +29,15 @@ impl Core {
     /// Calls the agent. In a main turn the text is what waits for the agent,
     /// and a handler composes the prompt around it; in another turn it is the
     /// whole prompt.
-    pub(super) fn begin_turn(&mut self, owner: Owner, prompt: String) -> State {
+    pub(super) fn begin_turn(&mut self, mut owner: Owner, prompt: String) -> State {
         if matches!(owner, Owner::Closing(_)) {
             // So that a successor knows that what follows is unchecked.
             self.effect(Effect::Checkpoint);
         }
+        let turn = owner.turn();
+        let choice = self.choose_agent(turn, owner.iteration().as_deref());
         let input = BeforeAgentInvokeInput {
-            agent: self.setup.agent.clone(),
+            agent: choice.agent,
             prompt,
             env: Vec::new(),
             sandbox: self.setup.sandbox.clone(),
@@ -69,9 +71,15 @@ impl Core {
             return self.failed(owner.calls(CallPhase::BeforeInvoke, None), message);
         };
         let (iteration, turn) = (self.counters.iterations, owner.turn());
-        self.emit(Event::AgentStarted { iteration, turn, agent: input.agent.clone() });
+        let choice = self.called(&input.agent);
+        let (model, why) = (choice.model.clone(), choice.why.clone());
+        self.emit(Event::AgentStarted { iteration, turn, agent: input.agent.clone(), model, why });
         let task = owner.iteration().and_then(|iteration| iteration.task.clone());
-        let BeforeAgentInvokeInput { agent, prompt, env, env_names, sandbox, extensions, .. } = *input;
+        let BeforeAgentInvokeInput { agent, prompt, env, env_names, sandbox, mut extensions, .. } = *input;
+        // What no handler decides on.
+        extensions.retain(|(name, _)| ![MODEL, ARGUMENT].contains(&name.as_str()));
+        extensions.extend(choice.model.map(|model| (MODEL.to_owned(), model)));
+        extensions.extend(choice.args.into_iter().map(|arg| (ARGUMENT.to_owned(), arg)));
         let conversation = self.conversations.of(&agent).map(|id| id.as_str().to_owned());
         self.fire::<points::AgentInvoke>(
             owner.calls(CallPhase::Invoke, None),
@@ -132,10 +140,11 @@ impl Core {
         end.usage = larger(end.usage, std::mem::take(&mut self.spending.call_usage));
         self.count_usage(iteration.as_deref_mut(), end.usage);
         let is_closing = iteration.is_none();
-        let refused = self.absorb(iteration, reply);
+        let refused = self.absorb(iteration.as_deref_mut(), reply);
         let failure = failure.or(end.failure.take()).or(refused);
         end.failure = failure.or_else(|| Self::bad_end(&end, reply));
-        self.note_limit(&mut end, is_closing);
+        self.note_agent(iteration.as_deref(), &end);
+        self.note_limit(iteration.as_deref(), &mut end, is_closing);
         end
     }
 

@@ -27,6 +27,7 @@ pub(super) const CLI: Cli = Cli {
     name: "claude",
     program: Some("claude"),
     args: &["-p", "--dangerously-skip-permissions", "--output-format", "stream-json", "--verbose"],
+    model_flag: Some("--model"),
     resume_args: &["--resume", "{conversation}"],
     lost_words: &["No conversation found"],
     last_args: &[],

@@ -26,6 +26,7 @@ pub(super) const CLI: Cli = Cli {
     name: "codex",
     program: Some("codex"),
     args: &["exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"],
+    model_flag: Some("--model"),
     resume_args: &["resume", "{conversation}"],
     lost_words: &["no rollout found"],
     // The dash stands for a prompt on standard input.

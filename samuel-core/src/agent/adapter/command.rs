@@ -11,6 +11,7 @@ pub(super) const CLI: Cli = Cli {
     name: "command",
     program: None,
     args: &[],
+    model_flag: None,
     resume_args: &[],
     lost_words: &[],
     last_args: &[],

@@ -28,6 +28,7 @@ pub(super) const CLI: Cli = Cli {
     name: "copilot",
     program: Some("copilot"),
     args: &["--allow-all", "--no-ask-user", "--output-format", "json", "--no-color", "--no-auto-update"],
+    model_flag: Some("--model"),
     resume_args: &["--resume={conversation}"],
     lost_words: &["No session, task, or name matched"],
     last_args: &[],

@@ -29,6 +29,7 @@ pub(super) const CLI: Cli = Cli {
     // A folder that is not trusted turns the approval mode back to asking,
     // which nobody can answer here.
     args: &["--output-format", "stream-json", "--approval-mode", "yolo", "--skip-trust"],
+    model_flag: Some("--model"),
     resume_args: &["--resume", "{conversation}"],
     lost_words: &["No previous sessions found", "Invalid session identifier"],
     last_args: &[],

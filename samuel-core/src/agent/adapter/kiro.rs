@@ -13,6 +13,7 @@ pub(super) const CLI: Cli = Cli {
     name: "kiro",
     program: Some("kiro-cli"),
     args: &["chat", "--no-interactive", "--trust-all-tools"],
+    model_flag: None,
     resume_args: &[],
     lost_words: &[],
     last_args: &[],

@@ -25,6 +25,8 @@ pub(super) struct Cli {
     pub(super) program: Option<&'static str>,
     /// The arguments before those of the configuration.
     pub(super) args: &'static [&'static str],
+    /// The option that takes the name of a model; none where it takes no name.
+    pub(super) model_flag: Option<&'static str>,
     /// The arguments after those of the configuration that make it go on in a conversation,
     /// for whose name `{conversation}` stands; none where it cannot.
     pub(super) resume_args: &'static [&'static str],

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use super::{super::*, FULL, parse};
-use crate::hook::{ChainSpec, HookPoint, OnFailure};
+use crate::{
+    hook::{ChainSpec, HookPoint, OnFailure},
+    model::payload::{Complexity, Mode, Priority},
+};
 
 #[test]
 fn every_key_is_read() {
@@ -14,6 +17,17 @@ fn every_key_is_read() {
         agent: "command".to_owned(),
         agent_command: vec!["my-agent".to_owned(), "--fast".to_owned()],
         agent_args: vec!["-v".to_owned()],
+        model: "sonnet".to_owned(),
+        routes: vec![AgentRoute {
+            complexity: Some(Complexity::Complex),
+            priority: Some(Priority::High),
+            mode: Some(Mode::Implementation),
+            after_failures: Some(2),
+            agent: Some("codex".to_owned()),
+            model: Some("big".to_owned()),
+            args: vec!["--x".to_owned()],
+        }],
+        fallback: vec!["codex".to_owned(), "gemini".to_owned()],
         max_iterations: std::num::NonZero::new(7),
         pause: Duration::ZERO,
         max_consecutive_failures: 2,
@@ -140,12 +154,12 @@ fn every_key_that_is_set_knows_its_place() {
     let config = parse(FULL).unwrap();
     let place = |key: &str| config.origin(key).map(|origin| (origin.line, origin.column));
     assert_eq!(place("default_methodology"), Some((3, 1)));
-    assert_eq!(place("methodology.ralph.session_budget.max_tokens"), Some((17, 38)));
-    assert_eq!(place("methodology.ralph.quality_checks[1].timeout"), Some((13, 61)));
-    assert_eq!(place("hooks.context.snapshot.order.samuel-python"), Some((47, 1)));
-    assert_eq!(place("hooks.quality.check.timeout"), Some((50, 1)));
-    assert_eq!(place("hooks.\"quality.check\".timeout"), Some((50, 1)));
-    assert_eq!(place("methodology.ralph.hooks.quality.check.strict"), Some((55, 1)));
+    assert_eq!(place("methodology.ralph.session_budget.max_tokens"), Some((19, 38)));
+    assert_eq!(place("methodology.ralph.quality_checks[1].timeout"), Some((15, 61)));
+    assert_eq!(place("hooks.context.snapshot.order.samuel-python"), Some((57, 1)));
+    assert_eq!(place("hooks.quality.check.timeout"), Some((60, 1)));
+    assert_eq!(place("hooks.\"quality.check\".timeout"), Some((60, 1)));
+    assert_eq!(place("methodology.ralph.hooks.quality.check.strict"), Some((65, 1)));
     assert_eq!(place("methodology.ralph.max_tokens"), None);
     assert_eq!(config.origin("version").unwrap().to_string(), "samuel.toml:2:1");
     assert_eq!(Config::default().origin("version"), None);
@@ -161,21 +175,21 @@ fn a_chain_says_where_each_of_its_fields_comes_from() {
     assert_eq!(
         origins(HookPoint::QualityCheck, "ralph"),
         [
-            "hooks.\"quality.check\".enabled 51",
-            "methodology.ralph.hooks.\"quality.check\".strict 55",
-            "hooks.\"quality.check\".timeout 50",
-            "methodology.ralph.hooks.\"quality.check\".handlers 54",
+            "hooks.\"quality.check\".enabled 61",
+            "methodology.ralph.hooks.\"quality.check\".strict 65",
+            "hooks.\"quality.check\".timeout 60",
+            "methodology.ralph.hooks.\"quality.check\".handlers 64",
         ],
         "the on_failure of [hooks] has no say any more"
     );
     assert!(
-        origins(HookPoint::QualityCheck, "x").contains(&"hooks.\"quality.check\".on_failure 52".to_owned())
+        origins(HookPoint::QualityCheck, "x").contains(&"hooks.\"quality.check\".on_failure 62".to_owned())
     );
     assert_eq!(
         origins(HookPoint::ContextSnapshot, "ralph"),
         [
-            "hooks.\"context.snapshot\".order.\"samuel-default\" 48",
-            "hooks.\"context.snapshot\".order.\"samuel-python\" 47",
+            "hooks.\"context.snapshot\".order.\"samuel-default\" 58",
+            "hooks.\"context.snapshot\".order.\"samuel-python\" 57",
         ]
     );
 }

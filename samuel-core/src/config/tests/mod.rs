@@ -34,6 +34,8 @@ name = "app"
 agent = "command"
 agent_command = ["my-agent", "--fast"]
 agent_args = ["-v"]
+model = "sonnet"
+fallback = ["codex", "gemini"]
 max_iterations = 7
 pause = 0
 max_consecutive_failures = 2
@@ -42,6 +44,14 @@ rate_limit = "stop"
 rate_limit_wait = "7h"
 sandbox = "bwrap"
 session_budget = { max_cost_usd = 2, max_tokens = 1_000, max_wall_time = "48h" }
+[[methodology.ralph.routes]]
+complexity = "complex"
+priority = "high"
+mode = "implementation"
+after_failures = 2
+agent = "codex"
+model = "big"
+args = ["--x"]
 [methodology.ralph.clocks]
 first_byte = 5
 idle = "1m"

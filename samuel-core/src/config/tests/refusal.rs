@@ -24,13 +24,13 @@ fn a_handler_that_is_not_registered_is_refused_where_the_file_names_it() {
     let located = config.locate("ralph", &error).unwrap();
     assert_eq!(
         located.to_string(),
-        "samuel.toml:47:1: hooks.\"context.snapshot\".order.\"samuel-python\": unknown handler \"samuel-python\""
+        "samuel.toml:57:1: hooks.\"context.snapshot\".order.\"samuel-python\": unknown handler \"samuel-python\""
     );
     let error =
         resolve(HookPoint::QualityCheck, &registered, &config.chain(HookPoint::QualityCheck, "ralph"))
             .expect_err("unknown");
     let located = config.locate("ralph", &error).unwrap();
-    assert_eq!(located.location().unwrap().line, Some(54));
+    assert_eq!(located.location().unwrap().line, Some(64));
     assert_eq!(located.problems()[0].location.column, Some(13));
     assert!(config.locate("other", &error).is_none(), "another methodology does not name it");
 }
@@ -402,4 +402,33 @@ fn only_the_first_problems_are_kept() {
     let error = parse(&text).expect_err("unknown keys");
     assert_eq!(error.problems().len(), Problems::MAX);
     assert!(error.to_string().ends_with("\nand 150 more"));
+}
+
+#[test]
+fn a_route_that_says_nothing_or_something_unknown_is_refused_at_its_place() {
+    insta::assert_snapshot!(problems(r#"
+[methodology.ralph]
+fallback = ["codex", "cluade"]
+[[methodology.ralph.routes]]
+complexity = "complex"
+agent = "cdoex"
+[[methodology.ralph.routes]]
+complexity = "hard"
+priorty = "high"
+after_failures = 0
+model = ""
+[[methodology.ralph.routes]]
+agent = "codex"
+[[methodology.ralph.routes]]
+mode = "discovery"
+"#), @r#"
+3:22 methodology.ralph.fallback[1]: unknown agent "cluade" | Did you mean "claude"?
+6:9 methodology.ralph.routes[0].agent: unknown agent "cdoex" | Did you mean "codex"?
+8:14 methodology.ralph.routes[1].complexity: unknown complexity "hard" | Use one of simple, medium, complex.
+9:1 methodology.ralph.routes[1].priorty: unknown key | Did you mean "priority"?
+10:18 methodology.ralph.routes[1].after_failures: 0 is out of range, expected a whole number of at least 1 | Change the value, or remove the key.
+11:9 methodology.ralph.routes[1].model: must not be empty | Give a value, or remove the key.
+12:1 methodology.ralph.routes[2]: nothing says for which calls it is | Give it one of complexity, priority, mode and after_failures, or remove the table.
+14:1 methodology.ralph.routes[3]: nothing says what these calls have | Give it one of agent, model and args, or remove the table.
+"#);
 }

@@ -12,6 +12,7 @@ use crate::{
     state::{Mutation, ProgressKind},
 };
 
+mod agents;
 mod another_turn;
 mod beside;
 mod checks;

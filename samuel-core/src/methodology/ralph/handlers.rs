@@ -12,7 +12,9 @@ use super::{
     implementation_context, loop_summary, progress_context, run_checks, templates::PROMPTS,
 };
 use crate::{
-    agent::{Agent, AgentError, AgentRequest, ConversationId, LogFiles, compose_agent_env},
+    agent::{
+        ARGUMENT, Agent, AgentError, AgentRequest, Choice, ConversationId, LogFiles, MODEL, compose_agent_env,
+    },
     config::CheckCommand,
     environment::{apply_deny_list, check_env},
     git::Repository,
@@ -324,7 +326,17 @@ impl Handlers {
     /// Returns the agent that is to be called and the sandbox it is to run in, where there
     /// are such by these names.
     fn chosen(&self, input: &AgentInvokeInput) -> Result<Chosen, AgentFailure> {
-        let agent = self.agents.named(&input.agent).map_err(|error| error.failure())?;
+        let of = |name: &str| -> Vec<String> {
+            let named = input.extensions.iter().filter(|(key, _)| key == name);
+            named.map(|(_, value)| value.clone()).collect()
+        };
+        let choice = Choice {
+            agent: input.agent.clone(),
+            model: of(MODEL).pop(),
+            args: of(ARGUMENT),
+            ..Choice::default()
+        };
+        let agent = self.agents.chosen(&choice).map_err(|error| error.failure())?;
         let sandbox = self.sandboxes.find(&input.sandbox).map_err(|error| {
             let message = format!("{error}; agents can run in {}", self.sandboxes.names().join(", "));
             AgentFailure { message, ..AgentFailure::default() }

@@ -1,0 +1,173 @@
+//! Which agent a call has: routes, fallbacks, usage limits.
+
+use super::{script::*, sim::*, *};
+use crate::{
+    agent::Routing,
+    config::{AgentRoute, RateLimitPolicy},
+    hook::{HookCall, HookPoint},
+    model::{
+        FailureClass, Plan,
+        payload::{BeforeAgentInvokeInput, Complexity},
+    },
+};
+
+const HOUR: i64 = 3_600;
+
+fn at(seconds: i64) -> jiff::Timestamp {
+    jiff::Timestamp::from_second(seconds).unwrap()
+}
+
+fn fails(class: FailureClass, resets_at: Option<jiff::Timestamp>) -> Work {
+    Work { failure: Some(IterationFailure { class, message: "no".into() }), resets_at, ..Work::default() }
+}
+
+fn called(fired: &Fired) -> String {
+    let HookCall::AgentInvoke(input) = &fired.call else { unreachable!() };
+    input.agent.clone()
+}
+
+/// A run of claude with codex and gemini to stand in, of which some have a limit at each call.
+fn with_fallbacks(tasks: usize, limits: impl Fn(&str, &Fired) -> Option<Work> + 'static) -> Sim {
+    let mut sim = Sim::new(tasks).agent(move |fired: &Fired, plan: &Plan| {
+        limits(&called(fired), fired).unwrap_or_else(|| completes_its_task(fired, plan))
+    });
+    sim.machine.core.setup.routing =
+        Routing { fallback: ["codex", "gemini"].map(str::to_owned).to_vec(), ..Routing::default() };
+    sim
+}
+
+fn agents(sim: &Sim) -> Vec<String> {
+    sim.fired.iter().filter(|fired| fired.point == HookPoint::AgentInvoke).map(called).collect()
+}
+
+/// Until when the run waited for limits, in minutes.
+fn waits(sim: &Sim) -> Vec<i64> {
+    let waits = sim.trace.iter().filter_map(|effect| match effect {
+        Effect::Emit(Event::Waiting { until: Some(until), .. }) => Some(until.as_second() / 60),
+        _ => None,
+    });
+    waits.collect()
+}
+
+#[test]
+fn a_limit_that_lasts_longer_than_the_wait_is_no_failure_and_the_fallback_works() {
+    let sim = with_fallbacks(2, |agent, _| {
+        (agent == "claude").then(|| fails(FailureClass::RateLimit, Some(at(7 * HOUR))))
+    })
+    .run();
+    assert_eq!(agents(&sim), ["claude", "codex", "codex"]);
+    let report = sim.report();
+    assert_eq!((report.exit_reason, report.failed_iterations), (ExitReason::Completed, 0));
+    assert!(waits(&sim).is_empty());
+    let told = "codex takes over from claude: a fallback, since claude is at its usage limit until 1970-01-01 07:00:00 UTC";
+    assert!(sim.logged(ProgressKind::Found).contains(&told), "{:?}", sim.logged(ProgressKind::Found));
+}
+
+#[test]
+fn a_limit_within_the_wait_is_waited_for_and_no_fallback_works() {
+    let sim = with_fallbacks(1, |_, fired| {
+        (fired.nth == 0).then(|| fails(FailureClass::RateLimit, Some(at(6 * HOUR))))
+    })
+    .run();
+    assert_eq!((agents(&sim), waits(&sim)), (vec!["claude".to_owned(), "claude".to_owned()], vec![360]));
+}
+
+#[test]
+fn a_limit_without_an_end_is_tried_again_and_then_the_fallback_works() {
+    let sim = with_fallbacks(1, |agent, _| (agent == "claude").then(|| fails(FailureClass::RateLimit, None)))
+        .limits(|limits| limits.max_limit_wait_ms = 60 * 60 * 1_000)
+        .run();
+    // The clock of this world stands still: each wait counts from its start.
+    assert_eq!(waits(&sim), [5, 10, 20, 25]);
+    assert_eq!(agents(&sim), ["claude", "claude", "claude", "claude", "claude", "codex"]);
+    assert_eq!(sim.report().exit_reason, ExitReason::Completed);
+}
+
+#[test]
+fn where_all_are_limited_the_run_waits_for_the_first_that_is_back_or_ends() {
+    let ends = |agent: &str| match agent {
+        "claude" => 9,
+        "codex" => 7,
+        _ => 8,
+    };
+    let limited = move |policy| {
+        with_fallbacks(1, move |agent, fired| {
+            (fired.nth < 3).then(|| fails(FailureClass::RateLimit, Some(at(ends(agent) * HOUR))))
+        })
+        .limits(|limits| limits.rate_limit = policy)
+        .run()
+    };
+    let waited = limited(RateLimitPolicy::Wait);
+    assert_eq!(agents(&waited), ["claude", "codex", "gemini", "codex"]);
+    assert_eq!((waits(&waited), waited.report().exit_reason), (vec![7 * 60], ExitReason::Completed));
+    let stopped = limited(RateLimitPolicy::Stop).report();
+    assert_eq!(stopped.exit_reason, ExitReason::RateLimited);
+    let told =
+        "the agent and every fallback are at their usage limits, which last until 1970-01-01 07:00:00 UTC";
+    assert_eq!(stopped.detail.as_deref(), Some(told));
+    let endless = with_fallbacks(1, |_, _| Some(fails(FailureClass::RateLimit, None)))
+        .limits(|limits| limits.max_limit_wait_ms = 0)
+        .run();
+    assert_eq!(agents(&endless), ["claude", "codex", "gemini"]);
+    assert_eq!(endless.report().exit_reason, ExitReason::RateLimited);
+    assert!(endless.report().detail.unwrap().contains("until nobody says when"));
+}
+
+#[test]
+fn an_agent_that_cannot_be_started_is_replaced_and_fails_where_nobody_can() {
+    let sim =
+        with_fallbacks(2, |agent, _| (agent == "claude").then(|| fails(FailureClass::AgentStart, None)))
+            .run();
+    assert_eq!(agents(&sim), ["claude", "codex", "codex"]);
+    assert_eq!(sim.report().failed_iterations, 0);
+    let none = with_fallbacks(1, |_, _| Some(fails(FailureClass::AgentStart, None))).run();
+    assert_eq!(none.report().exit_reason, ExitReason::ConsecutiveFailures);
+    let mut known = with_fallbacks(1, |_, _| None);
+    known.machine.cannot_start(["claude".to_owned()]);
+    assert_eq!(agents(&known.run()), ["codex"], "a start that knows it calls it never");
+}
+
+#[test]
+fn a_route_by_failures_gets_the_task_and_what_a_handler_chooses_wins() {
+    let route = AgentRoute {
+        after_failures: Some(2),
+        agent: Some("codex".to_owned()),
+        model: Some("big".to_owned()),
+        args: vec!["--effort".to_owned(), "high".to_owned()],
+        ..AgentRoute::default()
+    };
+    let hard = AgentRoute {
+        complexity: Some(Complexity::Complex),
+        agent: Some("gemini".to_owned()),
+        ..AgentRoute::default()
+    };
+    let fails_twice = || {
+        let mut sim = Sim::new(1).agent(|fired, plan| match fired.nth {
+            0 | 1 => exits(7),
+            _ => Work {
+                usage: Usage { input_tokens: 3, ..Usage::default() },
+                ..completes_its_task(fired, plan)
+            },
+        });
+        sim.machine.core.setup.routing =
+            Routing { routes: vec![route.clone(), hard.clone()], ..Routing::default() };
+        sim
+    };
+    let sim = fails_twice().run();
+    assert_eq!(agents(&sim), ["claude", "claude", "codex"]);
+    let HookCall::AgentInvoke(input) = sim.last(HookPoint::AgentInvoke).call else { unreachable!() };
+    let given = [("model", "big"), ("argument", "--effort"), ("argument", "high")];
+    assert_eq!(input.extensions, given.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let of: Vec<_> = sim.report().agents.iter().map(|of| (of.agent.clone(), of.usage.input_tokens)).collect();
+    assert_eq!(of, [("codex".to_owned(), 3)]);
+    let chosen = fails_twice()
+        .hooks(|fired| {
+            let HookCall::BeforeAgentInvoke(input) = &fired.call else { return None };
+            let input = BeforeAgentInvokeInput { agent: "kiro".to_owned(), ..input.clone() };
+            Some(with(ReplyData::Invocation(Box::new(input))))
+        })
+        .run();
+    assert_eq!(agents(&chosen), ["kiro", "kiro", "kiro"]);
+    let HookCall::AgentInvoke(input) = chosen.last(HookPoint::AgentInvoke).call else { unreachable!() };
+    assert!(input.extensions.is_empty(), "what was chosen for another is not handed on");
+}
