@@ -16,7 +16,7 @@ use crate::{
     args::{LookArgs, PromptArgs},
     failure::Failure,
     host::Host,
-    render::{prompt_stats_text, safe, safe_json},
+    render::{guards as guards_line, prompt_stats_text, safe, safe_json},
     reply::Reply,
     trust,
 };
@@ -68,7 +68,8 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
             text.push_str(&format!("none: {}\n", stop.unwrap_or_default()));
         }
     }
-    text.push_str("\nHook points\n");
+    let guards = run.limits().guards();
+    text.push_str(&format!("\n{}\n\nHook points\n", guards_line(&guards)));
     preview.chains.iter().for_each(|chain| text.push_str(&chain_text(chain)));
     text.push_str("\nA run would execute\n");
     executables.lines().iter().for_each(|line| text.push_str(&format!("  {}\n", safe(line))));
@@ -80,6 +81,7 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
     });
     let mut data = data(&preview);
     if let Some(data) = data.as_object_mut() {
+        data.insert("guards".to_owned(), json!(guards));
         data.insert("chains".to_owned(), json!(preview.chains));
         data.insert("executables".to_owned(), json!(executables));
         data.insert("digest".to_owned(), json!(executables.digest()));

@@ -118,7 +118,7 @@ impl Watch {
     /// Prints the lines of an event that is worth some.
     fn tell(&mut self, record: &EventRecord) {
         match &record.event {
-            Event::RunStarted { resumed, agent, max_iterations, tasks } => {
+            Event::RunStarted { resumed, agent, max_iterations, tasks, guards } => {
                 let verb = if *resumed { "going on as" } else { "starting" };
                 let (run, agent) = (&record.run_id, safe(agent));
                 let limit =
@@ -128,6 +128,9 @@ impl Watch {
                     tasks => format!(", for {}, and what that depends on", named_ids(tasks)),
                 };
                 self.line(&format!("{verb} run {run} with {agent}{}{tasks}", limit.unwrap_or_default()));
+                if !guards.is_empty() {
+                    self.line(&super::guards(guards));
+                }
             }
             Event::IterationStarted { iteration, mode, task } => {
                 self.line(&format!("iteration {iteration}: {}", about(*mode, task.as_ref())));

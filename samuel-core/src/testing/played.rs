@@ -73,7 +73,7 @@ pub fn transcript(events: &[EventRecord]) -> String {
 
 fn write_event(text: &mut String, event: &Event) -> fmt::Result {
     match event {
-        Event::RunStarted { resumed, agent, max_iterations, tasks } => {
+        Event::RunStarted { resumed, agent, max_iterations, tasks, .. } => {
             let verb = if *resumed { "goes on" } else { "starts" };
             let limit = max_iterations.map(|max| format!(", at most {}", counted(max.get(), "iteration")));
             let ids: Vec<&str> = tasks.iter().map(TaskId::as_str).collect();

@@ -16,6 +16,7 @@ mod another_turn;
 mod beside;
 mod checks;
 mod delivery;
+mod guards;
 mod leaving;
 mod order;
 mod pilot;
