@@ -59,6 +59,7 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
     let trusted = run.trusted()?;
     let warnings = block_on_or_leave(run.start_warnings())??;
     let warnings: Vec<String> = warnings.iter().map(StartWarning::told).collect();
+    let guards = run.limits().guards();
     let preview = block_on_or_leave(run.preview(Glance::Still))??;
     let mut text = String::from("Prompt\n\n");
     match (&preview.prompt, &preview.stop) {
@@ -68,7 +69,6 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
             text.push_str(&format!("none: {}\n", stop.unwrap_or_default()));
         }
     }
-    let guards = run.limits().guards();
     text.push_str(&format!("\n{}\n\nHook points\n", guards_line(&guards)));
     preview.chains.iter().for_each(|chain| text.push_str(&chain_text(chain)));
     text.push_str("\nA run would execute\n");

@@ -75,6 +75,9 @@ impl Core {
     /// Takes down what an iteration consumed, before its books are closed, and blocks its task
     /// where that has used up what it may.
     pub(super) fn guard_task(&mut self, iteration: &mut Iteration, tree: Option<&str>) {
+        if std::mem::replace(&mut iteration.guarded, true) {
+            return;
+        }
         self.guards.tells |= iteration.usage.tokens() > 0 || iteration.called_tool;
         if !iteration.checked.is_empty() {
             self.guards.parked = 0;

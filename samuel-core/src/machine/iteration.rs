@@ -72,6 +72,9 @@ pub(super) struct Iteration {
     /// Whether somebody left out, blocked or removed its task.
     #[serde(default)]
     pub(super) left_alone: bool,
+    /// Whether what it consumed is in its task's books.
+    #[serde(default)]
+    pub(super) guarded: bool,
     /// Why its task is blocked when its books are closed.
     #[serde(default)]
     pub(super) parked: Option<String>,
