@@ -3,6 +3,7 @@
 mod checkup;
 mod envelope;
 mod escape;
+mod guards;
 mod hook_trials;
 mod hooks;
 mod places;
@@ -23,6 +24,7 @@ mod watch;
 pub(crate) use checkup::{checkup_data, checkup_text};
 pub(crate) use envelope::Envelope;
 pub(crate) use escape::{safe, safe_json, safe_lines, safe_words};
+pub(crate) use guards::guards;
 pub(crate) use hook_trials::{
     firing_text, hook_list_text, hook_log_text, shown_hooks_text, trial_text, validation_text,
 };

@@ -53,6 +53,15 @@ pub struct EventRecord {
     pub event: Event,
 }
 
+/// Something that ends a run, or takes a task out of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guard {
+    /// Its setting, such as `session_budget.max_cost_usd`.
+    pub setting: String,
+    /// What it allows, such as `$5.00 a run`.
+    pub words: String,
+}
+
 /// Something that happened in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -75,6 +84,9 @@ pub enum Event {
         /// The tasks that it is for, beside what they depend on; none where it is for all.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tasks: Vec<TaskId>,
+        /// What can end it, or take a task out of it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        guards: Vec<Guard>,
     },
     /// An iteration started.
     IterationStarted {

@@ -23,6 +23,9 @@ pub(crate) struct LimitArgs {
     /// After so many failed iterations in a row the run ends
     #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = setting("max_consecutive_failures"))]
     max_failures: Option<Given>,
+    /// After so many failed attempts a task is blocked; 0 sets no limit
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = setting("task_budget.max_attempts"))]
+    max_attempts: Option<Given>,
     /// The pause between two iterations, such as 5s, 1m30s or whole seconds
     #[arg(long, allow_negative_numbers = true, value_name = "TIME", value_parser = setting("pause"))]
     pause: Option<Given>,
@@ -56,12 +59,9 @@ pub(crate) type Given = Map<String, Json>;
 impl LimitArgs {
     /// Returns what was given, an option each.
     pub(crate) fn given(&self) -> Vec<Given> {
-        let Self { model, max_iterations, max_cost, max_time, max_failures, pause } = self;
-        [model, max_iterations, max_cost, max_time, max_failures, pause]
-            .into_iter()
-            .flatten()
-            .cloned()
-            .collect()
+        let Self { model, max_iterations, max_cost, max_time, max_failures, max_attempts, pause } = self;
+        let options = [model, max_iterations, max_cost, max_time, max_failures, max_attempts, pause];
+        options.into_iter().flatten().cloned().collect()
     }
 }
 
@@ -72,6 +72,7 @@ pub(crate) fn option_of(setting: &str) -> Option<&'static str> {
         "session_budget.max_cost_usd" => "--max-cost",
         "session_budget.max_wall_time" => "--max-time",
         "max_consecutive_failures" => "--max-failures",
+        "task_budget.max_attempts" => "--max-attempts",
         _ => return None,
     })
 }
@@ -141,6 +142,7 @@ mod tests {
             "session_budget.max_cost_usd",
             "session_budget.max_wall_time",
             "max_consecutive_failures",
+            "task_budget.max_attempts",
         ] {
             let option = option_of(key).expect("it has an option").trim_start_matches("--");
             assert!(start.get_arguments().any(|argument| argument.get_long() == Some(option)), "{option}");

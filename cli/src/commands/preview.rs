@@ -17,7 +17,7 @@ use crate::{
     args::{LookArgs, PromptArgs},
     failure::Failure,
     host::Host,
-    render::{prompt_stats_text, safe, safe_json},
+    render::{guards as guards_line, prompt_stats_text, safe, safe_json},
     reply::Reply,
     trust,
 };
@@ -74,6 +74,7 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
     let trusted = run.trusted()?;
     let warnings = block_on_or_leave(run.start_warnings())??;
     let warnings: Vec<String> = warnings.iter().map(StartWarning::told).collect();
+    let guards = run.limits().guards();
     let preview = block_on_or_leave(run.preview(Glance::Still))??;
     let mut text = String::from("Prompt\n\n");
     match (&preview.prompt, &preview.stop) {
@@ -83,9 +84,7 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
             text.push_str(&format!("none: {}\n", stop.unwrap_or_default()));
         }
     }
-    text.push('\n');
-    text.push_str(&agent_line(&preview));
-    text.push_str("\nHook points\n");
+    text.push_str(&format!("\n{}\n{}\nHook points\n", guards_line(&guards), agent_line(&preview)));
     preview.chains.iter().for_each(|chain| text.push_str(&chain_text(chain)));
     text.push_str("\nA run would execute\n");
     executables.lines().iter().for_each(|line| text.push_str(&format!("  {}\n", safe(line))));
@@ -97,6 +96,7 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
     });
     let mut data = data(&preview);
     if let Some(data) = data.as_object_mut() {
+        data.insert("guards".to_owned(), json!(guards));
         data.insert("chains".to_owned(), json!(preview.chains));
         data.insert("executables".to_owned(), json!(executables));
         data.insert("digest".to_owned(), json!(executables.digest()));

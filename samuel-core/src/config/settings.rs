@@ -75,6 +75,12 @@ settings! {
         keep_bytes: u64 = 1_000_000_000, Large(0);
         /// What a run may consume. Cost and tokens count as far as the agent reports them.
         session_budget: SessionBudget = SessionBudget::default(), Table(SessionBudget::rows(), None);
+        /// What a task may consume, over all runs since it was last reset. One that uses it up is
+        /// blocked with the reason, and the run goes on with others.
+        task_budget: TaskBudget = TaskBudget::default(), Table(TaskBudget::rows(), None);
+        /// Whether a run ends as `budget` before an iteration that what is left of `session_budget`
+        /// would not last for: the median of the last five is held against it, once three are known.
+        forecast: bool = true, Flag;
         /// How long the agent may take.
         clocks: AgentClocks = AgentClocks::default(), Table(AgentClocks::rows(), None);
         /// Looking for tasks: pilot mode.
@@ -92,6 +98,18 @@ settings! {
         max_tokens: Option<u64> = None, Large(1);
         /// The time that ends a run.
         max_wall_time: Option<Duration> = None, Time(SECOND..=MONTH);
+    }
+
+    /// What a task may consume: `task_budget`.
+    #[derive(Copy)]
+    struct TaskBudget {
+        /// The cost in US dollars that blocks a task. A cost that the agent does not report is none.
+        max_cost_usd: Option<f64> = None, Amount;
+        /// The tokens in and out that block a task.
+        max_tokens: Option<u64> = None, Large(1);
+        /// How many failed attempts block a task; 0 sets no limit. An attempt is an iteration in which
+        /// the agent did something: consumed tokens, called a tool or changed the work tree.
+        max_attempts: Option<NonZeroU32> = NonZeroU32::new(3), Count(0);
     }
 
     /// How long an agent may take: `[methodology.<name>.clocks]`.

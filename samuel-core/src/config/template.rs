@@ -154,6 +154,7 @@ mod tests {
             "methodology.ralph.pilot.",
             "methodology.ralph.context.",
             "methodology.ralph.session_budget.",
+            "methodology.ralph.task_budget.",
             "guardrails.",
             "project.",
             "hooks.\"quality.check\".",

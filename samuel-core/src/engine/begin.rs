@@ -16,8 +16,8 @@ use crate::{
     machine::{Input, Machine, RunLimits, Setup},
     model::{Plan, ProgressStatus, Status, TaskId, Usage},
     state::{
-        JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten, LoadedPlan, PlanStore, SavedRun,
-        StateError,
+        JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten, LoadedPlan, Mutation, PlanStore,
+        SavedRun, StateError,
     },
 };
 
@@ -131,6 +131,7 @@ impl Run {
             Some(Saved { mut machine, elapsed_ms, completed, start_commit, .. })
                 if is_under_way && !is_replaced =>
             {
+                forget_reset(&mut machine, &untold.records);
                 let limits_before = Some(machine.limits().clone());
                 machine.set_setup(self.setup());
                 let now = self.frozen.project.clock().now();
@@ -168,6 +169,7 @@ impl Run {
                 if let Some(earlier) = earlier {
                     let edited = written != LastWritten::Same;
                     machine.succeed(&earlier.machine, edited || outdates_check(untold));
+                    forget_reset(&mut machine, &untold.records);
                     if is_under_way {
                         // The plan was replaced after the run was cut off, by whomever.
                         machine.doubt(all_completed(&[], plan, earlier.completed));
@@ -207,10 +209,30 @@ impl Run {
         !self.frozen.settings.quality_checks.is_empty() || handlers.any(|(_, _, tier)| tier != Tier::BuiltIn)
     }
 
+    /// Returns when the run stops by itself, and what a task may consume.
+    pub fn limits(&self) -> RunLimits {
+        let settings = &self.frozen.settings;
+        let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        RunLimits {
+            max_iterations: settings.max_iterations,
+            max_consecutive_failures: settings.max_consecutive_failures,
+            max_cost_usd: settings.session_budget.max_cost_usd,
+            max_tokens: settings.session_budget.max_tokens,
+            max_task_attempts: settings.task_budget.max_attempts,
+            max_task_cost_usd: settings.task_budget.max_cost_usd,
+            max_task_tokens: settings.task_budget.max_tokens,
+            forecast: settings.forecast,
+            max_wall_ms: settings.session_budget.max_wall_time.map(millis),
+            max_call_ms: millis(settings.clocks.wall),
+            pause_ms: millis(settings.pause),
+            rate_limit: settings.rate_limit,
+            max_limit_wait_ms: millis(settings.rate_limit_wait),
+        }
+    }
+
     /// Says what the machine has to know of a run.
     fn setup(&self) -> Setup {
         let settings = &self.frozen.settings;
-        let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         Setup {
             session: self.frozen.session.clone(),
             project_root: self.frozen.project.root().display().to_string(),
@@ -224,18 +246,20 @@ impl Run {
             has_checks: self.has_checks(),
             scope: self.frozen.scope.clone(),
             pilot: self.frozen.pilot(),
-            limits: RunLimits {
-                max_iterations: settings.max_iterations,
-                max_consecutive_failures: settings.max_consecutive_failures,
-                max_cost_usd: settings.session_budget.max_cost_usd,
-                max_tokens: settings.session_budget.max_tokens,
-                max_wall_ms: settings.session_budget.max_wall_time.map(millis),
-                max_call_ms: millis(settings.clocks.wall),
-                pause_ms: millis(settings.pause),
-                rate_limit: settings.rate_limit,
-                max_limit_wait_ms: millis(settings.rate_limit_wait),
-            },
+            limits: self.limits(),
             framing: self.frozen.framing.clone(),
+        }
+    }
+}
+
+/// Forgets how often tasks were tried that were reset since.
+fn forget_reset(machine: &mut Machine, records: &[JournalRecord]) {
+    for record in records {
+        match &record.entry {
+            JournalEntry::Mutation { mutation: Mutation::Reset { id }, .. } => machine.forget_attempts(id),
+            // The tasks are others, whatever they are called.
+            JournalEntry::Imported { .. } => machine.forget_all_attempts(),
+            _ => {}
         }
     }
 }

@@ -175,7 +175,14 @@ impl Driver {
             Effect::Answer { ticket, answer } => services.answer(ticket, answer),
             Effect::Load(scope) => {
                 let follower = Arc::clone(&self.follower);
-                flight.launch(id, async move { look_and_load(&services, &follower, &scope).await });
+                let under_way = self.elapsed_ms();
+                flight.launch(id, async move {
+                    let mut loaded = look_and_load(&services, &follower, &scope).await;
+                    if let EffectResult::Loaded(left) = &mut loaded {
+                        left.elapsed_ms = under_way;
+                    }
+                    loaded
+                });
             }
             Effect::Mutate(mutation) => {
                 let follower = Arc::clone(&self.follower);
@@ -230,12 +237,17 @@ impl Driver {
         self.services.note(self.machine.iteration_number(), line.task, line.kind, line.text)
     }
 
+    /// Returns how long the run has been under way, over resumes.
+    fn elapsed_ms(&self) -> u64 {
+        let elapsed = self.elapsed_before + self.services.clock.elapsed().saturating_sub(self.started);
+        u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+    }
+
     /// Saves the machine. A checkpoint that cannot be saved is a warning: the
     /// plan itself is safe, only a resumed run would count differently.
     async fn checkpoint(&self) {
         let run_id = self.services.run_id.to_string();
-        let elapsed = self.elapsed_before + self.services.clock.elapsed().saturating_sub(self.started);
-        let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+        let elapsed_ms = self.elapsed_ms();
         let last_failures = self.services.known(|known| known.last_failures.clone());
         let has_ended = self.machine.is_ended();
         let control_files = self.services.blocking(move |services| match has_ended {

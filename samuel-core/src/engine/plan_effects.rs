@@ -100,6 +100,8 @@ pub(super) async fn load(services: &Arc<Services>, scope: &Scope) -> EffectResul
         changed: (!changes.is_empty()).then(|| listed(&changes)),
         queue_size: u32::try_from(queue).unwrap_or(u32::MAX),
         mode,
+        // The driver adds it.
+        elapsed_ms: 0,
     })
 }
 

@@ -9,6 +9,7 @@ use super::{
     agents::Agents,
     another_turn::Conversations,
     command::{Requests, StopRequest},
+    guards::Guards,
     iteration::Iteration,
     limit::UsageLimit,
     side::Side,
@@ -116,6 +117,9 @@ pub(super) struct Core {
     pub(super) limit: UsageLimit,
     #[serde(default)]
     pub(super) agents: Agents,
+    /// What tasks and iterations consumed.
+    #[serde(default)]
+    pub(super) guards: Guards,
 }
 
 impl Core {
@@ -144,8 +148,8 @@ impl Core {
             Input::TaskCompleted(completion) => self.task_completed(&mut state, completion),
             Input::PlanChanged(changed) => self.plan_changed(&mut state, changed),
             Input::Unheard => self.checks.check_age.outdate(),
-            Input::AbilityBefore(notice) => self.ability_before(&state, notice),
-            Input::AbilityAfter(end) => self.ability_after(&state, end),
+            Input::AbilityBefore(notice) => self.ability_before(&mut state, notice),
+            Input::AbilityAfter(end) => self.ability_after(&mut state, end),
             Input::AbilityGivenUp(ticket) => self.ability_given_up(ticket),
             Input::Undelivered(said) => self.file(state.iteration_mut(), said),
             Input::UsageSoFar(usage) => return self.usage_so_far(state, usage),

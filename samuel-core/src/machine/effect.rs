@@ -230,6 +230,9 @@ pub struct WorkLeft {
     /// The mode the iteration will have unless a handler of the gate says
     /// otherwise.
     pub mode: Mode,
+    /// How long the run has been under way, in milliseconds; the driver knows it.
+    #[serde(default)]
+    pub elapsed_ms: u64,
 }
 
 /// What the handlers of a point answered, as far as the machine needs it.

@@ -186,7 +186,10 @@ impl Core {
             ExitReason::ConsecutiveFailures => Some("max_consecutive_failures"),
             ExitReason::WallClock => Some("session_budget.max_wall_time"),
             ExitReason::RateLimited => Some("rate_limit_wait"),
-            ExitReason::Budget => Some(self.over_budget(self.counters.usage)?.0),
+            ExitReason::Budget => {
+                let over = self.over_budget(self.counters.usage);
+                Some(over.or_else(|| self.forecast(self.guards.elapsed_ms))?.0)
+            }
             _ => None,
         }
     }

@@ -60,7 +60,25 @@ pub(super) struct Iteration {
     /// The tasks that were added since it began, and stayed.
     #[serde(default)]
     pub(super) found: Vec<TaskId>,
-    /// The fingerprint of the work tree before its agent was called, where a check depends on it.
+    /// Whether its agent was called.
+    #[serde(default)]
+    pub(super) called: bool,
+    /// Whether its agent called a tool.
+    #[serde(default)]
+    pub(super) called_tool: bool,
+    /// How long its agent calls took, in milliseconds.
+    #[serde(default)]
+    pub(super) agent_ms: u64,
+    /// Whether somebody left out, blocked or removed its task.
+    #[serde(default)]
+    pub(super) left_alone: bool,
+    /// Whether what it consumed is in its task's books.
+    #[serde(default)]
+    pub(super) guarded: bool,
+    /// Why its task is blocked when its books are closed.
+    #[serde(default)]
+    pub(super) parked: Option<String>,
+    /// The fingerprint of the work tree before its agent was called, where anything depends on it.
     #[serde(default)]
     pub(super) tree: Option<String>,
 }
@@ -89,6 +107,7 @@ impl Core {
             routing: self.setup.routing.told(&self.setup.agent),
             max_iterations: self.setup.limits.max_iterations,
             tasks: self.setup.scope.tasks().to_vec(),
+            guards: self.setup.limits.guards(),
         });
     }
 
@@ -174,6 +193,7 @@ impl Core {
         if self.requests.hold || self.cap().is_some() {
             return self.begin_iteration();
         }
+        self.guards.elapsed_ms = loaded.elapsed_ms;
         let next = self.next(&loaded);
         let Next::Iteration { task } = next else { return self.end_work(next) };
         let number = self.counters.iterations.saturating_add(1);
@@ -187,7 +207,13 @@ impl Core {
     pub(super) fn next(&self, loaded: &WorkLeft) -> Next {
         match &loaded.changed {
             Some(changed) => Next::end(ExitReason::ControlFilesChanged, changed.as_str()),
-            None => plan::next(&loaded.work, loaded.mode, &self.standing()),
+            None => match plan::next(&loaded.work, loaded.mode, &self.standing()) {
+                Next::Iteration { task } => match self.forecast(loaded.elapsed_ms) {
+                    Some((_, why)) => Next::end(ExitReason::Budget, why),
+                    None => Next::Iteration { task },
+                },
+                next => next,
+            },
         }
     }
 
@@ -273,7 +299,8 @@ impl Core {
 
     pub(super) fn after_start_task(&mut self, iteration: Box<Iteration>) -> State {
         self.effect(Effect::Checkpoint);
-        if iteration.mode == Mode::Discovery && self.setup.has_checks {
+        let is_checked = iteration.mode == Mode::Discovery && self.setup.has_checks;
+        if is_checked || self.needs_tree(&iteration) {
             return self.wait_for(State::Iteration(iteration, Phase::TreeBefore), Effect::Fingerprint);
         }
         self.submit_prompt(iteration)

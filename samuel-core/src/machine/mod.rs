@@ -29,8 +29,10 @@ mod command;
 mod core;
 mod effect;
 mod ending;
+mod guards;
 mod iteration;
 mod limit;
+mod limit_list;
 mod plan_changes;
 mod quality;
 mod resume;
@@ -94,6 +96,7 @@ impl Machine {
         if checks.last_check == Some(false) || completed_since || !is_same || !setup.has_checks {
             checks.check_age.outdate();
         }
+        self.core.guards.succeed(&earlier.core.guards);
     }
 
     /// Says whether the run has ended; it then ignores every input.

@@ -49,6 +49,18 @@ impl Core {
         if !is_other {
             self.forget_completion(state, &task);
         }
+        if !matches!(change, PlanChange::Added | PlanChange::Changed) {
+            self.forget_use(&task);
+        }
+        if let Some(iteration) = state.iteration_mut().filter(|it| it.task_id().as_ref() == Some(&task)) {
+            match change {
+                PlanChange::Skipped | PlanChange::Blocked | PlanChange::Removed => {
+                    iteration.left_alone = true
+                }
+                PlanChange::Reset | PlanChange::Reopened => iteration.left_alone = false,
+                PlanChange::Added | PlanChange::Changed => {}
+            }
+        }
         let why = reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
         let (kind, text) = match change {
             PlanChange::Skipped => (ProgressKind::Found, format!("skipped{why}")),

@@ -43,7 +43,10 @@ impl Core {
                 return self.fire_after_iteration(iteration);
             }
         }
-        if iteration.tree.is_some() && iteration.unchecked.is_empty() {
+        if iteration.mode == crate::model::payload::Mode::Discovery
+            && iteration.tree.is_some()
+            && iteration.unchecked.is_empty()
+        {
             return self.wait_for(State::Iteration(iteration, Phase::TreeAfter), Effect::Fingerprint);
         }
         self.check_iteration(iteration)

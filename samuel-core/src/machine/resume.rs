@@ -90,6 +90,7 @@ impl Core {
         self.put_back(std::mem::take(&mut iteration.in_flight));
         let told = "interrupted: samuel ended in mid-iteration";
         self.log(ProgressKind::Error, iteration.task_id(), told);
+        self.guard_task(&mut iteration, None);
         self.queue_commit(&mut iteration);
         if committed {
             // It must not count twice.

@@ -97,7 +97,7 @@ impl Core {
             self.repeat = Repeat::default();
         }
         if moved || iteration.excused {
-            return self.commit(iteration);
+            return self.commit(iteration, None);
         }
         self.wait_for(State::Iteration(iteration, Phase::Fingerprint), Effect::Fingerprint)
     }
@@ -110,11 +110,12 @@ impl Core {
         let key = format!("{what}\n{tree}");
         self.repeat.count = if self.repeat.key == key { self.repeat.count + 1 } else { 1 };
         self.repeat.key = key;
-        self.commit(iteration)
+        self.commit(iteration, Some(tree))
     }
 
     /// Changes the plan the way the iteration ended.
-    fn commit(&mut self, mut iteration: Box<Iteration>) -> State {
+    fn commit(&mut self, mut iteration: Box<Iteration>, tree: Option<&str>) -> State {
+        self.guard_task(&mut iteration, tree);
         self.queue_commit(&mut iteration);
         self.mutate(Then::CloseIteration(iteration))
     }
@@ -129,11 +130,13 @@ impl Core {
         if let Some(id) = task {
             self.mutations.push_back(Mutation::ReturnToPending { id });
         }
+        self.queue_parking(iteration);
         self.mutations.push_back(Mutation::CommitIteration { iteration: number, mode, usage });
     }
 
     /// Closes the iteration's books, once the plan was changed.
     pub(super) fn conclude_iteration(&mut self, iteration: Box<Iteration>) {
+        self.measure(&iteration);
         let iteration = *iteration;
         let outcome = iteration.outcome();
         let is_failed = outcome == IterationOutcome::Failed && !iteration.excused;
@@ -209,7 +212,7 @@ impl Core {
     pub(super) fn give_up_iteration(&mut self, mut iteration: Box<Iteration>) -> State {
         iteration.cancelled = !iteration.settled;
         self.put_back(std::mem::take(&mut iteration.in_flight));
-        self.commit(iteration)
+        self.commit(iteration, None)
     }
 
     /// Pauses between iterations, unless there is no reason to.
@@ -225,6 +228,7 @@ impl Core {
         if self.requests.hold || self.cap().is_some() {
             return self.begin_iteration();
         }
+        self.guards.elapsed_ms = loaded.elapsed_ms;
         let next = self.next(loaded);
         let Next::Iteration { .. } = next else { return self.end_work(next) };
         let wait = match self.limit.until {

@@ -56,6 +56,18 @@ pub struct RunLimits {
     pub max_cost_usd: Option<f64>,
     /// How many tokens it may read and write.
     pub max_tokens: Option<u64>,
+    /// How many attempts of a task may fail before it is blocked; nothing sets no limit.
+    #[serde(default)]
+    pub max_task_attempts: Option<NonZeroU32>,
+    /// How much a task may cost before it is blocked, in US dollars.
+    #[serde(default)]
+    pub max_task_cost_usd: Option<f64>,
+    /// How many tokens may be read and written for a task before it is blocked.
+    #[serde(default)]
+    pub max_task_tokens: Option<u64>,
+    /// Whether an iteration is not begun that what is left of the run's budget would not last for.
+    #[serde(default = "yes")]
+    pub forecast: bool,
     /// How long it may take, in milliseconds. The driver measures it; the machine
     /// says it.
     #[serde(default)]
@@ -75,6 +87,10 @@ pub struct RunLimits {
     pub max_limit_wait_ms: u64,
 }
 
+fn yes() -> bool {
+    true
+}
+
 fn an_hour() -> u64 {
     60 * 60 * 1_000
 }
@@ -90,6 +106,10 @@ impl Default for RunLimits {
             max_consecutive_failures: 3,
             max_cost_usd: None,
             max_tokens: None,
+            max_task_attempts: NonZeroU32::new(3),
+            max_task_cost_usd: None,
+            max_task_tokens: None,
+            forecast: true,
             max_wall_ms: None,
             max_call_ms: an_hour(),
             pause_ms: 2_000,

@@ -80,17 +80,20 @@ impl Core {
         self.counters.unrecorded.retain(|open| *open != completion.task);
         if let Some(iteration) = state.iteration_mut() {
             iteration.answered |= iteration.task_id().as_ref() == Some(&completion.task);
+            iteration.called_tool = true;
         }
         self.emit(Event::TaskCompleted { task, title, provisional });
         self.side_push(state, Work::Completed { completion, provisional });
     }
 
-    pub(super) fn ability_before(&mut self, state: &State, mut notice: AbilityNotice) {
+    pub(super) fn ability_before(&mut self, state: &mut State, mut notice: AbilityNotice) {
+        note_tool(state);
         notice.call.input = canonical(&notice.call.input);
         self.side_push(state, Work::Before(notice));
     }
 
-    pub(super) fn ability_after(&mut self, state: &State, end: AbilityEnd) {
+    pub(super) fn ability_after(&mut self, state: &mut State, end: AbilityEnd) {
+        note_tool(state);
         self.side_push(state, Work::After(end));
     }
 
@@ -248,5 +251,11 @@ fn call_for(work: &Work) -> HookCall {
             changed_files: facts.changed_files.clone(),
             ..Default::default()
         }),
+    }
+}
+
+fn note_tool(state: &mut State) {
+    if let Some(iteration) = state.iteration_mut() {
+        iteration.called_tool = true;
     }
 }

@@ -122,6 +122,7 @@ impl Core {
         Standing {
             iterations: counters.iterations,
             consecutive_failures: counters.consecutive_failures,
+            parked: self.guards.parked,
             repeats: self.repeat.count,
             unrecorded: counters.unrecorded.last().filter(|_| said_nothing).cloned(),
             end_checks: self.checks.end_checks,

@@ -139,6 +139,10 @@ impl Core {
         // A call that broke or whose answer says nothing of it consumed what it told of while it lasted.
         end.usage = larger(end.usage, std::mem::take(&mut self.spending.call_usage));
         self.count_usage(iteration.as_deref_mut(), end.usage);
+        if let Some(iteration) = iteration.as_deref_mut() {
+            iteration.called = true;
+            iteration.agent_ms = iteration.agent_ms.saturating_add(end.duration_ms);
+        }
         let is_closing = iteration.is_none();
         let refused = self.absorb(iteration.as_deref_mut(), reply);
         let failure = failure.or(end.failure.take()).or(refused);

@@ -79,6 +79,9 @@ pub struct Standing {
     pub consecutive_failures: u32,
     /// How many in a row may fail; 0 is read as 1.
     pub max_consecutive_failures: u32,
+    /// How many tasks were blocked in a row, since they had used up what they may, and none was
+    /// completed.
+    pub parked: u32,
     /// How many times in a row the same came of an iteration, and nothing changed.
     pub repeats: u32,
     /// The task that was worked on then, where what came of it was that the agent
@@ -104,6 +107,7 @@ impl Standing {
             max_iterations,
             consecutive_failures: 0,
             max_consecutive_failures,
+            parked: 0,
             repeats: 0,
             unrecorded: None,
             evidence,
@@ -153,6 +157,13 @@ impl Standing {
             let detail = match failures {
                 1 => "an iteration failed, and the limit is 1".to_owned(),
                 _ => format!("{} in a row failed", counted(failures, "iteration")),
+            };
+            return Some(Next::end(ExitReason::ConsecutiveFailures, detail));
+        }
+        if self.parked >= self.max_consecutive_failures.max(1) {
+            let detail = match self.parked {
+                1 => "a task was blocked after its attempts, and the limit is 1".to_owned(),
+                _ => format!("{} in a row were blocked after their attempts", counted(self.parked, "task")),
             };
             return Some(Next::end(ExitReason::ConsecutiveFailures, detail));
         }

@@ -367,10 +367,12 @@ fn what_is_completed_while_an_iteration_is_closed_is_taken_back() {
 #[test]
 fn a_cost_that_is_none_is_told_once_and_spends_nothing_back() {
     let cost = |cost| Usage { cost_usd: Some(cost), ..Usage::default() };
-    let sim = Sim::new(4).limits(|limits| limits.max_cost_usd = Some(1.0)).agent(move |fired, plan| {
-        let usage = cost([-100.0, 0.6, f64::NAN, 0.6][fired.iteration as usize - 1]);
-        Work { usage, ..completes_its_task(fired, plan) }
-    });
+    let sim = Sim::new(4).limits(|limits| (limits.max_cost_usd, limits.forecast) = (Some(1.0), false)).agent(
+        move |fired, plan| {
+            let usage = cost([-100.0, 0.6, f64::NAN, 0.6][fired.iteration as usize - 1]);
+            Work { usage, ..completes_its_task(fired, plan) }
+        },
+    );
     let sim = sim.run();
     assert_eq!((sim.report().exit_reason, sim.report().usage.cost_usd), (ExitReason::Budget, Some(1.2)));
     assert_eq!(sim.events().filter(|event| matches!(event, Event::Warning { .. })).count(), 1);

@@ -17,6 +17,7 @@ mod another_turn;
 mod beside;
 mod checks;
 mod delivery;
+mod guards;
 mod leaving;
 mod order;
 mod pilot;

@@ -29,7 +29,12 @@ fn a_run_goes_on_from_a_state_of_the_form_before_as_it_did_then() {
         assert_eq!(machine.is_ended(), state == "ended", "{state}");
         assert_eq!(machine.end().is_some(), state == "ended", "{state}");
         assert_eq!(machine.in_iteration(), !saved["machine"]["iteration"].is_null(), "{state}");
-        assert_eq!(serde_json::to_value(resumed(&mut machine)).unwrap(), saved["effects"], "{state}");
+        let mut asked = resumed(&mut machine);
+        if let Some(Effect::Emit(Event::RunStarted { guards, .. })) = asked.first_mut() {
+            // They were not told of then.
+            guards.clear();
+        }
+        assert_eq!(serde_json::to_value(asked).unwrap(), saved["effects"], "{state}");
     }
 }
 

@@ -454,7 +454,7 @@ impl Sim {
             Mode::Implementation => self.machine.core.setup.pilot.mode(&self.plan.progress, &work),
             mode => mode,
         };
-        WorkLeft { work, changed, queue_size, mode }
+        WorkLeft { work, changed, queue_size, mode, elapsed_ms: 0 }
     }
 
     /// Returns the lines of the progress log.

@@ -75,6 +75,7 @@ const REPORTS: &[Source] = &[
             ("CheckResult", ""),
             ("IterationFailure", ""),
             ("Event", ""),
+            ("Guard", ""),
             ("RunFault", ""),
             ("RunReport", ""),
         ],

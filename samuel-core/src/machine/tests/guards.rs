@@ -1,0 +1,160 @@
+//! What a single task may consume, and iterations that a budget would not last for.
+
+use proptest::prelude::*;
+
+use super::{script::*, sim::*, *};
+use crate::model::{Plan, Status, Usage};
+
+/// An agent that uses so many tokens, and exits with 7 at one task of its own.
+fn poisoned(fired: &Fired, plan: &Plan, poison: &[&str], tokens: u64) -> Work {
+    let task = plan.tasks.iter().find(|task| task.status == Status::InProgress);
+    let is_poison = task.is_some_and(|task| poison.contains(&task.id.as_str()));
+    let work = if is_poison { exits(7) } else { completes_its_task(fired, plan) };
+    Work { usage: Usage { input_tokens: tokens, ..Usage::default() }, ..work }
+}
+
+fn standing(sim: &Sim, task: &str) -> Status {
+    sim.plan.tasks.iter().find(|one| one.id == id(task)).unwrap().status
+}
+
+#[test]
+fn a_poison_task_of_ten_is_blocked_after_its_attempts_and_the_nine_others_are_done() {
+    let sim = Sim::new(10).agent(|fired, plan| poisoned(fired, plan, &["4"], 5)).run();
+    let report = sim.report();
+    assert_eq!((report.exit_reason, report.iterations), (ExitReason::Blocked, 12));
+    assert_eq!((report.failed_iterations, report.completed.len()), (3, 9));
+    assert_eq!(standing(&sim, "4"), Status::Blocked);
+    let reasons: Vec<String> = sim
+        .trace
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Mutate(Mutation::Block { reason, .. }) => reason.clone(),
+            _ => None,
+        })
+        .collect();
+    let words = "3 attempts have failed (task_budget.max_attempts); the last one: agent-exit: claude ended with exit code 7";
+    assert_eq!(reasons, [words]);
+    assert!(report.detail.as_deref().unwrap().contains('4'), "{:?}", report.detail);
+}
+
+#[test]
+fn an_agent_that_cannot_work_at_all_ends_the_run_and_blocks_nothing() {
+    for attempts in [1, 2, 3] {
+        let sim = Sim::new(10)
+            .limits(|limits| limits.max_task_attempts = std::num::NonZero::new(attempts))
+            .agent(|_, _| exits(7))
+            .run();
+        assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::ConsecutiveFailures, 3));
+        assert_eq!(standing(&sim, "1"), Status::Pending, "{attempts}");
+    }
+}
+
+#[test]
+fn a_tool_call_or_a_change_of_the_work_tree_makes_a_failure_an_attempt() {
+    let calls = |_: &Fired, _: &Plan| Work { during: vec![calls_tool(None)], ..exits(7) };
+    let writes = |_: &Fired, _: &Plan| exits(7);
+    let limits = |sim: Sim| sim.limits(|limits| limits.max_iterations = std::num::NonZero::new(3));
+    let called = limits(Sim::new(2)).agent(calls).run();
+    assert_eq!(standing(&called, "1"), Status::Blocked);
+    let mut wrote = limits(Sim::new(2)).agent(writes);
+    wrote.agent_writes = true;
+    assert_eq!(standing(&wrote.run(), "1"), Status::Blocked);
+}
+
+#[test]
+fn as_many_tasks_blocked_in_a_row_as_failures_may_come_in_a_row_end_the_run() {
+    let sim = Sim::new(10).agent(|fired, plan| poisoned(fired, plan, &["1", "2", "3"], 5)).run();
+    assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::ConsecutiveFailures, 9));
+    let detail = "3 tasks in a row were blocked after their attempts";
+    assert_eq!(sim.report().detail.as_deref(), Some(detail));
+    // A completion between them sets the count back.
+    let sim = Sim::new(6).agent(|fired, plan| poisoned(fired, plan, &["1", "2", "4", "5"], 5)).run();
+    assert_eq!((sim.report().exit_reason, sim.report().completed.len()), (ExitReason::Blocked, 2));
+}
+
+#[test]
+fn a_task_that_uses_up_its_budget_is_blocked_even_where_no_iteration_failed() {
+    let slow = |fired: &Fired, plan: &Plan| {
+        let one = plan.tasks.iter().any(|task| task.id == id("1") && task.status == Status::InProgress);
+        let work = if one { Work::default() } else { completes_its_task(fired, plan) };
+        Work { usage: Usage { input_tokens: 10, cost_usd: Some(0.2), ..Usage::default() }, ..work }
+    };
+    let tokens = Sim::new(2).limits(|limits| limits.max_task_tokens = Some(20)).agent(slow).run();
+    assert_eq!((tokens.report().iterations, standing(&tokens, "1")), (3, Status::Blocked));
+    let cost = Sim::new(2).limits(|limits| limits.max_task_cost_usd = Some(0.4)).agent(slow).run();
+    assert_eq!((cost.report().iterations, standing(&cost, "1")), (3, Status::Blocked));
+}
+
+#[test]
+fn a_later_run_knows_the_attempts_until_the_task_is_reset() {
+    let one = |earlier: Option<&Machine>, forget: bool| {
+        let mut sim = Sim::new(1).agent(|fired, plan| poisoned(fired, plan, &["1"], 5)).limits(|limits| {
+            limits.max_iterations = std::num::NonZero::new(2);
+        });
+        if let Some(earlier) = earlier {
+            sim.machine.succeed(earlier, false);
+        }
+        if forget {
+            sim.machine.forget_attempts(&id("1"));
+        }
+        sim.run()
+    };
+    let first = one(None, false);
+    assert_eq!(standing(&first, "1"), Status::Pending);
+    let again = one(Some(&first.machine), false);
+    assert_eq!((again.report().iterations, standing(&again, "1")), (1, Status::Blocked));
+    let reset = one(Some(&first.machine), true);
+    assert_eq!((reset.report().iterations, standing(&reset, "1")), (2, Status::Pending));
+}
+
+#[test]
+fn attempts_are_known_over_a_crash_at_every_step() {
+    for at in 1.. {
+        let mut sim = Sim::new(3).agent(|fired, plan| poisoned(fired, plan, &["2"], 5));
+        sim.go(at);
+        if sim.machine.is_ended() {
+            break;
+        }
+        sim.crash(true);
+        let sim = sim.run();
+        assert_eq!(standing(&sim, "2"), Status::Blocked, "crash at {at}");
+        assert_eq!(sim.report().exit_reason, ExitReason::Blocked, "crash at {at}");
+        // The one that was cut off is no attempt.
+        assert!((5..=6).contains(&sim.report().iterations), "crash at {at}: {}", sim.report().iterations);
+    }
+}
+
+#[test]
+fn an_iteration_that_the_budget_would_not_last_for_is_not_begun() {
+    let run = |forecast| {
+        let limits = move |limits: &mut RunLimits| {
+            (limits.max_tokens, limits.forecast) = (Some(45), forecast);
+        };
+        Sim::new(10).limits(limits).agent(|fired, plan| poisoned(fired, plan, &[], 10)).run()
+    };
+    let sim = run(true);
+    assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::Budget, 4));
+    let detail =
+        "the next iteration would take about 10 tokens, the median of the last 4, and 5 of 45 are left";
+    assert_eq!(sim.report().detail.as_deref(), Some(detail));
+    assert_eq!(sim.report().limit.as_deref(), Some("session_budget.max_tokens"));
+    let sim = run(false);
+    assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::Budget, 5));
+}
+
+proptest! {
+    #[test]
+    fn a_budget_is_exceeded_by_no_more_than_the_iteration_under_way(
+        uses in prop::collection::vec(0_u64..40, 1..20), max in 1_u64..200, forecast: bool,
+    ) {
+        let calls = uses.clone();
+        let sim = Sim::new(20)
+            .limits(|limits| (limits.max_tokens, limits.forecast) = (Some(max), forecast))
+            .agent(move |fired, plan| poisoned(fired, plan, &[], calls[fired.nth as usize % calls.len()]))
+            .run();
+        let report = sim.report();
+        let last = report.iterations.checked_sub(1).map_or(0, |nth| uses[nth as usize % uses.len()]);
+        prop_assert!(report.usage.tokens() < max + last.max(1));
+        prop_assert!(report.exit_reason != ExitReason::Budget || report.limit.is_some());
+    }
+}
