@@ -10,9 +10,11 @@
 //! `bindings/python/tests/test_parity.py`.
 //!
 //! `run.toml` holds rows of whole runs, the other files rows of one dispatch. Those at the points
-//! of a session are played once more by a caller of a session.
+//! of a session are played once more by a caller of a session. A handler of each tier also decides what
+//! the hook of an agent asks a run.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
 
+mod bridged;
 mod dispatch;
 mod point;
 mod row;
@@ -60,6 +62,10 @@ fn main() -> ExitCode {
         add_where(&mut trials, &tiers, file, session::fires, name, session::check);
     }
     add(&mut trials, &tiers, "run.toml", |row: &RunRow| row.name.clone(), run::check);
+    for tier in tiers {
+        let name = format!("{}::asked by the hook of an agent, over the run socket", tier.name());
+        trials.push(Trial::test(name, move || bridged::check(&*tier).map_err(Failed::from)));
+    }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 

@@ -9,6 +9,10 @@ use std::{
     io::{BufRead, BufReader, Cursor, Read, Write},
     os::unix::net::{UnixListener, UnixStream},
     path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use serde_json::{Value, json};
@@ -180,11 +184,21 @@ impl Hooks {
     }
 
     async fn fire(&self, session: SessionBuilder, event: &str, said: Value) -> Result<Answer, AloneError> {
+        self.fire_within(TIME, session, event, said).await
+    }
+
+    async fn fire_within(
+        &self,
+        time: Duration,
+        session: SessionBuilder,
+        event: &str,
+        said: Value,
+    ) -> Result<Answer, AloneError> {
         let protocol = protocol(self.agent).unwrap();
         let asked = bridge::read(protocol, said.to_string().as_bytes(), Some(event)).unwrap();
         let root: &Path = self.bench.project().root();
         let kept = KeptSessions::new(self.kept.path().join("s"));
-        fire_alone(session, root, &kept, protocol, &asked, TIME).await
+        fire_alone(session, root, &kept, protocol, &asked, time).await
     }
 }
 
@@ -265,4 +279,35 @@ async fn suggestions_reach_the_model_and_messages_the_user_too() {
     let [said, suggested] = &answer.text[..] else { panic!("{answer:?}") };
     assert!(said.contains("hook api:hint at prompt.submit]\nthe build is red\n"), "{said}");
     assert!(suggested.contains("suggested ability test: it is about tests\n"), "{suggested}");
+}
+
+/// Notes that the work it belongs to was ended.
+struct Ends(Arc<AtomicBool>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test]
+async fn alone_handlers_that_are_late_are_ended_and_the_next_hook_goes_on() {
+    let hooks = Hooks::of("claude");
+    let call = json!({"session_id": "s", "tool_name": "Bash", "tool_use_id": "t1", "tool_input": {}});
+    let ended = Arc::new(AtomicBool::new(false));
+    let hangs = {
+        let ended = Arc::clone(&ended);
+        move |_: Call<points::AbilityBefore>| {
+            let ends = Ends(Arc::clone(&ended));
+            async move {
+                let _ends = ends;
+                std::future::pending::<Result<AbilityBeforeOutput, HookFailure>>().await
+            }
+        }
+    };
+    let session = hooks.session().hook::<points::AbilityBefore, _>("hangs", hangs);
+    let late = hooks.fire_within(Duration::from_secs(1), session, "PreToolUse", call.clone()).await;
+    assert!(late.as_ref().map_or(true, |answer| answer.block.is_some()), "nobody has decided: {late:?}");
+    assert!(ended.load(Ordering::Relaxed), "the handler works on");
+    assert_eq!(hooks.fire(hooks.session(), "PreToolUse", call).await.unwrap(), Answer::default());
 }

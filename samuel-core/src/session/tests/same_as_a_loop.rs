@@ -1,9 +1,15 @@
-//! One trace, once played by a loop and once by a caller of a session.
+//! One trace, played by a loop, by a caller of a session, and by the hooks of an agent without a run.
+
+use std::time::Duration;
 
 use super::*;
 use crate::{
-    agent::{AgentEvent, Script, ScriptedCall},
+    agent::{
+        AgentEvent, Script, ScriptedCall,
+        bridge::{Answer, protocol, read},
+    },
     hook::{Point, RegistryBuilder},
+    session::bridge::{KeptSessions, fire_alone},
     testing::transcript,
 };
 
@@ -125,6 +131,93 @@ async fn play_again(session: &Session, trace: &[(HookPoint, Value)]) {
             }
         }
     }
+}
+
+/// Returns what Claude Code's hooks say of a point, and at which of its events; nothing of what no agent
+/// knows of.
+fn said_by_claude(point: HookPoint, input: &Value) -> Option<(&'static str, Value)> {
+    let (event, mut said) = match point {
+        HookPoint::SessionStart => ("SessionStart", json!({ "source": input["source"] })),
+        HookPoint::PromptSubmit => ("UserPromptSubmit", json!({ "prompt": input["user_raw_input"] })),
+        HookPoint::AbilityBefore => ("PreToolUse", tool(input, &input["input"])),
+        HookPoint::AbilityAfter => {
+            let mut said = tool(input, &input["input_summary"]);
+            let ended = said.as_object_mut().unwrap();
+            ended.insert("duration_ms".to_owned(), input["duration_ms"].clone());
+            let (event, result) = match input["status"].as_str() {
+                Some("success") => ("PostToolUse", "tool_response"),
+                _ => ("PostToolUseFailure", "error"),
+            };
+            ended.insert(result.to_owned(), input["output_summary"].clone());
+            (event, said)
+        }
+        HookPoint::SessionStop => ("Stop", json!({})),
+        HookPoint::SessionEnd => ("SessionEnd", json!({ "reason": input["exit_reason"] })),
+        _ => return None,
+    };
+    said.as_object_mut().unwrap().insert("session_id".to_owned(), json!("test"));
+    Some((event, said))
+}
+
+fn tool(input: &Value, arguments: &Value) -> Value {
+    let arguments = match arguments {
+        Value::String(text) => serde_json::from_str(text).unwrap(),
+        document => document.clone(),
+    };
+    json!({ "tool_name": input["ability_id"], "tool_use_id": input["call_id"], "tool_input": arguments })
+}
+
+/// Leaves out what an agent's hooks cannot know: whose task it is, which files the run changed, how long
+/// the scripted agent took.
+fn known_to_hooks(trace: &[(HookPoint, Value)]) -> Vec<(HookPoint, Value)> {
+    let mut known: Vec<_> = trace.to_vec();
+    known.retain(|(point, input)| said_by_claude(*point, input).is_some());
+    for (point, input) in &mut known {
+        let unknown: &[&str] = match point {
+            HookPoint::PromptSubmit => &["source"],
+            HookPoint::AbilityBefore => &["caller"],
+            HookPoint::AbilityAfter => &["duration_ms"],
+            HookPoint::SessionStop => &["reason", "changed_files"],
+            _ => &[],
+        };
+        let input = input.as_object_mut().unwrap();
+        unknown.iter().for_each(|field| _ = input.remove(*field));
+    }
+    known
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_hooks_of_an_agent_alone_tell_handlers_what_a_loop_tells_them() {
+    let bench = bench();
+    let script = Script::default()
+        .call(ScriptedCall::for_iteration(1).run("echo hello").run("git push").run("exit 3").done())
+        .call(ScriptedCall::any().repeated());
+    let by_loop = Seen::default();
+    let run = bench.run(script).session("test").register(|handlers| register(&by_loop, handlers));
+    bench.play(run).await.unwrap();
+    let trace = by_loop.lock().unwrap().clone();
+
+    // A process for each hook, as agents start them: all that goes on is what is kept.
+    let by_hooks = Seen::default();
+    let outside = tempfile::tempdir().unwrap();
+    let kept = KeptSessions::new(outside.path().join("kept"));
+    let claude = protocol("claude").unwrap();
+    let mut answers: Vec<Answer> = Vec::new();
+    for (event, said) in trace.iter().filter_map(|(point, input)| said_by_claude(*point, input)) {
+        let asked = read(claude, said.to_string().as_bytes(), Some(event)).unwrap();
+        let session = of(&bench).register(|handlers| register(&by_hooks, handlers));
+        let time = Duration::from_secs(60);
+        let fired = fire_alone(session, bench.path(), &kept, claude, &asked, time).await;
+        answers.push(fired.unwrap_or_else(|error| panic!("{event}: {error}")));
+    }
+    assert_eq!(known_to_hooks(&by_hooks.lock().unwrap()), known_to_hooks(&trace));
+    let blocked: Vec<&str> = answers.iter().filter_map(|answer| answer.block.as_deref()).collect();
+    assert!(
+        blocked.contains(&"pushes are the maintainers'") && blocked.contains(&"no changelog"),
+        "{blocked:?}"
+    );
+    let changed: Vec<&str> = answers.iter().filter_map(|answer| answer.input.as_deref()).collect();
+    assert_eq!(changed, [r#"{"command":"echo changed"}"#]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
