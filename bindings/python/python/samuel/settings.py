@@ -52,7 +52,7 @@ class Pilot(TypedDict, total=False):
     """
 
     focus: str
-    """What it looks at; empty stands for everything."""
+    """What it looks at; empty stands for everything. Text of at most 4096 bytes."""
 
 
 class Context(TypedDict, total=False):
