@@ -75,7 +75,7 @@ const REPORTS: &[Source] = &[
             ("CheckResult", ""),
             ("IterationFailure", ""),
             ("Event", ""),
-            ("RunFault", ""),
+            ("AgentUsage", "RunFault", ""),
             ("RunReport", ""),
         ],
     ),
