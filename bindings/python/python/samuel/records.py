@@ -4538,16 +4538,21 @@ class RunStarted(EventBase):
     Attributes:
         resumed: Whether it goes on.
         agent: The agent's name.
+        model: Its model, where one is configured.
+        routing: Which other agents and models its calls can have, on one line; nothing
+            where none.
         max_iterations: How many iterations it may make; nothing where there is no limit.
         tasks: The tasks that it is for, beside what they depend on; none where it is for
             all.
     """
 
-    __slots__ = ("resumed", "agent", "max_iterations", "tasks")
-    __match_args__ = ("resumed", "agent", "tasks", "max_iterations")
+    __slots__ = ("resumed", "agent", "model", "routing", "max_iterations", "tasks")
+    __match_args__ = ("resumed", "agent", "tasks", "model", "routing", "max_iterations")
     _tag = ('event', 'run_started')
     resumed: bool
     agent: str
+    model: str | None
+    routing: str | None
     max_iterations: int | None
     tasks: tuple[str, ...]
 
@@ -4556,6 +4561,8 @@ class RunStarted(EventBase):
         resumed: bool,
         agent: str,
         tasks: Iterable[str],
+        model: str | None = None,
+        routing: str | None = None,
         max_iterations: int | None = None,
         *,
         seq: int = 0,
@@ -4566,6 +4573,8 @@ class RunStarted(EventBase):
         super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
         _set(self, "resumed", resumed)
         _set(self, "agent", agent)
+        _set(self, "model", model)
+        _set(self, "routing", routing)
         _set(self, "max_iterations", max_iterations)
         _set(self, "tasks", items(tasks))
 
@@ -4647,20 +4656,26 @@ class AgentStarted(EventBase):
         iteration: The iteration, from 1.
         turn: The turn.
         agent: The agent's name.
+        model: Its model, where the call has one.
+        why: Why it is this one, such as `route 1: complexity complex`.
     """
 
-    __slots__ = ("iteration", "turn", "agent")
-    __match_args__ = ("iteration", "turn", "agent")
+    __slots__ = ("iteration", "turn", "agent", "model", "why")
+    __match_args__ = ("iteration", "turn", "agent", "why", "model")
     _tag = ('event', 'agent_started')
     iteration: int
     turn: Turn
     agent: str
+    model: str | None
+    why: str
 
     def __init__(
         self,
         iteration: int,
         turn: Turn,
         agent: str,
+        why: str,
+        model: str | None = None,
         *,
         seq: int = 0,
         at: str = "",
@@ -4671,6 +4686,8 @@ class AgentStarted(EventBase):
         _set(self, "iteration", iteration)
         _set(self, "turn", turn)
         _set(self, "agent", agent)
+        _set(self, "model", model)
+        _set(self, "why", why)
 
 
 class AgentReported(EventBase):
@@ -5188,6 +5205,8 @@ class RunFinished(EventBase):
         settled: Whether every task of the plan was completed or skipped at the end,
             whatever the reason why the run ended.
         usage: What it consumed.
+        agents: What of it each agent consumed, by name; those that reported nothing are not
+            among them.
         swept: Whether all processes are gone that it started. If not, a `Swept` told which
             may be left.
         fault: The error that ended it, where one did.
@@ -5195,8 +5214,8 @@ class RunFinished(EventBase):
             where none was.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "swept", "fault", "limit")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "fault", "limit")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit")
     _tag = ('event', 'run_finished')
     exit_reason: ExitReason
     detail: str | None
@@ -5209,6 +5228,7 @@ class RunFinished(EventBase):
     undelivered: int
     settled: bool
     usage: Usage
+    agents: tuple[AgentUsage, ...]
     swept: bool
     fault: RunFault | None
     limit: str | None
@@ -5227,6 +5247,7 @@ class RunFinished(EventBase):
         left: Iterable[str] = (),
         undelivered: int = 0,
         settled: bool = False,
+        agents: Iterable[AgentUsage] = (),
         fault: RunFault | None = None,
         limit: str | None = None,
         *,
@@ -5247,6 +5268,7 @@ class RunFinished(EventBase):
         _set(self, "undelivered", undelivered)
         _set(self, "settled", settled)
         _set(self, "usage", usage)
+        _set(self, "agents", items(agents))
         _set(self, "swept", swept)
         _set(self, "fault", fault)
         _set(self, "limit", limit)
@@ -5275,6 +5297,28 @@ Event: TypeAlias = (
     | RunFinished
 )
 """Something that happened in a run."""
+
+
+class AgentUsage(Record):
+    """What the calls of one agent consumed.
+
+    Attributes:
+        agent: The agent's name.
+        usage: What they consumed.
+    """
+
+    __slots__ = ("agent", "usage")
+    __match_args__ = ("agent", "usage")
+    agent: str
+    usage: Usage
+
+    def __init__(
+        self,
+        agent: str,
+        usage: Usage,
+    ) -> None:
+        _set(self, "agent", agent)
+        _set(self, "usage", usage)
 
 
 class RunFault(Record):
@@ -5320,6 +5364,8 @@ class RunReport(Record):
         settled: Whether every task of the plan was completed or skipped at the end,
             whatever the reason why the run ended.
         usage: What it consumed.
+        agents: What of it each agent consumed, by name; those that reported nothing are not
+            among them.
         swept: Whether all processes are gone that it started. If not, a `Swept` told which
             may be left.
         fault: The error that ended it, where one did.
@@ -5327,8 +5373,8 @@ class RunReport(Record):
             where none was.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "swept", "fault", "limit")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "fault", "limit")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit")
     exit_reason: ExitReason
     detail: str | None
     iterations: int
@@ -5340,6 +5386,7 @@ class RunReport(Record):
     undelivered: int
     settled: bool
     usage: Usage
+    agents: tuple[AgentUsage, ...]
     swept: bool
     fault: RunFault | None
     limit: str | None
@@ -5358,6 +5405,7 @@ class RunReport(Record):
         left: Iterable[str] = (),
         undelivered: int = 0,
         settled: bool = False,
+        agents: Iterable[AgentUsage] = (),
         fault: RunFault | None = None,
         limit: str | None = None,
     ) -> None:
@@ -5372,6 +5420,7 @@ class RunReport(Record):
         _set(self, "undelivered", undelivered)
         _set(self, "settled", settled)
         _set(self, "usage", usage)
+        _set(self, "agents", items(agents))
         _set(self, "swept", swept)
         _set(self, "fault", fault)
         _set(self, "limit", limit)
@@ -6861,6 +6910,7 @@ __all__ = [
     "AgentStarted",
     "AgentText",
     "AgentUnreadable",
+    "AgentUsage",
     "AgentUsage",
     "AllDone",
     "Attempt",

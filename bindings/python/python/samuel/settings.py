@@ -84,6 +84,22 @@ class Settings(TypedDict, total=False):
     agent_args: Iterable[str] | None
     """Arguments that are added for any agent. The question before a run shows them."""
 
+    model: str | None
+    """The model that the agent is to use, by its own name for it: `claude`, `codex`, `gemini` and
+    `copilot` take one. Empty stands for the agent's own choice.
+    """
+
+    routes: Iterable[str] | None
+    """Which agent a call has, by the first of these tables that fits. One has conditions
+    (`complexity`, `priority`, `mode`, `after_failures`), all of which must hold, and what it
+    changes (`agent`, `model`, `args`).
+    """
+
+    fallback: Iterable[str] | None
+    """Agents for the time that the one chosen cannot be started, or has a usage limit that lasts
+    longer than `rate_limit_wait`; the first that can work does.
+    """
+
     max_iterations: int | None
     """How many iterations a run may make; 0 sets no limit."""
 
@@ -100,8 +116,9 @@ class Settings(TypedDict, total=False):
     """
 
     rate_limit: Literal["wait", "stop"] | None
-    """What follows from a usage limit of the agent that lasts longer than `rate_limit_wait`:
-    `wait` waits for it, `stop` ends the run as `rate-limited`. One of `wait`, `stop`.
+    """What follows from a usage limit of the agent that lasts longer than `rate_limit_wait`, where
+    no agent of `fallback` can work: `wait` waits for it, `stop` ends the run as `rate-limited`.
+    One of `wait`, `stop`.
     """
 
     rate_limit_wait: float | str | None

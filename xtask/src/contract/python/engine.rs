@@ -76,6 +76,7 @@ const REPORTS: &[Source] = &[
             ("IterationFailure", ""),
             ("Event", ""),
             ("Guard", ""),
+            ("AgentUsage", ""),
             ("RunFault", ""),
             ("RunReport", ""),
         ],
