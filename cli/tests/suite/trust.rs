@@ -119,6 +119,7 @@ fn what_an_agents_program_executes_by_itself_is_trusted_with_it_and_watched() {
     for path in [
         ".claude/settings.json",
         ".mcp.json",
+        ".github/copilot/settings.local.json",
         ".github/hooks/a.json",
         ".codex/config.toml",
         ".codex/a/b.toml",

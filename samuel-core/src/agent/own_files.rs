@@ -4,9 +4,10 @@
 /// settings with hooks, and servers of tools. Each with the agents that read it; patterns
 /// are relative to the project's root.
 const OWN_FILES: &[(&str, &[&str])] = &[
-    (".claude/settings*.json", &["claude"]),
+    (".claude/settings*.json", &["claude", "copilot"]),
     (".codex/**/*", &["codex"]),
     (".gemini/settings.json", &["gemini"]),
+    (".github/copilot/settings*.json", &["copilot"]),
     (".github/hooks/**/*", &["copilot"]),
     (".mcp.json", &["claude", "copilot"]),
 ];
@@ -29,6 +30,9 @@ mod tests {
     fn an_agent_has_its_own_files_and_an_unknown_program_may_have_all() {
         let of = |agent: &'static str| own_files(agent).collect::<Vec<_>>();
         assert_eq!(of("claude"), [".claude/settings*.json", ".mcp.json"]);
+        let of_copilot =
+            [".claude/settings*.json", ".github/copilot/settings*.json", ".github/hooks/**/*", ".mcp.json"];
+        assert_eq!(of("copilot"), of_copilot);
         assert_eq!(of("scripted"), [""; 0]);
         assert_eq!(of("command").len(), OWN_FILES.len());
     }

@@ -184,7 +184,7 @@ impl Points {
     /// Handlers that break are in the reply's outcome.
     pub(crate) async fn fire(&self, call: HookCall, cancel: &CancellationToken) -> Option<HookReply> {
         let closed = self.closed.lock().await;
-        if *closed { None } else { Some(self.fire_alone(call, cancel).await) }
+        if *closed { None } else { Some(self.fire_now(call, cancel).await) }
     }
 
     /// Fires the last point as [`fire`](Self::fire) does, and ends every stream of events once it
@@ -194,12 +194,12 @@ impl Points {
         if std::mem::replace(&mut *closed, true) {
             return None;
         }
-        let reply = self.fire_alone(call, cancel).await;
+        let reply = self.fire_now(call, cancel).await;
         self.end_events();
         Some(reply)
     }
 
-    async fn fire_alone(&self, call: HookCall, cancel: &CancellationToken) -> HookReply {
+    async fn fire_now(&self, call: HookCall, cancel: &CancellationToken) -> HookReply {
         self.forget_first_events();
         let place = Place {
             iteration: 0,

@@ -11,7 +11,7 @@ use crate::{
     },
     event::Event,
     hook::CallLogs,
-    machine::{AbilityAnswer, AbilityEnd, AbilityNotice, Input},
+    machine::{AbilityAnswer, AbilityNotice, EndedAbility, Input},
     model::payload::AgentInvokeInput,
     process::{Process, listed},
     state::{Note, ProgressKind, Supervisor, SupervisorRole},
@@ -91,7 +91,7 @@ impl Port {
 
     pub(super) fn ended(&self, result: AbilityResult, ticket: Option<u64>) -> Input {
         let facts = self.calls(|calls| calls.end(&result));
-        Input::AbilityAfter(AbilityEnd { result, facts, ticket })
+        Input::AbilityAfter(EndedAbility { result, facts, ticket })
     }
 }
 

@@ -2,11 +2,9 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    os::unix::ffi::OsStrExt,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt},
     path::Path,
 };
-
-use std::os::fd::OwnedFd;
 
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, Stat, openat, statat};
 

@@ -49,7 +49,7 @@ pub enum Input {
     /// The agent is about to call a tool.
     AbilityBefore(AbilityNotice),
     /// A tool call ended.
-    AbilityAfter(AbilityEnd),
+    AbilityAfter(EndedAbility),
     /// Whoever asked about a tool call, by this ticket, waits no more.
     AbilityGivenUp(u64),
     /// What handlers said was to be handed to the model at once, and did not reach it.
@@ -104,7 +104,7 @@ pub struct AbilityNotice {
 
 /// A tool call that ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct AbilityEnd {
+pub struct EndedAbility {
     /// How it ended.
     pub result: AbilityResult,
     /// What there is to know of the call beside that.

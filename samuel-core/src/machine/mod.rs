@@ -52,8 +52,8 @@ use serde::{Deserialize, Serialize};
 
 use self::core::{Core, Ending};
 pub use effect::{
-    AbilityAnswer, AbilityEnd, AbilityNotice, AgentEnd, AtOnce, Command, Completion, Effect, EffectId,
-    EffectResult, HookReply, Input, LogLine, ReplyData, Wait, WorkLeft,
+    AbilityAnswer, AbilityNotice, AgentEnd, AtOnce, Command, Completion, Effect, EffectId, EffectResult,
+    EndedAbility, HookReply, Input, LogLine, ReplyData, Wait, WorkLeft,
 };
 pub(crate) use ending::MAX_STOP_BLOCKS;
 pub use plan_changes::PlanChanged;

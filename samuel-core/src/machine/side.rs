@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AbilityAnswer, AbilityEnd, AbilityNotice, AtOnce, Completion, Core, Effect, EffectId, EffectResult,
+    AbilityAnswer, AbilityNotice, AtOnce, Completion, Core, Effect, EffectId, EffectResult, EndedAbility,
     HookReply, ReplyData, State, core::dispatch, is_provisional, iteration::Iteration,
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
 pub(super) enum Work {
     Completed { completion: Completion, provisional: bool },
     Before(AbilityNotice),
-    After(AbilityEnd),
+    After(EndedAbility),
 }
 
 /// The work beside the agent call.
@@ -92,7 +92,7 @@ impl Core {
         self.side_push(state, Work::Before(notice));
     }
 
-    pub(super) fn ability_after(&mut self, state: &mut State, end: AbilityEnd) {
+    pub(super) fn ability_after(&mut self, state: &mut State, end: EndedAbility) {
         note_tool(state);
         self.side_push(state, Work::After(end));
     }
@@ -240,7 +240,7 @@ fn call_for(work: &Work) -> HookCall {
             enforced: notice.ticket.is_some(),
             ..Default::default()
         }),
-        Work::After(AbilityEnd { result, facts, .. }) => points::AbilityAfter::wrap(AbilityAfterInput {
+        Work::After(EndedAbility { result, facts, .. }) => points::AbilityAfter::wrap(AbilityAfterInput {
             ability_id: result.ability_id.clone(),
             call_id: Some(result.call_id.clone()).filter(|id| !id.is_empty()),
             status: result.status,

@@ -159,7 +159,7 @@ fn who_waits_for_the_handlers_of_a_tool_result_is_answered() {
 fn what_is_said_of_a_tool_call_reaches_the_model_at_once_where_it_can_and_then_not_again() {
     let at_once = |takes_text| {
         let result = AbilityResult { takes_text, ..Default::default() };
-        let end = Input::AbilityAfter(AbilityEnd { result, ticket: Some(9), ..AbilityEnd::default() });
+        let end = Input::AbilityAfter(EndedAbility { result, ticket: Some(9), ..EndedAbility::default() });
         let sim = first_call(2, vec![end, completed("1")])
             .hook(HookPoint::AbilityAfter, |fired| says(fired, "too slow", Deliver::Now))
             .run();
@@ -192,7 +192,7 @@ fn a_question_that_is_given_up_fires_only_where_handlers_are_at_it_already() {
 #[test]
 fn what_did_not_reach_the_model_at_once_waits_for_the_next_prompt() {
     let result = AbilityResult { takes_text: true, ..Default::default() };
-    let end = Input::AbilityAfter(AbilityEnd { result, ticket: Some(9), ..AbilityEnd::default() });
+    let end = Input::AbilityAfter(EndedAbility { result, ticket: Some(9), ..EndedAbility::default() });
     let mut sim = first_call(2, vec![end])
         .hook(HookPoint::AbilityAfter, |fired| says(fired, "too slow", Deliver::Next));
     sim.go_until(|fired| fired.point == HookPoint::AfterIteration);

@@ -63,7 +63,7 @@ pub(super) fn calls_tool(ticket: Option<u64>) -> Input {
 
 /// A tool call that ended.
 pub(super) fn ended(ticket: Option<u64>) -> Input {
-    Input::AbilityAfter(AbilityEnd { ticket, ..AbilityEnd::default() })
+    Input::AbilityAfter(EndedAbility { ticket, ..EndedAbility::default() })
 }
 
 pub(super) fn with(data: ReplyData) -> HookReply {
