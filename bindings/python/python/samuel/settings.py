@@ -16,6 +16,25 @@ TABLE_OF = {
 }
 
 
+class Task_budget(TypedDict, total=False):
+    """What a task may consume, over all runs since it was last reset. One that uses it up is
+    blocked with the reason, and the run goes on with others.
+    """
+
+    max_cost_usd: float
+    """The cost in US dollars that blocks a task. A cost that the agent does not report is none. A
+    number above 0.
+    """
+
+    max_tokens: int
+    """The tokens in and out that block a task. A whole number of at least 1."""
+
+    max_attempts: int
+    """How many failed attempts block a task; 0 sets no limit. An attempt is an iteration in which
+    the agent did something: consumed tokens, called a tool or changed the work tree.
+    """
+
+
 class Clocks(TypedDict, total=False):
     """How long the agent may take."""
 
@@ -147,6 +166,16 @@ class Settings(TypedDict, total=False):
 
     max_wall_time: float | str | None
     """The time that ends a run. A duration from 1s to 720h."""
+
+    task_budget: Task_budget | None
+    """What a task may consume, over all runs since it was last reset. One that uses it up is
+    blocked with the reason, and the run goes on with others.
+    """
+
+    forecast: bool | None
+    """Whether a run ends as `budget` before an iteration that what is left of `session_budget`
+    would not last for: the median of the last five is held against it, once three are known.
+    """
 
     clocks: Clocks | None
     """How long the agent may take."""
