@@ -4544,10 +4544,11 @@ class RunStarted(EventBase):
         max_iterations: How many iterations it may make; nothing where there is no limit.
         tasks: The tasks that it is for, beside what they depend on; none where it is for
             all.
+        guards: What can end it, or take a task out of it.
     """
 
-    __slots__ = ("resumed", "agent", "model", "routing", "max_iterations", "tasks")
-    __match_args__ = ("resumed", "agent", "tasks", "model", "routing", "max_iterations")
+    __slots__ = ("resumed", "agent", "model", "routing", "max_iterations", "tasks", "guards")
+    __match_args__ = ("resumed", "agent", "tasks", "guards", "model", "routing", "max_iterations")
     _tag = ('event', 'run_started')
     resumed: bool
     agent: str
@@ -4555,12 +4556,14 @@ class RunStarted(EventBase):
     routing: str | None
     max_iterations: int | None
     tasks: tuple[str, ...]
+    guards: tuple[Guard, ...]
 
     def __init__(
         self,
         resumed: bool,
         agent: str,
         tasks: Iterable[str],
+        guards: Iterable[Guard],
         model: str | None = None,
         routing: str | None = None,
         max_iterations: int | None = None,
@@ -4577,6 +4580,7 @@ class RunStarted(EventBase):
         _set(self, "routing", routing)
         _set(self, "max_iterations", max_iterations)
         _set(self, "tasks", items(tasks))
+        _set(self, "guards", items(guards))
 
 
 class IterationStarted(EventBase):
@@ -5297,6 +5301,28 @@ Event: TypeAlias = (
     | RunFinished
 )
 """Something that happened in a run."""
+
+
+class Guard(Record):
+    """Something that ends a run, or takes a task out of it.
+
+    Attributes:
+        setting: Its setting, such as `session_budget.max_cost_usd`.
+        words: What it allows, such as `$5.00 a run`.
+    """
+
+    __slots__ = ("setting", "words")
+    __match_args__ = ("setting", "words")
+    setting: str
+    words: str
+
+    def __init__(
+        self,
+        setting: str,
+        words: str,
+    ) -> None:
+        _set(self, "setting", setting)
+        _set(self, "words", words)
 
 
 class AgentUsage(Record):
@@ -6955,6 +6981,7 @@ __all__ = [
     "FieldDiff",
     "Form",
     "GroupState",
+    "Guard",
     "GuardrailVars",
     "HistoryChange",
     "Holder",
