@@ -14,7 +14,8 @@ use samuel_core::{
     model::{ErrorCode, ExitReason, Location, Plan, Progress, Status, Task, TaskCounts, TaskId},
     plan::{TaskFilter, TaskList},
     project::{
-        Attempt, AttemptEnd, HistoryChange, NextStep, ProjectStatus, RelatedTask, RelatedTasks, TaskHistory,
+        Attempt, AttemptEnd, HistoryChange, NextStep, OtherPlan, ProjectStatus, RelatedTask, RelatedTasks,
+        TaskHistory,
     },
     state::{Actor, LeftRow, Repair, RestoredRow, RunEnd},
 };
@@ -112,6 +113,12 @@ fn status(text: &str) -> ProjectStatus {
         last_end: Some(RunEnd { reason: ExitReason::Blocked, detail: Some(text.to_owned()) }),
         diagnostics: Vec::new(),
         unparsed: 0,
+        other_plans: vec![OtherPlan {
+            methodology: text.to_owned(),
+            path: PathBuf::from(text),
+            tasks: None,
+            problem: Some(text.to_owned()),
+        }],
     }
 }
 
