@@ -57,8 +57,12 @@ fn a_discovery_adds_no_more_than_it_may_whoever_asks_and_however_many_at_once() 
     let bench = Bench::empty();
     let many = "for n in $(seq 32); do \"$SAMUEL_BINARY\" run enqueue \"task $n\" --json > out.$n & done; wait; exit 7";
     let more = ["--max-discovery-tasks", "3", "--max-iterations", "1"];
-    pilot(&bench, &["run", "pilot"], &agent(many), &more).ends(4);
+    let ran = pilot(&bench, &["run", "pilot"], &agent(many), &more).ends(4);
     assert_eq!(bench.tasks().len(), 3);
+    assert!(
+        ran.text().contains("not added, the discovery iteration has added as many tasks as it may: task "),
+        "{ran:?}"
+    );
     let refused = (1..=32).filter(|n| bench.read(&format!("out.{n}")).contains("E_DISCOVERY_FULL"));
     assert_eq!(refused.count(), 29);
     let told = "a discovery iteration is under way, and it has added as many tasks as it may";
