@@ -230,6 +230,14 @@ impl PyProject {
         told(py, || self.0.kept_plans())
     }
 
+    fn stale_templates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        told(py, || self.0.stale_templates())
+    }
+
+    fn export_templates(&self, py: Python<'_>, force: bool) -> PyResult<Vec<PathBuf>> {
+        detached(py, || self.0.export_templates(existing(force))).map_err(|error| raise(py, &error))
+    }
+
     fn restore<'py>(&self, py: Python<'py>, number: Option<u64>) -> PyResult<Bound<'py, PyAny>> {
         told(py, || self.0.restore_plan(number))
     }

@@ -73,11 +73,9 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::NameAgentCommand => "Pass agent_command, or set it in samuel.toml.",
         Remedy::CorrectRecording => "Correct the recording that agent_command names.",
         Remedy::ExportTemplates => {
-            "Move the file away, run `samuel run prompt --export`, and carry your changes over."
+            "Move the file away, call Project.export_templates(), and carry your changes over."
         }
-        Remedy::ReplaceTemplates => {
-            "Move it away first, or replace it with `samuel run prompt --export --force`."
-        }
+        Remedy::ReplaceTemplates => "Move it away first, or pass force=True to replace it.",
         Remedy::SeeChains => "See every chain with `samuel doctor --hooks`.",
         Remedy::ListPlugins => "List what is installed with Project.plugins().",
         Remedy::ListMethodologies => "List what is installed with Project.plugins().",

@@ -96,6 +96,22 @@ def test_a_prd_becomes_the_plan(tmp_path: Path) -> None:
     assert samuel.Project.find(tmp_path / "inner").root == str(tmp_path)
 
 
+def test_templates_are_exported_once_and_those_that_do_not_fit_are_named(tmp_path: Path) -> None:
+    project = samuel.Project(tmp_path)
+    written = project.export_templates()
+    assert [Path(path).name for path in written] == ["prompt.md.tmpl", "discovery-prompt.md.tmpl"]
+    assert project.stale_templates() == ()
+    with pytest.raises(samuel.SamuelError, match="prompt.md.tmpl"):
+        project.export_templates()
+    Path(written[0]).write_text("{{ .Nothing }}\nnames prd.json; samuel run done 1\n")
+    unknown, old = project.stale_templates()
+    assert isinstance(unknown.why, samuel.UnknownTemplateVariable) and unknown.why.variable == ".Nothing"
+    assert isinstance(old.why, samuel.OldFileInTemplate)
+    assert (old.path, old.line, old.why.name) == (written[0], 2, "prd.json")
+    assert project.export_templates(force=True) == written
+    assert project.stale_templates() == ()
+
+
 def test_handlers_see_that_a_project_is_made_and_may_refuse_it(tmp_path: Path) -> None:
     guard, seen = samuel.Plugin("guard"), []
 

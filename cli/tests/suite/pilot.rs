@@ -53,12 +53,33 @@ fn seed_004_discover_only_works_on_no_task() {
 }
 
 #[test]
+fn seed_004_phase_8_a_pilot_is_set_in_its_table_and_by_options() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    bench.write(
+        "samuel.toml",
+        "version = \"2\"\n[methodology.ralph.pilot]\nenabled = true\ndiscover_interval = 2\n\
+         max_discovery_tasks = 7\nfocus = \"testing\"\n",
+    );
+    let seen = pilot(&bench, &["run", "start"], &agent("true"), &["--dry-run"]).stdout;
+    says(&seen, &["Look for missing, weak or failing tests.", "Add at most 7 tasks"]);
+    let seen =
+        pilot(&bench, &["run", "pilot"], &agent("true"), &["--dry-run", "--focus", "the lexer"]).stdout;
+    says(&seen, &["the lexer", "Add at most 7 tasks"]);
+    let ran = pilot(&bench, &["run", "start"], &agent("true"), &["--json", "--max-iterations", "3"]);
+    assert_eq!(modes(&ran), ["discovery", "implementation", "discovery"], "{ran:?}");
+}
+
+#[test]
 fn a_discovery_adds_no_more_than_it_may_whoever_asks_and_however_many_at_once() {
     let bench = Bench::empty();
     let many = "for n in $(seq 32); do \"$SAMUEL_BINARY\" run enqueue \"task $n\" --json > out.$n & done; wait; exit 7";
     let more = ["--max-discovery-tasks", "3", "--max-iterations", "1"];
-    pilot(&bench, &["run", "pilot"], &agent(many), &more).ends(4);
+    let ran = pilot(&bench, &["run", "pilot"], &agent(many), &more).ends(4);
     assert_eq!(bench.tasks().len(), 3);
+    assert!(
+        ran.text().contains("not added, the discovery iteration has added as many tasks as it may: task "),
+        "{ran:?}"
+    );
     let refused = (1..=32).filter(|n| bench.read(&format!("out.{n}")).contains("E_DISCOVERY_FULL"));
     assert_eq!(refused.count(), 29);
     let told = "a discovery iteration is under way, and it has added as many tasks as it may";

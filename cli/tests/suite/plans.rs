@@ -112,3 +112,27 @@ fn a_plan_of_a_methodology_that_is_gone_is_named_and_kept() {
     bench.ok(&["run", "init"]);
     assert!(bench.path(".samuel/run/ralph/prd.toon").exists());
 }
+
+#[test]
+fn seed_004_phase_3_every_subcommand_inherits_the_methodology() {
+    let bench = with_tdd("");
+    for name in ["ralph", "tdd-strict"] {
+        bench.ok(&["run", name, "init"]);
+        for title in ["First", "Second", "Third"] {
+            bench.ok(&["run", name, "enqueue", title]);
+        }
+    }
+    let ralph = bench.read(FIRST);
+    bench.ok(&["run", "tdd-strict", "done", "1"]);
+    bench.ok(&["auto", "tdd", "skip", "2"]);
+    bench.ok(&["run", "tdd-strict", "block", "3", "--reason", "waits"]);
+    for id in ["1", "2", "3"] {
+        bench.ok(&["run", "tdd-strict", "reset", id]);
+    }
+    bench.ok(&["run", "tdd-strict", "task", "add", "4", "Fourth"]);
+    assert_eq!(bench.read(FIRST), ralph);
+    assert!(bench.read(OWN).contains("Fourth"));
+    // Without a name the default one's is meant.
+    bench.ok(&["run", "done", "1"]);
+    assert_ne!(bench.read(FIRST), ralph);
+}

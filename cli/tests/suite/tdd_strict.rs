@@ -110,6 +110,9 @@ fn its_prompts_fit_and_other_methodologies_have_no_gate_of_it() {
     bench.write("samuel.toml", &config);
     bench.ok(&["plugin", "validate", "plugins/tdd-strict"]);
     bench.ok(&["install", "plugins/tdd-strict", "--yes"]);
+    let shown = bench.ok(&["hooks", "show", "iteration.gate"]).stdout;
+    let gate = shown.lines().find(|line| line.contains("tdd-strict:hooks/gate.py"));
+    assert!(gate.is_some_and(|gate| gate.contains("30m") && gate.contains("yes")), "{shown}");
     bench.ok(&["run", "init"]);
     let seen = bench.ok(&["run", "pilot", "--dry-run"]).stdout;
     says(&seen, &["# Discovery: behaviour without tests", "run enqueue"]);

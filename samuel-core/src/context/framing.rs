@@ -85,13 +85,38 @@ impl Framing {
 
     /// Returns the source of the quotation that a line opens, if it opens one; a template
     /// may have moved it in.
-    pub(super) fn opens<'l>(&self, line: &'l str) -> Option<&'l str> {
+    pub(crate) fn opens<'l>(&self, line: &'l str) -> Option<&'l str> {
         line.trim_start().strip_prefix(&self.mark())?.strip_prefix(" begin: ")?.strip_suffix(']')
     }
 
     /// Says whether a line ends a quotation.
-    pub(super) fn ends(&self, line: &str) -> bool {
+    pub(crate) fn ends(&self, line: &str) -> bool {
         line.trim_start().strip_prefix(&self.mark()) == Some(" end]")
+    }
+
+    /// Puts the marks of quotations that stand amid other text into lines of their own, as
+    /// the preamble says of them.
+    pub(crate) fn apart(&self, text: &str) -> String {
+        let mark = self.mark();
+        let (begin, end) = (format!("{mark} begin: "), format!("{mark} end]"));
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find(&mark) {
+            let (before, from) = rest.split_at(at);
+            out.push_str(before);
+            let line = out.rsplit('\n').next().unwrap_or_default();
+            if from.starts_with(&begin) && !line.trim().is_empty() {
+                out.push('\n');
+            }
+            let ends = from.starts_with(&end);
+            let said;
+            (said, rest) = from.split_at(if ends { end.len() } else { mark.len() });
+            out.push_str(said);
+            if ends && !rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n') && !rest.is_empty() {
+                out.push('\n');
+            }
+        }
+        out + rest
     }
 
     /// Quotes the user.
@@ -230,6 +255,14 @@ mod tests {
         // The rules are about the lines that there are.
         let user = framing.quote_user("go on", 100);
         assert_eq!(user, format!("{mark} begin: message from the user]\ngo on\n{mark} end]"));
+    }
+
+    #[test]
+    fn a_quotation_amid_other_text_is_put_into_lines_of_its_own() {
+        let quoted = framing().quote("x", "one\n  two", 100);
+        let indented = quoted.replace('\n', "\n  ");
+        let apart = framing().apart(&format!("- a: {quoted} and\n  {indented}\nb{quoted}"));
+        assert_eq!(apart, format!("- a: \n{quoted}\n and\n  {indented}\nb\n{quoted}"));
     }
 
     #[test]

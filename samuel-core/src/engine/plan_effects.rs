@@ -6,9 +6,9 @@ use super::{contexts::source_prd, follow::Follower, services::Services};
 use crate::{
     event::RunFault,
     machine::{EffectResult, WorkLeft},
-    model::Scope,
+    model::{Scope, payload::Mode},
     plan::{Pilot, Work},
-    state::{Actor, JournalEntry, JournalRecord, Mutation, StateError},
+    state::{Actor, JournalEntry, JournalRecord, Mutation, StateError, refused_in_discovery},
     text::listed,
 };
 
@@ -52,6 +52,9 @@ async fn try_to_change(
         let tell = |services: &Services| services.work_tree.tell_of_loss(|lost| services.warn(lost));
         services.blocking(tell).await?;
     }
+    if matches!(mutation, Mutation::CommitIteration { mode: Mode::Discovery, .. }) {
+        tell_of_refused(services).await?;
+    }
     let made = mutate_once(services, follower, mutation.clone()).await;
     if made.as_ref().is_err_and(StateError::is_lost) {
         // What was gone is back after that.
@@ -59,6 +62,17 @@ async fn try_to_change(
         return mutate_once(services, follower, mutation).await;
     }
     made
+}
+
+/// Warns of the tasks that a discovery iteration did not add any more.
+async fn tell_of_refused(services: &Arc<Services>) -> Result<(), StateError> {
+    let tell = |services: &Services| {
+        let refused = refused_in_discovery(&services.store.load()?.plan, &services.store.progress()?);
+        refused.into_iter().for_each(|refused| services.warn(refused));
+        Ok(())
+    };
+    // Where they cannot be read, the change says so, or they are in the log all the same.
+    services.blocking(tell).await.map(|_: Result<(), StateError>| ())
 }
 
 /// Loads the plan and says what it leaves to do of a scope.

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use super::{
     Actor, Applied, Asker, Diagnostic, Existing, Imported, JournalEntry, JournalPart, JournalRecord,
     LoadedPlan, Mutation, PlanStore, ProgressEntry, ProgressLog, ReadOn, Replaced, StateError, TaskChange,
-    Watch, apply, blocked::refuse_opening, import, progress, undo,
+    Watch, apply, blocked::refuse_opening, import, progress, refused::refused, undo,
 };
 use crate::{clock::Clock, model::Plan};
 
@@ -61,6 +61,41 @@ impl MemoryStore {
     /// Returns the lines of the progress log that were archived.
     pub fn progress_archive(&self) -> String {
         self.state().archive.clone()
+    }
+
+    fn change(
+        &self,
+        made_at: Option<Timestamp>,
+        mutation: Mutation,
+        asker: &Asker,
+    ) -> Result<Applied, StateError> {
+        asker.may(&mutation)?;
+        let mut state = self.state();
+        let now = self.clock.now();
+        let mut plan = Plan::clone(state.plan()?);
+        if made_at.is_some_and(|made_at| plan.project.created_at != Some(made_at)) {
+            return Err(StateError::Replaced { path: name() });
+        }
+        let records = || Ok(state.journal.clone());
+        refuse_opening(&plan, &mutation, asker, records)?;
+        let mutation = undo::resolve(mutation, asker, records)?;
+        let change = apply(&mut plan, &mutation, now)?;
+        let base = plan.revision;
+        if change == TaskChange::Unchanged {
+            return Ok(Applied::new(&plan, &mutation, change));
+        }
+        plan.revision = base + 1;
+        let applied = Applied::new(&plan, &mutation, change.clone());
+        let replaced = if undo::is_undoable(&mutation) {
+            Replaced::between(state.plan()?, &plan, |_| None).map(Box::new)
+        } else {
+            None
+        };
+        let (actor, by) = (asker.actor, asker.name.clone());
+        let entry = JournalEntry::Mutation { actor, base, mutation, change, by, replaced };
+        let seq = state.append(now, plan.revision, entry)?;
+        state.plan = Some(Arc::new(plan));
+        Ok(Applied { seq: Some(seq), ..applied })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -127,33 +162,12 @@ impl PlanStore for MemoryStore {
         mutation: Mutation,
         asker: &Asker,
     ) -> Result<Applied, StateError> {
-        asker.may(&mutation)?;
-        let mut state = self.state();
-        let now = self.clock.now();
-        let mut plan = Plan::clone(state.plan()?);
-        if made_at.is_some_and(|made_at| plan.project.created_at != Some(made_at)) {
-            return Err(StateError::Replaced { path: name() });
+        let changed = self.change(made_at, mutation.clone(), asker);
+        if matches!(changed, Err(StateError::DiscoveryFull { .. })) {
+            let line = refused(&mutation, &self.progress()?, self.clock.now());
+            self.append_progress(line.as_slice())?;
         }
-        let records = || Ok(state.journal.clone());
-        refuse_opening(&plan, &mutation, asker, records)?;
-        let mutation = undo::resolve(mutation, asker, records)?;
-        let change = apply(&mut plan, &mutation, now)?;
-        let base = plan.revision;
-        if change == TaskChange::Unchanged {
-            return Ok(Applied::new(&plan, &mutation, change));
-        }
-        plan.revision = base + 1;
-        let applied = Applied::new(&plan, &mutation, change.clone());
-        let replaced = if undo::is_undoable(&mutation) {
-            Replaced::between(state.plan()?, &plan, |_| None).map(Box::new)
-        } else {
-            None
-        };
-        let (actor, by) = (asker.actor, asker.name.clone());
-        let entry = JournalEntry::Mutation { actor, base, mutation, change, by, replaced };
-        let seq = state.append(now, plan.revision, entry)?;
-        state.plan = Some(Arc::new(plan));
-        Ok(Applied { seq: Some(seq), ..applied })
+        changed
     }
 
     fn journal_since(&self, seq: u64) -> Result<JournalPart, StateError> {

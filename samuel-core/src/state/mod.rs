@@ -105,6 +105,7 @@ pub use plan_store::{
 pub use progress::{
     ParseProgressError, ProgressBody, ProgressEntry, ProgressKind, ProgressLine, ProgressLog,
 };
+pub(crate) use refused::refused_in_discovery;
 pub use repair::{LeftRow, Repair, RestoredRow};
 pub(crate) use repository_log::RepositoryLog;
 pub use repository_log::{RepositoryLogLine, RepositoryTraceLine};

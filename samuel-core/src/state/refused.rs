@@ -3,7 +3,11 @@
 use jiff::Timestamp;
 
 use super::{Mutation, ProgressBody, ProgressEntry, ProgressKind, ProgressLog};
-use crate::{context::one_line, text::counted};
+use crate::{
+    context::one_line,
+    model::Plan,
+    text::{counted, listed},
+};
 
 /// How many such lines may stand one after the other: who asks again and again fills no log.
 const MAX_IN_A_ROW: usize = 20;
@@ -11,6 +15,19 @@ const MAX_IN_A_ROW: usize = 20;
 const MAX_TITLE_CHARS: usize = 200;
 /// How such a line begins.
 const REFUSED: &str = "not added, the discovery iteration has added as many tasks as it may: ";
+
+/// Says which tasks the discovery iteration under way did not add, if there are any.
+///
+/// Times of the log are whole seconds: one that was refused in the second in which the last
+/// iteration ended may be told twice.
+pub(crate) fn refused_in_discovery(plan: &Plan, log: &ProgressLog) -> Option<String> {
+    let began = plan.progress.last_iteration_at.or(plan.project.created_at)?;
+    let notes = log.notes(ProgressKind::Found).rev();
+    let of_this = notes.take_while(|(entry, _)| entry.at.as_second() >= began.as_second());
+    let mut titles: Vec<&str> = of_this.filter_map(|(_, text)| text.strip_prefix(REFUSED)).collect();
+    titles.reverse();
+    (!titles.is_empty()).then(|| format!("{REFUSED}{}", listed(&titles)))
+}
 
 /// Returns the line about a change that was refused, unless enough of them stand there already.
 pub(super) fn refused(mutation: &Mutation, log: &ProgressLog, at: Timestamp) -> Option<ProgressEntry> {

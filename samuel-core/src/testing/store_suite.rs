@@ -60,6 +60,7 @@ pub fn plan_store(mut open: impl FnMut() -> Arc<dyn PlanStore>) {
         changes_that_come_at_once_all_happen_one_after_the_other,
         whoever_watches_is_told_to_read_on,
         progress_is_read_back_and_learnings_outlive_rotation,
+        a_discovery_adds_as_many_tasks_as_it_may_and_the_log_names_the_others,
     ];
     cases.iter().for_each(|case| case(&*open()));
 }
@@ -299,6 +300,23 @@ fn progress_is_read_back_and_learnings_outlive_rotation(store: &dyn PlanStore) {
     assert_eq!(store.rotate_progress(20).unwrap(), 19);
     let kept: Vec<ProgressEntry> = store.progress().unwrap().entries().cloned().collect();
     assert_eq!((kept.len(), &kept[0]), (11, &entries[3]));
+}
+
+fn a_discovery_adds_as_many_tasks_as_it_may_and_the_log_names_the_others(store: &dyn PlanStore) {
+    plan_of_three(store);
+    store.mutate(Mutation::BeginDiscovery { room: 1 }, Actor::Runtime).unwrap();
+    let add = |title: &str| store.mutate(Mutation::Enqueue { task: NewTask::new(title) }, Actor::Agent);
+    add("fourth").unwrap();
+    assert_eq!(store.load().unwrap().plan.progress.discovery_room, Some(0));
+    match add("fifth") {
+        // A store that knows that no loop is at work knows that no discovery is.
+        Ok(_) => assert_eq!(store.load().unwrap().plan.progress.discovery_room, None),
+        Err(error) => {
+            assert_eq!(code(&error), ErrorCode::DISCOVERY_FULL);
+            let log = store.progress().unwrap();
+            assert!(log.notes(ProgressKind::Found).any(|(_, text)| text.ends_with(": fifth")), "{log:?}");
+        }
+    }
 }
 
 fn without_notes_there_are_none(lane: &dyn LaneStore) {

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         ProjectStatus,
         Restored,
         Source,
+        StaleTemplate,
         Status,
         Task,
         UpdatedPrd,
@@ -178,6 +179,28 @@ class Project:
                 (`E_STATE_NOT_KEPT`), or a loop is running.
         """
         return self._native.restore(number)
+
+    def stale_templates(self) -> tuple[StaleTemplate, ...]:
+        """What does not fit any more of the prompt templates of the project's own, as `samuel doctor` flags it.
+
+        Raises:
+            ConfigError: One of them cannot be read.
+        """
+        return self._native.stale_templates()
+
+    def export_templates(self, *, force: bool = False) -> list[str]:
+        """Copies the prompt templates of the methodology to `.samuel/templates/<methodology>/`.
+
+        Args:
+            force: Replace the ones that are there.
+
+        Returns:
+            The files. Each says in its first line what it is a copy of.
+
+        Raises:
+            ConfigError: One is there already, and nothing was written.
+        """
+        return [str(path) for path in self._native.export_templates(force)]
 
     def tasks(self) -> tuple[Task, ...]:
         """The tasks, in the order they were added."""

@@ -5601,6 +5601,125 @@ class Restored(Record):
         _set(self, "reopened", items(reopened))
 
 
+class TemplateWithoutCommand(Record):
+    """It does not have the command by which agents record what they did.
+
+    Attributes:
+        command: What follows `samuel run`: `done` or `enqueue`.
+    """
+
+    __slots__ = ("command",)
+    __match_args__ = ("command",)
+    _tag = ('kind', 'no_command')
+    command: str
+
+    def __init__(
+        self,
+        command: str,
+    ) -> None:
+        _set(self, "command", command)
+
+
+class OldFileInTemplate(Record):
+    """It names a file or directory of the first version.
+
+    Attributes:
+        name: The name, such as `prd.json`.
+    """
+
+    __slots__ = ("name",)
+    __match_args__ = ("name",)
+    _tag = ('kind', 'old_file')
+    name: str
+
+    def __init__(
+        self,
+        name: str,
+    ) -> None:
+        _set(self, "name", name)
+
+
+class UnknownTemplateVariable(Record):
+    """It has a variable that does not exist.
+
+    Attributes:
+        variable: The variable as the template spells it.
+        nearest: The nearest name there is.
+    """
+
+    __slots__ = ("variable", "nearest")
+    __match_args__ = ("variable", "nearest")
+    _tag = ('kind', 'unknown_variable')
+    variable: str
+    nearest: str | None
+
+    def __init__(
+        self,
+        variable: str,
+        nearest: str | None = None,
+    ) -> None:
+        _set(self, "variable", variable)
+        _set(self, "nearest", nearest)
+
+
+class OlderTemplate(Record):
+    """The template that it was copied from is another one by now.
+
+    Attributes:
+        version: The version of Samuel that it was copied from.
+    """
+
+    __slots__ = ("version",)
+    __match_args__ = ("version",)
+    _tag = ('kind', 'older')
+    version: str
+
+    def __init__(
+        self,
+        version: str,
+    ) -> None:
+        _set(self, "version", version)
+
+
+Staleness: TypeAlias = (
+    TemplateWithoutCommand
+    | OldFileInTemplate
+    | UnknownTemplateVariable
+    | OlderTemplate
+)
+"""What of a template does not fit any more."""
+
+
+class StaleTemplate(Record):
+    """A template of the project that does not fit any more.
+
+    Attributes:
+        path: The file.
+        line: The line, from 1; none where it is about the file as a whole.
+        column: The column, from 1, in characters.
+        why: What does not fit.
+    """
+
+    __slots__ = ("path", "line", "column", "why")
+    __match_args__ = ("path", "why", "line", "column")
+    path: str
+    line: int | None
+    column: int | None
+    why: Staleness
+
+    def __init__(
+        self,
+        path: str,
+        why: Staleness,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        _set(self, "path", path)
+        _set(self, "line", line)
+        _set(self, "column", column)
+        _set(self, "why", why)
+
+
 DiagnosticKind: TypeAlias = Literal[
     "missing_header",
     "skipped",
@@ -7035,6 +7154,8 @@ __all__ = [
     "NextStep",
     "NextTask",
     "NoTaskReady",
+    "OldFileInTemplate",
+    "OlderTemplate",
     "OnFailure",
     "OtherPlan",
     "OtherPrd",
@@ -7091,6 +7212,8 @@ __all__ = [
     "SoftDeadline",
     "Source",
     "Speaker",
+    "StaleTemplate",
+    "Staleness",
     "StateDiagnostic",
     "StateVars",
     "Status",
@@ -7117,6 +7240,7 @@ __all__ = [
     "TaskTitle",
     "TaskVars",
     "TasksTakenBack",
+    "TemplateWithoutCommand",
     "TextItem",
     "Tier",
     "Timing",
@@ -7126,6 +7250,7 @@ __all__ = [
     "ToolResult",
     "TrustRecord",
     "Turn",
+    "UnknownTemplateVariable",
     "UpdatedPrd",
     "Usage",
     "VerifiedPlugin",

@@ -146,10 +146,12 @@ mod tests {
         let text = render(PROMPT, &failed);
         let repair = section(&text, "Repair this first");
         assert!(
-            repair.contains("- `cargo test`: exit code 101\n\n      assertion failed\n      at lex.rs:3\n"),
+            repair.contains(
+                "- `cargo test`:\n\n      exit code 101\n\n      assertion failed\n      at lex.rs:3\n"
+            ),
             "{repair}"
         );
-        assert!(render(DISCOVERY_PROMPT, &failed).contains("- `cargo test`: exit code 101\n"));
+        assert!(render(DISCOVERY_PROMPT, &failed).contains("- `cargo test`:\n\n      exit code 101\n"));
     }
 
     #[test]
@@ -183,7 +185,7 @@ mod tests {
         );
         assert!(text.contains("- `AGENTS.md`: "));
         assert!(text.contains("- No new dependencies.\n"));
-        assert!(text.contains("- ability `edit_docs`: docs changed\n"));
+        assert!(text.contains("- ability `edit_docs`:\n\n      docs changed\n"));
         assert!(text.contains("`topic/name`"));
         assert!(render(DISCOVERY_PROMPT, &rich).contains("\nLook for missing, weak or failing tests.\n"));
     }

@@ -86,6 +86,7 @@ const REPORTS: &[Source] = &[
     ("state/journal/record.rs", &[("RunEnd", "")]),
     ("state/kept.rs", &[("KeptPlan", "")]),
     ("state/restore.rs", &[("Restored", "")]),
+    ("methodology/overrides.rs", &[("Staleness", ""), ("StaleTemplate", "")]),
     ("state/diagnostic.rs", &[("DiagnosticKind", ""), ("Diagnostic", "StateDiagnostic")]),
     ("model/counts.rs", &[("TaskCounts", "")]),
     ("project/other_plans.rs", &[("OtherPlan", "")]),
@@ -134,7 +135,7 @@ struct Cases {
     renames: &'static [(&'static str, &'static str)],
 }
 
-const CASES: [Cases; 4] = [
+const CASES: [Cases; 5] = [
     Cases { rust: "Event", key: "event", base: "EventBase", renames: &[("Agent", "AgentReported")] },
     Cases {
         rust: "AgentEvent",
@@ -158,6 +159,17 @@ const CASES: [Cases; 4] = [
         key: "kind",
         base: "Record",
         renames: &[("Task", "NextTask"), ("Blocked", "NoTaskReady")],
+    },
+    Cases {
+        rust: "Staleness",
+        key: "kind",
+        base: "Record",
+        renames: &[
+            ("NoCommand", "TemplateWithoutCommand"),
+            ("OldFile", "OldFileInTemplate"),
+            ("UnknownVariable", "UnknownTemplateVariable"),
+            ("Older", "OlderTemplate"),
+        ],
     },
 ];
 
