@@ -14,7 +14,8 @@ use samuel_core::{
     model::{ErrorCode, ExitReason, Location, Plan, Progress, Status, Task, TaskCounts, TaskId},
     plan::{TaskFilter, TaskList},
     project::{
-        Attempt, AttemptEnd, HistoryChange, NextStep, ProjectStatus, RelatedTask, RelatedTasks, TaskHistory,
+        Attempt, AttemptEnd, HistoryChange, NextStep, OtherPlan, ProjectStatus, RelatedTask, RelatedTasks,
+        TaskHistory,
     },
     state::{Actor, LeftRow, Repair, RestoredRow, RunEnd},
 };
@@ -111,6 +112,12 @@ fn status(text: &str) -> ProjectStatus {
         waits_until: Some(jiff::Timestamp::MAX),
         last_end: Some(RunEnd { reason: ExitReason::Blocked, detail: Some(text.to_owned()) }),
         diagnostics: Vec::new(),
+        other_plans: vec![OtherPlan {
+            methodology: text.to_owned(),
+            path: PathBuf::from(text),
+            tasks: None,
+            problem: Some(text.to_owned()),
+        }],
         unparsed: 0,
     }
 }
