@@ -301,7 +301,7 @@ impl Project {
     /// Takes the run directory in which the methodology has its plan, or would have it.
     fn in_its_run_dir(self) -> Self {
         let is_default = self.methodology.is_called(&self.config.default_methodology);
-        let dir = RunDir::of_plan(&self.root, self.methodology(), is_default);
+        let dir = RunDir::of_plan(&self.root, self.methodology(), is_default, self.state_dir());
         let files = Stores::in_files(dir, self.methodology(), self.clock(), self.state_dir());
         Self { stores: self.stores.clone().with_files_of(files), ..self }
     }

@@ -5,9 +5,9 @@ use std::path::Path;
 use samuel_core::{
     engine::{Profile, Run, RunError, RunHandle},
     event::{EventRecord, RunReport},
-    lifecycle::make_ready,
+    lifecycle::Fresh,
     model::{ErrorCode, ExitReason, Plan},
-    project::{NewPlan, Project},
+    project::Project,
     state::{Actor, Existing},
 };
 use tokio::sync::mpsc;
@@ -60,35 +60,50 @@ pub(crate) fn pilot(
             .advise("Leave out --task, or use `samuel run start`."));
     }
     let setting = Setting::of(&args.start, &project)?.looking(&args);
-    let project = match (project.plan_store().exists()?, args.start.dry_run) {
-        (true, _) => project,
+    match (project.plan_store().exists()?, args.start.dry_run) {
+        (true, _) => run(project, &setting, args.start, global, host),
         (false, true) => {
             let project = project.in_memory();
             project.plan_store().import(Plan::default(), Actor::User, Existing::Refuse)?;
-            project
+            run(project, &setting, args.start, global, host)
         }
-        (false, false) => with_empty_plan(&project, methodology, global, host)?,
-    };
-    run(project, &setting, args.start, global, host)
+        (false, false) => {
+            let fresh = with_empty_plan(&project, global)?;
+            let project = host.project(global, methodology);
+            let ran = project.and_then(|project| run(project, &setting, args.start, global, host));
+            // What was begun stays; a start that is refused leaves nothing behind.
+            ran.map_err(|failure| match fresh.take_back() {
+                Ok(false) => failure,
+                Ok(true) => {
+                    if !global.json {
+                        remark(&format!("removed {}: nothing was run", written(&fresh)));
+                    }
+                    failure
+                }
+                Err(error) => {
+                    remark(&format!("{} cannot be removed: {error}", written(&fresh)));
+                    failure
+                }
+            })
+        }
+    }
 }
 
 /// Makes a project ready with an empty plan.
-fn with_empty_plan(
-    project: &Project,
-    methodology: Option<&str>,
-    global: &Global,
-    host: &Host,
-) -> Result<Project, Failure> {
-    let made = block_on(make_ready(project, NewPlan::default(), |_| {}))??;
+fn with_empty_plan(project: &Project, global: &Global) -> Result<Fresh, Failure> {
+    let fresh = block_on(Fresh::make(project))??;
     if !global.json {
-        let files = made.config.iter().chain([&made.plan]);
-        let shown: Vec<String> = files.map(|path| safe(&path.display().to_string())).collect();
-        remark(&format!(
-            "wrote {}: there was no plan, so the run begins with an empty one",
-            shown.join(" and ")
-        ));
+        let written = written(&fresh);
+        remark(&format!("wrote {written}: there was no plan, so the run begins with an empty one"));
     }
-    host.project(global, methodology)
+    Ok(fresh)
+}
+
+/// Names the files that make a project ready.
+fn written(fresh: &Fresh) -> String {
+    let files = fresh.made.config.iter().chain([&fresh.made.plan]);
+    let shown: Vec<String> = files.map(|path| safe(&path.display().to_string())).collect();
+    shown.join(" and ")
 }
 
 fn run(

@@ -112,6 +112,12 @@ fn status(text: &str) -> ProjectStatus {
         waits_until: Some(jiff::Timestamp::MAX),
         last_end: Some(RunEnd { reason: ExitReason::Blocked, detail: Some(text.to_owned()) }),
         diagnostics: Vec::new(),
+        other_plans: vec![OtherPlan {
+            methodology: text.to_owned(),
+            path: PathBuf::from(text),
+            tasks: None,
+            problem: Some(text.to_owned()),
+        }],
         unparsed: 0,
         other_plans: vec![OtherPlan {
             methodology: text.to_owned(),

@@ -186,3 +186,28 @@ fn a_focus_without_measure_and_an_interval_of_0_are_refused_at_their_place_and_t
     says(&ran.stderr, &["--focus", "text of at most 4096 bytes"]);
     assert!(bench.files() == before, "a file was changed");
 }
+
+#[test]
+fn a_pilot_that_is_refused_leaves_the_repository_as_it_was() {
+    let bench = Bench::empty();
+    let before = bench.files();
+    let start = bench.start_args("true");
+    let untrusted: Vec<&str> = ["run", "pilot"]
+        .into_iter()
+        .chain(start[2..].iter().copied().filter(|word| *word != "--yes"))
+        .collect();
+    let ran = bench.samuel(&untrusted).ends(78);
+    says(&ran.stderr, &["wrote ", "removed ", "nothing was run"]);
+    assert_eq!(bench.files(), before);
+    assert!(!bench.path(".samuel").exists());
+    // What is there already stays.
+    bench.configure("max_iterations = 1");
+    bench.write(".samuel/notes.md", "mine\n");
+    let before = bench.files();
+    bench.samuel(&untrusted).ends(78);
+    assert_eq!(bench.files(), before);
+    assert!(!bench.path(".samuel/run").exists());
+    // What has run stays.
+    pilot(&bench, &["run", "pilot"], "true", &[]);
+    assert!(bench.path(".samuel/run/prd.toon").exists());
+}

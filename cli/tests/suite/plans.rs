@@ -68,14 +68,22 @@ fn a_loop_of_one_methodology_keeps_the_loops_and_new_plans_of_another_out() {
         bench.ok(&["run", name, "init"]);
         bench.ok(&["run", name, "enqueue", "First"]);
     }
+    bench.write("prd.md", "# P\n\n## Tasks\n\n- [ ] 1.0 Other\n");
     let command = "run=\"$SAMUEL_BINARY run ralph\"; $run init --force 2> init.txt; echo $? >> codes.txt; \
                    $run start --yes --agent-command true 2> start.txt; echo $? >> codes.txt; \
+                   $run convert prd.md --force 2> convert.txt; echo $? >> codes.txt; \
                    \"$SAMUEL_BINARY\" run done 1";
     let before = bench.read(FIRST);
     let ran = start_tdd(&bench, command, &[]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert_eq!(bench.read("codes.txt"), "75\n75\n", "{}{}", bench.read("init.txt"), bench.read("start.txt"));
-    for told in ["init.txt", "start.txt"] {
+    assert_eq!(
+        bench.read("codes.txt"),
+        "75\n75\n75\n",
+        "{}{}",
+        bench.read("init.txt"),
+        bench.read("start.txt")
+    );
+    for told in ["init.txt", "start.txt", "convert.txt"] {
         says(&bench.read(told), &["of tdd-strict"]);
     }
     assert_eq!(bench.read(FIRST), before);
@@ -135,4 +143,82 @@ fn seed_004_phase_3_every_subcommand_inherits_the_methodology() {
     // Without a name the default one's is meant.
     bench.ok(&["run", "done", "1"]);
     assert_ne!(bench.read(FIRST), ralph);
+}
+
+#[test]
+fn what_the_agents_of_two_methodologies_record_reaches_the_plan_of_their_run() {
+    let tables = ["", "[methodology.ralph]\n[methodology.tdd-strict]\n"];
+    for (order, default) in [(["ralph", "tdd"], "tdd-strict"), (["tdd", "ralph"], "ralph")] {
+        let bench = with_tdd("");
+        let config = bench.read("samuel.toml");
+        let configure = |table: &str| {
+            let text = format!("default_methodology = \"{default}\"\n{config}\n{table}");
+            bench.write("samuel.toml", &text);
+        };
+        for (name, table) in order.iter().zip(tables) {
+            configure(table);
+            bench.ok(&["run", name, "init"]);
+            for title in ["First", "Second"] {
+                bench.ok(&["run", name, "enqueue", &format!("{title} of {name}")]);
+            }
+        }
+        for (name, table) in ["ralph", "tdd"].into_iter().zip(tables.into_iter().rev()) {
+            configure(table);
+            // One way is that of the scripted agent, the other that of an agent's shell.
+            let script = format!(
+                "[[calls]]\ntask = \"1\"\nsteps = [{{ done = {{}} }}, {{ skip = {{ task = \"2\" }} }}, \
+                 {{ enqueue = {{ title = \"Found by {name}\" }} }}]\n\
+                 [[calls]]\ntask = \"3\"\nsteps = [{{ run = {{ command = \
+                 \"\\\"$SAMUEL_BINARY\\\" run enqueue 'Last of {name}' && \
+                 \\\"$SAMUEL_BINARY\\\" run done 3 && \\\"$SAMUEL_BINARY\\\" run skip 4\" }} }}]\n"
+            );
+            bench.write("script.toml", &script);
+            let agent = ["--agent", "scripted", "--agent-command", "script.toml", "--yes", "--pause", "0"];
+            let ran = bench.samuel(&[&["run", name, "start"][..], &agent].concat());
+            assert_eq!(ran.code, 0, "{order:?} {name}: {ran:?}");
+        }
+        for table in tables {
+            configure(table);
+            for (name, other) in [("ralph", "tdd"), ("tdd", "ralph")] {
+                let listed = bench.ok(&["run", name, "tasks", "--json"]).json()["data"].to_string();
+                let found = format!("Found by {name}");
+                let last = format!("Last of {name}");
+                says(&listed, &["First of ", "Second of ", &found, &last]);
+                assert!(!listed.contains(&format!("by {other}")), "{listed}");
+                assert!(!listed.contains(&format!("of {other}")), "{listed}");
+                let status = bench.ok(&["run", name, "status", "--json"]).json()["data"]["tasks"].clone();
+                assert_eq!((&status["completed"], &status["skipped"]), (&2.into(), &2.into()), "{status}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hook_of_a_run_is_told_its_methodology_and_reaches_its_plan() {
+    let bench = with_tdd("");
+    for name in ["ralph", "tdd"] {
+        bench.ok(&["run", name, "init"]);
+        bench.ok(&["run", name, "enqueue", "First"]);
+    }
+    let hook = "echo $SAMUEL_METHODOLOGY > told.txt";
+    bench.write(
+        ".samuel/hooks.yml",
+        &format!("version: 1\nhooks:\n  session_start:\n    - command: {hook}\n"),
+    );
+    start_tdd(&bench, "\"$SAMUEL_BINARY\" run done 1", &[]).ends(0);
+    assert_eq!(bench.read("told.txt"), "tdd-strict\n");
+}
+
+#[test]
+fn a_plan_that_is_lost_leaves_its_directory_to_its_methodology() {
+    let bench = with_tdd("");
+    bench.ok(&["run", "tdd", "init"]);
+    bench.ok(&["run", "tdd", "enqueue", "First"]);
+    std::fs::remove_file(bench.path(FIRST)).unwrap();
+    bench.ok(&["run", "ralph", "init"]);
+    assert!(bench.path(".samuel/run/ralph/prd.toon").exists());
+    assert!(!bench.path(FIRST).exists());
+    bench.ok(&["run", "tdd", "restore"]);
+    says(&bench.ok(&["run", "tdd", "tasks"]).stdout, &["First"]);
+    assert!(bench.path(FIRST).exists());
 }

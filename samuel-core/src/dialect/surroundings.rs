@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::{
     fs::Root,
-    model::payload::CallHeader,
+    hook::{Call, Point},
     process::Supervisor,
     script::{CommandLine, Script, depth_of, hook_env},
 };
@@ -21,18 +21,16 @@ pub(super) struct Surroundings {
 
 impl Surroundings {
     /// Describes a command of a hook for a call, with variables of its own.
-    pub(super) fn script(
+    pub(super) fn script<P: Point>(
         &self,
         command: CommandLine,
         cwd: PathBuf,
         env: Vec<(String, String)>,
-        header: &CallHeader,
+        call: &Call<P>,
     ) -> Script {
-        Script::new(command, cwd).envs(self.env.iter().cloned()).envs(env).envs(hook_env(
-            header,
-            &self.project_root,
-            depth_of(&self.env),
-        ))
+        let methodology = &call.context().base().methodology.name;
+        let told = hook_env(call.header(), &self.project_root, methodology, depth_of(&self.env));
+        Script::new(command, cwd).envs(self.env.iter().cloned()).envs(env).envs(told)
     }
 
     /// Keeps output whole that is too long to be told, where there is a place for it.

@@ -35,6 +35,7 @@
 mod error;
 mod file;
 mod fire;
+mod fresh;
 mod init;
 mod render;
 pub mod section;
@@ -45,6 +46,7 @@ mod tests;
 
 pub use error::LifecycleError;
 pub use fire::{Answered, Fired, Lifecycle, LifecycleBuilder};
+pub use fresh::Fresh;
 pub use init::{InitOptions, InitReport, make_ready};
 pub use render::{AGENTS_FILE, AGENTS_TEMPLATE, AGENTS_TEMPLATE_FILE, FOLDER_TEMPLATE, FOLDER_TEMPLATE_FILE};
 pub use survey::{Folder, MAX_FOLDERS, MIN_CODE_FILES};

@@ -131,7 +131,12 @@ impl Skill {
             OutputLimits { head: envelope::MAX_ANSWER_BYTES, tail: MAX_STDERR, ..OutputLimits::default() };
         Script::new(CommandLine::words([&self.script]), &self.project_root)
             .envs(self.env.iter().cloned())
-            .envs(hook_env(call.header(), &self.project_root, self.depth))
+            .envs(hook_env(
+                call.header(),
+                &self.project_root,
+                &call.context().base().methodology.name,
+                self.depth,
+            ))
             // What a script leaves in its directory would count as a change.
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .timeout(limit)

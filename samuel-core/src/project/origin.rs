@@ -52,7 +52,7 @@ impl Origin {
     /// Returns the methodology of the run, which is meant where a command names none; nothing
     /// outside of a run, or for another project than the run's.
     pub fn methodology_at(&self, root: &Path) -> Option<&str> {
-        let is_there = self.run_id.is_some() && self.root.as_deref() == Some(root);
+        let is_there = self.run_id.is_some() && self.is_of(root);
         self.methodology.as_deref().filter(|_| is_there)
     }
 
@@ -60,8 +60,16 @@ impl Origin {
     /// where another project or methodology is meant.
     pub fn plan_of(&self, project: &Project) -> Option<Timestamp> {
         let (methodology, made_at) = self.plan.as_ref()?;
-        let is_it = self.root.as_deref() == Some(project.root()) && methodology == project.methodology();
+        let is_it = self.is_of(project.root()) && methodology == project.methodology();
         is_it.then_some(*made_at)
+    }
+
+    /// Says whether the run is of the project at a root, by whatever path that is reached.
+    fn is_of(&self, root: &Path) -> bool {
+        let resolved = |path: &Path| path.canonicalize().ok();
+        self.root.as_deref().is_some_and(|own| {
+            own == root || resolved(own).is_some_and(|own| resolved(root).is_some_and(|root| own == root))
+        })
     }
 }
 
@@ -89,6 +97,9 @@ mod tests {
         assert_eq!(origin.plan_of(&project), Some(Timestamp::UNIX_EPOCH));
         assert_eq!(origin.plan_of(&other), None);
         assert_eq!(of("r", "4", "other@1970-01-01T00:00:00Z").plan_of(&project), None);
+        let link = elsewhere.path().join("link");
+        std::os::unix::fs::symlink(here.path(), &link).unwrap();
+        assert_eq!(origin.plan_of(&Project::at(link).unwrap()), Some(Timestamp::UNIX_EPOCH));
         let nothing = of("", "0", "ralph@yesterday");
         assert_eq!((nothing.actor(), nothing.iteration()), (Actor::User, None));
         assert_eq!(nothing.plan_of(&project), None);

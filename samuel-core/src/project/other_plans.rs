@@ -55,7 +55,7 @@ impl Project {
         let of_first = first.named_methodology().unwrap_or_else(|| self.config().default_methodology.clone());
         let own = own.into_iter().map(|name| (name.to_owned(), RunDir::for_methodology(self.root(), name)));
         let others = std::iter::once((of_first, first.clone())).chain(own);
-        let others = others.filter(|(_, dir)| *dir != used && dir.root().has(&dir.prd()).unwrap_or(true));
+        let others = others.filter(|(_, dir)| *dir != used && dir.has_plan());
         others.take(MAX_PLANS).map(|(methodology, dir)| self.other_plan(methodology, dir)).collect()
     }
 

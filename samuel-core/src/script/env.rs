@@ -17,14 +17,20 @@ pub const MAX_DEPTH: u32 = 3;
 /// The variable that counts them.
 const DEPTH: &str = "SAMUEL_HOOK_DEPTH";
 
-/// Returns the variables that say what a command is called for. `depth` is that of this program, [`depth_of`] its own environment; the
-/// command's is one more.
-pub fn hook_env(header: &CallHeader, project_root: &Path, depth: u32) -> Vec<(OsString, OsString)> {
+/// Returns the variables that say what a command is called for, and by which methodology the project
+/// is worked on. `depth` is that of this program, [`depth_of`] its own environment; the command's is one more.
+pub fn hook_env(
+    header: &CallHeader,
+    project_root: &Path,
+    methodology: &str,
+    depth: u32,
+) -> Vec<(OsString, OsString)> {
     let variables = [
         (PROJECT_ROOT, project_root.into()),
         ("SAMUEL_HOOK_POINT", (&*header.point).into()),
         ("SAMUEL_HANDLER_ID", (&*header.handler_id).into()),
         ("SAMUEL_RUN_ID", (&*header.run_id).into()),
+        ("SAMUEL_METHODOLOGY", methodology.into()),
         ("SAMUEL_ITERATION", header.iteration.to_string().into()),
         (DEPTH, depth.saturating_add(1).to_string().into()),
     ];

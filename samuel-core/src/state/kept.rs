@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use rustix::fs::{Access, access};
 use serde::Serialize;
 
-use super::{FileStore, PlanStore, RunDir, StateError, file::digest_of, files, plan_file};
+use super::{FileStore, PlanStore, RunDir, StateError, file::digest_of, files, plan_file, run_dir::named_in};
 use crate::{
     fs::{Durability, PRIVATE_DIRECTORY, Root},
     model::{Plan, Remedy, Status, Task, TaskId},
@@ -84,6 +84,12 @@ impl KeptPlans {
     /// Returns the directory.
     pub(super) fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Returns the methodology that the last plan names, if it can be read so far.
+    pub(super) fn methodology(&self) -> Option<String> {
+        let last = *self.numbers().ok()?.last()?;
+        named_in(&*self.read(last).ok()??)
     }
 
     /// Makes the directory where it is missing.

@@ -5,11 +5,11 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Read as _},
+    io::{self, BufRead as _, BufReader},
     path::{Path, PathBuf},
 };
 
-use super::StateError;
+use super::{KeptPlans, StateError};
 use crate::fs::{PRIVATE_DIRECTORY, PROJECT_DIRECTORY, Root};
 
 /// How much of a plan is read for the methodology that it names.
@@ -46,30 +46,46 @@ impl RunDir {
     /// else its own. A plan in its own directory comes before one that names none, and before
     /// none.
     ///
-    /// Reads no more than the beginning of the plan, and writes nothing. A plan that cannot be
+    /// Where the plan in `.samuel/run` is gone, the directory stays that of the methodology
+    /// which the last plan of it names that is kept below `state_dir`. Where none does, it is
+    /// the default one's as long as there is a journal.
+    ///
+    /// Reads no more than the beginning of a plan, and writes nothing. A plan that cannot be
     /// read names none.
-    pub fn of_plan(project_root: impl AsRef<Path>, methodology: &str, is_default: bool) -> Self {
+    pub fn of_plan(
+        project_root: impl AsRef<Path>,
+        methodology: &str,
+        is_default: bool,
+        state_dir: Option<&Path>,
+    ) -> Self {
         let first = Self::new(&project_root);
         let own = Self::for_methodology(&project_root, methodology);
-        let has_plan = |dir: &Self| dir.root.has(&dir.prd()).unwrap_or(true);
-        let is_first = match first.named_methodology() {
-            Some(named) => named == methodology,
-            None => !has_plan(&own) && (is_default || !has_plan(&first)),
+        let is_there = first.has_plan();
+        let kept = || KeptPlans::of(state_dir?, &first).methodology();
+        let named = if is_there { first.named_methodology() } else { kept() };
+        let is_first = match named {
+            Some(named) => named == methodology && (is_there || !own.has_plan()),
+            None => !own.has_plan() && (is_default || !(is_there || first.has_journal())),
         };
         if is_first { first } else { own }
     }
 
+    /// Says whether there is a plan, or may be one. A file in place of the directory is none.
+    pub(crate) fn has_plan(&self) -> bool {
+        self.may_have(&self.prd())
+    }
+
+    fn has_journal(&self) -> bool {
+        self.may_have(&self.journal()) || self.may_have(&self.old_journal())
+    }
+
+    fn may_have(&self, path: &Path) -> bool {
+        self.root.has(path).unwrap_or_else(|error| error.kind() != io::ErrorKind::NotADirectory)
+    }
+
     /// Returns the methodology that the plan here names, if it can be read so far.
     pub(crate) fn named_methodology(&self) -> Option<String> {
-        let file = self.root.open(&self.prd()).ok()?;
-        let lines = BufReader::new(file.take(MAX_HEAD_BYTES)).lines().map_while(Result::ok);
-        let mut block = lines.skip_while(|line| line.trim_end() != "project:").skip(1);
-        let named = block.by_ref().take_while(|line| line.starts_with(' '));
-        let value =
-            named.filter_map(|line| Some(line.trim().strip_prefix("methodology:")?.trim().to_owned()));
-        let value = value.last()?;
-        let name = value.trim_matches('"');
-        (!name.is_empty() && name != "null").then(|| name.to_owned())
+        named_in(self.root.open(&self.prd()).ok()?)
     }
 
     /// Takes a directory as it is, wherever it lies. Links in it may lead
@@ -259,6 +275,17 @@ impl RunDir {
     }
 }
 
+/// Returns the methodology that a plan names, if it can be read so far.
+pub(super) fn named_in(plan: impl io::Read) -> Option<String> {
+    let lines = BufReader::new(plan.take(MAX_HEAD_BYTES)).lines().map_while(Result::ok);
+    let block = lines.skip_while(|line| line.trim_end() != "project:").skip(1);
+    let named = block.take_while(|line| line.starts_with(' '));
+    let value = named.filter_map(|line| Some(line.trim().strip_prefix("methodology:")?.trim().to_owned()));
+    let value = value.last()?;
+    let name = value.trim_matches('"');
+    (!name.is_empty() && name != "null").then(|| name.to_owned())
+}
+
 /// Returns the directory that the run directories of a project are in.
 fn all_runs(root: &Root) -> PathBuf {
     root.path().join(".samuel").join("run")
@@ -312,7 +339,7 @@ mod tests {
         let made = tempfile::tempdir().unwrap();
         let root = made.path();
         let (first, own) = (RunDir::new(root), RunDir::for_methodology(root, "tdd"));
-        let of = |name, is_default| RunDir::of_plan(root, name, is_default);
+        let of = |name, is_default| RunDir::of_plan(root, name, is_default, None);
         // Without any plan the first that is made takes the first directory.
         assert_eq!((of("ralph", true), of("tdd", false)), (first.clone(), first.clone()));
         let write = |dir: &RunDir, text: &str| {
@@ -335,6 +362,37 @@ mod tests {
         assert_eq!(of("ralph", true), ralph);
         fs::remove_file(first.prd()).unwrap();
         assert_eq!((of("ralph", true), of("tdd", false)), (ralph, first));
+    }
+
+    #[test]
+    fn the_first_directory_stays_that_of_a_plan_which_is_lost() {
+        let made = tempfile::tempdir().unwrap();
+        let (root, state) = (made.path().join("p"), made.path().join("state"));
+        let (first, own) = (RunDir::new(&root), RunDir::for_methodology(&root, "tdd"));
+        first.create().unwrap();
+        fs::write(first.journal(), "").unwrap();
+        let of = |name, is_default| RunDir::of_plan(&root, name, is_default, Some(&state));
+        assert_eq!((of("ralph", true), of("tdd", false)), (first.clone(), own));
+        // What is kept outside of the work tree says whose it was.
+        let kept = KeptPlans::of(&state, &first);
+        kept.make_dir().unwrap();
+        fs::write(kept.path(1), "project:\n  name: a\n  methodology: tdd\n").unwrap();
+        for _ in 0..2 {
+            assert_eq!(of("tdd", false), first);
+            assert_eq!(of("ralph", true), RunDir::for_methodology(&root, "ralph"));
+            // Also where the work tree has nothing any more.
+            let _ = fs::remove_file(first.journal());
+        }
+    }
+
+    #[test]
+    fn a_file_in_place_of_a_directory_is_no_plan() {
+        let made = tempfile::tempdir().unwrap();
+        let first = RunDir::new(made.path());
+        first.create().unwrap();
+        fs::write(first.path().join("tdd"), "").unwrap();
+        assert!(!RunDir::for_methodology(made.path(), "tdd").has_plan());
+        assert_eq!(RunDir::of_plan(made.path(), "tdd", false, None), first);
     }
 
     #[test]

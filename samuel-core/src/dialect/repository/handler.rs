@@ -142,7 +142,7 @@ impl ScriptHandler {
     fn script<P: RepositoryPoint>(&self, call: &Call<P>) -> Result<Script, HookFailure> {
         let (hook, around) = (&*self.hook, &*self.around);
         let script = around
-            .script(self.command.clone(), around.project_root.clone(), Vec::new(), call.header())
+            .script(self.command.clone(), around.project_root.clone(), Vec::new(), call)
             .stdin(context::encode(call, hook.event_type)?)
             .timeout(call.limit(hook.timeout))
             .limits(LIMITS);

@@ -128,7 +128,7 @@ impl SessionHandler {
             }
         };
         let script = around
-            .script(command, cwd, env, header)
+            .script(command, cwd, env, call)
             .stdin(stdin)
             .timeout(call.limit(hook.timeout))
             .limits(LIMITS)
