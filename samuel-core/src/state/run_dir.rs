@@ -368,6 +368,7 @@ mod tests {
     fn the_first_directory_stays_that_of_a_plan_which_is_lost() {
         let made = tempfile::tempdir().unwrap();
         let (root, state) = (made.path().join("p"), made.path().join("state"));
+        fs::create_dir(&root).unwrap();
         let (first, own) = (RunDir::new(&root), RunDir::for_methodology(&root, "tdd"));
         first.create().unwrap();
         fs::write(first.journal(), "").unwrap();
