@@ -50,6 +50,6 @@ pub(crate) use route::{ARGUMENT, MODEL};
 pub use route::{Choice, Chosen, Out, Routing, Situation};
 pub use script::{Script, ScriptError, ScriptedCall, Step};
 pub use scripted::ScriptedAgent;
-pub(crate) use text::{MAX_INPUT, SHORTENED, last_words};
+pub(crate) use text::last_words;
 pub use tool_calls::ToolCallFacts;
 pub(crate) use tool_calls::{ToolCalls, path_below};

@@ -4,38 +4,20 @@
 //! watching and for hooks, so adapters shorten what they report; the raw
 //! stream is in the log files.
 
-use serde_json::{Value, json};
-
-pub(super) use crate::text::excerpt;
-use crate::{
-    model::payload::Json,
-    text::{RUN_IS_UNDER_WAY, without_colours},
+use crate::text::{RUN_IS_UNDER_WAY, without_colours};
+pub(super) use crate::{
+    hook::{MAX_SUMMARY, arguments},
+    text::excerpt,
 };
 
 /// Bytes kept of one text an agent says.
 pub(super) const MAX_TEXT: usize = 16 * 1024;
-/// Bytes kept of a tool call's arguments.
-pub(crate) const MAX_INPUT: usize = 64 * 1024;
-/// The one field of arguments that are longer, which has their beginning.
-pub(crate) const SHORTENED: &str = "truncated";
-/// Bytes kept of a tool call's result, of a denial and of an error message.
-pub(super) const MAX_SUMMARY: usize = 4 * 1024;
 /// Bytes kept of a line that could not be read.
 pub(super) const MAX_UNREADABLE: usize = 200;
 /// Bytes kept of the line that says why an agent failed.
 const MAX_LAST_WORDS: usize = 300;
 /// Bytes kept of everything an agent says in one call.
 pub(super) const MAX_ANSWER: usize = 64 * 1024;
-
-/// Returns arguments as a JSON document; those that are too long become
-/// `{"truncated": START}`, so that the result is always a document.
-pub(super) fn arguments(input: &Value) -> Json {
-    let text = input.to_string();
-    match text.len() {
-        0..=MAX_INPUT => text,
-        _ => json!({SHORTENED: excerpt(&text, MAX_SUMMARY)}).to_string(),
-    }
-}
 
 /// The end of everything an agent said.
 #[derive(Debug, Default)]
@@ -106,13 +88,6 @@ mod tests {
     fn an_excerpt_splits_no_character() {
         assert_eq!(excerpt("aé", 3), "aé");
         assert_eq!(excerpt("aéb", 2), "a…");
-    }
-
-    #[test]
-    fn arguments_stay_a_document_when_they_are_shortened() {
-        let long = arguments(&json!({"content": "x".repeat(MAX_INPUT)}));
-        assert!(long.len() < MAX_INPUT);
-        assert!(serde_json::from_str::<Value>(&long).is_ok_and(|value| value.get("truncated").is_some()));
     }
 
     #[test]

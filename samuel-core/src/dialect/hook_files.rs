@@ -137,6 +137,14 @@ impl HookFiles {
         &self.problems
     }
 
+    /// Returns what is wrong with the file that a repository hook's handler would be of, such as `repo:tracker`:
+    /// the first problem of it.
+    pub(crate) fn problem_of(&self, id: &str) -> Option<&Problem> {
+        let path = repository::file_of(id.strip_prefix("repo:")?);
+        let found = self.problems.iter().find(|problem| problem.location.file == path);
+        found.filter(|_| !self.repository_hooks.iter().any(|hook| hook.entry().file == path))
+    }
+
     /// Lists the files that were read, relative to the project's root.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().map(PathBuf::as_path)

@@ -1,71 +1,33 @@
 //! The arguments of a tool call, as far as it takes to tell them from others.
 //!
-//! A run remembers many calls, and each may have a MiB of arguments. So of each field there is a hash,
-//! by a key that nobody outside this process knows.
+//! A run remembers many calls, and each may have a MiB of arguments. So of each field there is a hash.
 
-use std::{
-    collections::BTreeSet,
-    hash::{BuildHasher, RandomState},
-};
+use std::collections::BTreeSet;
 
-use serde_json::Value;
-
-use crate::agent::{MAX_INPUT, SHORTENED};
-
-/// How many fields are told apart; more of them are one.
-const MAX_FIELDS: usize = 64;
+use crate::hook::field_hashes;
 
 /// The arguments of a call that was asked about.
 #[derive(Debug)]
-pub(super) struct Arguments {
-    key: RandomState,
-    fields: BTreeSet<u64>,
-    is_long: bool,
-}
+pub(super) struct Arguments(BTreeSet<String>);
 
 impl Arguments {
     /// Takes arguments as JSON.
     pub(super) fn new(input: &str) -> Self {
-        let key = RandomState::new();
-        let fields = hashes(&key, input).into_iter().collect();
-        // Agents may write the same arguments with more or fewer blanks.
-        Self { key, fields, is_long: input.len() > MAX_INPUT / 2 }
+        Self(field_hashes(input))
     }
 
     /// Says whether all of some arguments, as JSON, are among these: an agent may tell its hooks of
     /// defaults that its stream does not show. Where it shows none, which is `null`, there is nothing to
-    /// compare, and of long ones, which are shortened, only that these are long too.
+    /// compare. Long ones may be shortened.
     pub(super) fn cover(&self, input: &str) -> bool {
-        if is_shortened(input) {
-            return self.is_long;
-        }
-        hashes(&self.key, input).iter().all(|hash| self.fields.contains(hash))
-    }
-}
-
-/// Says whether arguments are the beginning of longer ones.
-fn is_shortened(input: &str) -> bool {
-    let fields: Option<Value> = serde_json::from_str(input).ok();
-    fields.is_some_and(|input| {
-        input.as_object().is_some_and(|fields| fields.len() == 1 && fields.contains_key(SHORTENED))
-    })
-}
-
-/// Hashes each field of an object, and anything else in one piece.
-fn hashes(key: &RandomState, input: &str) -> Vec<u64> {
-    match serde_json::from_str::<Value>(input) {
-        Ok(Value::Null) => Vec::new(),
-        Ok(Value::Object(fields)) if fields.len() <= MAX_FIELDS => {
-            let given = fields.iter().filter(|(_, value)| !value.is_null());
-            given.map(|field| key.hash_one(field)).collect()
-        }
-        Ok(value) => vec![key.hash_one(value)],
-        Err(_) => vec![key.hash_one(input)],
+        field_hashes(input).is_subset(&self.0)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[test]
@@ -85,9 +47,18 @@ mod tests {
             |last: usize| Value::from_iter((0..100).map(|n| (format!("f{n}"), n.min(last)))).to_string();
         assert!(Arguments::new(&many(99)).cover(&many(99)));
         assert!(!Arguments::new(&many(99)).cover(&many(98)));
-        let long = Arguments::new(&serde_json::json!({"content": "x".repeat(MAX_INPUT)}).to_string());
-        let shortened = r#"{"truncated":"{\"content\":\"xxx"}"#;
-        assert!(long.cover(shortened) && !asked.cover(shortened));
         assert!(Arguments::new("no json").cover("no json") && !Arguments::new("no json").cover("json"));
+    }
+
+    #[test]
+    fn long_arguments_are_compared_whole() {
+        let long = |end: &str| json!({"content": format!("{}{end}", "x".repeat(100_000)), "path": "a"});
+        let shown = crate::hook::arguments(&long("1"));
+        assert!(shown.len() < 5 << 10);
+        let mut asked = long("1");
+        asked["default"] = true.into();
+        assert!(Arguments::new(&asked.to_string()).cover(&shown));
+        assert!(!Arguments::new(&long("2").to_string()).cover(&shown));
+        assert!(!Arguments::new(r#"{"path":"a"}"#).cover(&shown));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Both tell of the same calls, from two processes, and neither waits for the other. What holds is
 //! that an agent asks its hook before it makes a call, and that its stream shows the result after
-//! that. So a call of the stream is kept until its result comes, and [`Asked`] says then what is
+//! that. So a call of the stream is kept until its result comes, and [`AskedCalls`] says then what is
 //! still to be fired: nothing where the hooks have asked and told, `ability.after` where they only
 //! asked, both points where the agent made the call without asking.
 //!
@@ -49,7 +49,7 @@ pub(super) enum Answered {
 
 /// The tool calls of one call of an agent.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct AskedCalls {
     /// Whether the hooks ask before a call.
     before: bool,
     /// Whether they tell of its end.
@@ -109,7 +109,7 @@ impl Known {
     }
 }
 
-impl Asked {
+impl AskedCalls {
     /// Begins with what the hooks ask and tell.
     pub(super) fn new(before: bool, after: bool) -> Self {
         Self {

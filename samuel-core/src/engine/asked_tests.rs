@@ -21,7 +21,7 @@ fn failed(id: &str, tool: &str) -> AbilityResult {
     end(id, tool, AbilityStatus::Error)
 }
 
-impl Asked {
+impl AskedCalls {
     fn decide(&mut self, id: &str, tool: &str, answered: Answered) -> u64 {
         let number = self.asks(&call(id, tool));
         self.answered(number, answered, "no network");
@@ -35,7 +35,7 @@ const NOTHING: [Firing; 0] = [];
 fn a_call_with_the_streams_id_that_was_asked_and_told_of_fires_nothing_more() {
     // Whichever of hook and stream comes first.
     for order in ["bhrt", "hbrt", "hbtr", "bhtr"] {
-        let mut asked = Asked::new(true, true);
+        let mut asked = AskedCalls::new(true, true);
         for step in order.chars() {
             match step {
                 'b' => assert_eq!(asked.begins(call("1", "Bash")), NOTHING),
@@ -51,7 +51,7 @@ fn a_call_with_the_streams_id_that_was_asked_and_told_of_fires_nothing_more() {
 
 #[test]
 fn what_the_hooks_do_not_tell_the_stream_does_once_the_agent_goes_on() {
-    let mut asked = Asked::new(true, true);
+    let mut asked = AskedCalls::new(true, true);
     asked.begins(call("1", "Bash"));
     asked.decide("1", "Bash", Allowed);
     assert_eq!(asked.ends(failed("1", "Bash")), NOTHING);
@@ -69,7 +69,7 @@ fn what_the_hooks_do_not_tell_the_stream_does_once_the_agent_goes_on() {
 
 #[test]
 fn a_result_waits_while_calls_beside_it_are_under_way() {
-    let mut asked = Asked::new(true, true);
+    let mut asked = AskedCalls::new(true, true);
     for id in ["1", "2"] {
         asked.begins(call(id, "Bash"));
         asked.decide(id, "Bash", Allowed);
@@ -83,7 +83,7 @@ fn a_result_waits_while_calls_beside_it_are_under_way() {
 
 #[test]
 fn where_hooks_only_ask_the_stream_tells_at_once() {
-    let mut asked = Asked::new(true, false);
+    let mut asked = AskedCalls::new(true, false);
     asked.begins(call("1", "Bash"));
     asked.decide("1", "Bash", Allowed);
     assert_eq!(asked.ends(ok("1", "Bash")), [After(ok("1", "Bash"))]);
@@ -91,7 +91,7 @@ fn where_hooks_only_ask_the_stream_tells_at_once() {
 
 #[test]
 fn a_call_that_nobody_was_asked_about_fires_with_its_result() {
-    let mut asked = Asked::new(true, true);
+    let mut asked = AskedCalls::new(true, true);
     assert_eq!(asked.begins(call("1", "Bash")), NOTHING);
     assert_eq!(asked.ends(ok("1", "Bash")), [Unasked(call("1", "Bash")), After(ok("1", "Bash"))]);
     assert_eq!(asked.tells(&ok("1", "Bash")), None, "only its hook before was killed");
@@ -106,7 +106,7 @@ fn a_call_that_nobody_was_asked_about_fires_with_its_result() {
 #[test]
 fn an_answer_that_was_lost_or_not_waited_for_counts_as_none() {
     for answered in [Some(Lost), None] {
-        let mut asked = Asked::new(true, true);
+        let mut asked = AskedCalls::new(true, true);
         asked.begins(call("1", "Bash"));
         let number = asked.asks(&call("1", "Bash"));
         if let Some(answered) = answered {
@@ -120,7 +120,7 @@ fn an_answer_that_was_lost_or_not_waited_for_counts_as_none() {
 
 #[test]
 fn a_blocked_call_fires_nothing_unless_it_was_made_all_the_same() {
-    let mut asked = Asked::new(true, true);
+    let mut asked = AskedCalls::new(true, true);
     for id in ["1", "2"] {
         asked.begins(call(id, "Bash"));
         asked.decide(id, "Bash", Blocked);
@@ -133,7 +133,7 @@ fn a_blocked_call_fires_nothing_unless_it_was_made_all_the_same() {
 
 #[test]
 fn with_other_ids_the_first_of_a_kind_is_the_first_that_was_asked_about() {
-    let mut asked = Asked::new(true, true);
+    let mut asked = AskedCalls::new(true, true);
     asked.decide("call_1", "Bash", Allowed);
     asked.decide("call_2", "apply_patch", Allowed);
     asked.begins(call("item_0", "command_execution"));
@@ -149,7 +149,7 @@ fn with_other_ids_the_first_of_a_kind_is_the_first_that_was_asked_about() {
 
 #[test]
 fn hooks_without_ids_tell_of_the_first_that_is_open() {
-    let mut asked = Asked::new(true, true);
+    let mut asked = AskedCalls::new(true, true);
     asked.decide("", "run_shell_command", Allowed);
     asked.begins(call("a", "run_shell_command"));
     assert_eq!(asked.tells(&ok("", "run_shell_command")), Some(Vec::new()));
@@ -159,7 +159,7 @@ fn hooks_without_ids_tell_of_the_first_that_is_open() {
 
 #[test]
 fn a_blocked_call_of_a_kind_is_known_by_its_reason_or_its_failure() {
-    let mut asked = Asked::new(true, true);
+    let mut asked = AskedCalls::new(true, true);
     asked.decide("", "shell", Allowed);
     asked.decide("", "shell", Blocked);
     let why = Some("Tool was blocked:\nno  network".to_owned());
@@ -174,7 +174,7 @@ fn a_blocked_call_of_a_kind_is_known_by_its_reason_or_its_failure() {
 
 #[test]
 fn blocked_calls_that_the_stream_does_not_show_hide_no_others() {
-    let mut asked = Asked::new(true, false);
+    let mut asked = AskedCalls::new(true, false);
     asked.decide("call_1", "Bash", Blocked);
     asked.decide("call_2", "Bash", Allowed);
     let named = failed("call_2", "Bash");
@@ -184,7 +184,7 @@ fn blocked_calls_that_the_stream_does_not_show_hide_no_others() {
 
 #[test]
 fn calls_that_share_ids_are_not_mixed_up_by_their_kind() {
-    let mut asked = Asked::new(true, true);
+    let mut asked = AskedCalls::new(true, true);
     asked.begins(call("1", "Bash"));
     asked.begins(call("2", "Bash"));
     asked.decide("2", "Bash", Allowed);
@@ -198,7 +198,7 @@ fn where_hooks_only_tell_nobody_misses_the_question() {
     // With the ids of the stream, and without, whichever comes first.
     for id in ["1", "", "x"] {
         for hook_first in [true, false] {
-            let mut asked = Asked::new(false, true);
+            let mut asked = AskedCalls::new(false, true);
             assert_eq!(asked.begins(call("1", "Bash")), [Before(call("1", "Bash"))]);
             if hook_first {
                 assert_eq!(asked.tells(&ok(id, "Bash")), Some(Vec::new()));
@@ -210,7 +210,7 @@ fn where_hooks_only_tell_nobody_misses_the_question() {
             assert_eq!(asked.finish(), NOTHING);
         }
     }
-    let mut asked = Asked::new(false, true);
+    let mut asked = AskedCalls::new(false, true);
     asked.begins(call("1", "Bash"));
     asked.ends(failed("1", "Bash"));
     assert_eq!(asked.finish(), [After(failed("1", "Bash"))]);
@@ -218,7 +218,7 @@ fn where_hooks_only_tell_nobody_misses_the_question() {
 
 #[test]
 fn what_is_remembered_is_bounded() {
-    let mut asked = Asked::new(true, true);
+    let mut asked = AskedCalls::new(true, true);
     let mut fired = 0;
     for number in 0..4 * MAX_CALLS {
         let id = number.to_string();
@@ -234,7 +234,7 @@ fn what_is_remembered_is_bounded() {
 
 #[test]
 fn a_long_call_is_remembered_however_many_are_made_beside_it() {
-    let mut asked = Asked::new(true, true);
+    let mut asked = AskedCalls::new(true, true);
     asked.begins(call("long", "Task"));
     asked.decide("long", "Task", Allowed);
     for number in 0..2 * MAX_CALLS {
@@ -250,7 +250,7 @@ fn a_long_call_is_remembered_however_many_are_made_beside_it() {
 
 #[test]
 fn a_question_about_another_tool_does_not_stand_for_a_call_with_its_id() {
-    let mut asked = Asked::new(true, true);
+    let mut asked = AskedCalls::new(true, true);
     asked.begins(call("1", "Bash"));
     asked.decide("1", "Read", Allowed);
     assert_eq!(asked.ends(ok("1", "Bash")), [Unasked(call("1", "Bash")), After(ok("1", "Bash"))]);
@@ -272,14 +272,14 @@ fn a_question_about_other_arguments_does_not_stand_for_a_call() {
     // With the ids of the stream, and without.
     for id in ["1", ""] {
         let made = with("1", "Bash", HARMFUL);
-        let mut asked = Asked::new(true, true);
+        let mut asked = AskedCalls::new(true, true);
         asked.begins(made.clone());
         let number = asked.asks(&with(id, "Bash", HARMLESS));
         asked.answered(number, Allowed, "");
         assert_eq!(asked.ends(ok("1", "Bash")), [Unasked(made.clone()), After(ok("1", "Bash"))], "{id:?}");
 
         // Nor does what a hook tells of one that nobody was asked about.
-        let mut asked = Asked::new(true, true);
+        let mut asked = AskedCalls::new(true, true);
         let told = AbilityResult { input: Some(HARMLESS.to_owned()), ..ok(id, "Bash") };
         assert_eq!(asked.tells(&told), Some(vec![Unasked(with(id, "Bash", HARMLESS))]));
         asked.begins(made.clone());
@@ -289,7 +289,7 @@ fn a_question_about_other_arguments_does_not_stand_for_a_call() {
 
 #[test]
 fn of_two_questions_under_one_id_the_one_about_the_arguments_counts() {
-    let mut asked = Asked::new(true, true);
+    let mut asked = AskedCalls::new(true, true);
     for (input, answered) in [(HARMLESS, Allowed), (HARMFUL, Blocked)] {
         let number = asked.asks(&with("1", "Bash", input));
         asked.answered(number, answered, "no");
@@ -302,7 +302,7 @@ fn of_two_questions_under_one_id_the_one_about_the_arguments_counts() {
 #[test]
 fn a_call_is_known_by_what_it_was_asked_with_and_by_what_handlers_left_of_it() {
     for shown in [HARMLESS, r#"{"command":"ls -l"}"#] {
-        let mut asked = Asked::new(true, true);
+        let mut asked = AskedCalls::new(true, true);
         let number = asked.asks(&with("", "Shell", r#"{"command":"ls","timeout":5}"#));
         asked.changed(number, r#"{"command":"ls -l","timeout":5}"#);
         asked.answered(number, Allowed, "");
@@ -329,7 +329,7 @@ fn each_tool_of_an_mcp_server_is_one_of_its_own() {
             false,
         ),
     ] {
-        let mut asked = Asked::new(true, false);
+        let mut asked = AskedCalls::new(true, false);
         asked.decide("", asked_of, Allowed);
         asked.begins(made.clone());
         let fired = asked.ends(ok("1", ""));

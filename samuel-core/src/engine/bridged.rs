@@ -3,7 +3,7 @@
 //! A [`Bridged`] lasts as long as one call of an agent into whose command line a
 //! [`Bridge`] was wired. Its token leads to the [`Port`] of the call, which
 //! hands on what the hooks ask by the same tickets as an agent that asks by itself. What the stream
-//! then shows is held against it ([`Asked`]).
+//! then shows is held against it ([`AskedCalls`]).
 
 use std::{
     io,
@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{
-    asked::{Answered, Asked, Firing},
+    asked::{Answered, AskedCalls, Firing},
     port::Port,
     socket::{
         AbilityAfter, AbilityBefore, Grant, MAX_MESSAGE, Receipt, Refusal, Reply, RunSocket, Serve, Verb,
@@ -46,7 +46,7 @@ const ENVELOPE: usize = 256;
 
 /// The hooks of one call of an agent.
 pub(super) struct Bridged {
-    asked: Asked,
+    asked: AskedCalls,
     bridge: Bridge,
     /// Withdraws the token when it is dropped.
     _grant: Grant,
@@ -107,7 +107,7 @@ impl Port {
         let (dir, env) = (socket.new_call_directory()?, grant.env(socket.path()));
         let command = self.services.bridge.clone();
         let bridge = Bridge { command, env, deadline: MAX_WAIT + WAY, dir, before, after };
-        Ok(Bridged { asked: Asked::new(before, after), bridge, _grant: grant })
+        Ok(Bridged { asked: AskedCalls::new(before, after), bridge, _grant: grant })
     }
 
     /// Ends it with the call of the agent: nothing asks any more, and what only the stream showed fires.
@@ -220,7 +220,7 @@ impl Port {
     }
 
     /// Works with what the hooks asked, as long as the call of the agent lasts.
-    fn asked(&self, work: impl FnOnce(&mut Asked)) {
+    fn asked(&self, work: impl FnOnce(&mut AskedCalls)) {
         let mut bridged = self.bridged.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bridged) = &mut *bridged {
             work(&mut bridged.asked);

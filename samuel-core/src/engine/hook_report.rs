@@ -280,15 +280,25 @@ impl ChainReport {
         let Some(why) = registry.spec(self.point).and_then(|spec| spec.skips(mode)) else { return };
         let of_mode = self.settings.iter().find(|setting| setting.key.ends_with(".mode"));
         let origin = of_mode.map(|setting| setting.origin.clone());
-        let skipped = |HandlerReport { id, tier, source, .. }| SkippedReport {
+        self.skip(&why.to_string(), origin.as_ref(), |_| true);
+    }
+
+    /// Moves some handlers to those that do not run.
+    pub(super) fn skip(
+        &mut self,
+        why: &str,
+        origin: Option<&OriginReport>,
+        is_skipped: impl Fn(&HandlerReport) -> bool,
+    ) {
+        let skipped = self.run.extract_if(.., |handler| is_skipped(handler));
+        self.skipped.extend(skipped.map(|HandlerReport { id, tier, source, .. }| SkippedReport {
             id,
             tier: Some(tier),
             source,
-            why: why.to_string(),
+            why: why.to_owned(),
             by: None,
-            origin: origin.clone(),
-        };
-        self.skipped.extend(self.run.drain(..).map(skipped));
+            origin: origin.cloned(),
+        }));
     }
 }
 

@@ -47,7 +47,7 @@ use crate::{
         owner_of,
     },
     model::{
-        Coded, ErrorCode, Plan, TaskId,
+        Coded, ErrorCode, Plan, Remedy, TaskId,
         payload::{Mode, Turn},
     },
     plugin::sample_text,
@@ -105,6 +105,16 @@ pub enum HooksError {
         /// The ids there are.
         known: Vec<String>,
     },
+    /// The file that the hook would be in cannot be used.
+    #[error("the hook \"{id}\" cannot be used: {problem}")]
+    Unusable {
+        /// The id as it was given.
+        id: String,
+        /// What is wrong, with its place.
+        problem: String,
+        /// What to do about it.
+        help: Remedy,
+    },
     /// The handler answers at several points, or not at the one that was named.
     #[error("{id} answers at {}", .points.iter().map(|point| point.as_str()).collect::<Vec<_>>().join(", "))]
     Points {
@@ -139,13 +149,13 @@ pub enum HooksError {
 impl Coded for HooksError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Unknown { .. } => ErrorCode::HOOK_UNKNOWN,
+            Self::Unknown { .. } | Self::Unusable { .. } => ErrorCode::HOOK_UNKNOWN,
             Self::Points { .. } | Self::Agent | Self::Event { .. } => ErrorCode::USAGE,
             Self::Skipped { .. } => ErrorCode::HOOK_REFUSED,
         }
     }
 
-    fn help(&self) -> crate::model::Remedy {
+    fn help(&self) -> Remedy {
         match self {
             Self::Unknown { nearest, known, .. } => {
                 let nearest =
@@ -156,6 +166,7 @@ impl Coded for HooksError {
                 };
                 format!("{nearest}{known}").into()
             }
+            Self::Unusable { help, .. } => help.clone(),
             Self::Points { .. } => "Name one of these points.".into(),
             Self::Skipped { .. } => "Change the chain in samuel.toml, or fire another hook.".into(),
             Self::Agent => "Try the agent out in a run of one iteration.".into(),
@@ -370,6 +381,10 @@ impl Hooks {
         if chain.run.iter().any(|one| one.id == DEFAULT_ID) {
             self.keep_to_checks(point, &input)?;
         }
+        let hooks = || self.run.hook_files.repository_hooks();
+        chain.skip("the event is none of those that it is for", None, |handler| {
+            hooks().any(|hook| hook.handler_id() == handler.id && !hook.is_for(&input))
+        });
         let (run, skipped) = (chain.run, chain.skipped);
         Ok(HookFiring { point, input, run, skipped, outcome: None, output: None, exchanges: Vec::new() })
     }
@@ -432,9 +447,23 @@ impl Hooks {
     }
 
     fn unknown(&self, id: &str) -> HooksError {
+        if let Some(problem) = self.run.hook_files.problem_of(id) {
+            let told = format!("{}{problem}", problem.place());
+            return HooksError::Unusable { id: id.to_owned(), problem: told, help: problem.help() };
+        }
         let known: BTreeSet<String> = self.list().hooks.into_iter().map(|hook| hook.id).collect();
         let known: Vec<String> = known.into_iter().collect();
-        let nearest = nearest(id, known.iter().map(String::as_str)).map(str::to_owned);
+        // What all hooks of a kind have in common makes none of them nearer.
+        let of_kind = id.split_once(':');
+        let named = |known: &String| known.split_once(':').is_some_and(|(_, name)| name == id);
+        let named = known.iter().find(|known| named(known)).cloned();
+        let nearest = named.or_else(|| match of_kind {
+            Some((kind, name)) => {
+                let names = known.iter().filter_map(|known| known.strip_prefix(kind)?.strip_prefix(':'));
+                nearest(name, names).map(|name| format!("{kind}:{name}"))
+            }
+            None => nearest(id, known.iter().map(String::as_str)).map(str::to_owned),
+        });
         HooksError::Unknown { id: id.to_owned(), nearest, known }
     }
 

@@ -7,14 +7,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, Bridge, CallLogs, Tier, call::Link,
+    AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, Bridge, CallLogs, Tier,
+    call::Link,
+    shortened::{MAX_SUMMARY, arguments_of_text},
 };
 use crate::{
-    model::payload::Json,
     process::{LeftRunning, Process},
     text::excerpt,
 };
@@ -22,10 +22,8 @@ use crate::{
 /// How much a call may report: events and tool calls together, and the bytes of their texts.
 pub(super) const MAX_REPORTS: usize = 10_000;
 const MAX_BYTES: usize = 64 << 20;
-/// Bytes kept of a text, of a tool call's arguments, of a result or a message, and of a name.
+/// Bytes kept of a text, and of a name.
 const MAX_TEXT: usize = 16 << 10;
-const MAX_INPUT: usize = 64 << 10;
-const MAX_SUMMARY: usize = 4 << 10;
 const MAX_NAME: usize = 256;
 /// The most bytes of the arguments of a tool call that is asked about.
 const MAX_ASKED: usize = 1 << 20;
@@ -197,7 +195,7 @@ fn shortened(event: AgentEvent) -> AgentEvent {
             AgentEvent::ToolCall(AbilityCall {
                 call_id: name(call_id),
                 ability_id: name(ability_id),
-                input: short_input(input),
+                input: arguments_of_text(input),
                 parent_id: parent_id.map(name),
             })
         }
@@ -219,15 +217,8 @@ pub(crate) fn short_result(result: AbilityResult) -> AbilityResult {
         call_id: excerpt(&result.call_id, MAX_NAME),
         ability_id: excerpt(&result.ability_id, MAX_NAME),
         output_summary: result.output_summary.map(|summary| excerpt(&summary, MAX_SUMMARY)),
-        input: result.input.map(short_input),
+        input: result.input.map(arguments_of_text),
         ..result
-    }
-}
-
-fn short_input(input: Json) -> Json {
-    match input.len() {
-        0..=MAX_INPUT if is_json(&input) => input,
-        _ => json!({ "truncated": excerpt(&input, MAX_SUMMARY) }).to_string(),
     }
 }
 

@@ -46,6 +46,7 @@ mod methods;
 mod outcome;
 mod registry;
 mod resolve;
+mod shortened;
 #[cfg(test)]
 mod tests;
 
@@ -80,3 +81,4 @@ pub use samuel_contract::{
     Answer, Blob, CallVisitor, Field, Gate, HookCall, HookPoint, Kind, OnFailure, Output, Point,
     PointVisitor, Results, Text, UnknownPoint, points,
 };
+pub(crate) use shortened::{MAX_SUMMARY, arguments, field_hashes};

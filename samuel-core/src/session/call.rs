@@ -7,24 +7,19 @@ use serde_json::Value;
 use super::{
     AbilityEnd, AbilityOutcome, AbilityOutput, AbilityReport, AbilityRequest, Feedback, OpenCall, Permission,
     Permitted, SessionError,
-    live::{CANCELLED, MAX_TEXT, Session, at_most},
+    live::{CANCELLED, MAX_FILES, MAX_TEXT, Session, at_most},
     state::MAX_NAME,
 };
 use crate::{
     agent::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, ToolCallFacts},
     clock::whole_ms,
     event::Event,
-    hook::{HookFailure, Point, points},
+    hook::{HookFailure, MAX_SUMMARY, Point, points},
     machine::ReplyData,
     model::payload::{AbilityAfterInput, AbilityBeforeInput, AbilityStatus},
     script::{Script, ScriptOutput},
     text::excerpt,
 };
-
-/// How long what handlers are given of a result is, in bytes.
-const MAX_SUMMARY: usize = 4 * 1024;
-/// How many files of one call are passed on; of more it counts as unknown which they are.
-const MAX_FILES: usize = 10_000;
 
 impl Session {
     /// Asks the handlers of `ability.before` about a call, makes it where it may be made, and tells

@@ -36,7 +36,7 @@ pub(super) const POINTS: [HookPoint; 8] = [
 /// How long a text or the arguments of a call are at most, in bytes.
 pub(super) const MAX_TEXT: usize = 1 << 20;
 /// How many files are passed on that changed; of more it counts as unknown which they are.
-const MAX_FILES: usize = 10_000;
+pub(super) const MAX_FILES: usize = 10_000;
 /// How long handlers may take that are told of the end of what was cancelled.
 const AFTER_CANCEL: Duration = Duration::from_secs(10);
 

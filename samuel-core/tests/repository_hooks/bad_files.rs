@@ -90,17 +90,20 @@ fn a_script_that_is_missing_or_cannot_be_executed_is_a_problem_and_its_hook_stay
         ("a", &hook("a", "SessionStop", "blocking: true", "./scripts/hooks/a.sh")),
         ("b", &hook("b", "SessionStop", "blocking: true", "./scripts/hooks/b.sh --x")),
         ("c", &hook("c", "SessionStop", "", "sh scripts/hooks/c.sh")),
+        ("d", &hook("d", "SessionStop", "", "sh scripts/hooks/d.sh")),
     ]);
     repository.write("scripts/hooks/b.sh", "#!/bin/sh\n");
+    std::os::unix::fs::symlink("d.sh", repository.root().join("scripts/hooks/d.sh")).unwrap();
     let told = repository.warnings();
     for expected in [
         "a.yaml:5:3: handler.command: \"./scripts/hooks/a.sh\" does not exist",
         "\"./scripts/hooks/b.sh\" cannot be executed. Run `chmod +x ./scripts/hooks/b.sh`",
         "\"scripts/hooks/c.sh\" does not exist",
+        "\"scripts/hooks/d.sh\" cannot be looked at: ",
     ] {
         assert!(told.iter().any(|line| line.contains(expected)), "{expected}: {told:#?}");
     }
-    assert_eq!(repository.files().repository_hooks().count(), 3);
+    assert_eq!(repository.files().repository_hooks().count(), 4);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::fs;
 use samuel_core::{
     HookPoint,
     agent::{Script, ScriptedCall},
+    engine::HooksError,
     hook::{HookStatus, points},
     model::{ExitReason, payload::*},
     testing::{Bench, completes_each_task},
@@ -220,4 +221,35 @@ async fn what_a_traced_hook_printed_is_in_the_trace_and_its_secrets_are_nowhere(
         serde_json::from_slice(&fs::read(bench.path().join("given.txt")).unwrap()).unwrap();
     let last = lines.iter().rfind(|line| line["hook_id"] == "says").unwrap();
     assert_eq!((&given["event_type"], &last["context"]), (&"PreAbilityCall".into(), &given));
+}
+
+#[test]
+fn a_look_ahead_names_hooks_that_the_event_is_not_for_and_a_file_that_cannot_be_used() {
+    let scoped = hook("scoped", "PreAbilityCall", "match: {ability_scope: Bash}", "true");
+    let bench = Bench::builder().task("1", "First").file(".system/hooks/a.yaml", scoped);
+    let bench = bench.file(".system/hooks/broken.yaml", "id: broken\n").build().unwrap();
+    let hooks = bench.run(completes_each_task()).hook_files().hooks().unwrap();
+    let look = |ability: &str| {
+        let event = serde_json::json!({ "ability_id": ability });
+        let firing = hooks.look(HookPoint::AbilityBefore, Some(event)).unwrap();
+        let ids = |run: bool| {
+            let run_ids = firing.run.iter().filter(|_| run).map(|one| one.id.clone());
+            let skipped = firing.skipped.iter().filter(|_| !run).map(|one| one.id.clone());
+            run_ids.chain(skipped).filter(|id| id == "repo:scoped").count()
+        };
+        (ids(true), ids(false))
+    };
+    assert_eq!((look("Bash"), look("Edit")), ((1, 0), (0, 1)));
+    let refused = |id: &str| hooks.find(id, None).unwrap_err();
+    let told = refused("repo:broken").to_string();
+    assert!(
+        told.starts_with("the hook \"repo:broken\" cannot be used: .system/hooks/broken.yaml:1:1"),
+        "{told}"
+    );
+    for (id, expected) in
+        [("scoped", Some("repo:scoped")), ("repo:scope", Some("repo:scoped")), ("repo:zzz", None)]
+    {
+        let HooksError::Unknown { nearest, .. } = refused(id) else { panic!("{id} is known") };
+        assert_eq!(nearest.as_deref(), expected, "{id}");
+    }
 }

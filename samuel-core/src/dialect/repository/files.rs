@@ -23,6 +23,11 @@ const MAX_ENTRIES: usize = 10_000;
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 256 << 10;
 
+/// Returns the file that a hook with an id is in, by custom.
+pub(in crate::dialect) fn file_of(id: &str) -> PathBuf {
+    Path::new(DIRECTORY).join(format!("{id}.yaml"))
+}
+
 /// What the files of repository hooks say.
 #[derive(Debug, Default)]
 pub(in crate::dialect) struct RepositoryFiles {

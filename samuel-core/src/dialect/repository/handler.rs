@@ -3,6 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use serde::Deserialize as _;
+use serde_json::Value;
 
 use super::{Builtin, EventType, RepositoryHook, builtin, context, hook::Action, matching::Facts, result};
 use crate::{
@@ -59,6 +61,22 @@ pub(in crate::dialect) fn register(
         EventType::SessionStart => add::<points::SessionStart>(handler, hook, registry),
         EventType::SessionEnd => add::<points::SessionEnd>(handler, hook, registry),
         EventType::SessionStop => add::<points::SessionStop>(handler, hook, registry),
+    }
+}
+
+/// Says whether the input of its point, as JSON, is an event that a hook is for.
+pub(super) fn is_for(hook: &RepositoryHook, input: &Value) -> bool {
+    fn matches<P: RepositoryPoint>(hook: &RepositoryHook, input: &Value) -> bool {
+        let input = P::Input::deserialize(input);
+        input.is_ok_and(|input| hook.matching.matches(hook.event_type, &P::facts(&input)))
+    }
+    match hook.event_type {
+        EventType::PromptSubmit => matches::<points::PromptSubmit>(hook, input),
+        EventType::PreAbilityCall => matches::<points::AbilityBefore>(hook, input),
+        EventType::PostAbilityCall => matches::<points::AbilityAfter>(hook, input),
+        EventType::SessionStart => matches::<points::SessionStart>(hook, input),
+        EventType::SessionEnd => matches::<points::SessionEnd>(hook, input),
+        EventType::SessionStop => matches::<points::SessionStop>(hook, input),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use super::{Builtin, EventType, Toggle, matching::Matching};
+use serde_json::Value;
+
+use super::{Builtin, EventType, Toggle, handler, matching::Matching};
 use crate::{
     dialect::command::{self, Pinning, PlainCommand},
     hook::HookFileEntry,
@@ -53,6 +55,11 @@ impl RepositoryHook {
     /// Returns what is told of it before it runs: place, command, conditions.
     pub fn entry(&self) -> &Arc<HookFileEntry> {
         &self.entry
+    }
+
+    /// Says whether the input of its point, as JSON, is an event that it is for.
+    pub(crate) fn is_for(&self, input: &Value) -> bool {
+        handler::is_for(self, input)
     }
 
     /// Turns it on or off by an environment.

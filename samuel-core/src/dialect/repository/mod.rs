@@ -23,7 +23,7 @@ mod toggle;
 pub use builtin::Builtin;
 pub use event_type::EventType;
 pub use files::DIRECTORY;
-pub(super) use files::read;
+pub(super) use files::{file_of, read};
 pub(super) use handler::register;
 pub use hook::RepositoryHook;
 pub use scaffold::{NewHook, ScaffoldError, ScaffoldedHook, ScriptLanguage};

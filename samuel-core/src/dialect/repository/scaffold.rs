@@ -177,7 +177,7 @@ impl NewHook {
     /// cannot be written.
     pub fn write(&self, root: &Path) -> Result<ScaffoldedHook, ScaffoldError> {
         let root = Root::new(root);
-        let path = Path::new(files::DIRECTORY).join(format!("{}.yaml", self.id));
+        let path = files::file_of(&self.id);
         let script = Path::new(SCRIPTS).join(format!("{}.{}", self.id, self.language.ending()));
         let text = self.text(&script);
         // Before its id is a part of any path.

@@ -66,6 +66,11 @@ fn wrong(path: &str, found: &Result<Place, FileError>) -> Option<Misplaced> {
             });
         }
         Ok(place) if place.kind().is_some() => format!("\"{}\" is not a file", shorten(path)),
+        Err(error) if !error.is_not_found() => {
+            let what = format!("\"{}\" cannot be looked at: {error}", shorten(path));
+            let help = "Check the permissions of the directories above it, and where links lead.".to_owned();
+            return Some(Misplaced { what, help, leads_out: false });
+        }
         _ => format!("\"{}\" does not exist", shorten(path)),
     };
     let help = "Add the script, or correct the command. Paths start at the repository's root.".to_owned();

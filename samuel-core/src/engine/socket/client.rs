@@ -51,7 +51,7 @@ pub struct RunClient {
 
 /// An answer, whichever it is.
 #[derive(Deserialize)]
-struct Answer {
+struct AnyAnswer {
     #[serde(default)]
     id: Option<u64>,
     ok: bool,
@@ -118,10 +118,10 @@ impl RunClient {
         u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1)
     }
 
-    fn ask(&mut self, verb: &Verb) -> Result<Answer, RunClientError> {
+    fn ask(&mut self, verb: &Verb) -> Result<AnyAnswer, RunClientError> {
         self.last_id += 1;
         let answer = self.exchange(line(&Request { id: self.last_id, verb }))?;
-        let answer: Answer = serde_json::from_slice(&answer).map_err(|_| RunClientError::Unreadable)?;
+        let answer: AnyAnswer = serde_json::from_slice(&answer).map_err(|_| RunClientError::Unreadable)?;
         if answer.id == Some(self.last_id) { Ok(answer) } else { Err(RunClientError::Unreadable) }
     }
 
@@ -134,7 +134,7 @@ impl RunClient {
             (Ok(answer), _) => answer,
             (Err(_), Err(error)) | (Err(error), Ok(())) => return Err(error),
         };
-        let read: Answer = serde_json::from_slice(&answer).map_err(|_| RunClientError::Unreadable)?;
+        let read: AnyAnswer = serde_json::from_slice(&answer).map_err(|_| RunClientError::Unreadable)?;
         match (read.ok, read.error) {
             (true, _) => Ok(answer),
             (false, Some(refusal)) => Err(RunClientError::Refused(refusal)),
