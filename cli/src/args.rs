@@ -13,6 +13,7 @@ pub(crate) use hooks::{
     BridgeArgs, EventArgs, FireArgs, HookSchemaArgs, HooksCommand, HooksTestArgs, LogArgs, ScaffoldArgs,
     ShowArgs, event_type, language,
 };
+use limits::setting;
 pub(crate) use limits::{DiscoveryArgs, Given, LimitArgs, option_of};
 pub(crate) use look::{SchemaArgs, ShowTaskArgs, TasksArgs};
 pub(crate) use plan::{BlockArgs, EditArgs, MoveArgs, RmArgs, UndoArgs};
@@ -237,6 +238,9 @@ pub(crate) struct PromptArgs {
     /// Replace templates that are there
     #[arg(long, requires = "export")]
     pub(crate) force: bool,
+    /// The model that the agent is to use, by its own name for it
+    #[arg(long, value_name = "NAME", value_parser = setting("model"), conflicts_with = "export")]
+    pub(crate) model: Option<Given>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
 }

@@ -25,6 +25,8 @@ pub(crate) struct Reply {
     pub(crate) text: String,
     /// What the user should know beside it.
     pub(crate) warnings: Vec<String>,
+    /// What is said beside the text, where it is no warning: whole lines, for people alone.
+    pub(crate) beside: String,
     /// Who reads the text.
     pub(crate) reader: Reader,
 }
@@ -50,6 +52,12 @@ impl Reply {
     /// Says that the text is data for another program.
     pub(crate) fn for_a_program(mut self) -> Self {
         self.reader = Reader::Program;
+        self
+    }
+
+    /// Says something beside the text, in whole lines.
+    pub(crate) fn beside(mut self, lines: &str) -> Self {
+        self.beside.push_str(lines);
         self
     }
 
@@ -91,7 +99,7 @@ impl Answer {
         }
         match result {
             Ok(reply) => {
-                let stderr = warnings(&reply.warnings);
+                let stderr = reply.beside + &warnings(&reply.warnings);
                 Self { stdout: reply.text, reader: reply.reader, stderr, exit }
             }
             Err(failure) => {

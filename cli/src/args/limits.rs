@@ -78,7 +78,7 @@ pub(crate) fn option_of(setting: &str) -> Option<&'static str> {
 }
 
 /// Reads a setting of samuel.toml, and holds it against its rule.
-fn setting(key: &'static str) -> impl Fn(&str) -> Result<Given, String> + Clone + Send + Sync {
+pub(super) fn setting(key: &'static str) -> impl Fn(&str) -> Result<Given, String> + Clone + Send + Sync {
     move |text| {
         let number = match key {
             "pilot.focus" | "model" => Err(IntErrorKind::InvalidDigit),

@@ -27,7 +27,7 @@ pub(crate) fn prompt(project: Project, args: &PromptArgs, host: &Host) -> Result
     if args.export {
         return export(&project, args.force);
     }
-    let preview = look(project, &args.look, host)?;
+    let (preview, is_chosen) = look(project, &Setting::with(args.model.clone()), &args.look, host)?;
     let reply = match (&preview.prompt, &preview.stats) {
         (Some(_), Some(stats)) if args.stats => {
             let data = json!({
@@ -40,7 +40,10 @@ pub(crate) fn prompt(project: Project, args: &PromptArgs, host: &Host) -> Result
             Reply::new(data, agent_line(&preview) + &prompt_stats_text(stats))
         }
         // An agent is given it, perhaps by a pipe.
-        (Some(prompt), _) => Reply::new(data(&preview), prompt.clone()).for_a_program(),
+        (Some(prompt), _) => {
+            let chosen = if is_chosen { agent_line(&preview) } else { String::new() };
+            Reply::new(data(&preview), prompt.clone()).for_a_program().beside(&chosen)
+        }
         (None, _) => return Err(no_prompt(&preview)),
     };
     Ok(reply.warn(preview.warnings))
@@ -58,7 +61,7 @@ fn export(project: &Project, force: bool) -> Result<Reply, Failure> {
 
 /// Prints the variables that templates can use.
 pub(crate) fn vars(project: Project, args: &LookArgs, host: &Host) -> Result<Reply, Failure> {
-    let preview = look(project, args, host)?;
+    let (preview, _) = look(project, &Setting::default(), args, host)?;
     let vars = serde_json::to_value(&preview.context);
     let vars =
         vars.map_err(|error| Failure::internal("the variables cannot be written as JSON").because(&error))?;
@@ -105,12 +108,21 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
     Ok(Reply::new(data, text).warn(warnings).warn(preview.warnings))
 }
 
-fn look(project: Project, args: &LookArgs, host: &Host) -> Result<Preview, Failure> {
+/// Looks at what would come next, and whether a model or an agent is chosen for it.
+fn look(
+    project: Project,
+    setting: &Setting,
+    args: &LookArgs,
+    host: &Host,
+) -> Result<(Preview, bool), Failure> {
     require_plan(&project)?;
     let root = project.root().to_owned();
-    let run = builder(project, &Setting::default(), host)?.build()?;
+    let run = builder(project, setting, host)?.build()?;
     trust::allow(&root, run.registry(), |_| true, args.yes, host)?;
-    Ok(block_on_or_leave(run.preview(Glance::Exact))??)
+    let settings = run.settings();
+    let is_chosen =
+        !(settings.model.is_empty() && settings.routes.is_empty() && settings.fallback.is_empty());
+    Ok((block_on_or_leave(run.preview(Glance::Exact))??, is_chosen))
 }
 
 fn data(preview: &Preview) -> serde_json::Value {

@@ -62,6 +62,11 @@ impl Setting {
         })
     }
 
+    /// Puts values in the place of settings.
+    pub(crate) fn with(given: impl IntoIterator<Item = Given>) -> Self {
+        Self { given: given.into_iter().collect(), ..Self::default() }
+    }
+
     /// Has the run look for tasks.
     pub(crate) fn looking(mut self, args: &PilotArgs) -> Self {
         self.given.extend(args.discovery.given());

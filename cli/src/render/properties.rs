@@ -107,6 +107,8 @@ fn status(text: &str) -> ProjectStatus {
         next: NextStep::Task { task: Box::new(task(text)) },
         only: vec![TaskId::new(text)],
         progress: Progress::default(),
+        agents: Vec::new(),
+        other_plans: Vec::new(),
         running: false,
         holder: None,
         waits_until: Some(jiff::Timestamp::MAX),

@@ -1,12 +1,13 @@
 //! Where a plan stands, as text.
 
 use samuel_core::{
+    event::AgentUsage,
     model::{ExitReason, ProgressStatus, Status},
     project::{NextStep, OtherPlan, ProjectStatus},
     text::{counted, dollars},
 };
 
-use super::{Places, holder_text, named_ids, safe, time_of_day, with_local_time};
+use super::{Places, holder_text, named_ids, safe, time_of_day, watch::consumed, with_local_time};
 
 /// How many reasons for being blocked are shown.
 const REASONS: usize = 10;
@@ -50,6 +51,11 @@ pub(crate) fn status_text(status: &ProjectStatus, places: &Places) -> String {
             String::new()
         };
         line("Iterations", format!("{}{tokens}{cost}", progress.total_iterations_run));
+    }
+    if let agents @ [_, _, ..] = status.agents.as_slice() {
+        for AgentUsage { agent, usage } in agents {
+            line("", format!("{}{}", safe(agent), consumed(*usage)));
+        }
     }
     let holder = status.holder.as_ref().map(|holder| format!(", {}", holder_text(holder)));
     if let (true, Some(until)) = (status.running, status.waits_until) {

@@ -422,7 +422,7 @@ fn some_ids(tasks: &[TaskId]) -> String {
     format!("{} ({})", tasks.len(), named_ids(tasks))
 }
 
-fn consumed(usage: Usage) -> String {
+pub(super) fn consumed(usage: Usage) -> String {
     let tokens =
         if usage.tokens() > 0 { format!(", {}", counted(usage.tokens(), "token")) } else { String::new() };
     let cost = usage.cost_usd.map(|cost| format!(", {}", dollars(cost))).unwrap_or_default();

@@ -25,6 +25,7 @@ mod preview;
 mod prompt;
 mod repository_hooks;
 mod restore;
+mod routes;
 mod signals;
 mod start;
 mod state_file;

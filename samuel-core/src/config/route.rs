@@ -26,7 +26,7 @@ pub struct AgentRoute {
     /// It is for iterations of this mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// It is for tasks that so many iterations of the run failed at, or more; at least 1.
+    /// It is for tasks that so many iterations of the run, or attempts of all runs, failed at, or more; at least 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_failures: Option<u32>,
     /// The agent; by default the configured one.

@@ -169,7 +169,8 @@ impl Checkup {
                     Some(handler) => {
                         Finding::ok(Subject::Agent, format!("{handler} answers in the agent's place"))
                     }
-                    None => Finding::of_agent(builder().check_agent()),
+                    None => Finding::of_agent(builder().check_agent())
+                        .with_other_agents(of_run.other_agents, of_run.has_fallback),
                 };
                 findings.extend([
                     agent,
@@ -250,6 +251,25 @@ impl Finding {
                 .map(|problem| format!("line {}: {problem}. {}", line(problem), problem.help().prose()));
             self.details = told.collect();
         }
+    }
+
+    /// Adds which agents of routes and fallbacks cannot be called. Where a fallback can, a run starts
+    /// although the configured agent cannot be.
+    fn with_other_agents(mut self, unstartable: Vec<String>, has_fallback: bool) -> Self {
+        if self.health == Health::Failed && has_fallback {
+            self.health = Health::Warning;
+            self.message.push_str("; a fallback works in its place");
+        }
+        if !unstartable.is_empty() {
+            let help = "Install them, or remove them from routes and fallback in samuel.toml.";
+            if self.health == Health::Ok {
+                self.health = Health::Warning;
+            }
+            self.help.get_or_insert_with(|| help.into());
+            self.message.push_str("; others, of a route or a fallback, cannot be");
+            self.details.extend(unstartable);
+        }
+        self
     }
 
     fn of_agent(checked: Result<(String, Option<String>), RunError>) -> Self {

@@ -292,7 +292,8 @@ impl Driver {
             encoded.map_err(|error| StateError::Encode { what: "the run", reason: error.to_string() })?;
         let (waits_until, end) = (saved.machine.waits_until(), saved.machine.end());
         let (run_id, scope) = (run_id.to_owned(), saved.machine.scope().clone());
-        let note = Note::Checkpoint(Checkpoint { run_id, state, waits_until, end, scope });
+        let agents = saved.machine.usage_of_plan();
+        let note = Note::Checkpoint(Checkpoint { run_id, state, waits_until, end, scope, agents });
         self.services.blocking(move |services| services.lane.note(note)).await?
     }
 }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use super::{
     control_files::{ControlFiles, OfHooks},
     error::RunError,
-    run::{Frozen, Run, in_place_of_agent},
+    run::{Frozen, Run, in_place_of_agent, named_files},
 };
 use crate::{
-    agent::compose_agent_env,
+    agent::{Agent, compose_agent_env},
     config::{CheckCommand, format_duration},
     dialect::REPOSITORY_HOOKS,
     hook::{ChainSpec, HookPoint, Registry, RegistryBuilder},
@@ -18,7 +18,6 @@ use crate::{
 /// Collects what a run would execute.
 pub(super) fn executables(
     frozen: &Frozen,
-    agent_files: &[PathBuf],
     registry: &Registry,
     templates: &[PathBuf],
     control_files: &ControlFiles,
@@ -26,8 +25,8 @@ pub(super) fn executables(
     let is_called = in_place_of_agent(registry).is_none();
     let mut entries: Vec<Executable> = Vec::new();
     if is_called {
-        entries.push(agent(frozen, registry, agent_files, control_files));
-        entries.extend(other_agents(frozen));
+        entries.push(configured_agent(frozen, registry, control_files));
+        entries.extend(other_agents(frozen, registry, control_files));
     }
     entries.extend(registry.plugins().iter().map(plugin));
     let checks = frozen.settings.quality_checks.iter();
@@ -75,55 +74,57 @@ pub(super) fn of_hooks(handlers: &RegistryBuilder, root: &Path) -> OfHooks {
     found
 }
 
-fn agent(
-    frozen: &Frozen,
-    registry: &Registry,
-    files: &[PathBuf],
-    control_files: &ControlFiles,
-) -> Executable {
-    let (settings, words) = (&frozen.settings, frozen.agent_words());
-    // Looked up as it is for the call: what is shown is what starts.
-    let env = compose_agent_env(&frozen.env, &*frozen.agent, &[]);
-    let program = frozen.agent.locate(&env, frozen.project.root());
-    let mut entry = Executable {
-        place: program.map(|program| program.display().to_string()),
-        command: (!words.is_empty()).then(|| command_line(&words)),
-        ..Executable::new(ExecutableKind::Agent, frozen.agent.name())
-    };
-    entry.detail("sandbox", settings.sandbox.as_str());
-    if let Some(notice) = frozen.agent.permission_notice() {
-        entry.detail("note", notice);
-    }
-    if let Some(notice) = frozen.hooks_notice(registry) {
-        entry.detail("hooks", notice);
-    }
-    for (path, digest) in control_files.known(files).into_iter().chain(control_files.of_agent()) {
+/// Describes the configured agent, with what agents' programs read unasked.
+fn configured_agent(frozen: &Frozen, registry: &Registry, control_files: &ControlFiles) -> Executable {
+    let (agent, words) = (&*frozen.agent, frozen.agent_words());
+    let mut entry = agent_entry(frozen, registry, control_files, agent, &words);
+    for (path, digest) in control_files.of_agent() {
         entry.detail(&format!("file {path}"), digest);
     }
     entry
 }
 
 /// Lists the agents that a route or a fallback has calls made with.
-fn other_agents(frozen: &Frozen) -> Vec<Executable> {
+fn other_agents(frozen: &Frozen, registry: &Registry, control_files: &ControlFiles) -> Vec<Executable> {
     // The first is the configured one. A run is not built where one cannot be made.
     let choices = frozen.choices().unwrap_or_default().into_iter().skip(1);
     choices
         .map(|(choice, agent)| {
-            let (words, env) = (agent.command_line(), compose_agent_env(&frozen.env, &*agent, &[]));
-            let program = agent.locate(&env, frozen.project.root());
-            let mut entry = Executable {
-                place: program.map(|program| program.display().to_string()),
-                command: (!words.is_empty()).then(|| command_line(&words)),
-                ..Executable::new(ExecutableKind::Agent, choice.name())
-            };
-            entry.detail("sandbox", frozen.settings.sandbox.as_str());
-            if let Some(notice) = agent.permission_notice() {
-                entry.detail("note", notice);
-            }
+            let mut entry = agent_entry(frozen, registry, control_files, &*agent, &agent.command_line());
+            entry.id = choice.name();
             entry.detail("chosen", choice.why);
             entry
         })
         .collect()
+}
+
+/// Describes an agent that is called with these words, with the files of the project among them.
+fn agent_entry(
+    frozen: &Frozen,
+    registry: &Registry,
+    control_files: &ControlFiles,
+    agent: &dyn Agent,
+    words: &[String],
+) -> Executable {
+    // Looked up as it is for the call: what is shown is what starts.
+    let env = compose_agent_env(&frozen.env, agent, &[]);
+    let program = agent.locate(&env, frozen.project.root());
+    let mut entry = Executable {
+        place: program.map(|program| program.display().to_string()),
+        command: (!words.is_empty()).then(|| command_line(words)),
+        ..Executable::new(ExecutableKind::Agent, agent.name())
+    };
+    entry.detail("sandbox", frozen.settings.sandbox.as_str());
+    if let Some(notice) = agent.permission_notice() {
+        entry.detail("note", notice);
+    }
+    if let Some(notice) = frozen.hooks_notice(agent, registry) {
+        entry.detail("hooks", notice);
+    }
+    for (path, digest) in control_files.known(&named_files(frozen, agent.name(), words)) {
+        entry.detail(&format!("file {path}"), digest);
+    }
+    entry
 }
 
 fn quality_check(number: usize, check: &CheckCommand, control_files: &ControlFiles) -> Executable {

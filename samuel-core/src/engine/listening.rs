@@ -11,18 +11,19 @@ use super::{
     socket::{Refusal, RunSocket},
 };
 use crate::{
+    agent::Agent,
     event::Event,
     hook::{HookPoint, Registry},
 };
 
 impl Frozen {
-    /// Says what it means that the agent's own hooks ask about its tool calls; nothing where they
+    /// Says what it means that an agent's own hooks ask about its tool calls; nothing where they
     /// do not.
-    pub(super) fn hooks_notice(&self, registry: &Registry) -> Option<String> {
+    pub(super) fn hooks_notice(&self, agent: &dyn Agent, registry: &Registry) -> Option<String> {
         let can_ask = !self.bridge.is_empty() && self.socket_dir.is_some();
         let asks = [HookPoint::AbilityBefore, HookPoint::AbilityAfter];
         let is_asked = asks.iter().any(|point| registry.has_handlers(*point));
-        self.agent.hooks_notice().filter(|_| can_ask && is_asked)
+        agent.hooks_notice().filter(|_| can_ask && is_asked)
     }
 }
 
@@ -41,9 +42,11 @@ impl Run {
                 hub.send(Event::Warning { message });
             }
         };
+        let asks = |agent: &dyn Agent| self.frozen.hooks_notice(agent, &self.registry).is_some();
+        let must_listen = self.frozen.choices()?.iter().any(|(_, agent)| asks(&**agent));
         let opened = blocking(move || RunSocket::open(&directory, &run_id, refused)).await?;
         self.listening = match opened {
-            Err(error) if self.frozen.hooks_notice(&self.registry).is_some() => return Err(error.into()),
+            Err(error) if must_listen => return Err(error.into()),
             opened => opened.map(Some),
         };
         Ok(())

@@ -145,7 +145,7 @@ impl Frozen {
     }
 
     /// Returns the agents, by name, that cannot be called, and why.
-    fn unstartable(&self) -> Vec<(String, AgentError)> {
+    pub(super) fn unstartable(&self) -> Vec<(String, AgentError)> {
         let choices = self.choices().unwrap_or_default().into_iter();
         let checked = choices.filter_map(|(choice, agent)| {
             let env = compose_agent_env(&self.env, &*agent, &[]);
@@ -194,9 +194,12 @@ impl Run {
         };
         hook_files.register(&mut handlers, options);
         // Before anything of them is used, so that no change falls in between.
-        let agent_files = agent_files(&frozen);
+        let others: Vec<Arc<dyn Agent>> =
+            frozen.choices().unwrap_or_default().into_iter().skip(1).map(|(_, agent)| agent).collect();
+        let agent_files = agent_files(&frozen, &others);
         let checks = &frozen.settings.quality_checks;
-        let unasked = own_files(frozen.agent.name());
+        let names = std::iter::once(&frozen.agent).chain(&others).map(|agent| agent.name());
+        let unasked = names.flat_map(own_files);
         let hooks = of_hooks(&handlers, frozen.project.root());
         let control_files = Arc::new(ControlFiles::of(&frozen.project, checks, &agent_files, unasked, hooks));
         let methodology = frozen.project.base();
@@ -227,7 +230,7 @@ impl Run {
         };
         methodology.register(kit, &mut handlers);
         let registry = frozen.project.registry::<RunError>(handlers, HookPoint::ALL)?;
-        let executables = executables(&frozen, &agent_files, &registry, &replaced, &control_files);
+        let executables = executables(&frozen, &registry, &replaced, &control_files);
         let languages = OnceLock::new();
         let is_compared = false;
         Ok(Self {
@@ -597,12 +600,21 @@ fn agent_origin(project: &Project, agent: &str, used: &MethodologySettings) -> O
     origin("agent_command").or_else(|| origin("agent"))
 }
 
-/// Returns the files of the project that the agent's command line names.
-fn agent_files(frozen: &Frozen) -> Vec<PathBuf> {
-    let (words, root) = (frozen.agent_words(), frozen.project.root());
-    match frozen.agent.name() {
+/// Returns the files of the project that the command lines of agents name.
+fn agent_files(frozen: &Frozen, others: &[Arc<dyn Agent>]) -> Vec<PathBuf> {
+    let mut files = named_files(frozen, frozen.agent.name(), &frozen.agent_words());
+    for agent in others {
+        files.extend(named_files(frozen, agent.name(), &agent.command_line()));
+    }
+    files
+}
+
+/// Returns the files of the project that the command line of an agent names.
+pub(super) fn named_files(frozen: &Frozen, agent: &str, words: &[String]) -> Vec<PathBuf> {
+    let root = frozen.project.root();
+    match agent {
         // It has no program: what is named is the recording that it plays.
-        "scripted" => in_words(&words, root),
-        _ => in_command_line(&words, root),
+        "scripted" => in_words(words, root),
+        _ => in_command_line(words, root),
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Agents {
     pub(super) passes_on: bool,
     /// What each consumed, by name.
     usage: BTreeMap<String, Usage>,
+    /// What each consumed in the runs before of this plan.
+    earlier: BTreeMap<String, Usage>,
     /// How many iterations failed at a task.
     failures: BTreeMap<TaskId, u32>,
 }
@@ -48,8 +50,26 @@ impl Agents {
 
     /// Returns what each agent consumed, by name.
     pub(super) fn usage(&self) -> Vec<AgentUsage> {
-        let of = |(agent, usage): (&String, &Usage)| AgentUsage { agent: agent.clone(), usage: *usage };
-        self.usage.iter().map(of).collect()
+        listed(self.usage.clone())
+    }
+
+    /// Returns what each agent consumed in all runs of the plan, by name.
+    fn usage_of_plan(&self) -> BTreeMap<String, Usage> {
+        let mut all = self.earlier.clone();
+        for (agent, usage) in &self.usage {
+            *all.entry(agent.clone()).or_default() += *usage;
+        }
+        all
+    }
+
+    /// Takes over from the run before what each agent consumed.
+    pub(super) fn succeed(&mut self, before: &Self) {
+        self.earlier = before.usage_of_plan();
+    }
+
+    /// Forgets what was consumed in the runs before, since the plan was replaced.
+    pub(super) fn forget_earlier(&mut self) {
+        self.earlier.clear();
     }
 
     /// Knows that an agent cannot work.
@@ -80,11 +100,15 @@ impl Core {
     /// Returns what would be chosen, and whether it is out.
     fn chosen(&self, iteration: Option<&Iteration>) -> Chosen {
         let task = iteration.and_then(|iteration| iteration.task.as_ref());
-        let failures = task.and_then(|task| self.agents.failures.get(&TaskId::new(task.id.clone())));
+        // Those of this run, and the attempts of all runs.
+        let failures = task.map(|task| TaskId::new(task.id.clone())).map(|id| {
+            let of_run = self.agents.failures.get(&id).copied().unwrap_or_default();
+            of_run.max(self.attempts(&id))
+        });
         let situation = Situation {
             mode: iteration.map(|iteration| iteration.mode).unwrap_or_default(),
             task: task.map(|task| (task.complexity, task.priority)),
-            failures: failures.copied().unwrap_or_default(),
+            failures: failures.unwrap_or_default(),
         };
         self.setup.routing.choose(&self.setup.agent, situation, &self.agents.out, self.agents.now)
     }
@@ -157,11 +181,20 @@ impl Core {
     }
 }
 
+fn listed(usage: BTreeMap<String, Usage>) -> Vec<AgentUsage> {
+    usage.into_iter().map(|(agent, usage)| AgentUsage { agent, usage }).collect()
+}
+
 impl Machine {
     /// Tells the machine of agents that cannot be started.
     pub fn cannot_start(&mut self, agents: impl IntoIterator<Item = String>) {
         self.core.agents.out.retain(|_, out| *out != Out::CannotStart);
         agents.into_iter().for_each(|agent| self.core.agents.put_out(&agent, Out::CannotStart));
+    }
+
+    /// Returns what each agent consumed in all runs of the plan, by name.
+    pub fn usage_of_plan(&self) -> Vec<AgentUsage> {
+        listed(self.core.agents.usage_of_plan())
     }
 
     /// Returns the agent of the call that was made last, or is about to be made.

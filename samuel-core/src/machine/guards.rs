@@ -117,6 +117,11 @@ impl Core {
         }
     }
 
+    /// Says how often a task was tried in vain, over all runs.
+    pub(super) fn attempts(&self, id: &TaskId) -> u32 {
+        self.guards.tasks.get(id).map_or(0, |task| task.attempts)
+    }
+
     /// Forgets what a task consumed, since somebody changed what becomes of it.
     pub(super) fn forget_use(&mut self, id: &TaskId) {
         self.guards.tasks.remove(id);
@@ -236,5 +241,6 @@ impl Machine {
     /// Forgets it of all tasks, since the plan was replaced.
     pub fn forget_all_attempts(&mut self) {
         self.core.guards.tasks.clear();
+        self.core.agents.forget_earlier();
     }
 }

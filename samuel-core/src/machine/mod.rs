@@ -97,6 +97,7 @@ impl Machine {
             checks.check_age.outdate();
         }
         self.core.guards.succeed(&earlier.core.guards);
+        self.core.agents.succeed(&earlier.core.agents);
     }
 
     /// Says whether the run has ended; it then ignores every input.

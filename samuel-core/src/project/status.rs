@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::{OtherPlan, Project};
 use crate::{
     config::PilotSettings,
+    event::AgentUsage,
     model::{Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId, payload::Mode},
     plan::{Pilot, Work},
     state::{Diagnostic, Holder, RunEnd, StateError},
@@ -35,6 +36,8 @@ pub struct ProjectStatus {
     pub only: Vec<TaskId>,
     /// What all runs did so far.
     pub progress: Progress,
+    /// What the calls of each agent consumed in all runs of the plan, as far as one saved it.
+    pub agents: Vec<AgentUsage>,
     /// Whether a loop is running now.
     pub running: bool,
     /// Who runs it, where that is known.
@@ -114,6 +117,8 @@ impl Project {
         // What was saved last may be of the plan before.
         let of_run = saved.as_ref().filter(|saved| is_under_way && saved.end.is_none());
         let scope = of_run.map(|saved| saved.scope.clone()).unwrap_or_default();
+        let has_run = loaded.plan.progress.total_iterations_run > 0;
+        let agents = saved.as_ref().filter(|_| has_run).map(|saved| saved.agents.clone()).unwrap_or_default();
         let (waits_until, end) = saved.map_or((None, None), |saved| (saved.waits_until, saved.end));
         let gaps: Vec<Diagnostic> = loaded.gaps(&self.run_dir().prd()).collect();
         let plan = &loaded.plan;
@@ -131,6 +136,7 @@ impl Project {
             },
             only: scope.into(),
             progress: plan.progress.clone(),
+            agents,
             running: held.is_some(),
             holder: held.clone().flatten(),
             // A limit that is over is waited for no more, whatever was saved last.

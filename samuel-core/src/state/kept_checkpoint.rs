@@ -171,7 +171,14 @@ mod tests {
     }
 
     fn checkpoint(number: u64, end: Option<RunEnd>) -> Checkpoint {
-        Checkpoint { run_id: "r".to_owned(), state: number.into(), waits_until: None, end, scope: Scope::All }
+        Checkpoint {
+            run_id: "r".to_owned(),
+            state: number.into(),
+            waits_until: None,
+            end,
+            scope: Scope::All,
+            agents: Vec::new(),
+        }
     }
 
     fn note(store: &FileStore, number: u64) {

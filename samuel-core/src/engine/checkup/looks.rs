@@ -85,6 +85,10 @@ pub(super) fn plugins(project: &Project, error: Option<&PluginError>) -> Finding
 pub(super) struct OfRun {
     /// The handler that answers in the agent's place, if one does.
     pub(super) in_place_of_agent: Option<String>,
+    /// The agents of routes and fallbacks that cannot be called, and why, one line each.
+    pub(super) other_agents: Vec<String>,
+    /// Whether a fallback can be called.
+    pub(super) has_fallback: bool,
     /// The control files that the last run left changed.
     pub(super) changes: Vec<String>,
     /// What a start warns of in the quality checks.
@@ -130,7 +134,15 @@ pub(super) fn chains(builder: RunBuilder) -> ([Finding; 2], OfRun) {
     let changes = run.executables().map(Executables::change_lines).unwrap_or_default();
     let in_place_of_agent = in_place_of_agent(run.registry()).map(str::to_owned);
     let trust = has_agent.then(|| run.trusted().ok()).flatten();
-    ([hooks, templates], OfRun { in_place_of_agent, changes, warnings: run.warnings_of_checks(), trust })
+    let configured = run.frozen.agent.name().to_owned();
+    let unstartable = run.frozen.unstartable();
+    let is_out = |agent: &String| unstartable.iter().any(|(out, _)| out == agent);
+    let has_fallback = run.frozen.routing.fallback.iter().any(|agent| *agent != configured && !is_out(agent));
+    let others = unstartable.iter().filter(|(agent, _)| *agent != configured);
+    let other_agents = others.map(|(_, error)| described(error)).collect();
+    let warnings = run.warnings_of_checks();
+    let of_run = OfRun { in_place_of_agent, other_agents, has_fallback, changes, warnings, trust };
+    ([hooks, templates], of_run)
 }
 
 /// Says which templates of the project there are, and what does not fit any more of them.

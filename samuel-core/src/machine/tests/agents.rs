@@ -128,6 +128,62 @@ fn an_agent_that_cannot_be_started_is_replaced_and_fails_where_nobody_can() {
 }
 
 #[test]
+fn an_agent_that_a_handler_chose_and_that_cannot_work_ends_the_run() {
+    let chooses_kiro = |class, resets_at| {
+        with_fallbacks(1, move |_, _| Some(fails(class, resets_at)))
+            .hooks(|fired| {
+                let HookCall::BeforeAgentInvoke(input) = &fired.call else { return None };
+                let input = BeforeAgentInvokeInput { agent: "kiro".to_owned(), ..input.clone() };
+                Some(with(ReplyData::Invocation(Box::new(input))))
+            })
+            .limits(|limits| {
+                limits.max_iterations = None;
+                limits.rate_limit = RateLimitPolicy::Stop;
+                limits.max_limit_wait_ms = 0;
+            })
+            .run()
+    };
+    let sim = chooses_kiro(FailureClass::AgentStart, None);
+    assert_eq!(agents(&sim), ["kiro"; 3]);
+    assert_eq!(sim.report().exit_reason, ExitReason::ConsecutiveFailures);
+    for resets_at in [None, Some(at(7 * HOUR))] {
+        let sim = chooses_kiro(FailureClass::RateLimit, resets_at);
+        assert_eq!((agents(&sim).len(), sim.report().exit_reason), (1, ExitReason::RateLimited));
+    }
+}
+
+#[test]
+fn failures_and_costs_are_known_over_the_runs_of_a_plan() {
+    let route =
+        AgentRoute { after_failures: Some(2), agent: Some("codex".to_owned()), ..AgentRoute::default() };
+    let run = |before: Option<&Sim>| {
+        let mut sim = Sim::new(1)
+            .agent(|_, _| Work { usage: Usage { input_tokens: 3, ..Usage::default() }, ..exits(7) })
+            .limits(|limits| {
+                limits.max_iterations = std::num::NonZeroU32::new(1);
+                limits.max_task_attempts = None;
+            });
+        sim.machine.core.setup.routing = Routing { routes: vec![route.clone()], ..Routing::default() };
+        if let Some(before) = before {
+            sim.machine.succeed(&before.machine, false);
+        }
+        sim.run()
+    };
+    let first = run(None);
+    let second = run(Some(&first));
+    let mut third = run(Some(&second));
+    assert_eq!([&first, &second, &third].map(agents), [["claude"], ["claude"], ["codex"]]);
+    let used = |all: Vec<crate::event::AgentUsage>| -> Vec<(String, u64)> {
+        all.into_iter().map(|of| (of.agent, of.usage.input_tokens)).collect()
+    };
+    assert_eq!(used(third.report().agents), [("codex".to_owned(), 3)]);
+    let of_plan = [("claude".to_owned(), 6), ("codex".to_owned(), 3)];
+    assert_eq!(used(third.machine.usage_of_plan()), of_plan);
+    third.machine.forget_all_attempts();
+    assert_eq!(used(third.machine.usage_of_plan()), [("codex".to_owned(), 3)]);
+}
+
+#[test]
 fn a_route_by_failures_gets_the_task_and_what_a_handler_chooses_wins() {
     let route = AgentRoute {
         after_failures: Some(2),

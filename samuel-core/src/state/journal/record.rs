@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::{Actor, Edit, Mutation, Replaced, StateError, TaskChange};
-use crate::model::{ExitReason, Scope, Status, TaskId, Usage};
+use crate::{
+    event::AgentUsage,
+    model::{ExitReason, Scope, Status, TaskId, Usage},
+};
 
 /// The longest record, as a line of the journal.
 pub const MAX_RECORD_BYTES: usize = 4 << 20;
@@ -185,6 +188,9 @@ pub struct Checkpoint {
     /// The tasks that the run is for.
     #[serde(default, skip_serializing_if = "Scope::is_all")]
     pub scope: Scope,
+    /// What the calls of each agent consumed in all runs of the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentUsage>,
 }
 
 /// How a run ended.
@@ -354,6 +360,7 @@ mod tests {
             waits_until: None,
             end: None,
             scope: Scope::All,
+            agents: Vec::new(),
         });
         assert!(matches!(record(entry).to_line(), Err(StateError::TooLarge { .. })));
     }

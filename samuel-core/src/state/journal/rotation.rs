@@ -126,6 +126,7 @@ mod tests {
                 waits_until: None,
                 end: None,
                 scope: Scope::All,
+                agents: Vec::new(),
             }),
         );
         for number in 0..40 {
@@ -152,6 +153,7 @@ mod tests {
                 waits_until: None,
                 end: None,
                 scope: Scope::All,
+                agents: Vec::new(),
             }),
         );
         fs::rename(dir.journal(), dir.old_journal()).unwrap();
