@@ -17,7 +17,9 @@ use super::{
     document::Document,
     setting::{
         DAY, Field,
-        Kind::{self, Amount, Checks, Count, Flag, Large, Name, Names, Routes, Short, Table, Text, Texts, Time},
+        Kind::{
+            self, Amount, Checks, Count, Flag, Large, Name, Names, Routes, Short, Table, Text, Texts, Time,
+        },
         MONTH, Row, SECOND, rows, schema, settings, take,
     },
     value::Value,
