@@ -47,25 +47,30 @@ impl Config {
 }
 
 /// Shows the settings of a table: each key with its default behind a number sign,
-/// below what it is. A table without defaults is a key, every other one a table.
+/// below what it is. A table without defaults is a key, every other one a table; in
+/// one, a key without a default is told of.
 fn shown(settings: &Map<String, Json>, path: &str) -> String {
     let mut text = format!("[{path}]\n");
     let mut tables = String::new();
     for (key, schema) in settings {
-        let about = comment(schema.get("description").and_then(Json::as_str).unwrap_or_default());
+        let description = schema.get("description").and_then(Json::as_str).unwrap_or_default();
+        let about = comment(description);
         if let Some(default) = schema.get("default") {
             text.push_str(&format!("{about}#{key} = {}\n", toml_of(default)));
             continue;
         }
         // One that `true` and `false` stand for as well.
         let table = schema.pointer("/oneOf/1").unwrap_or(schema);
-        let inner = table.get("properties").and_then(Json::as_object).cloned().unwrap_or_default();
+        let Some(inner) = table.get("properties").and_then(Json::as_object) else {
+            text.push_str(&comment(&format!("{key} = ...: {description}")));
+            continue;
+        };
         if inner.values().any(|schema| schema.get("default").is_some()) {
-            tables.push_str(&format!("\n{about}{}", shown(&inner, &format!("{path}.{key}"))));
+            tables.push_str(&format!("\n{about}{}", shown(inner, &format!("{path}.{key}"))));
             continue;
         }
         text.push_str(&about);
-        for (key, schema) in &inner {
+        for (key, schema) in inner {
             let about = schema.get("description").and_then(Json::as_str).unwrap_or_default();
             text.push_str(&comment(&format!("{key} = ...: {about}")));
         }

@@ -181,20 +181,30 @@ fn looser(before: &RunLimits, now: &RunLimits) -> Vec<StartWarning> {
     let text = |number: Option<u64>| number.map(|number| number.to_string());
     let iterations = |limits: &RunLimits| limits.max_iterations.map(|max| u64::from(max.get()));
     let failures = |limits: &RunLimits| Some(u64::from(limits.max_consecutive_failures));
-    let cost = |limits: &RunLimits| limits.max_cost_usd.map(|cost| cost.to_string());
+    let attempts = |limits: &RunLimits| limits.max_task_attempts.map(|max| u64::from(max.get()));
     let numbers = [
         ("max_iterations", iterations(before), iterations(now)),
         ("max_consecutive_failures", failures(before), failures(now)),
         ("session_budget.max_tokens", before.max_tokens, now.max_tokens),
+        ("task_budget.max_attempts", attempts(before), attempts(now)),
+        ("task_budget.max_tokens", before.max_task_tokens, now.max_task_tokens),
     ];
     let numbers =
         numbers.map(|(setting, before, now)| limit(is_looser(before, now), setting, text(before), text(now)));
-    let is_dearer = is_looser(before.max_cost_usd, now.max_cost_usd);
-    let dearer = limit(is_dearer, "session_budget.max_cost_usd", cost(before), cost(now));
+    let costs = [
+        ("session_budget.max_cost_usd", before.max_cost_usd, now.max_cost_usd),
+        ("task_budget.max_cost_usd", before.max_task_cost_usd, now.max_task_cost_usd),
+    ];
+    let cost = |cost: Option<f64>| cost.map(|cost| cost.to_string());
+    let costs =
+        costs.map(|(setting, before, now)| limit(is_looser(before, now), setting, cost(before), cost(now)));
     let is_longer = is_looser(before.max_wall_ms, now.max_wall_ms);
     let (was, is) = (before.max_wall_ms.map(time), now.max_wall_ms.map(time));
     let longer = limit(is_longer, "session_budget.max_wall_time", was, is);
-    numbers.into_iter().chain([dearer, longer]).flatten().collect()
+    // Without it the last iteration may exceed the budget.
+    let no_forecast = before.forecast && !now.forecast;
+    let unforeseen = limit(no_forecast, "forecast", Some("true".to_owned()), Some("false".to_owned()));
+    numbers.into_iter().chain(costs).chain([longer, unforeseen]).flatten().collect()
 }
 
 /// Returns the tasks of a scope that are not open.
@@ -251,6 +261,23 @@ mod tests {
                 "the run that goes on had the limit max_iterations = 20, and now there is none",
                 "the run that goes on had the limit session_budget.max_cost_usd = 3.5, and now there is none",
                 "the run that goes on had the limit session_budget.max_wall_time = 5m, and now there is none",
+            ]
+        );
+        let budgeted = |max: u64| RunLimits {
+            max_task_tokens: Some(max),
+            max_task_cost_usd: Some(0.5),
+            max_task_attempts: std::num::NonZero::new(2),
+            ..RunLimits::default()
+        };
+        let unbudgeted =
+            RunLimits { max_task_attempts: None, max_task_cost_usd: None, forecast: false, ..budgeted(9) };
+        assert_eq!(
+            looser(&budgeted(8), &unbudgeted).iter().map(ToString::to_string).collect::<Vec<_>>(),
+            [
+                "the run that goes on had the limit task_budget.max_attempts = 2, and now there is none",
+                "the run that goes on had the limit task_budget.max_tokens = 8, and now it is 9",
+                "the run that goes on had the limit task_budget.max_cost_usd = 0.5, and now there is none",
+                "the run that goes on had the limit forecast = true, and now it is false",
             ]
         );
         let higher = RunLimits { max_wall_ms: Some(600_000), ..before.clone() };

@@ -123,7 +123,7 @@ impl FileStore {
             warnings
                 .push(format!("{} was gone or cut short and is put back", self.dir().journal().display()));
         }
-        let file = match found.plan {
+        let mut file = match found.plan {
             Ok(file) => file,
             Err(error) => {
                 let path = self.dir().prd();
@@ -134,11 +134,18 @@ impl FileStore {
                 self.read_plan()?
             }
         };
-        let edits = known.edits(&file, &records);
-        if edits.iter().any(Edit::loses_something) {
+        let mut edits = known.edits(&file, &records);
+        let excess = known.excess(&file.document.plan, &records, &edits);
+        if excess.is_some() || edits.iter().any(Edit::loses_something) {
             self.keep_file(&known.content, Place::OfLast);
             // What is kept from now on takes the place of this one.
             self.keep_file(&file.content, Place::Beside);
+        }
+        let mut refused = Vec::new();
+        if let Some(excess) = excess {
+            file = self.without(file, &excess)?;
+            edits = excess.taken_from(edits);
+            refused = excess.told();
         }
         let put_back = (!warnings.is_empty()).then(|| {
             let data = json!({ "what": warnings });
@@ -151,6 +158,7 @@ impl FileStore {
             let last = records.last().map_or(known.seq, |record| record.seq);
             records.push(self.note_in_journal(&file, last, entry)?);
         }
+        warnings.extend(refused);
         warnings.extend(told(&edits));
         self.go_on(known, file, records, seq, warnings)
     }

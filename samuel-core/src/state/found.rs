@@ -27,12 +27,14 @@ pub(super) struct Found {
     /// Whether a change is in the journal that was cut short before the plan had it.
     is_cut_short: bool,
     edits: Vec<Edit>,
+    /// Whether something passes the limit of a discovery iteration.
+    has_excess: bool,
 }
 
 impl Found {
     pub(super) fn is_as_told(&self) -> bool {
         let is_whole = !self.journal_is_lost && !self.ignore_is_lost && !self.is_cut_short;
-        self.plan.is_ok() && is_whole && self.edits.is_empty()
+        self.plan.is_ok() && is_whole && !self.has_excess && self.edits.is_empty()
     }
 
     /// Says whether the plan may be half written.
@@ -63,9 +65,11 @@ impl FileStore {
             plan => plan,
         };
         let edits = plan.as_ref().map(|file| known.edits(file, &records)).unwrap_or_default();
+        let excess = |file: &PlanFile| known.excess(&file.document.plan, &records, &edits).is_some();
+        let has_excess = plan.as_ref().is_ok_and(excess);
         let is_cut_short = plan.as_ref().is_ok_and(|file| cut_short(&file.document, &tail).is_some());
         let ignore_is_lost = known.ignored && !self.is_ignored();
-        Ok(Found { plan, records, journal_is_lost, ignore_is_lost, is_cut_short, edits })
+        Ok(Found { plan, records, journal_is_lost, ignore_is_lost, is_cut_short, edits, has_excess })
     }
 
     /// Looks at the files once the plan stands still. An editor that writes it in

@@ -62,6 +62,7 @@ mod repair;
 mod repository_log;
 mod restore;
 mod revise;
+mod room;
 mod rotated;
 mod run_dir;
 mod scratch;

@@ -38,8 +38,12 @@ fn every_key_is_read() {
         rate_limit: RateLimitPolicy::Stop,
         rate_limit_wait: Duration::from_secs(7 * 3600),
         sandbox: "bwrap".to_owned(),
-        task_budget: TaskBudget::default(),
-        forecast: true,
+        task_budget: TaskBudget {
+            max_cost_usd: Some(0.5),
+            max_tokens: Some(500),
+            max_attempts: std::num::NonZero::new(5),
+        },
+        forecast: false,
         session_budget: SessionBudget {
             max_cost_usd: Some(2.0),
             max_tokens: Some(1000),

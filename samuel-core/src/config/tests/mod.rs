@@ -44,6 +44,8 @@ rate_limit = "stop"
 rate_limit_wait = "7h"
 sandbox = "bwrap"
 session_budget = { max_cost_usd = 2, max_tokens = 1_000, max_wall_time = "48h" }
+task_budget = { max_cost_usd = 0.5, max_tokens = 500, max_attempts = 5 }
+forecast = false
 [[methodology.ralph.routes]]
 complexity = "complex"
 priority = "high"
