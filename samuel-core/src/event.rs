@@ -22,7 +22,8 @@ use crate::{
     agent::AgentEvent,
     hook::{HookPoint, Outcome},
     model::{
-        Coded, ErrorCode, ExitReason, FailureClass, IterationOutcome, Location, Remedy, TaskId, Usage,
+        AgentTotal, Coded, ErrorCode, ExitReason, FailureClass, IterationOutcome, Location, Remedy, TaskId,
+        Usage,
         payload::{Actor, CheckFailure, Mode, TaskBrief, Turn},
     },
     process::Process,
@@ -355,15 +356,6 @@ impl From<String> for RunFault {
     }
 }
 
-/// What the calls of one agent consumed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AgentUsage {
-    /// The agent's name.
-    pub agent: String,
-    /// What they consumed.
-    pub usage: Usage,
-}
-
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
@@ -398,7 +390,7 @@ pub struct RunReport {
     pub usage: Usage,
     /// What of it each agent consumed, by name; those that reported nothing are not among them.
     #[serde(default)]
-    pub agents: Vec<AgentUsage>,
+    pub agents: Vec<AgentTotal>,
     /// Whether all processes are gone that it started. If not, a
     /// [`Swept`](Event::Swept) told which may be left.
     pub swept: bool,

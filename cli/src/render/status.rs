@@ -1,8 +1,7 @@
 //! Where a plan stands, as text.
 
 use samuel_core::{
-    event::AgentUsage,
-    model::{ExitReason, ProgressStatus, Status},
+    model::{AgentTotal, ExitReason, ProgressStatus, Status},
     project::{NextStep, OtherPlan, ProjectStatus},
     text::{counted, dollars},
 };
@@ -53,7 +52,7 @@ pub(crate) fn status_text(status: &ProjectStatus, places: &Places) -> String {
         line("Iterations", format!("{}{tokens}{cost}", progress.total_iterations_run));
     }
     if let agents @ [_, _, ..] = status.agents.as_slice() {
-        for AgentUsage { agent, usage } in agents {
+        for AgentTotal { agent, usage } in agents {
             line("", format!("{}{}", safe(agent), consumed(*usage)));
         }
     }

@@ -7,10 +7,10 @@ use std::{num::NonZeroU32, time::Duration};
 
 use samuel_core::{
     agent::AgentEvent,
-    event::{AgentUsage, CheckResult, Event, EventRecord, PlanChange, RunReport},
+    event::{CheckResult, Event, EventRecord, PlanChange, RunReport},
     hook::Speaker,
     model::{
-        IterationOutcome, TaskId, Usage,
+        AgentTotal, IterationOutcome, TaskId, Usage,
         payload::{CheckFailure, Mode, TaskBrief},
     },
     process::Process,
@@ -347,7 +347,7 @@ impl Watch {
             consumed(report.usage)
         ));
         if let agents @ [_, _, ..] = report.agents.as_slice() {
-            for AgentUsage { agent, usage } in agents {
+            for AgentTotal { agent, usage } in agents {
                 self.line(&format!("  {}{}", safe(agent), consumed(*usage)));
             }
         }

@@ -189,14 +189,12 @@ mod tests {
         assert!(brought.contains("takes no model and no arguments"), "{brought}");
         let agents = agents.built_from(Some(of_claude));
         let words = agents.chosen(&choice("claude", Some("opus"), &["--x"])).unwrap().command_line();
-        assert_eq!(
-            (&*words[0], &words[words.len() - 2..]),
-            ("my-claude", &["--model=opus".to_owned(), "--x".to_owned()][..])
-        );
+        assert_eq!(words.first().map(String::as_str), Some("my-claude"));
+        assert!(words.ends_with(&["--model=opus".to_owned(), "--x".to_owned()]), "{words:?}");
         assert!(Arc::ptr_eq(&agents.chosen(&choice("claude", None, &[])).unwrap(), &claude));
         let codex = choice("codex", None, &["--y"]);
         assert!(Arc::ptr_eq(&agents.chosen(&codex).unwrap(), &agents.chosen(&codex).unwrap()));
-        assert_eq!(agents.chosen(&codex).unwrap().command_line()[0], "codex");
+        assert!(agents.chosen(&codex).unwrap().command_line().starts_with(&["codex".to_owned()]));
     }
 
     #[test]

@@ -120,6 +120,9 @@ pub(crate) struct Frozen {
     pub(crate) bridge: Vec<String>,
 }
 
+/// An agent that a call can be made with, and the choice that leads to it.
+type Candidate = (Choice, Arc<dyn Agent>);
+
 impl Frozen {
     /// Returns the agents that calls can name.
     fn agents(&self) -> Agents {
@@ -129,7 +132,7 @@ impl Frozen {
 
     /// Returns every agent that routing can have a call made with, the configured one first, with the
     /// key of its setting and the names of it and its model.
-    pub(super) fn choices(&self) -> Result<Vec<(Choice, Arc<dyn Agent>)>, RunError> {
+    pub(super) fn choices(&self) -> Result<Vec<Candidate>, RunError> {
         let agents = self.agents();
         let all = self.routing.all(self.agent.name()).into_iter();
         all.map(|(key, choice)| match agents.chosen(&choice) {

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::{AgentEnd, Core, Machine, iteration::Iteration, limit::to_the_second};
 use crate::{
     agent::{Choice, Chosen, Out, Situation},
-    event::{AgentUsage, Event},
-    model::{FailureClass, TaskId, Usage, payload::Turn},
+    event::Event,
+    model::{AgentTotal, FailureClass, TaskId, Usage, payload::Turn},
     state::ProgressKind,
 };
 
@@ -49,7 +49,7 @@ impl Agents {
     }
 
     /// Returns what each agent consumed, by name.
-    pub(super) fn usage(&self) -> Vec<AgentUsage> {
+    pub(super) fn usage(&self) -> Vec<AgentTotal> {
         listed(self.usage.clone())
     }
 
@@ -181,8 +181,8 @@ impl Core {
     }
 }
 
-fn listed(usage: BTreeMap<String, Usage>) -> Vec<AgentUsage> {
-    usage.into_iter().map(|(agent, usage)| AgentUsage { agent, usage }).collect()
+fn listed(usage: BTreeMap<String, Usage>) -> Vec<AgentTotal> {
+    usage.into_iter().map(|(agent, usage)| AgentTotal { agent, usage }).collect()
 }
 
 impl Machine {
@@ -193,7 +193,7 @@ impl Machine {
     }
 
     /// Returns what each agent consumed in all runs of the plan, by name.
-    pub fn usage_of_plan(&self) -> Vec<AgentUsage> {
+    pub fn usage_of_plan(&self) -> Vec<AgentTotal> {
         listed(self.core.agents.usage_of_plan())
     }
 

@@ -12,6 +12,7 @@
 //! assert!(TaskId::new("1.2") < TaskId::new("1.10"));
 //! ```
 
+mod agent_total;
 mod code;
 mod counts;
 mod digest;
@@ -27,6 +28,7 @@ mod remedy;
 mod scope;
 mod task;
 
+pub use agent_total::AgentTotal;
 pub use code::{Coded, ErrorCode, Location};
 pub use counts::TaskCounts;
 pub use family::{Family, MAX_SIBLINGS};

@@ -8,8 +8,7 @@ use serde::Serialize;
 use super::{OtherPlan, Project};
 use crate::{
     config::PilotSettings,
-    event::AgentUsage,
-    model::{Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId, payload::Mode},
+    model::{AgentTotal, Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId, payload::Mode},
     plan::{Pilot, Work},
     state::{Diagnostic, Holder, RunEnd, StateError},
 };
@@ -37,7 +36,7 @@ pub struct ProjectStatus {
     /// What all runs did so far.
     pub progress: Progress,
     /// What the calls of each agent consumed in all runs of the plan, as far as one saved it.
-    pub agents: Vec<AgentUsage>,
+    pub agents: Vec<AgentTotal>,
     /// Whether a loop is running now.
     pub running: bool,
     /// Who runs it, where that is known.

@@ -29,8 +29,9 @@ use serde_json::json;
 use tokio::{runtime::Builder, time::timeout};
 
 use crate::{
-    event::AgentUsage,
-    model::{Coded, ErrorCode, Plan, Priority, ProgressStatus, Scope, Status, Task, TaskId, Usage},
+    model::{
+        AgentTotal, Coded, ErrorCode, Plan, Priority, ProgressStatus, Scope, Status, Task, TaskId, Usage,
+    },
     state::{
         Actor, Artifact, Asker, Checkpoint, Existing, Holder, JournalEntry, JournalPart, JournalRecord,
         LaneStore, Mutation, NewTask, Note, PlanStore, ProgressEntry, ProgressKind, SavedRun, StateError,
@@ -334,7 +335,7 @@ fn the_last_checkpoint_is_found_behind_later_notes(lane: &dyn LaneStore) {
         waits_until: None,
         end: None,
         scope: Scope::Tasks(vec![TaskId::new("1")]),
-        agents: vec![AgentUsage { agent: "claude".to_owned(), usage: Usage::default() }],
+        agents: vec![AgentTotal { agent: "claude".to_owned(), usage: Usage::default() }],
     };
     let usage = |input_tokens| Usage { input_tokens, ..Usage::default() };
     let used = |tokens| Note::Used(Used { run_id: "r1".into(), usage: usage(tokens) });

@@ -4378,6 +4378,28 @@ AbilityDecision: TypeAlias = ToolAllowed | ToolBlocked
 """What the handlers of `ability.before` decided about an enforced call."""
 
 
+class AgentTotal(Record):
+    """What the calls of one agent consumed.
+
+    Attributes:
+        agent: The agent's name.
+        usage: What they consumed.
+    """
+
+    __slots__ = ("agent", "usage")
+    __match_args__ = ("agent", "usage")
+    agent: str
+    usage: Usage
+
+    def __init__(
+        self,
+        agent: str,
+        usage: Usage,
+    ) -> None:
+        _set(self, "agent", agent)
+        _set(self, "usage", usage)
+
+
 class Location(Record):
     """A place in a file.
 
@@ -5232,7 +5254,7 @@ class RunFinished(EventBase):
     undelivered: int
     settled: bool
     usage: Usage
-    agents: tuple[AgentUsage, ...]
+    agents: tuple[AgentTotal, ...]
     swept: bool
     fault: RunFault | None
     limit: str | None
@@ -5251,7 +5273,7 @@ class RunFinished(EventBase):
         left: Iterable[str] = (),
         undelivered: int = 0,
         settled: bool = False,
-        agents: Iterable[AgentUsage] = (),
+        agents: Iterable[AgentTotal] = (),
         fault: RunFault | None = None,
         limit: str | None = None,
         *,
@@ -5325,28 +5347,6 @@ class Guard(Record):
         _set(self, "words", words)
 
 
-class AgentUsage(Record):
-    """What the calls of one agent consumed.
-
-    Attributes:
-        agent: The agent's name.
-        usage: What they consumed.
-    """
-
-    __slots__ = ("agent", "usage")
-    __match_args__ = ("agent", "usage")
-    agent: str
-    usage: Usage
-
-    def __init__(
-        self,
-        agent: str,
-        usage: Usage,
-    ) -> None:
-        _set(self, "agent", agent)
-        _set(self, "usage", usage)
-
-
 class RunFault(Record):
     """The error that a run could not go on from.
 
@@ -5412,7 +5412,7 @@ class RunReport(Record):
     undelivered: int
     settled: bool
     usage: Usage
-    agents: tuple[AgentUsage, ...]
+    agents: tuple[AgentTotal, ...]
     swept: bool
     fault: RunFault | None
     limit: str | None
@@ -5431,7 +5431,7 @@ class RunReport(Record):
         left: Iterable[str] = (),
         undelivered: int = 0,
         settled: bool = False,
-        agents: Iterable[AgentUsage] = (),
+        agents: Iterable[AgentTotal] = (),
         fault: RunFault | None = None,
         limit: str | None = None,
     ) -> None:
@@ -5940,6 +5940,8 @@ class ProjectStatus(Record):
         only: The tasks that the run is for that is under way, or was cut off; none where it
             is for all, or there is no such run.
         progress: What all runs did so far.
+        agents: What the calls of each agent consumed in all runs of the plan, as far as one
+            saved it.
         running: Whether a loop is running now.
         holder: Who runs it, where that is known.
         waits_until: Until when the loop that is running waits for a usage limit of its
@@ -5951,8 +5953,8 @@ class ProjectStatus(Record):
         unparsed: How many lines of the plan file could not be understood and are kept.
     """
 
-    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "only", "progress", "running", "holder", "waits_until", "last_end", "diagnostics", "other_plans", "unparsed")
-    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "only", "progress", "running", "diagnostics", "other_plans", "unparsed", "source_prd", "holder", "waits_until", "last_end")
+    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "only", "progress", "agents", "running", "holder", "waits_until", "last_end", "diagnostics", "other_plans", "unparsed")
+    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "only", "progress", "agents", "running", "diagnostics", "other_plans", "unparsed", "source_prd", "holder", "waits_until", "last_end")
     project: str
     root: str
     methodology: str
@@ -5962,6 +5964,7 @@ class ProjectStatus(Record):
     next: NextStep
     only: tuple[str, ...]
     progress: Progress
+    agents: tuple[AgentTotal, ...]
     running: bool
     holder: Holder | None
     waits_until: str | None
@@ -5980,6 +5983,7 @@ class ProjectStatus(Record):
         next: NextStep,
         only: Iterable[str],
         progress: Progress,
+        agents: Iterable[AgentTotal],
         running: bool,
         diagnostics: Iterable[StateDiagnostic],
         other_plans: Iterable[OtherPlan],
@@ -5998,6 +6002,7 @@ class ProjectStatus(Record):
         _set(self, "next", next)
         _set(self, "only", items(only))
         _set(self, "progress", progress)
+        _set(self, "agents", items(agents))
         _set(self, "running", running)
         _set(self, "holder", holder)
         _set(self, "waits_until", waits_until)
@@ -7054,8 +7059,8 @@ __all__ = [
     "AgentReported",
     "AgentStarted",
     "AgentText",
+    "AgentTotal",
     "AgentUnreadable",
-    "AgentUsage",
     "AgentUsage",
     "AllDone",
     "Attempt",

@@ -173,7 +173,7 @@ fn failures_and_costs_are_known_over_the_runs_of_a_plan() {
     let second = run(Some(&first));
     let mut third = run(Some(&second));
     assert_eq!([&first, &second, &third].map(agents), [["claude"], ["claude"], ["codex"]]);
-    let used = |all: Vec<crate::event::AgentUsage>| -> Vec<(String, u64)> {
+    let used = |all: Vec<crate::model::AgentTotal>| -> Vec<(String, u64)> {
         all.into_iter().map(|of| (of.agent, of.usage.input_tokens)).collect()
     };
     assert_eq!(used(third.report().agents), [("codex".to_owned(), 3)]);

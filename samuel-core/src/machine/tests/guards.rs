@@ -150,7 +150,7 @@ proptest! {
         let calls = uses.clone();
         let sim = Sim::new(20)
             .limits(|limits| (limits.max_tokens, limits.forecast) = (Some(max), forecast))
-            .agent(move |fired, plan| poisoned(fired, plan, &[], calls[fired.nth as usize % calls.len()]))
+            .agent(move |fired, plan| poisoned(fired, plan, &[], calls[fired.nth % calls.len()]))
             .run();
         let report = sim.report();
         let last = report.iterations.checked_sub(1).map_or(0, |nth| uses[nth as usize % uses.len()]);

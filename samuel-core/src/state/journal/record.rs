@@ -7,10 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::{Actor, Edit, Mutation, Replaced, StateError, TaskChange};
-use crate::{
-    event::AgentUsage,
-    model::{ExitReason, Scope, Status, TaskId, Usage},
-};
+use crate::model::{AgentTotal, ExitReason, Scope, Status, TaskId, Usage};
 
 /// The longest record, as a line of the journal.
 pub const MAX_RECORD_BYTES: usize = 4 << 20;
@@ -190,7 +187,7 @@ pub struct Checkpoint {
     pub scope: Scope,
     /// What the calls of each agent consumed in all runs of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub agents: Vec<AgentUsage>,
+    pub agents: Vec<AgentTotal>,
 }
 
 /// How a run ended.

@@ -1,0 +1,14 @@
+//! What the calls of one agent consumed together.
+
+use serde::{Deserialize, Serialize};
+
+use super::Usage;
+
+/// What the calls of one agent consumed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentTotal {
+    /// The agent's name.
+    pub agent: String,
+    /// What they consumed.
+    pub usage: Usage,
+}
