@@ -11,7 +11,9 @@ use samuel_core::{
         SettingReport, SkippedReport, Subject,
     },
     hook::{ChainMode, HookPoint, Kind, Layer, OnFailure, Tier},
-    model::{ErrorCode, ExitReason, Location, Plan, Progress, Status, Task, TaskCounts, TaskId},
+    model::{
+        AgentTotal, ErrorCode, ExitReason, Location, Plan, Progress, Status, Task, TaskCounts, TaskId, Usage,
+    },
     plan::{TaskFilter, TaskList},
     project::{
         Attempt, AttemptEnd, HistoryChange, NextStep, OtherPlan, ProjectStatus, RelatedTask, RelatedTasks,
@@ -107,19 +109,12 @@ fn status(text: &str) -> ProjectStatus {
         next: NextStep::Task { task: Box::new(task(text)) },
         only: vec![TaskId::new(text)],
         progress: Progress::default(),
-        agents: Vec::new(),
-        other_plans: Vec::new(),
+        agents: vec![AgentTotal { agent: text.to_owned(), usage: Usage::default() }],
         running: false,
         holder: None,
         waits_until: Some(jiff::Timestamp::MAX),
         last_end: Some(RunEnd { reason: ExitReason::Blocked, detail: Some(text.to_owned()) }),
         diagnostics: Vec::new(),
-        other_plans: vec![OtherPlan {
-            methodology: text.to_owned(),
-            path: PathBuf::from(text),
-            tasks: None,
-            problem: Some(text.to_owned()),
-        }],
         unparsed: 0,
         other_plans: vec![OtherPlan {
             methodology: text.to_owned(),

@@ -11,6 +11,7 @@ mod bridge;
 mod changes;
 mod demo;
 mod documents;
+mod guards;
 mod hooks;
 mod hostile_repository;
 mod init;

@@ -231,7 +231,7 @@ async fn hooks_that_start_hooks_end_at_the_third_level() {
     };
     let mut env = Vec::new();
     for level in 1..=MAX_DEPTH {
-        env = hook_env(&header, "/project".as_ref(), depth_of(&env));
+        env = hook_env(&header, "/project".as_ref(), "ralph", depth_of(&env));
         assert_eq!(depth_of(&env), level);
         for command in both_forms("echo $SAMUEL_HOOK_DEPTH $SAMUEL_ITERATION $SAMUEL_PROJECT_ROOT") {
             let output = run(Script::new(command, "/").envs(env.clone())).await.unwrap();
@@ -239,7 +239,7 @@ async fn hooks_that_start_hooks_end_at_the_third_level() {
         }
     }
     let dir = tempdir().unwrap();
-    let deeper = hook_env(&header, "/project".as_ref(), depth_of(&env));
+    let deeper = hook_env(&header, "/project".as_ref(), "ralph", depth_of(&env));
     for command in both_forms("touch ran") {
         let failure = run(Script::new(command, dir.path()).envs(deeper.clone())).await.unwrap_err();
         assert_eq!(failure.class, BreakClass::Failed);

@@ -1,0 +1,59 @@
+//! Task budgets, the forecast and what a start says of them.
+
+use crate::bench::{Bench, Ran};
+
+/// An agent that calls a tool of Samuel's and fails at task 4, and completes every other one.
+const POISONED: &str = "cat > /dev/null; if [ \"$SAMUEL_TASK_ID\" = 4 ]; then date +%s%N >> tried; exit 7; fi; \
+                        \"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
+
+fn titles() -> Vec<String> {
+    (1..=10).map(|n| format!("Task {n}")).collect()
+}
+
+fn ten_tasks() -> Bench {
+    let titles = titles();
+    Bench::with_tasks(&titles.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn tries(bench: &Bench) -> usize {
+    bench.read("tried").lines().count()
+}
+
+fn report(ran: &Ran) -> serde_json::Value {
+    ran.events().1["data"]["report"].clone()
+}
+
+#[test]
+fn a_poison_task_of_ten_is_blocked_after_its_attempts_and_the_nine_others_are_done() {
+    let bench = ten_tasks();
+    let ran = bench.start(POISONED, &[]).ends(3);
+    assert_eq!(tries(&bench), 3);
+    let blocked = |n: usize| n == 4;
+    for n in 1..=10 {
+        let expected = if blocked(n) { "blocked" } else { "completed" };
+        assert_eq!(bench.status(&n.to_string()), expected, "task {n}");
+    }
+    let reason = "3 attempts have failed (task_budget.max_attempts); the last one: agent-exit:";
+    assert!(ran.text().contains(reason), "{ran:?}");
+    let guards = ran.text().lines().filter(|line| line.contains("guards: ")).count();
+    assert_eq!(guards, 1, "{ran:?}");
+}
+
+#[test]
+fn a_task_that_is_reset_has_new_attempts_in_a_later_run() {
+    let bench = ten_tasks();
+    let ran = bench.start(POISONED, &["--max-attempts", "2", "--json"]).ends(3);
+    assert_eq!((tries(&bench), &report(&ran)["exit_reason"]), (2, &"blocked".into()));
+    bench.ok(&["run", "reset", "4"]);
+    bench.start(POISONED, &["--max-attempts", "2"]).ends(3);
+    assert_eq!((tries(&bench), bench.status("4").as_str()), (4, "blocked"));
+}
+
+#[test]
+fn a_start_and_a_dry_run_list_the_guards() {
+    let bench = ten_tasks();
+    let ran = bench.start(POISONED, &["--max-attempts", "5", "--dry-run"]).ends(0);
+    assert!(ran.text().contains("guards: ") && ran.text().contains("5 failed attempts a task"), "{ran:?}");
+    let ran = bench.start(POISONED, &["--max-attempts", "1", "--max-iterations", "1", "--json"]).ends(4);
+    assert!(ran.stdout.contains("task_budget.max_attempts"), "{ran:?}");
+}
