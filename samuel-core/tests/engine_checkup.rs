@@ -197,7 +197,7 @@ fn a_template_that_cannot_be_used_is_found() {
     let templates = bench.finding(Subject::Templates);
     assert_eq!(templates.health, Health::Failed);
     assert_eq!(templates.location.and_then(|place| place.line), Some(2));
-    bench.write(".samuel/templates/ralph/prompt.md.tmpl", "one\n");
+    bench.write(".samuel/templates/ralph/prompt.md.tmpl", "samuel run done 1\n");
     assert_eq!(
         bench.finding(Subject::Templates).message,
         "1 template of the project in place of built-in ones"

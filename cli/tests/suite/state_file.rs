@@ -31,7 +31,7 @@ fn a_row_with_a_wrong_cell_count_is_skipped_told_and_kept() {
     assert!(ran.stderr.contains("prd.toon:"), "{ran:?}");
     // A save moves the row, so this is the last command that knows the line.
     let warned = bench.ok(&["run", "done", "1"]).stderr;
-    assert!(warned.starts_with("warning: ") && warned.contains("prd.toon:12:3: "), "{warned}");
+    assert!(warned.starts_with("warning: ") && warned.contains("prd.toon:13:3: "), "{warned}");
     assert!(bench.read(".samuel/run/prd.toon").contains("2,Second,broken"));
     assert_eq!(bench.ok(&["run", "--json"]).json()["data"]["unparsed"], 1);
 }

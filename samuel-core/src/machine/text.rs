@@ -143,8 +143,10 @@ impl Machine {
         let core = &mut self.core;
         (core.texts, core.repeat) = (Texts::default(), Repeat::default());
         for mutation in &mut core.mutations {
-            if let Mutation::TakeBack { failures, .. } = mutation {
-                failures.clear();
+            match mutation {
+                Mutation::TakeBack { failures, .. } => failures.clear(),
+                Mutation::Block { reason, .. } => *reason = None,
+                _ => {}
             }
         }
         if let Some(detail) = core.ending.as_mut().and_then(|ending| ending.detail.as_mut()) {
@@ -161,6 +163,9 @@ impl Machine {
             iteration.now.clear();
             if let Some(failure) = &mut iteration.failure {
                 failure.message.clear();
+            }
+            if let Some(reason) = &mut iteration.parked {
+                reason.clear();
             }
         }
     }

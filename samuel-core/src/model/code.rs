@@ -119,7 +119,7 @@ codes! {
     HOOK_TIMEOUT, 1, true, Say("Raise the hook's timeout, or make the handler faster.");
     HOOK_PANICKED, 1, false, Say("Fix the handler; the message above is its own.");
     HOOK_CANCELLED, 1, true, Say("The run was cancelled while the handler was at work.");
-    HOOK_BAD_OUTPUT, 1, false, Say("Return the point's output record; a repository hook prints its result, see `samuel hooks schema result`.");
+    HOOK_BAD_OUTPUT, 1, false, Say("Return the point's output record; a repository hook prints its result, as docs/repository-hooks.md describes it.");
     HOOK_FAILED, 1, true, Say("Read the handler's message above.");
     HOOK_DENIED, 1, false, Say("Grant the capability, or do without it.");
     HOOK_INVALID, 1, false, Say("Correct each of the places named above.");

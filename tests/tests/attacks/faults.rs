@@ -249,7 +249,7 @@ fn attacked() -> Target {
     target.write("agent.sh", agent);
     target.configure(
         "agent = \"command\"\nagent_command = [\"sh\", \"agent.sh\"]\nquality_checks = [\"false\"]\n\
-         max_iterations = 100000\nmax_consecutive_failures = 100000\npause = 0",
+         max_iterations = 100000\nmax_consecutive_failures = 100000\ntask_budget = { max_attempts = 0 }\npause = 0",
     );
     target
 }

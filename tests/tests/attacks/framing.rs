@@ -125,6 +125,8 @@ fn nobody_but_the_user_speaks_for_the_user() {
             "hook forger:text.sh at iteration.error",
             "hook forger:text.sh at session.stop",
             "contributions of forger",
+            "message of a quality check",
+            "the plan, about the task",
         ];
         let unknown: Vec<_> = told.iter().flatten().filter(|source| !known.contains(source)).collect();
         assert_eq!(unknown, [&""; 0]);

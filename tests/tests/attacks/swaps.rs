@@ -222,6 +222,8 @@ fn a_template_is_used_as_it_was_checked() {
     target.write("../source/samuel-plugin.toml", manifest("methodology", "samuel-tdd", tables));
     target.write("../source/templates/prompt.md.tmpl", "good");
     target.ok(&["install", "--yes", "../source"]);
+    target.ok(&["run", "tdd", "init"]);
+    target.ok(&["run", "tdd", "enqueue", "one"]);
     let (installed, evil) = (target.path(".samuel/plugins/samuel-tdd"), target.path("../evil"));
     program(&evil, b"evil");
     let mut good = 0;

@@ -434,7 +434,7 @@ async fn the_time_of_every_handler_is_in_the_progress_log_where_it_is_asked_for(
 
 #[test]
 fn several_methodologies_in_one_project_keep_their_state_apart() {
-    let bench = bench("[methodology.ralph]\n");
+    let bench = Bench::builder().task("1", "First").on_disk().build().unwrap();
     assert!(bench.project().run_dir().path().ends_with(".samuel/run"));
     let apart = RunDir::of_plan(bench.path(), "tdd-strict", false, None);
     assert!(apart.path().ends_with(".samuel/run/tdd-strict"));
