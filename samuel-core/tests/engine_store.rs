@@ -318,6 +318,7 @@ async fn a_run_whose_texts_are_too_long_is_saved_without_them() {
     };
     let script = Script::default().call(ScriptedCall::any().repeated().say("working").done());
     let run = bench.run(script).hook::<points::QualityCheck, _>("no", check);
+    let run = run.settings(|settings| settings.task_budget.max_attempts = None);
     let played = bench.play(run).await.unwrap();
     let told = |words: &str| {
         let says = |record: &&EventRecord| matches!(&record.event, Event::Warning { message } if message.contains(words));

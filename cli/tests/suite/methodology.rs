@@ -154,7 +154,7 @@ fn no_methodology_is_called_like_a_command() {
         {
             let ran = bench.samuel(&args).ends(2);
             let told = format!(
-                "\"{name}\" cannot be the name of a methodology: it is a subcommand of `samuel run`, or will be one"
+                "\"{name}\" cannot be the name of a methodology: it is a subcommand of `run`, or will be one"
             );
             assert!(ran.stderr.contains(&told), "{ran:?}");
         }

@@ -174,7 +174,7 @@ fn the_doctor_flags_stale_templates_with_file_and_line_and_what_to_do() {
         &looked,
         &[
             "warning  templates       2 templates of the project in place of built-in ones, not all of it up to date\n",
-            " .samuel/templates/ralph/prompt.md.tmpl: it does not tell the agent to run `samuel run done`",
+            " .samuel/templates/ralph/prompt.md.tmpl: it does not tell the agent to run `run done`",
             " .samuel/templates/ralph/prompt.md.tmpl:1: it was copied from a template of Samuel 1.9.0",
             " .samuel/templates/ralph/discovery-prompt.md.tmpl:1: it names prd.json",
             " .samuel/templates/ralph/discovery-prompt.md.tmpl:1: it names .claude/",

@@ -101,7 +101,7 @@ pub fn check_methodology_name(name: &str) -> Result<(), InvalidMethodologyName> 
     let rule = if !is_plain_name(name, 1) {
         rule
     } else if RUN_COMMANDS.contains(&name) {
-        "it is a subcommand of `samuel run`, or will be one"
+        "it is a subcommand of `run`, or will be one"
     } else if STATE_NAMES.contains(&name) {
         "a file or directory in .samuel/run has it"
     } else {

@@ -98,7 +98,7 @@ impl fmt::Display for Staleness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoCommand { command } => {
-                write!(f, "it does not tell the agent to run `samuel run {command}`, so nothing is recorded")
+                write!(f, "it does not tell the agent to run `run {command}`, so nothing is recorded")
             }
             Self::OldFile { name } => write!(f, "it names {name}, which Samuel does not use"),
             Self::UnknownVariable { variable, nearest: Some(nearest) } => {
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(
             told(PROMPT_FILE, text, PROMPT),
             [
-                "None it does not tell the agent to run `samuel run done`, so nothing is recorded",
+                "None it does not tell the agent to run `run done`, so nothing is recorded",
                 "Some(2) it names prd.json, which Samuel does not use",
                 "Some(3) it names .claude/, which Samuel does not use",
                 "Some(4) `.State.NextTask.Nmae` is not defined",

@@ -8,7 +8,7 @@ use super::Project;
 use crate::{
     config::check_methodology_name,
     model::TaskCounts,
-    state::{FileStore, PlanStore as _, RunDir},
+    state::{RunDir, Stores},
     text::counted,
 };
 
@@ -62,7 +62,7 @@ impl Project {
     fn other_plan(&self, methodology: String, dir: RunDir) -> OtherPlan {
         let path = dir.prd();
         let path = path.strip_prefix(self.root()).unwrap_or(&path).to_owned();
-        let loaded = FileStore::new(dir, self.clock()).load();
+        let loaded = Stores::in_files(dir, &methodology, self.clock(), None).plan().load();
         let (tasks, problem) = match loaded {
             Ok(loaded) => (Some(TaskCounts::of(&loaded.plan)), None),
             Err(error) => (None, Some(error.to_string())),

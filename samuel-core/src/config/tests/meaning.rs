@@ -194,8 +194,8 @@ fn a_chain_says_where_each_of_its_fields_comes_from() {
     assert_eq!(
         origins(HookPoint::ContextSnapshot, "ralph"),
         [
-            "hooks.\"context.snapshot\".order.\"samuel-default\" 58",
-            "hooks.\"context.snapshot\".order.\"samuel-python\" 57",
+            "hooks.\"context.snapshot\".order.\"samuel-default\" 60",
+            "hooks.\"context.snapshot\".order.\"samuel-python\" 59",
         ]
     );
 }
