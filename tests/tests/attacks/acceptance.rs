@@ -147,6 +147,7 @@ fn what_is_put_back_needs_no_answer() {
     start(&target, &["--yes"]).ends(3);
     // A change of the user's own, after that run has ended, is none of an agent.
     target.write("samuel.toml", config.replace("touch taken", "touch mine"));
+    target.ok(&["run", "reset", "1"]);
     assert_eq!(start(&target, &["--yes"]).code, Some(0));
     assert!(target.path("mine").exists());
 }

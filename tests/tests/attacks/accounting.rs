@@ -21,7 +21,7 @@ fn start(costs: &[&str]) -> Ran {
     std::fs::write(&agent, script).unwrap();
     target.configure(&format!(
         "agent = \"claude\"\nagent_command = [\"sh\", {agent:?}]\nmax_iterations = 6\npause = 0\n\
-         max_consecutive_failures = 9\ntask_budget = {{ max_attempts = 0 }}\nsession_budget = {{ max_cost_usd = 1.0 }}"
+         max_consecutive_failures = 9\ntask_budget = {{ max_attempts = 0 }}\nforecast = false\nsession_budget = {{ max_cost_usd = 1.0 }}"
     ));
     let ran = ran(target.samuel(&["run", "start", "--yes", "--json"]), HANG * 2);
     assert!(!ran.hung, "{}", ran.text());
