@@ -73,8 +73,8 @@ fn contents(dir: &Path) -> BTreeMap<String, String> {
     files(dir).into_iter().map(|(name, text)| (path(name), text)).collect()
 }
 
-/// Returns where an agent left files, without what differs from run to run: numbers, ids, and the
-/// name of the project.
+/// Returns where an agent left files, without what differs from run to run: numbers, ids, the name of the
+/// project, and the files that a database has beside it while it is open.
 fn places(home: &Path, project: &Path) -> BTreeSet<String> {
     let project = project.file_name().unwrap().to_string_lossy().into_owned();
     let plain = |path: String| {
@@ -83,7 +83,8 @@ fn places(home: &Path, project: &Path) -> BTreeSet<String> {
         let plain = words.map(|word| if word.contains(|c: char| c.is_ascii_digit()) { "#" } else { word });
         plain.collect::<String>()
     };
-    contents(home).into_keys().map(plain).collect()
+    let is_beside = |path: &String| path.ends_with("-shm") || path.ends_with("-wal");
+    contents(home).into_keys().filter(|path| !is_beside(path)).map(plain).collect()
 }
 
 fn wanted_log() -> Vec<(String, String, String, i64, String)> {
