@@ -199,18 +199,22 @@ impl Project {
     }
 
     /// Opens the project at a root, an absolute directory, for somebody, to be worked
-    /// on by a methodology that the program brings.
+    /// on by one of the methodologies that the program brings.
+    ///
+    /// It is the one that is named, which may also be the built-in one; else the configured default,
+    /// where the program brings that; else the first.
     ///
     /// # Errors
     /// As [`Project::open_for`], and [`ProjectError::MethodologyName`] for a name or an
-    /// alias that none can have.
+    /// alias that none can have, or that two have.
     pub fn open_with(
-        methodology: Arc<dyn Methodology>,
+        methodologies: &[Arc<dyn Methodology>],
+        methodology: Option<&str>,
         caller: Caller,
         root: impl Into<PathBuf>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, ProjectError> {
-        let in_use = |_: &Path, config: &Config| InUse::brought(methodology, config);
+        let in_use = |_: &Path, config: &Config| InUse::among(methodologies, methodology, config);
         Self::opened(caller, root.into(), clock, Config::load, in_use)
     }
 
@@ -220,7 +224,7 @@ impl Project {
     /// # Errors
     /// As [`Project::open_with`], but for what concerns the files.
     pub fn with_methodology(self, methodology: Arc<dyn Methodology>) -> Result<Self, ProjectError> {
-        let methodology = InUse::brought(methodology, &self.config)?;
+        let methodology = InUse::among(&[methodology], None, &self.config)?;
         Ok(Self { methodology, ..self }.in_its_run_dir())
     }
 

@@ -13,6 +13,7 @@ use samuel_core::{
     git::Caller,
     hook::Registry,
     lifecycle::make_ready,
+    methodology::Methodology,
     model::{Coded, Status, Task, TaskId},
     plan::{ListForm, TaskFilter, TaskList},
     prd::{self, Document, Form},
@@ -114,18 +115,29 @@ impl PyProject {
         py: Python<'_>,
         root: PathBuf,
         methodology: Option<Bound<'_, PyAny>>,
+        methodologies: Vec<Bound<'_, PyAny>>,
         state_dir: Option<PathBuf>,
         env: Vec<(String, String)>,
     ) -> PyResult<Self> {
         let clock = Arc::new(SystemClock::new());
-        let named: Option<String> = methodology.as_ref().and_then(|given| given.extract().ok());
-        let brought = methodology.filter(|_| named.is_none());
-        let brought = brought.as_ref().map(PyMethodology::read).transpose()?;
-        let opened = detached(py, || match &brought {
-            Some(own) => Project::open_with(Arc::new(own.clone()), Caller::of_process(), root, clock),
-            None => Project::open(root, named.as_deref(), clock),
+        let mut named: Option<String> = methodology.as_ref().and_then(|given| given.extract().ok());
+        let given = methodology.filter(|_| named.is_none());
+        let is_given = given.is_some();
+        let brought = given.iter().chain(&methodologies).map(PyMethodology::read);
+        let brought = brought.collect::<PyResult<Vec<PyMethodology>>>()?;
+        if is_given {
+            named = brought.first().map(|own| own.name().to_owned());
+        }
+        let opened = detached(py, || {
+            if brought.is_empty() {
+                return Project::open(root, named.as_deref(), clock);
+            }
+            let all: Vec<Arc<dyn Methodology>> =
+                brought.iter().map(|own| Arc::new(own.clone()) as Arc<dyn Methodology>).collect();
+            Project::open_with(&all, named.as_deref(), Caller::of_process(), root, clock)
         });
         let opened = opened.map_err(|error| raise(py, &error))?;
+        let brought = brought.into_iter().find(|own| own.name() == opened.methodology());
         let var = |name: &str| env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
         Ok(Self(opened.keeping_plans_in(state_dir), brought, Origin::of_env(var)))
     }

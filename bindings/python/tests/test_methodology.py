@@ -94,6 +94,28 @@ def test_a_project_names_the_methodology_of_the_program_by_its_name_or_an_alias(
     assert without.value.code == "E_METHODOLOGY_NOT_FOUND"
 
 
+class Haiku(Terse):
+    name = "haiku"
+    aliases = ()
+
+
+def test_of_several_methodologies_the_named_the_default_or_the_first_is_meant(tmp_path: Path) -> None:
+    def of(methodology: Any = None) -> samuel.Project:
+        return samuel.Project(tmp_path, methodology=methodology, methodologies=[Terse(), Haiku()])
+
+    assert [of(each).methodology for each in (None, "haiku", "tt", "ralph")] == ["terse", "haiku", "terse", "ralph"]
+    (tmp_path / "samuel.toml").write_text('version = "2"\ndefault_methodology = "haiku"\n')
+    project = of()
+    project.init(force=True)
+    project.enqueue("Write it")
+    result, prompts = run(project)
+    assert (project.methodology, result.exit_reason) == ("haiku", "completed")
+    assert "Do 1 by program." in prompts[0]
+    assert samuel.Project(tmp_path, methodology=Terse(), methodologies=[Haiku()]).methodology == "terse"
+    with pytest.raises(samuel.ConfigError, match="another methodology of the program has it"):
+        samuel.Project(tmp_path, methodologies=[Terse(), Terse()])
+
+
 @pytest.mark.parametrize("names", [("ralph", ()), ("mine", ("rw",)), ("../x", ()), ("", ())], ids=str)
 def test_a_name_that_means_another_or_a_path_is_refused(tmp_path: Path, names: tuple[str, tuple[str, ...]]) -> None:
     class Named(Terse):

@@ -98,7 +98,7 @@ fn a_methodology_of_the_program_cannot_have_a_name_that_means_another_or_a_path(
     let directory = tempfile::tempdir().unwrap();
     let open = |own: Terse| {
         let (own, clock) = (Arc::new(own), Arc::new(SystemClock::new()));
-        Project::open_with(own, Caller::of_process(), directory.path(), clock)
+        Project::open_with(&[own], None, Caller::of_process(), directory.path(), clock)
     };
     for own in [Terse("ralph", vec![]), Terse("terse", vec!["rw"]), Terse("../x", vec![])] {
         let error = open(own).unwrap_err();
@@ -123,4 +123,28 @@ fn a_methodology_of_the_program_cannot_have_a_name_that_means_another_or_a_path(
     std::fs::write(directory.path().join("samuel.toml"), "[methodology.rw]\n").unwrap();
     let error = Project::open(directory.path(), None, Arc::new(SystemClock::new())).unwrap_err();
     assert!(error.to_string().contains("\"rw\" is another name of the methodology ralph"), "{error}");
+}
+
+#[test]
+fn of_several_methodologies_of_the_program_the_named_the_default_or_the_first_is_meant() {
+    let directory = tempfile::tempdir().unwrap();
+    let all: Vec<Arc<dyn Methodology>> = vec![Arc::new(terse()), Arc::new(Terse("haiku", vec!["hk"]))];
+    let open = |all: &[Arc<dyn Methodology>], wanted: Option<&str>| {
+        let clock = Arc::new(SystemClock::new());
+        Project::open_with(all, wanted, Caller::of_process(), directory.path(), clock)
+    };
+    let named = |wanted| open(&all, wanted).unwrap().methodology().to_owned();
+    assert_eq!(
+        [None, Some("hk"), Some("terse"), Some("rw")].map(named),
+        ["terse", "haiku", "terse", "ralph"]
+    );
+    let error = open(&all, Some("haikou")).unwrap_err();
+    assert_eq!(error.code().name, "E_METHODOLOGY_NOT_FOUND");
+    assert!(error.help().prose().contains("Did you mean \"haiku\"?"), "{}", error.help().prose());
+    let config = "default_methodology = \"haiku\"\n[methodology.terse]\nmax_iterations = 2\n";
+    std::fs::write(directory.path().join("samuel.toml"), config).unwrap();
+    assert_eq!([None, Some("terse")].map(named), ["haiku", "terse"]);
+    let twice: Vec<Arc<dyn Methodology>> = vec![Arc::new(terse()), Arc::new(Terse("other", vec!["tt"]))];
+    let error = open(&twice, None).unwrap_err();
+    assert!(error.to_string().contains("another methodology of the program has it"), "{error}");
 }

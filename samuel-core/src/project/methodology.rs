@@ -27,6 +27,8 @@ const BUILT_IN: &str = "built-in";
 const PROGRAM: &str = "program";
 /// Why a program cannot give its own the name of the one that is built in.
 const TAKEN: &str = "the methodology that is built in has it";
+/// Why it cannot give one the name of another of its own.
+const TAKEN_BY_OTHER: &str = "another methodology of the program has it";
 
 /// What a project is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,17 +57,36 @@ struct Provided {
 }
 
 impl InUse {
-    /// Takes a methodology that the program brings.
-    pub(super) fn brought(base: Arc<dyn Methodology>, config: &Config) -> Result<Self, ProjectError> {
+    /// Takes one of the methodologies that the program brings, or the one that is built in, where
+    /// that is wanted by its name.
+    pub(super) fn among(
+        brought: &[Arc<dyn Methodology>],
+        wanted: Option<&str>,
+        config: &Config,
+    ) -> Result<Self, ProjectError> {
         let built_in = built_in();
-        for name in std::iter::once(base.name()).chain(base.aliases()) {
-            check_methodology_name(name)?;
-            if is_called(&*built_in, name) {
-                return Err(InvalidMethodologyName { name: name.to_owned(), rule: TAKEN }.into());
+        let mut all = vec![&built_in];
+        for own in brought {
+            for name in std::iter::once(own.name()).chain(own.aliases()) {
+                check_methodology_name(name)?;
+                if let Some(place) = all.iter().position(|other| is_called(&***other, name)) {
+                    let rule = if place == 0 { TAKEN } else { TAKEN_BY_OTHER };
+                    return Err(InvalidMethodologyName { name: name.to_owned(), rule }.into());
+                }
             }
+            all.push(own);
         }
-        config.check_methodologies(&[known_as(&*built_in), known_as(&*base)])?;
-        Ok(Self { name: base.name().to_owned(), base, source: PROGRAM.to_owned(), provided: None })
+        let known: Vec<KnownMethodology> = all.iter().map(|each| known_as(&***each)).collect();
+        config.check_methodologies(&known)?;
+        let find = |name: &str| all.iter().copied().find(|each| is_called(&***each, name));
+        let default = || brought.iter().find(|own| is_called(&***own, &config.default_methodology));
+        let base = match wanted {
+            Some(name) => find(&resolve_methodology(Some(name), config, &known)?),
+            None => default().or(brought.first()),
+        };
+        let base = Arc::clone(base.unwrap_or(&built_in));
+        let source = if is_called(&*built_in, base.name()) { BUILT_IN } else { PROGRAM };
+        Ok(Self { name: base.name().to_owned(), base, source: source.to_owned(), provided: None })
     }
 
     /// Finds the one that is wanted, else the configured default, and makes

@@ -217,7 +217,7 @@ impl BenchBuilder {
         }
         let (root, clock) = (directory.path(), Arc::clone(&self.clock));
         let mut project = match self.methodology {
-            Some(own) => Project::open_with(own, Caller::of_process(), root, clock)?,
+            Some(own) => Project::open_with(&[own], None, Caller::of_process(), root, clock)?,
             None => Project::open(root, None, clock)?,
         };
         if !self.on_disk {

@@ -212,8 +212,8 @@ class Reply:
 @final
 class Project:
     def __new__(
-        cls, root: str | PathLike[str], methodology: str | Methodology | None, state_dir: str | None,
-        env: list[tuple[str, str]],
+        cls, root: str | PathLike[str], methodology: str | Methodology | None,
+        methodologies: list[Methodology], state_dir: str | None, env: list[tuple[str, str]],
     ) -> Project: ...
     @staticmethod
     def find_root(start: str | PathLike[str]) -> PathLike[str] | None: ...

@@ -54,6 +54,9 @@ class Project:
         path: Its root directory.
         methodology: The methodology whose plan is meant, by its name, or one that
             the program brings; by default the project's.
+        methodologies: Those that the program brings, where there are several. Of them
+            the one is meant that `methodology` names, else the project's default, else
+            the first.
 
     Raises:
         ConfigError: samuel.toml cannot be used, or the methodology has a name that
@@ -61,18 +64,30 @@ class Project:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str] = ".", *, methodology: str | Methodology | None = None
+        self,
+        path: str | os.PathLike[str] = ".",
+        *,
+        methodology: str | Methodology | None = None,
+        methodologies: Iterable[Methodology] = (),
     ) -> None:
         self._methodology = methodology
-        self._native = _samuel.Project(os.path.abspath(path), methodology, state_dir(), environment())
+        self._methodologies = list(methodologies)
+        self._native = self._open(os.path.abspath(path))
+
+    def _open(self, root: str) -> _samuel.Project:
+        return _samuel.Project(root, self._methodology, self._methodologies, state_dir(), environment())
 
     @classmethod
     def find(
-        cls, path: str | os.PathLike[str] = ".", *, methodology: str | Methodology | None = None
+        cls,
+        path: str | os.PathLike[str] = ".",
+        *,
+        methodology: str | Methodology | None = None,
+        methodologies: Iterable[Methodology] = (),
     ) -> Project:
         """Opens the project that a directory belongs to, else the directory."""
         root = _samuel.Project.find_root(os.path.abspath(path))
-        return cls(path if root is None else root, methodology=methodology)
+        return cls(path if root is None else root, methodology=methodology, methodologies=methodologies)
 
     @property
     def root(self) -> str:
@@ -475,7 +490,7 @@ class Project:
 
     def _reopen(self) -> None:
         """Reads samuel.toml again, which was written."""
-        self._native = _samuel.Project(self.root, self._methodology, state_dir(), environment())
+        self._native = self._open(self.root)
 
     def __repr__(self) -> str:
         return f"Project({self.root!r})"

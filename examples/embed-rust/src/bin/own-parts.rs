@@ -107,7 +107,8 @@ async fn main() -> Result<()> {
     let store = Arc::new(Told(MemoryStore::new(clock.clone())));
     let tasks = vec![Task::new(TaskId::new("1"), "the first snow")];
     store.import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse)?;
-    let project = Project::open_with(Arc::new(Haiku), Caller::of_process(), directory.path(), clock)?;
+    let project =
+        Project::open_with(&[Arc::new(Haiku)], None, Caller::of_process(), directory.path(), clock)?;
     let run = Run::builder(project.with_plan_store(store.clone()));
     let run = run.agent(Arc::new(Poet(store))).trust(TrustPolicy::TrustAll);
     let run = run.settings(|settings| settings.pause = Duration::ZERO).build()?;
