@@ -1,4 +1,4 @@
-//! `cargo xtask bench loop`: the four gates of the loop.
+//! `cargo xtask bench loop`: the gates of the loop.
 
 use anyhow::Result;
 
@@ -18,7 +18,7 @@ pub(super) fn run(args: &[String]) -> Result<()> {
         gates.push(snapshot::measure()?);
     }
     if wanted("done") {
-        gates.push(done::measure()?);
+        gates.extend([done::measure()?, done::measure_apart()?]);
     }
     if wanted("start") {
         gates.push(start::measure()?);
