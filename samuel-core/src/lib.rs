@@ -72,6 +72,7 @@ pub mod state;
 pub mod testing;
 pub mod text;
 pub mod trust;
+pub mod workspace;
 
 pub use samuel_process as process;
 pub use samuel_toon as toon;

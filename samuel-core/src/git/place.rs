@@ -115,6 +115,21 @@ impl Repository {
         &self.root
     }
 
+    /// Returns the top of the work tree.
+    pub(crate) fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// Returns the directory that belongs to this work tree alone.
+    pub(crate) fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// Returns the directory that all work trees share.
+    pub(crate) fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
     /// Returns where the project is within the work tree, with a slash at its
     /// end; empty at the top.
     pub(crate) fn prefix(&self) -> Vec<u8> {

@@ -6,7 +6,7 @@
 //! transports are off. Looking at a project never comes here; see
 //! [`Repository`](super::Repository).
 
-use std::{path::Path, time::Duration};
+use std::{ffi::OsString, path::Path, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
@@ -80,8 +80,19 @@ impl GitProgram<'_> {
     /// # Errors
     /// Returns a [`GitProgramError`] where it cannot be run or fails.
     pub async fn run(&self, directory: &Path, args: &[&str]) -> Result<CommandOutput, GitProgramError> {
+        let subcommand = args.first().copied().unwrap_or_default();
+        self.finish(subcommand, self.command("git", directory, args)).await
+    }
+
+    /// Describes a call of a git program, which [`finish`](Self::finish) carries out.
+    pub(crate) fn command(
+        &self,
+        program: impl Into<OsString>,
+        directory: &Path,
+        args: &[&str],
+    ) -> CommandSpec {
         let left = self.deadline.saturating_duration_since(tokio::time::Instant::now());
-        let spec = CommandSpec::new("git", directory)
+        CommandSpec::new(program, directory)
             .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
             .args(args)
             .envs(git_env(self.env))
@@ -91,7 +102,18 @@ impl GitProgram<'_> {
             .env("GIT_SSH_COMMAND", "ssh -oBatchMode=yes")
             .env("GIT_LFS_SKIP_SMUDGE", "1")
             .timeout(left.max(Duration::from_millis(1)))
-            .limits(OutputLimits { head: MAX_OUTPUT, tail: MAX_STDERR, ..OutputLimits::default() });
+            .limits(OutputLimits { head: MAX_OUTPUT, tail: MAX_STDERR, ..OutputLimits::default() })
+    }
+
+    /// Runs a call to its end and returns what it wrote.
+    ///
+    /// # Errors
+    /// Returns a [`GitProgramError`] where it cannot be run or fails.
+    pub(crate) async fn finish(
+        &self,
+        subcommand: &str,
+        spec: CommandSpec,
+    ) -> Result<CommandOutput, GitProgramError> {
         let output = process::run(spec, self.supervisor, self.cancel).await?;
         if output.success() {
             return Ok(output);
@@ -101,8 +123,7 @@ impl GitProgram<'_> {
             End::Cancelled => "it was cancelled".to_owned(),
             _ => complaint(&output.stderr.text()).unwrap_or_else(|| output.status.to_string()),
         };
-        let subcommand = args.first().copied().unwrap_or_default().to_owned();
-        Err(GitProgramError::Failed { subcommand, message })
+        Err(GitProgramError::Failed { subcommand: subcommand.to_owned(), message })
     }
 }
 

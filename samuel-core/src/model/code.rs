@@ -115,6 +115,13 @@ codes! {
     AGENT_FAILED, 1, true, Say("Read the agent's log in .samuel/run/logs.");
     SANDBOX_UNKNOWN, 2, false, Say("Use sandbox \"host\".");
     SANDBOX_UNAVAILABLE, 1, true, Say("Set up what the sandbox needs, then start again.");
+    WORKSPACE_UNFIT, 1, false, Say("Work in place: set workspace = \"in-place\" below [sandbox] in samuel.toml.");
+    WORKSPACE_DIRTY, 1, false, Say("Commit the changes or put them aside with `git stash -u`; or work in place, with workspace = \"in-place\" below [sandbox] in samuel.toml.");
+    WORKSPACE_PLANTED, 1, false, Say("Run no git in that clone before you have looked at what was found.");
+    WORKSPACE_REFUSED, 1, false, Say("Look at it in the clone; what may arrive is described in docs/sandbox.md.");
+    WORKSPACE_NOT_LANDED, 1, true, Say("Take it over with `git merge`, or let the run try again.");
+    WORKSPACE_CUT_OFF, 1, false, Say("Restore the files, then start again.");
+    WORKSPACE_FAILED, 1, true, Say("Check that git works there, and that the disk has space left.");
     HOOK_UNKNOWN, 2, false, Say("Use one of the known hook points and handlers.");
     HOOK_TIMEOUT, 1, true, Say("Raise the hook's timeout, or make the handler faster.");
     HOOK_PANICKED, 1, false, Say("Fix the handler; the message above is its own.");

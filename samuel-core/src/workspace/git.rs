@@ -1,0 +1,149 @@
+//! The git program, as workspaces run it.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use tokio_util::sync::CancellationToken;
+
+use super::WorkspaceError;
+use crate::{
+    git::program::{GitProgram, GitProgramError},
+    process::{CommandOutput, CommandSpec, OutputLimits, ProcessError, Supervisor, find_on_path},
+};
+
+/// How long one call may take.
+const MAX_TIME: Duration = Duration::from_secs(10 * 60);
+/// How much of a list is read, in bytes.
+const MAX_LIST: usize = 64 << 20;
+
+/// What every call has beside the guards of [`GitProgram`].
+const SETTINGS: &[&str] = &[
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
+    "-c",
+    "submodule.recurse=false",
+    "-c",
+    "commit.gpgSign=false",
+];
+
+/// The git program of a caller.
+#[derive(Debug)]
+pub(super) struct Git {
+    program: PathBuf,
+    env: Vec<(String, String)>,
+    supervisor: Supervisor,
+    /// A directory without a configuration, which is the home of calls that have none.
+    home: PathBuf,
+    cancel: CancellationToken,
+}
+
+/// Whose configuration a call reads beside that of the repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Configured {
+    /// Nobody's.
+    Alone,
+    /// The user's.
+    ByUser,
+}
+
+impl Git {
+    /// Finds the program in the absolute directories of the caller's path, outside of the project.
+    pub(super) fn of(
+        env: &[(String, String)],
+        supervisor: Supervisor,
+        home: &Path,
+        project: &Path,
+    ) -> Result<Self, WorkspaceError> {
+        let path = env.iter().rfind(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
+        let path = path.or(Some("/usr/bin:/bin"));
+        let program = find_on_path("git", path, Some(project)).ok_or_else(|| {
+            let missing_directory = None;
+            GitProgramError::Run(ProcessError::ProgramNotFound { program: "git".into(), missing_directory })
+        })?;
+        let (env, home) = (env.to_vec(), home.to_owned());
+        Ok(Self { program, env, supervisor, home, cancel: CancellationToken::new() })
+    }
+
+    /// Describes a call in a directory.
+    pub(super) fn call(&self, directory: &Path, configured: Configured, args: &[&str]) -> CommandSpec {
+        // Whose the project is was looked at before.
+        let safe = format!("safe.directory={}", directory.display());
+        let mut all: Vec<&str> = SETTINGS.to_vec();
+        all.extend(["-c", &safe]);
+        all.extend(args);
+        let spec = self.program().command(&self.program, directory, &all);
+        let spec = spec
+            .env("GIT_LITERAL_PATHSPECS", "1")
+            .env("GIT_REFLOG_ACTION", "samuel")
+            .env("GIT_EDITOR", "false");
+        let spec = spec
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_GRAFT_FILE", "/dev/null")
+            .env("GIT_NO_LAZY_FETCH", "1");
+        match configured {
+            Configured::ByUser => spec,
+            Configured::Alone => spec
+                .env("GIT_CONFIG_NOSYSTEM", "1")
+                .env("GIT_CONFIG_GLOBAL", "/dev/null")
+                .env("GIT_ATTR_NOSYSTEM", "1")
+                .env("HOME", &self.home)
+                .env("XDG_CONFIG_HOME", &self.home),
+        }
+    }
+
+    fn program(&self) -> GitProgram<'_> {
+        let deadline = tokio::time::Instant::now() + MAX_TIME;
+        GitProgram { env: &self.env, supervisor: &self.supervisor, cancel: &self.cancel, deadline }
+    }
+
+    /// Carries out a call that is named for what it is.
+    pub(super) async fn finish(
+        &self,
+        name: &str,
+        spec: CommandSpec,
+    ) -> Result<CommandOutput, GitProgramError> {
+        self.program().finish(name, spec).await
+    }
+
+    /// Runs git without anybody's configuration.
+    pub(super) async fn run(
+        &self,
+        directory: &Path,
+        args: &[&str],
+    ) -> Result<CommandOutput, GitProgramError> {
+        let name = args.first().copied().unwrap_or_default();
+        self.finish(name, self.call(directory, Configured::Alone, args)).await
+    }
+
+    /// Does the same and returns the line that it wrote.
+    pub(super) async fn line(&self, directory: &Path, args: &[&str]) -> Result<String, GitProgramError> {
+        Ok(self.run(directory, args).await?.stdout.text().trim().to_owned())
+    }
+
+    /// Says whether git does as it is asked; it fails alike where it cannot.
+    pub(super) async fn says_yes(&self, directory: &Path, args: &[&str]) -> bool {
+        self.run(directory, args).await.is_ok()
+    }
+
+    /// Carries out a call that writes a list, and returns its parts, which end with a NUL each; nothing
+    /// where it is longer than what is read.
+    pub(super) async fn list(
+        &self,
+        name: &str,
+        spec: CommandSpec,
+    ) -> Result<Option<Vec<Vec<u8>>>, GitProgramError> {
+        let limits = OutputLimits { head: MAX_LIST, ..OutputLimits::default() };
+        let output = self.finish(name, spec.limits(limits)).await?;
+        if output.stdout.is_truncated() || !output.stdout.tail.is_empty() {
+            return Ok(None);
+        }
+        let parts = output.stdout.head.split(|byte| *byte == 0).map(<[u8]>::to_vec);
+        let mut parts: Vec<Vec<u8>> = parts.collect();
+        parts.pop_if(|last| last.is_empty());
+        Ok(Some(parts))
+    }
+}

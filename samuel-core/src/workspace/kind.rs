@@ -1,0 +1,45 @@
+//! Which workspaces there are.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::digest_of;
+
+/// Where the workspaces of all projects are, below the caller's directory.
+const DIRECTORY: &str = "workspaces";
+/// How many digits of the digest of its path name a project.
+const KEY_DIGITS: usize = 32;
+
+/// Where agents and checks work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkspaceKind {
+    /// In the user's work tree. The default with the sandbox `host`.
+    #[default]
+    InPlace,
+    /// In a clone of it, from which checked commits reach the user's branch.
+    Clone,
+}
+
+impl WorkspaceKind {
+    /// Every kind, by its name in samuel.toml.
+    pub const NAMES: [(&str, Self); 2] = [("in-place", Self::InPlace), ("clone", Self::Clone)];
+
+    /// Returns its name in samuel.toml.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InPlace => "in-place",
+            Self::Clone => "clone",
+        }
+    }
+
+    /// Names the directory of a project's workspace, below a directory that is the user's
+    /// alone. Touches nothing.
+    pub(crate) fn directory_of(state_dir: &Path, root: &Path) -> PathBuf {
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        let digest = digest_of(root.as_os_str().as_encoded_bytes());
+        let key: String = digest.trim_start_matches("sha256:").chars().take(KEY_DIGITS).collect();
+        state_dir.join(DIRECTORY).join(key)
+    }
+}

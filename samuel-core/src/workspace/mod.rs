@@ -1,0 +1,36 @@
+//! Where agents and checks work: in the user's tree, or in a clone of it.
+//!
+//! A tree that an agent can write to is dangerous to the git of whoever looks at it next: a
+//! planted `.git/commondir`, or any repository within it, starts a program at a mere `git
+//! status`. So a [`CloneWorkspace`] gives the agent a clone of its own, and what it made comes
+//! back as data:
+//!
+//! - [`clone`](self) makes it from the commit that the user's branch is at, with the objects of the user's
+//!   repository, and checks it out alone; what git ignores in it stays from task to task.
+//! - `inspect` walks over what the agent left before any git runs there.
+//! - `bundle` takes its commits in: checked by git object by object, in a quarantine, and held
+//!   against what must not arrive.
+//! - `users_tree` moves the user's branch, by a fast-forward and in no other way, and finishes
+//!   or takes back one that was cut off.
+//!
+//! Every git that is run here is run by its absolute path, with an environment and a
+//! configuration of Samuel's, without hooks, file system monitor, filters and submodules, with
+//! a deadline and bounded output ([`git::program`](crate::git::program)).
+//!
+//! Which of the two it is, [`WorkspaceKind`] says. What a run does with it is the loop's.
+
+mod bundle;
+mod clone;
+mod error;
+mod git;
+mod inspect;
+mod kind;
+mod record;
+mod users_tree;
+
+pub use clone::{
+    CloneWorkspace, Collected, ControlLook, OnStep, Step, WorkNote, WorkspaceLimits, WorkspaceSetup,
+};
+pub use error::{Refusal, WorkspaceError};
+pub use inspect::{Finding, InspectLimits, inspect};
+pub use kind::WorkspaceKind;

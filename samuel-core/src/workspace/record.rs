@@ -1,0 +1,76 @@
+//! What Samuel knows of a clone from one start to the next.
+//!
+//! The record lies beside the clone, not in it. It is on the disk before what it says is relied
+//! on, so that a start after a crash knows whether the agent may have written something that
+//! was not taken in.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::WorkspaceError;
+use crate::fs::{Durability, Manner, Root};
+
+/// The largest record, in bytes.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// What is known of a clone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// The user's branch.
+    pub(super) branch: String,
+    /// The commit of it that the clone stands on.
+    pub(super) base: String,
+    /// The last commit that was taken in; the same where there is none beyond.
+    pub(super) tip: String,
+    /// Whether what is beyond the base did not pass, or nobody knows whether it would.
+    pub(super) failed: bool,
+    /// Whether an agent may have written since what was taken in last.
+    pub(super) at_work: bool,
+    /// What Samuel wrote to `.git/config` and to the alternates.
+    pub(super) config: String,
+    pub(super) alternates: String,
+    /// Bare repositories that the project itself has among its files.
+    pub(super) embedded: Vec<PathBuf>,
+    /// How many references of refused work the clone holds.
+    pub(super) refused: u32,
+    /// How often work was kept in the user's repository.
+    pub(super) kept: u32,
+}
+
+/// A fast-forward that is about to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Landing {
+    pub(super) branch: String,
+    pub(super) old: String,
+    pub(super) new: String,
+}
+
+/// Reads a file of the workspace; nothing where there is none, or none that can be understood.
+pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    let text = crate::fs::private::read(path, MAX_BYTES).ok()??;
+    serde_json::from_slice(&text).ok()
+}
+
+/// Writes a file of the workspace, which is on the disk then.
+pub(super) fn write(path: &Path, content: &impl Serialize) -> Result<(), WorkspaceError> {
+    let text = serde_json::to_vec_pretty(content).map_err(WorkspaceError::file("write", path))?;
+    let root = Root::new(path.parent().unwrap_or(path));
+    let manner = Manner::PRIVATE.with(Durability::Synced);
+    root.write(path, [text.as_slice()], &manner).map_err(WorkspaceError::file("write", path))
+}
+
+/// Removes a file or directory of the workspace, where it is there.
+pub(super) fn remove(path: &Path) -> Result<(), WorkspaceError> {
+    let removed = match std::fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => crate::fs::leftovers::remove(path),
+        Ok(_) => std::fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(WorkspaceError::io("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}

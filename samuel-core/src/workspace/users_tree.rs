@@ -1,0 +1,350 @@
+//! The user's own tree: what a clone is made from, and where checked work arrives.
+//!
+//! The branch is moved by `git merge --ff-only`, and only where no file is in the way. That
+//! is written down before: a fast-forward that was cut off is taken back by the next start, file by
+//! file, as far as what it wrote is what is there, and made again. So the tree is old or new, and
+//! what the user changed meanwhile is left alone.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{
+    WorkspaceError,
+    bundle::{Change, shown},
+    git::{Configured, Git},
+    record::{self, Landing},
+};
+use crate::{
+    fs::{Root, open_unlinked, read_up_to},
+    git::{Caller, Content, Head, Listing, ObjectId, Repository, blob_id},
+    process::OutputLimits,
+};
+
+/// How long one look at the tree may take.
+const MAX_TIME: Duration = Duration::from_secs(60);
+/// The largest file that is compared, in bytes.
+const MAX_FILE: u64 = 64 << 20;
+/// What samuel.toml and its neighbours are called, which need not be in a commit.
+const OWN_FILES: [&str; 2] = ["samuel.toml", "samuel.lock"];
+
+/// The user's tree.
+#[derive(Clone, Debug)]
+pub(super) struct UsersTree {
+    root: PathBuf,
+    caller: Caller,
+    pub(super) top: PathBuf,
+    pub(super) common_dir: PathBuf,
+    git_dir: PathBuf,
+    /// The project within the work tree, with a slash at its end.
+    pub(super) prefix: String,
+}
+
+/// What a branch is at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Standing {
+    pub(super) branch: String,
+    pub(super) commit: String,
+}
+
+/// What a file is, measured by the two commits of a fast-forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Old,
+    /// As the fast-forward has it, or the beginning of that, or gone.
+    Written,
+    Other,
+}
+
+impl UsersTree {
+    /// Opens the tree of a project. Blocks; starts nothing.
+    pub(super) fn open(root: &Path, caller: &Caller) -> Result<Self, WorkspaceError> {
+        let unfit = |problem: &str, help: &str| WorkspaceError::Unfit {
+            root: root.to_owned(),
+            problem: problem.to_owned(),
+            help: help.to_owned(),
+        };
+        let Some(repository) = Repository::open(root, caller)? else {
+            let help = "Run `git init` and make a first commit, or work in place: set workspace = \"in-place\" below \
+                        [sandbox] in samuel.toml.";
+            return Err(unfit("it is in no git repository", help));
+        };
+        if repository.common_dir().join("shallow").exists() {
+            return Err(unfit("its repository is shallow", "Run `git fetch --unshallow`, or work in place."));
+        }
+        let prefix = String::from_utf8(repository.prefix());
+        let prefix =
+            prefix.map_err(|_| unfit("its path is not UTF-8", "Rename the directory, or work in place."))?;
+        Ok(Self {
+            root: root.to_owned(),
+            caller: caller.clone(),
+            top: repository.top().to_owned(),
+            common_dir: repository.common_dir().to_owned(),
+            git_dir: repository.git_dir().to_owned(),
+            prefix,
+        })
+    }
+
+    fn repository(&self, at: &Path) -> Result<Repository, WorkspaceError> {
+        let gone = || WorkspaceError::io("read", at)(std::io::Error::other("the repository is gone"));
+        Repository::open(at, &self.caller)?.ok_or_else(gone)
+    }
+
+    /// Returns the branch and its commit. Blocks.
+    pub(super) fn standing(&self) -> Result<Standing, WorkspaceError> {
+        let unfit = |problem: &str, help: &str| WorkspaceError::Unfit {
+            root: self.root.clone(),
+            problem: problem.to_owned(),
+            help: format!(
+                "{help}, or work in place: set workspace = \"in-place\" below [sandbox] in samuel.toml."
+            ),
+        };
+        match self.repository(&self.root)?.head()? {
+            Head::Branch { name, commit: Some(commit) } => {
+                Ok(Standing { branch: name, commit: commit.to_string() })
+            }
+            Head::Branch { commit: None, .. } => Err(unfit("it has no commit yet", "Make a first commit")),
+            Head::Detached(_) => {
+                Err(unfit("no branch is checked out", "Check out a branch with `git switch`"))
+            }
+        }
+    }
+
+    /// Checks that the tree holds what its commit says, and nothing is under way there. Files
+    /// that git ignores and Samuel's own do not count. Blocks.
+    pub(super) fn check_clean(&self) -> Result<(), WorkspaceError> {
+        for (name, what) in [
+            ("MERGE_HEAD", "a merge"),
+            ("CHERRY_PICK_HEAD", "a cherry-pick"),
+            ("REVERT_HEAD", "a revert"),
+            ("rebase-merge", "a rebase"),
+            ("rebase-apply", "a rebase"),
+        ] {
+            if self.git_dir.join(name).exists() {
+                return Err(WorkspaceError::Unfit {
+                    root: self.root.clone(),
+                    problem: format!("{what} is under way"),
+                    help: "Finish or abort it, then start again.".to_owned(),
+                });
+            }
+        }
+        let repository = self.repository(&self.root)?;
+        let Some(commit) = repository.head()?.commit() else { return Ok(()) };
+        let mut files = repository.changes_since(&commit, MAX_TIME)?;
+        files.retain(|file| !OWN_FILES.contains(&file.as_str()));
+        if files.is_empty() { Ok(()) } else { Err(WorkspaceError::Dirty { files }) }
+    }
+
+    /// Moves the branch on to a commit, of which `landing` says everything; `step` is called once that
+    /// is written down. Returns why not, where something is in the way.
+    pub(super) async fn fast_forward(
+        &self,
+        git: &Git,
+        landing: &Landing,
+        note: &Path,
+        step: impl FnOnce(),
+    ) -> Result<Result<(), String>, WorkspaceError> {
+        let standing = self.standing()?;
+        if standing.branch != landing.branch {
+            return Ok(Err(format!("{} is checked out meanwhile", standing.branch)));
+        }
+        if standing.commit != landing.old {
+            let was = landing.old.get(..12).unwrap_or(&landing.old);
+            return Ok(Err(format!("it has moved on from {was}, which the work is based on")));
+        }
+        if self.git_dir.join("index.lock").exists() {
+            return Ok(Err("another git is at work there (index.lock)".to_owned()));
+        }
+        let changes = self.changes(git, landing).await?;
+        let in_the_way = self.not(&[State::Old], git, &changes).await?;
+        if !in_the_way.is_empty() {
+            return Ok(Err(format!("these files were changed there: {}", in_the_way.join(", "))));
+        }
+        record::write(note, landing)?;
+        step();
+        let merged = self.merge(git, &landing.new).await;
+        let failed = match merged {
+            Ok(()) if self.standing()?.commit == landing.new => None,
+            Ok(()) => Some("git did not move it".to_owned()),
+            Err(WorkspaceError::Git(error)) => Some(error.to_string()),
+            Err(error) => return Err(error),
+        };
+        if failed.is_some() {
+            self.take_back(git, landing, note, &changes).await?;
+        }
+        record::remove(note)?;
+        Ok(failed.map_or(Ok(()), Err))
+    }
+
+    /// Finishes a fast-forward that was cut off; says whether there was one that is done now.
+    pub(super) async fn recover(&self, git: &Git, note: &Path) -> Result<Option<Landing>, WorkspaceError> {
+        let Some(landing) = record::read::<Landing>(note) else {
+            record::remove(note)?;
+            return Ok(None);
+        };
+        let standing = self.standing()?;
+        if standing.branch == landing.branch && standing.commit == landing.old {
+            let changes = self.changes(git, &landing).await?;
+            self.take_back(git, &landing, note, &changes).await?;
+            self.merge(git, &landing.new).await?;
+        }
+        // Elsewhere the user went on, which is theirs to decide.
+        let is_there = self.standing()?.commit == landing.new;
+        record::remove(note)?;
+        Ok(is_there.then_some(landing))
+    }
+
+    async fn merge(&self, git: &Git, commit: &str) -> Result<(), WorkspaceError> {
+        let args =
+            ["merge", "--ff-only", "--no-overwrite-ignore", "--no-autostash", "--no-stat", "--quiet", commit];
+        let mut spec = git.call(&self.top, Configured::ByUser, &args);
+        for (number, (name, value)) in self.without_filters(git).await?.into_iter().enumerate() {
+            spec = spec
+                .env("GIT_CONFIG_COUNT", (number + 1).to_string())
+                .env(format!("GIT_CONFIG_KEY_{number}"), name)
+                .env(format!("GIT_CONFIG_VALUE_{number}"), value);
+        }
+        git.finish("merge", spec).await?;
+        Ok(())
+    }
+
+    /// Returns settings that turn off every filter that the user has: a filter may be a script of
+    /// the project, which has just been written.
+    async fn without_filters(&self, git: &Git) -> Result<Vec<(String, &'static str)>, WorkspaceError> {
+        let args =
+            ["config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$"];
+        // Where there is none, that is a failure to git.
+        let spec = git.call(&self.top, Configured::ByUser, &args);
+        let names = git.list("config", spec).await.ok().flatten().unwrap_or_default();
+        let names = names.into_iter().filter_map(|name| String::from_utf8(name).ok());
+        Ok(names.map(|name| if name.ends_with(".required") { (name, "false") } else { (name, "") }).collect())
+    }
+
+    async fn changes(&self, git: &Git, landing: &Landing) -> Result<Vec<Change>, WorkspaceError> {
+        let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-abbrev"];
+        let args: Vec<&str> = args.into_iter().chain([landing.old.as_str(), &landing.new]).collect();
+        let spec = git.call(&self.top, Configured::Alone, &args);
+        let parts = git.list("diff-tree", spec).await?.unwrap_or_default();
+        Ok(parts.chunks(2).filter_map(Change::read).collect())
+    }
+
+    /// Returns the files that are in none of some states.
+    async fn not(
+        &self,
+        states: &[State],
+        git: &Git,
+        changes: &[Change],
+    ) -> Result<Vec<String>, WorkspaceError> {
+        let repository = self.repository(&self.top)?;
+        let listing = repository.listing(MAX_TIME)?;
+        let mut others = Vec::new();
+        for change in changes {
+            if !states.contains(&self.state(git, &repository, &listing, change).await?) {
+                others.push(shown(&change.path));
+            }
+        }
+        Ok(others)
+    }
+
+    /// Says what a file is now.
+    async fn state(
+        &self,
+        git: &Git,
+        repository: &Repository,
+        listing: &Listing,
+        change: &Change,
+    ) -> Result<State, WorkspaceError> {
+        let id = |hex: &[u8]| std::str::from_utf8(hex).ok().and_then(|hex| repository.id_of(hex));
+        let was_there = change.old_mode != b"000000";
+        let path = self.top.join(path_of(&change.path));
+        let Ok(found) = fs::symlink_metadata(&path) else {
+            return Ok(if was_there { State::Written } else { State::Old });
+        };
+        let is = |known: ObjectId, hex: &[u8]| Some(known) == id(hex);
+        let by_id = |known: ObjectId| match known {
+            known if was_there && is(known, &change.old_id) => Some(State::Old),
+            known if is(known, &change.id) => Some(State::Written),
+            _ => None,
+        };
+        if let Some((_, Content::Id(known))) = listing.get(&change.path)
+            && let Some(state) = by_id(*known)
+        {
+            return Ok(state);
+        }
+        let bytes = if found.is_symlink() {
+            fs::read_link(&path).map(|target| target.into_os_string().into_encoded_bytes()).ok()
+        } else if found.is_file() {
+            open_unlinked(&path).and_then(|file| read_up_to(file, MAX_FILE)).ok()
+        } else {
+            // A directory stands where a file comes, or the other way round.
+            return Ok(if was_there && found.is_dir() { State::Written } else { State::Other });
+        };
+        let Some(bytes) = bytes else { return Ok(State::Other) };
+        if let Some(state) = by_id(blob_id(repository, &bytes)) {
+            return Ok(state);
+        }
+        if change.mode == b"000000" {
+            return Ok(State::Other);
+        }
+        let blob = shown(&change.id);
+        let limits = OutputLimits { head: 64 << 20, ..OutputLimits::default() };
+        let spec = git.call(&self.top, Configured::Alone, &["cat-file", "blob", &blob]).limits(limits);
+        let whole = git.finish("cat-file", spec).await?.stdout.head;
+        Ok(if whole.starts_with(&bytes) { State::Written } else { State::Other })
+    }
+
+    /// Makes the tree again what it was before a fast-forward.
+    async fn take_back(
+        &self,
+        git: &Git,
+        landing: &Landing,
+        note: &Path,
+        changes: &[Change],
+    ) -> Result<(), WorkspaceError> {
+        let others = self.not(&[State::Old, State::Written], git, changes).await?;
+        if !others.is_empty() {
+            let (branch, new) = (landing.branch.clone(), landing.new.clone());
+            return Err(WorkspaceError::CutOff { branch, new, files: others });
+        }
+        let branch = self.common_dir.join("refs/heads").join(format!("{}.lock", landing.branch));
+        for lock in [self.git_dir.join("index.lock"), self.git_dir.join("HEAD.lock"), branch] {
+            remove_lock(&lock, note)?;
+        }
+        let root = Root::new(&self.top);
+        let mut entries = Vec::new();
+        let mut restored = Vec::new();
+        for Change { old_mode, old_id, path, .. } in changes {
+            entries.extend([old_mode.as_slice(), b" ", old_id, b"\t", path, b"\0"].concat());
+            if old_mode != b"000000" {
+                restored.extend([path.as_slice(), b"\0"].concat());
+            } else if let Err(error) = root.remove_own(&self.top.join(path_of(path)))
+                && !error.is_not_found()
+            {
+                return Err(WorkspaceError::file("remove", &self.top.join(path_of(path)))(error));
+            }
+        }
+        let call = |args: &[&str]| git.call(&self.top, Configured::Alone, args);
+        git.finish("update-index", call(&["update-index", "-z", "--index-info"]).stdin(entries)).await?;
+        if !restored.is_empty() {
+            let args = ["checkout-index", "--force", "--quiet", "-u", "-z", "--stdin"];
+            git.finish("checkout-index", call(&args).stdin(restored)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes a lock that a git of Samuel's left which was killed: one that was made after a note.
+pub(super) fn remove_lock(lock: &Path, note: &Path) -> Result<(), WorkspaceError> {
+    let time = |path: &Path| fs::symlink_metadata(path).and_then(|found| found.modified()).ok();
+    match (time(lock), time(note)) {
+        (Some(lock_time), Some(noted)) if lock_time >= noted => record::remove(lock),
+        _ => Ok(()),
+    }
+}
+
+fn path_of(path: &[u8]) -> &Path {
+    use std::os::unix::ffi::OsStrExt as _;
+    Path::new(std::ffi::OsStr::from_bytes(path))
+}

@@ -1,0 +1,162 @@
+//! A user with a repository, and an agent in a clone of it.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::Arc,
+};
+
+use samuel_core::{
+    git::Caller,
+    process::Supervisor,
+    workspace::{CloneWorkspace, ControlLook, WorkNote, WorkspaceError, WorkspaceLimits, WorkspaceSetup},
+};
+
+/// The path of whatever is started.
+pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// A user: a home, a repository, and a directory for Samuel.
+pub(crate) struct User(tempfile::TempDir);
+
+impl User {
+    /// Makes a repository with two files, committed.
+    pub(crate) fn new() -> Self {
+        let user = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(user.home()).unwrap();
+        fs::create_dir(user.tree()).unwrap();
+        fs::write(user.home().join(".gitconfig"), "[user]\nname = Ada\nemail = ada@example.org\n").unwrap();
+        user.git("init --quiet --initial-branch=main");
+        user.write("a.txt", "one\n");
+        user.write("ci/check.sh", "true\n");
+        user.write(".gitignore", "target/\n");
+        user.git("add --all");
+        user.git("commit --quiet --message Start");
+        user
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.0.path().join("home")
+    }
+
+    pub(crate) fn tree(&self) -> PathBuf {
+        self.0.path().join("tree")
+    }
+
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.0.path().join("state/workspaces/0123")
+    }
+
+    /// A file that tells that a trap sprang.
+    pub(crate) fn canary(&self) -> PathBuf {
+        self.0.path().join("canary")
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.tree().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn read(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.tree().join(path)).ok()
+    }
+
+    /// Runs a line of shell as the user, or as an agent, in a directory.
+    pub(crate) fn tries(&self, directory: &Path, line: &str) -> Output {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", line]).current_dir(directory).env_clear();
+        command.env("PATH", PATH).env("HOME", self.home()).env("CANARY", self.canary());
+        command.output().unwrap()
+    }
+
+    pub(crate) fn sh(&self, directory: &Path, line: &str) -> String {
+        let output = self.tries(directory, line);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{line}: {said}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Runs plain git in the user's tree, as the user.
+    pub(crate) fn git(&self, args: &str) -> String {
+        self.sh(&self.tree(), &format!("git {args}"))
+    }
+
+    pub(crate) fn head(&self) -> String {
+        self.git("rev-parse HEAD")
+    }
+
+    /// Returns the references below `refs/samuel/`, without the one of work under way.
+    pub(crate) fn kept(&self) -> Vec<String> {
+        self.git("for-each-ref --format='%(refname)' refs/samuel/kept").lines().map(str::to_owned).collect()
+    }
+
+    pub(crate) fn setup(&self) -> WorkspaceSetup {
+        WorkspaceSetup {
+            root: self.tree(),
+            directory: self.directory(),
+            caller: Caller::of_process(),
+            env: vec![
+                ("PATH".to_owned(), PATH.to_owned()),
+                ("HOME".to_owned(), self.home().display().to_string()),
+            ],
+            supervisor: Supervisor::GroupOnly,
+            run: "r1".to_owned(),
+            limits: WorkspaceLimits::default(),
+            control: Arc::new(Checks),
+            on_step: None,
+        }
+    }
+
+    pub(crate) async fn open(&self) -> (CloneWorkspace, Vec<String>) {
+        CloneWorkspace::open(self.setup()).await.unwrap()
+    }
+
+    pub(crate) async fn opened(&self) -> CloneWorkspace {
+        self.open().await.0
+    }
+
+    pub(crate) async fn refused(&self) -> WorkspaceError {
+        CloneWorkspace::open(self.setup()).await.unwrap_err()
+    }
+
+    /// Lets an agent work: a line of shell in its directory.
+    pub(crate) async fn work(
+        &self,
+        workspace: &CloneWorkspace,
+        line: &str,
+    ) -> Result<Option<String>, WorkspaceError> {
+        workspace.turn_begins().await.unwrap();
+        self.sh(&workspace.work_dir(), line);
+        let collected = workspace.collect(&WorkNote::default()).await?;
+        Ok(collected.map(|collected| collected.commit))
+    }
+
+    /// Says that the user can look at the tree, and nothing starts.
+    pub(crate) fn looks_around_safely(&self) {
+        for args in ["status", "diff", "log --oneline --all -3", "fsck --no-dangling"] {
+            self.git(args);
+        }
+        assert!(!self.canary().exists(), "something was started");
+    }
+}
+
+/// The files below `ci` decide what runs.
+#[derive(Debug)]
+struct Checks;
+
+impl ControlLook for Checks {
+    fn look(&self, root: &Path) -> BTreeMap<String, String> {
+        let files = fs::read_dir(root.join("ci")).into_iter().flatten().flatten();
+        let read = |file: fs::DirEntry| {
+            let name = format!("ci/{}", file.file_name().to_string_lossy());
+            (name, fs::read_to_string(file.path()).unwrap_or_default())
+        };
+        files.map(read).collect()
+    }
+
+    fn covers(&self, path: &str) -> bool {
+        path.starts_with("ci/")
+    }
+}
