@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use super::{
     ConfigError, DEFAULT_METHODOLOGY, MethodologySettings, Origin, Problem, ProblemKind, Problems,
+    SandboxSettings,
     chain::{self, Chains, overlay},
     document::{Document, Origins},
     layer::MethodologyLayer,
@@ -32,6 +33,8 @@ pub struct Config {
     pub project_name: String,
     /// The rules that work must keep to.
     pub guardrails: GuardrailVars,
+    /// Where agents and checks work.
+    pub sandbox: SandboxSettings,
     /// The plugins to load, in the order that breaks ties between handlers.
     pub plugins: Vec<PluginEntry>,
     pub(super) methodologies: BTreeMap<String, MethodologyLayer>,
@@ -56,6 +59,7 @@ impl Default for Config {
             default_methodology: DEFAULT_METHODOLOGY.to_owned(),
             project_name: String::new(),
             guardrails: GuardrailVars::default(),
+            sandbox: SandboxSettings::default(),
             plugins: Vec::new(),
             methodologies: BTreeMap::new(),
             hooks: Chains::new(),

@@ -8,7 +8,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    CONFIG_VERSION, Config, MethodologySettings, RESERVED_PLUGIN_NAMES, settings::guardrails_schema,
+    CONFIG_VERSION, Config, MethodologySettings, RESERVED_PLUGIN_NAMES, SandboxSettings,
+    settings::guardrails_schema,
 };
 use crate::hook::{ChainMode, HookPoint, OnFailure};
 
@@ -45,6 +46,7 @@ pub fn config_schema() -> Value {
             "project": table(json!({ "name": name }), &[]),
             "methodology": { "type": "object", "additionalProperties": methodology },
             "guardrails": described(table(guardrails_schema(), &[]), "Rules that prompts ask the agent to keep to."),
+            "sandbox": described(table(SandboxSettings::schema(), &[]), "Where agents and checks work."),
             "plugins": { "description": "Plugins; their order breaks ties between handlers.", "type": "array", "items": plugin },
             "hooks": by_point(&json!({ "$ref": "#/$defs/chain" }), HookPoint::as_str),
         },

@@ -69,7 +69,7 @@ pub use route::AgentRoute;
 pub use schema::CONFIG_VERSION;
 pub use settings::{
     AGENTS, AgentClocks, CheckCommand, ContextSettings, MethodologySettings, PilotSettings, RateLimitPolicy,
-    SessionBudget, TaskBudget,
+    SandboxSettings, SessionBudget, TaskBudget,
 };
 pub use source::Origin;
 pub(crate) use table::Table;

@@ -32,6 +32,9 @@ pub(super) fn read_root(table: &mut Table<'_>) -> Config {
     if let Some(rules) = table.take("guardrails") {
         read_guardrails(&rules, &mut config.guardrails);
     }
+    if let Some(sandbox) = table.take("sandbox") {
+        config.sandbox.read(&sandbox);
+    }
     config.plugins = table.take("plugins").map(|value| read_plugins(&value)).unwrap_or_default();
     config.hooks = table.take("hooks").map(|value| chain::read_chains(&value)).unwrap_or_default();
     config.methodologies =

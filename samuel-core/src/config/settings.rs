@@ -24,7 +24,7 @@ use super::{
     },
     value::Value,
 };
-use crate::{context::GuardrailVars, sandbox::HOST};
+use crate::{context::GuardrailVars, sandbox::HOST, workspace::WorkspaceKind};
 
 /// The names `agent` can have in samuel.toml.
 pub const AGENTS: &[&str] = &["claude", "codex", "gemini", "copilot", "kiro", "command", "scripted"];
@@ -154,6 +154,33 @@ settings! {
         snapshot_tokens: u32 = 4000, Count(1);
         /// The most that a prompt quotes of the PRD, in tokens; 0 quotes nothing of it.
         prd_tokens: u32 = 2000, Count(0);
+    }
+
+    /// Where agents and checks work: `[sandbox]`.
+    #[derive(Copy, Eq)]
+    struct SandboxSettings {
+        /// Where the agent and the checks work. `in-place` is the project's own work tree; `clone` is a clone of
+        /// it in a private directory, from which commits reach the checked out branch once the checks have passed.
+        workspace: WorkspaceKind = WorkspaceKind::InPlace, workspaces();
+    }
+}
+
+fn workspaces() -> Kind {
+    Name("workspace", WorkspaceKind::NAMES.map(|(name, _)| name).to_vec())
+}
+
+impl SandboxSettings {
+    /// Describes the settings as the properties of a JSON Schema.
+    pub(super) fn schema() -> Map<String, Json> {
+        schema(&Self::rows(), &json!(Self::default().shown()))
+    }
+
+    /// Reads `[sandbox]` over the defaults.
+    pub(super) fn read(&mut self, value: &Value<'_>) {
+        let Some(mut table) = value.table() else { return };
+        let given = take(&Self::rows(), &mut table);
+        table.finish();
+        self.put(&given.into());
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 use toml::Value;
 
-use super::{Config, DEFAULT_METHODOLOGY, MethodologySettings, settings::guardrails_schema};
+use super::{Config, DEFAULT_METHODOLOGY, MethodologySettings, SandboxSettings, settings::guardrails_schema};
 
 /// What is no setting, and lines with the name of a schema in braces for what is.
 const TEMPLATE: &str = include_str!("template.toml");
@@ -15,6 +15,7 @@ impl Config {
         TEMPLATE
             .replace("{settings}\n", &shown(&MethodologySettings::schema(), "methodology.ralph"))
             .replace("{guardrails}\n", &shown(&guardrails_schema(), "guardrails"))
+            .replace("{sandbox}\n", &shown(&SandboxSettings::schema(), "sandbox"))
     }
 
     /// Returns the samuel.toml of a new project: the template with the
@@ -161,6 +162,7 @@ mod tests {
             "methodology.ralph.session_budget.",
             "methodology.ralph.task_budget.",
             "guardrails.",
+            "sandbox.",
             "project.",
             "hooks.\"quality.check\".",
         ];

@@ -20,6 +20,7 @@ use crate::{
     project::Project,
     sandbox::{Sandbox, Sandboxes},
     trust::TrustPolicy,
+    workspace::{OnStep, WorkspaceKind},
 };
 
 /// Collects what a run needs.
@@ -30,6 +31,8 @@ pub struct RunBuilder {
     agent: Option<Arc<dyn Agent>>,
     script: Option<Script>,
     sandboxes: Vec<Arc<dyn Sandbox>>,
+    workspace: WorkspaceKind,
+    on_step: Option<OnStep>,
     pub(crate) handlers: RegistryBuilder,
     reads_hook_files: bool,
     trust: TrustPolicy,
@@ -49,12 +52,15 @@ impl RunBuilder {
     /// Starts with the settings of a project.
     pub(super) fn new(project: Project) -> Self {
         let settings = project.settings();
+        let workspace = project.config().sandbox.workspace;
         Self {
             project,
             settings,
             agent: None,
             script: None,
             sandboxes: Vec::new(),
+            workspace,
+            on_step: None,
             handlers: Registry::builder(),
             reads_hook_files: false,
             trust: TrustPolicy::default(),
@@ -93,6 +99,22 @@ impl RunBuilder {
     pub fn sandbox(mut self, sandbox: Arc<dyn Sandbox>) -> Self {
         sandbox.name().clone_into(&mut self.settings.sandbox);
         self.sandboxes([sandbox])
+    }
+
+    /// Says where the agent and the checks work, whatever samuel.toml says below `[sandbox]`. A clone takes a
+    /// directory outside of the project ([`Project::keeping_plans_in`]).
+    #[must_use]
+    pub fn workspace(mut self, workspace: WorkspaceKind) -> Self {
+        self.workspace = workspace;
+        self
+    }
+
+    /// Calls a function at each step of a workspace that is a clone, which waits for it: a test ends the
+    /// process there.
+    #[must_use]
+    pub fn on_workspace_step(mut self, on_step: OnStep) -> Self {
+        self.on_step = Some(on_step);
+        self
     }
 
     /// Plays a script in place of an agent: no model and no network. Its tasks are
@@ -292,6 +314,8 @@ impl RunBuilder {
         self.settings.pilot.enabled |= self.discovers_only;
         let frozen = Frozen {
             sandboxes: Sandboxes::with(self.sandboxes)?,
+            workspace: self.workspace,
+            on_step: self.on_step,
             session: self.session.unwrap_or_else(|| self.project.name()),
             owner: self.owner,
             reads_hook_files: self.reads_hook_files,

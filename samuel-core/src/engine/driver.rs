@@ -30,7 +30,7 @@ use crate::{
     hook::{HookCall, HookPoint},
     machine::{Effect, EffectId, EffectResult, Input, LogLine, Machine},
     model::{
-        Groups, Status, Task, TaskId,
+        ExitReason, Groups, Status, Task, TaskId,
         payload::{CheckFailure, Turn},
     },
     state::{Checkpoint, Note, ProgressEntry, StateError},
@@ -163,6 +163,7 @@ impl Driver {
                 services.complete(&mut event);
                 if let Event::RunFinished(report) = &event {
                     flight.report = Some(report.clone());
+                    services.close_workspace(report.exit_reason == ExitReason::Completed).await;
                 }
                 let starts = matches!(event, Event::RunStarted { .. });
                 services.emit(event);
@@ -216,7 +217,11 @@ impl Driver {
         let (place, task) = Place::of(&self.machine, turn, flight.token(id));
         flight.launch(id, async move {
             let point = call.point();
+            let of_task = task.as_ref().map(|task| TaskId::new(task.id.clone()));
             services.enter(&place, task);
+            if let Err(ended) = services.enter_workspace(point, &place).await {
+                return ended;
+            }
             let stamps = match services.look_before_check(point).await {
                 Ok(stamps) => stamps,
                 Err(changed) => return changed,
@@ -229,7 +234,10 @@ impl Driver {
             }
             // A check that passed may have been exchanged by what it ran.
             let changed = services.look_after_check(point, stamps).await;
-            changed.unwrap_or_else(|| EffectResult::Hook(Box::new(reply)))
+            match changed {
+                Some(changed) => changed,
+                None => services.leave_workspace(point, of_task.as_ref(), &place, reply).await,
+            }
         });
     }
 

@@ -11,6 +11,7 @@ use crate::{
     sandbox::SandboxError,
     state::StateError,
     trust::Refusal,
+    workspace::WorkspaceError,
 };
 
 /// A run that cannot be built, started or waited for.
@@ -31,6 +32,9 @@ pub enum RunError {
     /// The sandbox cannot be used.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
+    /// The workspace cannot be used.
+    #[error(transparent)]
+    Workspace(#[from] Box<WorkspaceError>),
     /// The configuration names handlers that do not exist, or one twice.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -72,6 +76,12 @@ pub enum RunError {
     },
 }
 
+impl From<WorkspaceError> for RunError {
+    fn from(error: WorkspaceError) -> Self {
+        Self::Workspace(Box::new(error))
+    }
+}
+
 /// Runs something that blocks on a thread where that is allowed.
 pub(super) async fn blocking<R: Send + 'static>(
     work: impl FnOnce() -> R + Send + 'static,
@@ -86,6 +96,7 @@ impl Coded for RunError {
             Self::Agent(error) => error.code(),
             Self::ConfiguredAgent { source, .. } => source.code(),
             Self::Sandbox(error) => error.code(),
+            Self::Workspace(error) => error.code(),
             Self::Config(error) => error.code(),
             Self::Registry(error) => error.code(),
             Self::Template(error) => error.code(),
@@ -104,6 +115,7 @@ impl Coded for RunError {
             Self::Config(error) => error.location(),
             Self::State(error) => error.location(),
             Self::Template(error) => error.location(),
+            Self::Workspace(error) => error.location(),
             Self::ConfiguredAgent { location, .. } => Some(location.clone()),
             _ => None,
         }
@@ -119,6 +131,7 @@ impl Coded for RunError {
             Self::Untrusted(refusal) => refusal.help(),
             Self::Agent(AgentError::Unknown { suggestion: Some(nearest), .. }) => did_you_mean(nearest),
             Self::Sandbox(error) => error.help(),
+            Self::Workspace(error) => error.help(),
             Self::Socket(error) => error.help(),
             Self::Registry(RegistryError::Resolve(unresolved)) => match unresolved.nearest() {
                 Some(nearest) => did_you_mean(nearest),

@@ -53,6 +53,7 @@ mod hook_trial;
 mod hook_validation;
 mod hooks;
 mod hub;
+mod in_clone;
 mod left_changed;
 mod listening;
 mod old_logs;

@@ -27,6 +27,7 @@ use super::{
     handle::{Controller, RunHandle},
     hook_log::HookLogWriter,
     hub::{Events, Hub},
+    in_clone::InClone,
     old_logs::OldLogs,
     services::{Known, Purpose, Services},
     socket::{RunSocket, SocketError},
@@ -54,6 +55,7 @@ use crate::{
     script::named::{in_command_line, in_words},
     state::{LaneStore, LoopLock, PlanStore, RunDir},
     trust::{ExecutableKind, Executables, TrustPolicy},
+    workspace::{CloneWorkspace, OnStep, WorkspaceKind},
 };
 
 /// What a start says where the program that embeds the run named no supervisor.
@@ -94,6 +96,9 @@ pub(crate) struct Frozen {
     /// What agents have that a handler names instead.
     pub(crate) others: AgentConfig,
     pub(crate) sandboxes: Sandboxes,
+    /// Where the agent and the checks work.
+    pub(crate) workspace: WorkspaceKind,
+    pub(crate) on_step: Option<OnStep>,
     pub(crate) store: Arc<dyn PlanStore>,
     pub(crate) lane: Arc<dyn LaneStore>,
     pub(crate) trust: TrustPolicy,
@@ -128,6 +133,20 @@ impl Frozen {
     fn agents(&self) -> Agents {
         Agents::new(Arc::clone(&self.agent), self.others.clone(), self.supervisor.clone())
             .built_from(self.built_from.clone())
+    }
+
+    /// Returns the directory in which the agent and the checks work, also before it is there: the root of the
+    /// project, or the project within a clone.
+    fn work_dir(&self) -> PathBuf {
+        let root = self.project.root();
+        let state_dir = self.project.state_dir().filter(|_| self.workspace == WorkspaceKind::Clone);
+        let Some(state_dir) = state_dir.filter(|_| !self.project.is_in_memory()) else {
+            return root.to_owned();
+        };
+        let repository = Repository::open(root, self.project.caller()).ok().flatten();
+        let prefix = repository.map(|repository| repository.prefix()).unwrap_or_default();
+        let directory = WorkspaceKind::directory_of(state_dir, root);
+        CloneWorkspace::work_dir_in(&directory, &String::from_utf8_lossy(&prefix))
     }
 
     /// Returns every agent that routing can have a call made with, the configured one first, with the
@@ -210,6 +229,7 @@ impl Run {
         let replaced = templates.replaced();
         let kit = Kit {
             project_root: frozen.project.root().to_owned(),
+            work_dir: frozen.work_dir(),
             caller: frozen.project.caller().clone(),
             run_dir: frozen.run_dir.clone(),
             run_id: Arc::clone(&frozen.run_id),
@@ -292,13 +312,15 @@ impl Run {
         self.know_plan().await?;
         let begin = self.recover().await?;
         self.log_accepted().await?;
+        let clone = self.open_clone().await?;
         let (detected, repository) = tokio::join!(self.detect(), self.repository());
         detected?;
         let repository = repository?;
         let warnings = self.warnings_of(&begin, &repository).await?;
         let old_logs = self.prune_logs(&begin).await;
         self.listen().await?;
-        self.launch(lock, begin, repository, warnings, old_logs, remains).await
+        let found = Found { repository, clone, warnings, old_logs, remains };
+        self.launch(lock, begin, found).await
     }
 
     /// Checks that the plan has the tasks that the run is to be for.
@@ -362,9 +384,9 @@ impl Run {
     /// the project. One that cannot would make every iteration look as if nothing
     /// did.
     pub(super) async fn repository(&self) -> Result<Opened, RunError> {
-        let project = self.frozen.project.clone();
+        let (work_dir, caller) = (self.frozen.work_dir(), self.frozen.project.caller().clone());
         blocking(move || {
-            let repository = Repository::open(project.root(), project.caller())?;
+            let repository = Repository::open(&work_dir, &caller)?;
             repository.iter().try_for_each(Repository::check)?;
             Ok(repository)
         })
@@ -395,9 +417,11 @@ impl Run {
         repository: Option<Repository>,
         known: Known,
         purpose: Purpose,
+        in_clone: Option<InClone>,
     ) -> (Frozen, Arc<Services>, Events, mpsc::UnboundedReceiver<Input>) {
         let (events, contexts) = (self.hub.subscribe(), self.contexts());
         let Self { frozen, inputs: (inputs, receiver), .. } = self;
+        let work_dir = if in_clone.is_some() { frozen.work_dir() } else { frozen.project.root().to_owned() };
         let services = Arc::new(Services {
             run_id: Arc::clone(&frozen.run_id),
             session: frozen.session.as_str().into(),
@@ -409,7 +433,8 @@ impl Run {
             lane,
             clock: frozen.project.clock(),
             hub: self.hub,
-            work_tree: WorkTree::new(frozen.project.root().to_owned(), repository),
+            work_tree: WorkTree::new(work_dir, repository),
+            in_clone,
             control_files: self.control_files,
             purpose,
             known: Mutex::new(known),
@@ -438,11 +463,10 @@ impl Run {
         mut self,
         lock: Arc<dyn LoopLock>,
         begin: Begin,
-        opened: Opened,
-        warnings: Vec<StartWarning>,
-        old_logs: OldLogs,
-        remains: Remains,
+        found: Found,
     ) -> Result<RunHandle, RunError> {
+        let Found { repository: opened, clone, warnings, old_logs, remains } = found;
+        let (in_clone, of_clone) = clone.unzip();
         let unheld = self.unheld_budget();
         let unstartable = match in_place_of_agent(&self.registry) {
             Some(_) => Vec::new(),
@@ -457,7 +481,7 @@ impl Run {
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
         let listening = std::mem::replace(&mut self.listening, Ok(None));
         let (frozen, services, events, inputs) =
-            self.equip(store, lane, repository, begin.known, Purpose::Run);
+            self.equip(store, lane, repository, begin.known, Purpose::Run, in_clone);
         let socket = listening.as_ref().ok().and_then(Option::as_ref).map(|socket| socket.path().to_owned());
         match listening {
             Ok(None) => {}
@@ -495,6 +519,9 @@ impl Run {
             services.warn(told);
         }
         services.tell_of_remains(remains);
+        for told in of_clone.into_iter().flatten() {
+            services.warn(told);
+        }
         if let Some(error) = unread {
             services.warn(format!(
                 "{}: changes are seen by names, sizes and times of files alone, and no handler is told of them",
@@ -535,6 +562,16 @@ impl Run {
         });
         Ok(RunHandle { run_id: frozen.run_id, hub, first: Some(events), control, socket, task })
     }
+}
+
+/// What a start found around the plan.
+struct Found {
+    repository: Opened,
+    /// The clone that the run works in, if it does, and what people should know of it.
+    clone: Option<(InClone, Vec<String>)>,
+    warnings: Vec<StartWarning>,
+    old_logs: OldLogs,
+    remains: Remains,
 }
 
 /// Ends the streams of a run however it ends, also where it panics.

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::{
     call_logs::CallCount, control_files::ControlFiles, error::described, hook_log::HookLogWriter, hub::Hub,
-    socket::RunSocket, tickets::Tickets, work_tree::WorkTree,
+    in_clone::InClone, socket::RunSocket, tickets::Tickets, work_tree::WorkTree,
 };
 use crate::{
     agent::Agents,
@@ -53,6 +53,8 @@ pub(super) struct Services {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) hub: Arc<Hub>,
     pub(super) work_tree: WorkTree,
+    /// The clone that the run works in, where it does.
+    pub(super) in_clone: Option<InClone>,
     pub(super) control_files: Arc<ControlFiles>,
     /// What the points fire for.
     pub(super) purpose: Purpose,

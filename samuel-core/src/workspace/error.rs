@@ -161,6 +161,17 @@ fn listed<T: ToString>(all: &[T]) -> String {
 }
 
 impl WorkspaceError {
+    /// Says that there is no directory for a clone.
+    pub(crate) fn no_place(root: &Path) -> Self {
+        Self::Unfit {
+            root: root.to_owned(),
+            problem: "no directory outside of the project is known for it".to_owned(),
+            help: "Set HOME or XDG_STATE_HOME, or work in place: set workspace = \"in-place\" below [sandbox] in \
+                   samuel.toml."
+                .to_owned(),
+        }
+    }
+
     pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }

@@ -17,13 +17,14 @@ use samuel_core::{
 /// The path of whatever is started.
 pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// A user: a home, a repository, and a directory for Samuel.
-pub(crate) struct User(tempfile::TempDir);
+/// A user: a home, a repository, and a directory for Samuel. What was made for a test goes with it.
+pub(crate) struct User(PathBuf, Option<tempfile::TempDir>);
 
 impl User {
     /// Makes a repository with two files, committed.
     pub(crate) fn new() -> Self {
-        let user = Self(tempfile::tempdir().unwrap());
+        let directory = tempfile::tempdir().unwrap();
+        let user = Self(directory.path().canonicalize().unwrap(), Some(directory));
         fs::create_dir(user.home()).unwrap();
         fs::create_dir(user.tree()).unwrap();
         fs::write(user.home().join(".gitconfig"), "[user]\nname = Ada\nemail = ada@example.org\n").unwrap();
@@ -36,21 +37,30 @@ impl User {
         user
     }
 
+    /// Stands in for a user that another process made.
+    pub(crate) fn at(path: PathBuf) -> Self {
+        Self(path, None)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
     pub(crate) fn home(&self) -> PathBuf {
-        self.0.path().join("home")
+        self.0.join("home")
     }
 
     pub(crate) fn tree(&self) -> PathBuf {
-        self.0.path().join("tree")
+        self.0.join("tree")
     }
 
     pub(crate) fn directory(&self) -> PathBuf {
-        self.0.path().join("state/workspaces/0123")
+        self.0.join("state/workspaces/0123")
     }
 
     /// A file that tells that a trap sprang.
     pub(crate) fn canary(&self) -> PathBuf {
-        self.0.path().join("canary")
+        self.0.join("canary")
     }
 
     pub(crate) fn write(&self, path: &str, text: &str) {
@@ -90,6 +100,16 @@ impl User {
     /// Returns the references below `refs/samuel/`, without the one of work under way.
     pub(crate) fn kept(&self) -> Vec<String> {
         self.git("for-each-ref --format='%(refname)' refs/samuel/kept").lines().map(str::to_owned).collect()
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.0.join("state")
+    }
+
+    /// Returns the one clone that a run made, if it is there.
+    pub(crate) fn clone_of_run(&self) -> Option<PathBuf> {
+        let mut all = fs::read_dir(self.state().join("workspaces")).ok()?.flatten().map(|entry| entry.path());
+        all.next().map(|directory| directory.join("tree")).filter(|tree| tree.is_dir())
     }
 
     pub(crate) fn setup(&self) -> WorkspaceSetup {

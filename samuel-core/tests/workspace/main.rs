@@ -3,8 +3,18 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 mod arrivals;
+mod crashes;
 mod cut_off;
 mod kit;
 mod life;
+#[path = "../../../crates/samuel-process/tests/support/mod.rs"]
+mod process_support;
 mod refusals;
+mod runs;
 mod traps;
+
+/// Not a test of its own: the supervisor of all others.
+#[test]
+fn supervisor_entry() {
+    process_support::supervise_if_asked();
+}

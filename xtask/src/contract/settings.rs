@@ -30,6 +30,7 @@ pub(super) fn files() -> Result<Vec<Output>> {
     let mut page = fs::read_to_string(root().join(PAGE))?;
     let tables = keys(settings).filter(|(_, schema)| is_table(schema));
     let tables = tables.chain([("settings", settings), ("guardrails", at("/properties/guardrails")?)]);
+    let tables = tables.chain([("sandbox", at("/properties/sandbox")?)]);
     for (name, schema) in tables {
         page = replaced(&page, name, &rows(inner(schema), ""))
             .with_context(|| format!("{PAGE} has no marks for {name}"))?;

@@ -76,6 +76,7 @@ class Kit:
 
     Attributes:
         project_root: The project's root.
+        work_dir: Where the agent and the checks work: the project's root, or the project within a clone.
         run_dir: The directory that holds plan, log and journal.
         run_id: The run's id.
         binary: The command by which agents call Samuel.
@@ -85,6 +86,7 @@ class Kit:
     """
 
     project_root: str
+    work_dir: str
     run_dir: str
     run_id: str
     binary: str

@@ -6,6 +6,7 @@ use super::{super::*, FULL, parse};
 use crate::{
     hook::{ChainSpec, HookPoint, OnFailure},
     model::payload::{Complexity, Mode, Priority},
+    workspace::WorkspaceKind,
 };
 
 #[test]
@@ -85,6 +86,7 @@ fn every_key_is_read() {
         ("angular", "feat/x")
     );
     assert_eq!(config.guardrails.extra, ["No globals."]);
+    assert_eq!(config.sandbox.workspace, WorkspaceKind::Clone);
     let plugins: Vec<_> =
         config.plugins.iter().map(|plugin| (plugin.name.as_str(), plugin.source.as_deref())).collect();
     assert_eq!(plugins, [("samuel-python", Some("plugins/python")), ("samuel-lint", None)]);

@@ -92,4 +92,6 @@ on_failure = "abort_loop"
 [methodology.ralph.hooks."quality.check"]
 handlers = ["samuel-security:run_security_scan", "default", "samuel-lint:check"]
 strict = true
+[sandbox]
+workspace = "clone"
 "#;

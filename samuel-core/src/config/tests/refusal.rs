@@ -260,7 +260,7 @@ fn a_setting_outside_of_the_table_of_its_methodology_is_sent_there() {
     insta::assert_snapshot!(problems("agent = \"claude\"\nmax_iterations = 3\nmax_iteration = 3\n"), @r#"
     1:1 agent: belongs in [methodology.ralph] | Move it there.
     2:1 max_iterations: belongs in [methodology.ralph] | Move it there.
-    3:1 max_iteration: unknown key | Use one of version, default_methodology, project, guardrails, plugins, hooks, methodology.
+    3:1 max_iteration: unknown key | Use one of version, default_methodology, project, guardrails, sandbox, plugins, hooks, methodology.
     "#);
     insta::assert_snapshot!(problems("agent = \"claude\"\ndefault_methodology = \"tdd\"\n"), @"1:1 agent: belongs in [methodology.tdd] | Move it there.");
 }
@@ -356,7 +356,7 @@ samuel-default = 2
 fn another_version_is_refused_with_all_else_that_is_wrong() {
     insta::assert_snapshot!(problems("version = \"3\"\nnew_key = 1\n[project]\nname = 2\n"), @r#"
     1:11 version: version "3" is not supported | Write version = "2".
-    2:1 new_key: unknown key | Use one of version, default_methodology, project, guardrails, plugins, hooks, methodology.
+    2:1 new_key: unknown key | Use one of version, default_methodology, project, guardrails, sandbox, plugins, hooks, methodology.
     4:8 project.name: expected text, found a whole number | Put it in quotes.
     "#);
 }
@@ -382,7 +382,7 @@ fn text_that_is_no_toml_is_refused_with_every_place() {
 #[test]
 fn tabs_line_breaks_and_a_byte_order_mark_do_not_shift_places() {
     insta::assert_snapshot!(problems("\u{feff}x = 1\r\n\t[project]\r\n\tnom = \"日本\" # é\r\n"), @r#"
-    1:1 x: unknown key | Use one of version, default_methodology, project, guardrails, plugins, hooks, methodology.
+    1:1 x: unknown key | Use one of version, default_methodology, project, guardrails, sandbox, plugins, hooks, methodology.
     3:2 project.nom: unknown key | Use "name".
     "#);
 }

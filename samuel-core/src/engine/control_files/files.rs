@@ -162,6 +162,39 @@ impl ControlFiles {
         &self.warnings
     }
 
+    /// Returns a digest of each file that is there below another root, by its path from there. Blocks.
+    pub(in crate::engine) fn look_below(&self, root: &Path) -> BTreeMap<String, String> {
+        let below = |path: &PathBuf| Some(root.join(path.strip_prefix(&self.root).ok()?));
+        let matched = self.patterns.keys().flat_map(|pattern| pattern::matches(pattern, root));
+        let is_product = |path: &PathBuf| {
+            path.strip_prefix(root).is_ok_and(|path| self.products.contains(&self.root.join(path)))
+        };
+        let files = self.files.iter().chain(self.scripts.keys()).filter_map(below);
+        let files: BTreeSet<PathBuf> = files.chain(matched.filter(|path| !is_product(path))).collect();
+        let shown = |path: &Path| named(path.strip_prefix(root).unwrap_or(path));
+        let digest_of = |path: &PathBuf| match digest(root, path) {
+            Ok(digest) => Some((shown(path), digest)),
+            Err(error) if error.is_not_found() => None,
+            Err(error) => Some((shown(path), format!("{UNREADABLE}{error}"))),
+        };
+        let mut look: BTreeMap<String, String> = files.iter().filter_map(digest_of).collect();
+        for directory in self.plugins.iter().filter_map(below) {
+            let Ok(tree) = Tree::of(&directory, &Selection::Installed) else { continue };
+            let files = tree.digests().into_iter();
+            look.extend(files.map(|(path, digest)| (shown(&directory.join(path)), digest)));
+        }
+        look
+    }
+
+    /// Says whether a path from the root is that of a control file, as far as names tell: what is
+    /// matched by a pattern only a look finds.
+    pub(in crate::engine) fn covers(&self, path: &str) -> bool {
+        let path = self.root.join(path);
+        self.files.contains(&path)
+            || self.scripts.contains_key(&path)
+            || self.plugins.iter().any(|plugin| path.starts_with(plugin))
+    }
+
     /// Returns what the next start has to know, where the run goes on.
     pub(in crate::engine) fn record(&self) -> ControlRecord {
         let digest = |path: &PathBuf| {

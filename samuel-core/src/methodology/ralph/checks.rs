@@ -1,7 +1,7 @@
 //! Running the configured quality checks.
 //!
 //! [`run_checks`] is the default of `quality.check`: one command after the
-//! other by `sh -c` in the project's root, each with its own deadline. That a
+//! other by `sh -c` where the agent works, each with its own deadline. That a
 //! check fails, hangs or cannot be started are failures the agent is told of;
 //! only a cancelled run is something else.
 
@@ -58,8 +58,10 @@ impl Check {
 /// Where and how checks run.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckSetting<'a> {
-    /// The project's root, the working directory of the commands.
+    /// The project's root.
     pub project_root: &'a Path,
+    /// The working directory of the commands: the root, or the project within a clone.
+    pub work_dir: &'a Path,
     /// Their whole environment.
     pub env: &'a [(OsString, OsString)],
     /// Who watches over their processes.
@@ -113,7 +115,7 @@ async fn run_check(
     check: &Check,
     setting: CheckSetting<'_>,
 ) -> Result<Option<CheckFailure>, ChecksCancelled> {
-    let spec = CommandSpec::shell(&check.command, setting.project_root)
+    let spec = CommandSpec::shell(&check.command, setting.work_dir)
         .envs(setting.env.iter().cloned())
         .timeout(check.timeout)
         .limits(OutputLimits { head: 0, tail: MAX_TAIL_BYTES, ..OutputLimits::default() })
@@ -157,7 +159,7 @@ fn failure(check: &Check, output: &CommandOutput, setting: CheckSetting<'_>) -> 
 
 /// Explains the codes that a shell gives itself.
 fn explain_code(code: i32, check: &Check, setting: CheckSetting<'_>) -> String {
-    let problem = || process::problem_of_line(&check.command, setting.env, setting.project_root);
+    let problem = || process::problem_of_line(&check.command, setting.env, setting.work_dir);
     if let (126 | 127, Some(problem)) = (code, problem()) {
         let name = check.command.split_whitespace().next().unwrap_or_default();
         return match setting.control_files.has(name, setting.project_root) {
@@ -212,8 +214,17 @@ mod tests {
     ) -> Ran {
         let env = &[("PATH".into(), std::env::var_os("PATH").unwrap())];
         let (supervisor, sandbox, warnings) = (&Supervisor::GroupOnly, &Host, &Mutex::default());
-        let setting =
-            CheckSetting { project_root, env, supervisor, sandbox, cancel, control_files, warnings };
+        let work_dir = project_root;
+        let setting = CheckSetting {
+            project_root,
+            work_dir,
+            env,
+            supervisor,
+            sandbox,
+            cancel,
+            control_files,
+            warnings,
+        };
         let ran = run_checks(checks, setting).await;
         (ran, warnings.lock().unwrap().clone())
     }

@@ -133,7 +133,9 @@ impl Handlers {
                     max_file_lines: ralph.guardrails.max_file_lines,
                     ..SnapshotOptions::new(ralph.clock.now())
                 };
-                let taken = take_snapshot(&ralph.project_root, &options)?;
+                // The clone is made by runs alone.
+                let root = if keeps { &ralph.work_dir } else { &ralph.project_root };
+                let taken = take_snapshot(root, &options)?;
                 Ok::<_, HookFailure>(taken.encode()?)
             })
             .await??;
@@ -210,6 +212,10 @@ impl Handlers {
             ("SAMUEL_BINARY".to_owned(), self.binary.clone()),
             ("SAMUEL_ITERATION".to_owned(), iteration.to_string()),
         ];
+        if self.is_in_clone() {
+            let work_dir = self.work_dir.display().to_string();
+            set.extend([("SAMUEL_WORKSPACE".to_owned(), work_dir.clone()), ("PWD".to_owned(), work_dir)]);
+        }
         if !base.iteration.task_id.is_empty() {
             set.push(("SAMUEL_TASK_ID".to_owned(), base.iteration.task_id.clone()));
         }
@@ -261,8 +267,17 @@ impl Handlers {
         }
     }
 
+    /// Says whether the agent and the checks work elsewhere than in the project.
+    fn is_in_clone(&self) -> bool {
+        self.work_dir != self.project_root
+    }
+
+    /// Returns the path of a file as an agent finds it.
     fn relative(&self, artifact: Artifact) -> String {
         let path = self.run_dir.artifact(artifact);
+        if self.is_in_clone() {
+            return path.display().to_string();
+        }
         path.strip_prefix(&self.project_root).unwrap_or(&path).display().to_string()
     }
 
@@ -287,7 +302,7 @@ impl Handlers {
             prompt: input.prompt.clone(),
             env,
             program,
-            project_root: self.project_root.clone(),
+            project_root: self.work_dir.clone(),
             sandbox,
             logs: call.logs().map(|CallLogs { out, err }| LogFiles { out, err }),
             iteration: header.iteration,
@@ -386,6 +401,7 @@ impl Handlers {
         let sandbox = self.sandboxes.find(&self.settings.sandbox)?;
         let setting = CheckSetting {
             project_root: &self.project_root,
+            work_dir: &self.work_dir,
             env: &env,
             supervisor: &self.supervisor,
             sandbox: &*sandbox,

@@ -1,0 +1,269 @@
+//! What a run does with a workspace that is a clone.
+//!
+//! The machine knows nothing of it. Around the points at which something happens in the
+//! workspace, the driver gets it ready, takes the work out, and lands it once a check has passed;
+//! work that must not come out fails the iteration, and the check behind it is not made.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use super::{
+    control_files::ControlFiles,
+    error::{RunError, blocking},
+    fire::Place,
+    run::Run,
+    services::Services,
+};
+use crate::{
+    event::{IterationFailure, RunFault},
+    hook::{BreakClass, HookPoint, Outcome},
+    machine::{AgentEnd, EffectResult, HookReply, ReplyData},
+    model::{Coded as _, FailureClass, TaskId, payload::Turn},
+    state::ProgressKind,
+    text::listed,
+    workspace::{
+        CloneWorkspace, ControlLook, WorkNote, WorkspaceError, WorkspaceKind, WorkspaceLimits, WorkspaceSetup,
+    },
+};
+
+/// The clone that a run works in.
+#[derive(Debug)]
+pub(super) struct InClone {
+    workspace: CloneWorkspace,
+    /// Why the work of the iteration under way was refused, if it was.
+    refused: Mutex<Option<String>>,
+}
+
+/// The control files of a run, as a workspace asks for them.
+#[derive(Debug)]
+struct OfRun(Arc<ControlFiles>);
+
+impl ControlLook for OfRun {
+    fn look(&self, root: &Path) -> BTreeMap<String, String> {
+        self.0.look_below(root)
+    }
+
+    fn covers(&self, path: &str) -> bool {
+        self.0.covers(path)
+    }
+}
+
+impl InClone {
+    fn refused(&self, why: Option<String>) {
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    }
+
+    fn is_refused(&self) -> Option<String> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Run {
+    /// Gets the clone ready where the run is to work in one, and says what people should know of it.
+    pub(super) async fn open_clone(&self) -> Result<Option<(InClone, Vec<String>)>, RunError> {
+        let frozen = &self.frozen;
+        if frozen.workspace != WorkspaceKind::Clone {
+            return Ok(None);
+        }
+        let root = frozen.project.root().to_owned();
+        let Some(state_dir) = frozen.project.state_dir().filter(|_| !frozen.project.is_in_memory()) else {
+            return Err(WorkspaceError::no_place(&root).into());
+        };
+        let setup = WorkspaceSetup {
+            directory: WorkspaceKind::directory_of(state_dir, &root),
+            root,
+            caller: frozen.project.caller().clone(),
+            env: frozen.env.clone(),
+            supervisor: frozen.supervisor.clone(),
+            run: frozen.run_id.to_string(),
+            limits: WorkspaceLimits::default(),
+            control: Arc::new(OfRun(Arc::clone(&self.control_files))),
+            on_step: frozen.on_step.clone(),
+        };
+        let (workspace, told) = CloneWorkspace::open(setup).await?;
+        let directory = workspace.work_dir();
+        // A project that is only a part of its repository may not be in it.
+        blocking(move || std::fs::create_dir_all(&directory))
+            .await?
+            .map_err(|source| WorkspaceError::Io { action: "create", path: workspace.work_dir(), source })?;
+        Ok(Some((InClone { workspace, refused: Mutex::default() }, told)))
+    }
+}
+
+impl Services {
+    /// Gets the workspace ready for what a point is about to do there. Returns what comes of the point
+    /// where it is not fired.
+    pub(super) async fn enter_workspace(
+        self: &Arc<Self>,
+        point: HookPoint,
+        place: &Place,
+    ) -> Result<(), EffectResult> {
+        let Some(clone) = &self.in_clone else { return Ok(()) };
+        let ready = match point {
+            HookPoint::BeforeIteration => {
+                clone.refused(None);
+                match clone.workspace.begin().await {
+                    Ok(told) => {
+                        self.tell_of_work(place, told).await;
+                        Ok(())
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            HookPoint::AgentInvoke => clone.workspace.turn_begins().await,
+            HookPoint::QualityCheck => match clone.is_refused() {
+                Some(why) => return Err(EffectResult::Hook(Box::new(refusal(why)))),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        };
+        ready.map_err(|error| EffectResult::Failed(RunFault::of(&error)))
+    }
+
+    /// Sees to what a point did in the workspace: the work of an agent is taken out, and that which has
+    /// passed its check reaches the user's branch.
+    pub(super) async fn leave_workspace(
+        self: &Arc<Self>,
+        point: HookPoint,
+        task: Option<&TaskId>,
+        place: &Place,
+        mut reply: HookReply,
+    ) -> EffectResult {
+        let left = match point {
+            HookPoint::AgentInvoke => self.take_out(task, place, &mut reply).await,
+            HookPoint::QualityCheck => self.judge_work(place, &mut reply).await,
+            _ => Ok(()),
+        };
+        match left {
+            Ok(()) => EffectResult::Hook(Box::new(reply)),
+            Err(error) => EffectResult::Failed(RunFault::of(&error)),
+        }
+    }
+
+    async fn take_out(
+        self: &Arc<Self>,
+        task: Option<&TaskId>,
+        place: &Place,
+        reply: &mut HookReply,
+    ) -> Result<(), WorkspaceError> {
+        let Some(clone) = &self.in_clone else { return Ok(()) };
+        let title = self.task_title(task);
+        let note = WorkNote { title, task: task.map(ToString::to_string) };
+        let ReplyData::Agent(end) = &mut reply.data else { return Ok(()) };
+        match clone.workspace.collect(&note).await {
+            Ok(_) if place.turn == Turn::Main && has_failed(end) => clone.workspace.fail().await,
+            Ok(_) => Ok(()),
+            Err(error) if error.is_of_the_work() => {
+                let message = told(&error);
+                clone.refused(Some(message.clone()));
+                self.tell_of_work(place, vec![message.clone()]).await;
+                end.failure.get_or_insert(IterationFailure { class: FailureClass::Refused, message });
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn judge_work(
+        self: &Arc<Self>,
+        place: &Place,
+        reply: &mut HookReply,
+    ) -> Result<(), WorkspaceError> {
+        let Some(clone) = &self.in_clone else { return Ok(()) };
+        let outcome = &reply.outcome;
+        if outcome.skipped.is_some() || is_cancelled(outcome) {
+            return Ok(());
+        }
+        if outcome.refused.is_some() || outcome.abort.is_some() {
+            return clone.workspace.fail().await;
+        }
+        let look =
+            |services: &Self| services.in_clone.as_ref().map(|clone| clone.workspace.changed_control_files());
+        let changed = self.blocking(look).await.ok().flatten().unwrap_or_default();
+        if !changed.is_empty() {
+            let why = format!(
+                "files that decide what runs were changed while the checks ran: {}",
+                listed(&changed)
+            );
+            reply.outcome.refused = Some(why);
+            return clone.workspace.fail().await;
+        }
+        // Whoever gives up the run does not cut off what is half done.
+        let services = Arc::clone(self);
+        let landing = tokio::spawn(async move {
+            match &services.in_clone {
+                Some(clone) => clone.workspace.land().await,
+                None => Ok(None),
+            }
+        });
+        let landed = match landing.await {
+            Ok(landed) => landed,
+            Err(error) => {
+                let (action, path) = ("land the work of", clone.workspace.work_dir());
+                Err(WorkspaceError::Io { action, path, source: std::io::Error::other(error) })
+            }
+        };
+        match landed {
+            Ok(Some(commit)) => {
+                let text = format!("{commit} reached the branch");
+                self.log(vec![self.note(place.iteration, None, ProgressKind::Commit, text)]).await;
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(error) if error.is_of_the_work() => {
+                let message = told(&error);
+                self.tell_of_work(place, vec![message.clone()]).await;
+                reply.outcome.refused = Some(message);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Ends the work in the clone, before the run says that it has ended.
+    pub(super) async fn close_workspace(self: &Arc<Self>, is_done: bool) {
+        let Some(clone) = &self.in_clone else { return };
+        match clone.workspace.close(is_done).await {
+            Ok(told) => told.into_iter().for_each(|told| self.warn(told)),
+            Err(error) => self.warn(told(&error)),
+        }
+    }
+
+    /// Warns of what became of work, and writes it where the next attempt reads it.
+    async fn tell_of_work(self: &Arc<Self>, place: &Place, told: Vec<String>) {
+        let lines =
+            told.iter().map(|text| self.note(place.iteration, None, ProgressKind::Error, text.clone()));
+        let lines = lines.collect();
+        told.iter().for_each(|told| self.warn(told));
+        self.log(lines).await;
+    }
+
+    fn task_title(&self, task: Option<&TaskId>) -> Option<String> {
+        let title = self.task(task?)?.title;
+        Some(title.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// Says what went wrong, by which code it is known, and what to do.
+fn told(error: &WorkspaceError) -> String {
+    let message = crate::text::described(error);
+    format!("{message} ({}). {}", error.code().name, error.help().prose())
+}
+
+fn has_failed(end: &AgentEnd) -> bool {
+    end.failure.is_some()
+        || end.output.as_ref().is_none_or(|output| output.failure.is_some() || output.exit_code != 0)
+}
+
+fn is_cancelled(outcome: &Outcome) -> bool {
+    outcome.broken.iter().any(|broken| broken.failure.class == BreakClass::Cancelled)
+}
+
+/// The answer of a check that was not made.
+fn refusal(why: String) -> HookReply {
+    let outcome = Outcome { refused: Some(why), ..Outcome::default() };
+    HookReply { outcome, data: ReplyData::Checks(Vec::new()) }
+}
