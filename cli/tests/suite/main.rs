@@ -34,3 +34,4 @@ mod tdd_strict;
 mod telling;
 mod toon;
 mod trust;
+mod workspace;

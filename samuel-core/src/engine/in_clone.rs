@@ -180,9 +180,7 @@ impl Services {
         if outcome.refused.is_some() || outcome.abort.is_some() {
             return clone.workspace.fail().await;
         }
-        let look =
-            |services: &Self| services.in_clone.as_ref().map(|clone| clone.workspace.changed_control_files());
-        let changed = self.blocking(look).await.ok().flatten().unwrap_or_default();
+        let changed = clone.workspace.changed_control_files().await?;
         if !changed.is_empty() {
             let why = format!(
                 "files that decide what runs were changed while the checks ran: {}",

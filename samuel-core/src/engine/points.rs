@@ -84,7 +84,7 @@ impl Run {
         let mut warnings: Vec<String> = of_chains.collect();
         let of_chains = warnings.len();
         warnings.extend(self.hook_files.warnings());
-        let repository = match self.repository().await? {
+        let repository = match self.repository(self.directory_of(false)).await? {
             Ok(repository) => repository,
             Err(error) => {
                 let unread = described(&error);

@@ -313,7 +313,8 @@ impl Run {
         let begin = self.recover().await?;
         self.log_accepted().await?;
         let clone = self.open_clone().await?;
-        let (detected, repository) = tokio::join!(self.detect(), self.repository());
+        let (detected, repository) =
+            tokio::join!(self.detect(), self.repository(self.directory_of(clone.is_some())));
         detected?;
         let repository = repository?;
         let warnings = self.warnings_of(&begin, &repository).await?;
@@ -380,13 +381,13 @@ impl Run {
         Ok(())
     }
 
-    /// Finds out whether the repository can be read that tells what changes in
-    /// the project. One that cannot would make every iteration look as if nothing
+    /// Finds out whether the repository can be read that tells what changes in a
+    /// directory. One that cannot would make every iteration look as if nothing
     /// did.
-    pub(super) async fn repository(&self) -> Result<Opened, RunError> {
-        let (work_dir, caller) = (self.frozen.work_dir(), self.frozen.project.caller().clone());
+    pub(super) async fn repository(&self, directory: PathBuf) -> Result<Opened, RunError> {
+        let caller = self.frozen.project.caller().clone();
         blocking(move || {
-            let repository = Repository::open(&work_dir, &caller)?;
+            let repository = Repository::open(&directory, &caller)?;
             repository.iter().try_for_each(Repository::check)?;
             Ok(repository)
         })
@@ -408,6 +409,11 @@ impl Run {
         told
     }
 
+    /// Returns the directory whose changes count: what is not a run of its own has no clone.
+    pub(super) fn directory_of(&self, is_in_clone: bool) -> PathBuf {
+        if is_in_clone { self.frozen.work_dir() } else { self.frozen.project.root().to_owned() }
+    }
+
     /// Puts together what all effects of the run share, around two stores. What they tell
     /// comes out of the stream, and what comes in from beside goes to the receiver.
     pub(super) fn equip(
@@ -420,8 +426,8 @@ impl Run {
         in_clone: Option<InClone>,
     ) -> (Frozen, Arc<Services>, Events, mpsc::UnboundedReceiver<Input>) {
         let (events, contexts) = (self.hub.subscribe(), self.contexts());
+        let work_dir = self.directory_of(in_clone.is_some());
         let Self { frozen, inputs: (inputs, receiver), .. } = self;
-        let work_dir = if in_clone.is_some() { frozen.work_dir() } else { frozen.project.root().to_owned() };
         let services = Arc::new(Services {
             run_id: Arc::clone(&frozen.run_id),
             session: frozen.session.as_str().into(),

@@ -137,7 +137,7 @@ impl Run {
     pub async fn start_warnings(&self) -> Result<Vec<StartWarning>, RunError> {
         self.check_tasks().await?;
         let begin = self.recover().await?;
-        let repository = self.repository().await?;
+        let repository = self.repository(self.directory_of(false)).await?;
         self.warnings_of(&begin, &repository).await
     }
 

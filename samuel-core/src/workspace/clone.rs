@@ -17,6 +17,7 @@
 use std::{
     collections::BTreeMap,
     fmt, fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -47,6 +48,8 @@ const USERS_SETTINGS: [&str; 4] = ["user.name", "user.email", "core.autocrlf", "
 const NOBODY: [(&str, &str); 2] = [("user.name", "Samuel"), ("user.email", "samuel@localhost")];
 /// The largest configuration that is read, in bytes.
 const MAX_CONFIG: u64 = 1 << 20;
+/// The oldest git that keeps to the settings it is given.
+const LEAST_GIT: (u32, u32) = (2, 32);
 /// How many clones are moved aside before somebody has to look.
 const MAX_ASIDE: u32 = 10_000;
 
@@ -216,6 +219,7 @@ impl CloneWorkspace {
         })
         .await?;
         let git = Git::of(&setup.env, setup.supervisor.clone(), &directory, &users.top)?;
+        check_version(&git, &setup.root).await?;
         let record = record::read::<Record>(&directory.join("record.json"));
         let mut told = Vec::new();
         let landed = users.recover(&git, &directory.join("landing.json")).await?;
@@ -305,15 +309,19 @@ impl CloneWorkspace {
         self.save(&record)
     }
 
-    /// Returns the control files that are not what they were when the clone was checked out. Blocks.
-    pub fn changed_control_files(&self) -> Vec<String> {
-        let now = self.setup.control.look(&self.work_dir());
+    /// Returns the control files that are not what they were when the clone was checked out.
+    ///
+    /// # Errors
+    /// Returns an error where nobody can look.
+    pub async fn changed_control_files(&self) -> Result<Vec<String>, WorkspaceError> {
+        let (control, directory) = (Arc::clone(&self.setup.control), self.work_dir());
+        let now = blocking(move || Ok(control.look(&directory))).await?;
         let before = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let names = before.keys().chain(now.keys()).filter(|name| before.get(*name) != now.get(*name));
         let mut names: Vec<String> = names.cloned().collect();
         names.sort();
         names.dedup();
-        names
+        Ok(names)
     }
 
     /// Moves the user's branch on to what was collected, and returns the commit; nothing where there is
@@ -447,7 +455,7 @@ impl CloneWorkspace {
             Err(error) => return Err(error),
         };
         self.step(Step::Committed);
-        let changed = self.changed_control_files();
+        let changed = self.changed_control_files().await?;
         if !changed.is_empty() {
             return Err(self.refuse(record, &head, Refusal::ControlFiles { files: changed }).await?);
         }
@@ -557,7 +565,13 @@ impl CloneWorkspace {
         let free = (1..MAX_ASIDE).map(|number| self.file(&format!("kept-{number}")));
         let kept = free.into_iter().find(|path| fs::symlink_metadata(path).is_err());
         let kept = kept.unwrap_or_else(|| self.file("kept"));
-        fs::rename(self.tree(), &kept).map_err(WorkspaceError::io("move", &self.tree()))?;
+        match fs::rename(self.tree(), &kept) {
+            // An agent may remove the ground it stands on.
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(WorkspaceError::io("move", &self.tree())(error));
+            }
+            _ => {}
+        }
         record.at_work = false;
         record.refused = 0;
         self.save(record)?;
@@ -762,6 +776,22 @@ impl CloneWorkspace {
             call(step);
         }
     }
+}
+
+/// Checks that git does what it is told here: older ones read a configuration that they should not.
+async fn check_version(git: &Git, root: &Path) -> Result<(), WorkspaceError> {
+    let said = git.line(root, &["version"]).await?;
+    let number = said.split_whitespace().nth(2).unwrap_or_default();
+    let mut parts = number.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
+    if (parts.next().unwrap_or_default(), parts.next().unwrap_or_default()) >= LEAST_GIT {
+        return Ok(());
+    }
+    let (major, minor) = LEAST_GIT;
+    Err(WorkspaceError::Unfit {
+        root: root.to_owned(),
+        problem: format!("{said} is too old"),
+        help: format!("Install git {major}.{minor} or newer, or work in place."),
+    })
 }
 
 /// Returns what an error says of the work; others are errors.

@@ -13,7 +13,6 @@ use std::{
 use samuel_core::{
     agent::{Script, ScriptedCall},
     model::{ExitReason, Status, TaskId},
-    state::PlanStore,
     workspace::{OnStep, Step},
 };
 

@@ -18,7 +18,10 @@ use samuel_core::{
 pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// A user: a home, a repository, and a directory for Samuel. What was made for a test goes with it.
-pub(crate) struct User(PathBuf, Option<tempfile::TempDir>);
+pub(crate) struct User(
+    PathBuf,
+    #[expect(dead_code, reason = "it goes with the user")] Option<tempfile::TempDir>,
+);
 
 impl User {
     /// Makes a repository with two files, committed.

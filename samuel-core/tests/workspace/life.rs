@@ -168,3 +168,42 @@ async fn trees_that_a_clone_would_not_do_justice_are_refused_in_words() {
     fs::remove_dir_all(user.tree().join(".git")).unwrap();
     assert!(told(&user).await.contains("it is in no git repository"));
 }
+
+#[tokio::test]
+async fn submodules_tags_and_names_of_any_kind_survive() {
+    let user = User::new();
+    user.sh(&user.tree(), "git -c protocol.file.allow=always submodule --quiet add ./ sub 2>/dev/null || git -c protocol.file.allow=always submodule --quiet add $PWD sub; git commit -qm Sub; git tag v1; git tag -a -m Two v2");
+    let workspace = user.opened().await;
+    let line = "test $(git describe) = v2; printf x > \"$(printf 'a\\nb \\377\"')\"; mkdir ü; echo x > ü/x; chmod +x a.txt; ln -s nowhere link";
+    user.work(&workspace, line).await.unwrap().unwrap();
+    workspace.land().await.unwrap().unwrap();
+    assert_eq!(user.git("status --porcelain"), "");
+    assert_eq!(user.git("ls-tree HEAD sub").split(' ').next(), Some("160000"));
+    assert_eq!(user.git("show --format= --name-only -z HEAD | tr -cd '\\000' | wc -c"), "4");
+    assert!(user.tree().join("link").is_symlink());
+}
+
+#[tokio::test]
+async fn an_agent_that_removes_the_clone_gets_another() {
+    let user = User::new();
+    let workspace = user.opened().await;
+    user.work(&workspace, "rm -rf ../tree").await.unwrap_err();
+    workspace.begin().await.unwrap();
+    user.work(&workspace, "echo 1 > b.txt").await.unwrap().unwrap();
+    workspace.land().await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_clone_in_which_git_fails_is_moved_aside() {
+    let user = User::new();
+    let workspace = user.opened().await;
+    let error = user.work(&workspace, "echo 1 > b.txt; echo nonsense > .git/HEAD").await.unwrap_err();
+    assert!(error.to_string().contains("git does not take it"), "{error}");
+    workspace.begin().await.unwrap();
+    user.work(&workspace, "echo 1 > b.txt; git add .; git commit -qm B").await.unwrap().unwrap();
+    workspace.land().await.unwrap().unwrap();
+    user.sh(&workspace.work_dir(), "rm .git/refs/heads/main; mkdir -p .git/refs/heads/main; git update-ref refs/heads/main/x HEAD 2>/dev/null || cp ../tree/.git/HEAD .git/refs/heads/main/x");
+    workspace.begin().await.unwrap();
+    user.work(&workspace, "test -f b.txt; echo 1 > c.txt").await.unwrap().unwrap();
+    workspace.land().await.unwrap().unwrap();
+}

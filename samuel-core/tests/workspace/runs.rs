@@ -11,7 +11,7 @@ use samuel_core::{
     event::{Event, EventRecord, RunReport},
     model::{ExitReason, Plan, Status, Task, TaskId},
     project::Project,
-    state::{Actor, Existing, PlanStore},
+    state::{Actor, Existing},
     testing::transcript,
     trust::TrustPolicy,
     workspace::WorkspaceKind,

@@ -122,7 +122,8 @@ impl Handlers {
         &self,
         call: Call<points::ContextSnapshot>,
     ) -> Result<ContextSnapshotOutput, HookFailure> {
-        let keeps = !call.header().preview && !self.in_memory;
+        let preview = call.header().preview;
+        let keeps = !preview && !self.in_memory;
         let taken = self
             .blocking(move |ralph| {
                 let options = SnapshotOptions {
@@ -134,7 +135,8 @@ impl Handlers {
                     ..SnapshotOptions::new(ralph.clock.now())
                 };
                 // The clone is made by runs alone.
-                let root = if keeps { &ralph.work_dir } else { &ralph.project_root };
+                let is_there = !preview && ralph.work_dir.is_dir();
+                let root = if is_there { &ralph.work_dir } else { &ralph.project_root };
                 let taken = take_snapshot(root, &options)?;
                 Ok::<_, HookFailure>(taken.encode()?)
             })
