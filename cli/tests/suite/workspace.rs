@@ -34,7 +34,7 @@ fn git(bench: &Bench, args: &[&str]) -> String {
 fn an_agent_in_a_clone_records_its_task_in_the_project_and_its_commit_reaches_the_branch() {
     let bench = bench(&["First", "Second"], "quality_checks = [\"test -f made-1\"]");
     let agent = "test ! -e .samuel && touch made-$SAMUEL_TASK_ID && git add -A && git commit -qm \"Make $SAMUEL_TASK_ID\" && \
-                 \"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\" --commit \"$(git rev-parse HEAD)\" && \
+                 \"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\" --commit-sha \"$(git rev-parse HEAD)\" && \
                  test ! -e \"$SAMUEL_PROJECT_ROOT/made-$SAMUEL_TASK_ID\"";
     bench.start(agent, &[]).ends(0);
     assert_eq!((bench.status("1").as_str(), bench.status("2").as_str()), ("completed", "completed"));

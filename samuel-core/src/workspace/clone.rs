@@ -360,7 +360,8 @@ impl CloneWorkspace {
         let mut record = self.record.lock().await;
         self.rescue(&mut record, &mut told).await?;
         if record.tip != record.base {
-            told.push(self.kept(&mut record, "was not checked").await?);
+            let why = if record.failed { "did not pass" } else { "was not checked" };
+            told.push(self.kept(&mut record, why).await?);
         }
         if is_done && record.refused == 0 && self.is_spent(&mut record, &mut told).await? {
             let work = self.work_reference();
@@ -696,26 +697,29 @@ impl CloneWorkspace {
     async fn kept(&self, record: &mut Record, why: &str) -> Result<String, WorkspaceError> {
         let commit = short(&record.tip).to_owned();
         let kept = self.keep(record).await?;
-        Ok(format!(
-            "the work up to {commit} {why}: it is kept as {kept}, and the workspace goes on without it"
-        ))
+        Ok(format!("the work up to {commit} {why}: it is kept as {kept}"))
     }
 
     async fn keep(&self, record: &mut Record) -> Result<String, WorkspaceError> {
-        let mut number = record.kept;
+        let points_at = format!("--points-at={}", record.tip);
+        let names = ["for-each-ref", "--count=1", "--format=%(refname)", &points_at, "refs/samuel/kept"];
+        let known = self.git.line(&self.users.top, &names).await?;
+        let name = if known.is_empty() { self.free_name(record).await } else { known };
+        self.git.run(&self.users.top, &["update-ref", &name, &record.tip]).await?;
+        record.tip.clone_from(&record.base);
+        self.save(record)?;
+        self.step(Step::Kept);
+        Ok(name)
+    }
+
+    /// Returns a name for work that is kept which no other has.
+    async fn free_name(&self, record: &mut Record) -> String {
         loop {
-            number += 1;
-            let name = format!("refs/samuel/kept/{}-{number}", self.setup.run);
-            // One that is there is another's.
-            if self.git.says_yes(&self.users.top, &["rev-parse", "--verify", "--quiet", &name]).await {
-                continue;
+            record.kept += 1;
+            let name = format!("refs/samuel/kept/{}-{}", self.setup.run, record.kept);
+            if !self.git.says_yes(&self.users.top, &["rev-parse", "--verify", "--quiet", &name]).await {
+                return name;
             }
-            self.git.run(&self.users.top, &["update-ref", &name, &record.tip, ""]).await?;
-            record.kept = number;
-            record.tip.clone_from(&record.base);
-            self.save(record)?;
-            self.step(Step::Kept);
-            return Ok(name);
         }
     }
 

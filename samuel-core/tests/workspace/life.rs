@@ -61,10 +61,8 @@ async fn failed_work_is_kept_under_a_reference_and_the_next_attempt_begins_witho
     let commit = user.work(&workspace, "echo bad > b.txt").await.unwrap().unwrap();
     workspace.fail().await.unwrap();
     let told = workspace.begin().await.unwrap();
-    let expected = format!(
-        "the work up to {} did not pass: it is kept as refs/samuel/kept/r1-1, and the workspace goes on without it",
-        &commit[..12]
-    );
+    let expected =
+        format!("the work up to {} did not pass: it is kept as refs/samuel/kept/r1-1", &commit[..12]);
     assert_eq!(told, [expected]);
     assert_eq!(user.git("rev-parse refs/samuel/kept/r1-1"), commit);
     assert!(!workspace.work_dir().join("b.txt").exists());
