@@ -15,6 +15,7 @@ use samuel_core::{
     model::{TaskId, payload::AgentInvokeOutput},
     process::Supervisor,
     project::Project,
+    workspace::UnknownWorkspace,
 };
 
 use crate::{convert::from_python_any_number, error::raise};
@@ -52,6 +53,9 @@ pub(crate) struct Options<'py> {
     /// The command by which an agent's own hooks ask the run; empty where there is none.
     #[pyo3(default)]
     bridge: Vec<String>,
+    /// Where the agent and the checks work, in place of what samuel.toml says.
+    #[pyo3(default)]
+    workspace: Option<String>,
     /// The program and its arguments that supervise processes.
     supervisor: Vec<String>,
 }
@@ -84,6 +88,9 @@ impl Options<'_> {
         }
         if let Some(directory) = &self.socket_dir {
             builder = builder.socket_dir(directory).bridge(self.bridge.iter().cloned());
+        }
+        if let Some(name) = &self.workspace {
+            builder = builder.workspace(name.parse().map_err(|error: UnknownWorkspace| refused(&error))?);
         }
         if let Some(session) = &self.session {
             builder = builder.session(session.clone());

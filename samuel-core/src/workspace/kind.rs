@@ -1,6 +1,9 @@
 //! Which workspaces there are.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +23,20 @@ pub enum WorkspaceKind {
     InPlace,
     /// In a clone of it, from which checked commits reach the user's branch.
     Clone,
+}
+
+/// A name that no workspace has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown workspace \"{0}\"; there are in-place and clone")]
+pub struct UnknownWorkspace(String);
+
+impl FromStr for WorkspaceKind {
+    type Err = UnknownWorkspace;
+
+    fn from_str(name: &str) -> Result<Self, UnknownWorkspace> {
+        let found = Self::NAMES.into_iter().find(|(known, _)| *known == name);
+        found.map(|(_, kind)| kind).ok_or_else(|| UnknownWorkspace(name.to_owned()))
+    }
 }
 
 impl WorkspaceKind {

@@ -33,4 +33,4 @@ pub use clone::{
 };
 pub use error::{Refusal, WorkspaceError};
 pub use inspect::{Finding, InspectLimits, inspect};
-pub use kind::WorkspaceKind;
+pub use kind::{UnknownWorkspace, WorkspaceKind};

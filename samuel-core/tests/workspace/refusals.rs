@@ -79,6 +79,16 @@ async fn a_broken_object_is_refused_and_the_clone_is_moved_aside() {
 }
 
 #[tokio::test]
+async fn what_only_a_look_at_the_objects_finds_is_refused() {
+    let commit = "c=$(printf 'tree %s\\nparent %s\\nauthor A<a@b> 0 +0000\\ncommitter A <a@b> 0 +0000\\n\\nEvil\\n' $(git write-tree) $(git rev-parse HEAD) | git hash-object -t commit -w --stdin --literally); git update-ref HEAD $c";
+    let told = refused(&format!("echo 1 > b.txt; git add b.txt; {commit}")).await;
+    assert!(told.contains("missingSpaceBeforeEmail"), "{told}");
+    let modules = "printf '[submodule \"x\"]\\n\\tpath = x\\n\\turl = -evil\\n' > .gitmodules";
+    let told = refused(modules).await;
+    assert!(told.contains("gitmodulesUrl"), "{told}");
+}
+
+#[tokio::test]
 async fn a_history_that_begins_elsewhere_is_refused() {
     let told = refused("git commit -q --amend -m Other; echo 1 > b.txt").await;
     assert!(told.starts_with("its history does not begin at "), "{told}");

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _samuel
 from ._equipped import Equipped, Plugin
@@ -75,6 +75,9 @@ class Loop(Equipped):
         bridge: The command by which an agent's own hooks ask the run about its tool
             calls, such as `["samuel", "hooks", "bridge"]`; it takes `socket_dir` as
             well. Without it tool calls of real agents are seen and not prevented.
+        workspace: Where the agent and the checks work, whatever samuel.toml says below
+            `[sandbox]`: `in-place` or `clone`. An agent that is a function finds the clone
+            as `SAMUEL_WORKSPACE` in the environment of its call.
         settings: What stands in place of a setting of samuel.toml; see
             `samuel.settings.Settings`. Durations are seconds, also
             parts of one such as 0.5, or text of whole ones such as "5m".
@@ -99,6 +102,7 @@ class Loop(Equipped):
         log_timings: bool = False,
         socket_dir: str | os.PathLike[str] | None = None,
         bridge: Iterable[str] = (),
+        workspace: Literal["in-place", "clone"] | None = None,
         **settings: Unpack[Settings],
     ) -> None:
         own = given(settings)
@@ -114,6 +118,7 @@ class Loop(Equipped):
             "log_timings": log_timings,
             "socket_dir": None if socket_dir is None else os.fspath(socket_dir),
             "bridge": list(bridge),
+            "workspace": workspace,
         }
 
     def run(self) -> RunResult:
