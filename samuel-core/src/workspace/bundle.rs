@@ -31,8 +31,8 @@ const MAX_CANDIDATES: usize = 1_000;
 const GITLINK: &[u8] = b"160000";
 /// The mode of what is not there.
 const ABSENT: &[u8] = b"000000";
-/// The quarantine, below the objects of the user's repository. git removes such directories once
-/// they are old.
+/// How quarantines begin, below the objects of the user's repository. git removes such directories
+/// once they are old.
 const QUARANTINE: &str = "tmp_objdir-incoming-samuel";
 
 /// The user's repository, as far as work comes in.
@@ -47,6 +47,8 @@ pub(super) struct Door<'a> {
     pub(super) prefix: &'a str,
     /// The commit that the clone was made from.
     pub(super) base: &'a str,
+    /// Tells workspaces of one repository apart.
+    pub(super) key: &'a str,
 }
 
 /// Writes a bundle of what a clone has beyond a commit.
@@ -57,9 +59,14 @@ pub(super) async fn make(git: &Git, tree: &Path, base: &str, file: &Path) -> Res
     Ok(())
 }
 
-/// Removes what is left of a quarantine.
-pub(super) fn clear(common_dir: &Path) -> Result<(), WorkspaceError> {
-    remove(&common_dir.join("objects").join(QUARANTINE))
+/// Names the quarantine of a workspace.
+fn quarantine(common_dir: &Path, key: &str) -> PathBuf {
+    common_dir.join("objects").join(format!("{QUARANTINE}-{key}"))
+}
+
+/// Removes what is left of the quarantine of a workspace.
+pub(super) fn clear(common_dir: &Path, key: &str) -> Result<(), WorkspaceError> {
+    remove(&quarantine(common_dir, key))
 }
 
 impl Door<'_> {
@@ -80,7 +87,7 @@ impl Door<'_> {
         let taken = self.through_quarantine(&tip, &pack, limit, is_control).await;
         remove(&pack)?;
         if let Err(refusal) = taken? {
-            clear(self.common_dir)?;
+            clear(self.common_dir, self.key)?;
             return Ok(Err(refusal));
         }
         self.move_in()?;
@@ -89,7 +96,7 @@ impl Door<'_> {
     }
 
     fn quarantine(&self) -> PathBuf {
-        self.common_dir.join("objects").join(QUARANTINE)
+        quarantine(self.common_dir, self.key)
     }
 
     /// Describes a call that sees the objects of the quarantine, and writes no others.
@@ -104,7 +111,7 @@ impl Door<'_> {
         limit: u64,
         is_control: impl Fn(&str) -> bool,
     ) -> Result<Result<(), Refusal>, WorkspaceError> {
-        clear(self.common_dir)?;
+        clear(self.common_dir, self.key)?;
         let quarantine = self.quarantine();
         let made = |path: &Path| fs::create_dir_all(path).map_err(WorkspaceError::io("create", path));
         made(&quarantine.join("pack"))?;
@@ -233,7 +240,7 @@ impl Door<'_> {
             fs::rename(&file, to.join(name)).map_err(WorkspaceError::io("move", &file))?;
         }
         File::open(&to).and_then(|open| open.sync_all()).map_err(WorkspaceError::io("write", &to))?;
-        clear(self.common_dir)
+        clear(self.common_dir, self.key)
     }
 }
 

@@ -473,7 +473,8 @@ impl CloneWorkspace {
         self.step(Step::Bundled);
         let reference = self.work_reference();
         let (limit, control) = (self.setup.limits.bundle, &self.setup.control);
-        let door = self.door(&record.base);
+        let (key, UsersTree { top, common_dir, prefix, .. }) = (self.key(), &self.users);
+        let door = Door { git: &self.git, top, common_dir, prefix, base: &record.base, key: &key };
         let taken = door.take_in(&bundle, limit, &reference, |path| control.covers(path)).await?;
         record::remove(&bundle)?;
         let commit = match taken {
@@ -733,34 +734,25 @@ impl CloneWorkspace {
 
     /// Removes what an earlier process had begun, and nobody needs.
     fn clear_remains(&self) -> Result<(), WorkspaceError> {
-        bundle::clear(&self.users.common_dir)?;
+        bundle::clear(&self.users.common_dir, &self.key())?;
         for name in [NEW_TREE, "work.bundle", "work.pack"] {
             record::remove(&self.file(name))?;
         }
         let tidying = self.file("tidying.json");
         remove_lock(&self.users.common_dir.join("packed-refs.lock"), &tidying)?;
         record::remove(&tidying)?;
-        // They are Samuel's alone.
-        for kind in ["work", "kept"] {
-            let directory = self.users.common_dir.join("refs/samuel").join(kind);
-            let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-            for lock in
-                entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "lock"))
-            {
-                record::remove(&lock)?;
-            }
-        }
+        // It is this workspace's alone.
+        record::remove(&self.users.common_dir.join(format!("{}.lock", self.work_reference())))?;
         Ok(())
     }
 
-    fn door<'a>(&'a self, base: &'a str) -> Door<'a> {
-        let UsersTree { top, common_dir, prefix, .. } = &self.users;
-        Door { git: &self.git, top, common_dir, prefix, base }
+    /// Tells the workspaces of a repository apart.
+    fn key(&self) -> String {
+        self.setup.directory.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     fn work_reference(&self) -> String {
-        let key = self.setup.directory.file_name().unwrap_or_default().to_string_lossy();
-        format!("refs/samuel/work/{key}")
+        format!("refs/samuel/work/{}", self.key())
     }
 
     fn tree(&self) -> PathBuf {

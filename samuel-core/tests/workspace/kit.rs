@@ -167,7 +167,7 @@ impl User {
     }
 }
 
-/// The files below `ci` decide what runs.
+/// The files below `ci` decide what runs; and `agent.json`, which only a look finds.
 #[derive(Debug)]
 struct Checks;
 
@@ -178,7 +178,8 @@ impl ControlLook for Checks {
             let name = format!("ci/{}", file.file_name().to_string_lossy());
             (name, fs::read_to_string(file.path()).unwrap_or_default())
         };
-        files.map(read).collect()
+        let found = fs::read_to_string(root.join("agent.json")).ok();
+        files.map(read).chain(found.map(|text| ("agent.json".to_owned(), text))).collect()
     }
 
     fn covers(&self, path: &str) -> bool {

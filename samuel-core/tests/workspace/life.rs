@@ -205,3 +205,24 @@ async fn a_clone_in_which_git_fails_is_moved_aside() {
     user.work(&workspace, "test -f b.txt; echo 1 > c.txt").await.unwrap().unwrap();
     workspace.land().await.unwrap().unwrap();
 }
+
+#[tokio::test]
+async fn several_workspaces_of_one_repository_do_not_meet() {
+    let user = User::new();
+    user.git("worktree add -q -b other ../other");
+    let first = user.opened().await;
+    let mut setup = user.setup();
+    setup.root = user.path().join("other");
+    setup.directory = user.path().join("state/workspaces/4567");
+    let (second, _) = samuel_core::workspace::CloneWorkspace::open(setup).await.unwrap();
+    let (one, other) =
+        tokio::join!(user.work(&first, "echo 1 > b.txt"), user.work(&second, "echo 2 > b.txt"));
+    one.unwrap().unwrap();
+    other.unwrap().unwrap();
+    let (one, other) = tokio::join!(first.land(), second.land());
+    one.unwrap().unwrap();
+    other.unwrap().unwrap();
+    assert_eq!(user.read("b.txt").unwrap(), "1\n");
+    assert_eq!(fs::read_to_string(user.path().join("other/b.txt")).unwrap(), "2\n");
+    assert!(first.close(true).await.unwrap().is_empty() && second.close(true).await.unwrap().is_empty());
+}

@@ -59,6 +59,8 @@ async fn a_change_of_a_control_file_is_refused_committed_or_hidden() {
     let expected = "it changes files that decide what runs: ci/check.sh";
     assert_eq!(refused("echo exit 0 > ci/check.sh").await, expected);
     assert_eq!(refused("echo exit 0 > ci/check.sh; git commit -qam Check").await, expected);
+    let found = "it changes files that decide what runs: agent.json";
+    assert_eq!(refused("echo x > agent.json; git add -A; git commit -qm Agent").await, found);
     let added = "echo x > ci/more.sh; git add -A; git commit -qm More";
     assert_eq!(refused(added).await, "it changes files that decide what runs: ci/more.sh");
     // The index is not believed: the file is as it was, the commit is not.
@@ -119,6 +121,7 @@ async fn replaced_objects_are_not_seen() {
     let line = "new=$(echo evil | git hash-object -w --stdin); git replace $(git rev-parse HEAD:ci/check.sh) $new; echo 1 > b.txt";
     user.work(&workspace, line).await.unwrap().unwrap();
     workspace.land().await.unwrap();
+    user.sh(&workspace.work_dir(), "rm ci/check.sh");
     workspace.begin().await.unwrap();
     let check = std::fs::read_to_string(workspace.work_dir().join("ci/check.sh")).unwrap();
     assert_eq!((check.as_str(), user.read("ci/check.sh").unwrap().as_str()), ("true\n", "true\n"));
