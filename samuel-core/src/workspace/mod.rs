@@ -5,7 +5,7 @@
 //! status`. So a [`CloneWorkspace`] gives the agent a clone of its own, and what it made comes
 //! back as data:
 //!
-//! - [`clone`](self) makes it from the commit that the user's branch is at, with the objects of the user's
+//! - `clone` makes it from the commit that the user's branch is at, with the objects of the user's
 //!   repository, and checks it out alone; what git ignores in it stays from task to task.
 //! - `inspect` walks over what the agent left before any git runs there.
 //! - `bundle` takes its commits in: checked by git object by object, in a quarantine, and held
@@ -18,6 +18,17 @@
 //! a deadline and bounded output ([`git::program`](crate::git::program)).
 //!
 //! Which of the two it is, [`WorkspaceKind`] says. What a run does with it is the loop's.
+//!
+//! ```
+//! use samuel_core::workspace::{Finding, InspectLimits, inspect};
+//!
+//! let tree = tempfile::tempdir()?;
+//! std::fs::create_dir_all(tree.path().join(".git"))?;
+//! std::fs::write(tree.path().join(".git/commondir"), "../elsewhere\n")?;
+//! let found = inspect(tree.path(), b"", b"", InspectLimits::default());
+//! assert_eq!(found, [Finding::CommonDir]);
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 mod bundle;
 mod clone;
