@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -317,3 +318,34 @@ def test_a_loop_says_what_its_next_prompt_consists_of(samuel_loop: MakeLoop) -> 
 
     trusted.project.done("1")
     assert trusted.prompt_stats() is None
+
+
+def test_an_agent_in_a_clone_reaches_the_branch_with_its_commits(samuel_loop: MakeLoop) -> None:
+    seen = []
+
+    def agent(call: Any) -> samuel.AgentInvokeOutput:
+        workspace = Path(dict(call.input.env)["SAMUEL_WORKSPACE"])
+        seen.append((workspace / "made.txt").exists())
+        (workspace / "made.txt").write_text("made")
+        loop.project.done("1")
+        return samuel.AgentInvokeOutput(exit_code=0)
+
+    loop = samuel_loop("First", agent=agent, workspace="clone")
+    root = Path(loop.project.root)
+
+    def git(*args: str) -> str:
+        author = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+        ran = subprocess.run(["git", *author, *args], cwd=root, capture_output=True, text=True, check=True)
+        return ran.stdout.strip()
+
+    git("init", "--quiet")
+    git("commit", "--quiet", "--allow-empty", "--message", "Start")
+    result = loop.run()
+    assert (result.exit_reason, seen) == ("completed", [False])
+    assert git("log", "--format=%s") == "First\nStart"
+    assert (root / "made.txt").read_text() == "made"
+
+
+def test_a_workspace_that_there_is_not_is_refused(samuel_loop: MakeLoop) -> None:
+    with pytest.raises(ValueError, match="there are in-place and clone"):
+        samuel_loop("First", workspace="cloud").run()
