@@ -551,16 +551,19 @@ impl CloneWorkspace {
     /// Looks at what an agent left. Where it must not be touched by git, the clone is moved aside and another
     /// one made.
     async fn look_for_traps(&self, record: &mut Record) -> Result<(), WorkspaceError> {
-        let (tree, limits) = (self.tree(), self.setup.limits.inspect);
-        let (config, alternates) = (record.config.clone(), record.alternates.clone());
-        let look = move || Ok(inspect(&tree, config.as_bytes(), alternates.as_bytes(), limits));
-        let mut found = blocking(look).await?;
+        let mut found = self.inspected(record).await?;
         found.retain(|finding| !matches!(finding, Finding::Embedded(path) if record.embedded.contains(path)));
         if found.is_empty() {
             return Ok(());
         }
         let kept = self.replace(record).await?;
         Err(WorkspaceError::Planted { found, kept })
+    }
+
+    async fn inspected(&self, record: &Record) -> Result<Vec<Finding>, WorkspaceError> {
+        let (tree, limits) = (self.tree(), self.setup.limits.inspect);
+        let (config, alternates) = (record.config.clone(), record.alternates.clone());
+        blocking(move || Ok(inspect(&tree, config.as_bytes(), alternates.as_bytes(), limits))).await
     }
 
     async fn move_aside(&self, record: &mut Record) -> Result<PathBuf, WorkspaceError> {
@@ -583,6 +586,7 @@ impl CloneWorkspace {
     /// Makes the clone, of the user's branch, and checks it out.
     async fn make(&self, record: &mut Record, standing: &Standing) -> Result<(), WorkspaceError> {
         let new = self.file(NEW_TREE);
+        record::remove(&new)?;
         let (tree, top) = (new.display().to_string(), &self.users.top);
         let format = self.git.line(top, &["rev-parse", "--show-object-format"]).await?;
         let (branch, format) =
@@ -614,14 +618,7 @@ impl CloneWorkspace {
         // Before the clone has its name: without it, nobody worked there.
         self.save(record)?;
         fs::rename(&new, self.tree()).map_err(WorkspaceError::io("move", &new))?;
-        self.check_out(record, standing).await?;
-        let (tree, limits) = (self.tree(), self.setup.limits.inspect);
-        let (config, alternates) = (record.config.clone(), record.alternates.clone());
-        let look = move || Ok(inspect(&tree, config.as_bytes(), alternates.as_bytes(), limits));
-        let own = blocking(look).await?.into_iter();
-        let own = own.filter_map(|found| if let Finding::Embedded(path) = found { Some(path) } else { None });
-        record.embedded = own.collect();
-        self.save(record)
+        self.check_out(record, standing).await
     }
 
     /// Gives a clone the settings of the user by which files and commits are made.
@@ -686,6 +683,10 @@ impl CloneWorkspace {
         commit.clone_into(&mut record.base);
         commit.clone_into(&mut record.tip);
         (record.failed, record.at_work) = (false, false);
+        let found = self.inspected(record).await?.into_iter();
+        let own =
+            found.filter_map(|found| if let Finding::Embedded(path) = found { Some(path) } else { None });
+        record.embedded = own.collect();
         self.save(record)?;
         let (control, directory) = (Arc::clone(&self.setup.control), self.work_dir());
         let seen = blocking(move || Ok(control.look(&directory))).await?;

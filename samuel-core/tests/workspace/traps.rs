@@ -105,4 +105,9 @@ async fn bare_repositories_that_the_project_has_itself_are_none() {
     user.work(&workspace, "echo y > fixtures/x/HEAD").await.unwrap();
     workspace.land().await.unwrap().unwrap();
     assert_eq!(user.read("fixtures/x/HEAD").unwrap(), "y\n");
+    user.git("mv fixtures more");
+    user.git("commit -qm More");
+    assert!(workspace.begin().await.unwrap().is_empty());
+    user.work(&workspace, "echo z > more/x/HEAD").await.unwrap();
+    workspace.land().await.unwrap().unwrap();
 }
