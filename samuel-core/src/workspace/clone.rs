@@ -243,6 +243,10 @@ impl CloneWorkspace {
             }
             this.make(&mut held, &standing).await?;
         } else {
+            // Whoever was to check it is gone.
+            if !held.at_work && held.tip != held.base {
+                told.push(this.kept(&mut held, "was left by a run that was cut off").await?);
+            }
             this.renew(&mut held, &standing, &mut told).await?;
         }
         drop(held);

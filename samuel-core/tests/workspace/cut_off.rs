@@ -105,6 +105,6 @@ async fn what_the_user_changed_after_it_is_left_alone() {
 async fn a_user_who_went_on_elsewhere_is_not_called_back() {
     let (user, _, opened) = cut_off_at("git commit -q --allow-empty -m Mine").await;
     let (_, told) = opened.unwrap();
-    assert!(told[0].contains("is not based on the branch any more"), "{told:?}");
+    assert!(told[0].contains("was left by a run that was cut off: it is kept as"), "{told:?}");
     assert_eq!((user.git("log -1 --format=%s").as_str(), user.kept().len()), ("Mine", 1));
 }

@@ -226,3 +226,18 @@ async fn several_workspaces_of_one_repository_do_not_meet() {
     assert_eq!(fs::read_to_string(user.path().join("other/b.txt")).unwrap(), "2\n");
     assert!(first.close(true).await.unwrap().is_empty() && second.close(true).await.unwrap().is_empty());
 }
+
+#[tokio::test]
+async fn work_that_a_run_did_not_come_to_check_is_kept_by_the_next() {
+    let user = User::new();
+    let workspace = user.opened().await;
+    let commit = user.work(&workspace, "echo 1 > b.txt").await.unwrap().unwrap();
+    drop(workspace);
+    let (workspace, told) = user.open().await;
+    assert!(told[0].contains("it is kept as refs/samuel/kept/r1-1"), "{told:?}");
+    assert_eq!(user.git("rev-parse refs/samuel/kept/r1-1"), commit);
+    workspace.begin().await.unwrap();
+    user.work(&workspace, "test ! -e b.txt; echo 2 > c.txt").await.unwrap().unwrap();
+    workspace.land().await.unwrap().unwrap();
+    assert!(user.read("b.txt").is_none() && user.read("c.txt").is_some());
+}
