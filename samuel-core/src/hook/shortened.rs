@@ -56,12 +56,14 @@ pub(crate) fn field_hashes(input: &str) -> BTreeSet<String> {
     }
 }
 
-/// Returns the hashes that shortened arguments have.
+/// Returns the hashes that shortened arguments have, of which there is at least one: arguments of no field
+/// are never long, so a list without any is a field of the call's own.
 fn of_shortened(input: &Value) -> Option<BTreeSet<String>> {
     let fields = input.as_object().filter(|fields| fields.len() == SHORTENED.len())?;
     let [beginning, of_fields] = SHORTENED.map(|name| fields.get(name));
     beginning?.as_str()?;
-    of_fields?.as_array()?.iter().map(|hash| hash.as_str().map(str::to_owned)).collect()
+    let hashes = of_fields?.as_array().filter(|hashes| !hashes.is_empty())?;
+    hashes.iter().map(|hash| hash.as_str().map(str::to_owned)).collect()
 }
 
 fn hashes(input: &Value) -> BTreeSet<String> {
@@ -104,5 +106,6 @@ mod tests {
         let other = whole.replacen("xx\"", "xy\"", 1);
         assert_eq!(field_hashes(&arguments_of_text(other)).intersection(&field_hashes(&whole)).count(), 1);
         assert_ne!(field_hashes(r#"{"truncated":"ls"}"#), field_hashes(r#"{"truncated":"rm"}"#));
+        assert_eq!(field_hashes(r#"{"truncated":"ls","sha256":[]}"#).len(), 2, "fields of the call's own");
     }
 }

@@ -103,18 +103,17 @@ impl PlanStore for Told {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let (directory, clock) = (tempfile::tempdir()?, Arc::new(SystemClock::new()));
+    let (dir, clock) = (tempfile::tempdir()?, Arc::new(SystemClock::new()));
     let store = Arc::new(Told(MemoryStore::new(clock.clone())));
     let tasks = vec![Task::new(TaskId::new("1"), "the first snow")];
     store.import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse)?;
-    let project =
-        Project::open_with(&[Arc::new(Haiku)], None, Caller::of_process(), directory.path(), clock)?;
+    let project = Project::open_with(&[Arc::new(Haiku)], None, Caller::of_process(), dir.path(), clock)?;
     let run = Run::builder(project.with_plan_store(store.clone()));
     let run = run.agent(Arc::new(Poet(store))).trust(TrustPolicy::TrustAll);
     let run = run.settings(|settings| settings.pause = Duration::ZERO).build()?;
     let report = run.start().await?.wait().await?;
     println!("{} after {} iterations", report.exit_reason, report.iterations);
     ensure!(report.exit_reason == ExitReason::Completed, "{report:?}");
-    print!("{}", fs::read_to_string(directory.path().join(POEM))?);
+    print!("{}", fs::read_to_string(dir.path().join(POEM))?);
     Ok(())
 }
