@@ -6,10 +6,11 @@
 use std::{path::PathBuf, sync::Arc};
 
 use pyo3::{
-    Bound, PyAny, PyResult, Python, exceptions::PyValueError, pyclass, pymethods, types::PyAnyMethods,
+    Bound, PyAny, PyErr, PyResult, Python, exceptions::PyValueError, pyclass, pymethods, types::PyAnyMethods,
 };
 use samuel_core::{
     clock::SystemClock,
+    dialect::{EventType, NewHook, ScriptLanguage},
     git::Caller,
     hook::Registry,
     lifecycle::make_ready,
@@ -102,6 +103,11 @@ fn reading(format: Option<&str>, allow_empty: bool) -> PyResult<PrdOptions> {
     let form = format.map(str::parse::<Form>).transpose();
     let form = form.map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok(PrdOptions { form, allow_empty })
+}
+
+/// Refuses a word that is none of those there are.
+fn one_of(argument: &str, word: &str, words: &[&str]) -> PyErr {
+    PyValueError::new_err(format!("{argument} is one of {}, not {word:?}", words.join(", ")))
 }
 
 fn existing(force: bool) -> Existing {
@@ -236,6 +242,36 @@ impl PyProject {
         limit: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
         told(py, || HookLog::read(&self.0.run_dir(), &HookLogFilter { id, point, limit }))
+    }
+
+    /// Writes a new repository hook.
+    #[allow(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
+    fn scaffold_hook<'py>(
+        &self,
+        py: Python<'py>,
+        id: String,
+        event_type: &str,
+        summary: String,
+        blocking: bool,
+        ability_scope: Vec<String>,
+        min_duration_ms: u64,
+        only_if_changed_paths: Vec<String>,
+        language: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let event_type = EventType::named(event_type)
+            .ok_or_else(|| one_of("event_type", event_type, &EventType::ALL.map(EventType::as_str)))?;
+        let language = ScriptLanguage::named(language)
+            .ok_or_else(|| one_of("language", language, &ScriptLanguage::ALL.map(ScriptLanguage::as_str)))?;
+        let hook = NewHook {
+            summary,
+            blocking,
+            ability_scope,
+            min_duration_ms,
+            only_if_changed_paths,
+            language,
+            ..NewHook::new(id, event_type)
+        };
+        told(py, || hook.write(self.0.root()))
     }
 
     fn kept_plans<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -112,6 +112,26 @@ def test_templates_are_exported_once_and_those_that_do_not_fit_are_named(tmp_pat
     assert project.stale_templates() == ()
 
 
+def test_a_hook_is_scaffolded_once_and_answers_unedited(tmp_path: Path) -> None:
+    project = samuel.Project(tmp_path)
+    made = project.scaffold_hook(
+        "slow_builds", "PostAbilityCall", ability_scope=["Bash"], min_duration_ms=60_000, language="python"
+    )
+    assert (made.id, made.event_type, made.point) == ("repo:slow_builds", "PostAbilityCall", "ability.after")
+    assert "Bash" in made.matches and "60000" in made.matches and not made.blocking
+    assert (tmp_path / made.script).stat().st_mode & 0o100
+    file = (tmp_path / made.file).read_text()
+    with pytest.raises(samuel.SamuelError, match="slow_builds") as caught:
+        project.scaffold_hook("slow_builds", "SessionStop")
+    assert caught.value.help
+    with pytest.raises(samuel.SamuelError):
+        project.scaffold_hook("../out", "SessionStop")
+    with pytest.raises(ValueError, match="event_type is one of PromptSubmit, .*SessionStopp"):
+        project.scaffold_hook("other", "SessionStopp")  # type: ignore[arg-type]
+    assert (tmp_path / made.file).read_text() == file
+    assert [path.name for path in (tmp_path / ".system/hooks").iterdir()] == ["slow_builds.yaml"]
+
+
 def test_handlers_see_that_a_project_is_made_and_may_refuse_it(tmp_path: Path) -> None:
     guard, seen = samuel.Plugin("guard"), []
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Priority,
         ProjectStatus,
         Restored,
+        ScaffoldedHook,
         Source,
         StaleTemplate,
         Status,
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
         TaskList,
         VerifiedPlugin,
     )
+
+    EventType = Literal[
+        "PromptSubmit", "PreAbilityCall", "PostAbilityCall", "SessionStart", "SessionEnd", "SessionStop"
+    ]
 
 __all__ = ["Project"]
 
@@ -177,6 +182,48 @@ class Project:
             limit: The last so many; by default all that the log still has.
         """
         return self._native.hook_log(id, point, limit)
+
+    def scaffold_hook(
+        self,
+        id: str,
+        event_type: EventType,
+        *,
+        summary: str = "",
+        blocking: bool = False,
+        ability_scope: Sequence[str] = (),
+        min_duration_ms: int = 0,
+        only_if_changed_paths: Sequence[str] = (),
+        language: Literal["sh", "python"] = "sh",
+    ) -> ScaffoldedHook:
+        """Writes a new repository hook, as `samuel hooks scaffold` does.
+
+        It is a file in `.system/hooks` and a script in `scripts/hooks` that answers as it is.
+        Nothing is written over.
+
+        Args:
+            id: Its name: small letters, digits, `-` and `_`.
+            event_type: When it runs.
+            summary: What it is for, in a sentence.
+            blocking: Whether it can stop what it is asked about, where the event lets it.
+            ability_scope: Globs of abilities; none means all.
+            min_duration_ms: How long a call took at least, in milliseconds.
+            only_if_changed_paths: Globs of paths, one of which was changed; none means any.
+            language: What its script is written in.
+
+        Raises:
+            ValueError: The event or the language does not exist.
+            SamuelError: There is such a hook, its name or a glob is none, or it cannot be written.
+        """
+        return self._native.scaffold_hook(
+            id,
+            event_type,
+            summary,
+            blocking,
+            list(ability_scope),
+            min_duration_ms,
+            list(only_if_changed_paths),
+            language,
+        )
 
     def kept_plans(self) -> tuple[KeptPlan, ...]:
         """The last plans, as they are kept outside of the work tree, oldest first."""

@@ -3758,6 +3758,48 @@ class HookFiring(Record):
         _set(self, "exchanges", items(exchanges))
 
 
+class ScaffoldedHook(Record):
+    """A repository hook that was written.
+
+    Attributes:
+        id: The handler's id, such as `repo:tracker`.
+        event_type: What its file calls the event.
+        point: The hook point of it.
+        blocking: Whether it can stop what it is asked about.
+        matches: Which events it is for, in words; empty for all of them.
+        file: Its file, relative to the project's root.
+        script: Its script, relative to the project's root.
+    """
+
+    __slots__ = ("id", "event_type", "point", "blocking", "matches", "file", "script")
+    __match_args__ = ("id", "event_type", "point", "blocking", "matches", "file", "script")
+    id: str
+    event_type: str
+    point: HookPointId
+    blocking: bool
+    matches: str
+    file: str
+    script: str
+
+    def __init__(
+        self,
+        id: str,
+        event_type: str,
+        point: HookPointId,
+        blocking: bool,
+        matches: str,
+        file: str,
+        script: str,
+    ) -> None:
+        _set(self, "id", id)
+        _set(self, "event_type", event_type)
+        _set(self, "point", point)
+        _set(self, "blocking", blocking)
+        _set(self, "matches", matches)
+        _set(self, "file", file)
+        _set(self, "script", script)
+
+
 class HookLogLine(Record):
     """A hook that was called.
 
@@ -7204,6 +7246,7 @@ __all__ = [
     "RunStarted",
     "Said",
     "SamuelVars",
+    "ScaffoldedHook",
     "SessionEndInput",
     "SessionEndOutput",
     "SessionSource",

@@ -59,6 +59,7 @@ const REPORTS: &[Source] = &[
         ],
     ),
     ("engine/hook_trial.rs", &[("HookTrial", ""), ("HookFiring", "")]),
+    ("dialect/repository/scaffold.rs", &[("ScaffoldedHook", "")]),
     ("state/hook_log.rs", &[("HookLogLine", ""), ("HookLog", "")]),
     ("context/stats.rs", &[("PromptQuotation", ""), ("PromptSection", ""), ("PromptStats", "")]),
     ("trust/control_file_change.rs", &[("ControlFileChange", "")]),
@@ -121,7 +122,6 @@ const DOCUMENTS: &[Source] = &[
     ),
     ("engine/hooks.rs", &[("ShownHook", ""), ("ShownHooks", "")]),
     ("engine/hook_validation.rs", &[("HookProblem", ""), ("HookValidation", "")]),
-    ("dialect/repository/scaffold.rs", &[("ScaffoldedHook", "")]),
 ];
 
 /// An enum whose cases are classes.
