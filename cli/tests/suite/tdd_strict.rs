@@ -99,6 +99,25 @@ fn its_readme_leads_from_a_refusal_over_a_failing_test_to_a_plan_that_is_done() 
 }
 
 #[test]
+fn a_gate_that_breaks_ends_the_loop_before_the_agent_is_called() {
+    let Some(bench) = repository() else { return };
+    let settings = "agent = \"scripted\"\nagent_command = [\"script.toml\"]\nquality_checks = [\"sleep 20\"]\n";
+    let hooks = "[methodology.tdd-strict.hooks.\"iteration.gate\"]\ntimeout = \"1s\"\n";
+    let config = format!(
+        "version = \"2\"\ndefault_methodology = \"tdd-strict\"\n[methodology.tdd-strict]\n{settings}{hooks}"
+    );
+    bench.write("samuel.toml", &config);
+    bench.ok(&["install", "plugins/tdd-strict", "--yes"]);
+    bench.ok(&["run", "init"]);
+    bench.ok(&["run", "enqueue", "Greet"]);
+    sh(&bench, "git add -A && git commit -qm all").ends(0);
+    let ran = bench.samuel(&["run", "start", "--yes", "--pause", "0s"]);
+    assert_ne!(ran.code, 0);
+    says(&ran.text(), &["tdd-strict:hooks/gate.py", "no answer within 1s", "strict-hook"]);
+    assert!(!bench.path("greet.sh").exists(), "{}", ran.text());
+}
+
+#[test]
 fn its_prompts_fit_and_other_methodologies_have_no_gate_of_it() {
     let Some(bench) = repository() else { return };
     let agent = "agent = \"scripted\"\nagent_command = [\"script.toml\"]\n";

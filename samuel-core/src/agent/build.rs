@@ -99,8 +99,11 @@ impl Agents {
             return Ok(Arc::clone(&self.configured));
         }
         if is_configured && config.is_none() {
-            let problem =
-                "it is one that the program brings, which takes no model and no arguments".to_owned();
+            let problem = match names().any(|known| known == name) {
+                true => "it takes no model and no arguments, as a route or an option gave",
+                false => "it is one that the program brings, which takes no model and no arguments",
+            };
+            let problem = problem.to_owned();
             return Err(AgentError::Config { agent: name.to_owned(), problem });
         }
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
