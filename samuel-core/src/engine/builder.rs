@@ -37,7 +37,7 @@ pub struct RunBuilder {
     pub(crate) handlers: RegistryBuilder,
     reads_hook_files: bool,
     trust: TrustPolicy,
-    supervisor: Option<Supervisor>,
+    pub(super) supervisor: Option<Supervisor>,
     env: Vec<(String, String)>,
     pub(crate) binary: String,
     pub(crate) session: Option<String>,
@@ -283,14 +283,14 @@ impl RunBuilder {
         };
         check_agent(&*agent, &self.env, &self.project, &self.settings)?;
         let unheld = unheld(&*agent, &self.settings.session_budget);
-        let sandbox = self.known_sandboxes()?.find(&self.settings.sandbox)?;
+        let sandbox = self.chosen_sandbox()?;
         let within = sandbox.version().map(|version| format!(", in {version}")).unwrap_or_default();
         Ok((format!("{} can be called{within}", agent.name()), unheld))
     }
 
     /// Checks that samuel.toml names sandboxes that there are, and that commands can run in
     /// what the settings choose.
-    fn check_sandbox(&self) -> Result<(), RunError> {
+    pub(super) fn check_sandbox(&self) -> Result<(), RunError> {
         let sandboxes = self.known_sandboxes()?;
         self.project.config().check_sandboxes(&sandboxes)?;
         sandboxes.find(&self.settings.sandbox).map(drop).map_err(|error| {
@@ -309,6 +309,16 @@ impl RunBuilder {
             }
             None => config.sandbox.workspace,
         }
+    }
+
+    /// Returns the sandbox of the settings.
+    pub(super) fn chosen_sandbox(&self) -> Result<Arc<dyn Sandbox>, SandboxError> {
+        self.known_sandboxes()?.find(&self.settings.sandbox)
+    }
+
+    /// Says whether samuel.toml gives agents in a sandbox the network of the host.
+    pub(super) fn has_network(&self) -> bool {
+        !self.project.config().sandbox.egress.is_empty()
     }
 
     fn known_sandboxes(&self) -> Result<Sandboxes, SandboxError> {
@@ -379,10 +389,14 @@ fn bwrap_of(project: &Project, env: &[(String, String)]) -> Bwrap {
     if let Some(problem) = mounts.find_map(|path| problem_of_mount(path, home.as_deref())) {
         return Bwrap::refusing(SandboxError::Setting { key: "mounts", problem });
     }
-    // Without either a run does not start, and says so itself.
-    let Some(state_dir) = project.state_dir() else { return Bwrap::default() };
+    let refusing = |problem: &str| {
+        Bwrap::refusing(SandboxError::Unusable { name: BWRAP.to_owned(), problem: problem.to_owned() })
+    };
+    let Some(state_dir) = project.state_dir() else {
+        return refusing("there is no private directory for a clone of the project");
+    };
     let Ok(Some(repository)) = Repository::open(project.root(), project.caller()) else {
-        return Bwrap::default();
+        return refusing("the project is in no git repository, so agents have no clone of it to work in");
     };
     let directory = WorkspaceKind::directory_of(state_dir, project.root());
     let mut read_only: Vec<PathBuf> = settings.mounts.iter().map(PathBuf::from).collect();
