@@ -73,7 +73,7 @@ pub(crate) enum Command {
     Sync(SyncArgs),
     /// Check that the project can be run: configuration, hooks, agent, git and state
     #[command(
-        after_help = "Nothing is started, and nothing is written without --fix. It exits with 1 where \
+        after_help = "Nothing of the project is started, and nothing is written without --fix. It exits with 1 where \
                             something keeps `samuel run start` from starting; warnings do not."
     )]
     Doctor(DoctorArgs),
@@ -182,6 +182,9 @@ pub(crate) enum RunCommand {
     Undo(UndoArgs),
     /// Put back a plan that was lost; the last ten are kept outside of the project
     Restore(RestoreArgs),
+    /// Try out what the sandbox of a run holds
+    #[command(subcommand)]
+    Sandbox(SandboxCommand),
     /// Print the prompt that the agent would get next
     Prompt(PromptArgs),
     /// Print the variables that prompt templates can use
@@ -218,6 +221,24 @@ pub(crate) struct RestoreArgs {
     /// List the plans that are kept and change nothing
     #[arg(long)]
     pub(crate) list: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SandboxCommand {
+    /// Try to get out of the sandbox, and say of each promise whether it held
+    #[command(
+        after_help = "The commands run in a directory that is made for it; nothing of the project is run. What \
+                            `egress` opens is not tried.\n\nExit codes: 0 all held, 1 one did not, or the sandbox \
+                            cannot be used"
+    )]
+    Check(SandboxCheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SandboxCheckArgs {
+    /// The sandbox [default: that of samuel.toml]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sandbox: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -332,7 +353,7 @@ pub(crate) struct StartArgs {
     /// what to run in place of their usual program.
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     pub(crate) agent_command: Vec<String>,
-    /// Where the agent runs; only "host" so far
+    /// What the agent and the checks run in: host, which is no sandbox, or bwrap
     #[arg(long, value_name = "NAME")]
     pub(crate) sandbox: Option<String>,
     /// Work on this task alone, and on what it depends on; a group stands for its parts
@@ -504,6 +525,9 @@ pub(crate) struct DemoArgs {
     /// Work in this new or empty directory and keep it [default: a temporary one]
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
+    /// What the agent and the checks run in: host, which is no sandbox, or bwrap
+    #[arg(long, value_name = "NAME", default_value = "host")]
+    pub(crate) sandbox: String,
 }
 
 #[derive(Debug, Args)]

@@ -12,6 +12,7 @@ mod plugins;
 mod preview;
 mod restore;
 mod revise;
+mod sandbox;
 mod scaffold;
 mod schema;
 mod setup;
@@ -100,6 +101,7 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
             RunCommand::Init(_)
             | RunCommand::Start(_)
             | RunCommand::Pilot(_)
+            | RunCommand::Sandbox(_)
             | RunCommand::Prompt(_)
             | RunCommand::Vars(_),
         ) => host.project(global, methodology),
@@ -126,6 +128,7 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Move(args)) => revise::move_task(&project, args, host),
         Some(RunCommand::Undo(args)) => revise::undo(&project, &args, host),
         Some(RunCommand::Restore(args)) => restore::restore(&project, &args),
+        Some(RunCommand::Sandbox(command)) => sandbox::run(&project, &command, host),
         Some(RunCommand::Prompt(args)) => preview::prompt(project.clone(), &args, host),
         Some(RunCommand::Vars(args)) => preview::vars(project.clone(), &args, host),
     };

@@ -7,16 +7,17 @@
 
 mod repository;
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use samuel_core::{
-    agent::{AgentConfig, MutationRoute, Script, ScriptedAgent},
+    agent::{AgentConfig, MutationRoute, Script, ScriptedAgent, StoreSink},
     clock::SystemClock,
     config::{CONFIG_FILE, Config},
     engine::Run,
     lifecycle::make_ready,
     plan::{TaskFilter, TaskList},
     project::{NewPlan, Project},
+    sandbox::HOST,
     text::counted,
     trust::TrustPolicy,
 };
@@ -25,7 +26,7 @@ use serde_json::json;
 use crate::{
     args::{DemoArgs, Global},
     commands::{Show, block_on_and_wait, run_to_its_end},
-    failure::Failure,
+    failure::{Failure, io_failure},
     host::Host,
     render::{safe, task_table},
     reply::Reply,
@@ -62,7 +63,9 @@ async fn demonstrate(
     let config = Config::render_new("greeter", &[CHECK_COMMAND.to_owned()], "ralph");
     let files = [("prd-greeter.md", PRD), ("check.sh", CHECK), (CONFIG_FILE, &config)];
     let repository = &*repository.insert(Repository::create(keep, &files, host).await?);
+    let state = state_directory(args, host)?;
     let project = Project::open(repository.path(), None, Arc::new(SystemClock::new()))?;
+    let project = project.keeping_plans_in(state.as_ref().map(|state| state.path().to_owned()));
     let prd = Some(repository.path().join("prd-greeter.md"));
     let plan = NewPlan { prd, ..NewPlan::default() };
     let done = make_ready(&project, plan, |_| {}).await?;
@@ -78,20 +81,33 @@ async fn demonstrate(
             ),
         );
     }
-    let built = scripted_run(project.clone(), host)?;
+    let built = scripted_run(project.clone(), &args.sandbox, host)?;
     let show = if global.json { Show::Nothing } else { Show::lines(host, repository.path()) };
     let ran = run_to_its_end(built, false, signals, show, false).await;
     let ran = ran.map_err(|failure| failure.advise(see_again(repository)))?;
     shown(repository, &project, ran).await
 }
 
+/// Makes a private directory for the clone in which an agent in a sandbox works. It goes with the
+/// demonstration.
+fn state_directory(args: &DemoArgs, host: &Host) -> Result<Option<tempfile::TempDir>, Failure> {
+    let parent = host.var("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    let make = || tempfile::Builder::new().prefix("samuel-demo-").tempdir_in(&parent);
+    let made = (args.sandbox != HOST).then(make).transpose();
+    made.map_err(|error| io_failure("create a directory in", &parent, &error))
+}
+
 /// Builds the run: the plan, and an agent that plays the recording.
-fn scripted_run(project: Project, host: &Host) -> Result<Run, Failure> {
+fn scripted_run(project: Project, sandbox: &str, host: &Host) -> Result<Run, Failure> {
     let script = Script::from_toml(SCRIPT);
     let script = script.map_err(|error| Failure::internal("the recording cannot be read").because(&error))?;
     let config = AgentConfig {
         script: Some(script),
-        mutations: MutationRoute::Command(host.exe()?.to_owned()),
+        mutations: match sandbox {
+            HOST => MutationRoute::Command(host.exe()?.to_owned()),
+            // The plan cannot be written from within.
+            _ => MutationRoute::Sink(Arc::new(StoreSink(project.plan_store()))),
+        },
         ..AgentConfig::new("scripted")
     };
     let agent = ScriptedAgent::new(&config, host.supervisor()?).map_err(|error| Failure::of(&error))?;
@@ -99,6 +115,7 @@ fn scripted_run(project: Project, host: &Host) -> Result<Run, Failure> {
         .agent(Arc::new(agent))
         .settings(|settings| {
             settings.agent = "scripted".to_owned();
+            settings.sandbox = sandbox.to_owned();
             settings.pause = Duration::ZERO;
         })
         .supervisor(host.supervisor()?)

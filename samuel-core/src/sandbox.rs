@@ -2,8 +2,8 @@
 //!
 //! A [`Sandbox`] makes another command of a command: what it runs in, with the
 //! command as its argument. Which one is chosen by name, for each call of the agent;
-//! checks run in the one of the settings. There is [`Host`], which adds nothing, and
-//! a program brings its own ([`RunBuilder::sandboxes`](crate::engine::RunBuilder::sandboxes)).
+//! checks run in the one of the settings. There is [`Host`], which adds nothing, [`Bwrap`], which shows
+//! a command little more than its workspace and is tried out by [`probe`](probe()), and a program brings its own ([`RunBuilder::sandboxes`](crate::engine::RunBuilder::sandboxes)).
 //!
 //! ```
 //! use samuel_core::{process::CommandSpec, sandbox::{Sandbox, SandboxError}};
@@ -27,6 +27,9 @@
 //! # Ok::<(), SandboxError>(())
 //! ```
 
+mod bwrap;
+mod probe;
+
 use std::{fmt, sync::Arc};
 
 use crate::{
@@ -35,10 +38,14 @@ use crate::{
     process::CommandSpec,
 };
 
+pub use bwrap::{ANY_HOST, BWRAP, Bwrap, View};
+pub(crate) use bwrap::{problem_of_egress, problem_of_mount};
+pub use probe::{ProbeFinding, ProbeGround, ProbeOutcome, probe};
+
 /// The name of [`Host`].
 pub const HOST: &str = "host";
 /// The names of sandboxes that are not built yet.
-pub const RESERVED: [&str; 2] = ["bwrap", "oci"];
+pub const RESERVED: [&str; 1] = ["oci"];
 
 /// What commands run in.
 pub trait Sandbox: fmt::Debug + Send + Sync {
@@ -59,6 +66,19 @@ pub trait Sandbox: fmt::Debug + Send + Sync {
     /// # Errors
     /// Returns a [`SandboxError`] where that cannot be. The command is not started then.
     fn wrap(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError>;
+
+    /// Does the same for a quality check, which may have less than an agent. By default it has as much.
+    ///
+    /// # Errors
+    /// Returns what [`wrap`](Self::wrap) does.
+    fn wrap_check(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
+        self.wrap(spec)
+    }
+
+    /// Names what does the work and its version, for people. By default nothing.
+    fn version(&self) -> Option<String> {
+        None
+    }
 }
 
 /// No sandbox: commands have the rights of the user.
@@ -81,12 +101,12 @@ pub struct Sandboxes(Vec<Arc<dyn Sandbox>>);
 
 impl Default for Sandboxes {
     fn default() -> Self {
-        Self(vec![Arc::new(Host)])
+        Self(vec![Arc::new(Host), Arc::new(Bwrap::default())])
     }
 }
 
 impl Sandboxes {
-    /// Takes those that a program brings, beside [`Host`].
+    /// Takes those that a program brings, beside [`Host`] and [`Bwrap`].
     ///
     /// # Errors
     /// Returns [`SandboxError::Taken`] for a name that stands for another.
@@ -98,6 +118,14 @@ impl Sandboxes {
             all.0.push(one);
             Ok(all)
         })
+    }
+
+    /// Replaces the [`Bwrap`], which shows nothing by default.
+    #[must_use]
+    pub fn with_bwrap(mut self, bwrap: Bwrap) -> Self {
+        self.0.retain(|sandbox| sandbox.name() != BWRAP);
+        self.0.insert(1, Arc::new(bwrap));
+        self
     }
 
     /// Returns the names of all, also of those that cannot be used here.
@@ -117,6 +145,16 @@ impl Sandboxes {
     /// Returns [`SandboxError::Unknown`] or [`SandboxError::Unbuilt`] where there is none,
     /// and what [`Sandbox::check`] says.
     pub fn find(&self, name: &str) -> Result<Arc<dyn Sandbox>, SandboxError> {
+        let found = self.named(name)?;
+        found.check()?;
+        Ok(found)
+    }
+
+    /// Returns the sandbox of a name, whether or not commands can run in it.
+    ///
+    /// # Errors
+    /// Returns [`SandboxError::Unknown`] or [`SandboxError::Unbuilt`] where there is none.
+    pub fn named(&self, name: &str) -> Result<Arc<dyn Sandbox>, SandboxError> {
         let Some(found) = self.0.iter().find(|sandbox| sandbox.name() == name) else {
             let name = name.to_owned();
             return Err(match RESERVED.contains(&name.as_str()) {
@@ -126,7 +164,6 @@ impl Sandboxes {
                 }
             });
         };
-        found.check()?;
         Ok(Arc::clone(found))
     }
 }
@@ -163,12 +200,20 @@ pub enum SandboxError {
         /// What is wrong.
         problem: String,
     },
+    /// It cannot keep to what is set below `[sandbox]`.
+    #[error("sandbox.{key}: {problem}")]
+    Setting {
+        /// The key below `[sandbox]`.
+        key: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
 }
 
 impl Coded for SandboxError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Unusable { .. } => ErrorCode::SANDBOX_UNAVAILABLE,
+            Self::Unusable { .. } | Self::Setting { .. } => ErrorCode::SANDBOX_UNAVAILABLE,
             _ => ErrorCode::SANDBOX_UNKNOWN,
         }
     }
@@ -177,6 +222,7 @@ impl Coded for SandboxError {
         match self {
             Self::Unknown { nearest: Some(nearest), .. } => format!("Did you mean \"{nearest}\"?").into(),
             Self::Taken { .. } => "Give it a name of its own.".into(),
+            Self::Setting { key, .. } => format!("Correct {key} below [sandbox] in samuel.toml.").into(),
             _ => self.code().help.clone(),
         }
     }
@@ -289,10 +335,10 @@ mod tests {
         );
         assert!(told_near.ends_with("Some((Some(2), Some(1)))"), "{told_near}");
         let told_far = refused(&far, None);
-        assert!(told_far.contains(&format!("{place} \"docker\" | Use \"host\".")), "{told_far}");
+        assert!(told_far.contains(&format!("{place} \"docker\" | Use one of host, bwrap.")), "{told_far}");
         let selected = far.run(Script::default()).sandbox(Arc::new(Marked));
         assert!(
-            told(selected.build().unwrap_err()).contains("Use one of host, marked."),
+            told(selected.build().unwrap_err()).contains("Use one of host, bwrap, marked."),
             "a misspelt name is one all the same"
         );
     }
@@ -327,11 +373,7 @@ mod tests {
         };
         let use_host = "Use sandbox \"host\". | E_SANDBOX_UNKNOWN";
         assert_eq!(told("docker"), format!("unknown sandbox \"docker\" | {use_host}"));
-        assert_eq!(
-            told("bwarp"),
-            format!("unknown sandbox \"bwarp\" | {use_host}"),
-            "bwrap would be refused"
-        );
+        assert_eq!(told("bwarp"), "unknown sandbox \"bwarp\" | Did you mean \"bwrap\"? | E_SANDBOX_UNKNOWN");
         assert_eq!(told("hots"), "unknown sandbox \"hots\" | Did you mean \"host\"? | E_SANDBOX_UNKNOWN");
         for name in RESERVED {
             assert_eq!(told(name), format!("sandbox \"{name}\" is not available yet | {use_host}"));

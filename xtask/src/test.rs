@@ -86,6 +86,7 @@ fn contract(tally: &mut Tally) {
 fn tools(tally: &mut Tally) {
     for (tool, what) in [
         ("git", "the tests of repositories fail"),
+        ("bwrap", "nothing is tried out in the sandbox bwrap"),
         ("node", "the tests with agents from npm cannot run"),
         ("npm", "the tests with agents from npm cannot run, the plugin in JavaScript is not built"),
         ("python3", "the Python package cannot be tested, the plugin in Python is not built"),

@@ -39,7 +39,7 @@ pub(crate) struct Setting {
 impl Setting {
     /// Reads the flags of `start`.
     pub(crate) fn of(args: &StartArgs, project: &Project) -> Result<Self, Failure> {
-        args.sandbox.as_deref().map(|name| Sandboxes::default().find(name)).transpose()?;
+        args.sandbox.as_deref().map(|name| Sandboxes::default().named(name)).transpose()?;
         let agent_command = match args.agent_command.as_slice() {
             [] => None,
             [line] => Some(split(line)?),

@@ -38,7 +38,7 @@ fn an_agent_or_a_sandbox_that_is_unknown_is_refused_before_anything_runs() {
     for (args, message, help) in [
         (["--agent", "cluade"], "unknown agent \"cluade\"", "Did you mean \"claude\"?"),
         (["--sandbox", "dokcer"], "unknown sandbox \"dokcer\"", "Use sandbox \"host\""),
-        (["--sandbox", "bwrap"], "sandbox \"bwrap\" is not available yet", "Use sandbox \"host\""),
+        (["--sandbox", "oci"], "sandbox \"oci\" is not available yet", "Use sandbox \"host\""),
         (["--max-failures", "0"], "0 is out of range, expected a whole number of at least 1", "--help"),
         (
             ["--max-iterations", "99999999999999999999"],
@@ -277,15 +277,15 @@ fn no_name_is_suggested_that_would_be_refused() {
         let ran = bench.samuel(args);
         let told = "samuel.toml:3:1: methodology.ralph.sandbox: unknown sandbox \"bwarp\"";
         assert!(
-            ran.code == 2 && ran.stderr.contains(told) && !ran.stderr.contains("bwrap"),
+            ran.code == 2 && ran.stderr.contains(told) && ran.stderr.contains("Did you mean \"bwrap\"?"),
             "{}",
             ran.stderr
         );
     }
-    bench.write("samuel.toml", "version = \"2\"\n[methodology.ralph]\nsandbox = \"bwrap\"\n");
+    bench.write("samuel.toml", "version = \"2\"\n[methodology.ralph]\nsandbox = \"oci\"\n");
     for args in [&["run", "start", "--yes"][..], &["run", "start", "--dry-run"], &["doctor"]] {
         let ran = bench.samuel(args);
-        let told = "methodology.ralph.sandbox: sandbox \"bwrap\" is not available yet";
+        let told = "methodology.ralph.sandbox: sandbox \"oci\" is not available yet";
         let shown = ran.stdout.clone() + &ran.stderr;
         assert!(ran.code != 0 && shown.contains(told) && shown.contains("samuel.toml:3:1"), "{shown}");
     }
@@ -298,7 +298,7 @@ fn no_name_is_suggested_that_would_be_refused() {
         ran.stderr
     );
     let ran = bench.samuel(&["run", "start", "--sandbox", "bwarp"]);
-    assert!(ran.code == 2 && !ran.stderr.contains("bwrap"), "{}", ran.stderr);
+    assert!(ran.code == 2 && ran.stderr.contains("Did you mean \"bwrap\"?"), "{}", ran.stderr);
 }
 
 #[test]

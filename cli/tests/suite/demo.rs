@@ -75,3 +75,20 @@ fn a_demonstration_that_is_interrupted_at_its_beginning_leaves_nothing() {
     let said = std::fs::read_to_string(said).unwrap();
     assert!(said.ends_with("help: The directory is removed; see it all with `samuel demo`.\n"), "{said}");
 }
+
+#[test]
+fn the_demonstration_under_bubblewrap_does_the_same() {
+    let bench = Bench::empty();
+    let ran = bench.samuel(&["demo", "--sandbox", "bwrap", "--json"]);
+    let document = ran.json();
+    if document["error"]["code"] == "E_SANDBOX_UNAVAILABLE" {
+        println!("skipped: {}", document["error"]["message"]);
+        return;
+    }
+    assert_eq!((ran.code, &document["data"]["report"]["exit_reason"]), (0, &"completed".into()), "{ran:?}");
+    let tasks = document["data"]["tasks"].as_array().unwrap();
+    let commits = document["data"]["commits"].as_array().unwrap();
+    assert_eq!((tasks.len(), commits.len()), (3, 4), "its commits are on the branch");
+    assert!(tasks.iter().all(|task| task["status"] == "completed"), "{ran:?}");
+    assert_eq!(std::fs::read_dir(bench.tmp()).unwrap().count(), 0);
+}

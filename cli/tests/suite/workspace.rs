@@ -55,3 +55,92 @@ fn a_dirty_tree_is_refused_with_the_two_ways_out() {
     assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     assert!(!bench.path("../ran").exists());
 }
+
+/// Says why nothing can be tried out in bubblewrap, where that is so.
+fn bwrap_is_missing(bench: &Bench) -> bool {
+    let ran = bench.samuel(&["run", "sandbox", "check", "--sandbox", "bwrap", "--json"]);
+    let document = ran.json();
+    let is_missing = ran.code != 0 && document["data"].is_null();
+    if is_missing {
+        println!("skipped: {}", document["error"]["message"]);
+    }
+    is_missing
+}
+
+#[test]
+fn an_agent_and_its_checks_under_bubblewrap_reach_the_clone_and_nothing_else() {
+    // What the agent tries leaves a line in a file of its clone for everything that it could do.
+    let agent = "cd \"$SAMUEL_WORKSPACE\"; P=\"$SAMUEL_PROJECT_ROOT\"; touch tried; \
+                 { echo x >> \"$P/.samuel/run/prd.toon\"; } 2>/dev/null && echo plan >> tried; \
+                 mv \"$P/.samuel\" \"$P/.gone\" 2>/dev/null && echo rename >> tried; \
+                 cat \"$P/secret.txt\" 2>/dev/null && echo tree >> tried; \
+                 { echo x > \"$P/.git/objects/planted\"; } 2>/dev/null && echo objects >> tried; \
+                 test \"$(grep -c : /proc/net/dev)\" -gt 1 && echo network >> tried; \
+                 env | grep -q HOST_SECRET && echo environment >> tried; \
+                 cat \"$P/.samuel/run/task-context.toon\" > /dev/null || echo context >> tried; \
+                 echo two > a.txt; git add -A && git commit -qm Work; sleep 300 & exit 0";
+    let bench = bench(
+        &["First"],
+        "sandbox = \"bwrap\"\nmax_iterations = 1\nquality_checks = [\"touch $SAMUEL_PROJECT_ROOT/out; test ! -s tried\"]",
+    );
+    if bwrap_is_missing(&bench) {
+        return;
+    }
+    bench.write(".git/info/exclude", "secret.txt\n");
+    bench.write("secret.txt", "hidden\n");
+    let ran = bench.start(agent, &[]);
+    let log = std::fs::read_dir(bench.path(".samuel/run/logs")).into_iter().flatten().flatten();
+    let log: Vec<String> = log.map(|entry| entry.path().display().to_string()).collect();
+    assert_eq!(git(&bench, &["show", "HEAD:tried"]), "", "{ran:?} {log:?}");
+    assert_eq!(
+        git(&bench, &["log", "--format=%s"]),
+        "Work\nStart",
+        "checked work reaches the branch: {ran:?}"
+    );
+    assert!(!bench.path("out").exists() && !bench.path(".git/hooks/planted").exists());
+}
+
+#[test]
+fn a_sandbox_that_cannot_do_what_is_set_is_refused_with_its_place() {
+    for (keys, expected) in [
+        ("egress = [\"api.example.org\"]", "samuel.toml:6:1: sandbox.egress: bwrap cannot keep hosts apart"),
+        ("egress = [\"http://x\"]", "samuel.toml:6:1: sandbox.egress: bwrap cannot keep hosts apart"),
+        ("mounts = [\"/\"]", "samuel.toml:6:1: sandbox.mounts: `/` holds all of your files"),
+        ("mounts = [\"/nowhere/x\"]", "samuel.toml:6:1: sandbox.mounts: `/nowhere/x` does not exist"),
+    ] {
+        let bench = bench(&["First"], "sandbox = \"bwrap\"");
+        let text =
+            format!("version = \"2\"\n[methodology.ralph]\nsandbox = \"bwrap\"\n\n[sandbox]\n{keys}\n");
+        bench.write("samuel.toml", &text);
+        let ran = bench.start("touch ../ran", &[]);
+        assert!(ran.code != 0 && ran.stderr.contains(expected), "{keys}: {ran:?}");
+        assert!(!bench.path("../ran").exists());
+    }
+    let bench = bench(&["First"], "sandbox = \"bwrap\"");
+    bench.write(
+        "samuel.toml",
+        "version = \"2\"\n[methodology.ralph]\nsandbox = \"bwrap\"\n[sandbox]\nworkspace = \"in-place\"\n",
+    );
+    let ran = bench.start("touch ../ran", &[]);
+    assert!(ran.code != 0 && ran.stderr.contains("the workspace has to be a clone"), "{ran:?}");
+}
+
+#[test]
+fn a_check_of_the_sandbox_says_of_each_promise_whether_it_held() {
+    let bench = bench(&["First"], "");
+    let ran = bench.samuel(&["run", "sandbox", "check"]);
+    assert!(
+        ran.code == 1 && ran.stdout.contains("BROKEN   plan-write          the plan cannot be written"),
+        "{ran:?}"
+    );
+    if bwrap_is_missing(&bench) {
+        return;
+    }
+    let ran = bench.ok(&["run", "sandbox", "check", "--sandbox", "bwrap"]);
+    assert!(ran.stdout.starts_with("Sandbox bwrap, bubblewrap "), "{ran:?}");
+    assert!(ran.stdout.contains("held     plan-rename") && !ran.stdout.contains("BROKEN"), "{ran:?}");
+    let document = bench.ok(&["run", "sandbox", "check", "--sandbox", "bwrap", "--json"]).json();
+    assert!(document["data"]["findings"].as_array().unwrap().len() >= 40, "{document}");
+    let doctor = bench.samuel(&["doctor"]);
+    assert!(!doctor.stdout.contains("bubblewrap"), "nobody chose it: {doctor:?}");
+}

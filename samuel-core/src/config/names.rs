@@ -209,8 +209,14 @@ impl Config {
         refused(self.methodologies().filter_map(unknown).collect())
     }
 
-    /// Returns the place where samuel.toml names a sandbox for a methodology that is not built yet.
+    /// Returns the place where samuel.toml names a sandbox for a methodology that is not built yet, or asks of
+    /// it what it cannot do.
     pub(crate) fn sandbox_problem(&self, methodology: &str, error: &SandboxError) -> Option<ConfigError> {
+        if let SandboxError::Setting { key, problem } = error {
+            let kind = ProblemKind::Specific { what: problem.clone(), help: error.help() };
+            let problem = self.problem_at(format!("sandbox.{key}"), kind)?;
+            return Some(ConfigError::Invalid(Problems::of(vec![problem])));
+        }
         let SandboxError::Unbuilt { name } = error else { return None };
         let kind = ProblemKind::Specific { what: error.to_string(), help: error.help() };
         let is_named = self.methodology(methodology).sandbox == *name;

@@ -67,8 +67,8 @@ settings! {
         /// See `rate_limit`; also how long altogether a usage limit without a known end is tried
         /// again, after 5, 10, 20 minutes and so on.
         rate_limit_wait: Duration = Duration::from_secs(6 * 60 * 60), Time(Duration::ZERO..=MONTH);
-        /// What the agent and the checks run in. `host` is no sandbox; `bwrap` and `oci` are reserved,
-        /// and a run with them does not start. A program can bring others (`RunBuilder::sandboxes`).
+        /// What the agent and the checks run in. `host` is no sandbox; `bwrap` is bubblewrap, in a clone and
+        /// without a network; `oci` is reserved, and a run with it does not start. A program can bring others (`RunBuilder::sandboxes`).
         sandbox: String = HOST.to_owned(), Text;
         /// Of how many runs the agent's output in `.samuel/run/logs` is kept, the one that starts
         /// included; 0 keeps all.
@@ -157,11 +157,18 @@ settings! {
     }
 
     /// Where agents and checks work: `[sandbox]`.
-    #[derive(Copy, Eq)]
+    #[derive(Eq)]
     struct SandboxSettings {
         /// Where the agent and the checks work. `in-place` is the project's own work tree; `clone` is a clone of
         /// it in a private directory, from which commits reach the checked out branch once the checks have passed.
+        /// With the sandbox `bwrap` it is `clone` unless this says otherwise.
         workspace: WorkspaceKind = WorkspaceKind::InPlace, workspaces();
+        /// What agents in a sandbox reach of the network: nothing by default. `["*"]` is the whole network of the
+        /// host. Quality checks reach nothing.
+        egress: Vec<String> = Vec::new(), Texts;
+        /// Files and directories that agents and checks in a sandbox can read beside the system's, by their
+        /// absolute paths.
+        mounts: Vec<String> = Vec::new(), Texts;
     }
 }
 

@@ -12,15 +12,16 @@ use super::{
 };
 use crate::{
     agent::{Agent, AgentConfig, AgentError, MutationRoute, Routing, Script, StoreSink},
-    config::MethodologySettings,
+    config::{CONFIG_FILE, MethodologySettings},
     context::Framing,
+    git::Repository,
     hook::{Registry, RegistryBuilder, handler_methods},
     model::{Scope, TaskId, hex},
     process::Supervisor,
     project::Project,
-    sandbox::{Sandbox, Sandboxes},
+    sandbox::{BWRAP, Bwrap, Sandbox, SandboxError, Sandboxes, View, problem_of_egress, problem_of_mount},
     trust::TrustPolicy,
-    workspace::{OnStep, WorkspaceKind},
+    workspace::{CloneWorkspace, OnStep, WorkspaceKind},
 };
 
 /// Collects what a run needs.
@@ -31,12 +32,12 @@ pub struct RunBuilder {
     agent: Option<Arc<dyn Agent>>,
     script: Option<Script>,
     sandboxes: Vec<Arc<dyn Sandbox>>,
-    workspace: WorkspaceKind,
+    workspace: Option<WorkspaceKind>,
     on_step: Option<OnStep>,
     pub(crate) handlers: RegistryBuilder,
     reads_hook_files: bool,
     trust: TrustPolicy,
-    supervisor: Option<Supervisor>,
+    pub(super) supervisor: Option<Supervisor>,
     env: Vec<(String, String)>,
     pub(crate) binary: String,
     pub(crate) session: Option<String>,
@@ -52,14 +53,13 @@ impl RunBuilder {
     /// Starts with the settings of a project.
     pub(super) fn new(project: Project) -> Self {
         let settings = project.settings();
-        let workspace = project.config().sandbox.workspace;
         Self {
             project,
             settings,
             agent: None,
             script: None,
             sandboxes: Vec::new(),
-            workspace,
+            workspace: None,
             on_step: None,
             handlers: Registry::builder(),
             reads_hook_files: false,
@@ -102,10 +102,11 @@ impl RunBuilder {
     }
 
     /// Says where the agent and the checks work, whatever samuel.toml says below `[sandbox]`. A clone takes a
-    /// directory outside of the project ([`Project::keeping_plans_in`]).
+    /// directory outside of the project ([`Project::keeping_plans_in`]). By default it is what samuel.toml says, and
+    /// with the sandbox `bwrap` a clone where it says nothing.
     #[must_use]
     pub fn workspace(mut self, workspace: WorkspaceKind) -> Self {
-        self.workspace = workspace;
+        self.workspace = Some(workspace);
         self
     }
 
@@ -282,17 +283,49 @@ impl RunBuilder {
         };
         check_agent(&*agent, &self.env, &self.project, &self.settings)?;
         let unheld = unheld(&*agent, &self.settings.session_budget);
-        Ok((format!("{} can be called", agent.name()), unheld))
+        let sandbox = self.chosen_sandbox()?;
+        let within = sandbox.version().map(|version| format!(", in {version}")).unwrap_or_default();
+        Ok((format!("{} can be called{within}", agent.name()), unheld))
     }
 
     /// Checks that samuel.toml names sandboxes that there are, and that commands can run in
     /// what the settings choose.
-    fn check_sandbox(&self) -> Result<(), RunError> {
-        let sandboxes = Sandboxes::with(self.sandboxes.iter().cloned())?;
+    pub(super) fn check_sandbox(&self) -> Result<(), RunError> {
+        let sandboxes = self.known_sandboxes()?;
         self.project.config().check_sandboxes(&sandboxes)?;
         sandboxes.find(&self.settings.sandbox).map(drop).map_err(|error| {
             let placed = self.project.config().sandbox_problem(self.project.methodology(), &error);
             placed.map_or_else(|| error.into(), RunError::from)
+        })
+    }
+
+    /// Returns where the agent and the checks work.
+    fn workspace_kind(&self) -> WorkspaceKind {
+        let config = self.project.config();
+        match self.workspace {
+            Some(workspace) => workspace,
+            None if self.settings.sandbox == BWRAP && config.origin("sandbox.workspace").is_none() => {
+                WorkspaceKind::Clone
+            }
+            None => config.sandbox.workspace,
+        }
+    }
+
+    /// Returns the sandbox of the settings.
+    pub(super) fn chosen_sandbox(&self) -> Result<Arc<dyn Sandbox>, SandboxError> {
+        self.known_sandboxes()?.find(&self.settings.sandbox)
+    }
+
+    /// Says whether samuel.toml gives agents in a sandbox the network of the host.
+    pub(super) fn has_network(&self) -> bool {
+        !self.project.config().sandbox.egress.is_empty()
+    }
+
+    fn known_sandboxes(&self) -> Result<Sandboxes, SandboxError> {
+        let sandboxes = Sandboxes::with(self.sandboxes.iter().cloned())?;
+        Ok(match self.workspace_kind() {
+            WorkspaceKind::Clone => sandboxes.with_bwrap(bwrap_of(&self.project, &self.env)),
+            WorkspaceKind::InPlace => sandboxes,
         })
     }
 
@@ -313,8 +346,8 @@ impl RunBuilder {
     fn assemble(mut self, agent: Arc<dyn Agent>, built_from: Option<AgentConfig>) -> Result<Run, RunError> {
         self.settings.pilot.enabled |= self.discovers_only;
         let frozen = Frozen {
-            sandboxes: Sandboxes::with(self.sandboxes)?,
-            workspace: self.workspace,
+            sandboxes: self.known_sandboxes()?,
+            workspace: self.workspace_kind(),
             on_step: self.on_step,
             session: self.session.unwrap_or_else(|| self.project.name()),
             owner: self.owner,
@@ -343,6 +376,34 @@ impl RunBuilder {
         };
         Run::assemble(frozen, self.handlers)
     }
+}
+
+/// Makes the sandbox in which a clone of the project can be worked on.
+fn bwrap_of(project: &Project, env: &[(String, String)]) -> Bwrap {
+    let settings = &project.config().sandbox;
+    let home = env.iter().rev().find(|(name, _)| name == "HOME").map(|(_, home)| PathBuf::from(home));
+    if let Some(problem) = problem_of_egress(&settings.egress) {
+        return Bwrap::refusing(SandboxError::Setting { key: "egress", problem });
+    }
+    let mut mounts = settings.mounts.iter();
+    if let Some(problem) = mounts.find_map(|path| problem_of_mount(path, home.as_deref())) {
+        return Bwrap::refusing(SandboxError::Setting { key: "mounts", problem });
+    }
+    let refusing = |problem: &str| {
+        Bwrap::refusing(SandboxError::Unusable { name: BWRAP.to_owned(), problem: problem.to_owned() })
+    };
+    let Some(state_dir) = project.state_dir() else {
+        return refusing("there is no private directory for a clone of the project");
+    };
+    let Ok(Some(repository)) = Repository::open(project.root(), project.caller()) else {
+        return refusing("the project is in no git repository, so agents have no clone of it to work in");
+    };
+    let directory = WorkspaceKind::directory_of(state_dir, project.root());
+    let mut read_only: Vec<PathBuf> = settings.mounts.iter().map(PathBuf::from).collect();
+    read_only.push(repository.common_dir().join("objects"));
+    read_only.extend([".samuel", CONFIG_FILE].map(|name| project.root().join(name)));
+    let workspace = CloneWorkspace::work_dir_in(&directory, "");
+    Bwrap::new(View { read_only, home, network: !settings.egress.is_empty(), ..View::new(workspace) })
 }
 
 fn agent_config(

@@ -126,7 +126,7 @@ impl Health {
 
 impl Checkup {
     /// Looks at the project at a root for somebody, as it was opened for them, or at
-    /// why it cannot be. Blocks, starts no process and writes nothing; a
+    /// why it cannot be. Blocks, starts no process but bubblewrap where that is chosen, and writes nothing; a
     /// control group is made and removed to see whether that can be done.
     ///
     /// `env` is what runs get. `prepare` does to a run what is done before a

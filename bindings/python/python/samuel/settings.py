@@ -146,8 +146,9 @@ class Settings(TypedDict, total=False):
     """
 
     sandbox: str | None
-    """What the agent and the checks run in. `host` is no sandbox; `bwrap` and `oci` are reserved,
-    and a run with them does not start. A program can bring others (`RunBuilder::sandboxes`).
+    """What the agent and the checks run in. `host` is no sandbox; `bwrap` is bubblewrap, in a
+    clone and without a network; `oci` is reserved, and a run with it does not start. A program
+    can bring others (`RunBuilder::sandboxes`).
     """
 
     keep_runs: int | None

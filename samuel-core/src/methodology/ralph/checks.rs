@@ -124,7 +124,7 @@ async fn run_check(
             stderr: path.with_extension("err"),
         }))
         .merge_stderr(true);
-    let spec = match setting.sandbox.wrap(spec) {
+    let spec = match setting.sandbox.wrap_check(spec) {
         Ok(spec) => spec,
         Err(error) => {
             let message = format!("could not be run: {error}. {}", error.help().prose());

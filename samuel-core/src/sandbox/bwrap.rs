@@ -1,0 +1,371 @@
+//! The sandbox `bwrap`: commands under bubblewrap.
+//!
+//! A [`Bwrap`] shows a command the system's programs, a few files of `/etc`, what its [`View`] names,
+//! and nothing else: no network, no process of the host, no file of the user. It needs no daemon and no
+//! image. Where bubblewrap is missing, too old (before 0.8) or refused by the kernel, nothing runs.
+//!
+//! The environment of a command goes in as it is, and never as an argument, which every user
+//! could read. What is composed for agents and checks, [`environment`](crate::environment) says.
+
+use std::{
+    ffi::OsString,
+    fs,
+    os::unix::fs::FileTypeExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{Arc, OnceLock, mpsc},
+    time::Duration,
+};
+
+use super::{Sandbox, SandboxError};
+use crate::process::CommandSpec;
+
+/// The name of [`Bwrap`].
+pub const BWRAP: &str = "bwrap";
+/// The value of `egress` that stands for the whole network of the host.
+pub const ANY_HOST: &str = "*";
+
+/// Where the program is looked for: not in `PATH`, which may lead into the project.
+const PROGRAMS: [&str; 2] = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"];
+/// How long bubblewrap may take to say whether it works.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The size of `/tmp` and of the home, in bytes.
+const TMP_BYTES: u64 = 1 << 30;
+/// Directories of the system that a command sees, read-only.
+const SYSTEM: [&str; 6] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32"];
+/// Files and directories of `/etc` that programs need, and that hold no secret.
+const ETC: [&str; 12] = [
+    "alternatives",
+    "ca-certificates",
+    "group",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "localtime",
+    "nsswitch.conf",
+    "passwd",
+    "pki/tls/certs",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+];
+/// What names are resolved with, where there is a network.
+const NAMES: [&str; 3] = ["hosts", "resolv.conf", "services"];
+/// Every right and namespace is taken away, and no more can be had.
+const WALLS: [&str; 8] = [
+    "--unshare-all",
+    "--unshare-user",
+    "--disable-userns",
+    "--die-with-parent",
+    "--new-session",
+    "--cap-drop",
+    "ALL",
+    "--dir",
+];
+
+/// What commands see of the machine beside the system's programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// The only directory that they can write to and that stays.
+    pub workspace: PathBuf,
+    /// Files and directories that they can read. One that is not there when a command starts is left out.
+    pub read_only: Vec<PathBuf>,
+    /// Where a home is made for them, empty and gone with the command. Default none.
+    pub home: Option<PathBuf>,
+    /// Whether agents share the network of the host; checks never do. Default `false`.
+    pub network: bool,
+    /// The size of `/tmp` and of the home, in bytes. Default 1 GiB.
+    pub tmp_bytes: u64,
+}
+
+impl View {
+    /// Shows a directory to write to, and nothing else.
+    pub fn new(workspace: impl Into<PathBuf>) -> Self {
+        let workspace = workspace.into();
+        Self { workspace, read_only: Vec::new(), home: None, network: false, tmp_bytes: TMP_BYTES }
+    }
+
+    /// Says whether a path is within what is shown.
+    fn shows(&self, path: &Path) -> bool {
+        let shown = SYSTEM.iter().map(Path::new).chain([self.workspace.as_path()]);
+        shown.chain(self.read_only.iter().map(PathBuf::as_path)).any(|shown| path.starts_with(shown))
+    }
+}
+
+/// Commands under bubblewrap.
+#[derive(Clone, Debug)]
+pub struct Bwrap {
+    view: Result<View, SandboxError>,
+    works: Arc<OnceLock<Result<String, String>>>,
+}
+
+impl Default for Bwrap {
+    /// Makes one in which no command can run, since it shows no directory to work in.
+    fn default() -> Self {
+        Self::refusing(unusable(
+            "it keeps agents out of the project's work tree, so the workspace has to be a clone; set workspace = \
+             \"clone\" below [sandbox] in samuel.toml",
+        ))
+    }
+}
+
+impl Bwrap {
+    /// Makes one with what its commands see.
+    pub fn new(view: View) -> Self {
+        Self { view: Ok(view), works: Arc::default() }
+    }
+
+    /// Makes one in which no command can run, with the reason.
+    pub(crate) fn refusing(why: SandboxError) -> Self {
+        Self { view: Err(why), works: Arc::default() }
+    }
+
+    /// Returns the version of bubblewrap, once it has shown that it works here.
+    ///
+    /// # Errors
+    /// Returns [`SandboxError::Unusable`] where it is missing or does not.
+    pub fn version(&self) -> Result<String, SandboxError> {
+        self.works.get_or_init(try_out).clone().map_err(|problem| unusable(&problem))
+    }
+
+    fn wrap_with(&self, spec: CommandSpec, network: bool) -> Result<CommandSpec, SandboxError> {
+        self.check()?;
+        let (view, program) = (self.view.clone()?, program().ok_or_else(|| unusable(MISSING))?);
+        let mut args = Arguments::of_walls(network);
+        args.size(view.tmp_bytes, "/tmp");
+        if let Some(home) = view.home.as_deref().filter(|home| hides_nothing(home)) {
+            args.size(view.tmp_bytes, home);
+        }
+        for path in &view.read_only {
+            args.show("--ro-bind-try", path);
+        }
+        for path in used(&spec).into_iter().filter(|path| !view.shows(path)) {
+            args.show("--ro-bind-try", &path);
+        }
+        args.show("--bind", &view.workspace);
+        args.words(["--remount-ro", "/", "--chdir"]);
+        args.0.extend([spec.cwd().into(), "--".into()]);
+        let has_tmpdir = spec.variables().any(|(name, _)| name == "TMPDIR");
+        let spec = match has_tmpdir {
+            true => spec.env("TMPDIR", "/tmp"),
+            false => spec,
+        };
+        Ok(spec.within(program, args.0))
+    }
+}
+
+impl Sandbox for Bwrap {
+    fn name(&self) -> &str {
+        BWRAP
+    }
+
+    fn check(&self) -> Result<(), SandboxError> {
+        self.view.as_ref().map_err(Clone::clone)?;
+        self.version().map(drop)
+    }
+
+    fn wrap(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
+        let network = self.view.as_ref().is_ok_and(|view| view.network);
+        self.wrap_with(spec, network)
+    }
+
+    fn wrap_check(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
+        self.wrap_with(spec, false)
+    }
+
+    fn version(&self) -> Option<String> {
+        Self::version(self).ok()
+    }
+}
+
+/// Says what is wrong with a list of hosts, if bubblewrap cannot keep to it.
+pub(crate) fn problem_of_egress(egress: &[String]) -> Option<String> {
+    let kept = matches!(egress, [] | [_]) && egress.iter().all(|host| host == ANY_HOST);
+    (!kept).then(|| {
+        format!("bwrap cannot keep hosts apart; leave it empty for no network, or set [\"{ANY_HOST}\"] for all of it")
+    })
+}
+
+/// Says what is wrong with a path that is to be shown, if anything is.
+pub(crate) fn problem_of_mount(path: &str, home: Option<&Path>) -> Option<String> {
+    let named = Path::new(path);
+    if !named.is_absolute() {
+        return Some(format!("`{path}` is not an absolute path"));
+    }
+    let Ok(real) = named.canonicalize() else {
+        return Some(format!("`{path}` does not exist"));
+    };
+    let holds_home =
+        home.and_then(|home| home.canonicalize().ok()).is_some_and(|home| home.starts_with(&real));
+    if holds_home || real == Path::new("/") {
+        return Some(format!("`{path}` holds all of your files"));
+    }
+    let is_socket = fs::metadata(&real).is_ok_and(|found| found.file_type().is_socket());
+    is_socket.then(|| format!("`{path}` is a socket, behind which a program acts for whoever asks"))
+}
+
+/// What is said where there is no bubblewrap.
+const MISSING: &str = "bubblewrap is not installed; on Debian and Ubuntu: apt-get install bubblewrap";
+
+/// The arguments of bubblewrap.
+struct Arguments(Vec<OsString>);
+
+impl Arguments {
+    /// Takes everything away but the system's programs.
+    fn of_walls(network: bool) -> Self {
+        let mut args = Self(Vec::new());
+        args.words(WALLS);
+        args.words(["/etc", "--proc", "/proc", "--dev", "/dev"]);
+        if network {
+            args.words(["--share-net"]);
+        }
+        for directory in SYSTEM.map(Path::new) {
+            match fs::read_link(directory) {
+                Ok(target) => {
+                    args.words(["--symlink"]);
+                    args.0.extend([target.into(), directory.into()]);
+                }
+                Err(_) => args.show("--ro-bind-try", directory),
+            }
+        }
+        let names = NAMES.iter().filter(|_| network);
+        for name in ETC.iter().chain(names) {
+            args.show("--ro-bind-try", &Path::new("/etc").join(name));
+        }
+        args
+    }
+
+    fn words<const N: usize>(&mut self, words: [&str; N]) {
+        self.0.extend(words.map(OsString::from));
+    }
+
+    /// Shows a path where it is.
+    fn show(&mut self, how: &str, path: &Path) {
+        self.0.extend([how.into(), path.into(), path.into()]);
+    }
+
+    /// Makes an empty directory of a size.
+    fn size(&mut self, bytes: u64, path: impl AsRef<Path>) {
+        self.0.extend(["--size".into(), bytes.to_string().into(), "--tmpfs".into(), path.as_ref().into()]);
+    }
+}
+
+/// Says whether an empty directory in place of a home covers nothing of the system.
+fn hides_nothing(home: &Path) -> bool {
+    let system = SYSTEM.iter().chain(&["/etc", "/proc", "/dev"]).map(Path::new);
+    home.is_absolute()
+        && home != Path::new("/tmp")
+        && !system.clone().any(|one| home.starts_with(one) || one.starts_with(home))
+}
+
+/// Returns files outside of the view that a command needs: its program, the command by which agents call
+/// Samuel, and the socket by which they do.
+fn used(spec: &CommandSpec) -> Vec<PathBuf> {
+    let variable = |wanted: &str| {
+        let found = spec.variables().filter(|(name, _)| *name == wanted).last();
+        found.and_then(|(_, value)| value.to_str()).map(str::to_owned)
+    };
+    let samuel = variable("SAMUEL_BINARY").and_then(|line| shlex::split(&line)?.into_iter().next());
+    let named = [
+        Some(PathBuf::from(spec.program())),
+        samuel.map(PathBuf::from),
+        variable("SAMUEL_SOCKET").map(PathBuf::from),
+    ];
+    named.into_iter().flatten().filter(|path| path.is_absolute() && !path.is_dir()).collect()
+}
+
+fn program() -> Option<PathBuf> {
+    PROGRAMS.iter().map(PathBuf::from).find(|path| path.is_file())
+}
+
+/// Runs `true` behind the same walls, and returns the version.
+fn try_out() -> Result<String, String> {
+    if !cfg!(target_os = "linux") {
+        return Err("it needs Linux".to_owned());
+    }
+    let program = program().ok_or(MISSING)?;
+    let version = asked(Command::new(&program).arg("--version"))?;
+    let mut args = Arguments::of_walls(false);
+    args.size(1 << 20, "/tmp");
+    args.words(["--remount-ro", "/", "--", "true"]);
+    asked(Command::new(&program).args(&args.0))
+        .map_err(|told| format!("{} cannot set it up here: {told}", version.trim()))?;
+    Ok(version.trim().to_owned())
+}
+
+/// Runs a command to its end, and returns what it printed or what went wrong.
+fn asked(command: &mut Command) -> Result<String, String> {
+    let command = command.env_clear().current_dir("/").stdin(Stdio::null());
+    let started = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = started.map_err(|error| error.to_string())?;
+    let pid = child.id();
+    let (sender, ended) = mpsc::channel();
+    std::thread::spawn(move || sender.send(Child::wait_with_output(child)));
+    let Ok(output) = ended.recv_timeout(PATIENCE) else {
+        if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+        return Err(format!("it gave no answer within {} seconds", PATIENCE.as_secs()));
+    };
+    let output = output.map_err(|error| error.to_string())?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => {
+            let told = String::from_utf8_lossy(&output.stderr);
+            Err(told.lines().last().unwrap_or("it failed without a word").trim().to_owned())
+        }
+    }
+}
+
+fn unusable(problem: &str) -> SandboxError {
+    SandboxError::Unusable { name: BWRAP.to_owned(), problem: problem.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_that_bwrap_cannot_keep_apart_are_refused() {
+        let told =
+            |hosts: &[&str]| problem_of_egress(&hosts.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!((told(&[]), told(&["*"])), (None, None));
+        assert!(["http://x", "api.example.org"].iter().all(|host| told(&[host]).is_some()));
+        assert!(told(&["*", "example.org"]).is_some());
+    }
+
+    #[test]
+    fn what_must_not_be_shown_is_refused() {
+        let home = tempfile::tempdir().expect("a directory");
+        let socket = home.path().join("docker.sock");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+        let told = |path: &str| problem_of_mount(path, Some(home.path())).unwrap_or_default();
+        assert!(told("/").ends_with("holds all of your files"));
+        assert!(told(&home.path().display().to_string()).ends_with("holds all of your files"));
+        assert!(told(&socket.display().to_string()).contains("is a socket"));
+        assert!(
+            told("tools").contains("is not an absolute path")
+                && told("/nowhere/x").contains("does not exist")
+        );
+        assert_eq!(told("/usr"), "");
+    }
+
+    #[test]
+    fn no_value_of_a_variable_is_in_the_arguments() {
+        let view = tempfile::tempdir().expect("a directory");
+        let bwrap = Bwrap::new(View::new(view.path()));
+        if let Err(error) = bwrap.check() {
+            println!("skipped: {error}");
+            return;
+        }
+        let spec = CommandSpec::shell("true", view.path()).env("TOKEN", "very-secret");
+        let wrapped = bwrap.wrap(spec).expect("it is usable");
+        assert!(!format!("{:?}", wrapped.arguments()).contains("very-secret"));
+        assert!(wrapped.variables().any(|(name, value)| name == "TOKEN" && value == "very-secret"));
+    }
+
+    #[test]
+    fn without_a_clone_it_is_refused() {
+        let told = Bwrap::default().check().expect_err("nothing is shown").to_string();
+        assert!(told.contains("the workspace has to be a clone"), "{told}");
+    }
+}
