@@ -101,7 +101,8 @@ fn its_readme_leads_from_a_refusal_over_a_failing_test_to_a_plan_that_is_done() 
 #[test]
 fn a_gate_that_breaks_ends_the_loop_before_the_agent_is_called() {
     let Some(bench) = repository() else { return };
-    let settings = "agent = \"scripted\"\nagent_command = [\"script.toml\"]\nquality_checks = [\"sleep 20\"]\n";
+    let settings =
+        "agent = \"scripted\"\nagent_command = [\"script.toml\"]\nquality_checks = [\"sleep 20\"]\n";
     let hooks = "[methodology.tdd-strict.hooks.\"iteration.gate\"]\ntimeout = \"1s\"\n";
     let config = format!(
         "version = \"2\"\ndefault_methodology = \"tdd-strict\"\n[methodology.tdd-strict]\n{settings}{hooks}"

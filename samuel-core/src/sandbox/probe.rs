@@ -139,7 +139,7 @@ impl ProbeGround {
         let directory = tempfile::Builder::new().prefix("samuel-probe-").tempdir()?;
         let root = directory.path().canonicalize()?;
         for (name, text) in [
-            ("origin/.samuel/run/prd.toon", "the plan\n"),
+            ("origin/.samuel/plan", "the plan\n"),
             ("origin/.env", "TOKEN=1\n"),
             ("origin/.git/HEAD", "ref: refs/heads/main\n"),
             ("origin/.git/config", "[remote \"origin\"]\n"),
@@ -213,7 +213,7 @@ impl ProbeGround {
         let origin = self.origin();
         let paths = [
             ("ORIGIN", origin.clone()),
-            ("PLAN", origin.join(".samuel/run/prd.toon")),
+            ("PLAN", origin.join(".samuel/plan")),
             ("THE_HOME", self.path("home")),
         ];
         let texts = [
