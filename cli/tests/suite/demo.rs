@@ -77,6 +77,7 @@ fn a_demonstration_that_is_interrupted_at_its_beginning_leaves_nothing() {
 }
 
 #[test]
+#[allow(clippy::print_stdout, clippy::disallowed_macros, reason = "a test says why it is skipped")]
 fn the_demonstration_under_bubblewrap_does_the_same() {
     let bench = Bench::empty();
     let ran = bench.samuel(&["demo", "--sandbox", "bwrap", "--json"]);

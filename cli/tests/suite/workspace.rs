@@ -57,6 +57,7 @@ fn a_dirty_tree_is_refused_with_the_two_ways_out() {
 }
 
 /// Says why nothing can be tried out in bubblewrap, where that is so.
+#[allow(clippy::print_stdout, clippy::disallowed_macros, reason = "a test says why it is skipped")]
 fn bwrap_is_missing(bench: &Bench) -> bool {
     let ran = bench.samuel(&["run", "sandbox", "check", "--sandbox", "bwrap", "--json"]);
     let document = ran.json();

@@ -322,6 +322,8 @@ fn unusable(problem: &str) -> SandboxError {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::print_stdout, reason = "a test says why it is skipped")]
+
     use super::*;
 
     #[test]
