@@ -73,6 +73,13 @@ fn contents(dir: &Path) -> BTreeMap<String, String> {
     files(dir).into_iter().map(|(name, text)| (path(name), text)).collect()
 }
 
+/// Says whether a word may be a number or a part of an id: one of four letters can be all of a UUID's group.
+fn is_of_an_id(word: &str) -> bool {
+    let name = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+    name.contains(|c: char| c.is_ascii_digit())
+        || name.len() == 4 && name.chars().all(|c| c.is_ascii_hexdigit())
+}
+
 /// Returns where an agent left files, without what differs from run to run: numbers, ids, the name of the
 /// project, and the files that a database has beside it while it is open.
 fn places(home: &Path, project: &Path) -> BTreeSet<String> {
@@ -80,7 +87,7 @@ fn places(home: &Path, project: &Path) -> BTreeSet<String> {
     let plain = |path: String| {
         let path = path.replace(&project, "#").replace(&project.to_lowercase(), "#");
         let words = path.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
-        let plain = words.map(|word| if word.contains(|c: char| c.is_ascii_digit()) { "#" } else { word });
+        let plain = words.map(|word| if is_of_an_id(word) { "#" } else { word });
         plain.collect::<String>()
     };
     let is_beside = |path: &String| path.ends_with("-shm") || path.ends_with("-wal");
