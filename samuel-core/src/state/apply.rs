@@ -132,6 +132,7 @@ fn room_left(plan: &Plan, mutation: &Mutation) -> Result<Option<u32>, StateError
     let added = match mutation {
         Mutation::Add { .. } | Mutation::Enqueue { .. } => 1,
         Mutation::Update { update } => update.added.len(),
+        Mutation::Undo { back: Some(back), .. } => back.put_back().count(),
         _ => 0,
     };
     let Some(room) = plan.progress.discovery_room.filter(|_| added > 0) else { return Ok(None) };

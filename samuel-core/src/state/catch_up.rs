@@ -99,6 +99,7 @@ impl FileStore {
         let mut told = if seq < known.seq { self.journal().since(seq)? } else { Vec::new() };
         told.retain(|record| record.seq <= known.seq);
         known.go_on(&file, &records);
+        self.written.forget_until(known.seq);
         told.extend(records.into_iter().filter(|record| record.seq > seq));
         let plan = Some(Arc::clone(&file.document.plan));
         self.last_read.keep(file);
@@ -135,7 +136,7 @@ impl FileStore {
             }
         };
         let mut edits = known.edits(&file, &records);
-        let excess = known.excess(&file.document.plan, &records, &edits);
+        let excess = known.excess(&file.document.plan, &records, &self.written);
         if excess.is_some() || edits.iter().any(Edit::loses_something) {
             self.keep_file(&known.content, Place::OfLast);
             // What is kept from now on takes the place of this one.

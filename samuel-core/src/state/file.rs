@@ -47,6 +47,7 @@ use super::{
     plan_file::{self, Document},
     progress::{MAX_LOG_BYTES, split_for_rotation},
     refused::refused,
+    room::{Written, is_about_the_room},
     undo::{self, is_undoable},
     watched_files,
 };
@@ -64,6 +65,7 @@ pub struct FileStore {
     lock_wait: Duration,
     pub(super) last_read: Arc<LastRead>,
     pub(super) acknowledged: Arc<Mutex<Option<Acknowledged>>>,
+    pub(super) written: Arc<Written>,
     pub(super) kept: Option<KeptPlans>,
     pub(super) known_log: Arc<KnownLog>,
     methodology: Option<String>,
@@ -78,6 +80,7 @@ impl FileStore {
             lock_wait: LOCK_WAIT,
             last_read: Arc::default(),
             acknowledged: Arc::default(),
+            written: Arc::default(),
             kept: None,
             known_log: Arc::default(),
             methodology: None,
@@ -190,8 +193,12 @@ impl FileStore {
         let (path, pieces) = (self.dir.prd(), text.iter().map(|piece| piece.as_bytes()));
         let staged = files::stage(self.dir.root(), &path, pieces.clone())?;
         let digest = Some(digest_of(pieces));
+        let about_the_room = is_about_the_room(&entry).then(|| entry.clone());
         let appended = self.journal().append(tail, now, After { revision, digest }, entry, true)?;
         let seq = appended.seq;
+        if let Some(entry) = about_the_room {
+            self.written.note(seq, entry);
+        }
         match staged.place() {
             Ok(placed) => placed.sync().map_err(StateError::io("sync", path))?,
             Err(error) => {

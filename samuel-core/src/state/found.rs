@@ -65,7 +65,7 @@ impl FileStore {
             plan => plan,
         };
         let edits = plan.as_ref().map(|file| known.edits(file, &records)).unwrap_or_default();
-        let excess = |file: &PlanFile| known.excess(&file.document.plan, &records, &edits).is_some();
+        let excess = |file: &PlanFile| known.excess(&file.document.plan, &records, &self.written).is_some();
         let has_excess = plan.as_ref().is_ok_and(excess);
         let is_cut_short = plan.as_ref().is_ok_and(|file| cut_short(&file.document, &tail).is_some());
         let ignore_is_lost = known.ignored && !self.is_ignored();

@@ -3,7 +3,10 @@
 //! The limit stands in that file, where an agent can change it, and rows are added there without
 //! asking. What it was is known, and the journal tells what became of it since.
 
-use std::collections::HashSet;
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::{Mutex, PoisonError},
+};
 
 use super::{
     Edit, FileStore, JournalEntry, JournalRecord, Mutation, StateError, TaskChange,
@@ -26,31 +29,77 @@ pub(super) struct Excess {
     tasks: Vec<TaskId>,
 }
 
+/// The records that this store wrote and that say how many tasks may be added, by their numbers.
+///
+/// Only the process of a loop begins and ends a discovery, and while one is under way nobody else
+/// stores another plan. An agent can append such a record to the journal; it is not among these.
+#[derive(Debug, Default)]
+pub(super) struct Written(Mutex<BTreeMap<u64, JournalEntry>>);
+
+impl Written {
+    /// Remembers one of those records.
+    pub(super) fn note(&self, seq: u64, entry: JournalEntry) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(seq, entry);
+    }
+
+    /// Forgets the records up to a number, which nobody asks about any more.
+    pub(super) fn forget_until(&self, seq: u64) {
+        let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *written = written.split_off(&seq.saturating_add(1));
+    }
+
+    fn has(&self, record: &JournalRecord) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&record.seq) == Some(&record.entry)
+    }
+}
+
+/// Says whether a record says how many tasks may be added, whatever it adds itself.
+pub(super) fn is_about_the_room(entry: &JournalEntry) -> bool {
+    match entry {
+        JournalEntry::Imported { .. } => true,
+        JournalEntry::Mutation { mutation, .. } => matches!(
+            mutation,
+            Mutation::BeginDiscovery { .. }
+                | Mutation::CommitIteration { .. }
+                | Mutation::SetProgressStatus { .. }
+        ),
+        _ => false,
+    }
+}
+
 impl Acknowledged {
-    /// Returns what passes the limit, by records and edits since then; nothing where all is within it.
-    pub(super) fn excess(&self, plan: &Plan, records: &[JournalRecord], edits: &[Edit]) -> Option<Excess> {
+    /// Returns what passes the limit, by the records since then; nothing where all is within it.
+    pub(super) fn excess(&self, plan: &Plan, records: &[JournalRecord], written: &Written) -> Option<Excess> {
         let mut room = self.plan.progress.discovery_room;
         let mut tasks = Vec::new();
+        let mut known: HashSet<&TaskId> = self.plan.tasks.iter().map(|task| &task.id).collect();
         for record in records {
+            if room.is_some() && is_about_the_room(&record.entry) && !written.has(record) {
+                continue;
+            }
             match &record.entry {
                 // Another plan has another limit.
                 JournalEntry::Imported { .. } => return None,
                 JournalEntry::Mutation { mutation, change, .. } => match mutation {
                     Mutation::BeginDiscovery { room: begun } => room = Some(*begun),
                     Mutation::CommitIteration { .. } | Mutation::SetProgressStatus { .. } => room = None,
-                    Mutation::Add { .. } | Mutation::Enqueue { .. } | Mutation::Update { .. } => {
-                        added(change).into_iter().for_each(|id| take(&mut room, id, &mut tasks));
+                    Mutation::Add { .. }
+                    | Mutation::Enqueue { .. }
+                    | Mutation::Update { .. }
+                    | Mutation::Undo { .. } => {
+                        for id in added(change) {
+                            known.insert(id);
+                            take(&mut room, id, &mut tasks);
+                        }
                     }
                     _ => {}
                 },
                 _ => {}
             }
         }
-        for edit in edits {
-            if let Edit::Added { id, .. } = edit {
-                take(&mut room, id, &mut tasks);
-            }
-        }
+        // Whatever else explains a task, the store did not add it.
+        let untold = plan.tasks.iter().filter(|task| !known.contains(&task.id));
+        untold.for_each(|task| take(&mut room, &task.id, &mut tasks));
         tasks.retain(|id| plan.task(id).is_some());
         let is_excess = !tasks.is_empty() || plan.progress.discovery_room != room;
         is_excess.then_some(Excess { room, tasks })
@@ -139,8 +188,11 @@ mod tests {
     use super::*;
     use crate::{
         clock::SystemClock,
-        model::{Task, Usage, payload::Mode},
-        state::{Actor, CaughtUp, Existing, NewTask, PlanStore as _, RunDir},
+        model::{ProgressStatus, Status, Task, Usage, payload::Mode},
+        state::{
+            Actor, CaughtUp, Existing, Holder, LaneStore as _, NewTask, Parts, PlanStore as _, RunDir,
+            journal::After,
+        },
     };
 
     struct Found {
@@ -225,6 +277,67 @@ mod tests {
         assert_eq!(found.plan(), (["1", "2", "3"].map(str::to_owned).into(), Some(0)));
         assert!(is_told(&caught, "4"), "{caught:?}");
         assert_eq!(found.caught_up().warnings, [""; 0]);
+    }
+
+    #[test]
+    fn forged_records_of_the_journal_do_not_lift_the_limit() {
+        let commit =
+            Mutation::CommitIteration { iteration: 1, mode: Mode::Discovery, usage: Usage::default() };
+        let rows = ["a", "b", "c"].map(|id| Edit::Added { id: TaskId::new(id), status: Status::Pending });
+        let mutated = |mutation: Mutation, change: TaskChange| JournalEntry::Mutation {
+            actor: Actor::Runtime,
+            base: 0,
+            mutation,
+            change,
+            by: None,
+            replaced: None,
+        };
+        let several = TaskChange::Several { edits: rows.to_vec() };
+        let done = Mutation::Done { id: TaskId::new("b"), commit_sha: None, iteration: None };
+        let forged = [
+            JournalEntry::Imported { actor: Actor::User, tasks: 5, backup: None },
+            JournalEntry::Edited { actor: Actor::External, edits: rows.to_vec() },
+            mutated(Mutation::BeginDiscovery { room: 99 }, TaskChange::Progress),
+            mutated(commit, TaskChange::Progress),
+            mutated(Mutation::SetProgressStatus { status: ProgressStatus::Stopped }, TaskChange::Progress),
+            mutated(done, several.clone()),
+            mutated(Mutation::Undo { change: None, back: None }, several),
+        ];
+        for (forged, later) in forged.iter().flat_map(|forged| [0, 1, 50].map(|later| (forged, later))) {
+            let mut found = Found::discovering(2);
+            found.store.mutate(Mutation::Enqueue { task: NewTask::new("Second") }, Actor::Agent).unwrap();
+            found.edited(&["a", "b", "c"], None);
+            let base = found.store.load().unwrap().plan.revision;
+            let mut entry = forged.clone();
+            if let JournalEntry::Mutation { base: applied_to, .. } = &mut entry {
+                *applied_to = base;
+            }
+            let tail = found.store.journal().tail().unwrap();
+            let after = After { revision: base + later, digest: None };
+            found.store.journal().append(&tail, found.store.now(), after, entry, true).unwrap();
+            let caught = found.caught_up();
+            let case = format!("{forged:?} {later}: {caught:?}");
+            assert_eq!(found.plan(), (["1", "2", "a"].map(str::to_owned).into(), Some(0)), "{case}");
+            assert!(is_told(&caught, "b") && is_told(&caught, "c"), "{case}");
+            found.edited(&["d"], Some(9));
+            found.caught_up();
+            assert_eq!(found.plan(), (["1", "2", "a"].map(str::to_owned).into(), Some(0)), "{case}");
+        }
+    }
+
+    #[test]
+    fn a_task_that_comes_back_takes_room_as_one_that_is_added() {
+        let found = Found::discovering(0);
+        let holder = Holder::this_process(found.store.now(), "loop");
+        let _loop = found.store.lock_loop(&holder).unwrap();
+        let remove = Mutation::Remove { ids: vec![TaskId::new("1")], parts: Parts::default() };
+        found.store.mutate(remove, Actor::User).unwrap();
+        let undo = Mutation::Undo { change: None, back: None };
+        let refused = found.store.mutate(undo.clone(), Actor::User).unwrap_err();
+        assert!(matches!(refused, StateError::DiscoveryFull { added: 1, room: 0 }), "{refused:?}");
+        found.store.mutate(Mutation::BeginDiscovery { room: 1 }, Actor::Runtime).unwrap();
+        found.store.mutate(undo, Actor::User).unwrap();
+        assert_eq!(found.plan(), (vec!["1".to_owned()], Some(0)));
     }
 
     #[test]

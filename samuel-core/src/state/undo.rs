@@ -41,6 +41,14 @@ pub struct Replaced {
     pub(crate) baseline: BTreeMap<TaskId, Option<String>>,
 }
 
+impl Replaced {
+    /// Returns the tasks that come back with it.
+    pub(super) fn put_back(&self) -> impl Iterator<Item = &TaskId> {
+        let is_gone = |row: &&ReplacedRow| row.before.is_some() && row.after.is_none();
+        self.rows.iter().filter(is_gone).map(|row| &row.id)
+    }
+}
+
 /// One task that a change replaced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ReplacedRow {
