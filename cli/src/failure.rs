@@ -14,7 +14,7 @@ use samuel_core::{
     project::ProjectError,
     sandbox::SandboxError,
     state::StateError,
-    trust::{Refusal, RefusalReason, TrustStoreError},
+    trust::{RefusalReason, TrustRefusal, TrustStoreError},
 };
 use serde_json::Value;
 
@@ -217,8 +217,8 @@ impl From<StateError> for Failure {
     }
 }
 
-impl From<&Refusal> for Failure {
-    fn from(refusal: &Refusal) -> Self {
+impl From<&TrustRefusal> for Failure {
+    fn from(refusal: &TrustRefusal) -> Self {
         let (executables, digest) = (&refusal.executables, refusal.executables.digest());
         let data = serde_json::json!({
             "executables": executables, "digest": digest, "difference": refusal.difference,

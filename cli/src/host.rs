@@ -14,7 +14,7 @@ use samuel_core::{
     clock::SystemClock,
     git::Caller,
     process::{Supervisor, find_program},
-    project::{Origin, Project, ProjectError, find_root},
+    project::{ChangeOrigin, Project, ProjectError, find_root},
     state::{Actor, Asker},
     trust::TrustStore,
 };
@@ -199,8 +199,8 @@ impl Host {
     }
 
     /// Says from which run the command is called, as far as the caller says so.
-    pub(crate) fn origin(&self) -> Origin {
-        Origin::of_env(|name| self.var(name))
+    pub(crate) fn origin(&self) -> ChangeOrigin {
+        ChangeOrigin::of_env(|name| self.var(name))
     }
 
     /// Says on whose behalf the command changes tasks.

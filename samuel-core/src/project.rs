@@ -37,7 +37,7 @@ pub use error::ProjectError;
 pub use history::{HistoryChange, RelatedTask, RelatedTasks, TaskHistory};
 pub use init::{ConvertedPrd, Initialised, NewPlan, PrdOptions, PrdPreview};
 pub use locate::find_root;
-pub use origin::Origin;
+pub use origin::ChangeOrigin;
 pub use other_plans::OtherPlan;
 pub use plan_diff::{FieldDiff, TaskDiff};
 pub(crate) use status::pilot_of;

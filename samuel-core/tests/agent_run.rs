@@ -14,7 +14,7 @@ use samuel_core::{
         AgentRequest, Bridge, ConversationId, LogFiles,
     },
     clock::SystemClock,
-    hook::{Registry, Scope, points},
+    hook::{CallScope, Registry, points},
     model::{Coded, payload::AgentInvokeOutput},
     plugin::{Capabilities, Capability, Skill},
     process::CommandSpec,
@@ -348,7 +348,7 @@ async fn a_script_in_the_agents_place_reports_asks_and_has_its_supervisor_named(
     let blocks: fn(&AbilityCall) -> AbilityDecision = |_| AbilityDecision::Block { reason: "no".into() };
     for decide in [None, Some(blocks)] {
         let port = Arc::new(Recorder { decide, ..Recorder::default() });
-        let scope = Scope { port: Some(port.clone()), ..Scope::new(Arc::new(SystemClock::new())) };
+        let scope = CallScope { port: Some(port.clone()), ..CallScope::new(Arc::new(SystemClock::new())) };
         let mut handlers = Registry::builder();
         handlers.api::<points::AgentInvoke, _>("script", None, handler.clone());
         let registry = handlers.build(&BTreeMap::new()).unwrap();

@@ -25,7 +25,7 @@ use samuel_core::{
     state::{
         Actor, Applied, Artifact, Asker, CaughtUp, Existing, Holder, Imported, JournalEntry, JournalPart,
         JournalRecord, LaneStore, LoadedPlan, LoopLock, Mutation, Note, PlanStore, ProgressEntry,
-        ProgressLog, RunDir, SavedRun, StateError, Supervisor, Watch,
+        ProgressLog, RunDir, SavedRun, StateError, SupervisorProcess, Watch,
     },
     testing::{Bench, ChannelStore, HeldAgent, VirtualClock, completes_each_task},
 };
@@ -204,7 +204,7 @@ impl LaneStore for Flaky {
         self.lane.last_saved()
     }
 
-    fn supervisors(&self) -> Result<Vec<Supervisor>, StateError> {
+    fn supervisors(&self) -> Result<Vec<SupervisorProcess>, StateError> {
         self.lane.supervisors()
     }
 

@@ -9,8 +9,8 @@ use samuel_core::{
     clock::Clock,
     model::{Coded, ErrorCode, Plan, Status, Task, TaskId},
     state::{
-        Actor, Diagnostic, DiagnosticKind, Existing, FileStore, LoadedPlan, Mutation, NewTask, PlanStore,
-        RunDir, StateError, TaskChange,
+        Actor, DiagnosticKind, Existing, FileStore, LoadedPlan, Mutation, NewTask, PlanStore, RunDir,
+        StateDiagnostic, StateError, TaskChange,
     },
 };
 
@@ -81,7 +81,11 @@ fn prd(rows: &[&str]) -> String {
 
 /// Where a diagnostic is and what it is about.
 fn places(loaded: &LoadedPlan) -> Vec<(Option<usize>, Option<usize>, DiagnosticKind)> {
-    loaded.diagnostics.iter().map(|Diagnostic { line, column, kind, .. }| (*line, *column, *kind)).collect()
+    loaded
+        .diagnostics
+        .iter()
+        .map(|StateDiagnostic { line, column, kind, .. }| (*line, *column, *kind))
+        .collect()
 }
 
 fn ids(loaded: &LoadedPlan) -> Vec<&str> {
@@ -408,7 +412,7 @@ fn a_change_of_one_task_leaves_a_row_that_cannot_be_read_where_it_stands() {
     let loaded = project.load();
     let progress = &loaded.plan.progress;
     assert_eq!((loaded.plan.tasks.len(), progress.total_tasks, progress.completed_tasks), (2, 3, 2));
-    assert!(matches!(loaded.diagnostics[..], [Diagnostic { kind: DiagnosticKind::Skipped, .. }]));
+    assert!(matches!(loaded.diagnostics[..], [StateDiagnostic { kind: DiagnosticKind::Skipped, .. }]));
 
     // A new task needs the others; now the row moves, and is told.
     let new = Mutation::Enqueue { task: NewTask::new("x") };

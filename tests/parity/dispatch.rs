@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use samuel_core::{
     clock::SystemClock,
     config::{Config, ConfigError},
-    hook::{BreakClass, Dispatched, HookPoint, Outcome, Point, Registry, RegistryError, Scope},
+    hook::{BreakClass, CallScope, Dispatched, HookPoint, Outcome, Point, Registry, RegistryError},
 };
 use serde_json::{Map, Value};
 
@@ -98,12 +98,12 @@ where
     P::Input: Default,
 {
     let input: P::Input = over(&Value::Object(row.input.clone())).unwrap();
-    let scope = Scope {
+    let scope = CallScope {
         run_id: "run".into(),
         session: "parity".into(),
         iteration: 1,
         mode: row.mode,
-        ..Scope::new(Arc::new(SystemClock::new()))
+        ..CallScope::new(Arc::new(SystemClock::new()))
     };
     if row.cancelled {
         scope.cancel.cancel();

@@ -20,7 +20,7 @@ use samuel_core::{
     model::payload::{QualityCheckInput, SessionEndInput},
     plugin::{
         Capabilities, Capability,
-        wasm::{Protocol, WasmError, interface_of},
+        wasm::{ProtocolVersion, WasmError, interface_of},
     },
 };
 use serde_json::json;
@@ -95,7 +95,7 @@ fn a_plugin_of_protocol_1_0_still_answers() {
 #[test]
 fn an_earlier_plugin_shows_the_version_it_was_built_against() {
     let found = HOST.inspect(&component("earlier")).unwrap();
-    assert_eq!(found.protocol, Some(Protocol { major: 1, minor: 0 }));
+    assert_eq!(found.protocol, Some(ProtocolVersion { major: 1, minor: 0 }));
     assert_eq!(found.points, [HookPoint::QualityCheck, HookPoint::SessionEnd]);
 }
 
@@ -104,7 +104,7 @@ fn a_later_plugin_answers_at_the_points_that_are_known() {
     let later = component("later");
     let found = HOST.inspect(&later).unwrap();
     assert_eq!(found.points, [HookPoint::QualityCheck], "prompt-review is no point here");
-    assert_eq!(found.protocol, Some(Protocol { major: 1, minor: 1 }));
+    assert_eq!(found.protocol, Some(ProtocolVersion { major: 1, minor: 1 }));
 
     let checked = project().fire::<points::QualityCheck>(&later, check()).unwrap();
     assert!(checked.outcome.broken.is_empty(), "{:?}", checked.outcome.broken);

@@ -3,7 +3,7 @@
 
 use std::{fmt, marker::PhantomData};
 
-use samuel_core::toon::{self, Action, Attempt, ErrorKind, LimitKind, Limits, Map, Recovered, Value};
+use samuel_core::toon::{self, Action, ErrorKind, Lenient, LimitKind, Limits, Map, Recovered, Value};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{SeqAccess, Visitor},
@@ -113,7 +113,7 @@ impl<'de> Deserialize<'de> for Tasks {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Tasks, A::Error> {
                 let mut tasks = Vec::new();
-                while let Some(task) = seq.next_element_seed(Attempt(PhantomData))? {
+                while let Some(task) = seq.next_element_seed(Lenient(PhantomData))? {
                     tasks.extend(task);
                 }
                 Ok(Tasks(tasks))

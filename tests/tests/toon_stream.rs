@@ -9,7 +9,7 @@
 use std::io::{BufReader, Read};
 
 use samuel_core::toon::{
-    self, DecodeOptions, EncodeOptions, ErrorKind, Event, EventReader, LimitKind, Limits, Map, Rows,
+    self, DecodeOptions, EncodeOptions, ErrorKind, EventReader, LimitKind, Limits, Map, Rows, StreamEvent,
     TableWriter, Value,
 };
 use serde::{Deserialize, Serialize};
@@ -112,24 +112,24 @@ fn build(text: &str, options: DecodeOptions) -> toon::Result<Value> {
     events.next().map_or(Ok(value), |event| event.map(|event| panic!("{event:?} follows the root")))
 }
 
-fn value(event: Event, events: &mut EventReader<&[u8]>) -> toon::Result<Value> {
+fn value(event: StreamEvent, events: &mut EventReader<&[u8]>) -> toon::Result<Value> {
     match event {
-        Event::Primitive(value) => Ok(value),
-        Event::StartArray(_) => {
+        StreamEvent::Primitive(value) => Ok(value),
+        StreamEvent::StartArray(_) => {
             let mut values = Vec::new();
             loop {
                 match events.next().unwrap()? {
-                    Event::EndArray => return Ok(Value::Array(values)),
+                    StreamEvent::EndArray => return Ok(Value::Array(values)),
                     event => values.push(value(event, events)?),
                 }
             }
         }
-        Event::StartObject => {
+        StreamEvent::StartObject => {
             let mut map = Map::new();
             loop {
                 match events.next().unwrap()? {
-                    Event::EndObject => return Ok(Value::Object(map)),
-                    Event::Key(key) => {
+                    StreamEvent::EndObject => return Ok(Value::Object(map)),
+                    StreamEvent::Key(key) => {
                         let event = events.next().unwrap()?;
                         map.insert(key, value(event, events)?);
                     }

@@ -11,7 +11,7 @@ use pyo3::{
 use samuel_core::{
     clock::SystemClock,
     config::Config,
-    hook::{HookPoint, Point, PointVisitor, Registry, RegistryError, Scope},
+    hook::{CallScope, HookPoint, Point, PointVisitor, Registry, RegistryError},
     model::payload::Mode,
 };
 use serde_json::Value;
@@ -96,12 +96,12 @@ impl PointVisitor for Dispatch<'_, '_> {
     fn visit<P: Point>(self) -> PyResult<Job> {
         let Self { registry, repeat, notifier, .. } = self;
         let input = read_input::<P>(self.input).inspect_err(|_| notifier.end())?;
-        let scope = Scope {
+        let scope = CallScope {
             run_id: "run".into(),
             session: self.session.into(),
             iteration: 1,
             mode: self.mode,
-            ..Scope::new(Arc::new(SystemClock::new()))
+            ..CallScope::new(Arc::new(SystemClock::new()))
         };
         if self.cancelled {
             scope.cancel.cancel();

@@ -9,7 +9,9 @@ use std::{path::PathBuf, sync::Arc};
 use pyo3::{
     Bound, IntoPyObjectExt, Py, PyAny, PyErr, PyResult, Python, pyclass, pyfunction, types::PyAnyMethods,
 };
-use samuel_core::plugin::{Catalog, FetchOptions, LoadOptions, LoadedPlugins, PluginError, Plugins, Source};
+use samuel_core::plugin::{
+    Catalog, FetchOptions, InstallSource, LoadOptions, LoadedPlugins, PluginError, Plugins,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -72,7 +74,7 @@ pub(crate) fn plugins_fetch(
     base: PathBuf,
     surroundings: Surroundings,
 ) -> PyResult<Job> {
-    let source = Source::parse(source, &base).map_err(|error| raise_plugin(py, &error))?;
+    let source = InstallSource::parse(source, &base).map_err(|error| raise_plugin(py, &error))?;
     let (plugins, cancel) = (installed(project), CancellationToken::new());
     let options = FetchOptions {
         env: surroundings.env,

@@ -18,7 +18,7 @@ use samuel_core::{
     model::{Coded, Status, Task, TaskId},
     plan::{ListForm, TaskFilter, TaskList},
     prd::{self, Document, Form},
-    project::{Initialised, NewPlan, Origin, PrdOptions, PrdSource, Project, UpdateOptions, find_root},
+    project::{ChangeOrigin, Initialised, NewPlan, PrdOptions, PrdSource, Project, UpdateOptions, find_root},
     state::{
         Applied, Asker, Existing, HookLog, HookLogFilter, Mutation, NewTask, Orphans, Prefer, StateError,
     },
@@ -38,7 +38,7 @@ use crate::{
 
 /// A project on disk.
 #[pyclass(frozen, name = "Project", module = "samuel._samuel")]
-pub(crate) struct PyProject(pub(crate) Project, Option<PyMethodology>, Origin);
+pub(crate) struct PyProject(pub(crate) Project, Option<PyMethodology>, ChangeOrigin);
 
 impl PyProject {
     /// Returns the project for one run, and what keeps its methodology from registering
@@ -145,7 +145,7 @@ impl PyProject {
         let opened = opened.map_err(|error| raise(py, &error))?;
         let brought = brought.into_iter().find(|own| own.name() == opened.methodology());
         let var = |name: &str| env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
-        Ok(Self(opened.keeping_plans_in(state_dir), brought, Origin::of_env(var)))
+        Ok(Self(opened.keeping_plans_in(state_dir), brought, ChangeOrigin::of_env(var)))
     }
 
     #[staticmethod]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use samuel_core::plugin::{Kind, Language};
+use samuel_core::plugin::{PluginKind, PluginLanguage};
 
 #[derive(Debug, Args)]
 #[command(
@@ -26,7 +26,7 @@ pub(crate) struct InstallArgs {
 pub(crate) struct LsArgs {
     /// Only those of a kind: skill, wasm, oci or methodology
     #[arg(long = "type", value_name = "KIND")]
-    pub(crate) kind: Option<Kind>,
+    pub(crate) kind: Option<PluginKind>,
 }
 
 #[derive(Debug, Args)]
@@ -77,10 +77,10 @@ pub(crate) struct NewPluginArgs {
     pub(crate) name: String,
     /// What it is made of: wasm, skill or oci
     #[arg(long, value_name = "KIND", default_value = "wasm")]
-    pub(crate) kind: Kind,
+    pub(crate) kind: PluginKind,
     /// The language: rust, python or javascript [default: rust, for scripts python]
     #[arg(long, value_name = "LANG")]
-    pub(crate) lang: Option<Language>,
+    pub(crate) lang: Option<PluginLanguage>,
     /// The directory to make it in [default: one of its name, or this one where that is empty and so named]
     #[arg(long, value_name = "DIR")]
     pub(crate) path: Option<PathBuf>,

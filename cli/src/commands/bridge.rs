@@ -7,7 +7,7 @@ use std::{
 };
 
 use samuel_core::{
-    agent::bridge::{self, Answer, Asked, Protocol},
+    agent::bridge::{self, Asked, BridgeAnswer, Protocol},
     project::find_root,
     session::{
         SessionBuilder,
@@ -47,7 +47,7 @@ pub(super) fn answer(args: &BridgeArgs, global: &Global, host: &Host) -> Result<
     let alone = move |asked: &Asked, left: Duration| match nobody {
         Some(problem) => Err(problem),
         // Sessions and prompts within a run are its own, and this one wants to know of no calls.
-        None if is_of_run => Ok(Answer::default()),
+        None if is_of_run => Ok(BridgeAnswer::default()),
         None => alone(protocol, asked, left, &global, &host).map_err(told),
     };
     let output = start.answer(io::stdin(), alone).map_err(|none| {
@@ -71,7 +71,7 @@ fn alone(
     left: Duration,
     global: &Global,
     host: &Host,
-) -> Result<Answer, Failure> {
+) -> Result<BridgeAnswer, Failure> {
     // A look makes no directory; one that cannot be used does not count as one without records.
     let store = match host.trust_dir() {
         Some(dir) if dir.exists() => host.trust_store()?,

@@ -80,7 +80,7 @@ fn formats() -> Reply {
 /// The forms, for programs.
 #[derive(Serialize)]
 struct Formats {
-    forms: Vec<prd::FormInfo>,
+    forms: Vec<prd::PrdForm>,
 }
 
 /// Says how a PRD is read.

@@ -4,7 +4,7 @@ use samuel_core::{
     model::ErrorCode,
     plan::TaskList,
     project::Project,
-    state::{Diagnostic, StateError},
+    state::{StateDiagnostic, StateError},
     text::counted,
 };
 
@@ -49,7 +49,7 @@ pub(crate) fn status(project: &Project, host: &Host) -> Result<Reply, Failure> {
 pub(crate) fn tasks(project: &Project, args: TasksArgs, global: &Global) -> Result<Reply, Failure> {
     let loaded = project.plan_store().load()?;
     let list = TaskList::of(&loaded.plan, &args.filter(global.json));
-    let gaps: Vec<Diagnostic> = loaded.gaps(&project.run_dir().prd()).collect();
+    let gaps: Vec<StateDiagnostic> = loaded.gaps(&project.run_dir().prd()).collect();
     let diagnostics = [&loaded.diagnostics[..], &gaps].concat();
     let warnings = file_warnings(&diagnostics, loaded.unread_lines());
     let reply = match global.json {
@@ -67,7 +67,7 @@ pub(crate) fn show(project: &Project, args: &ShowTaskArgs, host: &Host) -> Resul
     Ok(Reply::new(&history, text).warn(warnings))
 }
 
-fn file_warnings(diagnostics: &[Diagnostic], unparsed: usize) -> Vec<String> {
+fn file_warnings(diagnostics: &[StateDiagnostic], unparsed: usize) -> Vec<String> {
     let mut warnings: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
     if unparsed > 0 {
         warnings.push(format!(

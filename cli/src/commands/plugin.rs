@@ -7,7 +7,7 @@ use samuel_core::{
     hook::HookPoint,
     model::ErrorCode,
     plugin::{
-        BuildOptions, Kind, NewPlugin, Scaffolded, SdkSource, Trial, TrialOptions, build, check,
+        BuildOptions, NewPlugin, PluginKind, Scaffolded, SdkSource, Trial, TrialOptions, build, check,
         manifest_schema, scaffold, try_out,
     },
     text::counted,
@@ -84,7 +84,9 @@ fn new_text(done: &Scaffolded) -> String {
     shown.for_each(|file| text.push_str(&format!("  wrote {}\n", safe(file))));
     text + match done.kind {
         // Text has nothing to build.
-        Kind::Skill | Kind::Methodology => "Next: read its README.md, then `samuel plugin test` there\n",
+        PluginKind::Skill | PluginKind::Methodology => {
+            "Next: read its README.md, then `samuel plugin test` there\n"
+        }
         _ => "Next: read its README.md, then `samuel plugin build` and `samuel plugin test` there\n",
     }
 }

@@ -5,8 +5,8 @@ use samuel_core::{
     methodology::{Methodology as _, ralph::Ralph},
     model::ErrorCode,
     plugin::{
-        Catalog, FetchOptions, FetchedPlugin, Installed, Kind, Listed, LoadOptions, LoadedPlugins, Plugins,
-        Source, Unlisted,
+        Catalog, FetchOptions, FetchedPlugin, InstallSource, Installed, ListedPlugin, LoadOptions,
+        LoadedPlugins, PluginKind, Plugins, Unlisted,
     },
     project::Project,
 };
@@ -43,7 +43,7 @@ pub(crate) fn load_options(host: &Host) -> Result<LoadOptions, Failure> {
 /// Installs a plugin once what it asks for is granted.
 pub(crate) fn install(args: &InstallArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let plugins = plugins(global, host)?;
-    let source = Source::parse(&args.source, &host.absolute("".as_ref())?)?;
+    let source = InstallSource::parse(&args.source, &host.absolute("".as_ref())?)?;
     let options = FetchOptions {
         env: host.env.clone(),
         supervisor: host.supervisor()?,
@@ -117,13 +117,13 @@ fn installed_text(done: &Installed) -> String {
 pub(crate) fn ls(args: &LsArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let plugins = plugins(global, host)?;
     let list = plugins.list()?;
-    if args.kind == Some(Kind::Methodology) {
+    if args.kind == Some(PluginKind::Methodology) {
         return methodologies(&plugins, &list);
     }
-    let wanted = |plugin: &&Listed| {
+    let wanted = |plugin: &&ListedPlugin| {
         args.kind.is_none_or(|kind| plugin.entry.as_ref().is_some_and(|entry| entry.kind == kind))
     };
-    let shown: Vec<&Listed> = list.iter().filter(wanted).collect();
+    let shown: Vec<&ListedPlugin> = list.iter().filter(wanted).collect();
     let mut rows = vec![["NAME", "VERSION", "KIND", "SOURCE", ""].map(str::to_owned)];
     rows.extend(shown.iter().map(|plugin| match &plugin.entry {
         Some(entry) => {
@@ -137,7 +137,7 @@ pub(crate) fn ls(args: &LsArgs, global: &Global, host: &Host) -> Result<Reply, F
     Ok(Reply::new(json!({ "plugins": shown }), text))
 }
 
-fn methodologies(plugins: &Plugins, list: &[Listed]) -> Result<Reply, Failure> {
+fn methodologies(plugins: &Plugins, list: &[ListedPlugin]) -> Result<Reply, Failure> {
     let (name, aliases) = (Ralph.name(), Ralph.aliases());
     let mut data = vec![json!({ "name": name, "aliases": aliases, "plugin": null })];
     let mut rows = vec![
@@ -196,7 +196,8 @@ pub(crate) fn verify(args: &VerifyArgs, global: &Global, host: &Host) -> Result<
         .collect();
     if !lines.is_empty() {
         // What was never installed cannot have been changed.
-        let installed: Vec<Listed> = plugins.list()?.into_iter().filter(|one| one.entry.is_some()).collect();
+        let installed: Vec<ListedPlugin> =
+            plugins.list()?.into_iter().filter(|one| one.entry.is_some()).collect();
         let is_changed = bad.iter().any(|bad| installed.iter().any(|one| one.name == bad.name));
         let failure = match is_changed {
             true => Failure::new(ErrorCode::PLUGIN_CHANGED, "plugins are not as they were installed"),

@@ -7,7 +7,7 @@ use samuel_core::{
     engine::{
         HandlerReport, HookFiring, HookList, HookProblem, HookTrial, HookValidation, ListedHook, ShownHooks,
     },
-    hook::{BreakClass, ChainMode, Exchange, HookStatus, Launch, Tier},
+    hook::{BreakClass, ChainMode, HookExchange, HookStatus, Launch, Tier},
     state::{HookLog, HookLogLine},
     text::counted,
 };
@@ -159,7 +159,7 @@ fn block(name: &str, text: &str) -> String {
     format!("  {name}\n{lines}")
 }
 
-fn exchange_text(exchange: &Exchange) -> String {
+fn exchange_text(exchange: &HookExchange) -> String {
     let head = format!(
         "Process of {}: {} after {} ms\n",
         safe(&exchange.handler),

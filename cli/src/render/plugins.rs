@@ -1,6 +1,6 @@
 //! Plugins on a terminal: what one asks for, and what it was granted.
 
-use samuel_core::plugin::{Capabilities, FetchedPlugin, Kind, LockEntry, Manifest, consequences};
+use samuel_core::plugin::{Capabilities, FetchedPlugin, InstalledPlugin, Manifest, PluginKind, consequences};
 use serde_json::{Value, json};
 
 use super::safe;
@@ -25,7 +25,7 @@ pub(crate) fn fetched_text(fetched: &FetchedPlugin) -> String {
     for line in fetched.consequences() {
         text.push_str(&format!("{}\n", safe(&line)));
     }
-    if manifest.kind == Kind::Skill && !manifest.bindings.is_empty() {
+    if manifest.kind == PluginKind::Skill && !manifest.bindings.is_empty() {
         text.push_str(
             "Its scripts run with all your rights: what they ask for is shown and recorded, and enforced only \
              in a sandbox\n",
@@ -58,7 +58,7 @@ pub(crate) fn fetched_data(fetched: &FetchedPlugin) -> Value {
 }
 
 /// Shows an installed plugin.
-pub(crate) fn info_text(entry: &LockEntry, manifest: &Manifest) -> String {
+pub(crate) fn info_text(entry: &InstalledPlugin, manifest: &Manifest) -> String {
     let mut text = head(manifest);
     text.push_str(&format!("  from {}\n", safe(&entry.source)));
     if let Some(commit) = &entry.commit {

@@ -10,7 +10,7 @@ use samuel_core::{
         AskedReport, ChainReport, Checkup, EntryReport, Finding, HandlerReport, Health, OriginReport,
         SettingReport, SkippedReport, Subject,
     },
-    hook::{ChainMode, HookPoint, Kind, Layer, OnFailure, Tier},
+    hook::{ChainMode, HookLayer, HookPoint, Kind, OnFailure, Tier},
     model::{
         AgentTotal, ErrorCode, ExitReason, Location, Plan, Progress, Status, Task, TaskCounts, TaskId, Usage,
     },
@@ -139,7 +139,7 @@ fn chain(text: &str) -> ChainReport {
             order: 1,
             id: text.to_owned(),
             tier: Tier::Wasm,
-            layer: Layer::Plugin,
+            layer: HookLayer::Plugin,
             source: text.to_owned(),
             strict: false,
             timeout_ms: None,

@@ -11,7 +11,7 @@
 //! ```
 
 use super::{
-    CommandOutput, CommandSpec, End, ExitStatus, Input, LeftRunning, Process, ProcessError, Spill, Stdin,
+    CommandOutput, CommandSpec, End, ExitStatus, LeftRunning, Process, ProcessError, Spill, Stdin, StdinPipe,
     Supervisor, SupervisorId,
     capture::{Capture, Stream},
     control::{Control, Event, Leftovers, Lifeline},
@@ -91,7 +91,7 @@ impl Drive {
         supervisor: &Supervisor,
         lines: Arc<LineQueue>,
         listener: Listener,
-    ) -> Result<(Self, Option<Input>), ProcessError> {
+    ) -> Result<(Self, Option<StdinPipe>), ProcessError> {
         let schedule = Schedule::new(&spec, Instant::now());
         let stdout = Capture::new(Stream::Stdout, spec.limits, &spec.spill)?;
         // Where both streams are one, nothing of its own is left to keep.
@@ -100,7 +100,7 @@ impl Drive {
         let Launched { control, stdin, stdout: stdout_pipe, stderr: stderr_pipe, program } =
             launch(&spec, supervisor)?;
         let supervisor_program = supervisor.command_line().map(|(program, _)| program);
-        let mut input = stdin.map(Input::new);
+        let mut input = stdin.map(StdinPipe::new);
         let feed = match spec.stdin {
             Stdin::Bytes(bytes) => input.take().map(|input| input.feed(bytes)),
             _ => None,

@@ -7,9 +7,9 @@ use tokio::{net::unix::pipe::Sender, time::timeout};
 /// The writing end of a command's standard input, where that is
 /// [`Stdin::Piped`](super::Stdin::Piped). Dropping it is the end of the file.
 #[derive(Debug)]
-pub struct Input(Sender);
+pub struct StdinPipe(Sender);
 
-impl Input {
+impl StdinPipe {
     pub(super) fn new(pipe: Sender) -> Self {
         Self(pipe)
     }

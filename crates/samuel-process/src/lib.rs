@@ -106,7 +106,7 @@ mod sweep;
 pub use capture::create_private;
 pub use containment::Containment;
 pub use error::ProcessError;
-pub use input::Input;
+pub use input::StdinPipe;
 pub use left::{LeftRunning, Process, Remains, listed};
 pub use lines::Line;
 pub use lookup::{find_on_path, find_program};

@@ -4,7 +4,7 @@
 //! caller's side of it, and [`run`](super::run) is one that waits for the end.
 
 use super::{
-    CommandOutput, CommandSpec, Input, Line, ProcessError, Supervisor, SupervisorId,
+    CommandOutput, CommandSpec, Line, ProcessError, StdinPipe, Supervisor, SupervisorId,
     control::Lifeline,
     drive::{Drive, Listener, StopRequest},
     lines::LineQueue,
@@ -24,7 +24,7 @@ use tokio::{
 pub struct Running {
     task: Option<JoinHandle<Result<CommandOutput, ProcessError>>>,
     lines: Arc<LineQueue>,
-    input: Option<Input>,
+    input: Option<StdinPipe>,
     stopper: Stopper,
     last_output: watch::Receiver<Instant>,
     supervisor: Option<SupervisorId>,
@@ -121,7 +121,7 @@ impl Running {
 
     /// Returns the end to write standard input to, where that is
     /// [`Stdin::Piped`](super::Stdin::Piped) and nobody has taken it yet.
-    pub fn take_input(&mut self) -> Option<Input> {
+    pub fn take_input(&mut self) -> Option<StdinPipe> {
         self.input.take()
     }
 

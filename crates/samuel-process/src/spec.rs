@@ -71,7 +71,7 @@ pub enum Stdin {
     Bytes(Vec<u8>),
     /// The contents of a file, opened when the command starts.
     File(PathBuf),
-    /// What is written while the command works, by [`Input`](super::Input).
+    /// What is written while the command works, by [`StdinPipe`](super::StdinPipe).
     Piped,
 }
 

@@ -5,7 +5,7 @@
 mod support;
 
 use samuel_process::{
-    Clocks, CommandSpec, End, ExitStatus, Input, OutputLimits, ProcessError, Running, Spill, Supervisor,
+    Clocks, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Running, Spill, StdinPipe, Supervisor,
     spawn,
 };
 use std::{
@@ -199,7 +199,7 @@ async fn a_program_that_cannot_start_is_an_error_of_spawn() {
 }
 
 /// Writes a line to a server and returns its answer.
-async fn ask(server: &mut Running, input: &mut Input, question: &str) -> String {
+async fn ask(server: &mut Running, input: &mut StdinPipe, question: &str) -> String {
     input.write(format!("{question}\n").as_bytes(), 5 * SECOND).await.unwrap();
     server.next_line().await.unwrap().text
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::Value as Json;
 
 use crate::{
-    Warning,
+    UndefinedVariable,
     ast::{Expr, Node, Slot, Statement},
     location::TemplateLocation,
     problem::nearest,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Returns the variables that the sample does not have, by place.
-pub(crate) fn check(tree: &Tree, sample: &Json) -> Vec<Warning> {
+pub(crate) fn check(tree: &Tree, sample: &Json) -> Vec<UndefinedVariable> {
     let main = tree.places.template();
     let mut checker = Checker {
         tree,
@@ -43,7 +43,7 @@ type Known<'v> = Option<&'v Json>;
 struct Checker<'v> {
     tree: &'v Tree,
     /// By place, so that each is told once.
-    missing: BTreeMap<usize, Warning>,
+    missing: BTreeMap<usize, UndefinedVariable>,
     /// What `$` is.
     root: Known<'v>,
     /// The variables of the part.
@@ -113,7 +113,7 @@ impl<'v> Checker<'v> {
                         let TemplateLocation { template, line, column } = self.tree.places.locate(*at);
                         let nearest = nearest(name, map.keys().map(String::as_str));
                         let variable = spelling.clone();
-                        self.missing.entry(*at).or_insert(Warning {
+                        self.missing.entry(*at).or_insert(UndefinedVariable {
                             template,
                             line,
                             column,

@@ -28,7 +28,7 @@
 //! | `join indent relpath hasPlugin commitConvention focusDescription` | Samuel's own [helpers](#helpers) |
 //!
 //! Empty strings, lists and maps, zero, `false` and `nil` are false. A path
-//! that leads nowhere renders empty and is reported as a [`Warning`]; only
+//! that leads nowhere renders empty and is reported as a [`UndefinedVariable`]; only
 //! `hasPlugin` asks without one. Comparing values of different kinds is an
 //! error, as it is in Go.
 //!
@@ -85,4 +85,4 @@ pub use error::TemplateError;
 pub use limits::TemplateLimits;
 pub use location::TemplateLocation;
 pub use problem::{EvaluationProblem, SyntaxProblem};
-pub use template::{Rendered, Template, Warning};
+pub use template::{Rendered, Template, UndefinedVariable};

@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, iter, mem, slice};
 use serde_json::Value as Json;
 
 use crate::{
-    EvaluationProblem, Rendered, TemplateError, TemplateLimits, Warning,
+    EvaluationProblem, Rendered, TemplateError, TemplateLimits, UndefinedVariable,
     ast::{Arm, Expr, Node, Part, Range, Slot, Statement},
     builtins::{Builtin, Call, Run, wrong_kind},
     limits::Budgets,
@@ -56,7 +56,7 @@ struct Renderer<'v> {
     budgets: &'v Budgets,
     out: Text<'v>,
     /// By place, so that a loop warns once.
-    missing: BTreeMap<usize, Warning>,
+    missing: BTreeMap<usize, UndefinedVariable>,
     frames: Vec<Frame<'v>>,
     /// Those of all parts that are running.
     variables: Vec<Value<'v>>,
@@ -326,7 +326,7 @@ impl<'v> Renderer<'v> {
             };
             let TemplateLocation { template, line, column } = places.locate(at);
             let nearest = nearest(name, keys.into_iter().flatten());
-            Warning { template, line, column, variable: variable(name), nearest }
+            UndefinedVariable { template, line, column, variable: variable(name), nearest }
         });
     }
 

@@ -18,12 +18,12 @@ pub struct Rendered {
     /// The text.
     pub text: String,
     /// Variables that were not there, by place; each place once.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<UndefinedVariable>,
 }
 
 /// A variable that was not there and rendered empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
+pub struct UndefinedVariable {
     /// The name the template was parsed under.
     pub template: String,
     /// The line, from 1.
@@ -36,9 +36,9 @@ pub struct Warning {
     pub nearest: Option<String>,
 }
 
-impl fmt::Display for Warning {
+impl fmt::Display for UndefinedVariable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Warning { template, line, column, variable, nearest } = self;
+        let UndefinedVariable { template, line, column, variable, nearest } = self;
         write!(f, "{template}:{line}:{column}: `{variable}` is not defined")?;
         match nearest {
             Some(name) => write!(f, "; did you mean `{name}`?"),
@@ -105,7 +105,10 @@ impl Template {
     /// # Errors
     ///
     /// [`TemplateError::Context`] when the sample cannot be serialised as JSON.
-    pub fn unknown_variables<S: Serialize>(&self, sample: &S) -> Result<Vec<Warning>, TemplateError> {
+    pub fn unknown_variables<S: Serialize>(
+        &self,
+        sample: &S,
+    ) -> Result<Vec<UndefinedVariable>, TemplateError> {
         Ok(check(&self.tree, &self.json(sample)?))
     }
 

@@ -4,7 +4,7 @@
 //! in `crates/samuel-toon` (on a stable toolchain with `RUSTC_BOOTSTRAP=1` and
 //! `-s none`).
 
-use samuel_toon::{self as toon, DecodeOptions, Event, EventReader, Limits, Value};
+use samuel_toon::{self as toon, DecodeOptions, EventReader, Limits, StreamEvent, Value};
 
 fn options(strict: bool) -> DecodeOptions {
     let limits = Limits { depth: 64, rows: 10_000, ..Limits::default() };
@@ -15,7 +15,7 @@ fn options(strict: bool) -> DecodeOptions {
 pub fn decode(bytes: &[u8]) {
     for strict in [true, false] {
         let value = toon::from_slice_with::<Value>(bytes, options(strict));
-        let events: toon::Result<Vec<Event>> = EventReader::new(bytes, options(strict)).collect();
+        let events: toon::Result<Vec<StreamEvent>> = EventReader::new(bytes, options(strict)).collect();
         assert_eq!(value.is_ok(), events.is_ok(), "{value:?} {events:?}");
         if strict && value.is_ok() {
             assert_eq!(toon::from_slice_with::<Value>(bytes, options(false)).ok(), value.ok());

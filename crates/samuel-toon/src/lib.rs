@@ -52,7 +52,7 @@ mod text;
 mod value;
 
 pub use de::{
-    Attempt, Deserializer, from_reader, from_reader_with, from_slice, from_slice_with, from_str,
+    Deserializer, Lenient, from_reader, from_reader_with, from_slice, from_slice_with, from_str,
     from_str_with,
 };
 pub use error::{Error, ErrorKind, LimitKind, Result};
@@ -64,5 +64,5 @@ pub use ser::{
     to_writer_with,
 };
 pub use stats::{Size, Stats, stats};
-pub use stream::{Event, EventReader, Rows, TableWriter};
+pub use stream::{EventReader, Rows, StreamEvent, TableWriter};
 pub use value::{Map, Value, from_value, to_value};

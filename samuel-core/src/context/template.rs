@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc};
 
 pub use samuel_template::{
     EvaluationProblem, Rendered, SyntaxProblem, Template, TemplateError, TemplateLimits, TemplateLocation,
-    Warning,
+    UndefinedVariable,
 };
 
 use crate::fs::{Root, found};

@@ -6,7 +6,7 @@ use crate::{
     fs::Root,
     hook::{Call, Point},
     process::Supervisor,
-    script::{CommandLine, Script, depth_of, hook_env},
+    script::{CommandLine, HookCommand, depth_of, hook_env},
 };
 
 /// What all commands of a project's hook files run in.
@@ -27,14 +27,14 @@ impl Surroundings {
         cwd: PathBuf,
         env: Vec<(String, String)>,
         call: &Call<P>,
-    ) -> Script {
+    ) -> HookCommand {
         let methodology = &call.context().base().methodology.name;
         let told = hook_env(call.header(), &self.project_root, methodology, depth_of(&self.env));
-        Script::new(command, cwd).envs(self.env.iter().cloned()).envs(env).envs(told)
+        HookCommand::new(command, cwd).envs(self.env.iter().cloned()).envs(env).envs(told)
     }
 
     /// Keeps output whole that is too long to be told, where there is a place for it.
-    pub(super) fn spilling(&self, script: Script) -> Script {
+    pub(super) fn spilling(&self, script: HookCommand) -> HookCommand {
         match &self.spill {
             // Without the directory what is too long is left out.
             Some(directory) if Root::new(&self.project_root).create_directory(directory, 0o700).is_ok() => {

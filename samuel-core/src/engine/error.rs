@@ -10,7 +10,7 @@ use crate::{
     model::{Coded, ErrorCode, Location, Remedy, UnknownTasks},
     sandbox::SandboxError,
     state::StateError,
-    trust::Refusal,
+    trust::TrustRefusal,
     workspace::WorkspaceError,
 };
 
@@ -49,7 +49,7 @@ pub enum RunError {
     State(#[from] StateError),
     /// What the project would run may not.
     #[error(transparent)]
-    Untrusted(#[from] Box<Refusal>),
+    Untrusted(#[from] Box<TrustRefusal>),
     /// The run is to be for tasks that the plan does not have.
     #[error(transparent)]
     Tasks(#[from] UnknownTasks),

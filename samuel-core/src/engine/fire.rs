@@ -21,8 +21,8 @@ use crate::{
     environment::{apply_deny_list, compose_env, fits},
     event::{Event, IterationFailure},
     hook::{
-        Blob, BreakClass, CallVisitor, DEFAULT_ID, HookCall, HookPoint, Outcome, Output, Point, Scope,
-        ScratchFile, Warning, points,
+        Blob, BreakClass, CallScope, CallVisitor, DEFAULT_ID, HookCall, HookPoint, HookWarning, Outcome,
+        Output, Point, ScratchFile, points,
     },
     machine::{AgentEnd, HookReply, Machine, ReplyData},
     model::{
@@ -132,7 +132,7 @@ impl Services {
         place: &Place,
         port: Option<Arc<dyn AgentPort>>,
     ) -> (P::Output, Outcome) {
-        let scope = Scope {
+        let scope = CallScope {
             run_id: Arc::clone(&self.run_id),
             session: Arc::clone(&self.session),
             iteration: place.iteration,
@@ -191,7 +191,11 @@ impl Services {
         for (file, result) in written {
             let Err(error) = result else { continue };
             let message = described(&error);
-            outcome.warnings.push(Warning { handler: file.handler, class: "scratch".to_owned(), message });
+            outcome.warnings.push(HookWarning {
+                handler: file.handler,
+                class: "scratch".to_owned(),
+                message,
+            });
         }
     }
 
@@ -327,9 +331,9 @@ fn unanswered(outcome: &Outcome) -> IterationFailure {
 /// Adds a warning for handlers that hold up every iteration.
 fn note_slow_handlers(point: HookPoint, outcome: &mut Outcome) {
     let slow = outcome.timings.iter().filter(|timing| is_context(point) && timing.took > SLOW_CONTEXT);
-    let slow: Vec<Warning> = slow
+    let slow: Vec<HookWarning> = slow
         .filter(|timing| &*timing.handler != DEFAULT_ID)
-        .map(|timing| Warning {
+        .map(|timing| HookWarning {
             handler: Arc::clone(&timing.handler),
             class: "slow".to_owned(),
             message: format!("took {:.1}s, which every iteration waits for", timing.took.as_secs_f64()),

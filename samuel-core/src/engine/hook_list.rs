@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::hook_report::ChainReport;
 use crate::hook::{
-    ChainMode, HookFileEntry, HookPoint, Layer, OnFailure, PluginIdentity, Registered, Registry, Tier,
+    ChainMode, HookFileEntry, HookLayer, HookPoint, OnFailure, PluginIdentity, Registered, Registry, Tier,
     owner_of,
 };
 
@@ -93,7 +93,7 @@ fn place(handler: &Registered, chain: &ChainReport, plugins: &[PluginIdentity]) 
     let directory = || {
         let owner = owner_of(id);
         let of_plugin =
-            plugins.iter().find(|plugin| handler.info.layer == Layer::Plugin && plugin.name == owner);
+            plugins.iter().find(|plugin| handler.info.layer == HookLayer::Plugin && plugin.name == owner);
         of_plugin.map(|plugin| plugin.directory.clone())
     };
     origin.map(ToString::to_string).or_else(directory)

@@ -25,7 +25,7 @@ use crate::{
     clock::whole_ms,
     dialect::EventType,
     environment::Secrets,
-    hook::{HandlerCall, HookFailure, HookPoint, Outcome, Tier, Warning, repository_hook},
+    hook::{HandlerCall, HookFailure, HookPoint, HookWarning, Outcome, Tier, repository_hook},
     state::{HookLog, HookLogLine, RepositoryLog, RepositoryLogLine, RepositoryTraceLine, StateError},
     text::excerpt,
 };
@@ -265,7 +265,7 @@ impl Services {
                 return None;
             }
             let warnings = outcome.warnings.iter().filter(|warning| warning.handler == timing.handler);
-            let told = |warning: &Warning| {
+            let told = |warning: &HookWarning| {
                 self.hook_log.secrets.hide(&format!("{}: {}", warning.class, warning.message))
             };
             let line = HookLogLine {

@@ -12,8 +12,8 @@ use crate::{
     clock::whole_ms,
     config::{Config, Origin, format_duration},
     hook::{
-        ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, Field, HandlerInfo, HookFileEntry, HookPoint,
-        Kind as PointKind, Layer, OnFailure, Registry, SkipReason, Skipped, Tier, owner_of,
+        ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, Field, HandlerInfo, HookFileEntry, HookLayer,
+        HookPoint, Kind as PointKind, OnFailure, Registry, SkipReason, SkippedHandler, Tier, owner_of,
     },
     model::payload::Mode,
 };
@@ -65,7 +65,7 @@ pub struct HandlerReport {
     /// What kind of thing it is.
     pub tier: Tier,
     /// Which layer it comes from.
-    pub layer: Layer,
+    pub layer: HookLayer,
     /// Who brings it: `samuel`, a plugin's name, `api`, or a dialect.
     pub source: String,
     /// Whether the run or command suffers when it breaks.
@@ -248,7 +248,7 @@ impl ChainReport {
                 origin: places.of_handler(id).or_else(|| handler.entry.as_deref().map(Into::into)),
             })
         });
-        let skip = |skipped: &Skipped| SkippedReport {
+        let skip = |skipped: &SkippedHandler| SkippedReport {
             id: skipped.id.to_string(),
             tier: of(&skipped.id).map(|handler| handler.tier),
             source: of(&skipped.id).map_or_else(|| "samuel".to_owned(), |handler| source(&handler.info)),
@@ -305,7 +305,7 @@ impl ChainReport {
 /// Returns who brings a handler.
 fn source(info: &HandlerInfo) -> String {
     match info.layer {
-        Layer::BuiltIn => "samuel".to_owned(),
+        HookLayer::BuiltIn => "samuel".to_owned(),
         _ => owner_of(&info.id).to_owned(),
     }
 }

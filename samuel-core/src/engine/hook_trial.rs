@@ -8,7 +8,7 @@ use super::{
     hook_report::{HandlerReport, SkippedReport},
 };
 use crate::hook::{
-    BreakClass, Dispatched, Exchange, HookFailure, HookPoint, HookStatus, Outcome, Tier, Warning,
+    BreakClass, Dispatched, HookExchange, HookFailure, HookPoint, HookStatus, HookWarning, Outcome, Tier,
 };
 
 /// What came of one hook on one event: all that went in and came out.
@@ -29,7 +29,7 @@ pub struct HookTrial {
     /// The event that it was given.
     pub input: Value,
     /// Its processes: what was started, what it read and printed, how it ended.
-    pub exchanges: Vec<Exchange>,
+    pub exchanges: Vec<HookExchange>,
     /// What it answered; nothing where it broke.
     pub output: Option<Value>,
     /// What it contributed to the prompt context, by namespace.
@@ -39,7 +39,7 @@ pub struct HookTrial {
     /// How it broke, where it did.
     pub failure: Option<HookFailure>,
     /// What the user is to know beside the failure.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<HookWarning>,
     /// How long it took, in milliseconds.
     pub duration_ms: f64,
 }
@@ -60,7 +60,7 @@ pub struct HookFiring {
     /// What they answered together; nothing where the point was not fired.
     pub output: Option<Value>,
     /// Their processes, in the order in which they ended.
-    pub exchanges: Vec<Exchange>,
+    pub exchanges: Vec<HookExchange>,
 }
 
 impl HookTrial {
@@ -70,7 +70,7 @@ impl HookTrial {
         input: Value,
         listed: Option<ListedHook>,
         done: Dispatched<Value>,
-        exchanges: Vec<Exchange>,
+        exchanges: Vec<HookExchange>,
     ) -> Self {
         let outcome = done.outcome;
         let failure = outcome.broken.into_iter().next().map(|broken| broken.failure);
@@ -79,7 +79,7 @@ impl HookTrial {
             let data = data.iter().map(|(key, value)| (key.clone(), value.clone()));
             (namespace.clone(), Value::Object(data.collect()))
         });
-        let is_of_failure = |warning: &Warning| {
+        let is_of_failure = |warning: &HookWarning| {
             failure.as_ref().is_some_and(|failure| failure.class.as_str() == warning.class)
         };
         Self {

@@ -43,8 +43,8 @@ use crate::{
     context::ContextView,
     dialect::EventType,
     hook::{
-        DEFAULT_ID, Exchanges, HookFailure, HookPoint, Launch, Registered, Registry, Scope, Tier, nearest,
-        owner_of,
+        CallScope, DEFAULT_ID, Exchanges, HookFailure, HookPoint, Launch, Registered, Registry, Tier,
+        nearest, owner_of,
     },
     model::{
         Coded, ErrorCode, Plan, Remedy, TaskId,
@@ -468,7 +468,7 @@ impl Hooks {
     }
 
     /// Stands in the place of a run for one dispatch.
-    fn scope(&self, input: &Value, exchanges: Option<&Arc<Exchanges>>) -> Scope {
+    fn scope(&self, input: &Value, exchanges: Option<&Arc<Exchanges>>) -> CallScope {
         let frozen = &self.run.frozen;
         let iteration = input.get("iteration").and_then(Value::as_u64).unwrap_or(1);
         let iteration = u32::try_from(iteration).unwrap_or(1);
@@ -476,7 +476,7 @@ impl Hooks {
         let mode = mode_of(input);
         let of = (iteration, mode, task.map(TaskId::new));
         let context = self.contexts.base(&self.plan, &self.source_prd, &[], &of);
-        Scope {
+        CallScope {
             run_id: NO_RUN.into(),
             session: frozen.session.as_str().into(),
             iteration,
@@ -486,7 +486,7 @@ impl Hooks {
             plan: Arc::clone(&self.plan),
             exchanges: exchanges.cloned(),
             cancel: CancellationToken::new(),
-            ..Scope::new(frozen.project.clock())
+            ..CallScope::new(frozen.project.clock())
         }
     }
 }

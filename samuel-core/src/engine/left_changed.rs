@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     state::{LaneStore, PlanStore, ProgressEntry, ProgressKind, StateError},
-    trust::{ControlFileChange, Executables, Refusal},
+    trust::{ControlFileChange, Executables, TrustRefusal},
 };
 
 impl Run {
@@ -34,7 +34,7 @@ impl Run {
     ///
     /// # Errors
     /// Returns [`RunError::State`] where what the last run saved cannot be read.
-    pub fn trusted(&mut self) -> Result<Result<(), Box<Refusal>>, RunError> {
+    pub fn trusted(&mut self) -> Result<Result<(), Box<TrustRefusal>>, RunError> {
         self.executables()?;
         let (project, trust) = (&self.frozen.project, self.frozen.trust.unasked());
         Ok(trust.decide(project.root(), &self.executables, project.clock().now()))

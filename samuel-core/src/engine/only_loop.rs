@@ -8,7 +8,9 @@ use super::{
 };
 use crate::{
     process::{Process, Remains, SupervisorId, listed, sweep_remains, this_process, wait_for_sweep},
-    state::{Holder, LoopLock, Note, ProgressEntry, ProgressKind, StateError, Supervisor, SupervisorRole},
+    state::{
+        Holder, LoopLock, Note, ProgressEntry, ProgressKind, StateError, SupervisorProcess, SupervisorRole,
+    },
 };
 
 /// How long a start waits for the processes of a dead predecessor.
@@ -68,7 +70,7 @@ fn log_of_remains(remains: &Remains, now: jiff::Timestamp) -> Vec<ProgressEntry>
 }
 
 /// Describes this process for the journal.
-fn this_loop() -> Option<Supervisor> {
+fn this_loop() -> Option<SupervisorProcess> {
     let SupervisorId { pid, start_time } = this_process()?;
-    Some(Supervisor { pid, start_time, role: SupervisorRole::Loop, tree: None })
+    Some(SupervisorProcess { pid, start_time, role: SupervisorRole::Loop, tree: None })
 }

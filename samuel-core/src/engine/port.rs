@@ -14,7 +14,7 @@ use crate::{
     machine::{AbilityAnswer, AbilityNotice, EndedAbility, Input},
     model::payload::AgentInvokeInput,
     process::{Process, listed},
-    state::{Note, ProgressKind, Supervisor, SupervisorRole},
+    state::{Note, ProgressKind, SupervisorProcess, SupervisorRole},
 };
 
 /// The engine's side of one call of an agent. That it ends with the call is dispatch's to see to.
@@ -134,7 +134,7 @@ impl AgentPort for Port {
 
     async fn supervised_by(&self, pid: u32, start_time: u64) {
         let role = SupervisorRole::Supervisor;
-        let note = Note::Supervisor(Supervisor { pid, start_time, role, tree: None });
+        let note = Note::Supervisor(SupervisorProcess { pid, start_time, role, tree: None });
         // The note only matters after a crash; without it a successor starts
         // without waiting, which is what it does after a crash in between.
         let _ = self.services.blocking(move |services| services.lane.note(note)).await;

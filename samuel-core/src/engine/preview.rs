@@ -23,7 +23,7 @@ use crate::{
     agent::Choice,
     context::{ContextView, PromptStats},
     event::Event,
-    hook::{HookCall, Warning, without_version},
+    hook::{HookCall, HookWarning, without_version},
     machine::{Effect, EffectResult, Input, Machine},
     model::{
         ExitReason,
@@ -159,7 +159,8 @@ fn warnings_of(event: Event) -> Vec<String> {
     match event {
         Event::Warning { message } => vec![message],
         Event::HookFired { point, outcome, .. } => {
-            let word = |Warning { handler, class, message }| format!("{point} {handler} {class}: {message}");
+            let word =
+                |HookWarning { handler, class, message }| format!("{point} {handler} {class}: {message}");
             outcome.warnings.into_iter().map(word).collect()
         }
         _ => Vec::new(),

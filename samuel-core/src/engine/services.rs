@@ -29,7 +29,7 @@ use crate::{
     plan::Pilot,
     process::Remains,
     state::{
-        Artifact, Diagnostic, LaneStore, PlanStore, ProgressBody, ProgressEntry, ProgressKind, RunDir,
+        Artifact, LaneStore, PlanStore, ProgressBody, ProgressEntry, ProgressKind, RunDir, StateDiagnostic,
         StateError,
     },
 };
@@ -76,7 +76,7 @@ pub(super) struct Services {
     /// The highest number of the journal that this process knows of.
     pub(super) known_seq: AtomicU64,
     /// What was wrong with the plan when that was last told.
-    pub(super) told: Mutex<Vec<Diagnostic>>,
+    pub(super) told: Mutex<Vec<StateDiagnostic>>,
     /// Where other processes reach the run, once it listens.
     pub(super) socket: OnceLock<RunSocket>,
     /// The command by which an agent's own hooks ask the run; empty where there is none.
@@ -155,7 +155,7 @@ impl Services {
 
     /// Warns of what is wrong with the plan, and of how much more there is. A
     /// change tells again what reading told before it: that is told once.
-    pub(super) fn warn_of(&self, diagnostics: &[Diagnostic]) {
+    pub(super) fn warn_of(&self, diagnostics: &[StateDiagnostic]) {
         let told = std::mem::replace(
             &mut *self.told.lock().unwrap_or_else(PoisonError::into_inner),
             diagnostics.to_vec(),

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, fmt, io, path::PathBuf};
 
-use super::FileKind;
+use super::PathKind;
 
 /// Why a file is not read or written. The texts follow the file's name, which
 /// the caller knows: "cannot read samuel.lock: it is a named pipe, not a file".
@@ -13,7 +13,7 @@ pub enum FileError {
     #[error("it is {kind}, not a file")]
     NotAFile {
         /// What it is.
-        kind: FileKind,
+        kind: PathKind,
     },
     /// On the way to it, or in its place, is something else than a directory.
     #[error("\"{}\" is {kind}, not a directory", path.display())]
@@ -21,7 +21,7 @@ pub enum FileError {
         /// What stands in the way.
         path: PathBuf,
         /// What that is.
-        kind: FileKind,
+        kind: PathKind,
     },
     /// It is longer than what is read of such a file.
     #[error("it is larger than {}, and no more is read", Size(*limit))]
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn an_error_keeps_its_kind_and_its_text_as_an_error_of_the_system() {
-        let error = io::Error::from(FileError::NotAFile { kind: FileKind::Pipe });
+        let error = io::Error::from(FileError::NotAFile { kind: PathKind::Pipe });
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         assert_eq!(error.to_string(), "it is a named pipe, not a file");
     }

@@ -7,7 +7,7 @@ use rustix::fs::FileType;
 /// What lies at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum FileKind {
+pub enum PathKind {
     /// A regular file.
     File,
     /// A directory.
@@ -26,7 +26,7 @@ pub enum FileKind {
     Unknown,
 }
 
-impl fmt::Display for FileKind {
+impl fmt::Display for PathKind {
     /// Writes what it is, with its article: `a named pipe`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -42,7 +42,7 @@ impl fmt::Display for FileKind {
     }
 }
 
-impl From<FileType> for FileKind {
+impl From<FileType> for PathKind {
     fn from(kind: FileType) -> Self {
         match kind {
             FileType::RegularFile => Self::File,
@@ -57,7 +57,7 @@ impl From<FileType> for FileKind {
     }
 }
 
-impl From<StdFileType> for FileKind {
+impl From<StdFileType> for PathKind {
     fn from(kind: StdFileType) -> Self {
         match kind {
             kind if kind.is_file() => Self::File,

@@ -9,7 +9,7 @@ use std::{
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, Stat, openat, statat};
 
 use super::{
-    FileError, FileKind, LastLink, Root, kind_of,
+    FileError, LastLink, PathKind, Root, kind_of,
     open::read_text,
     walk::{READABLE, regular},
 };
@@ -18,7 +18,7 @@ use super::{
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) name: OsString,
-    pub(crate) kind: FileKind,
+    pub(crate) kind: PathKind,
     pub(crate) stat: Stat,
 }
 
@@ -37,7 +37,7 @@ impl Root {
     pub(crate) fn directory(&self, path: &Path) -> Result<Directory, FileError> {
         let place = self.walk(path, LastLink::Follow)?;
         match place.kind() {
-            None | Some(FileKind::Directory) => {}
+            None | Some(PathKind::Directory) => {}
             Some(kind) => return Err(FileError::NotADirectory { path: path.to_owned(), kind }),
         }
         Ok(Directory { dir: place.open(OFlags::DIRECTORY)? })
@@ -81,7 +81,7 @@ impl Directory {
     /// As [`Root::read_text`].
     pub(crate) fn read_text(&self, entry: &Entry, limit: u64) -> Result<String, FileError> {
         match entry.kind {
-            FileKind::File => {
+            PathKind::File => {
                 read_text(regular(openat(&self.dir, &*entry.name, READABLE, Mode::empty())?)?, limit)
             }
             kind => Err(FileError::NotAFile { kind }),
@@ -106,7 +106,7 @@ mod tests {
         let mut found = root.list(dir.path(), 10).unwrap();
         found.sort_by(|left, right| left.name.cmp(&right.name));
         let kinds: Vec<_> = found.iter().map(|entry| entry.kind).collect();
-        assert_eq!(kinds, [FileKind::Directory, FileKind::Link]);
+        assert_eq!(kinds, [PathKind::Directory, PathKind::Link]);
         assert_eq!(root.list(dir.path(), 1).unwrap().len(), 1);
         assert!(root.list(&dir.path().join("none"), 1).unwrap_err().is_not_found());
     }
@@ -122,7 +122,7 @@ mod tests {
         let [file, link] = found.try_into().unwrap();
         assert_eq!(directory.read_text(&file, 4).unwrap(), "text");
         assert!(matches!(directory.read_text(&file, 3), Err(FileError::TooLarge { limit: 3 })));
-        assert!(matches!(directory.read_text(&link, 4), Err(FileError::NotAFile { kind: FileKind::Link })));
+        assert!(matches!(directory.read_text(&link, 4), Err(FileError::NotAFile { kind: PathKind::Link })));
         // One that took the file's place since is not followed either.
         fs::remove_file(dir.path().join("a")).unwrap();
         symlink("/etc/passwd", dir.path().join("a")).unwrap();

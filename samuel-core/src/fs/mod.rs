@@ -40,7 +40,7 @@ mod walk;
 
 pub use self::{
     error::FileError,
-    kind::FileKind,
+    kind::PathKind,
     open::{open_anywhere, read_anywhere, read_text_anywhere, read_up_to},
     root::Root,
 };

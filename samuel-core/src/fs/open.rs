@@ -4,7 +4,7 @@ use std::{fs::File, io::Read, path::Path};
 
 use rustix::fs::{Mode, OFlags};
 
-use super::{FileError, FileKind, walk::regular};
+use super::{FileError, PathKind, walk::regular};
 
 /// Opens a regular file that may lie anywhere, links followed, without waiting
 /// for anything: one that the user named.
@@ -14,8 +14,8 @@ use super::{FileError, FileKind, walk::regular};
 /// [`FileError::Io`] where the system refuses, also because there is nothing.
 pub fn open_anywhere(path: &Path) -> Result<File, FileError> {
     // What opening a device does is its own affair, so it is not tried.
-    match FileKind::from(std::fs::metadata(path)?.file_type()) {
-        FileKind::File => {}
+    match PathKind::from(std::fs::metadata(path)?.file_type()) {
+        PathKind::File => {}
         kind => return Err(FileError::NotAFile { kind }),
     }
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -28,8 +28,8 @@ pub fn open_anywhere(path: &Path) -> Result<File, FileError> {
 /// # Errors
 /// As [`open_anywhere`]; a link is [`FileError::NotAFile`] too.
 pub(crate) fn open_unlinked(path: &Path) -> Result<File, FileError> {
-    match FileKind::from(std::fs::symlink_metadata(path)?.file_type()) {
-        FileKind::File => {}
+    match PathKind::from(std::fs::symlink_metadata(path)?.file_type()) {
+        PathKind::File => {}
         kind => return Err(FileError::NotAFile { kind }),
     }
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;

@@ -20,7 +20,7 @@ use rustix::{
 };
 
 use super::{
-    FileError, FileKind, LastLink, Place, Root,
+    FileError, LastLink, PathKind, Place, Root,
     walk::{mode_of, regular},
 };
 
@@ -44,7 +44,7 @@ impl Root {
         let place = self.own_place(path)?;
         let parent = place.parent()?;
         match place.kind() {
-            None | Some(FileKind::File) => {}
+            None | Some(PathKind::File) => {}
             Some(kind) => return Err(FileError::NotAFile { kind }),
         }
         let own = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -59,7 +59,7 @@ impl Root {
     pub(crate) fn create_directory(&self, path: &Path, mode: u32) -> Result<(), FileError> {
         let mut place = self.walk(path, LastLink::Follow)?;
         match place.kind() {
-            Some(FileKind::Directory) => return Ok(()),
+            Some(PathKind::Directory) => return Ok(()),
             Some(kind) => return Err(FileError::NotADirectory { path: path.to_owned(), kind }),
             None => place.missing.push(place.name.clone()),
         }
@@ -117,7 +117,7 @@ impl Root {
             Err(error) => return Err(error),
         };
         match place.kind() {
-            None | Some(FileKind::Directory | FileKind::Link) => Ok(()),
+            None | Some(PathKind::Directory | PathKind::Link) => Ok(()),
             Some(_) => set_aside(&place),
         }
     }
@@ -127,8 +127,8 @@ impl Root {
     pub(crate) fn clear_the_way(&self, path: &Path) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         match place.kind() {
-            None | Some(FileKind::File) => Ok(()),
-            Some(FileKind::Directory) => set_aside(&place),
+            None | Some(PathKind::File) => Ok(()),
+            Some(PathKind::Directory) => set_aside(&place),
             Some(_) => Ok(unlinkat(place.parent()?, &*place.name, AtFlags::empty())?),
         }
     }
@@ -137,7 +137,7 @@ impl Root {
     /// where that leads, if that is out of the root.
     pub(super) fn own_place(&self, path: &Path) -> Result<Place, FileError> {
         let place = self.walk(path, LastLink::Keep)?;
-        if place.kind() == Some(FileKind::Link) {
+        if place.kind() == Some(PathKind::Link) {
             self.check_inside(path)?;
         }
         Ok(place)

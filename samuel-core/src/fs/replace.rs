@@ -24,7 +24,7 @@ use rustix::{
 };
 
 use super::{
-    FileError, FileKind, LastLink, PRIVATE_DIRECTORY, PRIVATE_FILE, PROJECT_DIRECTORY, PROJECT_FILE, Place,
+    FileError, LastLink, PRIVATE_DIRECTORY, PRIVATE_FILE, PROJECT_DIRECTORY, PROJECT_FILE, PathKind, Place,
     Root,
     own::{MAX_NAMES, give, hand_over},
     walk::{kind_of, mode_of},
@@ -115,7 +115,7 @@ impl Root {
     fn replaceable(&self, path: &Path, manner: &Manner) -> Result<Place, FileError> {
         let place = self.walk(path, manner.link)?;
         match place.kind() {
-            Some(kind) if manner.link == LastLink::Follow && kind != FileKind::File => {
+            Some(kind) if manner.link == LastLink::Follow && kind != PathKind::File => {
                 Err(FileError::NotAFile { kind })
             }
             _ => Ok(place),
@@ -252,14 +252,14 @@ impl Replacement {
     }
 
     fn make(place: &Place, temporary: &OsStr, mode: u32) -> Result<File, FileError> {
-        if place.kind() == Some(FileKind::Directory) {
-            return Err(FileError::NotAFile { kind: FileKind::Directory });
+        if place.kind() == Some(PathKind::Directory) {
+            return Err(FileError::NotAFile { kind: PathKind::Directory });
         }
         Ok(File::from(openat(place.parent()?, temporary, NEW, mode_of(mode))?))
     }
 
     fn of(place: Place, temporary: OsString, file: File) -> Result<(Self, File), FileError> {
-        let kept = place.found.as_ref().filter(|found| kind_of(found) == FileKind::File);
+        let kept = place.found.as_ref().filter(|found| kind_of(found) == PathKind::File);
         match kept {
             Some(found) => give(&file, found),
             None => hand_over(&file, place.parent()?),

@@ -22,7 +22,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::{FileError, FileKind, Root, own::hand_over};
+use super::{FileError, PathKind, Root, own::hand_over};
 
 /// How many links one path may go through.
 const MAX_LINKS: usize = 40;
@@ -51,7 +51,7 @@ pub(crate) struct Place {
 }
 
 /// Returns the kind that a `stat` says.
-pub(crate) fn kind_of(stat: &Stat) -> FileKind {
+pub(crate) fn kind_of(stat: &Stat) -> PathKind {
     FileType::from_raw_mode(stat.st_mode).into()
 }
 
@@ -71,7 +71,7 @@ impl Place {
     }
 
     /// Returns the kind of what is there.
-    pub(crate) fn kind(&self) -> Option<FileKind> {
+    pub(crate) fn kind(&self) -> Option<PathKind> {
         self.found.as_ref().map(kind_of)
     }
 
@@ -87,7 +87,7 @@ impl Place {
         // What opening a device does is its own affair, so it is not tried.
         match self.kind() {
             None => return Err(Errno::NOENT.into()),
-            Some(FileKind::File) => {}
+            Some(PathKind::File) => {}
             Some(kind) => return Err(FileError::NotAFile { kind }),
         }
         regular(self.open(OFlags::empty())?)
@@ -126,7 +126,7 @@ pub(super) fn mode_of(bits: u32) -> Mode {
 /// since somebody looked.
 pub(super) fn regular(fd: OwnedFd) -> Result<File, FileError> {
     match kind_of(&fstat(&fd)?) {
-        FileKind::File => Ok(File::from(fd)),
+        PathKind::File => Ok(File::from(fd)),
         kind => Err(FileError::NotAFile { kind }),
     }
 }
@@ -178,9 +178,9 @@ impl<'a> Walk<'a> {
                 Err(error) => return Err(error.into()),
             };
             match kind_of(&found) {
-                FileKind::Link if !(is_last && last == LastLink::Keep) => self.follow(&name)?,
+                PathKind::Link if !(is_last && last == LastLink::Keep) => self.follow(&name)?,
                 _ if is_last => return self.end(name, Some(found)),
-                FileKind::Directory => self.enter(&name)?,
+                PathKind::Directory => self.enter(&name)?,
                 kind => return Err(FileError::NotADirectory { path: self.path_of(&name), kind }),
             }
         }

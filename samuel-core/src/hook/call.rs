@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AgentPort, BreakClass, Exchange, Exchanges, HookFailure, Point,
+    AgentPort, BreakClass, Exchanges, HookExchange, HookFailure, Point,
     bounds::{MAX_RESULTS, words},
 };
 use crate::{
@@ -100,7 +100,7 @@ impl<P: Point> Call<P> {
 
     /// Tells that a process of the handler has ended: its exit code goes into the log of hooks, and
     /// whoever tries the handler out is shown what went in and came out.
-    pub fn ran(&self, exit_code: Option<i32>, exchange: impl FnOnce() -> Option<Exchange>) {
+    pub fn ran(&self, exit_code: Option<i32>, exchange: impl FnOnce() -> Option<HookExchange>) {
         self.link.ran(exit_code, exchange);
     }
 
@@ -204,7 +204,7 @@ impl Link {
         }
     }
 
-    fn ran(&self, exit_code: Option<i32>, exchange: impl FnOnce() -> Option<Exchange>) {
+    fn ran(&self, exit_code: Option<i32>, exchange: impl FnOnce() -> Option<HookExchange>) {
         *self.exit_code.lock().unwrap_or_else(PoisonError::into_inner) = exit_code;
         if let Some((exchanges, exchange)) = self.exchanges.as_ref().and_then(|all| Some((all, exchange()?)))
         {

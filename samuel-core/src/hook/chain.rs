@@ -17,7 +17,7 @@ pub const DEFAULT_ALIAS: &str = "samuel-default";
 /// Where a handler comes from. The order of the cases breaks ties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Layer {
+pub enum HookLayer {
     /// Samuel itself.
     BuiltIn,
     /// A session or repository hook file.
@@ -28,7 +28,7 @@ pub enum Layer {
     Api,
 }
 
-impl Layer {
+impl HookLayer {
     /// Returns the order of handlers that did not ask for one.
     pub fn implicit_order(self) -> i32 {
         match self {
@@ -133,7 +133,7 @@ pub struct HandlerInfo {
     /// The id, such as `default`, `samuel-lint:check` or `api:lint`.
     pub id: Arc<str>,
     /// Where it comes from.
-    pub layer: Layer,
+    pub layer: HookLayer,
     /// The place of its source among the sources of its layer, such as the
     /// plugin's in samuel.toml.
     pub source: u32,
@@ -147,7 +147,7 @@ pub struct HandlerInfo {
 
 impl HandlerInfo {
     /// Returns the place in the canonical sequence, which breaks ties.
-    pub(super) fn sequence(&self) -> (Layer, u32, u32) {
+    pub(super) fn sequence(&self) -> (HookLayer, u32, u32) {
         (self.layer, self.source, self.declaration)
     }
 

@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Abort, AgentPort, BreakClass, Broken, Call, Exchanges, HandlerCall, HookFailure, HookPoint, HookStatus,
-    Kind, Launch, OnFailure, Outcome, Output, Point, Registry, Said, ScratchFile, Speaker, Tier, Timing,
-    Warning,
+    HookWarning, Kind, Launch, OnFailure, Outcome, Output, Point, Registry, Said, ScratchFile, Speaker, Tier,
+    Timing,
     blob::{not_a_moment, not_toon},
     bounded::{Ended, bounded},
     bounds::{bound, bound_results, words},
@@ -32,7 +32,7 @@ use crate::{
 
 /// What all calls of one dispatch share.
 #[derive(Clone)]
-pub struct Scope {
+pub struct CallScope {
     /// The run's id; empty outside a run.
     pub run_id: Arc<str>,
     /// The session's name.
@@ -63,7 +63,7 @@ pub struct Scope {
     pub cancel: CancellationToken,
 }
 
-impl fmt::Debug for Scope {
+impl fmt::Debug for CallScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scope")
             .field("iteration", &self.iteration)
@@ -72,7 +72,7 @@ impl fmt::Debug for Scope {
     }
 }
 
-impl Scope {
+impl CallScope {
     /// Describes a dispatch that belongs to no run and no iteration.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         let nobody: Arc<str> = Arc::from("");
@@ -115,7 +115,7 @@ impl Registry {
     /// Runs the handlers of a point in order and combines their outcomes.
     ///
     /// Never fails itself: handlers that break are reported in the outcome.
-    pub async fn dispatch<P: Point>(&self, input: P::Input, scope: &Scope) -> Dispatched<P::Output> {
+    pub async fn dispatch<P: Point>(&self, input: P::Input, scope: &CallScope) -> Dispatched<P::Output> {
         let chain = self.chain(P::POINT).filter(|chain| !chain.slots.is_empty());
         let skipped = match chain.map(|chain| (chain, chain.spec.skips(scope.mode))) {
             Some((chain, None)) => return Folding::<P>::new(chain, scope, input).run().await,
@@ -140,7 +140,7 @@ impl Registry {
         &self,
         id: &str,
         input: P::Input,
-        scope: &Scope,
+        scope: &CallScope,
     ) -> Result<Option<Launch>, HookFailure> {
         let Some(chain) = self.chain(P::POINT) else { return Ok(None) };
         let Some(slot) = chain.slots.iter().find(|slot| &*slot.id == id) else { return Ok(None) };
@@ -168,7 +168,7 @@ enum Pass {
 /// What stands after the handlers that ran so far.
 struct Folding<'a, P: Point> {
     chain: &'a Chain,
-    scope: &'a Scope,
+    scope: &'a CallScope,
     input: Arc<P::Input>,
     /// How many handlers of the chain saw a tool call that was changed later.
     outdated: usize,
@@ -180,7 +180,7 @@ struct Folding<'a, P: Point> {
 }
 
 impl<'a, P: Point> Folding<'a, P> {
-    fn new(chain: &'a Chain, scope: &'a Scope, input: P::Input) -> Self {
+    fn new(chain: &'a Chain, scope: &'a CallScope, input: P::Input) -> Self {
         Self {
             chain,
             scope,
@@ -419,7 +419,7 @@ impl<'a, P: Point> Folding<'a, P> {
         if slot.tier != Tier::BuiltIn {
             message = words(&message);
         }
-        let warning = Warning { handler: Arc::clone(&slot.id), class: class.to_owned(), message };
+        let warning = HookWarning { handler: Arc::clone(&slot.id), class: class.to_owned(), message };
         self.outcome.warnings.push(warning);
     }
 

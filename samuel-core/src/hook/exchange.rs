@@ -1,8 +1,8 @@
 //! What a handler starts, and what passes between it and Samuel.
 //!
 //! A [`Launch`] is made of the very [`CommandSpec`] that a handler starts, so that what is shown
-//! is what runs. An [`Exchange`] has what a process was given and what it gave back. They are
-//! kept where somebody asks for them with [`Scope::exchanges`](super::Scope), as `samuel hooks
+//! is what runs. An [`HookExchange`] has what a process was given and what it gave back. They are
+//! kept where somebody asks for them with [`CallScope::exchanges`](super::CallScope), as `samuel hooks
 //! test` does, or has the calls of repository hooks traced, and nowhere else.
 
 use std::{
@@ -43,7 +43,7 @@ pub struct LaunchVariable {
 
 /// A process of a handler: what went in, and what came out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Exchange {
+pub struct HookExchange {
     /// The handler's id.
     pub handler: String,
     /// What was started.
@@ -84,10 +84,10 @@ impl Launch {
 
 /// Collects the processes of a dispatch, up to 100.
 #[derive(Debug, Default)]
-pub struct Exchanges(Mutex<Vec<Exchange>>);
+pub struct Exchanges(Mutex<Vec<HookExchange>>);
 
 impl Exchanges {
-    pub(super) fn keep(&self, exchange: Exchange) {
+    pub(super) fn keep(&self, exchange: HookExchange) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() < MAX_EXCHANGES {
             kept.push(exchange);
@@ -101,7 +101,7 @@ impl Exchanges {
     }
 
     /// Takes what was collected, in the order in which the processes ended.
-    pub fn take(&self) -> Vec<Exchange> {
+    pub fn take(&self) -> Vec<HookExchange> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use serde_json::Value;
 
-use super::{Dispatched, HookFailure, HookPoint, Launch, Point, PointVisitor, Registry, Scope};
+use super::{CallScope, Dispatched, HookFailure, HookPoint, Launch, Point, PointVisitor, Registry};
 
 impl Registry {
     /// Runs the handlers of a point as [`dispatch`](Self::dispatch) does.
@@ -15,7 +15,7 @@ impl Registry {
         &self,
         point: HookPoint,
         input: Value,
-        scope: &Scope,
+        scope: &CallScope,
     ) -> Result<Dispatched<Value>, serde_json::Error> {
         point.visit(Dispatching { registry: self, input, scope }).await
     }
@@ -30,7 +30,7 @@ impl Registry {
         point: HookPoint,
         id: &str,
         input: Value,
-        scope: &Scope,
+        scope: &CallScope,
     ) -> Result<Option<Launch>, HookFailure> {
         point.visit(Launching { registry: self, id, input, scope })
     }
@@ -39,7 +39,7 @@ impl Registry {
 struct Dispatching<'a> {
     registry: &'a Registry,
     input: Value,
-    scope: &'a Scope,
+    scope: &'a CallScope,
 }
 
 impl<'a> PointVisitor for Dispatching<'a> {
@@ -59,7 +59,7 @@ struct Launching<'a> {
     registry: &'a Registry,
     id: &'a str,
     input: Value,
-    scope: &'a Scope,
+    scope: &'a CallScope,
 }
 
 impl PointVisitor for Launching<'_> {

@@ -59,23 +59,25 @@ pub use call::Call;
 #[cfg(feature = "wasm")]
 pub(crate) use call::Link;
 pub(crate) use call_port::short_result;
-pub use chain::{ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, DEFAULT_ORDER, HandlerInfo, Layer, Tier};
+pub use chain::{
+    ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, DEFAULT_ORDER, HandlerInfo, HookLayer, Tier,
+};
 pub use conversation::{Conversation, Told};
 #[cfg(feature = "wasm")]
 pub(crate) use conversation::{ended, supervised};
 pub(crate) use dispatch::seconds;
-pub use dispatch::{Dispatched, Scope};
-pub use exchange::{Exchange, Exchanges, Launch, LaunchVariable};
+pub use dispatch::{CallScope, Dispatched};
+pub use exchange::{Exchanges, HookExchange, Launch, LaunchVariable};
 pub use failure::{BreakClass, HookFailure};
 pub use handler::{Blocking, Handler, IntoHandler, blocking};
 pub use hook_file_entry::HookFileEntry;
 pub(crate) use methods::handler_methods;
-pub use outcome::{Abort, Broken, HookStatus, Outcome, Said, ScratchFile, Speaker, Timing, Warning};
+pub use outcome::{Abort, Broken, HookStatus, HookWarning, Outcome, Said, ScratchFile, Speaker, Timing};
 pub(crate) use outcome::{HandlerCall, owner_of, repository_hook};
 pub use registry::{
     API_NAMESPACE, Asks, PluginIdentity, PluginSource, Registered, Registry, RegistryBuilder, RegistryError,
 };
-pub use resolve::{ResolveError, Resolved, SkipReason, Skipped, Unresolved, resolve};
+pub use resolve::{ResolveError, Resolved, SkipReason, SkippedHandler, Unresolved, resolve};
 pub(crate) use samuel_contract::nearest;
 pub use samuel_contract::{
     Answer, Blob, CallVisitor, Field, Gate, HookCall, HookPoint, Kind, OnFailure, Output, Point,

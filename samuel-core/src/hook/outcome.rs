@@ -28,7 +28,7 @@ pub struct Outcome {
     /// The broken handler that ends more than its own work.
     pub abort: Option<Abort>,
     /// Everything the user should know.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<HookWarning>,
     /// How long each handler took.
     pub timings: Vec<Timing>,
     /// What repository hooks report, merged; nothing where none reported.
@@ -170,7 +170,7 @@ impl fmt::Display for Abort {
 
 /// Something the user should know of a handler.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Warning {
+pub struct HookWarning {
     /// The handler's id.
     pub handler: Arc<str>,
     /// The class of the failure, or `refused`, `overrides`, `slow`, `scratch`.

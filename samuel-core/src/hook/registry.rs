@@ -14,7 +14,7 @@ use std::{
 };
 
 use super::{
-    ChainSpec, Handler, HandlerInfo, HookFileEntry, HookPoint, IntoHandler, Layer, OnFailure, Point,
+    ChainSpec, Handler, HandlerInfo, HookFileEntry, HookLayer, HookPoint, IntoHandler, OnFailure, Point,
     Resolved, Tier, Unresolved, chain::DEFAULT_ID, resolve,
 };
 use crate::model::payload::Mode;
@@ -213,13 +213,13 @@ impl RegistryBuilder {
         let origin = Origin {
             id: DEFAULT_ID.into(),
             namespace: "samuel",
-            layer: Layer::BuiltIn,
+            layer: HookLayer::BuiltIn,
             source: 0,
             order: None,
             entry: None,
         };
         let waiting = self.waiting.entry(P::POINT).or_default();
-        waiting.retain(|waiting| waiting.info.layer != Layer::BuiltIn);
+        waiting.retain(|waiting| waiting.info.layer != HookLayer::BuiltIn);
         self.add::<P, M>(origin, handler);
     }
 
@@ -228,7 +228,7 @@ impl RegistryBuilder {
     pub fn api<P: Point, M>(&mut self, name: &str, order: Option<i32>, handler: impl IntoHandler<P, M>) {
         let id = format!("{API_NAMESPACE}:{name}");
         self.add::<P, M>(
-            Origin { id, namespace: API_NAMESPACE, layer: Layer::Api, source: 0, order, entry: None },
+            Origin { id, namespace: API_NAMESPACE, layer: HookLayer::Api, source: 0, order, entry: None },
             handler,
         );
     }
@@ -247,7 +247,7 @@ impl RegistryBuilder {
         handler: impl IntoHandler<P, M>,
     ) {
         let (id, entry) = (id.to_owned(), Some(entry));
-        let origin = Origin { id, namespace, layer: Layer::Dialect, source, order: None, entry };
+        let origin = Origin { id, namespace, layer: HookLayer::Dialect, source, order: None, entry };
         self.add::<P, M>(origin, handler);
     }
 
@@ -276,7 +276,7 @@ impl RegistryBuilder {
         let origin = Origin {
             id,
             namespace: plugin.namespace,
-            layer: Layer::Plugin,
+            layer: HookLayer::Plugin,
             source: plugin.place,
             order,
             entry: None,
@@ -287,7 +287,7 @@ impl RegistryBuilder {
     fn add<P: Point, M>(&mut self, origin: Origin<'_>, handler: impl IntoHandler<P, M>) {
         let handler = handler.into_handler();
         let id: Arc<str> = origin.id.into();
-        let tier = if origin.layer == Layer::BuiltIn { Tier::BuiltIn } else { handler.tier() };
+        let tier = if origin.layer == HookLayer::BuiltIn { Tier::BuiltIn } else { handler.tier() };
         let slot = Slot {
             id: Arc::clone(&id),
             namespace: origin.namespace.into(),
@@ -339,7 +339,7 @@ impl RegistryBuilder {
 struct Origin<'a> {
     id: String,
     namespace: &'a str,
-    layer: Layer,
+    layer: HookLayer,
     source: u32,
     order: Option<i32>,
     entry: Option<Arc<HookFileEntry>>,

@@ -13,7 +13,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ChainSpec, HandlerInfo, HookPoint, Kind, Layer,
+    ChainSpec, HandlerInfo, HookLayer, HookPoint, Kind,
     chain::{DEFAULT_ALIAS, DEFAULT_ID},
     nearest,
 };
@@ -25,14 +25,14 @@ pub struct Resolved {
     /// The handlers that run, in order, with the order each has.
     pub run: Vec<(Arc<str>, i32)>,
     /// The handlers that do not.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedHandler>,
     /// What the user should know, in whole sentences.
     pub warnings: Vec<String>,
 }
 
 /// A handler that does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedHandler {
     /// Its id.
     pub id: Arc<str>,
     /// Why it does not run.
@@ -142,7 +142,9 @@ pub fn resolve(
     resolved.run.retain(|(id, _)| enabled.iter().any(|handler| handler.id == *id));
     for handler in registered.iter().filter(|handler| !handler.enabled) {
         if !resolved.skipped.iter().any(|skipped| skipped.id == handler.id) {
-            resolved.skipped.push(Skipped { id: Arc::clone(&handler.id), why: SkipReason::NotEnabled });
+            resolved
+                .skipped
+                .push(SkippedHandler { id: Arc::clone(&handler.id), why: SkipReason::NotEnabled });
         }
     }
     if !errors.is_empty() {
@@ -150,7 +152,7 @@ pub fn resolve(
     }
     resolved.warnings.splice(0..0, requests.warnings);
     if spec.enabled == Some(false) {
-        let disabled = resolved.run.drain(..).map(|(id, _)| Skipped { id, why: SkipReason::Disabled });
+        let disabled = resolved.run.drain(..).map(|(id, _)| SkippedHandler { id, why: SkipReason::Disabled });
         resolved.skipped.extend(disabled);
     }
     if point.kind() == Kind::Replace {
@@ -210,7 +212,7 @@ fn listed(
             Ok(Some(handler)) => handler,
             Ok(None) => {
                 resolved.warnings.push(format!("{point} has no built-in default, so \"{name}\" is skipped"));
-                resolved.skipped.push(Skipped { id: DEFAULT_ID.into(), why: SkipReason::NoDefault });
+                resolved.skipped.push(SkippedHandler { id: DEFAULT_ID.into(), why: SkipReason::NoDefault });
                 continue;
             }
             Err(error) => {
@@ -226,7 +228,8 @@ fn listed(
     }
     let left_out = registered.iter().filter(|handler| !seen.contains(&handler.id));
     resolved.skipped.extend(
-        left_out.map(|handler| Skipped { id: Arc::clone(&handler.id), why: SkipReason::NotInHandlers }),
+        left_out
+            .map(|handler| SkippedHandler { id: Arc::clone(&handler.id), why: SkipReason::NotInHandlers }),
     );
     resolved
 }
@@ -272,7 +275,7 @@ fn ordered(point: HookPoint, registered: &[&HandlerInfo], requests: &BTreeMap<&s
         let order = request.unwrap_or_else(|| handler.layer.implicit_order());
         let taken = request.and_then(|_| {
             chain.iter().position(|(other, asked, earlier)| {
-                *other == order && (*asked || earlier.layer == Layer::BuiltIn)
+                *other == order && (*asked || earlier.layer == HookLayer::BuiltIn)
             })
         });
         if let Some(place) = taken {
@@ -281,7 +284,7 @@ fn ordered(point: HookPoint, registered: &[&HandlerInfo], requests: &BTreeMap<&s
                 "{} replaces {} at {point}, because both have the order {order}",
                 handler.id, replaced.id
             ));
-            resolved.skipped.push(Skipped {
+            resolved.skipped.push(SkippedHandler {
                 id: Arc::clone(&replaced.id),
                 why: SkipReason::ReplacedBy(Arc::clone(&handler.id)),
             });
@@ -303,7 +306,7 @@ fn shadow(point: HookPoint, resolved: &mut Resolved) {
     if !others.is_empty() {
         resolved.warnings.push(format!("only {winner} runs at {point}; it shadows {}", others.join(", ")));
     }
-    let why = |id| Skipped { id, why: SkipReason::ShadowedBy(Arc::clone(&winner)) };
+    let why = |id| SkippedHandler { id, why: SkipReason::ShadowedBy(Arc::clone(&winner)) };
     resolved.skipped.extend(shadowed.into_iter().map(why));
 }
 
@@ -311,16 +314,16 @@ fn shadow(point: HookPoint, resolved: &mut Resolved) {
 mod tests {
     use super::*;
 
-    fn handler(id: &str, layer: Layer, source: u32, order: Option<i32>) -> HandlerInfo {
+    fn handler(id: &str, layer: HookLayer, source: u32, order: Option<i32>) -> HandlerInfo {
         HandlerInfo { id: id.into(), layer, source, declaration: 0, order, enabled: true }
     }
 
     fn default() -> HandlerInfo {
-        handler("default", Layer::BuiltIn, 0, None)
+        handler("default", HookLayer::BuiltIn, 0, None)
     }
 
     fn plugin(name: &str, source: u32, order: Option<i32>) -> HandlerInfo {
-        handler(&format!("{name}:h"), Layer::Plugin, source, order)
+        handler(&format!("{name}:h"), HookLayer::Plugin, source, order)
     }
 
     fn ids(resolved: &Resolved) -> Vec<&str> {
@@ -375,7 +378,7 @@ mod tests {
         let handlers = [default(), plugin("a", 0, None), plugin("b", 1, None), plugin("c", 2, None)];
         let resolved = quality(&handlers, &list(&["a:h", "samuel-default", "b"]))?;
         assert_eq!(ids(&resolved), ["a:h", "default", "b:h"]);
-        assert_eq!(resolved.skipped, [Skipped { id: "c:h".into(), why: SkipReason::NotInHandlers }]);
+        assert_eq!(resolved.skipped, [SkippedHandler { id: "c:h".into(), why: SkipReason::NotInHandlers }]);
         Ok(())
     }
 
@@ -389,7 +392,7 @@ mod tests {
         {
             let resolved = quality(&handlers, &spec)?;
             assert_eq!(ids(&resolved), run);
-            let skipped = Skipped { id: "a:h".into(), why: SkipReason::NotEnabled };
+            let skipped = SkippedHandler { id: "a:h".into(), why: SkipReason::NotEnabled };
             assert!(resolved.skipped.contains(&skipped), "{resolved:?}");
         }
         Ok(())

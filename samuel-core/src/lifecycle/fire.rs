@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::LifecycleError;
 use crate::{
     context::{ContextView, PromptContext},
-    hook::{HookPoint, Point, Registry, RegistryBuilder, Scope, handler_methods},
+    hook::{CallScope, HookPoint, Point, Registry, RegistryBuilder, handler_methods},
     project::Project,
 };
 
@@ -125,10 +125,10 @@ impl<'a> Firing<'a> {
     /// Fires a point. A refusal that counts and a broken handler that aborts
     /// end the command.
     pub(super) async fn fire<P: Point>(&mut self, input: P::Input) -> Result<P::Output, LifecycleError> {
-        let scope = Scope {
+        let scope = CallScope {
             session: Arc::clone(&self.lifecycle.session),
             context: self.context.clone(),
-            ..Scope::new(self.lifecycle.project.clock())
+            ..CallScope::new(self.lifecycle.project.clock())
         };
         let done = self.lifecycle.registry.dispatch::<P>(input, &scope).await;
         self.context = done.context;

@@ -13,7 +13,7 @@ use super::ralph::templates::{DISCOVERY_PROMPT_FILE, PROMPT_FILE};
 use crate::{
     context::{
         CompletedTask, FailedCheck, PromptContext, SiblingTask, Suggestion, TaskGroup, TaskVars,
-        template::{Template, Warning},
+        template::{Template, UndefinedVariable},
     },
     model::{Location, Remedy, digest_of},
 };
@@ -144,7 +144,7 @@ pub(crate) fn staleness(path: PathBuf, name: &str, text: &str, behind: &str) -> 
     }
     let unknown = Template::parse(name, text).and_then(|template| template.unknown_variables(&sample()));
     found.extend(unknown.unwrap_or_default().into_iter().map(
-        |Warning { line, column, variable, nearest, .. }| {
+        |UndefinedVariable { line, column, variable, nearest, .. }| {
             at(Some(line), Some(column), Staleness::UnknownVariable { variable, nearest })
         },
     ));

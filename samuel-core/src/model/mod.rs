@@ -36,7 +36,7 @@ pub(crate) use graph::cycles;
 pub use groups::Groups;
 pub(crate) use groups::settle;
 pub use outcome::{ExitReason, FailureClass};
-pub use plan::{PLAN_VERSION, Plan, Progress, ProgressStatus, Project, did_you_mean};
+pub use plan::{PLAN_VERSION, Plan, PlanHeader, Progress, ProgressStatus, did_you_mean};
 pub use redact::{redacted, without_credentials};
 pub use remedy::Remedy;
 pub use scope::{Scope, UnknownTask, UnknownTasks};

@@ -23,7 +23,7 @@ pub struct Plan {
     /// Grows by one with every stored change, from 1.
     pub revision: u64,
     /// What the plan is about.
-    pub project: Project,
+    pub project: PlanHeader,
     /// The tasks, in the order they were added.
     pub tasks: Vec<Task>,
     /// How far the work is, over all runs.
@@ -64,7 +64,7 @@ pub fn did_you_mean(nearest: &[TaskId]) -> Option<String> {
 
 /// What a plan is about.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Project {
+pub struct PlanHeader {
     /// The name of the project.
     pub name: String,
     /// A description, any number of lines.

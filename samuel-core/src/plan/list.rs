@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::{Readiness, Tree, TreeRow};
+use super::{Readiness, TaskTree, TreeRow};
 use crate::model::{Groups, Plan, Status, Task, TaskId};
 
 /// Which tasks are listed, and how. By default all, as a tree where there are groups.
@@ -87,8 +87,8 @@ impl TaskList {
         let readiness = Readiness::of(plan);
         let groups = readiness.groups();
         let tree = match filter.form {
-            ListForm::Tree => Tree::with(groups, plan.tasks.len()),
-            ListForm::Flat => Tree::with(&Groups::default(), plan.tasks.len()),
+            ListForm::Tree => TaskTree::with(groups, plan.tasks.len()),
+            ListForm::Flat => TaskTree::with(&Groups::default(), plan.tasks.len()),
         };
         let is_asked_for = |row: &&TreeRow| {
             let Some(task) = plan.tasks.get(row.place) else { return false };

@@ -4,7 +4,7 @@
 //! what a run does: an iteration, the checks, or its end. Both are pure. A loop
 //! asks them, a preview does as it is the loop without the agent, and where a
 //! project stands is what the plan leaves. [`TaskList`] lists tasks with what
-//! [`Readiness`] says of them, as a [`Tree`] where there are groups.
+//! [`Readiness`] says of them, as a [`TaskTree`] where there are groups.
 //!
 //! ```
 //! use std::num::NonZeroU32;
@@ -30,5 +30,5 @@ pub use list::{GroupState, ListForm, ListRow, TaskFilter, TaskList};
 pub use long::LongPlan;
 pub(crate) use next::UNCHECKED;
 pub use next::{Evidence, Next, Standing, next};
-pub use tree::{Tree, TreeRow};
+pub use tree::{TaskTree, TreeRow};
 pub use work::{Readiness, Work};

@@ -7,21 +7,21 @@ use crate::model::{Groups, Plan};
 ///
 /// ```
 /// use samuel_core::model::{Plan, Task, TaskId};
-/// use samuel_core::plan::Tree;
+/// use samuel_core::plan::TaskTree;
 ///
 /// let task = |id: &str| Task::new(TaskId::new(id), "t");
 /// let part = Task { parent_id: Some(TaskId::new("1")), ..task("1.1") };
 /// let plan = Plan { tasks: vec![task("1"), task("2"), part], ..Plan::default() };
-/// let tree = Tree::of(&plan);
+/// let tree = TaskTree::of(&plan);
 /// let rows: Vec<(usize, usize)> = tree.rows().iter().map(|row| (row.place, row.depth)).collect();
 /// assert_eq!(rows, [(0, 0), (2, 1), (1, 0)]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tree {
+pub struct TaskTree {
     rows: Vec<TreeRow>,
 }
 
-/// A task in a [`Tree`].
+/// A task in a [`TaskTree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeRow {
     /// Its place in the plan, from 0.
@@ -30,7 +30,7 @@ pub struct TreeRow {
     pub depth: usize,
 }
 
-impl Tree {
+impl TaskTree {
     /// Makes the tree of a plan.
     pub fn of(plan: &Plan) -> Self {
         Self::with(&Groups::of(&plan.tasks), plan.tasks.len())

@@ -12,7 +12,7 @@ use std::{
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::{Kind, Manifest, PluginError, check};
+use super::{Manifest, PluginError, PluginKind, check};
 use crate::process::{self, CommandSpec, End, OutputLimits, ProcessError, Supervisor, find_program};
 
 /// How much of what a tool says is kept, in bytes.
@@ -59,9 +59,9 @@ struct Tool {
 pub async fn build(directory: &Path, options: &BuildOptions) -> Result<BuildReport, PluginError> {
     let manifest = Manifest::load(directory)?;
     let tool = match manifest.kind {
-        Kind::Wasm => component_tool(directory, &manifest, options)?,
-        Kind::Oci => image_tool(&manifest, options)?,
-        Kind::Skill | Kind::Methodology => {
+        PluginKind::Wasm => component_tool(directory, &manifest, options)?,
+        PluginKind::Oci => image_tool(&manifest, options)?,
+        PluginKind::Skill | PluginKind::Methodology => {
             check(directory)?;
             return Ok(BuildReport { command: None, made: None, took_ms: 0 });
         }

@@ -13,7 +13,7 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    Capabilities, LockEntry, LockFile, Manifest, PluginError, Profile,
+    Capabilities, InstalledPlugin, LockFile, Manifest, MethodologyProfile, PluginError,
     contents::Contents,
     install::check_grants,
     installed::{Inspection, inspect},
@@ -39,7 +39,7 @@ pub struct Plugin {
     /// What the user set for it: `config` of its table in samuel.toml.
     pub config: Map<String, Value>,
     /// What samuel.lock holds of it, the grants among it.
-    pub entry: LockEntry,
+    pub entry: InstalledPlugin,
     /// The very bytes that were checked, which are what runs.
     pub(super) contents: Arc<Contents>,
 }
@@ -119,7 +119,7 @@ impl Catalog {
     }
 
     /// Returns the methodologies that they provide, each with its plugin.
-    pub fn profiles(&self) -> impl Iterator<Item = (&Plugin, &Profile)> {
+    pub fn profiles(&self) -> impl Iterator<Item = (&Plugin, &MethodologyProfile)> {
         self.plugins.iter().flat_map(|plugin| plugin.manifest.profiles.iter().map(move |one| (plugin, one)))
     }
 }
@@ -132,7 +132,7 @@ pub(super) fn check_beside(plugin: &Manifest, other: &Manifest) -> Result<(), Pl
         return Err(PluginError::NamespaceTaken { name: name(), namespace, owner: owner() });
     }
     let taken = |methodology: &&str| other.profiles.iter().any(|profile| profile.is_called(methodology));
-    let names = plugin.profiles.iter().flat_map(Profile::names);
+    let names = plugin.profiles.iter().flat_map(MethodologyProfile::names);
     match names.into_iter().find(taken) {
         Some(methodology) => {
             let methodology = methodology.to_owned();
@@ -143,7 +143,7 @@ pub(super) fn check_beside(plugin: &Manifest, other: &Manifest) -> Result<(), Pl
 }
 
 /// Makes sure that a plugin is the one that was installed.
-fn verify(directory: &Path, entry: &LockEntry) -> Result<(Manifest, Arc<Contents>), PluginError> {
+fn verify(directory: &Path, entry: &InstalledPlugin) -> Result<(Manifest, Arc<Contents>), PluginError> {
     let name = || entry.name.clone();
     if !directory.is_dir() {
         return Err(PluginError::Listed { name: name(), from: Some(entry.source.clone()) });

@@ -2,7 +2,9 @@
 
 use std::{fs, io::Read as _, os::unix::fs::PermissionsExt as _, path::Path};
 
-use super::{Capability, Kind, MANIFEST_FILE, Manifest, ManifestProblem, PluginError, contents::Contents};
+use super::{
+    Capability, MANIFEST_FILE, Manifest, ManifestProblem, PluginError, PluginKind, contents::Contents,
+};
 use crate::{
     config::{ConfigError, Origin, Problem, Problems},
     fs::{FileError, open_anywhere},
@@ -56,7 +58,7 @@ impl Checking<'_> {
             if needs_exec(manifest, binding.point) {
                 self.refuse(place.clone(), key, ManifestProblem::AgentWithoutExec);
             }
-            if manifest.kind == Kind::Skill
+            if manifest.kind == PluginKind::Skill
                 && let Some(fault) = self.files.script_fault(&binding.handler)
             {
                 self.refuse(place, key, ManifestProblem::BadFile { path: binding.handler.clone(), fault });
@@ -99,7 +101,7 @@ impl Checking<'_> {
 /// for. A component has no program but through the host, which checks each.
 pub(super) fn needs_exec(manifest: &Manifest, point: HookPoint) -> bool {
     point == HookPoint::AgentInvoke
-        && matches!(manifest.kind, Kind::Skill | Kind::Oci)
+        && matches!(manifest.kind, PluginKind::Skill | PluginKind::Oci)
         && !manifest.capabilities.has(Capability::Exec)
 }
 

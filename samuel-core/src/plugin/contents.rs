@@ -7,13 +7,13 @@
 
 use std::{collections::BTreeMap, fmt, fs::DirBuilder, os::unix::fs::DirBuilderExt as _, path::Path};
 
-use super::{MANIFEST_FILE, Manifest, PluginError, Selection, Tree, tree::Bytes};
+use super::{MANIFEST_FILE, Manifest, PluginError, PluginTree, Selection, tree::Bytes};
 use crate::{fs::private, script::CopiedFile};
 
 /// The files of a plugin, in memory.
 #[derive(Clone, Default)]
 pub(super) struct Contents {
-    tree: Tree,
+    tree: PluginTree,
     bytes: Bytes,
 }
 
@@ -27,14 +27,14 @@ impl Contents {
     /// Reads the files of a directory that belong to a plugin.
     ///
     /// # Errors
-    /// Returns what [`Tree::of`] returns.
+    /// Returns what [`PluginTree::of`] returns.
     pub(super) fn read(root: &Path, selection: &Selection) -> Result<Self, PluginError> {
-        let (tree, bytes) = Tree::with_bytes(root, selection)?;
+        let (tree, bytes) = PluginTree::with_bytes(root, selection)?;
         Ok(Self { tree, bytes })
     }
 
     /// Returns the digests of the files.
-    pub(super) fn tree(&self) -> &Tree {
+    pub(super) fn tree(&self) -> &PluginTree {
         &self.tree
     }
 
@@ -127,7 +127,7 @@ mod tests {
         // What is changed after it was read makes no difference.
         fs::write(&script, "#!/bin/sh\nevil\n").unwrap();
         contents.write_to(target.path()).unwrap();
-        let copied = Tree::of(target.path(), &Selection::Installed).unwrap();
+        let copied = PluginTree::of(target.path(), &Selection::Installed).unwrap();
         assert_eq!(&copied, contents.tree());
         let mode = fs::metadata(target.path().join("hooks/again.sh")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o755);

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use super::{Capability, Difference, Kind, PluginChange};
+use super::{Capability, PluginChange, PluginDifference, PluginKind};
 use crate::{
     config::ConfigError,
     fs::FileError,
@@ -170,7 +170,7 @@ pub enum PluginError {
         /// The plugin.
         name: String,
         /// What does not fit.
-        differences: Vec<Difference>,
+        differences: Vec<PluginDifference>,
     },
     /// The text cannot be the name of a plugin.
     #[error("\"{}\" cannot be the name of a plugin: {rule}", name.escape_debug())]
@@ -201,7 +201,7 @@ pub enum PluginError {
         /// The plugin.
         name: String,
         /// The kind.
-        kind: Kind,
+        kind: PluginKind,
         /// What is missing.
         why: &'static str,
     },
@@ -236,7 +236,7 @@ pub enum PluginError {
 }
 
 /// Lists what does not fit, one after the other.
-fn listed(differences: &[Difference]) -> String {
+fn listed(differences: &[PluginDifference]) -> String {
     differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 

@@ -19,8 +19,8 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Capabilities, Capability, Difference, Kind, LockEntry, LockFile, MANIFEST_FILE, Manifest, PluginChange,
-    PluginError, Selection, Source, Unlisted,
+    Capabilities, Capability, InstallSource, InstalledPlugin, LockFile, MANIFEST_FILE, Manifest,
+    PluginChange, PluginDifference, PluginError, PluginKind, Selection, Unlisted,
     catalog::{check_beside, plugin_directory, plugins_directory},
     check,
     check::check_contents,
@@ -89,7 +89,7 @@ pub struct FetchedPlugin {
     contents: Contents,
     source: String,
     commit: Option<String>,
-    before: Option<LockEntry>,
+    before: Option<InstalledPlugin>,
     /// What the version that is installed handles.
     handled: Vec<HookPoint>,
     /// Held until the plugin is installed or dropped.
@@ -113,7 +113,7 @@ impl Drop for Held {
 pub struct Installed {
     /// What samuel.lock holds of it.
     #[serde(flatten)]
-    pub entry: LockEntry,
+    pub entry: InstalledPlugin,
     /// The version that was there before.
     pub replaced: Option<String>,
     /// The points it handles.
@@ -135,31 +135,31 @@ pub struct Uninstalled {
 
 /// A plugin of a project, and whether its files are those that were installed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Verified {
+pub struct VerifiedPlugin {
     /// The plugin.
     pub name: String,
     /// What was changed; nothing where all is well.
     pub changes: Vec<PluginChange>,
     /// What samuel.lock says of it that its files do not; nothing where all is
     /// well.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<PluginDifference>,
     /// Why its files could not be looked at, where they could not.
     pub problem: Option<String>,
 }
 
 /// An installed plugin in a listing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Listed {
+pub struct ListedPlugin {
     /// What samuel.lock holds of it; nothing where it is only listed in
     /// samuel.toml.
-    pub entry: Option<LockEntry>,
+    pub entry: Option<InstalledPlugin>,
     /// Its name.
     pub name: String,
     /// Whether samuel.toml lists it, so that it takes part.
     pub is_listed: bool,
 }
 
-impl Verified {
+impl VerifiedPlugin {
     fn broken(name: String, problem: String) -> Self {
         Self { name, changes: Vec::new(), differences: Vec::new(), problem: Some(problem) }
     }
@@ -175,7 +175,7 @@ impl FetchedPlugin {
     #[cfg(feature = "wasm")]
     async fn check_component(&self, options: &FetchOptions) -> Result<(), PluginError> {
         match self.manifest.kind {
-            Kind::Wasm => {
+            PluginKind::Wasm => {
                 let directory = self.staged.path().to_owned();
                 super::component::check(directory, &self.manifest, &self.contents, options).await
             }
@@ -199,7 +199,7 @@ impl FetchedPlugin {
     }
 
     /// Returns what is installed under its name.
-    pub fn before(&self) -> Option<&LockEntry> {
+    pub fn before(&self) -> Option<&InstalledPlugin> {
         self.before.as_ref()
     }
 
@@ -238,14 +238,18 @@ impl Plugins {
     /// Returns a [`PluginError`] where it cannot be fetched, has a problem, is
     /// too large, or takes a name that another plugin has, and
     /// [`PluginError::Busy`] while another command changes plugins.
-    pub async fn fetch(&self, source: &Source, options: &FetchOptions) -> Result<FetchedPlugin, PluginError> {
+    pub async fn fetch(
+        &self,
+        source: &InstallSource,
+        options: &FetchOptions,
+    ) -> Result<FetchedPlugin, PluginError> {
         let plugins = self.clone();
         let (lock, staged) = blocking(move || plugins.begin()).await?;
         let mut commit = None;
         let mut checkout = None;
         let directory = match source {
-            Source::Directory { path, .. } => path.clone(),
-            Source::Git { url, revision, .. } => {
+            InstallSource::Directory { path, .. } => path.clone(),
+            InstallSource::Git { url, revision, .. } => {
                 let into = tempfile::Builder::new().prefix(STAGING).tempdir_in(self.directory());
                 let into = into.map_err(PluginError::io("write to", self.directory()))?;
                 let git = GitProgram {
@@ -280,7 +284,7 @@ impl Plugins {
         let manifest = &fetched.manifest;
         let name = manifest.name.clone();
         check_grants(manifest, granted)?;
-        let entry = LockEntry {
+        let entry = InstalledPlugin {
             name: name.clone(),
             version: manifest.version.to_string(),
             kind: manifest.kind,
@@ -335,18 +339,18 @@ impl Plugins {
     /// # Errors
     /// Returns [`PluginError::Lock`] or [`PluginError::Config`] where
     /// samuel.lock or samuel.toml cannot be used.
-    pub fn list(&self) -> Result<Vec<Listed>, PluginError> {
+    pub fn list(&self) -> Result<Vec<ListedPlugin>, PluginError> {
         let lock = LockFile::load(&self.root)?;
         let config = Config::load(&self.root).map_err(PluginError::Config)?;
-        let listed = config.plugins.iter().map(|plugin| Listed {
+        let listed = config.plugins.iter().map(|plugin| ListedPlugin {
             entry: lock.get(&plugin.name).cloned(),
             name: plugin.name.clone(),
             is_listed: true,
         });
-        let mut list: Vec<Listed> = listed.collect();
+        let mut list: Vec<ListedPlugin> = listed.collect();
         let others =
             lock.plugins.iter().filter(|entry| !config.plugins.iter().any(|one| one.name == entry.name));
-        list.extend(others.map(|entry| Listed {
+        list.extend(others.map(|entry| ListedPlugin {
             entry: Some(entry.clone()),
             name: entry.name.clone(),
             is_listed: false,
@@ -360,13 +364,14 @@ impl Plugins {
     /// Returns [`PluginError::BadName`] for what can be nobody's name,
     /// [`PluginError::NotInstalled`] where there is none of the name, and
     /// [`PluginError::Manifest`] where its manifest cannot be read.
-    pub fn info(&self, name: &str) -> Result<(LockEntry, Manifest), PluginError> {
+    pub fn info(&self, name: &str) -> Result<(InstalledPlugin, Manifest), PluginError> {
         check_plugin_name(name)?;
         let list = self.list()?;
         let found = list.iter().find(|plugin| plugin.name == name).and_then(|plugin| plugin.entry.clone());
         let entry = found.ok_or_else(|| {
             // Of one that is only listed there is nothing to be shown either.
-            let installed: Vec<Listed> = list.into_iter().filter(|plugin| plugin.entry.is_some()).collect();
+            let installed: Vec<ListedPlugin> =
+                list.into_iter().filter(|plugin| plugin.entry.is_some()).collect();
             not_installed(name, &installed)
         })?;
         let manifest = Manifest::load(&plugin_directory(&self.root, name))?;
@@ -379,7 +384,7 @@ impl Plugins {
     /// # Errors
     /// Returns [`PluginError::BadName`] for what can be nobody's name,
     /// [`PluginError::NotInstalled`] where there is none of the name, and [`PluginError::Lock`] where samuel.lock cannot be used.
-    pub fn verify(&self, name: Option<&str>) -> Result<Vec<Verified>, PluginError> {
+    pub fn verify(&self, name: Option<&str>) -> Result<Vec<VerifiedPlugin>, PluginError> {
         name.map(check_plugin_name).transpose()?;
         let list = self.list()?;
         if let Some(name) = name.filter(|name| !list.iter().any(|plugin| plugin.name == **name)) {
@@ -389,18 +394,18 @@ impl Plugins {
         Ok(wanted.map(|plugin| self.verify_one(plugin)).collect())
     }
 
-    fn verify_one(&self, plugin: Listed) -> Verified {
-        let Listed { entry, name, .. } = plugin;
+    fn verify_one(&self, plugin: ListedPlugin) -> VerifiedPlugin {
+        let ListedPlugin { entry, name, .. } = plugin;
         let Some(entry) = entry else {
-            return Verified::broken(name, "it is listed in samuel.toml and not installed".to_owned());
+            return VerifiedPlugin::broken(name, "it is listed in samuel.toml and not installed".to_owned());
         };
         match inspect(&plugin_directory(&self.root, &name), &entry) {
             Ok(Inspection { changes, differences, manifest, .. }) => {
                 let granted = manifest.map(|manifest| check_grants(&manifest, &entry.granted));
                 let problem = granted.and_then(Result::err).map(|error| error.to_string());
-                Verified { name, changes, differences, problem }
+                VerifiedPlugin { name, changes, differences, problem }
             }
-            Err(error) => Verified::broken(name, error.to_string()),
+            Err(error) => VerifiedPlugin::broken(name, error.to_string()),
         }
     }
 
@@ -474,7 +479,7 @@ impl Plugins {
 /// Returns which files belong to a plugin. A component needs nothing beside
 /// itself, so that what it is built from stays where it is.
 pub(super) fn selection(manifest: &Manifest) -> Selection {
-    if manifest.kind == Kind::Skill {
+    if manifest.kind == PluginKind::Skill {
         return Selection::Source;
     }
     let templates = manifest.profiles.iter().filter_map(|profile| profile.templates.clone());
@@ -488,7 +493,7 @@ pub(super) fn check_grants(manifest: &Manifest, granted: &Capabilities) -> Resul
     if let Some((capability, _)) = granted.beyond(&manifest.capabilities).iter().next() {
         return Err(PluginError::Excess { name: name(), capability });
     }
-    let starts = matches!(manifest.kind, Kind::Skill | Kind::Oci);
+    let starts = matches!(manifest.kind, PluginKind::Skill | PluginKind::Oci);
     let point = HookPoint::AgentInvoke;
     if starts && manifest.binding(point).is_some() && !granted.has(Capability::Exec) {
         return Err(PluginError::Ungranted { name: name(), point, capability: Capability::Exec });
@@ -496,7 +501,7 @@ pub(super) fn check_grants(manifest: &Manifest, granted: &Capabilities) -> Resul
     Ok(())
 }
 
-fn not_installed(name: &str, known: &[Listed]) -> PluginError {
+fn not_installed(name: &str, known: &[ListedPlugin]) -> PluginError {
     let nearest = nearest(name, known.iter().map(|plugin| plugin.name.as_str())).map(str::to_owned);
     PluginError::NotInstalled { name: name.to_owned(), nearest }
 }

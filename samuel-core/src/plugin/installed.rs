@@ -5,12 +5,12 @@ use std::{fmt, path::Path};
 use serde::Serialize;
 
 use super::{
-    LockEntry, MANIFEST_FILE, Manifest, PluginChange, PluginError, Selection, contents::Contents, tree,
+    InstalledPlugin, MANIFEST_FILE, Manifest, PluginChange, PluginError, Selection, contents::Contents, tree,
 };
 
 /// Something samuel.lock says of a plugin that its files do not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Difference {
+pub struct PluginDifference {
     /// The key of samuel.lock: `name`, `version`, `kind` or `digest`.
     pub key: &'static str,
     /// What samuel.lock says.
@@ -19,7 +19,7 @@ pub struct Difference {
     pub found: String,
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for PluginDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { key, expected, found } = self;
         let (expected, found) = (expected.escape_debug(), found.escape_debug());
@@ -34,20 +34,20 @@ pub(super) struct Inspection {
     /// The files that are not those that were installed.
     pub(super) changes: Vec<PluginChange>,
     /// What else samuel.lock says that is not so.
-    pub(super) differences: Vec<Difference>,
+    pub(super) differences: Vec<PluginDifference>,
     /// Nothing where the manifest was changed: nobody asked for what it says.
     pub(super) manifest: Option<Manifest>,
 }
 
 /// Reads a plugin once and compares it with its entry.
-pub(super) fn inspect(directory: &Path, entry: &LockEntry) -> Result<Inspection, PluginError> {
+pub(super) fn inspect(directory: &Path, entry: &InstalledPlugin) -> Result<Inspection, PluginError> {
     let contents = Contents::read(directory, &Selection::Installed)?;
     let changes = contents.tree().changes_since(&entry.files);
     let mut differences = Vec::new();
     let mut compare = |key, expected: &str, found: &str| {
         if expected != found {
             let (expected, found) = (expected.to_owned(), found.to_owned());
-            differences.push(Difference { key, expected, found });
+            differences.push(PluginDifference { key, expected, found });
         }
     };
     // Of what samuel.lock lists, so that a changed file is not told twice.

@@ -9,7 +9,7 @@ use crate::hook::nearest;
 /// What a plugin is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum PluginKind {
     /// A WebAssembly component.
     Wasm,
     /// A container image.
@@ -20,7 +20,7 @@ pub enum Kind {
     Methodology,
 }
 
-impl Kind {
+impl PluginKind {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Wasm, Self::Oci, Self::Skill, Self::Methodology];
 
@@ -35,7 +35,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for PluginKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -47,10 +47,10 @@ impl fmt::Display for Kind {
 pub struct UnknownKind {
     name: String,
     /// The nearest kind, where one is near.
-    pub nearest: Option<Kind>,
+    pub nearest: Option<PluginKind>,
 }
 
-impl FromStr for Kind {
+impl FromStr for PluginKind {
     type Err = UnknownKind;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {

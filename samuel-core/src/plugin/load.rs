@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Binding, Catalog, Kind, Plugin, PluginError, skill::Skill};
+use super::{Binding, Catalog, Plugin, PluginError, PluginKind, skill::Skill};
 use crate::{
     hook::{Handler, HookPoint, PluginIdentity, PluginSource, Point, PointVisitor, RegistryBuilder},
     process::Supervisor,
@@ -98,10 +98,10 @@ impl Catalog {
         loaded.identities = self.plugins().iter().map(identity).collect();
         for plugin in self.plugins() {
             let register = match plugin.manifest.kind {
-                Kind::Skill => loader.skill(plugin)?,
-                Kind::Wasm => loader.wasm(plugin)?,
-                Kind::Oci => loader.oci(plugin)?,
-                Kind::Methodology => continue,
+                PluginKind::Skill => loader.skill(plugin)?,
+                PluginKind::Wasm => loader.wasm(plugin)?,
+                PluginKind::Oci => loader.oci(plugin)?,
+                PluginKind::Methodology => continue,
             };
             loaded.ready.push(Ready {
                 points: plugin.manifest.bindings.iter().map(|binding| binding.point).collect(),
@@ -171,12 +171,12 @@ impl Loader<'_> {
 
     #[cfg(not(feature = "wasm"))]
     fn wasm(&mut self, plugin: &Plugin) -> Result<Register, PluginError> {
-        let (name, kind) = (plugin.manifest.name.clone(), Kind::Wasm);
+        let (name, kind) = (plugin.manifest.name.clone(), PluginKind::Wasm);
         Err(PluginError::Unsupported { name, kind, why: "it was built without the feature `wasm`" })
     }
 
     fn oci(&self, plugin: &Plugin) -> Result<Register, PluginError> {
-        let (name, kind) = (plugin.manifest.name.clone(), Kind::Oci);
+        let (name, kind) = (plugin.manifest.name.clone(), PluginKind::Oci);
         Err(PluginError::Unsupported { name, kind, why: "images are not supported yet" })
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Capabilities, Kind, PluginError};
+use super::{Capabilities, PluginError, PluginKind};
 use crate::{
     config::{broken_plugin_name_rule, load_text, shorten},
     fs::{Manner, Root},
@@ -32,19 +32,19 @@ pub struct LockFile {
     version: u32,
     /// The plugins, by name.
     #[serde(default, rename = "plugin")]
-    pub plugins: Vec<LockEntry>,
+    pub plugins: Vec<InstalledPlugin>,
 }
 
 /// An installed plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LockEntry {
+pub struct InstalledPlugin {
     /// Its name.
     pub name: String,
     /// Its version.
     pub version: String,
     /// What it is made of.
-    pub kind: Kind,
+    pub kind: PluginKind,
     /// Where it comes from, as samuel.toml has it.
     pub source: String,
     /// The commit it was installed from, where it comes from git.
@@ -120,18 +120,18 @@ impl LockFile {
     }
 
     /// Returns what is kept of a plugin.
-    pub fn get(&self, name: &str) -> Option<&LockEntry> {
+    pub fn get(&self, name: &str) -> Option<&InstalledPlugin> {
         self.plugins.iter().find(|plugin| plugin.name == name)
     }
 
     /// Takes a plugin out.
-    pub(super) fn remove(&mut self, name: &str) -> Option<LockEntry> {
+    pub(super) fn remove(&mut self, name: &str) -> Option<InstalledPlugin> {
         let place = self.plugins.iter().position(|plugin| plugin.name == name)?;
         Some(self.plugins.remove(place))
     }
 
     /// Puts a plugin in, in place of the one of its name.
-    pub(super) fn put(&mut self, entry: LockEntry) {
+    pub(super) fn put(&mut self, entry: InstalledPlugin) {
         self.remove(&entry.name);
         let place = self.plugins.partition_point(|plugin| plugin.name < entry.name);
         self.plugins.insert(place, entry);
@@ -161,11 +161,11 @@ mod tests {
     use super::*;
     use crate::plugin::Capability;
 
-    fn entry(name: &str) -> LockEntry {
-        LockEntry {
+    fn entry(name: &str) -> InstalledPlugin {
+        InstalledPlugin {
             name: name.to_owned(),
             version: "1.2.0".to_owned(),
-            kind: Kind::Skill,
+            kind: PluginKind::Skill,
             source: "./plugins/lint".to_owned(),
             commit: None,
             digest: "sha256:00".to_owned(),
@@ -179,7 +179,7 @@ mod tests {
         let mut lock = LockFile::default();
         lock.put(entry("lint"));
         lock.put(entry("audit"));
-        lock.put(LockEntry { version: "2.0.0".to_owned(), ..entry("lint") });
+        lock.put(InstalledPlugin { version: "2.0.0".to_owned(), ..entry("lint") });
         let text = lock.render();
         assert_eq!(LockFile::parse(Path::new("samuel.lock"), &text).unwrap(), lock);
         let names: Vec<_> = lock.plugins.iter().map(|plugin| (&*plugin.name, &*plugin.version)).collect();

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, path::Path};
 use semver::{Version, VersionReq};
 use serde::Serialize;
 
-use super::{Capabilities, Capability, Kind, PluginError, Profile, read};
+use super::{Capabilities, Capability, MethodologyProfile, PluginError, PluginKind, read};
 use crate::{
     config::{Document, Origins, load_text, text_of},
     fs::Root,
@@ -26,7 +26,7 @@ pub struct Manifest {
     /// Its name, as [`check_plugin_name`](super::check_plugin_name) allows it.
     pub name: String,
     /// What it is made of.
-    pub kind: Kind,
+    pub kind: PluginKind,
     /// Its version.
     pub version: Version,
     /// The versions of Samuel it works with.
@@ -46,7 +46,7 @@ pub struct Manifest {
     /// The image of an oci plugin.
     pub image: Option<String>,
     /// The methodologies it provides.
-    pub profiles: Vec<Profile>,
+    pub profiles: Vec<MethodologyProfile>,
     #[serde(skip)]
     pub(super) origins: Origins,
 }

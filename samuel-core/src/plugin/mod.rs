@@ -5,7 +5,7 @@
 //! for, and of them those the user granted. docs/plugins.md has the forms of both.
 //!
 //! ```text
-//! Source ─► Plugins::fetch ─► FetchedPlugin ─ the user grants ─► Plugins::install
+//! InstallSource ─► Plugins::fetch ─► FetchedPlugin ─ the user grants ─► Plugins::install
 //!              │                                            │
 //!              └ a bounded copy, checked                    ├ .samuel/plugins/<name>/
 //!                                                           ├ samuel.lock: digests and grants
@@ -86,19 +86,21 @@ pub use check::check;
 pub use consent::consequences;
 pub use envelope::{MAX_ANSWER_BYTES, PROTOCOL};
 pub use error::PluginError;
-pub use install::{FetchOptions, FetchedPlugin, Installed, Listed, Plugins, Uninstalled, Verified};
-pub use installed::Difference;
-pub use kind::{Kind, UnknownKind};
+pub use install::{
+    FetchOptions, FetchedPlugin, Installed, ListedPlugin, Plugins, Uninstalled, VerifiedPlugin,
+};
+pub use installed::PluginDifference;
+pub use kind::{PluginKind, UnknownKind};
 pub use load::{LoadOptions, LoadedPlugins};
-pub use lock::{LOCK_FILE, LockEntry, LockFile};
+pub use lock::{InstalledPlugin, LOCK_FILE, LockFile};
 pub use manifest::{Binding, MANIFEST_FILE, Manifest};
 pub use name::check_plugin_name;
 use problem::ManifestProblem;
-pub use profile::Profile;
+pub use profile::MethodologyProfile;
 pub use sample::{sample_input, sample_text};
-pub use scaffold::{Language, NewPlugin, Scaffolded, SdkSource, scaffold};
+pub use scaffold::{NewPlugin, PluginLanguage, Scaffolded, SdkSource, scaffold};
 pub use schema::manifest_schema;
 pub use skill::Skill;
-pub use source::Source;
-pub use tree::{MAX_BYTES, MAX_FILES, PluginChange, PluginChangeKind, Selection, Tree};
+pub use source::InstallSource;
+pub use tree::{MAX_BYTES, MAX_FILES, PluginChange, PluginChangeKind, PluginTree, Selection};
 pub use trial::{Trial, TrialOptions, TrialReport, try_out};

@@ -1,6 +1,6 @@
 //! What can be wrong in a manifest beside what any TOML file can have wrong.
 
-use super::{Capability, Kind};
+use super::{Capability, PluginKind};
 use crate::{config::ProblemKind, hook::HookPoint, model::Remedy};
 
 /// What makes no sense in a manifest.
@@ -26,9 +26,9 @@ pub(super) enum ManifestProblem {
     #[error("this belongs to a plugin of kind {wanted}, and this one is {kind}")]
     OtherKind {
         /// The kind it belongs to.
-        wanted: Kind,
+        wanted: PluginKind,
         /// The plugin's kind.
-        kind: Kind,
+        kind: PluginKind,
     },
     /// A methodology has no handlers of its own.
     #[error("a plugin of kind methodology has no handlers of its own")]

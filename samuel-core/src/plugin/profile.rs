@@ -15,7 +15,7 @@ use crate::{
 ///
 /// It gives other defaults, chains and templates over the same loop.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Profile {
+pub struct MethodologyProfile {
     /// Its name, as `samuel run <name>` takes it.
     pub name: String,
     /// Other names for it.
@@ -25,7 +25,7 @@ pub struct Profile {
     layer: MethodologyLayer,
 }
 
-impl Profile {
+impl MethodologyProfile {
     /// Returns its name and its aliases.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.name).chain(&self.aliases).map(String::as_str)
@@ -49,7 +49,7 @@ impl Profile {
     }
 }
 
-impl Serialize for Profile {
+impl Serialize for MethodologyProfile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut profile = serializer.serialize_struct("Profile", 3)?;
         profile.serialize_field("name", &self.name)?;
@@ -60,12 +60,12 @@ impl Serialize for Profile {
 }
 
 /// Reads `[[methodology]]`.
-pub(super) fn read_profiles(value: &Value<'_>) -> Vec<Profile> {
+pub(super) fn read_profiles(value: &Value<'_>) -> Vec<MethodologyProfile> {
     let mut seen = BTreeSet::new();
     value.list().unwrap_or_default().iter().filter_map(|item| read_profile(item, &mut seen)).collect()
 }
 
-fn read_profile(value: &Value<'_>, seen: &mut BTreeSet<String>) -> Option<Profile> {
+fn read_profile(value: &Value<'_>, seen: &mut BTreeSet<String>) -> Option<MethodologyProfile> {
     let mut table = value.table()?;
     let name = table.require("name").and_then(|value| read_name(&value, seen));
     let aliases = table.take("aliases").and_then(|value| value.list()).unwrap_or_default();
@@ -79,7 +79,7 @@ fn read_profile(value: &Value<'_>, seen: &mut BTreeSet<String>) -> Option<Profil
         inner
     });
     let layer = MethodologyLayer::read(table);
-    Some(Profile { name: name?, aliases, templates, layer })
+    Some(MethodologyProfile { name: name?, aliases, templates, layer })
 }
 
 /// Reads a name or an alias; each stands for one methodology.

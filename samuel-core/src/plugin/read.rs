@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, path::Component, path::Path};
 use semver::{Version, VersionReq};
 
 use super::{
-    Binding, Capabilities, Capability, Kind, Manifest, ManifestProblem, exec_grant::ExecGrant,
+    Binding, Capabilities, Capability, Manifest, ManifestProblem, PluginKind, exec_grant::ExecGrant,
     host_grant::HostGrant, name::is_reserved_namespace, profile::read_profiles,
 };
 use crate::{
@@ -34,8 +34,10 @@ pub(super) fn read_root(table: &mut Table<'_>, host: &Version) -> Option<Manifes
     if let Some(hooks) = table.take("hooks") {
         bindings.read_all(&hooks);
     }
-    let module = table.take("wasm").and_then(|value| read_tier(&value, Kind::Wasm, "module", &mut bindings));
-    let image = table.take("oci").and_then(|value| read_tier(&value, Kind::Oci, "image", &mut bindings));
+    let module =
+        table.take("wasm").and_then(|value| read_tier(&value, PluginKind::Wasm, "module", &mut bindings));
+    let image =
+        table.take("oci").and_then(|value| read_tier(&value, PluginKind::Oci, "image", &mut bindings));
     if let Some(hook) = table.take("hook") {
         bindings.read_underscored(&hook);
     }
@@ -69,7 +71,7 @@ pub(super) fn read_root(table: &mut Table<'_>, host: &Version) -> Option<Manifes
 #[derive(Default)]
 struct Head {
     name: Option<String>,
-    kind: Option<Kind>,
+    kind: Option<PluginKind>,
     version: Option<Version>,
     samuel: Option<VersionReq>,
     namespace: Option<String>,
@@ -110,8 +112,8 @@ fn read_plugin_name(value: &Value<'_>) -> Option<String> {
     None
 }
 
-fn read_kind(value: &Value<'_>) -> Option<Kind> {
-    value.one_of("kind of plugin", &Kind::ALL.map(Kind::as_str))?.parse().ok()
+fn read_kind(value: &Value<'_>) -> Option<PluginKind> {
+    value.one_of("kind of plugin", &PluginKind::ALL.map(PluginKind::as_str))?.parse().ok()
 }
 
 fn read_version(value: &Value<'_>) -> Option<Version> {
@@ -296,7 +298,12 @@ fn read_provided<'a>(value: &Value<'a>) -> Vec<(HookPoint, Value<'a>)> {
 }
 
 /// Reads `[wasm]` or `[oci]`: what the plugin is made of, and bindings.
-fn read_tier(value: &Value<'_>, tier: Kind, key: &'static str, bindings: &mut Bindings) -> Option<String> {
+fn read_tier(
+    value: &Value<'_>,
+    tier: PluginKind,
+    key: &'static str,
+    bindings: &mut Bindings,
+) -> Option<String> {
     let mut table = value.table()?;
     if let Some(kind) = bindings.kind.filter(|kind| *kind != tier) {
         value.refuse_key(ManifestProblem::OtherKind { wanted: tier, kind });
@@ -306,7 +313,7 @@ fn read_tier(value: &Value<'_>, tier: Kind, key: &'static str, bindings: &mut Bi
     }
     let named = table.require(key).and_then(|value| {
         let text = value.filled()?;
-        if tier != Kind::Wasm {
+        if tier != PluginKind::Wasm {
             return Some(text.to_owned());
         }
         let inner = inner_path(text);
@@ -323,17 +330,17 @@ fn read_tier(value: &Value<'_>, tier: Kind, key: &'static str, bindings: &mut Bi
 }
 
 /// Reports a kind whose own table is missing.
-fn require_tier(table: &mut Table<'_>, kind: Option<Kind>, has_module: bool, has_image: bool) {
+fn require_tier(table: &mut Table<'_>, kind: Option<PluginKind>, has_module: bool, has_image: bool) {
     match kind {
-        Some(Kind::Wasm) if !has_module && !table.has("wasm") => drop(table.require("wasm")),
-        Some(Kind::Oci) if !has_image && !table.has("oci") => drop(table.require("oci")),
+        Some(PluginKind::Wasm) if !has_module && !table.has("wasm") => drop(table.require("wasm")),
+        Some(PluginKind::Oci) if !has_image && !table.has("oci") => drop(table.require("oci")),
         _ => {}
     }
 }
 
 /// The handlers that were read so far, one a point.
 struct Bindings {
-    kind: Option<Kind>,
+    kind: Option<PluginKind>,
     list: Vec<Binding>,
 }
 
@@ -383,7 +390,8 @@ impl Bindings {
                 let handler = table.require("handler");
                 let order = table.take("order").and_then(|value| value.order());
                 let interactive = table.take("interactive").filter(|value| value.boolean() == Some(true));
-                let speaks = point == HookPoint::AgentInvoke && matches!(self.kind, Some(Kind::Skill) | None);
+                let speaks =
+                    point == HookPoint::AgentInvoke && matches!(self.kind, Some(PluginKind::Skill) | None);
                 if let Some(value) = interactive.as_ref().filter(|_| !speaks) {
                     value.refuse(ManifestProblem::NotInteractive);
                 }
@@ -400,8 +408,9 @@ impl Bindings {
     /// Adds a binding, unless another one of the point says something else.
     fn add(&mut self, binding: Binding, value: &Value<'_>) {
         // Exports are spelled with either of the two.
-        let plain =
-            |name: &str| if self.kind == Some(Kind::Wasm) { name.replace('_', "-") } else { name.to_owned() };
+        let plain = |name: &str| {
+            if self.kind == Some(PluginKind::Wasm) { name.replace('_', "-") } else { name.to_owned() }
+        };
         let Some(known) = self.list.iter_mut().find(|known| known.point == binding.point) else {
             return self.list.push(binding);
         };
@@ -423,18 +432,18 @@ impl Bindings {
     fn read_handler(&self, value: &Value<'_>) -> Option<String> {
         let text = value.filled()?;
         let (handler, rule) = match self.kind {
-            Some(Kind::Methodology) => {
+            Some(PluginKind::Methodology) => {
                 value.refuse(ManifestProblem::NoHandlers);
                 return None;
             }
-            Some(Kind::Skill) => (inner_path(text), "use the path of a script, relative to the plugin"),
-            Some(Kind::Oci) => {
+            Some(PluginKind::Skill) => (inner_path(text), "use the path of a script, relative to the plugin"),
+            Some(PluginKind::Oci) => {
                 let plain = !text.contains(char::is_whitespace);
                 (plain.then(|| text.to_owned()), "use one subcommand, without arguments")
             }
             // Without a kind nothing is known of its handlers.
             None => (Some(text.to_owned()), ""),
-            Some(Kind::Wasm) => {
+            Some(PluginKind::Wasm) => {
                 let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
                 let named = text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(plain);
                 (named.then(|| text.to_owned()), "use the name of an export, such as on-quality-check")

@@ -13,12 +13,12 @@ use std::{
 
 use serde::Serialize;
 
-use super::{Kind, MANIFEST_FILE, PluginError, check_plugin_name};
+use super::{MANIFEST_FILE, PluginError, PluginKind, check_plugin_name};
 
 /// The language a plugin is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Language {
+pub enum PluginLanguage {
     /// Rust, with the crate samuel-plugin.
     Rust,
     /// Python.
@@ -27,7 +27,7 @@ pub enum Language {
     JavaScript,
 }
 
-impl Language {
+impl PluginLanguage {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Rust, Self::Python, Self::JavaScript];
 
@@ -41,13 +41,13 @@ impl Language {
     }
 }
 
-impl fmt::Display for Language {
+impl fmt::Display for PluginLanguage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
 }
 
-impl FromStr for Language {
+impl FromStr for PluginLanguage {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
@@ -89,9 +89,9 @@ pub struct NewPlugin {
     /// Its name.
     pub name: String,
     /// What it is made of.
-    pub kind: Kind,
+    pub kind: PluginKind,
     /// The language; by default Rust, for scripts and images Python.
-    pub language: Option<Language>,
+    pub language: Option<PluginLanguage>,
     /// Where a plugin in Rust takes its crate from.
     pub sdk: SdkSource,
 }
@@ -102,9 +102,9 @@ pub struct Scaffolded {
     /// Its directory.
     pub directory: PathBuf,
     /// What it is made of.
-    pub kind: Kind,
+    pub kind: PluginKind,
     /// The language.
-    pub language: Language,
+    pub language: PluginLanguage,
     /// The files that were written, relative to the directory, in order.
     pub files: Vec<String>,
 }
@@ -121,24 +121,24 @@ pub fn scaffold(directory: &Path, plugin: &NewPlugin) -> Result<Scaffolded, Plug
     let NewPlugin { name, kind, .. } = plugin;
     check_plugin_name(name)?;
     let (language, files) = match (kind, plugin.language) {
-        (Kind::Methodology, _) => {
+        (PluginKind::Methodology, _) => {
             return Err(refused("a methodology is a manifest alone; there is nothing to make".to_owned()));
         }
-        (Kind::Wasm, language) => {
-            let language = language.unwrap_or(Language::Rust);
+        (PluginKind::Wasm, language) => {
+            let language = language.unwrap_or(PluginLanguage::Rust);
             (language, component(language))
         }
-        (Kind::Skill | Kind::Oci, Some(Language::Rust)) => {
+        (PluginKind::Skill | PluginKind::Oci, Some(PluginLanguage::Rust)) => {
             return Err(refused(format!(
                 "a plugin of kind {kind} is made in python or javascript; for rust there is kind wasm"
             )));
         }
-        (Kind::Skill, language) => {
-            let language = language.unwrap_or(Language::Python);
+        (PluginKind::Skill, language) => {
+            let language = language.unwrap_or(PluginLanguage::Python);
             (language, skill(language))
         }
-        (Kind::Oci, language) => {
-            let language = language.unwrap_or(Language::Python);
+        (PluginKind::Oci, language) => {
+            let language = language.unwrap_or(PluginLanguage::Python);
             (language, image(language))
         }
     };
@@ -164,14 +164,14 @@ fn require_empty(directory: &Path) -> Result<(), PluginError> {
 struct Fill(Vec<(&'static str, String)>);
 
 impl Fill {
-    fn of(plugin: &NewPlugin, language: Language) -> Self {
+    fn of(plugin: &NewPlugin, language: PluginLanguage) -> Self {
         let name = plugin.name.clone();
         let module = match language {
-            Language::Rust => format!("target/wasm32-wasip2/release/{}.wasm", name.replace('-', "_")),
+            PluginLanguage::Rust => format!("target/wasm32-wasip2/release/{}.wasm", name.replace('-', "_")),
             _ => "plugin.wasm".to_owned(),
         };
         let (script, base, interpreter) = match language {
-            Language::JavaScript => ("context-extra.mjs", "docker.io/library/node:22-slim", "node"),
+            PluginLanguage::JavaScript => ("context-extra.mjs", "docker.io/library/node:22-slim", "node"),
             _ => ("context-extra.py", "docker.io/library/python:3.13-slim", "python3"),
         };
         Self(vec![
@@ -234,10 +234,10 @@ macro_rules! contract {
     };
 }
 
-fn component(language: Language) -> Vec<Template> {
+fn component(language: PluginLanguage) -> Vec<Template> {
     let manifest = Template::new(MANIFEST_FILE, template!("manifest-wasm"));
     let mut files = match language {
-        Language::Rust => {
+        PluginLanguage::Rust => {
             return vec![
                 manifest,
                 Template::new("Cargo.toml", template!("rust/Cargo.toml")),
@@ -246,13 +246,13 @@ fn component(language: Language) -> Vec<Template> {
                 Template::new(".gitignore", template!("rust/gitignore")),
             ];
         }
-        Language::Python => vec![
+        PluginLanguage::Python => vec![
             manifest,
             Template::new("app.py", template!("python/app.py")),
             Template::new("README.md", template!("python/README.md")),
             Template::new(".gitignore", template!("python/gitignore")),
         ],
-        Language::JavaScript => vec![
+        PluginLanguage::JavaScript => vec![
             manifest,
             Template::new("app.js", template!("javascript/app.js")),
             Template::new("README.md", template!("javascript/README.md")),
@@ -266,7 +266,7 @@ fn component(language: Language) -> Vec<Template> {
     files
 }
 
-fn skill(language: Language) -> Vec<Template> {
+fn skill(language: PluginLanguage) -> Vec<Template> {
     vec![
         Template::new(MANIFEST_FILE, template!("manifest-skill")),
         Template::script("hooks/{{script}}", script(language)),
@@ -274,7 +274,7 @@ fn skill(language: Language) -> Vec<Template> {
     ]
 }
 
-fn image(language: Language) -> Vec<Template> {
+fn image(language: PluginLanguage) -> Vec<Template> {
     vec![
         Template::new(MANIFEST_FILE, template!("manifest-oci")),
         Template::new("Containerfile", template!("oci/Containerfile")),
@@ -283,9 +283,9 @@ fn image(language: Language) -> Vec<Template> {
     ]
 }
 
-fn script(language: Language) -> &'static str {
+fn script(language: PluginLanguage) -> &'static str {
     match language {
-        Language::JavaScript => template!("script/javascript"),
+        PluginLanguage::JavaScript => template!("script/javascript"),
         _ => template!("script/python"),
     }
 }
@@ -304,7 +304,7 @@ mod tests {
             .map(|entry| format!("wit/deps/samuel-plugin/{}", entry.unwrap().file_name().display()))
             .collect();
         names.sort();
-        let mut carried: Vec<&str> = component(Language::Python).iter().map(|file| file.path).collect();
+        let mut carried: Vec<&str> = component(PluginLanguage::Python).iter().map(|file| file.path).collect();
         carried.retain(|path| path.starts_with("wit/deps"));
         carried.sort_unstable();
         assert_eq!(carried, names);
@@ -319,14 +319,21 @@ mod tests {
         };
         for name in ["x", "1st", "Name", "a/b", "end-", "-x", "api"] {
             assert!(check_plugin_name(name).is_err(), "a manifest has it: {name}");
-            assert!(matches!(make(name, Kind::Wasm, None), Err(PluginError::BadName { .. })), "{name}");
+            assert!(matches!(make(name, PluginKind::Wasm, None), Err(PluginError::BadName { .. })), "{name}");
         }
-        assert!(matches!(make("a-b", Kind::Skill, Some(Language::Rust)), Err(PluginError::Request { .. })));
-        assert!(matches!(make("a-b", Kind::Methodology, None), Err(PluginError::Request { .. })));
-        let odd =
-            NewPlugin { name: "a--1".to_owned(), kind: Kind::Wasm, language: None, sdk: SdkSource::Registry };
+        assert!(matches!(
+            make("a-b", PluginKind::Skill, Some(PluginLanguage::Rust)),
+            Err(PluginError::Request { .. })
+        ));
+        assert!(matches!(make("a-b", PluginKind::Methodology, None), Err(PluginError::Request { .. })));
+        let odd = NewPlugin {
+            name: "a--1".to_owned(),
+            kind: PluginKind::Wasm,
+            language: None,
+            sdk: SdkSource::Registry,
+        };
         assert!(scaffold(&dir.path().join("odd"), &odd).is_ok(), "a manifest has it");
-        assert!(make("a-b", Kind::Skill, None).is_ok());
-        assert!(matches!(make("a-b", Kind::Skill, None), Err(PluginError::NotEmpty { .. })));
+        assert!(make("a-b", PluginKind::Skill, None).is_ok());
+        assert!(matches!(make("a-b", PluginKind::Skill, None), Err(PluginError::NotEmpty { .. })));
     }
 }

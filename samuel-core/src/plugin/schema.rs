@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Capability, Kind};
+use super::{Capability, PluginKind};
 use crate::{
     config::{by_point, definitions, described, methodology, methodology_name, plugin_name, table},
     hook::HookPoint,
@@ -61,7 +61,7 @@ fn plugin() -> Value {
     table(
         json!({
             "name": plugin_name(),
-            "kind": { "enum": Kind::ALL },
+            "kind": { "enum": PluginKind::ALL },
             "version": { "description": "The plugin's version, such as 1.2.0.", "type": "string" },
             "samuel": { "description": "The versions of Samuel it works with, such as ^2.0.", "type": "string" },
             "namespace": {

@@ -24,7 +24,7 @@ use crate::{
         BreakClass, Call, ChainSpec, Conversation, Handler, HookFailure, HookPoint, Launch, Point, Tier, Told,
     },
     process::{OutputLimits, Supervisor},
-    script::{CommandLine, PrivateCopy, Script, ScriptOutput, depth_of, hold, hook_env},
+    script::{CommandLine, HookCommand, PrivateCopy, ScriptOutput, depth_of, hold, hook_env},
 };
 
 /// How much of what a script says beside its answer is kept, in bytes.
@@ -126,10 +126,10 @@ impl Skill {
         }
     }
 
-    fn command<P: Point>(&self, call: &Call<P>, limit: Duration) -> Script {
+    fn command<P: Point>(&self, call: &Call<P>, limit: Duration) -> HookCommand {
         let limits =
             OutputLimits { head: envelope::MAX_ANSWER_BYTES, tail: MAX_STDERR, ..OutputLimits::default() };
-        Script::new(CommandLine::words([&self.script]), &self.project_root)
+        HookCommand::new(CommandLine::words([&self.script]), &self.project_root)
             .envs(self.env.iter().cloned())
             .envs(hook_env(
                 call.header(),
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
     use crate::{
         clock::SystemClock,
-        hook::{Registry, Scope, points},
+        hook::{CallScope, Registry, points},
     };
 
     #[tokio::test]
@@ -255,7 +255,7 @@ mod tests {
         handlers.api::<points::AgentInvoke, _>("agent", None, skill.interactive());
         let spec = ChainSpec { timeout: Some(Duration::from_secs(20)), ..ChainSpec::default() };
         let registry = handlers.build(&BTreeMap::from([(HookPoint::AgentInvoke, spec)])).unwrap();
-        let scope = Scope::new(Arc::new(SystemClock::new()));
+        let scope = CallScope::new(Arc::new(SystemClock::new()));
         let done = registry.dispatch::<points::AgentInvoke>(Default::default(), &scope).await;
         let failure = &done.outcome.broken[0].failure;
         assert_eq!(failure.class, BreakClass::BadOutput, "{failure}");

@@ -13,7 +13,7 @@ use crate::{
 
 /// Where a plugin comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum InstallSource {
     /// A directory.
     Directory {
         /// The directory, absolute.
@@ -32,7 +32,7 @@ pub enum Source {
     },
 }
 
-impl Source {
+impl InstallSource {
     /// Reads a source: a directory, a manifest or component in one, or the URL
     /// of a git repository, with `#` and a revision if one is wanted. Paths are
     /// taken as seen from `base`.
@@ -98,8 +98,8 @@ impl Source {
     }
 }
 
-/// Reads as [`Source::parse`] takes it.
-impl fmt::Display for Source {
+/// Reads as [`InstallSource::parse`] takes it.
+impl fmt::Display for InstallSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Directory { path, .. } => write!(f, "{}", path.display()),
@@ -116,7 +116,7 @@ fn behind_hash(revision: Option<&str>) -> String {
 }
 
 /// Reads the URL or the path of a git repository, with its revision.
-fn repository(address: &str, base: &Path) -> Result<Source, &'static str> {
+fn repository(address: &str, base: &Path) -> Result<InstallSource, &'static str> {
     let (url, revision) = match address.split_once('#') {
         Some((url, revision)) => (url, Some(revision.to_owned())),
         None => (address, None),
@@ -126,13 +126,13 @@ fn repository(address: &str, base: &Path) -> Result<Source, &'static str> {
         return Err("what follows # is not a revision");
     }
     if is_url(url) {
-        return Ok(Source::Git { url: url.to_owned(), revision, is_relative: false });
+        return Ok(InstallSource::Git { url: url.to_owned(), revision, is_relative: false });
     }
     // Git itself would look from the directory that it fetches into.
     let is_relative = Path::new(url).is_relative();
     let found = base.join(url).canonicalize().ok().and_then(|path| path.into_os_string().into_string().ok());
     match found {
-        Some(url) => Ok(Source::Git { url, revision, is_relative }),
+        Some(url) => Ok(InstallSource::Git { url, revision, is_relative }),
         None => Err("there is no such file or directory"),
     }
 }
@@ -216,12 +216,12 @@ mod tests {
         let root = dir.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("project/sub")).unwrap();
         fs::create_dir_all(root.join("p")).unwrap();
-        let git = |url: &str, revision: Option<&str>, is_relative| Source::Git {
+        let git = |url: &str, revision: Option<&str>, is_relative| InstallSource::Git {
             url: url.to_owned(),
             revision: revision.map(str::to_owned),
             is_relative,
         };
-        let parse = |text: &str| Source::parse(text, &root.join("project")).unwrap();
+        let parse = |text: &str| InstallSource::parse(text, &root.join("project")).unwrap();
         assert_eq!(parse("https://example.org/p.git"), git("https://example.org/p.git", None, false));
         assert_eq!(parse("git@example.org:a/p.git#v1"), git("git@example.org:a/p.git", Some("v1"), false));
         let p = root.join("p").display().to_string();
@@ -241,9 +241,12 @@ mod tests {
             "git+-u",
             "ext::sh -c id",
         ] {
-            assert!(matches!(Source::parse(bad, Path::new("/")), Err(PluginError::Source { .. })), "{bad}");
+            assert!(
+                matches!(InstallSource::parse(bad, Path::new("/")), Err(PluginError::Source { .. })),
+                "{bad}"
+            );
         }
-        let error = Source::parse("../p#v1", &root.join("project")).unwrap_err();
+        let error = InstallSource::parse("../p#v1", &root.join("project")).unwrap_err();
         assert!(error.to_string().contains("put git+ before its path"), "{error}");
     }
 
@@ -254,18 +257,18 @@ mod tests {
         fs::create_dir_all(root.join("project/plugins/lint")).unwrap();
         fs::create_dir_all(root.join("other")).unwrap();
         let project = root.join("project");
-        let parse = |text: &str| Source::parse(text, &project).unwrap();
+        let parse = |text: &str| InstallSource::parse(text, &project).unwrap();
         let absolute = |path: &str| root.join(path).display().to_string();
         assert_eq!(parse("plugins/lint").recorded(&project), "./plugins/lint");
         assert_eq!(parse(&absolute("project/plugins/lint")).recorded(&project), "./plugins/lint");
         assert_eq!(parse("../other").recorded(&project), "../other");
         assert_eq!(parse("..").recorded(&project), "..");
         assert_eq!(parse(&absolute("other")).recorded(&project), absolute("other"));
-        let from_below = Source::parse("../../other", &project.join("plugins")).unwrap();
+        let from_below = InstallSource::parse("../../other", &project.join("plugins")).unwrap();
         assert_eq!(from_below.recorded(&project), "../other");
         fs::write(root.join("other").join(MANIFEST_FILE), "").unwrap();
         fs::write(root.join("other/notes.txt"), "").unwrap();
         assert_eq!(parse("../other/samuel-plugin.toml"), parse("../other"));
-        assert!(Source::parse("../other/notes.txt", &project).is_err());
+        assert!(InstallSource::parse("../other/notes.txt", &project).is_err());
     }
 }

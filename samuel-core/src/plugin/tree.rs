@@ -1,6 +1,6 @@
 //! The files of a plugin: which they are, and what they hold.
 //!
-//! A [`Tree`] is a bounded listing with a digest for each file, which is
+//! A [`PluginTree`] is a bounded listing with a digest for each file, which is
 //! compared with what samuel.lock says. [`Contents`](super::contents::Contents)
 //! is made in the same pass where the bytes are wanted as well. An installed
 //! plugin holds no links: those of a source that stay within it become the files
@@ -39,7 +39,7 @@ const LEFT_OUT: [&str; 8] = [".git", ".hg", ".jj", ".svn", "target", "node_modul
 
 /// The files of a plugin by their paths, which are relative with `/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tree {
+pub struct PluginTree {
     files: BTreeMap<String, Entry>,
 }
 
@@ -117,7 +117,7 @@ impl Selection {
     }
 }
 
-impl Tree {
+impl PluginTree {
     /// Lists the files of a directory that belong to a plugin.
     ///
     /// # Errors
@@ -192,7 +192,7 @@ struct Listing<'a> {
     selection: &'a Selection,
     looked_at: u64,
     bytes: u64,
-    tree: Tree,
+    tree: PluginTree,
     /// Filled where the bytes are wanted.
     kept: Option<Bytes>,
 }
@@ -282,7 +282,7 @@ fn open(path: &Path) -> io::Result<Option<(File, fs::Metadata)>> {
     Ok(Some((file, metadata)))
 }
 
-/// Returns one digest over paths and digests of files, as [`Tree::digest`] does.
+/// Returns one digest over paths and digests of files, as [`PluginTree::digest`] does.
 pub(super) fn digest_over(files: &BTreeMap<String, String>) -> String {
     digest_of_all(files.iter().map(|(path, digest)| (path.as_str(), digest.as_str())))
 }
@@ -305,12 +305,12 @@ mod tests {
 
     use super::*;
 
-    fn source_of(root: &Path) -> Result<Tree, PluginError> {
-        Tree::of(root, &Selection::Source)
+    fn source_of(root: &Path) -> Result<PluginTree, PluginError> {
+        PluginTree::of(root, &Selection::Source)
     }
 
-    fn installed_of(root: &Path) -> Result<Tree, PluginError> {
-        Tree::of(root, &Selection::Installed)
+    fn installed_of(root: &Path) -> Result<PluginTree, PluginError> {
+        PluginTree::of(root, &Selection::Installed)
     }
 
     fn plugin() -> tempfile::TempDir {

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{
-    Catalog, LoadOptions, LockEntry, Plugin, PluginError, check,
+    Catalog, InstalledPlugin, LoadOptions, Plugin, PluginError, check,
     check::check_contents,
     contents::Contents,
     install::{blocking, selection},
@@ -25,8 +25,8 @@ use crate::{
     clock::Clock,
     context::{ContextView, PromptContext},
     hook::{
-        AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, HookFailure, HookPoint, Registry,
-        Scope, Warning,
+        AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, CallScope, HookFailure,
+        HookPoint, HookWarning, Registry,
     },
 };
 
@@ -64,7 +64,7 @@ pub struct Trial {
     /// How it broke, where it did.
     pub failure: Option<HookFailure>,
     /// What the user is to know beside the failure: what it warned of, and what of its answer does not count.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<HookWarning>,
     /// What it reported before its answer, at `agent.invoke`: the first 100.
     pub reports: Vec<TrialReport>,
     /// How many more it reported.
@@ -120,7 +120,7 @@ fn as_installed(directory: &Path) -> Result<Plugin, PluginError> {
     let directory = directory.canonicalize().map_err(PluginError::io("read", directory))?;
     let contents = Contents::read(&directory, &selection(&check(&directory)?))?;
     let manifest = check_contents(&directory, &contents)?;
-    let entry = LockEntry {
+    let entry = InstalledPlugin {
         name: manifest.name.clone(),
         version: manifest.version.to_string(),
         kind: manifest.kind,
@@ -146,13 +146,13 @@ impl Firing<'_> {
         context.samuel.version = env!("CARGO_PKG_VERSION").to_owned();
         context.project.root = self.options.project_root.display().to_string();
         let heard = Arc::new(Heard::default());
-        let scope = Scope {
+        let scope = CallScope {
             run_id: "trial".into(),
             session: "trial".into(),
             iteration: 3,
             port: Some(Arc::clone(&heard) as Arc<dyn AgentPort>),
             context: ContextView::new(Arc::new(context)),
-            ..Scope::new(Arc::clone(&self.options.clock))
+            ..CallScope::new(Arc::clone(&self.options.clock))
         };
         let done = self.registry.dispatch_json(point, sample_text(point), &scope).await;
         let done = done.expect("a test reads the sample of every point");

@@ -55,7 +55,7 @@ pub enum Form {
 
 /// A form, as it is listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FormInfo {
+pub struct PrdForm {
     /// The form.
     pub form: Form,
     /// What it is called.
@@ -128,8 +128,8 @@ impl Form {
     }
 
     /// Returns the form with its name and description.
-    pub fn info(self) -> FormInfo {
-        FormInfo { form: self, name: self.name().to_owned(), description: self.description().to_owned() }
+    pub fn info(self) -> PrdForm {
+        PrdForm { form: self, name: self.name().to_owned(), description: self.description().to_owned() }
     }
 }
 
@@ -161,7 +161,7 @@ fn names() -> Vec<&'static str> {
 }
 
 /// Lists the forms that are read.
-pub fn forms() -> Vec<FormInfo> {
+pub fn forms() -> Vec<PrdForm> {
     Form::ALL.into_iter().map(Form::info).collect()
 }
 

@@ -10,7 +10,8 @@ use crate::{
     model::{Plan, Status, Task, TaskId},
     plan::{GroupState, Readiness},
     state::{
-        Actor, Diagnostic, Edit, JournalEntry, JournalRecord, Mutation, StateError, TaskChange, of_iteration,
+        Actor, Edit, JournalEntry, JournalRecord, Mutation, StateDiagnostic, StateError, TaskChange,
+        of_iteration,
     },
     text::excerpt,
 };
@@ -61,7 +62,7 @@ pub struct TaskHistory {
     /// Whether the journal goes back to the task's beginning; a long one does not.
     pub whole: bool,
     /// What is wrong with the plan file and was worked around.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<StateDiagnostic>,
 }
 
 /// Tasks that a task has to do with.
@@ -150,7 +151,7 @@ impl Project {
         let readiness = Readiness::of(plan);
         let tasks = plan.tasks.iter().map(|task| (&task.id, task)).collect();
         let relations = Relations { plan, tasks, readiness: &readiness, place };
-        let gaps: Vec<Diagnostic> = loaded.gaps(&self.run_dir().prd()).collect();
+        let gaps: Vec<StateDiagnostic> = loaded.gaps(&self.run_dir().prd()).collect();
         Ok(TaskHistory {
             revision: loaded.revision,
             task: task.clone(),

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::{Project, ProjectError};
 use crate::{
     fs::{FileError, Manner, read_anywhere},
-    model::{Plan, Project as PlanProject, Scope, settle},
+    model::{Plan, PlanHeader as PlanProject, Scope, settle},
     plan::{LongPlan, TaskFilter, TaskList},
     prd::{self, Conversion, Document, Form, MAX_INPUT_BYTES, PrdError, Remark},
     state::{Actor, Existing, Holder, Imported, LoadedPlan, StateError, set_baseline},

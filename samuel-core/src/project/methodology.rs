@@ -17,7 +17,7 @@ use crate::{
     fs::Root,
     hook::{ChainSpec, HookPoint},
     methodology::{Methodology, built_in, is_called},
-    plugin::{Catalog, Profile},
+    plugin::{Catalog, MethodologyProfile},
     state::RunDir,
 };
 
@@ -53,7 +53,7 @@ pub(super) struct InUse {
 struct Provided {
     /// Its own templates, as they were checked.
     templates: Option<TemplatePlace>,
-    profile: Profile,
+    profile: MethodologyProfile,
 }
 
 impl InUse {
@@ -103,9 +103,8 @@ impl InUse {
         let is_built_in =
             resolve_methodology(wanted, config, &known).is_ok() && config.check_methodologies(&known).is_ok();
         let catalog = if is_built_in { Catalog::default() } else { Catalog::read(root, config)? };
-        known.extend(catalog.profiles().map(|(_, Profile { name, aliases, .. })| KnownMethodology {
-            name: name.clone(),
-            aliases: aliases.clone(),
+        known.extend(catalog.profiles().map(|(_, MethodologyProfile { name, aliases, .. })| {
+            KnownMethodology { name: name.clone(), aliases: aliases.clone() }
         }));
         let name = match (resolve_methodology(wanted, config, &known), config.check_methodologies(&known)) {
             (Ok(name), _) if purpose == Purpose::Plan => name,

@@ -1,7 +1,7 @@
 //! Where a change of a plan comes from, as the environment of its process says.
 //!
 //! Samuel tells each process of a run what it works on
-//! ([`BeforeAgentInvoke`](crate::hook::points::BeforeAgentInvoke)). [`Origin`] reads that
+//! ([`BeforeAgentInvoke`](crate::hook::points::BeforeAgentInvoke)). [`ChangeOrigin`] reads that
 //! back: for the records, since a process can leave it out, and so that what is left of
 //! an agent does not change a plan that has replaced its own.
 
@@ -14,7 +14,7 @@ use crate::state::Actor;
 
 /// The run from which a change of a plan comes, if it comes from one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
+pub struct ChangeOrigin {
     run_id: Option<String>,
     iteration: Option<u32>,
     root: Option<PathBuf>,
@@ -22,7 +22,7 @@ pub struct Origin {
     plan: Option<(String, Timestamp)>,
 }
 
-impl Origin {
+impl ChangeOrigin {
     /// Reads an environment: `SAMUEL_RUN_ID`, `SAMUEL_ITERATION`, `SAMUEL_PROJECT_ROOT`,
     /// `SAMUEL_METHODOLOGY` and `SAMUEL_PLAN`, each by its name. What is empty or not as Samuel sets it counts
     /// as not set.
@@ -84,7 +84,7 @@ mod tests {
         let (project, other) = (Project::at(here.path()).unwrap(), Project::at(elsewhere.path()).unwrap());
         let root = project.root().to_str().unwrap();
         let of = |run: &'static str, iteration: &'static str, plan: &'static str| {
-            Origin::of_env(|name| match name {
+            ChangeOrigin::of_env(|name| match name {
                 "SAMUEL_RUN_ID" => Some(run),
                 "SAMUEL_ITERATION" => Some(iteration),
                 "SAMUEL_PROJECT_ROOT" => Some(root),

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use crate::{
-    model::{Project, Status, Task, TaskId},
+    model::{PlanHeader, Status, Task, TaskId},
     state::{ChangedTask, Place, PlanUpdate, TaskEdit},
 };
 
@@ -71,7 +71,7 @@ impl TaskDiff {
 
 impl FieldDiff {
     /// Compares what a plan says of its project with an update.
-    pub fn of_project(project: &Project, update: &PlanUpdate) -> Vec<Self> {
+    pub fn of_project(project: &PlanHeader, update: &PlanUpdate) -> Vec<Self> {
         let of = |field: &str, before: &str, after: &Option<String>| {
             let after = lines(after.as_ref()?);
             Some(Self { field: field.to_owned(), before: lines(before), after })

@@ -10,7 +10,7 @@ use crate::{
     config::PilotSettings,
     model::{AgentTotal, Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId, payload::Mode},
     plan::{Pilot, Work},
-    state::{Diagnostic, Holder, RunEnd, StateError},
+    state::{Holder, RunEnd, StateDiagnostic, StateError},
 };
 
 /// Where a project stands, as [`Project::status`] read it.
@@ -48,7 +48,7 @@ pub struct ProjectStatus {
     /// cut off, and before the first.
     pub last_end: Option<RunEnd>,
     /// What is wrong with the plan file and was worked around.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<StateDiagnostic>,
     /// The plans that other methodologies have here.
     pub other_plans: Vec<OtherPlan>,
     /// How many lines of the plan file could not be understood and are kept.
@@ -119,7 +119,7 @@ impl Project {
         let has_run = loaded.plan.progress.total_iterations_run > 0;
         let agents = saved.as_ref().filter(|_| has_run).map(|saved| saved.agents.clone()).unwrap_or_default();
         let (waits_until, end) = saved.map_or((None, None), |saved| (saved.waits_until, saved.end));
-        let gaps: Vec<Diagnostic> = loaded.gaps(&self.run_dir().prd()).collect();
+        let gaps: Vec<StateDiagnostic> = loaded.gaps(&self.run_dir().prd()).collect();
         let plan = &loaded.plan;
         Ok(ProjectStatus {
             project: plan.project.name.clone(),

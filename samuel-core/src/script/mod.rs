@@ -1,16 +1,16 @@
 //! Commands as handlers run them: scripts of plugins, commands of hook files.
 //!
-//! A [`Script`] is a [`CommandLine`] with its directory, environment, input and limits. It runs
+//! A [`HookCommand`] is a [`CommandLine`] with its directory, environment, input and limits. It runs
 //! under a supervisor and ends as a [`ScriptOutput`], which says what was printed, how it ended
 //! and, as a [`HookFailure`](crate::hook::HookFailure), why it has not answered. What its output
 //! means is left to whoever runs it: the envelope of plugins, the dialects of hook files.
 //!
 //! ```
-//! use samuel_core::{process::Supervisor, script::{CommandLine, Script}};
+//! use samuel_core::{process::Supervisor, script::{CommandLine, HookCommand}};
 //! use tokio_util::sync::CancellationToken;
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-//! let script = Script::new(CommandLine::Shell("cat; echo done; exit 3".into()), "/").stdin("work ");
+//! let script = HookCommand::new(CommandLine::Shell("cat; echo done; exit 3".into()), "/").stdin("work ");
 //! let output = script.run(&Supervisor::GroupOnly, &CancellationToken::new()).await.map_err(|failure| failure.message)?;
 //! assert_eq!((output.stdout.text().as_str(), output.status_line().as_str()), ("work done\n", "exit code 3"));
 //! assert!(output.failure().is_some());
@@ -37,4 +37,4 @@ pub(crate) use pinned::executed;
 pub use pinned::{PinOptions, Pinned, ScriptFile};
 pub(crate) use private_copy::{CopiedFile, CopyError, CopyOf, PrivateCopy, hold};
 pub use reading::Budget;
-pub use runner::Script;
+pub use runner::HookCommand;

@@ -137,7 +137,7 @@ impl Pinned {
         self.replaced(command, copy.root())
     }
 
-    /// Returns the copy of a file. Blocks as [`Script::run`](super::Script::run) does first.
+    /// Returns the copy of a file. Blocks as [`HookCommand::run`](super::HookCommand::run) does first.
     pub fn copy_of(&self, file: &ScriptFile) -> Option<PathBuf> {
         let read = self.contents.files.get(&self.root.join(&file.path))?;
         Some(self.copy().ok()??.root().join(&read.inner))

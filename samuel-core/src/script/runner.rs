@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{CommandLine, Pinned, ScriptOutput, env, hold, private_copy::unchanged};
 use crate::{
     clock::whole_ms,
-    hook::{BreakClass, Call, ChainSpec, Exchange, HookFailure, Launch, Point},
+    hook::{BreakClass, Call, ChainSpec, HookExchange, HookFailure, Launch, Point},
     model::hex,
     process::{self, CommandOutput, CommandSpec, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor},
 };
@@ -30,7 +30,7 @@ const OF_SHELL: [i32; 2] = [126, 127];
 /// no terminal, and unless [`in_background`](Self::in_background) nothing of it outlives the call.
 #[must_use = "a script does nothing before it is run"]
 #[derive(Clone, Debug)]
-pub struct Script {
+pub struct HookCommand {
     command: CommandLine,
     cwd: PathBuf,
     env: Vec<(OsString, OsString)>,
@@ -45,7 +45,7 @@ pub struct Script {
 /// What a call of pinned files runs from.
 const FILES: &str = "the files that the command runs from";
 
-impl Script {
+impl HookCommand {
     /// Describes a command in the directory `cwd`, with an empty environment and nothing to read.
     pub fn new(command: CommandLine, cwd: impl Into<PathBuf>) -> Self {
         Self {
@@ -221,7 +221,7 @@ impl Script {
     /// the log of hooks, and whoever tries the hook out is shown what went in and came out.
     pub fn tell<P: Point>(&self, call: &Call<P>, output: &ScriptOutput) {
         call.ran(output.status.code(), || {
-            Some(Exchange {
+            Some(HookExchange {
                 handler: call.header().handler_id.to_string(),
                 launch: self.launch().ok()?,
                 stdout: output.stdout.text(),
@@ -290,7 +290,7 @@ mod tests {
         file.write_all(b"#!/bin/sh\necho hi\n").unwrap();
         file.set_permissions(Permissions::from_mode(0o755)).unwrap();
         let (open, tries) = (Mutex::new(Some(file)), AtomicUsize::new(0));
-        let script = Script::new(CommandLine::words([&path]), dir.path());
+        let script = HookCommand::new(CommandLine::words([&path]), dir.path());
         let cancel = CancellationToken::new();
         let output = script.start(|spec| async {
             let started = process::run(spec, &Supervisor::GroupOnly, &cancel).await;

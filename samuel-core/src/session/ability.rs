@@ -77,7 +77,7 @@ impl AbilityRequest {
 
 /// What the handlers of `ability.before` decided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Permission {
+pub struct AbilityPermission {
     /// The id of the call, by which [`after`](super::Session::after) knows it.
     pub call_id: String,
     /// Whether the call may be made, and with which arguments. What a person was to decide on is

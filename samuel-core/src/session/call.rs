@@ -5,8 +5,8 @@ use std::fmt::Display;
 use serde_json::Value;
 
 use super::{
-    AbilityEnd, AbilityOutcome, AbilityOutput, AbilityReport, AbilityRequest, Feedback, OpenCall, Permission,
-    Permitted, SessionError,
+    AbilityEnd, AbilityOutcome, AbilityOutput, AbilityPermission, AbilityReport, AbilityRequest, Feedback,
+    OpenCall, Permitted, SessionError,
     live::{CANCELLED, MAX_FILES, MAX_TEXT, Session, at_most},
     state::MAX_NAME,
 };
@@ -17,7 +17,7 @@ use crate::{
     hook::{HookFailure, MAX_SUMMARY, Point, points},
     machine::ReplyData,
     model::payload::{AbilityAfterInput, AbilityBeforeInput, AbilityStatus},
-    script::{Script, ScriptOutput},
+    script::{HookCommand, ScriptOutput},
     text::excerpt,
 };
 
@@ -40,7 +40,7 @@ impl Session {
         ability: impl FnOnce(Permitted) -> F,
     ) -> Result<AbilityOutcome<T, E>, SessionError> {
         let ability_id = request.ability_id.clone();
-        let Permission { call_id, decision, feedback: before } = self.before(request).await?;
+        let AbilityPermission { call_id, decision, feedback: before } = self.before(request).await?;
         let input = match decision {
             AbilityDecision::Allow { input } => serde_json::from_str(&input).unwrap_or(Value::String(input)),
             AbilityDecision::Block { reason } => {
@@ -87,7 +87,7 @@ impl Session {
     pub async fn call_command(
         &self,
         request: AbilityRequest,
-        command: Script,
+        command: HookCommand,
     ) -> Result<AbilityOutcome<ScriptOutput, HookFailure>, SessionError> {
         let ability = |permitted: Permitted| async move {
             let command = command.stdin(permitted.input.to_string());
@@ -109,7 +109,7 @@ impl Session {
     /// # Errors
     /// Returns [`SessionError::TooLong`] where arguments have more than 1 MiB or a name more than
     /// 1 KiB, and [`SessionError::Ended`] where the session has ended.
-    pub async fn before(&self, request: AbilityRequest) -> Result<Permission, SessionError> {
+    pub async fn before(&self, request: AbilityRequest) -> Result<AbilityPermission, SessionError> {
         let AbilityRequest { ability_id, input, call_id, parent_id, operation_key, caller } = request;
         let input = input.to_string();
         at_most("the input of the call", input.len(), MAX_TEXT)?;
@@ -162,7 +162,7 @@ impl Session {
             let reason = reason.clone();
             self.points.emit(Event::AbilityBlocked { iteration: 0, ability_id, reason, prevented: true });
         }
-        Ok(Permission { call_id, decision, feedback })
+        Ok(AbilityPermission { call_id, decision, feedback })
     }
 
     /// Tells the handlers of `ability.after` how a call ended, of those too that nobody

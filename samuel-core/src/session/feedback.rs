@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    hook::{Abort, Outcome, Said, Warning},
+    hook::{Abort, HookWarning, Outcome, Said},
     model::payload::HookResults,
 };
 
@@ -20,7 +20,7 @@ pub struct Feedback {
     /// merged, and never acted upon.
     pub results: HookResults,
     /// What the user is to know of the handlers, those that broke among it.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<HookWarning>,
     /// The handler that broke where the configuration has that end more than its own work.
     pub aborted: Option<Abort>,
     /// Why a stop was blocked that is not put off any more, since it was blocked as often in a row

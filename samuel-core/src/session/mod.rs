@@ -58,7 +58,7 @@ mod state;
 mod tests;
 
 pub use ability::{
-    AbilityEnd, AbilityOutcome, AbilityOutput, AbilityReport, AbilityRequest, Permission, Permitted,
+    AbilityEnd, AbilityOutcome, AbilityOutput, AbilityPermission, AbilityReport, AbilityRequest, Permitted,
 };
 pub use builder::{ReadySession, SessionBuilder};
 pub use error::SessionError;

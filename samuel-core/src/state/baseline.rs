@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::model::{Plan, Project, Source, Task, TaskId, hex};
+use crate::model::{Plan, PlanHeader, Source, Task, TaskId, hex};
 
 /// A field of a task that a PRD fills in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,12 +198,12 @@ impl Baseline {
         self.0.insert(id, said);
     }
 
-    pub(super) fn insert_project(&mut self, project: &Project) {
+    pub(super) fn insert_project(&mut self, project: &PlanHeader) {
         self.0.insert(TaskId::new(PROJECT), of_project(project));
     }
 
     /// Says whether the PRD said something else of the project; unknown, it did.
-    pub(super) fn is_other_project(&self, project: &Project) -> bool {
+    pub(super) fn is_other_project(&self, project: &PlanHeader) -> bool {
         self.0.get(&TaskId::new(PROJECT)) != Some(&of_project(project))
     }
 
@@ -231,7 +231,7 @@ impl Baseline {
     }
 }
 
-fn of_project(project: &Project) -> Said {
+fn of_project(project: &PlanHeader) -> Said {
     Said(digest(&json!([project.name, project.description]), TITLE_DIGITS))
 }
 

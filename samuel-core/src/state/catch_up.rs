@@ -260,7 +260,7 @@ mod tests {
             let (_root, store) = in_new_dir();
             store.catch_up(0).unwrap();
             let role = crate::state::SupervisorRole::Supervisor;
-            let supervisor = crate::state::Supervisor { pid: 1, start_time: 1, role, tree: None };
+            let supervisor = crate::state::SupervisorProcess { pid: 1, start_time: 1, role, tree: None };
             let mut seq = store.note(crate::state::Note::Supervisor(supervisor)).unwrap();
             forge(&store, made_up);
             for id in ["1", "2"] {

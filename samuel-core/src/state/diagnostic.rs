@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// One thing that is wrong with a file that could be read all the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Diagnostic {
+pub struct StateDiagnostic {
     /// The file.
     pub file: PathBuf,
     /// The line, from 1, where it is known.
@@ -25,7 +25,7 @@ pub struct Diagnostic {
     pub count: usize,
 }
 
-impl Diagnostic {
+impl StateDiagnostic {
     /// Says how many more faults a file has than those that are described.
     pub(crate) fn more(file: PathBuf, count: usize) -> Self {
         let reason = format!("and {count} more");
@@ -56,7 +56,7 @@ pub enum DiagnosticKind {
     More,
 }
 
-impl fmt::Display for Diagnostic {
+impl fmt::Display for StateDiagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file.display())?;
         for position in [self.line, self.column].into_iter().flatten() {

@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::{
     Artifact, FileStore, Holder, JournalEntry, KeptCheckpoint, LaneStore, LoopLock, Note, RunDir, SavedRun,
-    StateError, Supervisor, files, loop_lock::FileLoopLock, plan_file,
+    StateError, SupervisorProcess, files, loop_lock::FileLoopLock, plan_file,
 };
 use crate::fs::Durability;
 
@@ -44,7 +44,7 @@ impl LaneStore for FileStore {
         self.compare_kept_checkpoint()
     }
 
-    fn supervisors(&self) -> Result<Vec<Supervisor>, StateError> {
+    fn supervisors(&self) -> Result<Vec<SupervisorProcess>, StateError> {
         let _lock = self.lock_shared()?;
         let (mut supervisors, tree) = (self.journal().supervisors()?, self.tree().ok());
         // Others were noted in a directory of which this one is a copy.

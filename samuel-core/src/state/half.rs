@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    Diagnostic, DiagnosticKind, FileStore, LoadedPlan, StateError, files,
+    DiagnosticKind, FileStore, LoadedPlan, StateDiagnostic, StateError, files,
     found::{MAX_WRITING, STILL},
     last_read::PlanFile,
     plan_file::{Document, Missing},
@@ -32,8 +32,11 @@ impl LoadedPlan {
 
     /// Returns what [`unparsed`](Self::unparsed) says of tasks that the plan's file
     /// announces and that are not there, such as `5 of 9 tasks are missing`.
-    pub fn gaps(&self, prd: &Path) -> impl Iterator<Item = Diagnostic> {
-        self.unparsed.iter().filter(|line| is_gap(line)).map(|line| Diagnostic::of_gap(prd, line.clone()))
+    pub fn gaps(&self, prd: &Path) -> impl Iterator<Item = StateDiagnostic> {
+        self.unparsed
+            .iter()
+            .filter(|line| is_gap(line))
+            .map(|line| StateDiagnostic::of_gap(prd, line.clone()))
     }
 }
 

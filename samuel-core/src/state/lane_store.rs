@@ -10,7 +10,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Artifact, Checkpoint, Holder, KeptCheckpoint, Note, RunDir, StateError, Supervisor};
+use super::{Artifact, Checkpoint, Holder, KeptCheckpoint, Note, RunDir, StateError, SupervisorProcess};
 use crate::model::Usage;
 
 /// Keeps what one machine needs to carry on.
@@ -47,7 +47,7 @@ pub trait LaneStore: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns [`StateError::Locked`] or [`StateError::Io`].
-    fn supervisors(&self) -> Result<Vec<Supervisor>, StateError>;
+    fn supervisors(&self) -> Result<Vec<SupervisorProcess>, StateError>;
 
     /// Replaces a generated file. A TOON file gets the version header if the
     /// text has none.

@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{
-    Diagnostic, LoadedPlan, Mutation, StateError, TaskChange, files,
+    LoadedPlan, Mutation, StateDiagnostic, StateError, TaskChange, files,
     plan_file::{self, Document, Lines, Pieces},
 };
 use crate::fs::Root;
@@ -21,7 +21,7 @@ use crate::fs::Root;
 pub(super) struct PlanFile {
     pub(super) content: Vec<u8>,
     pub(super) document: Document,
-    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(super) diagnostics: Vec<StateDiagnostic>,
 }
 
 /// The file as it was last read or written.

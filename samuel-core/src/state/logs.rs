@@ -13,7 +13,7 @@ use std::{
 
 use super::{RunDir, StateError};
 use crate::{
-    fs::{Entry, FileError, FileKind, Root, found},
+    fs::{Entry, FileError, PathKind, Root, found},
     text::counted,
 };
 
@@ -71,7 +71,7 @@ pub(crate) fn prune(dir: &RunDir, keep: KeptLogs, resumed: Option<&str>) -> Resu
     let logs = dir.all_logs();
     let listed = found(dir.root().list(&logs, MAX_RUNS)).map_err(StateError::file("read", &logs))?;
     let mut found = listed.unwrap_or_default();
-    found.retain(|entry| entry.kind == FileKind::Directory && is_run_id(&entry.name));
+    found.retain(|entry| entry.kind == PathKind::Directory && is_run_id(&entry.name));
     // The time comes first in an id, so the latest run comes first.
     found.sort_by(|left, right| right.name.cmp(&left.name));
     let mut pruned = Pruned::default();
@@ -113,7 +113,7 @@ pub(crate) fn of_iteration(dir: &RunDir, run_id: &str, iteration: u32) -> Vec<Pa
     let (logs, begins) = (dir.logs(run_id), format!("{iteration}-"));
     let is_its = |entry: &Entry| {
         let name = entry.name.to_str().is_some_and(|name| name.starts_with(&begins));
-        name && entry.kind == FileKind::File
+        name && entry.kind == PathKind::File
     };
     // What cannot be looked at is not there for whoever asks.
     let mut found = dir.root().list(&logs, MAX_FILES).unwrap_or_default();
@@ -144,7 +144,7 @@ fn size_of(root: &Root, directory: &Path) -> u64 {
         // A file of holes takes less than it says.
         let [length, blocks] =
             [entry.stat.st_size, entry.stat.st_blocks].map(|n| u64::try_from(n).unwrap_or(0));
-        if entry.kind == FileKind::File {
+        if entry.kind == PathKind::File {
             bytes = bytes.saturating_add(length.min(blocks.saturating_mul(512)));
         }
         Ok(())
@@ -154,7 +154,7 @@ fn size_of(root: &Root, directory: &Path) -> u64 {
 
 fn remove(root: &Root, directory: &Path) -> Result<(), FileError> {
     below(root, directory, &mut |path, entry| match entry.kind {
-        FileKind::Directory => root.remove_directory(path),
+        PathKind::Directory => root.remove_directory(path),
         _ => root.remove_own(path),
     })?;
     root.remove_directory(directory)
@@ -182,7 +182,7 @@ fn visit_below(
     for entry in root.list(directory, left.saturating_add(1))? {
         *left = left.checked_sub(1).ok_or_else(too_many)?;
         let path = directory.join(&entry.name);
-        if entry.kind == FileKind::Directory {
+        if entry.kind == PathKind::Directory {
             visit_below(root, &path, depth, left, visit)?;
         }
         visit(&path, &entry)?;

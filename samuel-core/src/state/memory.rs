@@ -11,9 +11,9 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    Actor, Applied, Asker, Diagnostic, Existing, Imported, JournalEntry, JournalPart, JournalRecord,
-    LoadedPlan, Mutation, PlanStore, ProgressEntry, ProgressLog, ReadOn, Replaced, StateError, TaskChange,
-    Watch, apply, blocked::refuse_opening, import, progress, refused::refused, undo,
+    Actor, Applied, Asker, Existing, Imported, JournalEntry, JournalPart, JournalRecord, LoadedPlan,
+    Mutation, PlanStore, ProgressEntry, ProgressLog, ReadOn, Replaced, StateDiagnostic, StateError,
+    TaskChange, Watch, apply, blocked::refuse_opening, import, progress, refused::refused, undo,
 };
 use crate::{clock::Clock, model::Plan};
 
@@ -29,7 +29,7 @@ pub struct MemoryStore {
 struct State {
     plan: Option<Arc<Plan>>,
     /// What was wrong with the file that the plan is from.
-    diagnostics: Vec<Diagnostic>,
+    diagnostics: Vec<StateDiagnostic>,
     unparsed: Vec<String>,
     journal: Vec<JournalRecord>,
     progress: String,

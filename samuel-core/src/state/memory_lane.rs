@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     Artifact, Checkpoint, Holder, JournalEntry, JournalRecord, LaneStore, LoopLock, Note, RunDir, SavedRun,
-    StateError, Supervisor, journal, plan_file,
+    StateError, SupervisorProcess, journal, plan_file,
 };
 use crate::clock::Clock;
 
@@ -73,7 +73,7 @@ impl LaneStore for MemoryLane {
         Ok(saved.map(|(seq, checkpoint)| SavedRun { checkpoint, seq, used }))
     }
 
-    fn supervisors(&self) -> Result<Vec<Supervisor>, StateError> {
+    fn supervisors(&self) -> Result<Vec<SupervisorProcess>, StateError> {
         Ok(journal::active_supervisors(&self.notes().records))
     }
 

@@ -79,7 +79,7 @@ pub use context::{
     CommitLine, CurrentTask, FamilyTask, LargeFile, ProjectSnapshot, RecentCompletion, SnapshotFile,
     SnapshotSummary, TaskContext, TaskLine, TaskSummary, TodoCount,
 };
-pub use diagnostic::{Diagnostic, DiagnosticKind};
+pub use diagnostic::{DiagnosticKind, StateDiagnostic};
 pub use edit::Edit;
 pub use error::StateError;
 pub use file::FileStore;
@@ -87,7 +87,7 @@ pub(crate) use half::is_gap;
 pub use hook_log::{HookLog, HookLogFilter, HookLogLine};
 pub(crate) use journal::MAX_REVISION;
 pub use journal::{
-    Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, RunEnd, Supervisor,
+    Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, RunEnd, SupervisorProcess,
     SupervisorRole, Used, WorkTreeId,
 };
 pub use kept::{KeptPlan, KeptPlans};

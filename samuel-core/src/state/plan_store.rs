@@ -14,7 +14,8 @@ use std::{fmt, path::PathBuf, sync::Arc};
 use jiff::Timestamp;
 
 use super::{
-    Actor, Diagnostic, JournalRecord, Mutation, ProgressEntry, ProgressLog, StateError, TaskChange, Watch,
+    Actor, JournalRecord, Mutation, ProgressEntry, ProgressLog, StateDiagnostic, StateError, TaskChange,
+    Watch,
 };
 use crate::model::{Plan, Task};
 
@@ -176,7 +177,7 @@ pub struct LoadedPlan {
     /// Its revision, the same as in the plan.
     pub revision: u64,
     /// What was wrong with the file and could be worked around.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<StateDiagnostic>,
     /// Lines of the file that could not be understood, now or earlier. While
     /// there are any, "nothing left to do" does not mean that all is done.
     pub unparsed: Vec<String>,
@@ -218,7 +219,7 @@ pub struct Applied {
     pub seq: Option<u64>,
     /// What was wrong with the file, as far as it was read, and could be worked
     /// around.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<StateDiagnostic>,
 }
 
 impl Applied {

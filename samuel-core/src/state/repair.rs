@@ -14,7 +14,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    Actor, Diagnostic, FileStore, PlanStore, StateError,
+    Actor, FileStore, PlanStore, StateDiagnostic, StateError,
     apply::count_tasks,
     last_read::PlanFile,
     plan_file::{Document, Missing, Salvaged, salvage},
@@ -25,7 +25,7 @@ use crate::model::TaskId;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Repair {
     /// What is wrong with the file, and is right after the repair.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<StateDiagnostic>,
     /// Lines that are tasks again.
     pub restored: Vec<RestoredRow>,
     /// Lines that stay text.
@@ -60,14 +60,14 @@ impl Repair {
         !self.diagnostics.is_empty() || !self.restored.is_empty()
     }
 
-    fn of(path: &Path, document: &mut Document, diagnostics: Vec<Diagnostic>) -> Self {
+    fn of(path: &Path, document: &mut Document, diagnostics: Vec<StateDiagnostic>) -> Self {
         let mut repair = Self { diagnostics, ..Self::default() };
         // What is missing is told like any fault; whoever agrees does without it.
         let (missing, unparsed) = mem::take(&mut document.unparsed)
             .into_iter()
             .partition::<Vec<_>, _>(|line| Missing::read(line).is_some());
         document.unparsed = unparsed;
-        repair.diagnostics.extend(missing.into_iter().map(|reason| Diagnostic::of_gap(path, reason)));
+        repair.diagnostics.extend(missing.into_iter().map(|reason| StateDiagnostic::of_gap(path, reason)));
         for (text, salvaged) in salvage(document) {
             match salvaged {
                 Salvaged::Task(id, changes) => repair.restored.push(RestoredRow { text, id, changes }),

@@ -186,7 +186,7 @@ pub struct PlanUpdate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_prd: Option<String>,
     /// The form that the PRD is read in, where it is another one; see
-    /// [`prd_format`](crate::model::Project::prd_format).
+    /// [`prd_format`](crate::model::PlanHeader::prd_format).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prd_format: Option<String>,
     /// What the PRD has said from now on, by task; see [`Plan::baseline`].

@@ -35,7 +35,7 @@ use crate::{
     state::{
         Actor, Artifact, Asker, Checkpoint, Existing, Holder, JournalEntry, JournalPart, JournalRecord,
         LaneStore, Mutation, NewTask, Note, PlanStore, ProgressEntry, ProgressKind, SavedRun, StateError,
-        Supervisor, SupervisorRole, TaskChange, TaskEdit, Used,
+        SupervisorProcess, SupervisorRole, TaskChange, TaskEdit, Used,
     },
 };
 
@@ -351,8 +351,8 @@ fn the_last_checkpoint_is_found_behind_later_notes(lane: &dyn LaneStore) {
     assert_eq!(lane.last_saved().unwrap(), saved(Some(usage(3))));
 }
 
-fn supervisor(pid: u32) -> Supervisor {
-    Supervisor { pid, start_time: 1, role: SupervisorRole::Supervisor, tree: None }
+fn supervisor(pid: u32) -> SupervisorProcess {
+    SupervisorProcess { pid, start_time: 1, role: SupervisorRole::Supervisor, tree: None }
 }
 
 fn supervisors_are_known_until_they_have_ended(lane: &dyn LaneStore) {

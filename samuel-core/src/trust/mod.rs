@@ -36,7 +36,7 @@ pub use self::{
     difference::{ChangedExecutable, Difference},
     executables::{Executable, ExecutableKind, Executables},
     policy::{RecordedTrust, TrustPolicy},
-    refusal::{Refusal, RefusalReason},
+    refusal::{RefusalReason, TrustRefusal},
     store::{TrustRecord, TrustStore, TrustStoreError},
 };
 pub(crate) use self::{

@@ -4,7 +4,7 @@ use std::{fmt, path::Path, sync::Arc};
 
 use jiff::Timestamp;
 
-use super::{Difference, Executables, Refusal, RefusalReason, TrustStore, TrustStoreError};
+use super::{Difference, Executables, RefusalReason, TrustRefusal, TrustStore, TrustStoreError};
 
 /// A closure that decides, knowing how it differs from what was trusted before.
 type Decide = Arc<dyn Fn(&Executables, Option<&Difference>) -> bool + Send + Sync>;
@@ -94,9 +94,14 @@ impl TrustPolicy {
     /// as whoever is asked takes. `now` is the time that is recorded.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] where it may not, or where what was trusted cannot be read
+    /// Returns a [`TrustRefusal`] where it may not, or where what was trusted cannot be read
     /// or kept.
-    pub fn decide(&self, root: &Path, executables: &Executables, now: Timestamp) -> Result<(), Box<Refusal>> {
+    pub fn decide(
+        &self,
+        root: &Path,
+        executables: &Executables,
+        now: Timestamp,
+    ) -> Result<(), Box<TrustRefusal>> {
         match self {
             Self::Recorded(recorded) => recorded.decide(root, executables, now),
             policy => policy.decide_alone(executables, None, RefusalReason::Untrusted),
@@ -106,13 +111,13 @@ impl TrustPolicy {
     /// Refuses where something of what was trusted is gone; what executes now is the program's own.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] as [`decide`](Self::decide) does.
+    /// Returns a [`TrustRefusal`] as [`decide`](Self::decide) does.
     pub(crate) fn decide_on_gone(
         &self,
         root: &Path,
         executables: &Executables,
         now: Timestamp,
-    ) -> Result<(), Box<Refusal>> {
+    ) -> Result<(), Box<TrustRefusal>> {
         let Self::Recorded(RecordedTrust { store, .. }) = self else { return Ok(()) };
         match store.recorded(root) {
             Err(TrustStoreError::Inside { .. }) | Ok(None) => Ok(()),
@@ -135,7 +140,7 @@ impl TrustPolicy {
         executables: &Executables,
         difference: Option<&Difference>,
         untrusted: RefusalReason,
-    ) -> Result<(), Box<Refusal>> {
+    ) -> Result<(), Box<TrustRefusal>> {
         let reason = match self {
             Self::Refuse | Self::TrustAll if !executables.changes.is_empty() => RefusalReason::Unaccepted,
             Self::Refuse | Self::Recorded(_) => untrusted,
@@ -150,7 +155,12 @@ impl TrustPolicy {
 }
 
 impl RecordedTrust {
-    fn decide(&self, root: &Path, executables: &Executables, now: Timestamp) -> Result<(), Box<Refusal>> {
+    fn decide(
+        &self,
+        root: &Path,
+        executables: &Executables,
+        now: Timestamp,
+    ) -> Result<(), Box<TrustRefusal>> {
         let unusable = |error| refusal(RefusalReason::Unreadable(error), executables, None);
         let record = match self.store.recorded(root) {
             // Of a project around the store nothing can be recorded; whoever is asked decides.
@@ -180,8 +190,8 @@ fn refusal(
     reason: RefusalReason,
     executables: &Executables,
     difference: Option<&Difference>,
-) -> Box<Refusal> {
-    Box::new(Refusal { reason, executables: executables.clone(), difference: difference.cloned() })
+) -> Box<TrustRefusal> {
+    Box::new(TrustRefusal { reason, executables: executables.clone(), difference: difference.cloned() })
 }
 
 impl fmt::Debug for TrustPolicy {

@@ -10,7 +10,7 @@ use crate::model::{Coded, ErrorCode, Remedy};
 /// That what would execute may not run.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Refusal {
+pub struct TrustRefusal {
     /// Why not.
     pub reason: RefusalReason,
     /// What would execute.
@@ -43,7 +43,7 @@ pub enum RefusalReason {
     NotKept(TrustStoreError),
 }
 
-impl Refusal {
+impl TrustRefusal {
     /// Returns what it is about, for reading: what the last run left changed, then how
     /// what would execute differs from what was trusted, or all of it where nothing was.
     pub fn lines(&self) -> Vec<String> {
@@ -55,7 +55,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for TrustRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.reason {
             RefusalReason::Untrusted => f.write_str("nobody has allowed what this project would run"),
@@ -79,7 +79,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {
+impl std::error::Error for TrustRefusal {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.reason {
             RefusalReason::Unreadable(error) | RefusalReason::NotKept(error) => Some(error),
@@ -88,7 +88,7 @@ impl std::error::Error for Refusal {
     }
 }
 
-impl Coded for Refusal {
+impl Coded for TrustRefusal {
     fn code(&self) -> ErrorCode {
         ErrorCode::TRUST_REFUSED
     }

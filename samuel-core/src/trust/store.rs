@@ -198,7 +198,7 @@ mod tests {
 
     use super::*;
     use crate::hook::HookPoint;
-    use crate::trust::{ExecutableKind, Refusal, RefusalReason, TrustPolicy};
+    use crate::trust::{ExecutableKind, RefusalReason, TrustPolicy, TrustRefusal};
 
     struct Bench {
         dir: tempfile::TempDir,
@@ -219,7 +219,7 @@ mod tests {
             self.store.place(&self.root).unwrap().0
         }
 
-        fn decide(&self, policy: &TrustPolicy, executables: &Executables) -> Result<(), Box<Refusal>> {
+        fn decide(&self, policy: &TrustPolicy, executables: &Executables) -> Result<(), Box<TrustRefusal>> {
             policy.decide(&self.root, executables, Timestamp::UNIX_EPOCH)
         }
 

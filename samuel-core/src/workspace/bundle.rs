@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{
-    Refusal, WorkspaceError,
+    RefusedWork, WorkspaceError,
     git::{Configured, Git},
     inspect::Names,
     record::remove,
@@ -78,7 +78,7 @@ impl Door<'_> {
         limit: u64,
         reference: &str,
         is_control: impl Fn(&str) -> bool,
-    ) -> Result<Result<String, Refusal>, WorkspaceError> {
+    ) -> Result<Result<String, RefusedWork>, WorkspaceError> {
         let pack = bundle.with_extension("pack");
         let tip = match split(bundle, &pack, limit)? {
             Ok(tip) => tip,
@@ -110,7 +110,7 @@ impl Door<'_> {
         pack: &Path,
         limit: u64,
         is_control: impl Fn(&str) -> bool,
-    ) -> Result<Result<(), Refusal>, WorkspaceError> {
+    ) -> Result<Result<(), RefusedWork>, WorkspaceError> {
         clear(self.common_dir, self.key)?;
         let quarantine = self.quarantine();
         let made = |path: &Path| fs::create_dir_all(path).map_err(WorkspaceError::io("create", path));
@@ -123,16 +123,16 @@ impl Door<'_> {
         let size = format!("--max-input-size={limit}");
         let spec = self.inside(&["index-pack", "--stdin", "--fix-thin", "--strict", &size]).stdin_file(pack);
         if let Some(complaint) = complaint(self.git.finish("index-pack", spec).await)? {
-            return Ok(Err(Refusal::Damaged { complaint }));
+            return Ok(Err(RefusedWork::Damaged { complaint }));
         }
         let range = format!("{}..{tip}", self.base);
         let spec = self.inside(&["rev-list", "--objects", "--quiet", &range]);
         if let Some(complaint) = complaint(self.git.finish("rev-list", spec).await)? {
-            return Ok(Err(Refusal::Damaged { complaint }));
+            return Ok(Err(RefusedWork::Damaged { complaint }));
         }
         let spec = self.inside(&["merge-base", "--is-ancestor", self.base, tip]);
         if complaint(self.git.finish("merge-base", spec).await)?.is_some() {
-            return Ok(Err(Refusal::Rewritten { base: self.base.to_owned() }));
+            return Ok(Err(RefusedWork::Rewritten { base: self.base.to_owned() }));
         }
         self.examine(tip, &range, is_control).await
     }
@@ -143,22 +143,23 @@ impl Door<'_> {
         tip: &str,
         range: &str,
         is_control: impl Fn(&str) -> bool,
-    ) -> Result<Result<(), Refusal>, WorkspaceError> {
+    ) -> Result<Result<(), RefusedWork>, WorkspaceError> {
         let most = format!("--max-count={}", MAX_COMMITS + 1);
         let commits = self.git.finish("rev-list", self.inside(&["rev-list", &most, range])).await?;
         let commits = commits.stdout.head;
         if commits.split(|byte| *byte == b'\n').count() > MAX_COMMITS {
-            return Ok(Err(Refusal::TooMany { what: format!("more than {MAX_COMMITS} commits") }));
+            return Ok(Err(RefusedWork::TooMany { what: format!("more than {MAX_COMMITS} commits") }));
         }
         let raw = ["-r", "-t", "-m", "-z", "--raw", "--root", "--no-renames", "--no-ext-diff", "--no-abbrev"];
         let args: Vec<&str> = ["diff-tree", "--stdin", "--no-commit-id"].into_iter().chain(raw).collect();
-        let too_many = || Refusal::TooMany { what: "its list of changes is longer than 64 MiB".to_owned() };
+        let too_many =
+            || RefusedWork::TooMany { what: "its list of changes is longer than 64 MiB".to_owned() };
         let Some(all) = self.changes(self.inside(&args).stdin(commits)).await? else {
             return Ok(Err(too_many()));
         };
         for change in all.iter().filter(|change| change.mode == GITLINK) {
             if !self.has(change).await? {
-                return Ok(Err(Refusal::Gitlink { path: shown(&change.path) }));
+                return Ok(Err(RefusedWork::Gitlink { path: shown(&change.path) }));
             }
         }
         if let Some(refusal) = self.embedded(&all).await? {
@@ -170,7 +171,7 @@ impl Door<'_> {
         let mut files: Vec<String> = of_project.map(shown).filter(|path| is_control(path)).collect();
         files.sort();
         files.dedup();
-        Ok(if files.is_empty() { Ok(()) } else { Err(Refusal::ControlFiles { files }) })
+        Ok(if files.is_empty() { Ok(()) } else { Err(RefusedWork::ControlFiles { files }) })
     }
 
     /// Says whether the commit that the clone was made from has the very same entry.
@@ -185,7 +186,7 @@ impl Door<'_> {
     }
 
     /// Looks for directories that become repositories by what is changed in them.
-    async fn embedded(&self, changes: &[Change]) -> Result<Option<Refusal>, WorkspaceError> {
+    async fn embedded(&self, changes: &[Change]) -> Result<Option<RefusedWork>, WorkspaceError> {
         let mut candidates: BTreeMap<&[u8], Names> = BTreeMap::new();
         for change in changes.iter().filter(|change| change.mode != ABSENT) {
             let (directory, name) = match change.path.iter().rposition(|byte| *byte == b'/') {
@@ -199,10 +200,10 @@ impl Door<'_> {
         }
         if candidates.len() > MAX_CANDIDATES {
             let what = format!("more than {MAX_CANDIDATES} directories that may be repositories");
-            return Ok(Some(Refusal::TooMany { what }));
+            return Ok(Some(RefusedWork::TooMany { what }));
         }
         for (directory, new) in candidates {
-            let refusal = || Some(Refusal::Embedded { path: shown(directory) });
+            let refusal = || Some(RefusedWork::Embedded { path: shown(directory) });
             let Ok(path) = std::str::from_utf8(directory) else { return Ok(refusal()) };
             let mut args = vec!["ls-tree", "-z", "--full-tree", "--name-only", self.base, "--"];
             args.extend((!path.is_empty()).then_some(path));
@@ -267,15 +268,15 @@ impl Change {
 }
 
 /// Writes the pack of a bundle to a file of its own, and returns the commit that it brings.
-fn split(bundle: &Path, pack: &Path, limit: u64) -> Result<Result<String, Refusal>, WorkspaceError> {
+fn split(bundle: &Path, pack: &Path, limit: u64) -> Result<Result<String, RefusedWork>, WorkspaceError> {
     let file = open_unlinked(bundle).map_err(WorkspaceError::file("read", bundle))?;
     let bytes = file.metadata().map_err(WorkspaceError::io("read", bundle))?.len();
     if bytes > limit {
-        return Ok(Err(Refusal::TooLarge { bytes, limit }));
+        return Ok(Err(RefusedWork::TooLarge { bytes, limit }));
     }
     let mut reader = BufReader::new(file);
     let Some(tip) = header(&mut reader).map_err(WorkspaceError::io("read", bundle))? else {
-        return Ok(Err(Refusal::Damaged { complaint: "it is no bundle of one commit".to_owned() }));
+        return Ok(Err(RefusedWork::Damaged { complaint: "it is no bundle of one commit".to_owned() }));
     };
     remove(pack)?;
     let mut out = File::create_new(pack).map_err(WorkspaceError::io("write", pack))?;

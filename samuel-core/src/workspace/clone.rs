@@ -25,7 +25,7 @@ use std::{
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::{
-    Finding, InspectLimits, Refusal, WorkspaceError,
+    CloneProblem, InspectLimits, RefusedWork, WorkspaceError,
     bundle::{self, Door},
     git::{Configured, Git},
     inspect,
@@ -114,7 +114,7 @@ impl ControlLook for () {
 /// A step of a workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Step {
+pub enum WorkspaceStep {
     /// The clone was made, without its files.
     Cloned,
     /// Its files are those of the user's branch.
@@ -139,7 +139,7 @@ pub enum Step {
     Landed,
 }
 
-impl Step {
+impl WorkspaceStep {
     /// Every step, in the order in which they are made.
     pub const ALL: [Self; 11] = [
         Self::Cloned,
@@ -158,11 +158,11 @@ impl Step {
 
 /// Is told of steps.
 #[derive(Clone)]
-pub struct OnStep(Arc<dyn Fn(Step) + Send + Sync>);
+pub struct OnStep(Arc<dyn Fn(WorkspaceStep) + Send + Sync>);
 
 impl OnStep {
     /// Calls a function at each step.
-    pub fn new(call: impl Fn(Step) + Send + Sync + 'static) -> Self {
+    pub fn new(call: impl Fn(WorkspaceStep) + Send + Sync + 'static) -> Self {
         Self(Arc::new(call))
     }
 }
@@ -288,7 +288,7 @@ impl CloneWorkspace {
         let mut record = self.record.lock().await;
         record.at_work = true;
         self.save(&record)?;
-        self.step(Step::TurnBegan);
+        self.step(WorkspaceStep::TurnBegan);
         Ok(())
     }
 
@@ -342,7 +342,8 @@ impl CloneWorkspace {
         let landing =
             Landing { branch: record.branch.clone(), old: record.base.clone(), new: record.tip.clone() };
         let note = self.file("landing.json");
-        let moved = self.users.fast_forward(&self.git, &landing, &note, || self.step(Step::Landing)).await?;
+        let moved =
+            self.users.fast_forward(&self.git, &landing, &note, || self.step(WorkspaceStep::Landing)).await?;
         if let Err(problem) = moved {
             let kept = self.keep(&mut record).await?;
             return Err(WorkspaceError::NotLanded { branch: landing.branch, problem, kept });
@@ -350,7 +351,7 @@ impl CloneWorkspace {
         record.base.clone_from(&landing.new);
         record.failed = false;
         self.save(&record)?;
-        self.step(Step::Landed);
+        self.step(WorkspaceStep::Landed);
         Ok(Some(landing.new))
     }
 
@@ -451,18 +452,18 @@ impl CloneWorkspace {
         note: &WorkNote,
     ) -> Result<Option<Collected>, WorkspaceError> {
         self.look_for_traps(record).await?;
-        self.step(Step::Inspected);
+        self.step(WorkspaceStep::Inspected);
         let head = match self.commit(note).await {
             Ok(head) => head,
             Err(WorkspaceError::Git(GitProgramError::Failed { message, .. })) => {
-                return Err(self.refuse_whole(record, Refusal::Damaged { complaint: message }).await?);
+                return Err(self.refuse_whole(record, RefusedWork::Damaged { complaint: message }).await?);
             }
             Err(error) => return Err(error),
         };
-        self.step(Step::Committed);
+        self.step(WorkspaceStep::Committed);
         let changed = self.changed_control_files().await?;
         if !changed.is_empty() {
-            return Err(self.refuse(record, &head, Refusal::ControlFiles { files: changed }).await?);
+            return Err(self.refuse(record, &head, RefusedWork::ControlFiles { files: changed }).await?);
         }
         let beyond = format!("{}..{head}", record.base);
         let is_new = head != record.tip
@@ -474,7 +475,7 @@ impl CloneWorkspace {
         }
         let bundle = self.file("work.bundle");
         bundle::make(&self.git, &self.tree(), &record.base, &bundle).await?;
-        self.step(Step::Bundled);
+        self.step(WorkspaceStep::Bundled);
         let reference = self.work_reference();
         let (limit, control) = (self.setup.limits.bundle, &self.setup.control);
         let (key, UsersTree { top, common_dir, prefix, .. }) = (self.key(), &self.users);
@@ -483,14 +484,16 @@ impl CloneWorkspace {
         record::remove(&bundle)?;
         let commit = match taken {
             Ok(commit) => commit,
-            Err(refusal @ Refusal::Damaged { .. }) => return Err(self.refuse_whole(record, refusal).await?),
+            Err(refusal @ RefusedWork::Damaged { .. }) => {
+                return Err(self.refuse_whole(record, refusal).await?);
+            }
             Err(refusal) => return Err(self.refuse(record, &head, refusal).await?),
         };
-        self.step(Step::TakenIn);
+        self.step(WorkspaceStep::TakenIn);
         record.tip.clone_from(&commit);
         record.at_work = false;
         self.save(record)?;
-        self.step(Step::Collected);
+        self.step(WorkspaceStep::Collected);
         Ok(Some(Collected { commit, reference }))
     }
 
@@ -519,7 +522,7 @@ impl CloneWorkspace {
         &self,
         record: &mut Record,
         head: &str,
-        refusal: Refusal,
+        refusal: RefusedWork,
     ) -> Result<WorkspaceError, WorkspaceError> {
         let name = format!("refs/samuel/refused/{}", record.refused + 1);
         self.git.run(&self.tree(), &["update-ref", &name, head]).await?;
@@ -534,7 +537,7 @@ impl CloneWorkspace {
     async fn refuse_whole(
         &self,
         record: &mut Record,
-        refusal: Refusal,
+        refusal: RefusedWork,
     ) -> Result<WorkspaceError, WorkspaceError> {
         let clone = self.replace(record).await?;
         Ok(WorkspaceError::Refused { refusal, clone, name: "a whole".to_owned() })
@@ -556,7 +559,9 @@ impl CloneWorkspace {
     /// one made.
     async fn look_for_traps(&self, record: &mut Record) -> Result<(), WorkspaceError> {
         let mut found = self.inspected(record).await?;
-        found.retain(|finding| !matches!(finding, Finding::Embedded(path) if record.embedded.contains(path)));
+        found.retain(
+            |finding| !matches!(finding, CloneProblem::Embedded(path) if record.embedded.contains(path)),
+        );
         if found.is_empty() {
             return Ok(());
         }
@@ -564,7 +569,7 @@ impl CloneWorkspace {
         Err(WorkspaceError::Planted { found, kept })
     }
 
-    async fn inspected(&self, record: &Record) -> Result<Vec<Finding>, WorkspaceError> {
+    async fn inspected(&self, record: &Record) -> Result<Vec<CloneProblem>, WorkspaceError> {
         let (tree, limits) = (self.tree(), self.setup.limits.inspect);
         let (config, alternates) = (record.config.clone(), record.alternates.clone());
         blocking(move || Ok(inspect(&tree, config.as_bytes(), alternates.as_bytes(), limits))).await
@@ -618,7 +623,7 @@ impl CloneWorkspace {
             kept: record.kept,
             ..Record::default()
         };
-        self.step(Step::Cloned);
+        self.step(WorkspaceStep::Cloned);
         // Before the clone has its name: without it, nobody worked there.
         self.save(record)?;
         fs::rename(&new, self.tree()).map_err(WorkspaceError::io("move", &new))?;
@@ -688,14 +693,14 @@ impl CloneWorkspace {
         commit.clone_into(&mut record.tip);
         (record.failed, record.at_work) = (false, false);
         let found = self.inspected(record).await?.into_iter();
-        let own =
-            found.filter_map(|found| if let Finding::Embedded(path) = found { Some(path) } else { None });
+        let own = found
+            .filter_map(|found| if let CloneProblem::Embedded(path) = found { Some(path) } else { None });
         record.embedded = own.collect();
         self.save(record)?;
         let (control, directory) = (Arc::clone(&self.setup.control), self.work_dir());
         let seen = blocking(move || Ok(control.look(&directory))).await?;
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
-        self.step(Step::CheckedOut);
+        self.step(WorkspaceStep::CheckedOut);
         Ok(())
     }
 
@@ -714,7 +719,7 @@ impl CloneWorkspace {
         self.git.run(&self.users.top, &["update-ref", &name, &record.tip]).await?;
         record.tip.clone_from(&record.base);
         self.save(record)?;
-        self.step(Step::Kept);
+        self.step(WorkspaceStep::Kept);
         Ok(name)
     }
 
@@ -772,7 +777,7 @@ impl CloneWorkspace {
         record::write(&self.file("record.json"), record)
     }
 
-    fn step(&self, step: Step) {
+    fn step(&self, step: WorkspaceStep) {
         if let Some(OnStep(call)) = &self.setup.on_step {
             call(step);
         }

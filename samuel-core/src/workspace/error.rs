@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::Finding;
+use super::CloneProblem;
 use crate::{
     git::{GitError, program::GitProgramError},
     model::{Coded, ErrorCode, Location, Remedy},
@@ -42,7 +42,7 @@ pub enum WorkspaceError {
     #[error("the work was refused: the clone holds {}; it was moved to {}", listed(found), kept.display())]
     Planted {
         /// What was found.
-        found: Vec<Finding>,
+        found: Vec<CloneProblem>,
         /// Where the clone is now.
         kept: PathBuf,
     },
@@ -50,7 +50,7 @@ pub enum WorkspaceError {
     #[error("the work was refused: {refusal}; it is kept in the clone {}, as {name}", clone.display())]
     Refused {
         /// Why.
-        refusal: Refusal,
+        refusal: RefusedWork,
         /// The clone.
         clone: PathBuf,
         /// The reference in it, or its directory.
@@ -103,7 +103,7 @@ pub enum WorkspaceError {
 /// Why work must not reach the user's repository.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum RefusedWork {
     /// There is more of it than may come at once.
     #[error("its bundle has {bytes} bytes, more than the {limit} that are taken")]
     TooLarge {

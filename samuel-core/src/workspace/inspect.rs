@@ -38,7 +38,7 @@ impl Default for InspectLimits {
 /// Something that keeps git from being run in a clone. Paths are relative to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Finding {
+pub enum CloneProblem {
     /// The clone's `.git` is no directory.
     NoDirectory,
     /// `.git/commondir`, which takes configuration and hooks from elsewhere.
@@ -63,7 +63,7 @@ pub enum Finding {
     Unseen(PathBuf),
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for CloneProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoDirectory => write!(f, "a .git that is no directory"),
@@ -91,7 +91,7 @@ pub(super) struct Written<'a> {
 /// Looks at a tree in which an agent worked, and returns what keeps git from being run there:
 /// nothing of a tree as an agent should leave it. `config` and `alternates` are what Samuel
 /// wrote to `.git/config` and `.git/objects/info/alternates`. Blocks; starts nothing.
-pub fn inspect(tree: &Path, config: &[u8], alternates: &[u8], limits: InspectLimits) -> Vec<Finding> {
+pub fn inspect(tree: &Path, config: &[u8], alternates: &[u8], limits: InspectLimits) -> Vec<CloneProblem> {
     let written = Written { config, alternates };
     let mut look =
         Look { found: Vec::new(), left: limits.entries, limits, deadline: Instant::now() + limits.time };
@@ -108,14 +108,14 @@ enum Part {
 }
 
 struct Look {
-    found: Vec<Finding>,
+    found: Vec<CloneProblem>,
     left: usize,
     limits: InspectLimits,
     deadline: Instant,
 }
 
 impl Look {
-    fn find(&mut self, finding: Finding) {
+    fn find(&mut self, finding: CloneProblem) {
         if self.found.len() < MAX_FINDINGS {
             self.found.push(finding);
         }
@@ -124,26 +124,26 @@ impl Look {
     fn git_directory(&mut self, tree: &Path, written: Written<'_>) {
         let git = tree.join(".git");
         if !fs::symlink_metadata(&git).is_ok_and(|found| found.is_dir()) {
-            return self.find(Finding::NoDirectory);
+            return self.find(CloneProblem::NoDirectory);
         }
         let is_there = |name: &str| fs::symlink_metadata(git.join(name)).is_ok();
         if is_there("commondir") {
-            self.find(Finding::CommonDir);
+            self.find(CloneProblem::CommonDir);
         }
         if is_there("config.worktree") {
-            self.find(Finding::WorktreeConfig);
+            self.find(CloneProblem::WorktreeConfig);
         }
         if is_there("info/attributes") {
-            self.find(Finding::Attributes);
+            self.find(CloneProblem::Attributes);
         }
         if !holds(&git.join("config"), written.config) {
-            self.find(Finding::Config);
+            self.find(CloneProblem::Config);
         }
         if !holds(&git.join("objects/info/alternates"), written.alternates) {
-            self.find(Finding::Alternates);
+            self.find(CloneProblem::Alternates);
         }
         for entry in fs::read_dir(git.join("hooks")).into_iter().flatten().flatten().take(MAX_FINDINGS) {
-            self.find(Finding::Hook(Path::new(".git/hooks").join(entry.file_name())));
+            self.find(CloneProblem::Hook(Path::new(".git/hooks").join(entry.file_name())));
         }
         self.walk(&git, Part::Git);
     }
@@ -154,7 +154,7 @@ impl Look {
         while let Some((directory, depth)) = ahead.pop() {
             if let Err(unseen) = self.directory(top, &directory, depth, part, &mut ahead) {
                 let unseen = unseen.strip_prefix(top).unwrap_or(&unseen).to_owned();
-                return self.find(Finding::Unseen(unseen));
+                return self.find(CloneProblem::Unseen(unseen));
             }
         }
     }
@@ -178,13 +178,13 @@ impl Look {
                 return Err(directory.to_owned());
             }
             if part == Part::Git && !kind.is_dir() && !kind.is_file() {
-                self.find(Finding::Link(Path::new(".git").join(relative.join(&name))));
+                self.find(CloneProblem::Link(Path::new(".git").join(relative.join(&name))));
             }
             if part == Part::Work {
                 // Other systems know it by other letters.
                 if name.eq_ignore_ascii_case(".git") {
                     if depth > 0 || name != ".git" {
-                        self.find(Finding::Nested(relative.join(&name)));
+                        self.find(CloneProblem::Nested(relative.join(&name)));
                     }
                     continue;
                 }
@@ -198,7 +198,7 @@ impl Look {
             }
         }
         if names.are_of_repository() {
-            self.find(Finding::Embedded(relative));
+            self.find(CloneProblem::Embedded(relative));
         }
         Ok(())
     }
@@ -320,7 +320,7 @@ mod tests {
         let limits = |entries, depth| InspectLimits { entries, depth, ..InspectLimits::default() };
         for limits in [limits(6, 256), limits(1_000, 0)] {
             let found = inspect(tree.path(), b"mine", b"", limits);
-            assert!(found.iter().any(|finding| matches!(finding, Finding::Unseen(_))), "{found:?}");
+            assert!(found.iter().any(|finding| matches!(finding, CloneProblem::Unseen(_))), "{found:?}");
         }
     }
 

@@ -20,13 +20,13 @@
 //! Which of the two it is, [`WorkspaceKind`] says. What a run does with it is the loop's.
 //!
 //! ```
-//! use samuel_core::workspace::{Finding, InspectLimits, inspect};
+//! use samuel_core::workspace::{CloneProblem, InspectLimits, inspect};
 //!
 //! let tree = tempfile::tempdir()?;
 //! std::fs::create_dir_all(tree.path().join(".git"))?;
 //! std::fs::write(tree.path().join(".git/commondir"), "../elsewhere\n")?;
 //! let found = inspect(tree.path(), b"", b"", InspectLimits::default());
-//! assert_eq!(found, [Finding::CommonDir]);
+//! assert_eq!(found, [CloneProblem::CommonDir]);
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
@@ -40,8 +40,8 @@ mod record;
 mod users_tree;
 
 pub use clone::{
-    CloneWorkspace, Collected, ControlLook, OnStep, Step, WorkNote, WorkspaceLimits, WorkspaceSetup,
+    CloneWorkspace, Collected, ControlLook, OnStep, WorkNote, WorkspaceLimits, WorkspaceSetup, WorkspaceStep,
 };
-pub use error::{Refusal, WorkspaceError};
-pub use inspect::{Finding, InspectLimits, inspect};
+pub use error::{RefusedWork, WorkspaceError};
+pub use inspect::{CloneProblem, InspectLimits, inspect};
 pub use kind::{UnknownWorkspace, WorkspaceKind};

@@ -11,10 +11,10 @@ use std::{
 use samuel_core::{
     clock::SystemClock,
     config::Config,
-    hook::{Dispatched, HookPoint, Point, Registry, RegistryBuilder, Scope},
+    hook::{CallScope, Dispatched, HookPoint, Point, Registry, RegistryBuilder},
     plugin::{
-        Capabilities, Catalog, FetchOptions, FetchedPlugin, Installed, LoadOptions, PluginError, Plugins,
-        Source,
+        Capabilities, Catalog, FetchOptions, FetchedPlugin, InstallSource, Installed, LoadOptions,
+        PluginError, Plugins,
     },
     process::Supervisor,
 };
@@ -66,7 +66,7 @@ impl Bench {
 
     pub(crate) async fn fetch(&self, source: &Path) -> Result<FetchedPlugin, PluginError> {
         self.plugins()
-            .fetch(&Source::Directory { path: source.to_owned(), is_relative: false }, &options())
+            .fetch(&InstallSource::Directory { path: source.to_owned(), is_relative: false }, &options())
             .await
     }
 
@@ -140,12 +140,12 @@ pub(crate) fn load_options() -> LoadOptions {
     LoadOptions { env, supervisor: Supervisor::GroupOnly, cache_dir: None, state_dir, store: None }
 }
 
-pub(crate) fn scope() -> Scope {
-    Scope {
+pub(crate) fn scope() -> CallScope {
+    CallScope {
         run_id: "run-7".into(),
         session: "session".into(),
         iteration: 3,
-        ..Scope::new(Arc::new(SystemClock::new()))
+        ..CallScope::new(Arc::new(SystemClock::new()))
     }
 }
 

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::symlink, process::Command};
 use samuel_core::{
     hook::HookPoint,
     model::{Coded, Remedy},
-    plugin::{Capabilities, Capability, PluginChangeKind, PluginError, Source},
+    plugin::{Capabilities, Capability, InstallSource, PluginChangeKind, PluginError},
 };
 
 use crate::bench::{Bench, nothing, options};
@@ -248,7 +248,7 @@ async fn a_git_repository_is_installed_at_a_revision_without_its_history() {
     let url = format!("file://{}", source.display());
     let plugins = bench.plugins();
     let install = async |text: &str| {
-        let source = Source::parse(text, &bench.root()).unwrap();
+        let source = InstallSource::parse(text, &bench.root()).unwrap();
         let fetched = plugins.fetch(&source, &options()).await?;
         plugins.install(fetched, &nothing())
     };

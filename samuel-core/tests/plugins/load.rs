@@ -5,7 +5,7 @@ use std::fs;
 use samuel_core::{
     hook::{HookPoint, Tier, points},
     model::{Coded, Remedy},
-    plugin::{Catalog, Kind, LOCK_FILE, PluginError},
+    plugin::{Catalog, LOCK_FILE, PluginError, PluginKind},
 };
 
 use crate::bench::{Bench, dispatch, load_options};
@@ -117,7 +117,7 @@ async fn kinds_that_this_build_does_not_run_are_named() {
     fs::write(source.join("samuel-plugin.toml"), text + "[oci]\nimage = \"example/x\"\n").unwrap();
     bench.install(&source).await;
     let error = bench.catalog().unwrap().load(&load_options()).unwrap_err();
-    assert!(matches!(error, PluginError::Unsupported { kind: Kind::Oci, .. }), "{error}");
+    assert!(matches!(error, PluginError::Unsupported { kind: PluginKind::Oci, .. }), "{error}");
     assert!(error.to_string().contains("not supported yet"), "{error}");
 }
 

@@ -6,7 +6,7 @@ use samuel_core::{
     config::ProblemKind,
     hook::HookPoint,
     model::Coded,
-    plugin::{Capability, Kind, Manifest, PluginError, manifest_schema},
+    plugin::{Capability, Manifest, PluginError, PluginKind, manifest_schema},
 };
 use serde_json::Value;
 
@@ -74,7 +74,7 @@ handlers = ["samuel-tdd:gate", "default"]
 "#,
     )
     .unwrap();
-    assert_eq!((manifest.name.as_str(), manifest.kind), ("samuel-python", Kind::Wasm));
+    assert_eq!((manifest.name.as_str(), manifest.kind), ("samuel-python", PluginKind::Wasm));
     assert_eq!((manifest.namespace.as_str(), manifest.module.as_deref()), ("python", Some("plugin.wasm")));
     assert_eq!(manifest.capabilities.targets(Capability::FilesystemRead), ["/workspace/**"]);
     assert_eq!(manifest.capabilities.targets(Capability::NetworkOutbound), ["*.pypi.org"]);

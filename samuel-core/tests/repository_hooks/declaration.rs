@@ -2,7 +2,7 @@
 
 use samuel_core::{
     dialect::EventType,
-    hook::{HookPoint, Layer, Tier, points},
+    hook::{HookLayer, HookPoint, Tier, points},
     model::payload::*,
 };
 
@@ -69,7 +69,7 @@ fn seed_003_section_3_the_file_of_the_specification_is_read_as_it_is() {
     );
     let registry = repository.registry();
     let registered = &registry.registered(HookPoint::AbilityAfter)[0];
-    assert_eq!((registered.info.layer, registered.tier), (Layer::Dialect, Tier::Shell));
+    assert_eq!((registered.info.layer, registered.tier), (HookLayer::Dialect, Tier::Shell));
     assert_eq!(registry.handlers(HookPoint::AbilityAfter).next().map(|(_, order, _)| order), Some(150));
     assert_eq!(registered.timeout, Some(std::time::Duration::from_secs(30)));
     let entry = registered.entry.as_ref().unwrap();

@@ -11,7 +11,7 @@ use std::{
 use samuel_core::{
     clock::SystemClock,
     dialect::{HookFileOptions, HookFiles},
-    hook::{Dispatched, Point, Registry, Scope},
+    hook::{CallScope, Dispatched, Point, Registry},
     process::Supervisor,
 };
 
@@ -91,7 +91,7 @@ impl Repository {
 
     /// Fires an event as a run does.
     pub(crate) async fn fire<P: Point>(&self, input: P::Input) -> Dispatched<P::Output> {
-        let scope = Scope { session: "tests".into(), ..Scope::new(Arc::new(SystemClock::new())) };
+        let scope = CallScope { session: "tests".into(), ..CallScope::new(Arc::new(SystemClock::new())) };
         self.registry().dispatch::<P>(input, &scope).await
     }
 }

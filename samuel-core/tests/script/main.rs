@@ -12,7 +12,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 use samuel_core::{
     hook::HookFailure,
-    script::{CommandLine, Script, ScriptOutput},
+    script::{CommandLine, HookCommand, ScriptOutput},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -29,7 +29,7 @@ fn both_forms(text: &str) -> [CommandLine; 2] {
     [CommandLine::Shell(text.to_owned()), CommandLine::words(["/bin/sh", "-c", text])]
 }
 
-async fn run(script: Script) -> Result<ScriptOutput, HookFailure> {
+async fn run(script: HookCommand) -> Result<ScriptOutput, HookFailure> {
     let supervisor = process_support::supervisor();
     script.env("PATH", PATH).run(&supervisor, &CancellationToken::new()).await
 }

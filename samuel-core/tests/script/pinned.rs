@@ -15,7 +15,7 @@ use std::{
 use samuel_core::{
     hook::{BreakClass, HookFailure},
     process::Supervisor,
-    script::{Budget, CommandLine, PinOptions, Pinned, Script, ScriptOutput},
+    script::{Budget, CommandLine, HookCommand, PinOptions, Pinned, ScriptOutput},
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -84,7 +84,7 @@ impl Bench {
         let root = self.root();
         let env = [("PATH", PATH.to_owned()), ("SAMUEL_PROJECT_ROOT", root.display().to_string())];
         let env = env.map(|(name, value)| (name.to_owned(), value));
-        let script = Script::new(held.command.clone(), root).envs(env).pinned(Arc::clone(&held.pinned));
+        let script = HookCommand::new(held.command.clone(), root).envs(env).pinned(Arc::clone(&held.pinned));
         script.run(&Supervisor::GroupOnly, &CancellationToken::new()).await
     }
 

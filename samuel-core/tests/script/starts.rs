@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 use samuel_core::{
     hook::BreakClass,
-    script::{CommandLine, Script},
+    script::{CommandLine, HookCommand},
 };
 use tempfile::tempdir;
 
@@ -34,8 +34,8 @@ fn unstartable(dir: &Path) -> Vec<(&'static str, &'static str, &'static str)> {
 async fn what_cannot_be_started_is_told_with_its_path_and_what_to_do() {
     let dir = tempdir().unwrap();
     for (program, problem, help) in unstartable(dir.path()) {
-        let failure = run(Script::new(CommandLine::words([program]), dir.path())).await.unwrap_err();
-        let line = Script::new(CommandLine::Shell(format!("{program} --all")), dir.path());
+        let failure = run(HookCommand::new(CommandLine::words([program]), dir.path())).await.unwrap_err();
+        let line = HookCommand::new(CommandLine::Shell(format!("{program} --all")), dir.path());
         let of_line = run(line).await.unwrap().failure().unwrap();
         for failure in [failure, of_line] {
             let name = program.trim_start_matches("./");
@@ -51,7 +51,7 @@ async fn what_cannot_be_started_is_told_with_its_path_and_what_to_do() {
 async fn a_program_that_is_no_program_or_is_given_too_much_is_told() {
     let dir = tempdir().unwrap();
     write_script(&dir.path().join("data"), "\x7fELF is not this");
-    let words = |words: &[String]| Script::new(CommandLine::words(words), dir.path());
+    let words = |words: &[String]| HookCommand::new(CommandLine::words(words), dir.path());
     let failure = run(words(&["./data".to_owned()])).await.unwrap_err();
     assert_eq!(failure.class, BreakClass::Spawn);
     assert!(failure.message.contains("nor a program for this machine"), "{failure}");
@@ -70,7 +70,7 @@ async fn a_directory_that_is_missing_is_told_in_both_forms() {
     let dir = tempdir().unwrap();
     let missing = dir.path().join("missing");
     for command in super::both_forms("true") {
-        let failure = run(Script::new(command, &missing)).await.unwrap_err();
+        let failure = run(HookCommand::new(command, &missing)).await.unwrap_err();
         assert_eq!(failure.class, BreakClass::Spawn);
         let place = missing.display().to_string();
         assert!(
@@ -86,7 +86,7 @@ async fn a_script_that_stays_open_for_writing_is_told() {
     write_script(&dir.path().join("busy"), "#!/bin/sh\necho hi\n");
     let path = dir.path().join("busy");
     let _open = fs::OpenOptions::new().write(true).open(&path).unwrap();
-    let failure = run(Script::new(CommandLine::words([&path]), dir.path())).await.unwrap_err();
+    let failure = run(HookCommand::new(CommandLine::words([&path]), dir.path())).await.unwrap_err();
     assert_eq!(failure.class, BreakClass::Spawn);
     assert!(failure.message.contains("is open for writing"), "{failure}");
 }
@@ -95,7 +95,7 @@ async fn a_script_that_stays_open_for_writing_is_told() {
 async fn nothing_but_a_busy_file_is_tried_again() {
     let dir = tempdir().unwrap();
     for command in super::both_forms("echo x >> runs; exit 1") {
-        assert!(run(Script::new(command, dir.path())).await.unwrap().failure().is_some());
+        assert!(run(HookCommand::new(command, dir.path())).await.unwrap().failure().is_some());
     }
     assert_eq!(fs::read_to_string(dir.path().join("runs")).unwrap(), "x\nx\n", "once in each form");
 }

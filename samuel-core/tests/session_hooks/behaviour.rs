@@ -6,7 +6,7 @@ use samuel_core::{
     HookPoint,
     dialect::HookFiles,
     engine::Glance,
-    hook::{BreakClass, HookStatus, Layer, Tier, points},
+    hook::{BreakClass, HookLayer, HookStatus, Tier, points},
     model::{ExitReason, payload::Turn},
     state::{HookLog, HookLogFilter},
     testing::{Bench, FakeHandler, completes_each_task},
@@ -265,7 +265,10 @@ fn handlers_stand_between_the_built_in_ones_and_plugins_and_know_their_place() {
     assert_eq!(ids, expected);
     let known = &registry.registered(HookPoint::AfterIteration)[0];
     let entry = known.entry.as_ref().unwrap();
-    assert_eq!((known.info.layer, known.timeout.map(|limit| limit.as_secs())), (Layer::Dialect, Some(120)));
+    assert_eq!(
+        (known.info.layer, known.timeout.map(|limit| limit.as_secs())),
+        (HookLayer::Dialect, Some(120))
+    );
     assert_eq!(
         (entry.to_string().as_str(), entry.command.as_str()),
         (".samuel/hooks.yml:4:7", "go test ./...")

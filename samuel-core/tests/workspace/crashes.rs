@@ -13,7 +13,7 @@ use std::{
 use samuel_core::{
     agent::{Script, ScriptedCall},
     model::{ExitReason, Status, TaskId},
-    workspace::{OnStep, Step},
+    workspace::{OnStep, WorkspaceStep},
 };
 
 use crate::{
@@ -88,7 +88,10 @@ fn is_whole(user: &User, place: &str) {
 
 #[test]
 fn a_loop_that_is_killed_at_any_step_loses_nothing_and_leaves_the_tree_old_or_new() {
-    let steps = Step::ALL.iter().filter(|step| **step != Step::Kept).map(|step| format!("{step:?}"));
+    let steps = WorkspaceStep::ALL
+        .iter()
+        .filter(|step| **step != WorkspaceStep::Kept)
+        .map(|step| format!("{step:?}"));
     let mut places: Vec<String> = steps.chain(["agent".to_owned(), "check".to_owned()]).collect();
     places.extend(["Landing:2", "TakenIn:2"].map(str::to_owned));
     for place in places {

@@ -10,7 +10,7 @@ use std::{
 
 use samuel_core::{
     Coded as _,
-    workspace::{CloneWorkspace, OnStep, Step},
+    workspace::{CloneWorkspace, OnStep, WorkspaceStep},
 };
 
 use crate::kit::User;
@@ -28,7 +28,7 @@ async fn cut_off_at(half_done: &str) -> (User, String, Result<(CloneWorkspace, V
     let is_there = Arc::new(AtomicBool::new(false));
     let (seen, from, to) = (Arc::clone(&is_there), note.clone(), kept_note.clone());
     setup.on_step = Some(OnStep::new(move |step| {
-        if step == Step::Landing {
+        if step == WorkspaceStep::Landing {
             seen.store(true, Ordering::Relaxed);
             fs::copy(&from, &to).unwrap();
         }

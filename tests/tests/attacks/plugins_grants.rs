@@ -13,7 +13,7 @@ use std::{
 
 use samuel_core::{
     clock::SystemClock,
-    hook::{HookPoint, PluginSource, Registry, Scope, points},
+    hook::{CallScope, HookPoint, PluginSource, Registry, points},
     model::{Location, payload::QualityCheckInput},
     plugin::{
         Binding, Capabilities, Capability, MANIFEST_FILE,
@@ -71,7 +71,7 @@ impl Plugin {
     }
 
     fn call(&self, run_id: &str) -> Answered {
-        let scope = Scope { run_id: run_id.into(), ..Scope::new(Arc::new(SystemClock::new())) };
+        let scope = CallScope { run_id: run_id.into(), ..CallScope::new(Arc::new(SystemClock::new())) };
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         let input = QualityCheckInput::default();
         let done = runtime.block_on(self.registry.dispatch::<points::QualityCheck>(input, &scope));

@@ -16,9 +16,9 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use samuel_core::{
     clock::SystemClock,
     config::Config,
-    hook::{Dispatched, Registry, Scope, points},
+    hook::{CallScope, Dispatched, Registry, points},
     model::payload::{QualityCheckInput, QualityCheckOutput},
-    plugin::{Catalog, FetchOptions, LoadOptions, PluginError, Plugins, Source},
+    plugin::{Catalog, FetchOptions, InstallSource, LoadOptions, PluginError, Plugins},
     process::Supervisor,
 };
 use tokio::runtime::Runtime;
@@ -75,8 +75,10 @@ impl Bench {
             program(&target.path("../source").join(name), &bytes);
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-        let source =
-            Source::Directory { path: target.path("../source").canonicalize().unwrap(), is_relative: false };
+        let source = InstallSource::Directory {
+            path: target.path("../source").canonicalize().unwrap(),
+            is_relative: false,
+        };
         let plugins = Plugins::of(target.root());
         let fetched = runtime.block_on(plugins.fetch(&source, &FetchOptions::default())).unwrap();
         let granted = fetched.manifest().capabilities.clone();
@@ -124,7 +126,7 @@ impl Bench {
     }
 
     fn call(&self, registry: &Registry) -> Dispatched<QualityCheckOutput> {
-        let scope = Scope { run_id: "r1".into(), ..Scope::new(Arc::new(SystemClock::new())) };
+        let scope = CallScope { run_id: "r1".into(), ..CallScope::new(Arc::new(SystemClock::new())) };
         self.runtime.block_on(registry.dispatch::<points::QualityCheck>(QualityCheckInput::default(), &scope))
     }
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use samuel_core::{
     clock::SystemClock,
-    hook::{Call, HookPoint, Kind, Output, Point, Registry, Scope, points},
+    hook::{Call, CallScope, HookPoint, Kind, Output, Point, Registry, points},
     model::payload::*,
     testing::{Act, Bench, FakeHandler, FakePlugin, Played, completes_each_task},
 };
@@ -25,7 +25,7 @@ async fn fired<P: Point>(input: P::Input, output: P::Output) -> (Call<P>, P::Out
     let spy = FakeHandler::<P>::answers(output);
     let mut handlers = Registry::builder();
     handlers.api("spy", None, spy.clone());
-    let scope = Scope::new(Arc::new(SystemClock::new()));
+    let scope = CallScope::new(Arc::new(SystemClock::new()));
     let done = handlers.build(&Default::default()).unwrap().dispatch::<P>(input, &scope).await;
     (spy.calls().remove(0), done.output)
 }

@@ -12,7 +12,7 @@ use std::{
 
 use samuel_core::{
     clock::SystemClock,
-    hook::{AgentPort, Dispatched, HookPoint, PluginSource, Point, Registry, Scope},
+    hook::{AgentPort, CallScope, Dispatched, HookPoint, PluginSource, Point, Registry},
     model::Location,
     plugin::{
         Binding, Capabilities, MANIFEST_FILE,
@@ -111,8 +111,12 @@ impl Project {
         plugin.register(&PluginSource { name: plugin.name(), namespace: NAMESPACE, place: 0 }, &mut registry);
         let registry = registry.build(&BTreeMap::new()).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-        let scope =
-            Scope { run_id: "r1".into(), iteration: 7, port, ..Scope::new(Arc::new(SystemClock::new())) };
+        let scope = CallScope {
+            run_id: "r1".into(),
+            iteration: 7,
+            port,
+            ..CallScope::new(Arc::new(SystemClock::new()))
+        };
         Ok(runtime.block_on(registry.dispatch::<P>(input, &scope)))
     }
 }

@@ -13,7 +13,7 @@
 use std::{collections::BTreeMap, hint::black_box, time::Duration, time::Instant};
 
 use anyhow::{Result, ensure};
-use samuel_core::hook::{Call, HookFailure, Point, Registry, Scope, blocking, points};
+use samuel_core::hook::{Call, CallScope, HookFailure, Point, Registry, blocking, points};
 use tokio::runtime::Runtime;
 
 use super::{
@@ -101,7 +101,7 @@ impl Gate {
 /// What all measurements share.
 struct Bench {
     runtime: Runtime,
-    scope: Scope,
+    scope: CallScope,
 }
 
 impl Bench {

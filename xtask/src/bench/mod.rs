@@ -25,7 +25,7 @@ mod wasm;
 use std::{path::PathBuf, process::Command, sync::Arc};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use samuel_core::{clock::SystemClock, hook::Scope};
+use samuel_core::{clock::SystemClock, hook::CallScope};
 
 use crate::workspace;
 
@@ -87,12 +87,12 @@ fn wasm(args: &[String]) -> Result<()> {
 }
 
 /// Returns what the calls share that are measured.
-fn scope() -> Scope {
-    Scope {
+fn scope() -> CallScope {
+    CallScope {
         run_id: "20261121T100000Z-01234567".into(),
         session: "project".into(),
         iteration: 1,
-        ..Scope::new(Arc::new(SystemClock::new()))
+        ..CallScope::new(Arc::new(SystemClock::new()))
     }
 }
 

@@ -15,7 +15,7 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use samuel_core::{
-    hook::{Call, HookPoint, PluginSource, Registry, Scope, points},
+    hook::{Call, CallScope, HookPoint, PluginSource, Registry, points},
     model::{
         Location,
         payload::{CallHeader, Failure, Mode, QualityCheckInput, QualityCheckOutput, Turn},
@@ -207,7 +207,7 @@ fn bind(point: HookPoint) -> Binding {
 /// What the calls share.
 struct Bench {
     runtime: Runtime,
-    scope: Scope,
+    scope: CallScope,
     input: QualityCheckInput,
     native: Registry,
     component: Registry,

@@ -3,15 +3,15 @@
 //! [`Deserializer`] is the public face; [`cursor`] finds lines, [`header`] and
 //! [`token`] read their parts, [`reader`] decides what a value is, and
 //! [`object`], [`array`], [`table`] and [`row`] walk the scopes. [`repair`] holds what
-//! the modes other than strict need beyond that, [`attempt`] what spares recovery
+//! the modes other than strict need beyond that, [`lenient`] what spares recovery
 //! most of its repetitions.
 
 mod array;
-mod attempt;
 pub(super) mod cursor;
 pub(super) mod enums;
 pub(super) mod header;
 mod key;
+mod lenient;
 mod object;
 pub(super) mod reader;
 pub(super) mod repair;
@@ -28,8 +28,8 @@ use super::{
     options::DecodeOptions,
 };
 
-pub use attempt::Attempt;
 use cursor::Cursor;
+pub use lenient::Lenient;
 use repair::Repair;
 
 /// Decodes a document in strict mode.

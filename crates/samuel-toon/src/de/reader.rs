@@ -18,10 +18,10 @@ use crate::{
 
 use super::{
     array::{Inline, Items},
-    attempt::{ATTEMPT_NAME, Trials},
     cursor::Cursor,
     enums::MapEnum,
     header::{Columns, Header},
+    lenient::{LENIENT_NAME, Trials},
     object::Fields,
     row::{BufferedRow, Row},
     table::{Entries, Rows},
@@ -325,7 +325,7 @@ impl<'de> Deserializer<'de> for Reader<'_, '_, 'de> {
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
         match name {
             VALUE_NAME => self.deserialize_any(visitor),
-            ATTEMPT_NAME if self.cursor.recovering() => visitor.visit_seq(Trials::new(self)),
+            LENIENT_NAME if self.cursor.recovering() => visitor.visit_seq(Trials::new(self)),
             _ => visitor.visit_newtype_struct(self),
         }
     }

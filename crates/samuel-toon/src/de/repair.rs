@@ -8,7 +8,7 @@
 //! the innermost unit (a row, an item, a field) as broken, and the document is
 //! decoded again without it. [`Hint`]s spare most of these repetitions: once a
 //! column has failed, its other cells are checked before the type sees them.
-//! Where the type reads its elements by [`Attempt`](super::Attempt), there are
+//! Where the type reads its elements by [`Lenient`](super::Lenient), there are
 //! none: such an element is left out on the spot as well.
 
 use std::{

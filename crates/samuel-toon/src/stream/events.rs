@@ -25,7 +25,7 @@ use super::lines::{Blank, Lines, cursor_at, line_cursor};
 
 /// One step through a document.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum StreamEvent {
     /// An object begins.
     StartObject,
     /// The innermost object ends.
@@ -42,14 +42,14 @@ pub enum Event {
 
 /// Reads a document as events, holding one line and the open scopes.
 ///
-/// It iterates over `Result<Event>` and ends after the first error. In strict
+/// It iterates over `Result<StreamEvent>` and ends after the first error. In strict
 /// mode it remembers the keys of open objects to refuse repeated ones; outside
 /// strict mode it delivers them as they come.
 ///
 /// ```
-/// use samuel_toon::{DecodeOptions, Event, EventReader};
+/// use samuel_toon::{DecodeOptions, StreamEvent, EventReader};
 ///
-/// let events: Result<Vec<Event>, _> =
+/// let events: Result<Vec<StreamEvent>, _> =
 ///     EventReader::new("a:\n  b: 1".as_bytes(), DecodeOptions::default()).collect();
 /// assert_eq!(events?.len(), 7);
 /// # Ok::<(), samuel_toon::Error>(())
@@ -58,7 +58,7 @@ pub struct EventReader<R> {
     lines: Lines<R>,
     options: DecodeOptions,
     scopes: Vec<Scope>,
-    queue: VecDeque<Event>,
+    queue: VecDeque<StreamEvent>,
     state: State,
 }
 
@@ -92,10 +92,10 @@ impl Scope {
         Self { kind, floor, depth: None, declared: None, count: 0, keys: HashSet::new() }
     }
 
-    fn end(&self) -> Event {
+    fn end(&self) -> StreamEvent {
         match self.kind {
-            Kind::Object | Kind::Table { keyed: true, .. } => Event::EndObject,
-            Kind::List | Kind::Table { .. } => Event::EndArray,
+            Kind::Object | Kind::Table { keyed: true, .. } => StreamEvent::EndObject,
+            Kind::List | Kind::Table { .. } => StreamEvent::EndArray,
         }
     }
 }
@@ -121,7 +121,7 @@ impl<R: BufRead> EventReader<R> {
 
     fn end(&mut self) -> Result<()> {
         if self.state == State::Start {
-            self.queue.extend([Event::StartObject, Event::EndObject]);
+            self.queue.extend([StreamEvent::StartObject, StreamEvent::EndObject]);
         }
         self.state = State::Ended;
         while !self.scopes.is_empty() {
@@ -168,7 +168,7 @@ impl<R: BufRead> EventReader<R> {
         match cursor.root()? {
             Content::Node(Node::Object { .. }) => {
                 let start = cursor.peek()?.map_or(0, |line| line.start);
-                self.queue.push_back(Event::StartObject);
+                self.queue.push_back(StreamEvent::StartObject);
                 self.open(Scope { depth: Some(0), ..Scope::new(Kind::Object, 0) }, 0)?;
                 self.field(&mut cursor, start, 0)
             }
@@ -237,7 +237,7 @@ impl<R: BufRead> EventReader<R> {
         {
             return Err(Error::at(ErrorKind::DuplicateKey { key: name }, key.start));
         }
-        self.queue.push_back(Event::Key(name));
+        self.queue.push_back(StreamEvent::Key(name));
         Ok(())
     }
 
@@ -249,21 +249,21 @@ impl<R: BufRead> EventReader<R> {
         match node {
             Node::Array { header, base } => self.array(cursor, header, base),
             Node::Object { floor, .. } => {
-                self.queue.push_back(Event::StartObject);
+                self.queue.push_back(StreamEvent::StartObject);
                 self.open(Scope::new(Kind::Object, floor), cursor.pos())
             }
             Node::Item { start, depth } => {
-                self.queue.push_back(Event::StartObject);
+                self.queue.push_back(StreamEvent::StartObject);
                 self.open(Scope { depth: Some(depth), ..Scope::new(Kind::Object, depth) }, start)?;
                 self.field(cursor, start, depth)
             }
             Node::EmptyArray => {
-                self.queue.extend([Event::StartArray(0), Event::EndArray]);
+                self.queue.extend([StreamEvent::StartArray(0), StreamEvent::EndArray]);
                 Ok(())
             }
             // Rows are read cell by cell and never arrive here.
             Node::EmptyObject | Node::Row { .. } | Node::Buffered { .. } => {
-                self.queue.extend([Event::StartObject, Event::EndObject]);
+                self.queue.extend([StreamEvent::StartObject, StreamEvent::EndObject]);
                 Ok(())
             }
         }
@@ -271,13 +271,13 @@ impl<R: BufRead> EventReader<R> {
 
     fn primitive(&mut self, cursor: &Cursor<'_>, token: Token<'_>) -> Result<()> {
         let value = token.to_value(cursor.keeps_spelling())?;
-        self.queue.push_back(Event::Primitive(value));
+        self.queue.push_back(StreamEvent::Primitive(value));
         Ok(())
     }
 
     fn array(&mut self, cursor: &mut Cursor<'_>, header: Header<'_>, base: usize) -> Result<()> {
         let declared = header.declared.unwrap_or_default();
-        let start = if header.keyed { Event::StartObject } else { Event::StartArray(declared) };
+        let start = if header.keyed { StreamEvent::StartObject } else { StreamEvent::StartArray(declared) };
         self.queue.push_back(start);
         let kind = match &header.columns {
             Some(columns) => Kind::Table {
@@ -294,7 +294,7 @@ impl<R: BufRead> EventReader<R> {
                     cursor.check_cells(count)?;
                     self.primitive(cursor, token)?;
                 }
-                self.queue.push_back(Event::EndArray);
+                self.queue.push_back(StreamEvent::EndArray);
                 return self.check_count(header.declared, count).map_err(|error| error.or_at(header.start));
             }
             None => Kind::List,
@@ -347,25 +347,25 @@ fn push_row<'a, 'de: 'a>(
     columns: &Columns<'_>,
     cells: &mut impl Iterator<Item = &'a Token<'de>>,
     spelling: bool,
-    events: &mut Vec<Event>,
+    events: &mut Vec<StreamEvent>,
 ) -> Result<()> {
-    events.push(Event::StartObject);
+    events.push(StreamEvent::StartObject);
     for column in &columns.list {
-        events.push(Event::Key(column.name.clone().into_owned()));
+        events.push(StreamEvent::Key(column.name.clone().into_owned()));
         match (&column.group, &column.group.is_none().then(|| cells.next()).flatten()) {
             (Some(group), _) => push_row(group, cells, spelling, events)?,
-            (None, Some(token)) => events.push(Event::Primitive(token.to_value(spelling)?)),
+            (None, Some(token)) => events.push(StreamEvent::Primitive(token.to_value(spelling)?)),
             (None, None) => {}
         }
     }
-    events.push(Event::EndObject);
+    events.push(StreamEvent::EndObject);
     Ok(())
 }
 
 impl<R: BufRead> Iterator for EventReader<R> {
-    type Item = Result<Event>;
+    type Item = Result<StreamEvent>;
 
-    fn next(&mut self) -> Option<Result<Event>> {
+    fn next(&mut self) -> Option<Result<StreamEvent>> {
         while self.queue.is_empty() && self.state != State::Ended {
             if let Err(error) = self.advance() {
                 self.state = State::Ended;

@@ -9,7 +9,7 @@ use samuel_core::{
     model::payload::{AbilityBeforeOutput, SessionSource, SessionStopOutput},
     process::Supervisor,
     project::Project,
-    script::{CommandLine, Script},
+    script::{CommandLine, HookCommand},
     session::{AbilityEnd, AbilityOutput, AbilityRequest, Session},
     trust::TrustPolicy,
 };
@@ -45,7 +45,7 @@ async fn main() -> Result<()> {
     ensure!(feedback.blocked.is_none(), "{feedback:?}");
 
     let push = AbilityRequest::new("Bash", json!({ "command": "git push" }));
-    let command = Script::new(CommandLine::Shell("git push".into()), root).env("PATH", "/usr/bin:/bin");
+    let command = HookCommand::new(CommandLine::Shell("git push".into()), root).env("PATH", "/usr/bin:/bin");
     if let AbilityEnd::Blocked { reason } = session.call_command(push, command).await?.end {
         println!("not pushed: {reason}");
     }

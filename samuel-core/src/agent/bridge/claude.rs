@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Answer, Asked, At, BridgeError, BridgeEvent, BridgeOutput, EndedCall, EventKind, Protocol, Wire,
+    Asked, At, BridgeAnswer, BridgeError, BridgeEvent, BridgeOutput, EndedCall, EventKind, Protocol, Wire,
     WireError, Wiring, hook_json, payload,
 };
 use crate::model::payload::AbilityStatus;
@@ -51,7 +51,7 @@ impl Protocol for Claude {
         Ok(Asked { at, session_id, cwd, is_unattended, event })
     }
 
-    fn answer(&self, asked: &Asked, answer: &Answer) -> BridgeOutput {
+    fn answer(&self, asked: &Asked, answer: &BridgeAnswer) -> BridgeOutput {
         // A call that is let through is not put to the user any more, who has to see it where
         // somebody is there to ask.
         let changed = if asked.is_unattended { hook_json::Changed::Allow } else { hook_json::Changed::Ask };

@@ -8,7 +8,7 @@
 use serde_json::Value;
 
 use super::{
-    Answer, Asked, At, BridgeError, BridgeOutput, EventKind, Protocol, Wire, WireError, Wiring, claude,
+    Asked, At, BridgeAnswer, BridgeError, BridgeOutput, EventKind, Protocol, Wire, WireError, Wiring, claude,
     hook_json, payload,
 };
 
@@ -38,7 +38,7 @@ impl Protocol for Codex {
         Ok(Asked { at, session_id, cwd, is_unattended: true, event })
     }
 
-    fn answer(&self, asked: &Asked, answer: &Answer) -> BridgeOutput {
+    fn answer(&self, asked: &Asked, answer: &BridgeAnswer) -> BridgeOutput {
         // Codex takes other arguments with `allow` alone, and makes the call where it is asked to ask.
         hook_json::answer(&asked.at, answer, hook_json::Changed::Allow)
     }

@@ -8,8 +8,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Answer, Asked, At, BridgeError, BridgeOutput, EndedCall, EventKind, Protocol, Wire, WireError, Wiring,
-    hook_json, payload,
+    Asked, At, BridgeAnswer, BridgeError, BridgeOutput, EndedCall, EventKind, Protocol, Wire, WireError,
+    Wiring, hook_json, payload,
 };
 use crate::{agent::stream::Fields, model::payload::AbilityStatus};
 
@@ -42,7 +42,7 @@ impl Protocol for Copilot {
         Ok(Asked { at, session_id, cwd, is_unattended: true, event })
     }
 
-    fn answer(&self, asked: &Asked, answer: &Answer) -> BridgeOutput {
+    fn answer(&self, asked: &Asked, answer: &BridgeAnswer) -> BridgeOutput {
         let mut fields = Map::new();
         let mut say = |name: &str, value: Value| fields.insert(name.to_owned(), value);
         match (asked.at.kind, &answer.block, hook_json::input_of(answer)) {

@@ -110,7 +110,7 @@ pub struct EndedCall {
 
 /// What an agent's hook is answered. By default nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct BridgeAnswer {
     /// Why it may not be.
     pub block: Option<String>,
     /// The arguments that the call is to be made with instead, a JSON document.
@@ -121,7 +121,7 @@ pub struct Answer {
     pub messages: Vec<String>,
 }
 
-impl Answer {
+impl BridgeAnswer {
     /// Says no.
     pub fn blocked(reason: impl Into<String>) -> Self {
         Self { block: Some(reason.into()), ..Self::default() }

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Answer, Asked, At, BridgeError, BridgeOutput, EndedCall, EventKind, Protocol, Wire, WireError, Wiring,
-    hook_json, json_with_comments, payload,
+    Asked, At, BridgeAnswer, BridgeError, BridgeOutput, EndedCall, EventKind, Protocol, Wire, WireError,
+    Wiring, hook_json, json_with_comments, payload,
 };
 use crate::{agent::stream::Fields, model::payload::AbilityStatus};
 
@@ -52,7 +52,7 @@ impl Protocol for Gemini {
         Ok(Asked { at, session_id, cwd, is_unattended: true, event })
     }
 
-    fn answer(&self, asked: &Asked, answer: &Answer) -> BridgeOutput {
+    fn answer(&self, asked: &Asked, answer: &BridgeAnswer) -> BridgeOutput {
         let (mut fields, mut specific) = (Map::new(), Map::new());
         let kind = asked.at.kind;
         if let (true, Some(reason)) = (kind.decides(), &answer.block) {

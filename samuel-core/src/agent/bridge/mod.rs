@@ -3,12 +3,12 @@
 //! Agents can start a command at points of their own and take its answer: before a tool call, after
 //! it, when a prompt was submitted. A [`Protocol`] translates between what such a command is given
 //! and prints, and the hook points: it [reads](Protocol::read) the agent's words as a
-//! [`BridgeEvent`], and says an [`Answer`] in them. The adapters of these agents wire the command for
+//! [`BridgeEvent`], and says an [`BridgeAnswer`] in them. The adapters of these agents wire the command for
 //! one call where a run asks for it ([`AgentRequest::bridge`](super::AgentRequest::bridge)), without
 //! a file of the user's or the repository's.
 //!
 //! ```
-//! use samuel_core::agent::bridge::{self, Answer, BridgeEvent};
+//! use samuel_core::agent::bridge::{self, BridgeAnswer, BridgeEvent};
 //!
 //! let claude = bridge::protocol("claude").expect("it is one of the four");
 //! let stdin = br#"{"session_id": "s", "cwd": "/work", "hook_event_name": "PreToolUse",
@@ -16,7 +16,7 @@
 //! let asked = bridge::read(claude, stdin, None)?;
 //! assert!(matches!(&asked.event, BridgeEvent::Before(call) if call.ability_id == "Bash"));
 //!
-//! let output = claude.answer(&asked, &Answer::blocked("not on my disk"));
+//! let output = claude.answer(&asked, &BridgeAnswer::blocked("not on my disk"));
 //! assert!(output.stdout.contains(r#""permissionDecision":"deny""#));
 //! # Ok::<(), bridge::BridgeError>(())
 //! ```
@@ -34,7 +34,7 @@ mod json_with_comments;
 mod payload;
 mod wiring;
 
-pub use event::{Answer, Asked, At, BridgeError, BridgeEvent, BridgeOutput, EndedCall, EventKind};
+pub use event::{Asked, At, BridgeAnswer, BridgeError, BridgeEvent, BridgeOutput, EndedCall, EventKind};
 pub(in crate::agent) use wiring::{SettingsFiles, Wire, WireError, Wiring};
 
 use serde_json::{Map, Value, json};
@@ -65,7 +65,7 @@ pub trait Protocol: std::fmt::Debug + Send + Sync {
     fn read(&self, payload: &Value, at: At) -> Result<Asked, BridgeError>;
 
     /// Says an answer in the agent's words; an answer that holds nothing prints nothing.
-    fn answer(&self, asked: &Asked, answer: &Answer) -> BridgeOutput;
+    fn answer(&self, asked: &Asked, answer: &BridgeAnswer) -> BridgeOutput;
 }
 
 /// Every protocol.

@@ -37,7 +37,7 @@ fn asked(name: &str, kind: EventKind) -> Asked {
     session(name).into_iter().find(|asked| asked.at.kind == kind).unwrap()
 }
 
-fn said(name: &str, kind: EventKind, answer: &Answer) -> Value {
+fn said(name: &str, kind: EventKind, answer: &BridgeAnswer) -> Value {
     let output = protocol(name).unwrap().answer(&asked(name, kind), answer);
     assert_eq!(output.exit_code, 0);
     match output.stdout.as_str() {
@@ -102,7 +102,7 @@ fn a_call_that_failed_says_so_where_the_agents_hooks_do() {
 
 #[test]
 fn a_block_is_a_denial_as_json_with_its_reason_and_no_answer_prints_nothing() {
-    let no = Answer::blocked("not \"here\"\nnor there");
+    let no = BridgeAnswer::blocked("not \"here\"\nnor there");
     let reason = "not \"here\"\nnor there";
     for name in ["claude", "codex"] {
         let specific = json!({
@@ -120,7 +120,10 @@ fn a_block_is_a_denial_as_json_with_its_reason_and_no_answer_prints_nothing() {
             assert_eq!(said(name, kind, &no), json!({"decision": decision, "reason": reason}), "{name}");
         }
         for asked in session(name) {
-            assert_eq!(protocol(name).unwrap().answer(&asked, &Answer::default()), BridgeOutput::default());
+            assert_eq!(
+                protocol(name).unwrap().answer(&asked, &BridgeAnswer::default()),
+                BridgeOutput::default()
+            );
         }
         // What happened already cannot be prevented.
         assert_eq!(said(name, EventKind::After, &no), Value::Null, "{name}");
@@ -130,7 +133,7 @@ fn a_block_is_a_denial_as_json_with_its_reason_and_no_answer_prints_nothing() {
 #[test]
 fn other_arguments_are_said_as_each_agent_takes_them() {
     let input = json!({"command": "true"});
-    let changed = Answer { input: Some(input.to_string()), ..Answer::default() };
+    let changed = BridgeAnswer { input: Some(input.to_string()), ..BridgeAnswer::default() };
     for name in ["claude", "codex"] {
         let specific =
             json!({"hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": input});
@@ -148,10 +151,10 @@ fn other_arguments_are_said_as_each_agent_takes_them() {
 
 #[test]
 fn texts_reach_the_model_and_messages_the_user() {
-    let answer = Answer {
+    let answer = BridgeAnswer {
         text: vec!["one".to_owned(), "two".to_owned()],
         messages: vec!["look".to_owned()],
-        ..Answer::default()
+        ..BridgeAnswer::default()
     };
     for name in ["claude", "codex", "gemini"] {
         let at = asked(name, EventKind::After).at.name;

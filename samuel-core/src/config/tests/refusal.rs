@@ -2,23 +2,24 @@
 
 use super::{super::*, FULL, parse, problems};
 use crate::{
-    hook::{HandlerInfo, HookPoint, Layer, OnFailure, resolve},
+    hook::{HandlerInfo, HookLayer, HookPoint, OnFailure, resolve},
     model::{Coded, ErrorCode},
 };
 
 #[test]
 fn a_handler_that_is_not_registered_is_refused_where_the_file_names_it() {
     let config = parse(FULL).unwrap();
-    let registered: Vec<HandlerInfo> = [("default", Layer::BuiltIn), ("samuel-lint:chek", Layer::Plugin)]
-        .map(|(id, layer)| HandlerInfo {
-            id: id.into(),
-            layer,
-            source: 0,
-            declaration: 0,
-            order: None,
-            enabled: true,
-        })
-        .into();
+    let registered: Vec<HandlerInfo> =
+        [("default", HookLayer::BuiltIn), ("samuel-lint:chek", HookLayer::Plugin)]
+            .map(|(id, layer)| HandlerInfo {
+                id: id.into(),
+                layer,
+                source: 0,
+                declaration: 0,
+                order: None,
+                enabled: true,
+            })
+            .into();
     let point = HookPoint::ContextSnapshot;
     let error = resolve(point, &registered, &config.chain(point, "ralph")).expect_err("unknown");
     let located = config.locate("ralph", &error).unwrap();

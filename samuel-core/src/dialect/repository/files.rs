@@ -11,7 +11,7 @@ use super::{RepositoryHook, file};
 use crate::{
     config::{Problem, ProblemKind},
     dialect::problems::{problem, unreadable},
-    fs::{Entry, FileError, FileKind, Root},
+    fs::{Entry, FileError, PathKind, Root},
 };
 
 /// Where the files are, relative to the project's root.
@@ -79,7 +79,7 @@ pub(in crate::dialect) fn read(root: &Root) -> RepositoryFiles {
         let path = directory.join(&entry.name);
         let text = match entry.kind {
             // Where a link leads is looked up from the root, so that it stays inside.
-            FileKind::Link => root.read_text(&path, MAX_BYTES),
+            PathKind::Link => root.read_text(&path, MAX_BYTES),
             _ => found.read_text(entry, MAX_BYTES),
         };
         files.file(root, path, text, &mut ids);

@@ -17,7 +17,7 @@ use crate::{
         SessionEndOutput, SessionStartOutput, SessionStopOutput,
     },
     process::OutputLimits,
-    script::{CommandLine, Script},
+    script::{CommandLine, HookCommand},
 };
 
 /// How much is kept of what a command prints on each stream: a whole result, and the end of what it
@@ -157,7 +157,7 @@ struct ScriptHandler {
 }
 
 impl ScriptHandler {
-    fn script<P: RepositoryPoint>(&self, call: &Call<P>) -> Result<Script, HookFailure> {
+    fn script<P: RepositoryPoint>(&self, call: &Call<P>) -> Result<HookCommand, HookFailure> {
         let (hook, around) = (&*self.hook, &*self.around);
         let script = around
             .script(self.command.clone(), around.project_root.clone(), Vec::new(), call)

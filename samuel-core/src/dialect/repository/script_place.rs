@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::{
     config::shorten,
-    fs::{FileError, FileKind, LastLink, Place, Root},
+    fs::{FileError, LastLink, PathKind, Place, Root},
     script::CommandLine,
 };
 
@@ -55,7 +55,7 @@ fn words(line: &CommandLine) -> Vec<String> {
 /// Says why what was found is no file of the repository.
 fn wrong(path: &str, found: &Result<Place, FileError>) -> Option<Misplaced> {
     let what = match found {
-        Ok(place) if place.kind() == Some(FileKind::File) => return None,
+        Ok(place) if place.kind() == Some(PathKind::File) => return None,
         Err(inside @ (FileError::Outside { .. } | FileError::Elsewhere { .. })) => {
             return Some(Misplaced {
                 what: format!("\"{}\" is not a file of the repository: {inside}", shorten(path)),

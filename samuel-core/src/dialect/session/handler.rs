@@ -17,7 +17,7 @@ use crate::{
         SessionStartOutput, TaskCompletedOutput, TextItem,
     },
     process::OutputLimits,
-    script::{CommandLine, Script, ScriptOutput},
+    script::{CommandLine, HookCommand, ScriptOutput},
     text::without_odd,
 };
 
@@ -105,7 +105,7 @@ struct SessionHandler {
 
 impl SessionHandler {
     /// Describes the command with the values of its variables.
-    fn script<P: SessionPoint>(&self, call: &Call<P>) -> Result<Script, HookFailure> {
+    fn script<P: SessionPoint>(&self, call: &Call<P>) -> Result<HookCommand, HookFailure> {
         let (hook, around, header) = (&*self.hook, &*self.around, call.header());
         let mut values: Values = P::values(call).into_iter().collect();
         values.insert(Variable::Session, header.session.to_string());

@@ -19,7 +19,7 @@ use crate::{
     process::{Containment, find_program, strongest_containment},
     project::{Project, ProjectError},
     text::counted,
-    trust::{Difference, Executables, Refusal},
+    trust::{Difference, Executables, TrustRefusal},
 };
 
 pub(super) fn configured(project: &Project) -> Finding {
@@ -94,7 +94,7 @@ pub(super) struct OfRun {
     /// What a start warns of in the quality checks.
     pub(super) warnings: Vec<String>,
     /// Whether what it would execute is trusted, where that is known.
-    pub(super) trust: Option<Result<(), Box<Refusal>>>,
+    pub(super) trust: Option<Result<(), Box<TrustRefusal>>>,
 }
 
 /// Looks at the chains and the templates, which are loaded together.
@@ -180,7 +180,7 @@ fn templates(own: usize, project: &Project) -> Finding {
 
 /// Says whether what a run would execute is trusted. Where it is not, a start asks, and
 /// without anybody to ask it does not begin.
-pub(super) fn trust(trusted: Option<Result<(), Box<Refusal>>>) -> Finding {
+pub(super) fn trust(trusted: Option<Result<(), Box<TrustRefusal>>>) -> Finding {
     match trusted {
         None => Finding::skipped(Subject::Trust, "what a run would execute is not known"),
         Some(Ok(())) => Finding::ok(Subject::Trust, "what a run would execute is trusted"),

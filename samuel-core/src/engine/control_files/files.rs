@@ -17,7 +17,7 @@ use crate::{
     dialect::SESSION_FILES,
     fs::{FileError, Root},
     model::digest_of_stream,
-    plugin::{LOCK_FILE, Selection, Tree, plugin_directory},
+    plugin::{LOCK_FILE, PluginTree, Selection, plugin_directory},
     project::Project,
     script::named::{Executed, pattern},
     trust::{ControlFileChange, NOT_WATCHED, UNREADABLE},
@@ -179,7 +179,7 @@ impl ControlFiles {
         };
         let mut look: BTreeMap<String, String> = files.iter().filter_map(digest_of).collect();
         for directory in self.plugins.iter().filter_map(below) {
-            let Ok(tree) = Tree::of(&directory, &Selection::Installed) else { continue };
+            let Ok(tree) = PluginTree::of(&directory, &Selection::Installed) else { continue };
             let files = tree.digests().into_iter();
             look.extend(files.map(|(path, digest)| (shown(&directory.join(path)), digest)));
         }
@@ -290,7 +290,7 @@ impl ControlFiles {
         }
         for directory in &self.plugins {
             // One that is not there has no part in the run.
-            let Ok(tree) = Tree::of(directory, &Selection::Installed) else { continue };
+            let Ok(tree) = PluginTree::of(directory, &Selection::Installed) else { continue };
             look.plugins.insert(self.shown_directory(directory), tree.digest());
             let files = tree.digests().into_iter();
             look.files.extend(files.map(|(path, digest)| (self.shown(&directory.join(path)), digest)));
@@ -303,7 +303,7 @@ impl ControlFiles {
     fn digest_now(&self, path: &str) -> Option<String> {
         match path.strip_suffix('/') {
             Some(directory) => self.before.plugins.get(path).cloned().or_else(|| {
-                let tree = Tree::of(&self.root.join(directory), &Selection::Installed);
+                let tree = PluginTree::of(&self.root.join(directory), &Selection::Installed);
                 tree.ok().map(|tree| tree.digest())
             }),
             None => self.before.files.get(path).cloned().or_else(|| self.look_at(&self.root.join(path))),

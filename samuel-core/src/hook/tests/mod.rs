@@ -11,15 +11,15 @@ mod table;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{ChainSpec, HookPoint, Registry, RegistryBuilder, Scope};
+use super::{CallScope, ChainSpec, HookPoint, Registry, RegistryBuilder};
 use crate::clock::SystemClock;
 
-fn scope() -> Scope {
-    Scope {
+fn scope() -> CallScope {
+    CallScope {
         run_id: "r".into(),
         session: "s".into(),
         iteration: 1,
-        ..Scope::new(Arc::new(SystemClock::new()))
+        ..CallScope::new(Arc::new(SystemClock::new()))
     }
 }
 

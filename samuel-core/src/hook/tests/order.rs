@@ -4,18 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use crate::hook::{ChainSpec, HandlerInfo, HookPoint, Layer, Resolved, SkipReason, resolve};
+use crate::hook::{ChainSpec, HandlerInfo, HookLayer, HookPoint, Resolved, SkipReason, resolve};
 
 /// Handlers of all layers with few orders, so that many collide.
 fn handlers() -> impl Strategy<Value = Vec<HandlerInfo>> {
-    let layer = prop::sample::select(vec![Layer::BuiltIn, Layer::Dialect, Layer::Plugin, Layer::Api]);
+    let layer =
+        prop::sample::select(vec![HookLayer::BuiltIn, HookLayer::Dialect, HookLayer::Plugin, HookLayer::Api]);
     let order = prop::sample::select(vec![None, None, Some(50), Some(100), Some(200)]);
     let handler = (layer, 0..3_u32, 0..3_u32, order).prop_map(|(layer, source, declaration, order)| {
         let id = match layer {
-            Layer::BuiltIn => "default".to_owned(),
-            Layer::Dialect => format!("repo:{source}-{declaration}"),
-            Layer::Plugin => format!("p{source}:h{declaration}"),
-            Layer::Api => format!("api:{source}-{declaration}"),
+            HookLayer::BuiltIn => "default".to_owned(),
+            HookLayer::Dialect => format!("repo:{source}-{declaration}"),
+            HookLayer::Plugin => format!("p{source}:h{declaration}"),
+            HookLayer::Api => format!("api:{source}-{declaration}"),
         };
         HandlerInfo { id: id.into(), layer, source, declaration, order, enabled: true }
     });
@@ -104,7 +105,7 @@ proptest! {
     }
 }
 
-fn handler(id: &str, layer: Layer) -> HandlerInfo {
+fn handler(id: &str, layer: HookLayer) -> HandlerInfo {
     HandlerInfo { id: id.into(), layer, source: 0, declaration: 0, order: None, enabled: true }
 }
 
@@ -119,7 +120,7 @@ fn ids(resolved: &Resolved) -> Vec<(&str, i32)> {
 
 #[test]
 fn a_whole_id_beats_the_name_of_its_plugin() {
-    let handlers = [handler("lint:check", Layer::Plugin)];
+    let handlers = [handler("lint:check", HookLayer::Plugin)];
     let spec = order(&[("lint", 1), ("lint:check", 2)]);
     let resolved = resolve(HookPoint::QualityCheck, &handlers, &spec).unwrap();
     assert_eq!(ids(&resolved), [("lint:check", 2)]);
@@ -127,7 +128,7 @@ fn a_whole_id_beats_the_name_of_its_plugin() {
 
 #[test]
 fn the_order_of_a_default_that_is_not_there_is_ignored_with_a_warning() {
-    let handlers = [handler("lint:check", Layer::Plugin)];
+    let handlers = [handler("lint:check", HookLayer::Plugin)];
     let resolved = resolve(HookPoint::ContextExtra, &handlers, &order(&[("samuel-default", 1)])).unwrap();
     assert_eq!(ids(&resolved), [("lint:check", 200)]);
     let expected = "context.extra has no built-in default, so the order of \"samuel-default\" is ignored";
@@ -136,7 +137,7 @@ fn the_order_of_a_default_that_is_not_there_is_ignored_with_a_warning() {
 
 #[test]
 fn the_default_can_be_moved_and_is_then_replaced_at_its_new_place_only() {
-    let handlers = [handler("default", Layer::BuiltIn), handler("a:h", Layer::Plugin)];
+    let handlers = [handler("default", HookLayer::BuiltIn), handler("a:h", HookLayer::Plugin)];
     let resolved =
         resolve(HookPoint::ContextTask, &handlers, &order(&[("samuel-default", 300), ("a", 100)])).unwrap();
     assert_eq!(ids(&resolved), [("a:h", 100), ("default", 300)]);

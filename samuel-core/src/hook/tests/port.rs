@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use super::{build, scope};
 use crate::{
     hook::{
-        AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, BreakClass, Call, ChainSpec,
-        Handler, HookFailure, HookPoint, Registry, RegistryBuilder, Scope, Tier, blocking, points,
+        AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, BreakClass, Call, CallScope,
+        ChainSpec, Handler, HookFailure, HookPoint, Registry, RegistryBuilder, Tier, blocking, points,
     },
     model::payload::AgentInvokeOutput,
 };
@@ -37,10 +37,10 @@ impl AgentPort for Hears {
     }
 }
 
-fn agent(handlers: RegistryBuilder, spec: ChainSpec) -> (Arc<Hears>, Registry, Scope) {
+fn agent(handlers: RegistryBuilder, spec: ChainSpec) -> (Arc<Hears>, Registry, CallScope) {
     let port = Arc::new(Hears::default());
     let listening = Arc::clone(&port) as Arc<dyn AgentPort>;
-    (port, build(handlers, HookPoint::AgentInvoke, spec), Scope { port: Some(listening), ..scope() })
+    (port, build(handlers, HookPoint::AgentInvoke, spec), CallScope { port: Some(listening), ..scope() })
 }
 
 fn tool(input: &str) -> AbilityCall {

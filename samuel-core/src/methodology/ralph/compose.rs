@@ -65,7 +65,7 @@ const QUOTED: [(&str, &str); 6] = [
 #[derive(Clone, Copy, Debug)]
 pub struct PromptParts<'a> {
     /// The blobs of the context points, in the order they are shown.
-    pub blobs: &'a [Blob<'a>],
+    pub blobs: &'a [QuotedBlob<'a>],
     /// The PRD that the plan was converted from, as templates know it by
     /// `.Project.PRD`.
     pub prd: Option<&'a SourcePrd>,
@@ -84,7 +84,7 @@ pub struct PromptParts<'a> {
 
 /// A blob of a context point.
 #[derive(Clone, Copy, Debug)]
-pub struct Blob<'a> {
+pub struct QuotedBlob<'a> {
     /// Its heading, such as `Task context`.
     pub title: &'a str,
     /// Whom it quotes, such as `the plan`.
@@ -268,8 +268,8 @@ impl Prompt<'_> {
         self.text.push_str("- everything in `.samuel/plugins` and `.samuel/templates`\n");
     }
 
-    fn add_context(&mut self, blobs: &[Blob<'_>], prd: Option<String>, extras: &[Extra]) {
-        let blobs: Vec<&Blob<'_>> = blobs.iter().filter(|blob| !blob.text.trim().is_empty()).collect();
+    fn add_context(&mut self, blobs: &[QuotedBlob<'_>], prd: Option<String>, extras: &[Extra]) {
+        let blobs: Vec<&QuotedBlob<'_>> = blobs.iter().filter(|blob| !blob.text.trim().is_empty()).collect();
         let extras: Vec<&Extra> = extras.iter().filter(|extra| !extra.content.trim().is_empty()).collect();
         if blobs.is_empty() && extras.is_empty() && prd.is_none() {
             return;
@@ -293,7 +293,7 @@ impl Prompt<'_> {
         }
     }
 
-    fn add_blob(&mut self, blob: &Blob<'_>) {
+    fn add_blob(&mut self, blob: &QuotedBlob<'_>) {
         let (content, left_out) = self.shorten(blob.title, blob.text);
         let (fenced, left_out) = (fenced(blob.language, content), bytes_left_out(left_out));
         let quoted = self.framing.quote_part(blob.source, &fenced, left_out.as_deref());
@@ -381,14 +381,20 @@ mod tests {
     #[test]
     fn the_parts_stand_in_their_order() {
         let blobs = [
-            Blob {
+            QuotedBlob {
                 title: "Task context",
                 source: "the plan",
                 path: "run/task.toon",
                 language: "toon",
                 text: "mode: implementation\n",
             },
-            Blob { title: "Empty", source: "nobody", path: "run/empty.toon", language: "toon", text: " \n" },
+            QuotedBlob {
+                title: "Empty",
+                source: "nobody",
+                path: "run/empty.toon",
+                language: "toon",
+                text: " \n",
+            },
         ];
         let extras = [extra("Python\nenvironment", "venv at .venv"), extra("Nothing", "")];
         let pending = ["from a hook".to_owned(), String::new()];
@@ -414,7 +420,7 @@ mod tests {
     #[test]
     fn no_blob_can_end_its_own_fence() {
         let blobs =
-            [Blob { title: "B", source: "files", path: "b", language: "markdown", text: "a\n````\nb" }];
+            [QuotedBlob { title: "B", source: "files", path: "b", language: "markdown", text: "a\n````\nb" }];
         let prompt = compose("", PromptParts { blobs: &blobs, ..parts() });
         assert!(prompt.text.contains("`````markdown\na\n````\nb\n`````\n"), "{}", prompt.text);
     }
@@ -427,7 +433,7 @@ mod tests {
 
     #[test]
     fn the_prd_is_quoted_behind_the_task_and_says_what_is_left_out() {
-        let blob = |title, path| Blob { title, source: "x", path, language: "toon", text: "text" };
+        let blob = |title, path| QuotedBlob { title, source: "x", path, language: "toon", text: "text" };
         let (blobs, prd) = ([blob("Task context", "a"), blob("Progress", "b")], prd());
         let prompt = compose("", PromptParts { blobs: &blobs, prd: Some(&prd), ..parts() }).text;
         let expected = format!(
@@ -554,7 +560,7 @@ mod tests {
 
     /// Composes a prompt in which others wrote `text` wherever they can.
     fn prompt_of(template: &str, text: &str) -> String {
-        let blob = |title| Blob { title, source: "agents", path: "b", language: "markdown", text };
+        let blob = |title| QuotedBlob { title, source: "agents", path: "b", language: "markdown", text };
         let blobs = ["Task context", "Progress", "Project snapshot"].map(blob);
         let prd = SourcePrd { path: text.into(), text: text.into(), ..SourcePrd::default() };
         let extras = [extra(text, text)];
@@ -631,7 +637,8 @@ mod tests {
         context
             .plugins
             .insert(forged.clone(), [(forged.clone(), forged.clone().into())].into_iter().collect());
-        let blobs = [Blob { title: "B", source: &forged, path: "b", language: "markdown", text: &forged }];
+        let blobs =
+            [QuotedBlob { title: "B", source: &forged, path: "b", language: "markdown", text: &forged }];
         let extras = [extra(&forged, &forged)];
         let left_out = Some(forged.clone());
         let (path, text) = (forged.clone(), forged.clone());

@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
-    Blob as Part, Check, CheckSetting, Failures, PromptParts, SourcePrd, Told, agent_summary, check_plan,
-    checks::place_of_log, compose_prompt, discovery_context, fold_markdown, fold_toon,
+    Check, CheckSetting, Failures, PromptParts, QuotedBlob as Part, SourcePrd, ToldIn, agent_summary,
+    check_plan, checks::place_of_log, compose_prompt, discovery_context, fold_markdown, fold_toon,
     implementation_context, loop_summary, progress_context, run_checks, templates::PROMPTS,
 };
 use crate::{
@@ -161,8 +161,8 @@ impl Handlers {
             .await??;
         let failures = &call.context().base().state.last_failures;
         let told = match self.prompt_template(call.header().mode).tells_failures {
-            true => Told::InTheTemplate,
-            false => Told::Here,
+            true => ToldIn::InTheTemplate,
+            false => ToldIn::Here,
         };
         let own = progress_context(call.plan(), &log, Failures { of_check: failures, told }, &limits);
         let previous = call.previous().map(|previous| previous.md_blob.as_str()).unwrap_or_default();

@@ -28,12 +28,12 @@ pub struct Failures<'a> {
     /// The checks that failed.
     pub of_check: &'a [FailedCheck],
     /// Where they are told, so that the agent reads each of them once.
-    pub told: Told,
+    pub told: ToldIn,
 }
 
 /// Where the failures of the last quality check are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum ToldIn {
     /// Among the last failures of the progress context.
     Here,
     /// In the template of the prompt.
@@ -59,8 +59,8 @@ pub fn progress_context(
     section(&mut text, "Recent completions", &completed.collect::<Vec<_>>());
     section(&mut text, "Areas explored", &latest(log, ProgressKind::Explored, MAX_EXPLORED));
     let mut failed: Vec<String> = match failures.told {
-        Told::Here => failures.of_check.iter().map(failure).collect(),
-        Told::InTheTemplate => Vec::new(),
+        ToldIn::Here => failures.of_check.iter().map(failure).collect(),
+        ToldIn::InTheTemplate => Vec::new(),
     };
     failed.extend(errors_beside(log, failures.of_check));
     section(&mut text, "Last failures", &failed);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     fn context(log: &str, failures: &[FailedCheck]) -> String {
-        let failures = Failures { of_check: failures, told: Told::Here };
+        let failures = Failures { of_check: failures, told: ToldIn::Here };
         progress_context(&plan(), &ProgressLog::parse(log), failures, &ContextLimits::default())
     }
 
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_new_plan_has_a_summary_and_no_empty_sections() {
-        let failures = Failures { of_check: &[], told: Told::Here };
+        let failures = Failures { of_check: &[], told: ToldIn::Here };
         let text =
             progress_context(&Plan::default(), &ProgressLog::default(), failures, &ContextLimits::default());
         assert_eq!(text, "# Progress\n\n0 of 0 tasks completed; 0 iterations so far.\n");
@@ -207,7 +207,7 @@ mod tests {
         };
         let log = "[2026-11-21T10:00:00Z] [iteration:1] ERROR: quality-check: cargo test: exit code 1\n\
                    [2026-11-21T10:00:00Z] [iteration:2] ERROR: quality-check: cargo test: exit code 101\n";
-        let failures = Failures { of_check: &[check], told: Told::InTheTemplate };
+        let failures = Failures { of_check: &[check], told: ToldIn::InTheTemplate };
         let log = ProgressLog::parse(log);
         let text = progress_context(&plan(), &log, failures, &ContextLimits::default());
         assert_eq!(lines(&text, "Last failures"), ["- quality-check: cargo test: exit code 1"]);

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use super::Protocol;
+use super::ProtocolVersion;
 use crate::{
     hook::HookPoint,
     model::{Coded, ErrorCode},
@@ -60,24 +60,24 @@ pub enum WasmError {
     #[error(
         "the component needs Samuel >= {}: `{name}` is of plugin protocol {protocol}, this Samuel speaks {}",
         protocol.needed_samuel(),
-        Protocol::CURRENT
+        ProtocolVersion::CURRENT
     )]
     NeedsNewer {
         /// The import or export that shows it.
         name: String,
         /// The version it was built against.
-        protocol: Protocol,
+        protocol: ProtocolVersion,
     },
     /// It was built against a version of the contract that is gone.
     #[error(
         "the component was built for plugin protocol {protocol}, this Samuel speaks {}: `{name}`",
-        Protocol::CURRENT
+        ProtocolVersion::CURRENT
     )]
     Outdated {
         /// The import or export that shows it.
         name: String,
         /// The version it was built against.
-        protocol: Protocol,
+        protocol: ProtocolVersion,
     },
     /// It imports what its manifest does not ask for.
     #[error("the component imports `{import}`, but its manifest does not ask for `{capability}`")]

@@ -5,7 +5,7 @@ use wasmtime::component::{
     types::{ComponentFunc, ComponentItem, Type},
 };
 
-use super::{Protocol, interface_of, protocol::ContractName, scan::Outline};
+use super::{ProtocolVersion, interface_of, protocol::ContractName, scan::Outline};
 use crate::hook::HookPoint;
 
 /// What a component imports and exports.
@@ -19,7 +19,7 @@ pub struct Inspection {
     pub functions: Vec<RootFunction>,
     /// The latest version of the contract among its imports and exports;
     /// nothing where it names none.
-    pub protocol: Option<Protocol>,
+    pub protocol: Option<ProtocolVersion>,
 }
 
 /// A function that a component exports at its root.

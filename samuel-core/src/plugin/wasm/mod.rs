@@ -44,5 +44,5 @@ pub use error::WasmError;
 pub use inspect::{Inspection, RootFunction};
 pub use limits::{CallLimits, CodeLimits, WriteLimits};
 pub use plugin::{PluginSetup, WasmPlugin};
-pub use protocol::{Protocol, interface_of};
+pub use protocol::{ProtocolVersion, interface_of};
 pub use workspace::Workspace;

@@ -13,7 +13,7 @@ use wasmtime::component::{
 };
 
 use super::{
-    Protocol, WasmError, Workspace, call,
+    ProtocolVersion, WasmError, Workspace, call,
     engine::Inner,
     guest::Guest,
     host::{kv::KvStore, written::Written},
@@ -128,10 +128,10 @@ pub(super) fn check_outline(outline: &Outline, asked: &Capabilities) -> Result<(
     for name in outline.imports.iter().chain(&outline.interfaces) {
         let Some(ContractName { protocol, .. }) = ContractName::parse(name) else { continue };
         let name = || name.clone();
-        if protocol.major > Protocol::CURRENT.major {
+        if protocol.major > ProtocolVersion::CURRENT.major {
             return Err(WasmError::NeedsNewer { name: name(), protocol });
         }
-        if protocol.major < Protocol::CURRENT.major {
+        if protocol.major < ProtocolVersion::CURRENT.major {
             return Err(WasmError::Outdated { name: name(), protocol });
         }
     }
@@ -151,7 +151,7 @@ pub(super) fn check_outline(outline: &Outline, asked: &Capabilities) -> Result<(
 /// An interface that a later Samuel offers is no mistake of the component.
 fn unknown_import(import: &str) -> WasmError {
     match ContractName::parse(import) {
-        Some(ContractName { protocol, .. }) if protocol > Protocol::CURRENT => {
+        Some(ContractName { protocol, .. }) if protocol > ProtocolVersion::CURRENT => {
             WasmError::NeedsNewer { name: import.to_owned(), protocol }
         }
         _ => WasmError::UnknownImport { import: import.to_owned() },
@@ -185,7 +185,7 @@ pub(super) fn load(
 fn link_error(outline: &Outline, error: wasmtime::Error) -> WasmError {
     let later = outline.imports.iter().find_map(|import| {
         let protocol = ContractName::parse(import)?.protocol;
-        (protocol > Protocol::CURRENT).then(|| (import.clone(), protocol))
+        (protocol > ProtocolVersion::CURRENT).then(|| (import.clone(), protocol))
     });
     match later {
         Some((name, protocol)) => WasmError::NeedsNewer { name, protocol },

@@ -20,14 +20,14 @@ const FREE: [&str; 8] =
 /// Protocol 1.N first came with Samuel 2.N: a new protocol takes the number of
 /// the Samuel it comes with, and leaves numbers out where nothing changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Protocol {
+pub struct ProtocolVersion {
     /// Grows when older components no longer work.
     pub major: u32,
     /// Grows with additions.
     pub minor: u32,
 }
 
-impl Protocol {
+impl ProtocolVersion {
     /// The version this Samuel speaks.
     pub const CURRENT: Self = Self { major: 1, minor: 0 };
 
@@ -37,7 +37,7 @@ impl Protocol {
     }
 }
 
-impl fmt::Display for Protocol {
+impl fmt::Display for ProtocolVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)
     }
@@ -51,7 +51,7 @@ pub fn interface_of(point: HookPoint) -> String {
 
 /// Returns the full name of an interface the host offers.
 pub(super) fn offered(interface: &str) -> String {
-    format!("{PACKAGE}{interface}@{}.0", Protocol::CURRENT)
+    format!("{PACKAGE}{interface}@{}.0", ProtocolVersion::CURRENT)
 }
 
 /// An interface of the contract, as a component names it.
@@ -60,7 +60,7 @@ pub(super) struct ContractName<'a> {
     /// The short name, such as `quality-check`.
     pub(super) interface: &'a str,
     /// The version it was built against.
-    pub(super) protocol: Protocol,
+    pub(super) protocol: ProtocolVersion,
 }
 
 impl<'a> ContractName<'a> {
@@ -69,12 +69,12 @@ impl<'a> ContractName<'a> {
     pub(super) fn parse(name: &'a str) -> Option<Self> {
         let rest = name.strip_prefix(PACKAGE)?;
         let Some((interface, version)) = rest.split_once('@') else {
-            return Some(Self { interface: rest, protocol: Protocol::CURRENT });
+            return Some(Self { interface: rest, protocol: ProtocolVersion::CURRENT });
         };
         let mut numbers = version.split(['.', '-', '+']).map(str::parse);
         let major = numbers.next()?.ok()?;
         let minor = numbers.next()?.ok()?;
-        Some(Self { interface, protocol: Protocol { major, minor } })
+        Some(Self { interface, protocol: ProtocolVersion { major, minor } })
     }
 }
 
@@ -115,11 +115,11 @@ mod tests {
 
     #[test]
     fn names_of_the_contract_are_read_with_their_version() {
-        let protocol = |major, minor| Protocol { major, minor };
+        let protocol = |major, minor| ProtocolVersion { major, minor };
         let read = |name| ContractName::parse(name).map(|name| (name.interface, name.protocol));
         assert_eq!(read("samuel:plugin/log@1.0.0"), Some(("log", protocol(1, 0))));
         assert_eq!(read("samuel:plugin/log@2.13.1-rc.1"), Some(("log", protocol(2, 13))));
-        assert_eq!(read("samuel:plugin/log"), Some(("log", Protocol::CURRENT)));
+        assert_eq!(read("samuel:plugin/log"), Some(("log", ProtocolVersion::CURRENT)));
         assert_eq!(read("wasi:cli/environment@0.2.0"), None);
         assert_eq!(read("samuel:plugin/log@next"), None);
     }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::kept::{Held, Kept, KeptSessions};
 use crate::{
-    agent::bridge::{Answer, Asked, BridgeEvent, EndedCall, EventKind, Protocol},
+    agent::bridge::{Asked, BridgeAnswer, BridgeEvent, EndedCall, EventKind, Protocol},
     context::Framing,
     engine::RunError,
     hook::{AbilityCall, AbilityDecision},
@@ -82,7 +82,7 @@ pub async fn fire_alone(
     protocol: &dyn Protocol,
     asked: &Asked,
     time: Duration,
-) -> Result<Answer, AloneError> {
+) -> Result<BridgeAnswer, AloneError> {
     let ends = Instant::now() + time.saturating_sub(AT_THE_END.min(time / 4));
     let is_start = asked.at.kind == EventKind::SessionStart;
     let open = {
@@ -139,14 +139,14 @@ pub async fn fire_alone(
 pub const UNTRUSTED: &str = "Samuel runs no hook of this project, since nobody has trusted them";
 
 /// Tells the user once a session that nothing of the project runs.
-fn untrusted(asked: &Asked, held: Held, is_told: bool) -> Result<Answer, AloneError> {
+fn untrusted(asked: &Asked, held: Held, is_told: bool) -> Result<BridgeAnswer, AloneError> {
     if asked.at.kind == EventKind::SessionEnd {
         held.forget()?;
-        return Ok(Answer::default());
+        return Ok(BridgeAnswer::default());
     }
     held.write(&Kept { state: None })?;
     let messages = if is_told { Vec::new() } else { vec![UNTRUSTED.to_owned()] };
-    Ok(Answer { messages, ..Answer::default() })
+    Ok(BridgeAnswer { messages, ..BridgeAnswer::default() })
 }
 
 async fn fire(
@@ -215,7 +215,7 @@ fn report(state: &SessionState, ended: &EndedCall) -> AbilityReport {
 
 /// Makes an answer for the agent of what handlers said: a "no", other arguments, texts for its model
 /// with who said them, and messages for its user.
-fn answer(asked: &Asked, (feedback, input): (Feedback, Option<String>)) -> Answer {
+fn answer(asked: &Asked, (feedback, input): (Feedback, Option<String>)) -> BridgeAnswer {
     let mut random = [0; 6];
     // Without random bytes the marks are weak; the quotations are still quotations.
     let _ = getrandom::fill(&mut random);
@@ -252,7 +252,7 @@ fn answer(asked: &Asked, (feedback, input): (Feedback, Option<String>)) -> Answe
         .extend(feedback.warnings.iter().map(|warning| format!("{}: {}", warning.handler, warning.message)));
     messages
         .extend(feedback.unheard.map(|reason| format!("the agent stops although a hook said no: {reason}")));
-    Answer { block: feedback.blocked, input, text, messages }
+    BridgeAnswer { block: feedback.blocked, input, text, messages }
 }
 
 /// Says in lines what handlers suggest; what they would have done is told, and not done.

@@ -34,7 +34,7 @@ use std::{
 };
 
 use crate::{
-    agent::bridge::{self, Answer, Asked, At, BridgeError, BridgeOutput, EventKind, Protocol},
+    agent::bridge::{self, Asked, At, BridgeAnswer, BridgeError, BridgeOutput, EventKind, Protocol},
     text::described,
 };
 
@@ -72,7 +72,7 @@ enum Stage {
     /// It cannot be.
     Unread(String),
     /// There is an answer, or a reason that there is none.
-    Done(Result<Answer, String>),
+    Done(Result<BridgeAnswer, String>),
 }
 
 impl HookStart {
@@ -85,7 +85,7 @@ impl HookStart {
     pub fn answer(
         self,
         input: impl Read + Send + 'static,
-        alone: impl FnOnce(&Asked, Duration) -> Result<Answer, String> + Send + 'static,
+        alone: impl FnOnce(&Asked, Duration) -> Result<BridgeAnswer, String> + Send + 'static,
     ) -> Result<BridgeOutput, NoEvent> {
         let Self { protocol, event, deadline, run } = self;
         let ends = Instant::now() + deadline.saturating_sub(WAY_OUT);
@@ -126,7 +126,7 @@ fn awaited(
     ends: Instant,
     deadline: Duration,
     asked: &mut Option<Asked>,
-) -> Result<Answer, String> {
+) -> Result<BridgeAnswer, String> {
     loop {
         match stages.recv_timeout(ends.saturating_duration_since(Instant::now())) {
             Ok(Stage::Read(read)) => *asked = Some(read),
@@ -145,13 +145,13 @@ fn without_answer(protocol: &dyn Protocol, asked: &Asked, reason: String) -> Bri
     match asked.at.kind {
         EventKind::Before => {
             let reason = format!("Samuel could not be asked about this call, so it was not made: {reason}");
-            protocol.answer(asked, &Answer::blocked(reason))
+            protocol.answer(asked, &BridgeAnswer::blocked(reason))
         }
         // Nothing can be prevented here, but the user is there to hear of it.
         EventKind::SessionStart | EventKind::PromptSubmit => {
             let message =
                 format!("Samuel could not be asked, and denies tool calls as long as that is so: {reason}");
-            protocol.answer(asked, &Answer { messages: vec![message], ..Answer::default() })
+            protocol.answer(asked, &BridgeAnswer { messages: vec![message], ..BridgeAnswer::default() })
         }
         _ => BridgeOutput {
             stderr: format!("no hook of Samuel heard of {}: {reason}\n", asked.at.name),

@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     hook::AbilityDecision,
     process::Supervisor,
-    script::{CommandLine, Script},
+    script::{CommandLine, HookCommand},
     testing::{FakePlugin, VirtualClock},
 };
 
@@ -184,8 +184,9 @@ async fn a_command_is_given_the_arguments_and_its_output_and_failure_are_told() 
     let bench = bench();
     let (session, after) = watched(of(&bench).supervisor(Supervisor::GroupOnly));
     let session = session.open().await.unwrap();
-    let command =
-        |line: &str| Script::new(CommandLine::Shell(line.into()), bench.path()).env("PATH", "/usr/bin:/bin");
+    let command = |line: &str| {
+        HookCommand::new(CommandLine::Shell(line.into()), bench.path()).env("PATH", "/usr/bin:/bin")
+    };
     let called = session.call_command(push(), command("cat")).await.unwrap();
     let AbilityEnd::Returned(output) = called.end else { panic!("{:?}", called.end) };
     assert_eq!(output.stdout.text(), r#"{"command":"git push"}"#);

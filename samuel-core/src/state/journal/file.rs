@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use rustix::fs::OFlags;
 
 use super::{
-    JournalEntry, JournalRecord, MAX_RECORD_BYTES, MAX_REVISION, Supervisor, active_supervisors,
+    JournalEntry, JournalRecord, MAX_RECORD_BYTES, MAX_REVISION, SupervisorProcess, active_supervisors,
     reverse::{Line, LinesFromEnd},
 };
 use crate::{
@@ -166,7 +166,7 @@ impl<'a> JournalFile<'a> {
     }
 
     /// Returns the supervisors that have not ended.
-    pub(crate) fn supervisors(&self) -> Result<Vec<Supervisor>, StateError> {
+    pub(crate) fn supervisors(&self) -> Result<Vec<SupervisorProcess>, StateError> {
         Ok(active_supervisors(&self.supervisor_records()?))
     }
 

@@ -85,9 +85,9 @@ pub enum JournalEntry {
     /// What a run has consumed.
     Used(Used),
     /// A process that looks after others was started.
-    Supervisor(Supervisor),
+    Supervisor(SupervisorProcess),
     /// That process has ended.
-    SupervisorEnded(Supervisor),
+    SupervisorEnded(SupervisorProcess),
     /// Something worth keeping happened.
     Event(NotedEvent),
     /// The journal goes on from another file.
@@ -124,8 +124,10 @@ impl JournalEntry {
     /// Says for which work tree a process is noted, where this is a note of one.
     pub(crate) fn in_tree(self, tree: Option<WorkTreeId>) -> Self {
         match self {
-            Self::Supervisor(supervisor) => Self::Supervisor(Supervisor { tree, ..supervisor }),
-            Self::SupervisorEnded(supervisor) => Self::SupervisorEnded(Supervisor { tree, ..supervisor }),
+            Self::Supervisor(supervisor) => Self::Supervisor(SupervisorProcess { tree, ..supervisor }),
+            Self::SupervisorEnded(supervisor) => {
+                Self::SupervisorEnded(SupervisorProcess { tree, ..supervisor })
+            }
             entry => entry,
         }
     }
@@ -142,9 +144,9 @@ pub enum Note {
     Used(Used),
     /// A supervisor was started. Survives the death of this process, not a
     /// power failure, after which there is nothing to supervise.
-    Supervisor(Supervisor),
+    Supervisor(SupervisorProcess),
     /// A supervisor has ended.
-    SupervisorEnded(Supervisor),
+    SupervisorEnded(SupervisorProcess),
     /// Something worth keeping happened; stored durably.
     Event(NotedEvent),
 }
@@ -210,7 +212,7 @@ pub struct Used {
 
 /// A process that looks after others and ends them if Samuel dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Supervisor {
+pub struct SupervisorProcess {
     /// Its process id.
     pub pid: u32,
     /// When it started, in the system's own measure; tells it from a later
@@ -310,7 +312,7 @@ struct Numbers {
 /// Returns the supervisors of records in their order that have not ended.
 pub(crate) fn active_supervisors<'a>(
     records: impl IntoIterator<Item = &'a JournalRecord>,
-) -> Vec<Supervisor> {
+) -> Vec<SupervisorProcess> {
     let mut active = Vec::new();
     for record in records {
         match record.entry {
@@ -362,8 +364,8 @@ mod tests {
         assert!(matches!(record(entry).to_line(), Err(StateError::TooLarge { .. })));
     }
 
-    fn supervisor(start_time: u64) -> Supervisor {
-        Supervisor { pid: 1, start_time, role: SupervisorRole::Supervisor, tree: None }
+    fn supervisor(start_time: u64) -> SupervisorProcess {
+        SupervisorProcess { pid: 1, start_time, role: SupervisorRole::Supervisor, tree: None }
     }
 
     #[test]

@@ -99,7 +99,7 @@ mod tests {
     use crate::{
         model::Scope,
         state::{
-            Checkpoint, Supervisor, SupervisorRole,
+            Checkpoint, SupervisorProcess, SupervisorRole,
             journal::{
                 ROTATE_BYTES,
                 file::tests::{add, event, in_new_dir},
@@ -112,7 +112,7 @@ mod tests {
         let (_root, dir) = in_new_dir();
         let journal = JournalFile::new(&dir, 400);
         let supervisor =
-            |pid| Supervisor { pid, start_time: 1, role: SupervisorRole::Supervisor, tree: None };
+            |pid| SupervisorProcess { pid, start_time: 1, role: SupervisorRole::Supervisor, tree: None };
         let (dead, alive) = (supervisor(1), supervisor(2));
         add(&journal, JournalEntry::Supervisor(dead));
         add(&journal, JournalEntry::Supervisor(alive));

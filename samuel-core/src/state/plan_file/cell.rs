@@ -7,7 +7,7 @@ use serde::{
     de::{Error, SeqAccess, Visitor},
 };
 
-use crate::toon::Attempt;
+use crate::toon::Lenient;
 
 /// Text, also where somebody left the quotes out: `1.10` is the text `1.10`.
 pub(crate) struct Text(pub(crate) String);
@@ -111,7 +111,7 @@ impl<'de> Deserialize<'de> for KeptLines {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<KeptLines, A::Error> {
                 let mut lines = Vec::new();
-                while let Some(line) = seq.next_element_seed(Attempt(PhantomData::<String>))? {
+                while let Some(line) = seq.next_element_seed(Lenient(PhantomData::<String>))? {
                     lines.extend(line);
                 }
                 Ok(KeptLines(lines))

@@ -7,7 +7,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{Document, Missing, document::Part, header};
 use crate::{
     model::{PLAN_VERSION, Task},
-    state::{Diagnostic, DiagnosticKind, StateError},
+    state::{DiagnosticKind, StateDiagnostic, StateError},
     toon::{self, Action, DecodeOptions, ErrorKind, Limits, NumberText, Skipped},
 };
 
@@ -44,7 +44,7 @@ pub(super) fn encode_tasks<'a>(
 /// # Errors
 /// Returns [`StateError::Corrupt`] if there is no table of tasks or the file
 /// is beyond all limits, and [`StateError::Version`] for another version.
-pub(crate) fn decode(path: &Path, content: &[u8]) -> Result<(Document, Vec<Diagnostic>), StateError> {
+pub(crate) fn decode(path: &Path, content: &[u8]) -> Result<(Document, Vec<StateDiagnostic>), StateError> {
     let body = header::body(path, content)?;
     let limits = Limits { line_length: LINE_BYTES, ..Limits::default() };
     let options = DecodeOptions { numbers: NumberText::AsWritten, limits, ..DecodeOptions::default() };
@@ -66,7 +66,7 @@ pub(crate) fn decode(path: &Path, content: &[u8]) -> Result<(Document, Vec<Diagn
     document.unparsed.extend(recovered.skipped.iter().map(kept_text));
     document.missing = Missing::among(&recovered.diagnostics);
     document.unparsed.extend(document.missing.map(|missing| missing.to_string()));
-    let faults = recovered.diagnostics.iter().map(|fault| Diagnostic {
+    let faults = recovered.diagnostics.iter().map(|fault| StateDiagnostic {
         file: path.to_owned(),
         line: Some(fault.line + body.lines_before),
         column: Some(fault.column),
@@ -74,7 +74,7 @@ pub(crate) fn decode(path: &Path, content: &[u8]) -> Result<(Document, Vec<Diagn
         reason: reason(fault),
         count: 1,
     });
-    let more = (recovered.more > 0).then(|| Diagnostic::more(path.to_owned(), recovered.more));
+    let more = (recovered.more > 0).then(|| StateDiagnostic::more(path.to_owned(), recovered.more));
     Ok((document, body.diagnostic.into_iter().chain(faults).chain(more).collect()))
 }
 
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use crate::{
         model::{
-            Complexity, Groups, Plan, Priority, Progress, ProgressStatus, Project, Source, Status, TaskId,
+            Complexity, Groups, Plan, PlanHeader, Priority, Progress, ProgressStatus, Source, Status, TaskId,
             Usage, settle,
         },
         state::{
@@ -234,7 +234,7 @@ mod tests {
             }
             // A store has groups stand where their parts say.
             settle(&mut tasks, None);
-            let project = Project { name, description, source_prd, prd_format, methodology: None, created_at, updated_at };
+            let project = PlanHeader { name, description, source_prd, prd_format, methodology: None, created_at, updated_at };
             Plan { version: PLAN_VERSION.to_owned(), revision, project, tasks, progress, baseline }
         }
     }

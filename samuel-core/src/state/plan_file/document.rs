@@ -22,9 +22,9 @@ use super::{
     task::RowOut,
 };
 use crate::{
-    model::{PLAN_VERSION, Plan, Progress, Project, Status, Task, TaskId, settle},
+    model::{PLAN_VERSION, Plan, PlanHeader, Progress, Status, Task, TaskId, settle},
     state::{MAX_REVISION, Mutation, StateError, TaskChange, apply::apply_reserving},
-    toon::{self, Attempt, DecodeOptions, Map, NumberText},
+    toon::{self, DecodeOptions, Lenient, Map, NumberText},
 };
 
 /// The content of `prd.toon`.
@@ -196,7 +196,7 @@ impl<'de> Deserialize<'de> for Document {
                         "version" => version = text(&mut map)?,
                         "revision" => plan.revision = or_default::<_, Revision>(&mut map)?.0,
                         "project" => {
-                            let project: Split<Project> = or_default(&mut map)?;
+                            let project: Split<PlanHeader> = or_default(&mut map)?;
                             (plan.project, others.project) = (project.record, project.others);
                         }
                         "tasks" => tasks = Some(map.next_value::<Rows>()?),
@@ -265,7 +265,7 @@ impl<'de> Deserialize<'de> for Rows {
                 let mut rows = Rows::default();
                 rows.tasks.reserve(seq.size_hint().unwrap_or_default().min(RESERVED_ROWS));
                 let read = RefCell::new((rows, HashSet::default()));
-                while seq.next_element_seed(Attempt(NextRow(&read)))?.is_some() {}
+                while seq.next_element_seed(Lenient(NextRow(&read)))?.is_some() {}
                 Ok(read.into_inner().0)
             }
         }

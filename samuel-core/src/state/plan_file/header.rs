@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, path::Path};
 
-use crate::state::{Artifact, Diagnostic, DiagnosticKind, StateError};
+use crate::state::{Artifact, DiagnosticKind, StateDiagnostic, StateError};
 
 /// The header, with its line end.
 pub(crate) const HEADER: &str = "# toon v3\n";
@@ -21,7 +21,7 @@ pub(crate) struct Body<'a> {
     /// How many lines of the file come before them.
     pub(crate) lines_before: usize,
     /// What is unusual about the header.
-    pub(crate) diagnostic: Option<Diagnostic>,
+    pub(crate) diagnostic: Option<StateDiagnostic>,
 }
 
 /// Splits the header off. A byte order mark and `\r\n` are tolerated.
@@ -32,7 +32,7 @@ pub(crate) fn body<'a>(path: &Path, content: &'a [u8]) -> Result<Body<'a>, State
     let content = content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content);
     let first = content.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
     let Some(version) = first.trim_ascii().strip_prefix(b"# toon") else {
-        let diagnostic = Diagnostic {
+        let diagnostic = StateDiagnostic {
             file: path.to_owned(),
             line: Some(1),
             column: Some(1),

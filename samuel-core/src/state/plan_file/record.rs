@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData};
 
 use super::cell::{Key, Text};
 use crate::{
-    model::{Progress, Project},
+    model::{PlanHeader, Progress},
     toon::Map,
 };
 use serde::{
@@ -101,7 +101,7 @@ pub(crate) fn text<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<String>
     Ok(map.next_value::<Option<Text>>()?.map(|Text(text)| text))
 }
 
-impl Record for Project {
+impl Record for PlanHeader {
     const WHAT: &'static str = "a project";
 
     fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error> {

@@ -142,7 +142,7 @@ mod tests {
     use crate::{
         model::{MAX_ID_CHARS, PLAN_VERSION, Plan, Status},
         state::{
-            Diagnostic,
+            StateDiagnostic,
             plan_file::{Document, codec},
         },
     };
@@ -159,7 +159,7 @@ mod tests {
     }
 
     /// Reads a plan of two tasks in progress of which somebody replaced something.
-    fn edited(from: &str, to: &str, owner: &str) -> (Document, Vec<Diagnostic>) {
+    fn edited(from: &str, to: &str, owner: &str) -> (Document, Vec<StateDiagnostic>) {
         let task = |id| Task {
             status: Status::InProgress,
             owner: Some(owner.to_owned()),

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     environment::{covers_variable, is_reserved},
-    fs::FileKind,
+    fs::PathKind,
     hook::{AgentPort, ended, supervised},
     plugin::{Capabilities, Capability, exec_grant::covers_command, wasm::plugin::LoadedComponent},
     process::{
@@ -126,7 +126,7 @@ fn prepare(loaded: &LoadedComponent, command: Command, left: Duration) -> Result
     let tree = Tree { root, capability: Capability::Exec, granted: &everywhere };
     let cwd = command.cwd.as_deref().unwrap_or(".");
     let place = tree.walk(cwd, LastLink::Follow)?;
-    if place.inner.kind() != Some(FileKind::Directory) {
+    if place.inner.kind() != Some(PathKind::Directory) {
         return Err(HostError::NotFound(cwd.to_owned()));
     }
     let program = match command.program.contains('/') {

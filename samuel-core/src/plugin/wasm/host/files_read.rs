@@ -11,7 +11,7 @@ use super::{
     waiting,
 };
 use crate::{
-    fs::{FileError, FileKind, kind_of, read_up_to},
+    fs::{FileError, PathKind, kind_of, read_up_to},
     plugin::{Capability, wasm::plugin::LoadedComponent},
 };
 
@@ -44,8 +44,8 @@ struct Entry {
 impl Entry {
     fn new(name: String, stat: Option<&Stat>) -> Self {
         let kind = match stat.map(kind_of) {
-            Some(FileKind::File) => Kind::File,
-            Some(FileKind::Directory) => Kind::Directory,
+            Some(PathKind::File) => Kind::File,
+            Some(PathKind::Directory) => Kind::Directory,
             _ => Kind::Other,
         };
         let size = stat.filter(|_| kind == Kind::File).and_then(|stat| u64::try_from(stat.st_size).ok());
@@ -90,7 +90,7 @@ fn read(tree: Tree<'_>, path: &str) -> Result<Vec<u8>, HostError> {
 fn list_dir(tree: Tree<'_>, path: &str) -> Result<Vec<Entry>, HostError> {
     let place = tree.walk(path, LastLink::Follow)?.inner;
     match place.kind() {
-        Some(FileKind::Directory) => {}
+        Some(PathKind::Directory) => {}
         Some(_) => return Err(HostError::invalid(format!("`{path}` is not a directory"))),
         None => return Err(HostError::NotFound(path.to_owned())),
     }

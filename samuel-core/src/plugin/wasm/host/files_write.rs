@@ -15,7 +15,7 @@ use super::{
     written::Written,
 };
 use crate::{
-    fs::{Durability, FileKind, Manner, PROJECT_DIRECTORY},
+    fs::{Durability, Manner, PROJECT_DIRECTORY, PathKind},
     plugin::{Capability, wasm::plugin::LoadedComponent},
 };
 
@@ -65,7 +65,7 @@ impl<'a> Writing<'a> {
         HostError::at_most("file", contents.len(), MAX_FILE_BYTES)?;
         let place = self.walk(path, LastLink::Follow)?.inner;
         match place.kind() {
-            None | Some(FileKind::File) => {}
+            None | Some(PathKind::File) => {}
             Some(_) => return Err(HostError::invalid(format!("`{path}` is not a file"))),
         }
         self.written.add(self.run_id, place.missing.len() + 1, contents.len())?;
@@ -81,7 +81,7 @@ impl<'a> Writing<'a> {
             Some(_) if place.name == "." => {
                 return Err(HostError::invalid(format!("`{path}` is where a path begins")));
             }
-            Some(FileKind::Directory) => AtFlags::REMOVEDIR,
+            Some(PathKind::Directory) => AtFlags::REMOVEDIR,
             Some(_) => AtFlags::empty(),
         };
         unlinkat(place.dir(), &*place.name, flags).map_err(|error| match error {
@@ -93,7 +93,7 @@ impl<'a> Writing<'a> {
     fn create_dir(self, path: &str) -> Result<(), HostError> {
         let mut place = self.walk(path, LastLink::Follow)?.inner;
         match place.kind() {
-            Some(FileKind::Directory) => return Ok(()),
+            Some(PathKind::Directory) => return Ok(()),
             Some(_) => return Err(HostError::invalid(format!("`{path}` is not a directory"))),
             None => place.missing.push(place.name.clone()),
         }

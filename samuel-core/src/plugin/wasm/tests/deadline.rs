@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::kit::{Bench, component, get, probe, quality_check, registry, scope};
 use crate::{
     clock::SystemClock,
-    hook::{BreakClass, ChainSpec, HookPoint, Scope, points},
+    hook::{BreakClass, CallScope, ChainSpec, HookPoint, points},
     model::{Plan, payload::QualityCheckInput},
     plugin::{Capabilities, Capability, wasm::WasmPlugin},
     state::{Actor, Existing, FileStore, PlanStore, RunDir},
@@ -42,7 +42,7 @@ async fn ends_on_time(plugin: &WasmPlugin) -> Option<BreakClass> {
         let spec = ChainSpec { strict: Some(false), timeout: Some(LIMIT), ..ChainSpec::default() };
         let registry = registry(plugin, HookPoint::QualityCheck, spec);
         let clock = Arc::new(VirtualClock::new());
-        let scope = Scope { clock, ..scope(&CancellationToken::new()) };
+        let scope = CallScope { clock, ..scope(&CancellationToken::new()) };
         let started = Instant::now();
         let fired = registry.dispatch::<points::QualityCheck>(QualityCheckInput::default(), &scope).await;
         let took = started.elapsed();

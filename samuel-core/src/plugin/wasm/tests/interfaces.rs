@@ -7,7 +7,7 @@ use wit_parser::{Interface, Resolve, Type, TypeDefKind, WorldItem};
 
 use crate::{
     context::PromptContext,
-    plugin::{Capability, wasm::Protocol},
+    plugin::{Capability, wasm::ProtocolVersion},
 };
 
 /// What the host implements for every component.
@@ -110,5 +110,5 @@ fn every_group_of_the_prompt_context_is_a_function() {
 fn the_version_of_the_package_is_the_protocol_of_the_host() {
     let package = package();
     let version = package.packages.iter().next().unwrap().1.name.version.clone().unwrap();
-    assert_eq!(version.to_string(), format!("{}.0", Protocol::CURRENT));
+    assert_eq!(version.to_string(), format!("{}.0", ProtocolVersion::CURRENT));
 }

@@ -16,7 +16,7 @@ use wit_parser::Resolve;
 use crate::{
     clock::SystemClock,
     context::{ContextView, PromptContext},
-    hook::{ChainSpec, Dispatched, HookFailure, HookPoint, PluginSource, Point, Registry, Scope},
+    hook::{CallScope, ChainSpec, Dispatched, HookFailure, HookPoint, PluginSource, Point, Registry},
     model::{Location, payload::Mode},
     plugin::wasm::{HostConfig, PluginSetup, WasmError, WasmHost, WasmPlugin, Workspace},
     plugin::{Binding, MANIFEST_FILE},
@@ -157,17 +157,17 @@ pub(super) fn registry(plugin: &WasmPlugin, point: HookPoint, spec: ChainSpec) -
     registry.build(&BTreeMap::from([(point, spec)])).unwrap()
 }
 
-pub(super) fn scope(cancel: &CancellationToken) -> Scope {
+pub(super) fn scope(cancel: &CancellationToken) -> CallScope {
     let mut base = PromptContext::default();
     base.samuel.version = "2.0.0".to_owned();
-    Scope {
+    CallScope {
         run_id: "r1".into(),
         session: "s".into(),
         iteration: 7,
         mode: Mode::Discovery,
         context: ContextView::new(Arc::new(base)),
         cancel: cancel.clone(),
-        ..Scope::new(Arc::new(SystemClock::new()))
+        ..CallScope::new(Arc::new(SystemClock::new()))
     }
 }
 

@@ -3,7 +3,7 @@
 //! A type that fails ends its pass, and the document is decoded again without
 //! what failed: with many faults that only the type can find, the work grows
 //! with their square. A type that reads the elements of a list or a table as
-//! [`Attempt`]s is told that one is left out instead, and goes on.
+//! [`Lenient`]s is told that one is left out instead, and goes on.
 
 use std::fmt;
 
@@ -19,8 +19,8 @@ use super::{
     reader::{Node, Reader},
 };
 
-/// Asks the decoder for an [`Attempt`].
-pub(super) const ATTEMPT_NAME: &str = "$samuel::toon::Attempt";
+/// Asks the decoder for an [`Lenient`].
+pub(super) const LENIENT_NAME: &str = "$samuel::toon::Lenient";
 
 /// One element of a list or a table, read by a seed.
 ///
@@ -31,7 +31,7 @@ pub(super) const ATTEMPT_NAME: &str = "$samuel::toon::Attempt";
 /// ```
 /// use std::{fmt, marker::PhantomData};
 ///
-/// use samuel_toon::{Attempt, recover};
+/// use samuel_toon::{Lenient, recover};
 /// use serde::{Deserialize, de};
 ///
 /// #[derive(Debug, PartialEq)]
@@ -47,7 +47,7 @@ pub(super) const ATTEMPT_NAME: &str = "$samuel::toon::Attempt";
 ///             }
 ///             fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<Numbers, A::Error> {
 ///                 let mut numbers = Vec::new();
-///                 while let Some(number) = seq.next_element_seed(Attempt(PhantomData::<(u8, u8)>))? {
+///                 while let Some(number) = seq.next_element_seed(Lenient(PhantomData::<(u8, u8)>))? {
 ///                     numbers.extend(number);
 ///                 }
 ///                 Ok(Numbers(numbers))
@@ -61,20 +61,20 @@ pub(super) const ATTEMPT_NAME: &str = "$samuel::toon::Attempt";
 /// assert_eq!(recovered.value, Some(Numbers(vec![(1, 2), (3, 4)])));
 /// assert_eq!(recovered.diagnostics[0].path, "[1][1]");
 /// ```
-pub struct Attempt<S>(pub S);
+pub struct Lenient<S>(pub S);
 
-impl<'de, S: DeserializeSeed<'de> + Clone> DeserializeSeed<'de> for Attempt<S> {
+impl<'de, S: DeserializeSeed<'de> + Clone> DeserializeSeed<'de> for Lenient<S> {
     type Value = Option<S::Value>;
 
     fn deserialize<D: Deserializer<'de>>(
         self,
         deserializer: D,
     ) -> std::result::Result<Option<S::Value>, D::Error> {
-        deserializer.deserialize_newtype_struct(ATTEMPT_NAME, self)
+        deserializer.deserialize_newtype_struct(LENIENT_NAME, self)
     }
 }
 
-impl<'de, S: DeserializeSeed<'de> + Clone> Visitor<'de> for Attempt<S> {
+impl<'de, S: DeserializeSeed<'de> + Clone> Visitor<'de> for Lenient<S> {
     type Value = Option<S::Value>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -171,7 +171,7 @@ impl Cursor<'_> {
     }
 
     /// Drops the element that was read last, the one on `line` and what is below
-    /// `depth` with it, if it was an [`Attempt`] that failed.
+    /// `depth` with it, if it was an [`Lenient`] that failed.
     pub(super) fn drop_failed(&mut self, line: Line, depth: usize) -> Result<()> {
         match self.repair.as_mut().and_then(|repair| repair.take_failure()) {
             Some(error) => self.drop_lines(line, error, depth),
