@@ -26,6 +26,7 @@ mod plan;
 mod redact;
 mod remedy;
 mod scope;
+mod severity;
 mod task;
 
 pub use agent_total::AgentTotal;
@@ -40,6 +41,7 @@ pub use plan::{PLAN_VERSION, Plan, PlanHeader, Progress, ProgressStatus, did_you
 pub use redact::{redacted, without_credentials};
 pub use remedy::Remedy;
 pub use scope::{Scope, UnknownTask, UnknownTasks};
+pub use severity::Severity;
 pub(crate) use task::MAX_OWNER_CHARS;
 pub use task::{InvalidTask, MAX_ID_CHARS, MAX_TITLE_CHARS, Source, Status, Task, TaskId, commit_hash};
 

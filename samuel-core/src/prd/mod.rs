@@ -58,5 +58,5 @@ pub use convert::{Conversion, companion_name, convert, convert_as};
 pub use error::{BYTES_PER_MARK, MAX_DEPTH, MAX_INPUT_BYTES, MAX_MARKS, MAX_TASKS, PrdError};
 pub use excerpt::{Excerpt, Passage, Quoted, excerpt};
 pub use form::{Form, PrdForm, UnknownForm, forms};
-pub use remark::{MAX_REMARKS, Remark, RemarkKind, Severity};
+pub use remark::{MAX_REMARKS, Remark, RemarkKind};
 pub use source::Document;

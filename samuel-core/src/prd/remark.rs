@@ -8,21 +8,11 @@ use std::{fmt, path::PathBuf};
 use serde::Serialize;
 
 use super::source::{Place, Source};
-use crate::model::Location;
+use crate::model::{Location, Severity};
 
 /// The most warnings, and the most errors, that one document gets. What is
 /// beyond is counted in a last remark of kind [`RemarkKind::MoreRemarks`].
 pub const MAX_REMARKS: usize = 100;
-
-/// How bad a remark is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Severity {
-    /// The tasks can be used; something may not be as the author meant it.
-    Warning,
-    /// The document must be corrected before its tasks are used.
-    Error,
-}
 
 /// What a remark is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -78,7 +68,8 @@ pub struct Remark {
     pub column: usize,
     /// What it is about.
     pub kind: RemarkKind,
-    /// How bad it is.
+    /// How bad it is: with a warning the tasks can be used, though something may not be
+    /// as the author meant it; after an error the document must be corrected first.
     pub severity: Severity,
     /// What is wrong, a lowercase fragment.
     pub message: String,

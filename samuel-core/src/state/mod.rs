@@ -117,5 +117,5 @@ pub use run_dir::{Artifact, RunDir};
 pub(crate) use stores::Stores;
 pub use undo::{NotUndone, Replaced};
 pub(crate) use unversioned::unversioned_directory;
-pub use validate::{PlanProblem, Severity, validate};
+pub use validate::{PlanProblem, validate};
 pub use watch::{ReadOn, Watch};

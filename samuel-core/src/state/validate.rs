@@ -5,9 +5,7 @@
 
 use std::{collections::HashSet, fmt};
 
-use serde::Serialize;
-
-use crate::model::{InvalidTask, Plan, TaskId, cycles};
+use crate::model::{InvalidTask, Plan, Severity, TaskId, cycles};
 
 /// One thing that is wrong with a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,18 +44,9 @@ pub enum PlanProblem {
     },
 }
 
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Tasks can be worked on, though perhaps not all of them.
-    Warning,
-    /// The plan cannot be worked on.
-    Error,
-}
-
 impl PlanProblem {
-    /// Says how bad it is. A dependency that cannot be met keeps only the tasks
+    /// Says how bad it is: with a warning tasks can be worked on, though perhaps not all of
+    /// them; with an error the plan cannot. A dependency that cannot be met keeps only the tasks
     /// behind it from being worked on, which [`Work::of`](crate::plan::Work::of)
     /// says once nothing else is left.
     pub fn severity(&self) -> Severity {

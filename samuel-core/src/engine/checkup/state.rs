@@ -3,9 +3,9 @@
 use super::{Finding, Health, Subject};
 use crate::{
     engine::begin::has_run,
-    model::{Coded as _, Remedy},
+    model::{Coded as _, Remedy, Severity},
     project::Project,
-    state::{KeptCheckpoint, Severity, StateError, validate},
+    state::{KeptCheckpoint, StateError, validate},
     text::counted,
 };
 

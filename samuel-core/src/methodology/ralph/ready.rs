@@ -4,8 +4,8 @@
 //! at all is decided before, when it is loaded.
 
 use crate::{
-    model::{Plan, payload::BeforeLoopOutput},
-    state::{PlanProblem, Severity, validate},
+    model::{Plan, Severity, payload::BeforeLoopOutput},
+    state::{PlanProblem, validate},
 };
 
 /// Findings that are named in the reason, or as warnings; more are counted.

@@ -1,6 +1,9 @@
 use super::*;
 use crate::model::{Coded, ErrorCode};
-use crate::prd::{MAX_REMARKS, PrdError, Severity};
+use crate::{
+    model::Severity,
+    prd::{MAX_REMARKS, PrdError},
+};
 
 #[test]
 fn no_tasks_is_a_warning_that_says_what_was_looked_for() {

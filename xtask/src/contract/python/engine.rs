@@ -52,7 +52,7 @@ const REPORTS: &[Source] = &[
         "engine/hook_report.rs",
         &[
             ("OriginReport", "HookOrigin"),
-            ("AskedReport", "HookWishes"),
+            ("AskedReport", "HookAsks"),
             ("EntryReport", "HookFileEntry"),
             ("HandlerReport", "HookHandler"),
             ("SkippedReport", "SkippedHook"),
@@ -98,7 +98,8 @@ const REPORTS: &[Source] = &[
         "project/history.rs",
         &[("HistoryChange", ""), ("RelatedTask", ""), ("RelatedTasks", ""), ("TaskHistory", "")],
     ),
-    ("prd/remark.rs", &[("Severity", ""), ("RemarkKind", ""), ("Remark", "")]),
+    ("model/severity.rs", &[("Severity", "")]),
+    ("prd/remark.rs", &[("RemarkKind", ""), ("Remark", "")]),
     ("prd/form.rs", &[("Form", ""), ("PrdForm", "")]),
     ("plan/long.rs", &[("LongPlan", "")]),
     ("project/init.rs", &[("ConvertedPrd", ""), ("Initialised", ""), ("PrdPreview", "")]),
