@@ -9,7 +9,6 @@
 
 use std::{
     fs, io,
-    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -23,9 +22,8 @@ use super::{
 };
 use crate::{
     fs::{
-        FileError, Manner, Root, found, open_unlinked,
+        Manner, Root,
         private::{self, Reach},
-        read_up_to,
     },
     model::hex,
 };
@@ -61,7 +59,7 @@ impl Cache {
     pub(super) fn get(&self, engine: &Engine, bytes: &[u8]) -> Option<Component> {
         let component = digest_of(bytes);
         let path = self.entry(&component);
-        let found = match read(&path) {
+        let found = match private::read(&path, MAX_ENTRY_BYTES) {
             Ok(found) => found?,
             Err(error) => {
                 self.discard(&path, &error);
@@ -128,25 +126,6 @@ impl Cache {
         }
         Ok(())
     }
-}
-
-/// Reads an entry as a whole; nothing where there is none.
-fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let Some(file) = found(open_unlinked(path)).map_err(|error| match error {
-        FileError::NotAFile { .. } => foreign(),
-        error => error.into(),
-    })?
-    else {
-        return Ok(None);
-    };
-    if file.metadata()?.uid() != rustix::process::geteuid().as_raw() {
-        return Err(foreign());
-    }
-    Ok(Some(read_up_to(file, MAX_ENTRY_BYTES)?))
-}
-
-fn foreign() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "it is not a file of this user")
 }
 
 fn digest_of(bytes: &[u8]) -> [u8; 32] {

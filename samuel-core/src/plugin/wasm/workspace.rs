@@ -21,7 +21,6 @@ pub struct Workspace {
     pub(super) command_env: Vec<(OsString, OsString)>,
     pub(super) supervisor: Supervisor,
     pub(super) store: Option<Arc<dyn PlanStore>>,
-    pub(super) protected: Vec<String>,
 }
 
 impl Workspace {
@@ -35,7 +34,6 @@ impl Workspace {
             command_env: Vec::new(),
             supervisor: Supervisor::GroupOnly,
             store: None,
-            protected: Vec::new(),
         }
     }
 
@@ -69,15 +67,6 @@ impl Workspace {
         self
     }
 
-    /// Names files and directories, relative to the project, that no plugin
-    /// writes, beside those that are always protected: `.git`, `.samuel`,
-    /// `.system/hooks` and Samuel's own files.
-    #[must_use]
-    pub fn protect<T: Into<String>>(mut self, paths: impl IntoIterator<Item = T>) -> Self {
-        self.protected.extend(paths.into_iter().map(Into::into));
-        self
-    }
-
     /// Returns the directory of a plugin's own files.
     pub(super) fn scratch_of(&self, plugin: &str) -> PathBuf {
         self.scratch.join(plugin)
@@ -103,7 +92,6 @@ impl fmt::Debug for Workspace {
             .field("scratch", &self.scratch)
             .field("env", &self.env.keys().collect::<Vec<_>>())
             .field("supervisor", &self.supervisor)
-            .field("protected", &self.protected)
             .finish_non_exhaustive()
     }
 }

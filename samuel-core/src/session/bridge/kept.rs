@@ -11,7 +11,11 @@ use std::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{fs::private, model::hex, session::SessionState};
+use crate::{
+    fs::{Durability, Manner, Root, private},
+    model::hex,
+    session::SessionState,
+};
 
 /// The most bytes of a file.
 const MAX_BYTES: u64 = 4 << 20;
@@ -109,15 +113,13 @@ impl Held {
 
     /// Keeps it for the next hook.
     pub(super) fn write(&self, kept: &Kept) -> io::Result<()> {
-        let beside = self.path.with_extension("new");
-        let _ = fs::remove_file(&beside);
-        private::write_new(&beside, &serde_json::to_vec(kept)?, 0o600)?;
-        fs::rename(&beside, &self.path)
+        let (root, text) = (Root::new(self.path.parent().unwrap_or(&self.path)), serde_json::to_vec(kept)?);
+        Ok(root.write(&self.path, [text.as_slice()], &Manner::STATE.with(Durability::Unsynced))?)
     }
 
     /// Keeps nothing of it any more.
     pub(super) fn forget(self) -> io::Result<()> {
-        for path in [&self.path, &self.path.with_extension("new"), &self.lock] {
+        for path in [&self.path, &self.lock] {
             match fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}

@@ -48,7 +48,6 @@ pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmti
 #[derive(Clone, Copy)]
 struct Writing<'a> {
     tree: Tree<'a>,
-    protected: &'a [String],
     written: &'a Written,
     run_id: &'a Arc<str>,
 }
@@ -58,7 +57,7 @@ impl<'a> Writing<'a> {
         let capability = Capability::FilesystemWrite;
         let granted = loaded.setup.granted.targets(capability);
         let tree = Tree { root: &loaded.workspace.root, capability, granted };
-        Self { tree, protected: &loaded.workspace.protected, written: &loaded.written, run_id }
+        Self { tree, written: &loaded.written, run_id }
     }
 
     fn write(self, path: &str, contents: &[u8]) -> Result<(), HostError> {
@@ -104,17 +103,17 @@ impl<'a> Writing<'a> {
     /// Follows a path to what may be written.
     fn walk(self, path: &str, last: LastLink) -> Result<Place, HostError> {
         let place = self.tree.walk(path, last)?;
-        if self.is_protected(&place.names) {
+        if is_protected(&place.names) {
             return Err(HostError::denied(self.tree.capability, path));
         }
         Ok(place)
     }
+}
 
-    fn is_protected(self, names: &[String]) -> bool {
-        let own = PROTECTED.iter().copied();
-        let mut all = own.chain(self.protected.iter().map(String::as_str));
-        names.iter().any(|name| name.eq_ignore_ascii_case(GIT)) || all.any(|path| is_below(names, path))
-    }
+/// Says whether these names lead to what no plugin writes.
+fn is_protected(names: &[String]) -> bool {
+    let is_git = |name: &String| name.eq_ignore_ascii_case(GIT);
+    names.iter().any(is_git) || PROTECTED.iter().any(|path| is_below(names, path))
 }
 
 /// Says whether names begin with those of a path. Case does not count: on some
@@ -146,7 +145,7 @@ mod tests {
 
     fn writing<'a>(root: &'a Path, granted: &'a [String]) -> Writing<'a> {
         let tree = Tree { root, capability: Capability::FilesystemWrite, granted };
-        Writing { tree, protected: &[], written: &WRITTEN, run_id: &RUN }
+        Writing { tree, written: &WRITTEN, run_id: &RUN }
     }
 
     #[test]
@@ -200,8 +199,8 @@ mod tests {
         fs::create_dir_all(root.join("sub/.git")).unwrap();
         fs::create_dir_all(root.join(".samuel/run")).unwrap();
         symlink(".samuel/run", root.join("state")).unwrap();
-        let (granted, more) = ([ALL.to_owned()], ["scripts/check.sh".to_owned()]);
-        let writing = Writing { protected: &more, ..writing(root, &granted) };
+        let granted = [ALL.to_owned()];
+        let writing = writing(root, &granted);
         for path in [
             "samuel.toml",
             "Samuel.TOML",
@@ -215,14 +214,12 @@ mod tests {
             "state/prd.toon",
             ".system/hooks/a.yaml",
             ".iteratr.hooks.yml",
-            "scripts/check.sh",
         ] {
             let denied = Err(HostError::denied(Capability::FilesystemWrite, path));
             assert_eq!(writing.write(path, b""), denied, "{path}");
             assert_eq!(writing.create_dir(path), denied, "{path}");
         }
         writing.write("samuel.toml.md", b"").unwrap();
-        writing.write("scripts/other.sh", b"").unwrap();
         writing.write("sub/.gitignore", b"").unwrap();
     }
 
