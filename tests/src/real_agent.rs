@@ -98,11 +98,19 @@ impl RealAgent {
     }
 }
 
-/// Returns the program of an agent, installing it first where it is missing.
+/// Returns the program of an agent, installing it first where it is missing. Where it cannot be
+/// had, the test says that it is skipped, and why.
 ///
-/// # Errors
-/// Returns why it cannot be had, as a sentence for the `skipped:` line of a test.
-pub fn install(agent: RealAgent) -> Result<PathBuf, String> {
+/// # Panics
+/// Panics where installing it does.
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+pub async fn installed(agent: RealAgent) -> Option<PathBuf> {
+    let installed = tokio::task::spawn_blocking(move || install(agent)).await;
+    let skipped = |reason: &String| println!("skipped: {reason}");
+    installed.expect("installing an agent does not panic").inspect_err(skipped).ok()
+}
+
+fn install(agent: RealAgent) -> Result<PathBuf, String> {
     let package = agent.package();
     let home = cache::once(package.rsplit('/').next().unwrap_or(package), |home| {
         cache::run(

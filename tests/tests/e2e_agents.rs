@@ -21,7 +21,7 @@ use std::{
 
 use samuel_tests::{
     model_server::{ModelRequest, ModelServer, Reply, Script, Tokens},
-    real_agent::{RealAgent, install},
+    real_agent::{RealAgent, installed},
 };
 use serde_json::{Value, json};
 
@@ -137,13 +137,7 @@ struct Started {
 /// Takes the PRD to done, with a file of session hooks where there is a text
 /// for one; `None` where the agent cannot be installed.
 async fn start(real: RealAgent, hooks: &'static str, script: Script) -> Option<Started> {
-    let program = match tokio::task::spawn_blocking(move || install(real)).await.unwrap() {
-        Ok(program) => program,
-        Err(reason) => {
-            println!("skipped: {reason}");
-            return None;
-        }
-    };
+    let program = installed(real).await?;
     let server = ModelServer::start(script).await.unwrap();
     let home = tempfile::tempdir_in("/var/tmp").unwrap();
     let url = server.url();

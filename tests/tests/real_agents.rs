@@ -38,7 +38,7 @@ use samuel_core::{
 };
 use samuel_tests::{
     model_server::{Block, ModelServer, Protocol, Reply, Script, Tokens},
-    real_agent::{RealAgent, install},
+    real_agent::{RealAgent, installed},
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -128,13 +128,7 @@ struct Bed {
 
 impl Bed {
     async fn new(clocks: AgentClocks, real: RealAgent, script: Script) -> Option<Self> {
-        let program = match tokio::task::spawn_blocking(move || install(real)).await.unwrap() {
-            Ok(program) => program,
-            Err(reason) => {
-                println!("skipped: {reason}");
-                return None;
-            }
-        };
+        let program = installed(real).await?;
         let server = ModelServer::start(script).await.unwrap();
         let (home, project) =
             (tempfile::tempdir_in("/var/tmp").unwrap(), tempfile::tempdir_in("/var/tmp").unwrap());
