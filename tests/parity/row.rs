@@ -77,6 +77,10 @@ pub(crate) struct HandlerRow {
     /// A tool that it asks about there. It reports what was decided: `allowed` with
     /// the arguments, which are `{}`, or `blocked` with the reason.
     pub(crate) asks: Option<String>,
+    /// Whether it names a supervisor of what it started there: one that is made up, or, where
+    /// the host starts what a handler asks for, that of a command.
+    #[serde(default)]
+    pub(crate) supervised: bool,
     /// How it breaks, if it does.
     pub(crate) breaks: Option<Break>,
     /// The message it breaks with.
@@ -85,9 +89,9 @@ pub(crate) struct HandlerRow {
 }
 
 impl HandlerRow {
-    /// Says whether it reports or asks.
+    /// Says whether it reports, asks, or names a supervisor.
     pub(crate) fn speaks(&self) -> bool {
-        !self.says.is_empty() || self.asks.is_some()
+        !self.says.is_empty() || self.asks.is_some() || self.supervised
     }
 }
 
@@ -172,6 +176,9 @@ pub(crate) struct RunExpected {
     /// What was reported in the agent's place.
     #[serde(default)]
     pub(crate) reported: Vec<String>,
+    /// How many supervisors the next start of a run waits for.
+    #[serde(default)]
+    pub(crate) supervised: usize,
     /// How often points fired.
     #[serde(default)]
     pub(crate) fired: std::collections::BTreeMap<HookPoint, usize>,

@@ -6,6 +6,7 @@ use samuel_core::{
     clock::SystemClock,
     event::Event,
     hook::{AgentEvent, points},
+    state::SupervisorRole,
     testing::{Bench, FakeHandler, completes_each_task},
 };
 
@@ -55,6 +56,9 @@ async fn check_run(row: &RunRow, tier: &dyn Tier) -> Result<(), String> {
     });
     let reported: Vec<String> = reported.filter(|_| row.handlers.iter().any(HandlerRow::speaks)).collect();
     same("reported", &reported, &expect.reported)?;
+    let noted = bench.project().lane_store().supervisors().unwrap();
+    let supervised = noted.iter().filter(|noted| noted.role == SupervisorRole::Supervisor).count();
+    same("supervised", &supervised, &expect.supervised)?;
     for (point, count) in &expect.fired {
         same(point.as_str(), &played.count(*point), count)?;
     }

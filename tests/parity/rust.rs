@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use crate::{
     point::at_point,
     row::{Break, HandlerRow},
-    tier::{Stage, Tier, file, filled, over},
+    tier::{NOBODY, Stage, Tier, file, filled, over},
 };
 
 /// Async handlers.
@@ -104,6 +104,9 @@ async fn speak<P: Point>(row: &HandlerRow, call: &Call<P>) {
     let port = call.port().expect("only a handler of agent.invoke speaks");
     let say = |text: String| port.emit(AgentEvent::Text { text });
     row.says.iter().for_each(|text| say(text.clone()));
+    if row.supervised {
+        port.supervised_by(NOBODY, 1).await;
+    }
     let Some(tool) = &row.asks else { return };
     let (call_id, input) = ("1".to_owned(), "{}".to_owned());
     let asked = AbilityCall { call_id, ability_id: tool.clone(), input, ..AbilityCall::default() };

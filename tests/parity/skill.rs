@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::{
     point::at_point,
     row::{Break, HandlerRow},
-    tier::{Stage, Tier, file},
+    tier::{NOBODY, Stage, Tier, file},
 };
 
 /// Fills the texts of the answer beside it, as the table says.
@@ -55,6 +55,9 @@ def say(text):
     report(event={"type": "text", "text": text})
 for text in row.pop("says"):
     say(text)
+supervisor = row.pop("supervisor")
+if supervisor:
+    report(supervised_by={"pid": supervisor, "start_time": 1})
 asks = row.pop("asks")
 if asks:
     report(before_ability={"call_id": "1", "ability_id": asks, "input": {}})
@@ -112,6 +115,7 @@ fn write<P: Point>(row: &HandlerRow, point: HookPoint, stage: &Stage) -> PathBuf
     if row.speaks() {
         answer.insert("says".to_owned(), json!(row.says));
         answer.insert("asks".to_owned(), json!(row.asks));
+        answer.insert("supervisor".to_owned(), json!(row.supervised.then_some(NOBODY)));
     }
     let answer = Value::Object(answer).to_string();
     fs::write(beside("json"), &answer).unwrap();

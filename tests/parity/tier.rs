@@ -15,6 +15,9 @@ use tempfile::TempDir;
 
 use crate::row::HandlerRow;
 
+/// The id of no process: more than the system has.
+pub(crate) const NOBODY: u32 = 1 << 30;
+
 /// A kind of handler.
 pub(crate) trait Tier: Send + Sync {
     /// Returns the tier's name in the names of tests.

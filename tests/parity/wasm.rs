@@ -21,6 +21,7 @@ use samuel_core::{
         Binding, Capabilities, Capability, MANIFEST_FILE,
         wasm::{HostConfig, PluginSetup, WasmHost, WasmPlugin, Workspace, interface_of},
     },
+    process::Supervisor,
 };
 use samuel_tests::example::{TARGET, target_is_installed};
 use serde_json::json;
@@ -30,6 +31,9 @@ use crate::{
     row::{Break, HandlerRow},
     tier::{Stage, Tier, file},
 };
+
+/// What supervises the commands of components.
+const SAMUEL: &str = env!("CARGO_BIN_EXE_samuel-under-test");
 
 /// Components.
 pub(crate) struct Wasm;
@@ -79,7 +83,7 @@ fn loaded(row: &HandlerRow) -> WasmPlugin {
     });
     let config = json!({
         "answer": row.answer, "contribute": row.contribute, "breaks": breaks, "message": row.message,
-        "warns": row.warns, "says": row.says, "asks": row.asks,
+        "warns": row.warns, "says": row.says, "asks": row.asks, "starts": row.supervised,
     });
     let mut plugins = PLUGINS.lock().unwrap_or_else(PoisonError::into_inner);
     let plugin = plugins.get_or_insert_default().entry(config.to_string()).or_insert_with(|| {
@@ -93,8 +97,12 @@ fn loaded(row: &HandlerRow) -> WasmPlugin {
             .collect();
         // No row has files; the directory is only named.
         let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let workspace = Arc::new(Workspace::new(root, root.join("parity-scratch")));
-        let granted = Capabilities::default().with(Capability::AgentEnv, ["LANG", "MY_FLAG"]);
+        let workspace = Workspace::new(root, root.join("parity-scratch"));
+        // A component has the host start its commands, and the host names their supervisors.
+        let workspace = Arc::new(workspace.supervisor(Supervisor::Helper(SAMUEL.into())));
+        let granted = Capabilities::default()
+            .with(Capability::Exec, ["/bin/sh -c :"])
+            .with(Capability::AgentEnv, ["LANG", "MY_FLAG"]);
         let (name, asked) = ("parity".to_owned(), granted.clone());
         let setup = PluginSetup { name, asked, granted, config };
         HOST.load(guest(), setup, workspace, &bindings).unwrap()

@@ -108,6 +108,14 @@ def say(call: Any, text: str) -> None:
     call.port.emit(samuel.AgentText(text))
 
 
+def reports(row: dict[str, Any], call: Any) -> None:
+    for text in row.get("says", []):
+        say(call, text)
+    if row.get("supervised"):
+        # More than the system has processes.
+        call.port.supervised_by(1 << 30, 1)
+
+
 def decided(call: Any, decision: samuel.AbilityDecision) -> None:
     match decision:
         case samuel.ToolAllowed(input):
@@ -126,8 +134,7 @@ def function(row: dict[str, Any], tier: str, curtain: threading.Event) -> Callab
                 curtain.wait(0.2)
             case "ignores":
                 curtain.wait()
-        for text in row.get("says", []):
-            say(call, text)
+        reports(row, call)
         if "asks" in row:
             decided(call, call.port.before_ability(samuel.ToolCall("1", row["asks"], {})))
         return answer(row, call)
@@ -135,8 +142,7 @@ def function(row: dict[str, Any], tier: str, curtain: threading.Event) -> Callab
     async def on_loop(call: Any) -> Any:
         if row.get("breaks") in ("hangs", "ignores"):
             await asyncio.Event().wait()
-        for text in row.get("says", []):
-            say(call, text)
+        reports(row, call)
         if "asks" in row:
             decided(call, await call.port.abefore_ability(samuel.ToolCall("1", row["asks"], {})))
         return answer(row, call)
@@ -331,6 +337,9 @@ def test_a_run_is_as_the_table_says(
         reports = [event.report for event in events if isinstance(event, samuel.AgentReported)]
         reported = [report.text for report in reports if isinstance(report, samuel.AgentText)]
         assert reported == expect.get("reported", [])
+    lines = (Path(loop.project.root) / ".samuel/run/journal.jsonl").read_text(encoding="utf-8").splitlines()
+    noted = [each for each in map(json.loads, lines) if each["kind"] == "supervisor" and each["role"] == "supervisor"]
+    assert len(noted) == expect.get("supervised", 0)
     for point, count in expect.get("fired", {}).items():
         fired = [event for event in events if isinstance(event, samuel.HookFired) and event.point == point]
         assert len(fired) == count, point

@@ -31,6 +31,8 @@ struct Behaviour {
     says: Vec<String>,
     /// A tool that it asks about there.
     asks: Option<String>,
+    /// Whether it starts a command there.
+    starts: bool,
     /// How it breaks, if it does.
     breaks: Option<Break>,
     /// The message it breaks with.
@@ -48,10 +50,13 @@ enum Break {
 
 /// Does what the settings say, for any point.
 fn behave<O: Output>(call: &CallHeader, input: Value, previous: Value) -> Result<O, HookFailure> {
-    let Behaviour { answer, contribute, warns, says, asks, breaks, message } = config::table()?;
+    let Behaviour { answer, contribute, warns, says, asks, starts, breaks, message } = config::table()?;
     warns.iter().for_each(log::warn);
     for text in says {
         agent::say(text)?;
+    }
+    if starts {
+        exec::Command::new("/bin/sh").args(["-c", ":"]).run()?;
     }
     if let Some(tool) = asks {
         match agent::before_ability("1", &tool, &json!({}))? {
