@@ -119,6 +119,7 @@ def test_a_hook_is_scaffolded_once_and_answers_unedited(tmp_path: Path) -> None:
     )
     assert (made.id, made.event_type, made.point) == ("repo:slow_builds", "PostAbilityCall", "ability.after")
     assert "Bash" in made.matches and "60000" in made.matches and not made.blocking
+    assert made.event == {"duration_ms": 60_000}
     assert (tmp_path / made.script).stat().st_mode & 0o100
     file = (tmp_path / made.file).read_text()
     with pytest.raises(samuel.SamuelError, match="slow_builds") as caught:

@@ -7,7 +7,7 @@ use std::{
 };
 
 use samuel_core::{
-    agent::bridge::{self, Asked, BridgeAnswer, Protocol},
+    agent::bridge::{self, HookAnswer, HookInput, Protocol},
     project::find_root,
     session::{
         SessionBuilder,
@@ -44,10 +44,10 @@ pub(super) fn answer(args: &BridgeArgs, global: &Global, host: &Host) -> Result<
     let is_of_run = args.run.is_none() && run.is_none() && host.actor() == Actor::Agent;
     let start = HookStart { protocol, event, deadline: args.deadline, run };
     let (global, host) = (global.clone(), host.clone());
-    let alone = move |asked: &Asked, left: Duration| match nobody {
+    let alone = move |asked: &HookInput, left: Duration| match nobody {
         Some(problem) => Err(problem),
         // Sessions and prompts within a run are its own, and this one wants to know of no calls.
-        None if is_of_run => Ok(BridgeAnswer::default()),
+        None if is_of_run => Ok(HookAnswer::default()),
         None => alone(protocol, asked, left, &global, &host).map_err(told),
     };
     let output = start.answer(io::stdin(), alone).map_err(|none| {
@@ -67,11 +67,11 @@ fn told(failure: Failure) -> String {
 /// Fires the point in the project that the agent works in.
 fn alone(
     protocol: &dyn Protocol,
-    asked: &Asked,
+    asked: &HookInput,
     left: Duration,
     global: &Global,
     host: &Host,
-) -> Result<BridgeAnswer, Failure> {
+) -> Result<HookAnswer, Failure> {
     // A look makes no directory; one that cannot be used does not count as one without records.
     let store = match host.trust_dir() {
         Some(dir) if dir.exists() => host.trust_store()?,
@@ -94,7 +94,7 @@ fn alone(
 /// around the directory that the agent works in.
 fn root(
     protocol: &dyn Protocol,
-    asked: &Asked,
+    asked: &HookInput,
     store: Option<&TrustStore>,
     global: &Global,
     host: &Host,

@@ -4,6 +4,7 @@ use samuel_core::{
     dialect::{EventType, NewHook, ScaffoldedHook, ScriptLanguage},
     model::Coded,
 };
+use serde_json::Map;
 
 use crate::{
     args::{Global, ScaffoldArgs, event_type, language},
@@ -135,16 +136,29 @@ fn globs(text: &str) -> Result<Vec<String>, String> {
     Ok(text.split(',').map(|glob| glob.trim().to_owned()).filter(|glob| !glob.is_empty()).collect())
 }
 
+/// Says how the hook is tried out, with an event that it is for.
+fn next(made: &ScaffoldedHook) -> String {
+    let test = format!("samuel hooks test {}", made.id);
+    match &made.event {
+        None => format!("{test} --event FILE, with an event in it that the hook is for"),
+        Some(event) if event.as_object().is_some_and(Map::is_empty) => test,
+        Some(event) => match shlex::try_quote(&event.to_string()) {
+            Ok(event) => format!("echo {event} | {test} --event -"),
+            Err(_) => format!("{test} --event FILE"),
+        },
+    }
+}
+
 /// Sums up what was written, and says what comes next.
 fn told(made: &ScaffoldedHook) -> String {
     let (file, script) = (safe(&made.file.display().to_string()), safe(&made.script.display().to_string()));
     let matches = if made.matches.is_empty() { "every time".to_owned() } else { safe(&made.matches) };
     format!(
-        "Wrote {file} and {script}.\n  id        {}\n  event     {} ({})\n  blocking  {}\n  match     {matches}\nNext: samuel hooks test {}\n",
+        "Wrote {file} and {script}.\n  id        {}\n  event     {} ({})\n  blocking  {}\n  match     {matches}\nNext: {}\n",
         safe(&made.id),
         made.event_type,
         made.point,
         made.blocking,
-        safe(&made.id)
+        safe(&next(made))
     )
 }

@@ -13,7 +13,7 @@ use samuel_core::{
 };
 use serde_json::Value;
 
-use super::{columns, safe, safe_lines, time_of_day};
+use super::{columns, hooks::when_it_breaks, safe, safe_lines, time_of_day};
 
 /// Lists hooks, one a line, with why those do not run that do not.
 pub(crate) fn hook_list_text(list: &HookList) -> String {
@@ -96,7 +96,7 @@ fn handler_text(report: &HandlerReport) -> String {
         ("source", report.source.clone()),
         ("order", report.order.to_string()),
         ("timeout", report.timeout_ms.map_or_else(|| "its own".to_owned(), milliseconds)),
-        ("when it breaks", report.on_failure.as_str().to_owned()),
+        ("when it breaks", when_it_breaks(report).to_owned()),
     ];
     let asks_timeout = report.asks.timeout_ms.map(|ms| format!("timeout {}", milliseconds(ms)));
     let asks_strict = report.asks.strict.map(|strict| format!("strict {strict}"));

@@ -83,9 +83,17 @@ fn run_row(handler: &HandlerReport) -> Row {
         safe(&handler.source),
         with_asked(yes_or_no(handler.strict), handler.asks.strict.map(yes_or_no)),
         with_asked(&timeout.unwrap_or_else(|| "its own".to_owned()), asked.as_deref()),
-        handler.on_failure.as_str().to_owned(),
+        when_it_breaks(handler).to_owned(),
         origin.unwrap_or_else(|| "default".to_owned()),
     ]
+}
+
+/// Says what happens when a handler breaks: a blocking hook blocks what it is asked about.
+pub(super) fn when_it_breaks(handler: &HandlerReport) -> &'static str {
+    match handler.entry.as_ref().is_some_and(|entry| entry.blocking) {
+        true => "block",
+        false => handler.on_failure.as_str(),
+    }
 }
 
 /// Shows what holds, and what the handler itself asks for where that is something else.

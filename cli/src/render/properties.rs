@@ -150,6 +150,7 @@ fn chain(text: &str) -> ChainReport {
                 line: 1,
                 column: 1,
                 command: text.to_owned(),
+                blocking: false,
                 details: vec![(text.to_owned(), text.to_owned())],
                 scripts: vec![(text.to_owned(), text.to_owned())],
             }),

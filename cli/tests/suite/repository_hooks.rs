@@ -221,3 +221,74 @@ fn seed_003_section_6_what_scaffolding_leaves_out_is_told_and_what_a_hook_was_gi
     );
     bench.ok(&["hooks", "test", "repo:guard", "--yes", "--event", "given.json"]);
 }
+
+#[test]
+fn seed_003_section_6_2_the_test_that_scaffolding_suggests_asks_the_hook() {
+    let bench = Bench::with_tasks(&["One"]);
+    let scaffold = |id: &str, event: &str, more: &[&str]| {
+        let made = bench.ok(&[&["hooks", "scaffold", id, "--event", event], more].concat());
+        made.stdout.lines().find_map(|line| line.strip_prefix("Next: ")).unwrap().to_owned()
+    };
+    for (id, event, more, next) in [
+        ("all", "PreAbilityCall", &[][..], "samuel hooks test repo:all"),
+        (
+            "edits",
+            "PreAbilityCall",
+            &["--scope", "edit_*", "--scope", "!edit_docs"],
+            r#"echo '{"ability_id":"edit_x"}' | samuel hooks test repo:edits --event -"#,
+        ),
+        (
+            "slow",
+            "PostAbilityCall",
+            &["--min-duration", "60000"],
+            r#"echo '{"duration_ms":60000}' | samuel hooks test repo:slow --event -"#,
+        ),
+        (
+            "apps",
+            "SessionStop",
+            &["--changed", "apps/**"],
+            r#"echo '{"changed_files":["apps/x"]}' | samuel hooks test repo:apps --event -"#,
+        ),
+    ] {
+        assert_eq!(scaffold(id, event, more), next);
+        // As it says, and allowed.
+        let event = next.split('\'').nth(1).unwrap_or("{}");
+        bench.write("event.json", event);
+        let handler = format!("repo:{id}");
+        let trial = data(&bench, &["hooks", "test", &handler, "--event", "event.json", "--yes"]);
+        assert_eq!(trial["exchanges"].as_array().unwrap().len(), 1, "{trial:#}");
+    }
+    let never = scaffold("never", "PreAbilityCall", &["--scope", "a", "--scope", "!a"]);
+    assert_eq!(never, "samuel hooks test repo:never --event FILE, with an event in it that the hook is for");
+}
+
+#[test]
+fn a_blocking_hook_is_said_to_block_where_it_breaks_and_a_missing_script_is_told_once() {
+    let bench = Bench::with_tasks(&["One"]);
+    let hook = |id: &str, blocking: bool| {
+        format!(
+            "id: {id}\nevent_type: PreAbilityCall\nblocking: {blocking}\nhandler: {{kind: script, command: ./x.sh}}\n"
+        )
+    };
+    bench.write(".system/hooks/guard.yaml", &hook("guard", true));
+    bench.write(".system/hooks/watch.yaml", &hook("watch", false));
+    let when_it_breaks = |id: &str| {
+        let shown = bench.ok(&["hooks", "show", id]).stdout;
+        shown.lines().find_map(|line| line.trim().strip_prefix("when it breaks")).unwrap().trim().to_owned()
+    };
+    assert_eq!(when_it_breaks("repo:guard"), "block");
+    assert_eq!(when_it_breaks("repo:watch"), "warn");
+    let chain = bench.ok(&["hooks", "show", "ability.before"]).stdout;
+    let row = |id: &str| chain.lines().find(|line| line.contains(id)).unwrap().to_owned();
+    says(&row("repo:guard"), &["block"]);
+    assert!(row("repo:watch").contains("warn") && !row("repo:watch").contains("block"), "{chain}");
+    let of_guard = data(&bench, &["hooks", "show", "repo:guard"]);
+    assert_eq!(of_guard["hooks"][0]["runs"]["entry"]["blocking"], true, "{of_guard:#}");
+
+    let found = bench.samuel(&["hooks", "validate"]);
+    assert_eq!(found.code, 1);
+    let told = found.stdout + &found.stderr;
+    assert_eq!(told.matches("does not exist").count(), 2, "once for each hook: {told}");
+    let told = bench.ok(&["hooks", "list"]).stderr;
+    assert_eq!(told.matches("does not exist").count(), 2, "{told}");
+}

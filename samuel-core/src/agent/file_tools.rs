@@ -53,7 +53,7 @@ fn named<'v>(tool: &str, input: &'v Value) -> Option<Vec<&'v str>> {
 }
 
 /// Returns the paths that a patch names, wherever among the arguments it stands.
-fn patched(input: &Value) -> Option<Vec<&str>> {
+pub(crate) fn patched(input: &Value) -> Option<Vec<&str>> {
     let texts: Vec<&Value> = match input {
         Value::Object(fields) => fields.values().collect(),
         text => vec![text],

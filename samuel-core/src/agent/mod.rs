@@ -39,7 +39,7 @@ mod text;
 mod tool_calls;
 mod watch;
 
-pub(crate) use self::own_files::own_files;
+pub(crate) use self::{file_tools::patched, own_files::own_files};
 pub use crate::hook::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, Bridge};
 pub use build::{Agents, build, names};
 pub use config::{AgentClocks, AgentConfig};

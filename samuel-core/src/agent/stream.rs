@@ -150,6 +150,11 @@ impl Progress {
         AgentEvent::ToolCall(AbilityCall { call_id, ability_id, input: arguments(input), parent_id })
     }
 
+    /// Says whether a tool call was told of whose result is still to come.
+    pub(super) fn is_open(&self, call_id: &str) -> bool {
+        self.open_calls.contains_key(&excerpt(call_id, MAX_NAME))
+    }
+
     pub(super) fn tool_result(&mut self, call_id: &str, status: AbilityStatus, output: &str) -> AgentEvent {
         let call_id = excerpt(call_id, MAX_NAME);
         AgentEvent::ToolResult(AbilityResult {

@@ -6,6 +6,7 @@ use std::{
 };
 
 use crate::{
+    fs::lexical,
     hook::HookFileEntry,
     script::{self, Budget, CommandLine, PinOptions, Pinned, named::Executed},
 };
@@ -62,9 +63,12 @@ impl PlainCommand {
     }
 }
 
-/// Says in one line each what to know of the files that a command starts, with the place of its hook.
-pub(super) fn remarks(entry: &HookFileEntry, pinned: &Pinned) -> Vec<String> {
-    let missing = pinned.missing().iter().map(|places| {
+/// Says in one line each what to know of the files that a command starts, with the place of its hook. That
+/// one does not exist is left out where it was `told_of`.
+pub(super) fn remarks(entry: &HookFileEntry, pinned: &Pinned, told_of: Option<&Path>) -> Vec<String> {
+    let told_of = told_of.map(lexical);
+    let is_told = |place: &PathBuf| told_of.as_ref().is_some_and(|path| place.ends_with(path));
+    let missing = pinned.missing().iter().filter(|places| !places.iter().any(is_told)).map(|places| {
         let places: Vec<String> = places.iter().map(|path| path.display().to_string()).collect();
         format!(
             "the command starts {}, which does not exist: it is not run once that appears, because what a hook \

@@ -12,13 +12,14 @@
 //! A call is known by its id where the hooks have those of the stream, else by the kind of its tool:
 //! the first of a kind that ended is the first of that kind that was asked about. Its arguments have
 //! to be those that were asked about too, or that handlers left of them ([`Arguments`]), else a
-//! question about one call would stand for another; only Codex shows others to its hooks.
+//! question about one call would stand for another.
 
 use std::collections::VecDeque;
 
-use serde_json::Value;
-
-use super::arguments::Arguments;
+use super::{
+    arguments::Arguments,
+    tool_kinds::{FILE_CHANGE, PATCH, SHELL, kind_of},
+};
 use crate::{
     agent::{AbilityCall, AbilityResult},
     model::payload::AbilityStatus,
@@ -97,10 +98,20 @@ impl Known {
         is_same(&self.call_id, call_id) && (self.kind == kind || kind.is_empty())
     }
 
-    /// Says whether a call of the stream has the arguments of this one, as far as both show the same.
+    /// Says whether a call of the stream may be of its kind. Codex takes a patch out of a command and
+    /// shows that alone.
+    fn is_of(&self, kind: &str) -> bool {
+        self.kind == kind || (kind == PATCH && self.kind == SHELL)
+    }
+
+    /// Says whether a call of the stream has the arguments of this one, as far as both show the same: of
+    /// a patch, Codex's stream shows the files.
     fn has_input_of(&self, call: &AbilityCall) -> bool {
-        let has = |input: &Arguments| input.cover(&call.input);
-        is_renamed(&call.ability_id) || has(&self.input) || self.changed.as_ref().is_some_and(has)
+        let has = |input: &Arguments| match call.ability_id.as_str() {
+            FILE_CHANGE => input.patch(&call.input),
+            _ => input.cover(&call.input),
+        };
+        has(&self.input) || self.changed.as_ref().is_some_and(has)
     }
 
     /// Says whether nothing is to come of it any more.
@@ -302,7 +313,7 @@ impl AskedCalls {
 
     /// Finds the call of the hooks that a call of the stream is.
     fn find(&self, call: &AbilityCall, result: Option<&AbilityResult>) -> Option<usize> {
-        let kind = kind_of_call(call);
+        let kind = kind_of(&call.ability_id);
         // Where nobody is asked no arguments were judged.
         let has_input = |known: &Known| !self.before || known.has_input_of(call);
         let is_it = |known: &Known| known.has_id(&call.call_id, &kind) && has_input(known);
@@ -312,7 +323,7 @@ impl AskedCalls {
         }
         let first = |fits: &dyn Fn(&Known) -> bool| {
             let is_open =
-                |known: &Known| known.kind == kind && !known.is_ended && has_input(known) && fits(known);
+                |known: &Known| known.is_of(&kind) && !known.is_ended && has_input(known) && fits(known);
             self.calls.iter().position(is_open)
         };
         let was_blocked = |known: &Known| known.answered == Some(Answered::Blocked);
@@ -351,7 +362,7 @@ impl AskedCalls {
             number: self.last_number,
             call_id: call.call_id.clone(),
             ability_id: call.ability_id.clone(),
-            kind: kind_of_call(call),
+            kind: kind_of(&call.ability_id),
             input: Arguments::new(&call.input),
             changed: None,
             answered,
@@ -383,45 +394,6 @@ fn contains(output: &str, reason: &str) -> bool {
     let in_one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let reason: String = in_one_line(reason).chars().take(100).collect();
     !reason.is_empty() && in_one_line(output).contains(&reason)
-}
-
-/// Says whether a name is one of Codex's stream, which its hooks do not use.
-fn is_renamed(ability_id: &str) -> bool {
-    ["command_execution", "file_change", MCP_ITEM].contains(&ability_id)
-}
-
-/// How Codex's stream calls a tool of any MCP server.
-const MCP_ITEM: &str = "mcp_tool_call";
-
-/// Returns what kind of tool a call is of. Codex's stream says the name of an MCP tool in two fields,
-/// which its hooks have in one.
-fn kind_of_call(call: &AbilityCall) -> String {
-    if call.ability_id != MCP_ITEM {
-        return kind_of(&call.ability_id);
-    }
-    let input: Value = serde_json::from_str(&call.input).unwrap_or_default();
-    let part = |name: &str| {
-        let text = input.get(name).and_then(Value::as_str).unwrap_or_default();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
-        text.chars().map(|c| if is_plain(c) { c } else { '_' }).collect::<String>()
-    };
-    kind_of(&format!("mcp__{}__{}", part("server"), part("tool")))
-}
-
-/// Returns what kind of tool a name means: Codex names its tools one way to its hooks, and another
-/// way in its stream. A tool of an MCP server is one of its own, whatever it is called.
-fn kind_of(ability_id: &str) -> String {
-    if ability_id.starts_with("mcp") {
-        return ability_id.to_owned();
-    }
-    let name: String = ability_id.chars().filter(char::is_ascii_alphanumeric).collect();
-    let name = name.to_ascii_lowercase();
-    match name.as_str() {
-        "" => ability_id.to_owned(),
-        "bash" | "shell" | "localshell" | "execcommand" | "commandexecution" => "shell".to_owned(),
-        "applypatch" | "filechange" => "patch".to_owned(),
-        _ => name,
-    }
 }
 
 #[cfg(test)]

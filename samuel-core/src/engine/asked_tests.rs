@@ -135,10 +135,13 @@ fn a_blocked_call_fires_nothing_unless_it_was_made_all_the_same() {
 fn with_other_ids_the_first_of_a_kind_is_the_first_that_was_asked_about() {
     let mut asked = AskedCalls::new(true, true);
     asked.decide("call_1", "Bash", Allowed);
-    asked.decide("call_2", "apply_patch", Allowed);
+    let patch = "{\"command\":\"*** Begin Patch\\n*** Add File: a\\n+a\\n*** End Patch\"}";
+    let number = asked.asks(&with("call_2", "apply_patch", patch));
+    asked.answered(number, Allowed, "");
     asked.begins(call("item_0", "command_execution"));
     assert_eq!(asked.ends(failed("item_0", "command_execution")), NOTHING);
     assert_eq!(asked.goes_on(), [After(failed("call_1", "Bash"))], "as the hooks name it");
+    asked.begins(with("item_1", "file_change", r#"{"changes":[{"path":"/p/a","kind":"add"}]}"#));
     assert_eq!(asked.ends(ok("item_1", "file_change")), NOTHING);
     assert_eq!(asked.tells(&ok("call_2", "apply_patch")), Some(Vec::new()));
     // A third was not asked about.
@@ -318,21 +321,43 @@ fn each_tool_of_an_mcp_server_is_one_of_its_own() {
         ("mcp__a__read", with("1", "mcp__a__read", "{}"), true),
         ("mcp__a__read", with("1", "mcp__a__write", "{}"), false),
         ("mcp__a__bc", with("1", "mcp__ab__c", "{}"), false),
-        (
-            "mcp__a_b__read",
-            with("1", "mcp_tool_call", r#"{"server":"a.b","tool":"read","arguments":{}}"#),
-            true,
-        ),
-        (
-            "mcp__a__read",
-            with("1", "mcp_tool_call", r#"{"server":"a","tool":"write","arguments":{}}"#),
-            false,
-        ),
     ] {
         let mut asked = AskedCalls::new(true, false);
         asked.decide("", asked_of, Allowed);
         asked.begins(made.clone());
         let fired = asked.ends(ok("1", ""));
         assert_eq!(fired.len(), if is_it { 1 } else { 2 }, "{asked_of} {made:?}: {fired:?}");
+    }
+}
+
+#[test]
+fn a_patch_in_a_command_is_shown_as_a_change_of_its_files() {
+    let command =
+        "{\"command\":\"apply_patch <<'E'\\n*** Begin Patch\\n*** Add File: a\\n+a\\n*** End Patch\\nE\"}";
+    let change =
+        |path: &str| with("item_0", "file_change", &format!("{{\"changes\":[{{\"path\":\"{path}\"}}]}}"));
+    for (path, was_asked) in [("/p/a", true), ("/p/b", false)] {
+        let mut asked = AskedCalls::new(true, true);
+        let number = asked.asks(&with("call_1", "Bash", command));
+        asked.answered(number, Allowed, "");
+        asked.begins(change(path));
+        let fired = asked.ends(ok("item_0", "file_change"));
+        let told = asked.goes_on();
+        match was_asked {
+            true => assert_eq!((fired, told), (Vec::new(), vec![After(ok("call_1", "Bash"))])),
+            false => assert_eq!(fired, [Unasked(change(path)), After(ok("item_0", "file_change"))]),
+        }
+    }
+}
+
+#[test]
+fn a_command_of_codex_is_another_where_its_words_are_others() {
+    for (made, was_asked) in [(HARMLESS, true), (HARMFUL, false)] {
+        let mut asked = AskedCalls::new(true, true);
+        let number = asked.asks(&with("call_1", "Bash", HARMLESS));
+        asked.answered(number, Allowed, "");
+        asked.begins(with("item_0", "command_execution", made));
+        let fired = asked.ends(ok("item_0", "command_execution"));
+        assert_eq!(fired.is_empty(), was_asked, "{made}");
     }
 }

@@ -103,6 +103,8 @@ pub struct EntryReport {
     pub column: usize,
     /// The command as it is written, on one line.
     pub command: String,
+    /// Whether it can stop what it is asked about, and stops it where it breaks, whatever the chain says.
+    pub blocking: bool,
     /// What else changes how it runs, each key with its value.
     pub details: Vec<(String, String)>,
     /// The files of the project that it starts, each with its SHA-256.
@@ -113,13 +115,14 @@ impl EntryReport {
     /// Describes an entry.
     pub(super) fn of(entry: &HookFileEntry) -> Self {
         // The rest is told by warnings.
-        let HookFileEntry { file, line, column, command, details, scripts, .. } = entry;
+        let HookFileEntry { file, line, column, command, blocking, details, scripts, .. } = entry;
         let script = |(path, digest): &(PathBuf, String)| (path.display().to_string(), digest.clone());
         Self {
             file: file.clone(),
             line: *line,
             column: *column,
             command: command.clone(),
+            blocking: *blocking,
             details: details.clone(),
             scripts: scripts.iter().map(script).collect(),
         }

@@ -69,6 +69,7 @@ mod services;
 pub mod socket;
 mod start_warning;
 mod tickets;
+mod tool_kinds;
 mod unheld_budget;
 mod waiting;
 mod work_tree;

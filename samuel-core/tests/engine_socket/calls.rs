@@ -3,7 +3,7 @@
 use std::{
     fs,
     future::poll_fn,
-    io::Write as _,
+    io::{BufRead as _, BufReader, Write as _},
     os::unix::{fs::PermissionsExt as _, net::UnixStream},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, mpsc},
@@ -23,6 +23,8 @@ use samuel_core::{
     },
     testing::{Act, FakeHandler, Played},
 };
+
+use serde_json::{Value, json};
 
 use crate::kit::*;
 
@@ -308,6 +310,58 @@ async fn a_call_whose_bridge_was_killed_counts_as_not_asked_about() {
     assert!(!inputs(&gate)[0].enforced, "the second time it is only told");
     let told = warnings(&played);
     assert!(told.len() == 1 && told[0].starts_with("mine called Bash without asking"), "{told:?}");
+}
+
+/// Asks with deadlines of all kinds, in its own words.
+struct NamesDeadlines(Arc<Mutex<Vec<Value>>>);
+
+#[async_trait]
+impl AsyncWork for NamesDeadlines {
+    async fn work(&self, request: AgentRequest, _: &dyn AgentPort) {
+        let bridge = request.bridge.unwrap();
+        let hello = json!({"samuel": "run/1", "token": variable(&bridge, "SAMUEL_TOKEN")});
+        let socket = variable(&bridge, "SAMUEL_SOCKET").to_owned();
+        let asked = tokio::task::spawn_blocking(move || {
+            let mut run = UnixStream::connect(socket).unwrap();
+            run.set_read_timeout(Some(TIME)).unwrap();
+            let mut lines = BufReader::new(run.try_clone().unwrap()).lines();
+            let mut ask = |line: String| {
+                run.write_all(format!("{line}\n").as_bytes()).unwrap();
+                serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap()
+            };
+            ask(hello.to_string());
+            let deadlines = ["", r#","deadline_ms":0"#, r#","deadline_ms":18446744073709551615"#];
+            let no_deadlines =
+                [r#","deadline_ms":-1"#, r#","deadline_ms":18446744073709551616"#, r#","deadline_ms":"1""#];
+            let each = deadlines.into_iter().chain(no_deadlines);
+            let call = |deadline| {
+                format!(r#"{{"id":1,"ability_before":{{"ability_id":"Bash","input":{{}}{deadline}}}}}"#)
+            };
+            each.map(|deadline| ask(call(deadline))).collect()
+        });
+        *self.0.lock().unwrap() = asked.await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deadline_of_zero_and_one_beyond_all_time_wait_for_the_handlers_too() {
+    let (bench, _outside, sockets) = bench();
+    let (told, gate) = (Arc::default(), gate(blocks("not on a Friday")));
+    let run = run(&bench, &sockets, NamesDeadlines(Arc::clone(&told))).hook("gate", gate.clone());
+    bench.play(run).await.unwrap();
+    let told = std::mem::take(&mut *told.lock().unwrap());
+    assert_eq!(told.len(), 6);
+    for answer in &told[..3] {
+        assert_eq!(answer["decision"], json!({"decision": "block", "reason": "not on a Friday"}), "{answer}");
+    }
+    for answer in &told[3..] {
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&json!(1), &json!("E_SOCKET_MESSAGE")),
+            "{answer}"
+        );
+    }
+    assert_eq!(gate.count(), 3);
 }
 
 /// Has as many calls open as may wait, and asks about one more; then again, with one of them gone.

@@ -142,6 +142,9 @@ async fn seed_003_section_4_bad_output_blocks_where_the_hook_is_blocking_and_is_
 async fn seed_003_section_4_a_handler_that_fails_is_treated_by_blocking() {
     for (command, class) in [
         ("echo why >&2; exit 1", "failed: why"),
+        // As hooks of agents say no; what is printed does not count then.
+        ("echo '{}'; echo why >&2; exit 2", "failed: why"),
+        ("exit 2", "failed: "),
         ("kill -9 $$", "signaled: ended by signal 9"),
         ("sleep 30", "timeout: no answer within 1s"),
         ("./missing.sh", "spawn: "),

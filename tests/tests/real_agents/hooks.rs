@@ -1,16 +1,17 @@
 //! Hook points around the tool calls of real agents, by the agents' own hooks.
 
-use std::{fs, num::NonZero, path::Path, sync::Arc};
+use std::{fs, num::NonZero, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc};
 
 use samuel_core::{
     agent,
     engine::RunBuilder,
+    event::Event,
     hook::{Answer, Call, HookFailure, points},
     model::payload::{
         AbilityAfterInput, AbilityAfterOutput, AbilityBeforeInput, AbilityBeforeOutput, AbilityStatus,
         TextItem,
     },
-    testing::{Bench, FakeHandler},
+    testing::{Bench, FakeHandler, Played},
 };
 use samuel_tests::{
     model_server::{Block, Reply, Script},
@@ -175,4 +176,73 @@ async fn a_closure_stops_and_changes_calls_of_gemini_and_hears_which_fail() {
 #[tokio::test]
 async fn a_closure_stops_and_changes_calls_of_copilot_and_hears_which_fail() {
     check(RealAgent::Copilot).await;
+}
+
+/// Counts the warnings that a call was made without asking.
+fn without_asking(played: &Played) -> usize {
+    let is_it =
+        |event: &Event| matches!(event, Event::Warning { message } if message.contains("without asking"));
+    played.events.iter().filter(|record| is_it(&record.event)).count()
+}
+
+/// A patch in a command, which Codex applies by itself and shows as a change of files.
+const PATCH: &str = "apply_patch <<'E'\n*** Begin Patch\n*** Add File: patched.txt\n+one\n*** End Patch\nE";
+/// A command that has to be quoted to stand in the line of a shell.
+const QUOTED: &str = "printf '%s' \"it's \\$5\" > quoted.txt";
+
+#[tokio::test]
+async fn commands_and_patches_of_codex_are_those_that_were_asked_about() {
+    let real = RealAgent::Codex;
+    let calls = [PATCH, QUOTED].map(|command| shell(real, command));
+    let replies = Script::replies(calls.into_iter().chain([Reply::text("All done.")]));
+    let sockets = tempfile::tempdir().unwrap();
+    let Some(bed) = Bed::new(WALL, real, replies).await else { return };
+    let bench = Bench::with_tasks(&[("1", "Work")]).unwrap();
+    let before = FakeHandler::<points::AbilityBefore>::answers(AbilityBeforeOutput::default());
+    let after = FakeHandler::<points::AbilityAfter>::answers(AbilityAfterOutput::default());
+    let run = bench.run(agent::Script::default()).agent(Arc::clone(&bed.agent)).env(bed.host.clone());
+    let run = run
+        .socket_dir(sockets.path())
+        .bridge([SAMUEL, "hooks", "bridge"].map(str::to_owned))
+        .hook("before", before.clone())
+        .hook("after", after.clone())
+        .settings(move |settings| {
+            settings.agent = real.name().to_owned();
+            settings.max_iterations = NonZero::new(1);
+        });
+    let played = bench.play(run).await.unwrap();
+    let root = bench.project().root();
+    assert_eq!(fs::read_to_string(root.join("patched.txt")).unwrap(), "one\n");
+    assert_eq!(fs::read_to_string(root.join("quoted.txt")).unwrap(), "it's $5");
+    let asked: Vec<_> = before.calls().iter().map(|call| call.input().clone()).collect();
+    assert!(asked.len() == 2 && asked.iter().all(|call| call.enforced), "{asked:#?}");
+    let ended: Vec<_> = after.calls().iter().map(|call| call.input().status).collect();
+    assert_eq!(ended, [AbilityStatus::Success; 2]);
+    assert_eq!(without_asking(&played), 0, "{:#?}", played.events);
+}
+
+#[tokio::test]
+async fn where_gemini_takes_no_settings_of_a_call_its_calls_are_seen_and_not_prevented() {
+    let real = RealAgent::Gemini;
+    let replies = Script::replies([shell(real, "echo one > made.txt"), Reply::text("All done.")]);
+    let Some(bed) = Bed::new(WALL, real, replies).await else { return };
+    // Whoever may write here can put another directory in the place of the run's.
+    let shared = tempfile::tempdir().unwrap();
+    fs::set_permissions(shared.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let bench = Bench::with_tasks(&[("1", "Work")]).unwrap();
+    let before = FakeHandler::<points::AbilityBefore>::answers(AbilityBeforeOutput::default());
+    let run = bench.run(agent::Script::default()).agent(Arc::clone(&bed.agent)).env(bed.host.clone());
+    let run = run
+        .socket_dir(shared.path().join("sockets"))
+        .bridge([SAMUEL, "hooks", "bridge"].map(str::to_owned))
+        .hook("before", before.clone())
+        .settings(move |settings| {
+            settings.agent = real.name().to_owned();
+            settings.max_iterations = NonZero::new(1);
+        });
+    let played = bench.play(run).await.unwrap();
+    assert_eq!(fs::read_to_string(bench.project().root().join("made.txt")).unwrap(), "one\n");
+    let seen: Vec<_> = before.calls().iter().map(|call| call.input().clone()).collect();
+    assert!(seen.len() == 1 && !seen[0].enforced, "{seen:#?}");
+    assert_eq!(without_asking(&played), 1, "{:#?}", played.events);
 }

@@ -3513,17 +3513,20 @@ class HookFileEntry(Record):
         line: The line, from 1.
         column: The column in characters, from 1.
         command: The command as it is written, on one line.
+        blocking: Whether it can stop what it is asked about, and stops it where it breaks,
+            whatever the chain says.
         details: What else changes how it runs, each key with its value.
         scripts: The files of the project that it starts, each with its SHA-256.
     """
 
-    __slots__ = ("file", "line", "column", "command", "details", "scripts")
-    __match_args__ = ("file", "line", "column", "command", "details", "scripts")
+    __slots__ = ("file", "line", "column", "command", "blocking", "details", "scripts")
+    __match_args__ = ("file", "line", "column", "command", "blocking", "details", "scripts")
     _rust = "EntryReport"
     file: str
     line: int
     column: int
     command: str
+    blocking: bool
     details: tuple[tuple[str, str], ...]
     scripts: tuple[tuple[str, str], ...]
 
@@ -3533,6 +3536,7 @@ class HookFileEntry(Record):
         line: int,
         column: int,
         command: str,
+        blocking: bool,
         details: Pairs,
         scripts: Pairs,
     ) -> None:
@@ -3540,6 +3544,7 @@ class HookFileEntry(Record):
         _set(self, "line", line)
         _set(self, "column", column)
         _set(self, "command", command)
+        _set(self, "blocking", blocking)
         _set(self, "details", pairs(details))
         _set(self, "scripts", pairs(scripts))
 
@@ -3767,17 +3772,20 @@ class ScaffoldedHook(Record):
         point: The hook point of it.
         blocking: Whether it can stop what it is asked about.
         matches: Which events it is for, in words; empty for all of them.
+        event: What an event has to have beside the sample of its point for the hook to be
+            for it, an empty object where that is one; nothing where no such event was found.
         file: Its file, relative to the project's root.
         script: Its script, relative to the project's root.
     """
 
-    __slots__ = ("id", "event_type", "point", "blocking", "matches", "file", "script")
-    __match_args__ = ("id", "event_type", "point", "blocking", "matches", "file", "script")
+    __slots__ = ("id", "event_type", "point", "blocking", "matches", "event", "file", "script")
+    __match_args__ = ("id", "event_type", "point", "blocking", "matches", "event", "file", "script")
     id: str
     event_type: str
     point: HookPointId
     blocking: bool
     matches: str
+    event: Any
     file: str
     script: str
 
@@ -3788,6 +3796,7 @@ class ScaffoldedHook(Record):
         point: HookPointId,
         blocking: bool,
         matches: str,
+        event: Any,
         file: str,
         script: str,
     ) -> None:
@@ -3796,6 +3805,7 @@ class ScaffoldedHook(Record):
         _set(self, "point", point)
         _set(self, "blocking", blocking)
         _set(self, "matches", matches)
+        _set(self, "event", event)
         _set(self, "file", file)
         _set(self, "script", script)
 

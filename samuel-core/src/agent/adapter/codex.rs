@@ -4,11 +4,13 @@
 //! version 0.169.0. The stream has a `thread.started` line, `turn.started`,
 //! `item.started` and `item.completed` lines for commands, file changes and
 //! messages, and closes with `turn.completed` or `turn.failed`. Codex counts
-//! the tokens of a conversation, over all its calls, but reports no cost.
+//! the tokens of a conversation, over all its calls, but reports no cost. It words
+//! commands and tools of MCP servers in another way than to its hooks; they are told as
+//! the hooks have them, so that the two can be compared.
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Cli, Reports, Speaks};
 use crate::{
@@ -56,17 +58,26 @@ impl CodexParser {
         match (item.text_at("/type"), stage) {
             ("agent_message", Stage::Completed) => vec![self.progress.text(item.text_at("/text"))],
             ("agent_message" | "reasoning" | "todo_list" | "error", _) | (_, Stage::Updated) => Vec::new(),
-            (kind, Stage::Started) => vec![self.progress.tool_call(id, kind, &input_of(item))],
+            (kind, Stage::Started) => vec![self.tool_call(id, kind, item)],
             (kind, Stage::Completed) => {
                 let mut events = Vec::new();
-                // File changes come without a start.
-                if matches!(kind, "file_change" | "web_search") {
-                    events.push(self.progress.tool_call(id, kind, &input_of(item)));
+                // Some versions tell of these when they are over, without a start.
+                if matches!(kind, "file_change" | "web_search") && !self.progress.is_open(id) {
+                    events.push(self.tool_call(id, kind, item));
                 }
                 events.push(self.progress.tool_result(id, status_of(item), &output_of(item)));
                 events
             }
         }
+    }
+
+    fn tool_call(&mut self, id: &str, kind: &str, item: &Value) -> AgentEvent {
+        let (tool, input) = match kind {
+            "mcp_tool_call" => mcp_call(item),
+            "command_execution" => (kind.to_owned(), command(item).unwrap_or_else(|| input_of(item))),
+            _ => (kind.to_owned(), input_of(item)),
+        };
+        self.progress.tool_call(id, &tool, &input)
     }
 
     fn failed(&mut self, message: &str) -> Vec<AgentEvent> {
@@ -130,6 +141,27 @@ fn input_of(item: &Value) -> Value {
     let outcome = ["id", "type", "status", "exit_code", "aggregated_output", "result", "error"];
     let asked = fields.iter().filter(|(name, _)| !outcome.contains(&name.as_str()));
     asked.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// Returns the arguments of a command as Codex's hooks have them. The stream shows the shell that runs
+/// it, quoted as one line: `/bin/bash -lc 'ls -l'`. Nothing where it shows anything else.
+fn command(item: &Value) -> Option<Value> {
+    let words = shlex::split(item.pointer("/command")?.as_str()?)?;
+    let is_option = |word: &String| word.starts_with('-');
+    match words.as_slice() {
+        [_, options @ .., command] if !options.is_empty() && options.iter().all(is_option) => {
+            Some(json!({ "command": command }))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the tool of an MCP server and its arguments as Codex's hooks have them, which have letters,
+/// digits and `_` alone in the name.
+fn mcp_call(item: &Value) -> (String, Value) {
+    let plain = |at: &str| item.text_at(at).replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+    let tool = format!("mcp__{}__{}", plain("/server"), plain("/tool"));
+    (tool, item.pointer("/arguments").cloned().unwrap_or_default())
 }
 
 fn status_of(item: &Value) -> AbilityStatus {

@@ -34,7 +34,7 @@ fn a_recorded_call_becomes_events() {
             AgentEvent::ToolCall(AbilityCall {
                 call_id: "item_2".into(),
                 ability_id: "command_execution".into(),
-                input: r#"{"command":"/bin/bash -lc 'echo hi > made.txt'"}"#.into(),
+                input: r#"{"command":"echo hi > made.txt"}"#.into(),
                 ..AbilityCall::default()
             }),
             AgentEvent::ToolResult(AbilityResult {
@@ -83,4 +83,60 @@ fn a_file_change_that_comes_whole_is_a_call_and_its_result() {
             if call.input == r#"{"changes":[{"path":"a","kind":"add"}]}"#
                 && result.ability_id == "file_change" && result.status == AbilityStatus::Error
     ));
+}
+
+fn item(stage: &str, item: Value) -> String {
+    json!({"type": format!("item.{stage}"), "item": item}).to_string() + "\n"
+}
+
+/// The calls that a stream tells of, each with its arguments.
+fn calls(stream: &str) -> Vec<(String, String)> {
+    let (events, _) = read(stream);
+    let call = |event| match event {
+        AgentEvent::ToolCall(call) => Some((call.ability_id, call.input)),
+        _ => None,
+    };
+    events.into_iter().filter_map(call).collect()
+}
+
+#[test]
+fn a_command_is_told_as_the_model_gave_it() {
+    // As version 0.169.0 shows them.
+    for (shown, given) in [
+        ("/bin/bash -lc 'echo hi > made.txt'", "echo hi > made.txt"),
+        ("/bin/bash -lc true", "true"),
+        ("/bin/bash -c 'echo nologin'", "echo nologin"),
+        ("/bin/bash -lc ''", ""),
+        ("/bin/bash -lc \"echo 'a b' \\\"c\\\" \"'$HOME'", "echo 'a b' \"c\" $HOME"),
+        ("/bin/bash -lc \"printf 'x\ny'\necho z\"", "printf 'x\ny'\necho z"),
+        ("/bin/bash -lc \"bash -lc 'echo inner'\"", "bash -lc 'echo inner'"),
+        ("pwsh -NoProfile -Command 'dir /s'", "dir /s"),
+        // No shell that is given a line: told as it is.
+        ("ls", "ls"),
+        ("git push", "git push"),
+        ("/bin/bash -lc 'echo", "/bin/bash -lc 'echo"),
+        ("/bin/bash script -x", "/bin/bash script -x"),
+    ] {
+        let stream = item("started", json!({"id": "1", "type": "command_execution", "command": shown}));
+        let told = [("command_execution".to_owned(), json!({ "command": given }).to_string())];
+        assert_eq!(calls(&stream), told, "{shown}");
+    }
+}
+
+#[test]
+fn a_tool_of_an_mcp_server_has_the_name_that_hooks_have_and_its_arguments() {
+    let call = json!({"id": "1", "type": "mcp_tool_call", "server": "my-srv", "tool": "read.it-now",
+        "arguments": {"a": "x"}, "result": null, "error": null, "status": "in_progress"});
+    let told = [("mcp__my_srv__read_it_now".to_owned(), "{\"a\":\"x\"}".to_owned())];
+    assert_eq!(calls(&item("started", call)), told);
+}
+
+#[test]
+fn a_change_of_files_is_one_call_whether_its_start_is_told_or_not() {
+    let change = json!({"id": "1", "type": "file_change", "changes": [{"path": "/p/a", "kind": "add"}]});
+    let [started, completed] = ["started", "completed"].map(|stage| item(stage, change.clone()));
+    for stream in [started + &completed, completed] {
+        let (events, _) = read(&stream);
+        assert!(matches!(&events[..], [AgentEvent::ToolCall(_), AgentEvent::ToolResult(_)]), "{events:?}");
+    }
 }

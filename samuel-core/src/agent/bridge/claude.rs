@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Asked, At, BridgeAnswer, BridgeError, BridgeEvent, BridgeOutput, EndedCall, EventKind, Protocol, Wire,
+    At, BridgeError, BridgeEvent, BridgeOutput, EndedCall, EventKind, HookAnswer, HookInput, Protocol, Wire,
     WireError, Wiring, hook_json, payload,
 };
 use crate::model::payload::AbilityStatus;
@@ -39,7 +39,7 @@ impl Protocol for Claude {
         Some("CLAUDE_PROJECT_DIR")
     }
 
-    fn read(&self, payload: &Value, at: At) -> Result<Asked, BridgeError> {
+    fn read(&self, payload: &Value, at: At) -> Result<HookInput, BridgeError> {
         let status = match at.kind {
             EventKind::Failed if payload::flag(payload, "is_interrupt") => AbilityStatus::Cancelled,
             EventKind::Failed => AbilityStatus::Error,
@@ -48,10 +48,10 @@ impl Protocol for Claude {
         let event = event(payload, at.kind, Some(status))?;
         let (session_id, cwd) = (payload::text_of(payload, "session_id"), payload::cwd(payload));
         let is_unattended = payload::text_of(payload, "permission_mode") == "bypassPermissions";
-        Ok(Asked { at, session_id, cwd, is_unattended, event })
+        Ok(HookInput { at, session_id, cwd, is_unattended, event })
     }
 
-    fn answer(&self, asked: &Asked, answer: &BridgeAnswer) -> BridgeOutput {
+    fn answer(&self, asked: &HookInput, answer: &HookAnswer) -> BridgeOutput {
         // A call that is let through is not put to the user any more, who has to see it where
         // somebody is there to ask.
         let changed = if asked.is_unattended { hook_json::Changed::Allow } else { hook_json::Changed::Ask };

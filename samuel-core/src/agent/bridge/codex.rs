@@ -8,8 +8,8 @@
 use serde_json::Value;
 
 use super::{
-    Asked, At, BridgeAnswer, BridgeError, BridgeOutput, EventKind, Protocol, Wire, WireError, Wiring, claude,
-    hook_json, payload,
+    At, BridgeError, BridgeOutput, EventKind, HookAnswer, HookInput, Protocol, Wire, WireError, Wiring,
+    claude, hook_json, payload,
 };
 
 /// The protocol.
@@ -32,13 +32,13 @@ impl Protocol for Codex {
         ]
     }
 
-    fn read(&self, payload: &Value, at: At) -> Result<Asked, BridgeError> {
+    fn read(&self, payload: &Value, at: At) -> Result<HookInput, BridgeError> {
         let event = claude::event(payload, at.kind, None)?;
         let (session_id, cwd) = (payload::text_of(payload, "session_id"), payload::cwd(payload));
-        Ok(Asked { at, session_id, cwd, is_unattended: true, event })
+        Ok(HookInput { at, session_id, cwd, is_unattended: true, event })
     }
 
-    fn answer(&self, asked: &Asked, answer: &BridgeAnswer) -> BridgeOutput {
+    fn answer(&self, asked: &HookInput, answer: &HookAnswer) -> BridgeOutput {
         // Codex takes other arguments with `allow` alone, and makes the call where it is asked to ask.
         hook_json::answer(&asked.at, answer, hook_json::Changed::Allow)
     }

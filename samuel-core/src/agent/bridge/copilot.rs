@@ -8,7 +8,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Asked, At, BridgeAnswer, BridgeError, BridgeOutput, EndedCall, EventKind, Protocol, Wire, WireError,
+    At, BridgeError, BridgeOutput, EndedCall, EventKind, HookAnswer, HookInput, Protocol, Wire, WireError,
     Wiring, hook_json, payload,
 };
 use crate::{agent::stream::Fields, model::payload::AbilityStatus};
@@ -34,15 +34,15 @@ impl Protocol for Copilot {
         ]
     }
 
-    fn read(&self, payload: &Value, at: At) -> Result<Asked, BridgeError> {
+    fn read(&self, payload: &Value, at: At) -> Result<HookInput, BridgeError> {
         let event = payload::event(payload, at.kind, ["toolName", "toolArgs", "toolCallId"], || {
             ended(payload, at.kind)
         })?;
         let (session_id, cwd) = (payload::text_of(payload, "sessionId"), payload::cwd(payload));
-        Ok(Asked { at, session_id, cwd, is_unattended: true, event })
+        Ok(HookInput { at, session_id, cwd, is_unattended: true, event })
     }
 
-    fn answer(&self, asked: &Asked, answer: &BridgeAnswer) -> BridgeOutput {
+    fn answer(&self, asked: &HookInput, answer: &HookAnswer) -> BridgeOutput {
         let mut fields = Map::new();
         let mut say = |name: &str, value: Value| fields.insert(name.to_owned(), value);
         match (asked.at.kind, &answer.block, hook_json::input_of(answer)) {

@@ -7,9 +7,12 @@ use crate::{
     model::payload::{AbilityStatus, Json, SessionSource},
 };
 
+/// The most bytes of an agent's name for its session.
+pub(super) const MAX_SESSION: usize = 1 << 10;
+
 /// What an agent's hook was started for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct HookInput {
     /// At which of the agent's events.
     pub at: At,
     /// The agent's name for its session; empty where it has none.
@@ -22,7 +25,7 @@ pub struct Asked {
     pub event: BridgeEvent,
 }
 
-impl Asked {
+impl HookInput {
     /// Stands for what an agent said at an event and cannot be read.
     pub fn unread(at: At) -> Self {
         let event = BridgeEvent::SessionEnd { reason: String::new() };
@@ -110,7 +113,7 @@ pub struct EndedCall {
 
 /// What an agent's hook is answered. By default nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BridgeAnswer {
+pub struct HookAnswer {
     /// Why it may not be.
     pub block: Option<String>,
     /// The arguments that the call is to be made with instead, a JSON document.
@@ -121,7 +124,7 @@ pub struct BridgeAnswer {
     pub messages: Vec<String>,
 }
 
-impl BridgeAnswer {
+impl HookAnswer {
     /// Says no.
     pub fn blocked(reason: impl Into<String>) -> Self {
         Self { block: Some(reason.into()), ..Self::default() }
@@ -154,6 +157,12 @@ pub enum BridgeError {
     Missing {
         /// The field.
         field: &'static str,
+    },
+    /// The agent's name for its session is longer than any that is kept.
+    #[error("the name of the session has {length} bytes, and at most {MAX_SESSION} are read")]
+    LongSession {
+        /// How long it is, in bytes.
+        length: usize,
     },
     /// The agent has no such event.
     #[error("{agent} has no event \"{event}\" that is bridged; those are {}", known.join(", "))]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Asked, At, BridgeAnswer, BridgeError, BridgeOutput, EndedCall, EventKind, Protocol, Wire, WireError,
+    At, BridgeError, BridgeOutput, EndedCall, EventKind, HookAnswer, HookInput, Protocol, Wire, WireError,
     Wiring, hook_json, json_with_comments, payload,
 };
 use crate::{agent::stream::Fields, model::payload::AbilityStatus};
@@ -46,13 +46,13 @@ impl Protocol for Gemini {
         ]
     }
 
-    fn read(&self, payload: &Value, at: At) -> Result<Asked, BridgeError> {
+    fn read(&self, payload: &Value, at: At) -> Result<HookInput, BridgeError> {
         let event = payload::event(payload, at.kind, payload::TOOL, || ended(payload))?;
         let (session_id, cwd) = (payload::text_of(payload, "session_id"), payload::cwd(payload));
-        Ok(Asked { at, session_id, cwd, is_unattended: true, event })
+        Ok(HookInput { at, session_id, cwd, is_unattended: true, event })
     }
 
-    fn answer(&self, asked: &Asked, answer: &BridgeAnswer) -> BridgeOutput {
+    fn answer(&self, asked: &HookInput, answer: &HookAnswer) -> BridgeOutput {
         let (mut fields, mut specific) = (Map::new(), Map::new());
         let kind = asked.at.kind;
         if let (true, Some(reason)) = (kind.decides(), &answer.block) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{At, BridgeAnswer, BridgeOutput, EventKind};
+use super::{At, BridgeOutput, EventKind, HookAnswer};
 
 /// How a call is let through with other arguments.
 #[derive(Clone, Copy)]
@@ -14,7 +14,7 @@ pub(super) enum Changed {
 }
 
 /// Says an answer.
-pub(super) fn answer(at: &At, answer: &BridgeAnswer, changed: Changed) -> BridgeOutput {
+pub(super) fn answer(at: &At, answer: &HookAnswer, changed: Changed) -> BridgeOutput {
     let mut fields = Map::new();
     let mut specific = Map::new();
     match (at.kind, &answer.block) {
@@ -55,17 +55,17 @@ fn takes_context(kind: EventKind) -> bool {
 }
 
 /// Returns the arguments that replace a call's.
-pub(super) fn input_of(answer: &BridgeAnswer) -> Option<Value> {
+pub(super) fn input_of(answer: &HookAnswer) -> Option<Value> {
     answer.input.as_deref().and_then(|input| serde_json::from_str(input).ok())
 }
 
 /// Joins the texts for the model.
-pub(super) fn context(answer: &BridgeAnswer) -> Option<String> {
+pub(super) fn context(answer: &HookAnswer) -> Option<String> {
     (!answer.text.is_empty()).then(|| answer.text.join("\n\n"))
 }
 
 /// Joins the messages for the user.
-pub(super) fn message(answer: &BridgeAnswer) -> Option<String> {
+pub(super) fn message(answer: &HookAnswer) -> Option<String> {
     (!answer.messages.is_empty()).then(|| answer.messages.join("\n"))
 }
 

@@ -3,12 +3,12 @@
 //! Agents can start a command at points of their own and take its answer: before a tool call, after
 //! it, when a prompt was submitted. A [`Protocol`] translates between what such a command is given
 //! and prints, and the hook points: it [reads](Protocol::read) the agent's words as a
-//! [`BridgeEvent`], and says an [`BridgeAnswer`] in them. The adapters of these agents wire the command for
+//! [`BridgeEvent`], and says a [`HookAnswer`] in them. The adapters of these agents wire the command for
 //! one call where a run asks for it ([`AgentRequest::bridge`](super::AgentRequest::bridge)), without
 //! a file of the user's or the repository's.
 //!
 //! ```
-//! use samuel_core::agent::bridge::{self, BridgeAnswer, BridgeEvent};
+//! use samuel_core::agent::bridge::{self, HookAnswer, BridgeEvent};
 //!
 //! let claude = bridge::protocol("claude").expect("it is one of the four");
 //! let stdin = br#"{"session_id": "s", "cwd": "/work", "hook_event_name": "PreToolUse",
@@ -16,7 +16,7 @@
 //! let asked = bridge::read(claude, stdin, None)?;
 //! assert!(matches!(&asked.event, BridgeEvent::Before(call) if call.ability_id == "Bash"));
 //!
-//! let output = claude.answer(&asked, &BridgeAnswer::blocked("not on my disk"));
+//! let output = claude.answer(&asked, &HookAnswer::blocked("not on my disk"));
 //! assert!(output.stdout.contains(r#""permissionDecision":"deny""#));
 //! # Ok::<(), bridge::BridgeError>(())
 //! ```
@@ -34,7 +34,8 @@ mod json_with_comments;
 mod payload;
 mod wiring;
 
-pub use event::{Asked, At, BridgeAnswer, BridgeError, BridgeEvent, BridgeOutput, EndedCall, EventKind};
+use event::MAX_SESSION;
+pub use event::{At, BridgeError, BridgeEvent, BridgeOutput, EndedCall, EventKind, HookAnswer, HookInput};
 pub(in crate::agent) use wiring::{SettingsFiles, Wire, WireError, Wiring};
 
 use serde_json::{Map, Value, json};
@@ -62,10 +63,10 @@ pub trait Protocol: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// Returns [`BridgeError::Missing`] where a field is not there that the event cannot do without.
-    fn read(&self, payload: &Value, at: At) -> Result<Asked, BridgeError>;
+    fn read(&self, payload: &Value, at: At) -> Result<HookInput, BridgeError>;
 
     /// Says an answer in the agent's words; an answer that holds nothing prints nothing.
-    fn answer(&self, asked: &Asked, answer: &BridgeAnswer) -> BridgeOutput;
+    fn answer(&self, asked: &HookInput, answer: &HookAnswer) -> BridgeOutput;
 }
 
 /// Every protocol.
@@ -91,12 +92,16 @@ pub(in crate::agent) fn wire(name: &str) -> Option<&'static dyn Wire> {
 ///
 /// # Errors
 /// Returns a [`BridgeError`] where the input is no JSON object, its event is none of the agent's,
-/// or a field is missing.
-pub fn read(protocol: &dyn Protocol, stdin: &[u8], event: Option<&str>) -> Result<Asked, BridgeError> {
+/// a field is missing, or the session's name is longer than 1 KiB.
+pub fn read(protocol: &dyn Protocol, stdin: &[u8], event: Option<&str>) -> Result<HookInput, BridgeError> {
     let payload: Value = serde_json::from_slice(stdin).map_err(|source| BridgeError::NoObject { source })?;
     let told = payload.get("hook_event_name").and_then(Value::as_str);
     let name = event.or(told).ok_or(BridgeError::Missing { field: "hook_event_name" })?;
-    protocol.read(&payload, at(protocol, name)?)
+    let read = protocol.read(&payload, at(protocol, name)?)?;
+    match read.session_id.len() {
+        0..=MAX_SESSION => Ok(read),
+        length => Err(BridgeError::LongSession { length }),
+    }
 }
 
 /// Finds an event by the agent's name for it.

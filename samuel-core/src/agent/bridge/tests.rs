@@ -21,7 +21,7 @@ const RECORDED: [(&str, &str); 4] = [
 ];
 
 /// Reads what an agent gave its hooks in one session.
-fn session(name: &str) -> Vec<Asked> {
+fn session(name: &str) -> Vec<HookInput> {
     let (_, lines) = RECORDED.iter().find(|(known, _)| *known == name).unwrap();
     let read_line = |line: &str| {
         let line: Value = serde_json::from_str(line).unwrap();
@@ -33,11 +33,11 @@ fn session(name: &str) -> Vec<Asked> {
 }
 
 /// Returns one event of such a session.
-fn asked(name: &str, kind: EventKind) -> Asked {
+fn asked(name: &str, kind: EventKind) -> HookInput {
     session(name).into_iter().find(|asked| asked.at.kind == kind).unwrap()
 }
 
-fn said(name: &str, kind: EventKind, answer: &BridgeAnswer) -> Value {
+fn said(name: &str, kind: EventKind, answer: &HookAnswer) -> Value {
     let output = protocol(name).unwrap().answer(&asked(name, kind), answer);
     assert_eq!(output.exit_code, 0);
     match output.stdout.as_str() {
@@ -102,7 +102,7 @@ fn a_call_that_failed_says_so_where_the_agents_hooks_do() {
 
 #[test]
 fn a_block_is_a_denial_as_json_with_its_reason_and_no_answer_prints_nothing() {
-    let no = BridgeAnswer::blocked("not \"here\"\nnor there");
+    let no = HookAnswer::blocked("not \"here\"\nnor there");
     let reason = "not \"here\"\nnor there";
     for name in ["claude", "codex"] {
         let specific = json!({
@@ -121,7 +121,7 @@ fn a_block_is_a_denial_as_json_with_its_reason_and_no_answer_prints_nothing() {
         }
         for asked in session(name) {
             assert_eq!(
-                protocol(name).unwrap().answer(&asked, &BridgeAnswer::default()),
+                protocol(name).unwrap().answer(&asked, &HookAnswer::default()),
                 BridgeOutput::default()
             );
         }
@@ -133,7 +133,7 @@ fn a_block_is_a_denial_as_json_with_its_reason_and_no_answer_prints_nothing() {
 #[test]
 fn other_arguments_are_said_as_each_agent_takes_them() {
     let input = json!({"command": "true"});
-    let changed = BridgeAnswer { input: Some(input.to_string()), ..BridgeAnswer::default() };
+    let changed = HookAnswer { input: Some(input.to_string()), ..HookAnswer::default() };
     for name in ["claude", "codex"] {
         let specific =
             json!({"hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": input});
@@ -144,17 +144,17 @@ fn other_arguments_are_said_as_each_agent_takes_them() {
     assert_eq!(said("copilot", EventKind::Before, &changed), json!({"modifiedArgs": input}));
 
     // Where somebody is there, Claude Code shows what would be called.
-    let attended = Asked { is_unattended: false, ..asked("claude", EventKind::Before) };
+    let attended = HookInput { is_unattended: false, ..asked("claude", EventKind::Before) };
     let output = protocol("claude").unwrap().answer(&attended, &changed);
     assert!(output.stdout.contains(r#""permissionDecision":"ask""#), "{}", output.stdout);
 }
 
 #[test]
 fn texts_reach_the_model_and_messages_the_user() {
-    let answer = BridgeAnswer {
+    let answer = HookAnswer {
         text: vec!["one".to_owned(), "two".to_owned()],
         messages: vec!["look".to_owned()],
-        ..BridgeAnswer::default()
+        ..HookAnswer::default()
     };
     for name in ["claude", "codex", "gemini"] {
         let at = asked(name, EventKind::After).at.name;
@@ -184,6 +184,10 @@ fn an_input_that_is_none_says_what_is_wrong() {
         unknown.starts_with("claude has no event \"preToolUse\" that is bridged; those are SessionStart,")
     );
     assert!(read(claude, "[".repeat(5_000).as_bytes(), Some("PreToolUse")).is_err());
+    let of_session = |length: usize| json!({"session_id": "s".repeat(length)}).to_string();
+    assert!(read(claude, of_session(1 << 10).as_bytes(), Some("Stop")).is_ok());
+    let expected = "the name of the session has 1025 bytes, and at most 1024 are read";
+    assert_eq!(error(&of_session(1025), Some("Stop")), expected);
 }
 
 /// Settings that a test says.

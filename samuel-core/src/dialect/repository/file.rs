@@ -3,6 +3,8 @@
 //! One with a problem is left out and told of. One whose script does not exist
 //! or cannot be executed is told of and used all the same: it breaks when it is called, and so a blocking
 //! hook goes on blocking. So is one with a slip in what is only shown: its summary and its effects.
+//!
+//! `conditions` reads its `match`, and `entry` words what is told of it.
 
 use std::{
     collections::BTreeMap,
@@ -11,21 +13,16 @@ use std::{
 };
 
 use super::{
-    Builtin, EventType, RepositoryHook, Toggle,
-    hook::Action,
-    matching::Matching,
-    patterns::{MAX_PATTERNS, Patterns},
-    script_place,
+    Builtin, EventType, RepositoryHook, Toggle, entry::entry, hook::Action, matching::Matching, script_place,
 };
 use crate::{
-    config::{self, Problem, ProblemKind, format_duration, shorten},
+    config::{self, Problem, ProblemKind, shorten},
     dialect::{
         command::TIMEOUT,
         problems::{Problems, problem},
         yaml::{self, Node, NotYaml, Value},
     },
     fs::Root,
-    hook::HookFileEntry,
     script::CommandLine,
 };
 
@@ -37,7 +34,6 @@ const MAX_LIST: usize = 100;
 /// The keys of a file.
 pub(super) const KEYS: [&str; 8] =
     ["id", "event_type", "enabled", "summary", "blocking", "match", "handler", "effects"];
-const MATCH_KEYS: [&str; 3] = ["ability_scope", "min_duration_ms", "only_if_changed_paths"];
 const SCRIPT_KEYS: [&str; 3] = ["kind", "command", "timeout"];
 const KINDS: [&str; 2] = ["script", "builtin"];
 
@@ -81,9 +77,9 @@ fn not_yaml(path: &Path, error: NotYaml) -> Problem {
 }
 
 /// Reads one file.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     path: &'a Path,
-    problems: Problems,
+    pub(super) problems: Problems,
 }
 
 impl Reader<'_> {
@@ -137,6 +133,7 @@ impl Reader<'_> {
             matching,
             action,
             entry: Arc::default(),
+            told_of: None,
             pinned: None,
         };
         hook.entry = Arc::new(entry(&hook, self.path, document));
@@ -145,10 +142,11 @@ impl Reader<'_> {
 
     /// Tells of a script that is not there or cannot be executed, and leaves out a hook whose script is
     /// outside of the project.
-    fn in_place(&mut self, root: &Root, hook: RepositoryHook, at: &Node) -> Option<RepositoryHook> {
+    fn in_place(&mut self, root: &Root, mut hook: RepositoryHook, at: &Node) -> Option<RepositoryHook> {
         let Action::Script(line) = &hook.action else { return Some(hook) };
         let Some(wrong) = script_place::problem(line, root) else { return Some(hook) };
         self.problems.tell(at, "handler.command", wrong.what, wrong.help);
+        hook.told_of = Some(wrong.path);
         (!wrong.leads_out).then_some(hook)
     }
 
@@ -245,94 +243,6 @@ impl Reader<'_> {
             self.problems.tell(node, key, what, "Remove those that nobody needs.");
         }
         length <= MAX_LIST
-    }
-
-    fn matching(&mut self, event_type: Option<EventType>, node: &Node) -> Option<Matching> {
-        let mapping = match &node.value {
-            Value::Mapping(mapping) => mapping.as_slice(),
-            Value::Null => &[],
-            _ => {
-                self.problems.wrong_type(node, "match", "a mapping of conditions");
-                return None;
-            }
-        };
-        let [scope, duration, paths] = self
-            .problems
-            .keys(mapping, "match", &MATCH_KEYS, |_| None)
-            .map(|entry| entry.map(|(_, value)| value));
-        let read = |reader: &mut Self, node: Option<&Node>, key: &str, read: ReadPatterns| match node {
-            None => Some(None),
-            Some(node) => reader.patterns(node, key, read).map(Some),
-        };
-        let ability_scope = read(self, scope, "match.ability_scope", Patterns::of_abilities);
-        let changed = read(self, paths, "match.only_if_changed_paths", Patterns::of_paths);
-        let min_duration_ms = duration.map_or(Some(0), |node| self.milliseconds(node));
-        let found = Matching {
-            ability_scope: ability_scope?,
-            min_duration_ms: min_duration_ms?,
-            only_if_changed_paths: changed?,
-        };
-        if let Some(event_type) = event_type {
-            self.tell_in_vain(event_type, &found, [scope, duration, paths]);
-        }
-        Some(found)
-    }
-
-    /// Warns of conditions that an event knows nothing of.
-    fn tell_in_vain(&mut self, event_type: EventType, found: &Matching, nodes: [Option<&Node>; 3]) {
-        let limits_scope = found.ability_scope.as_ref().is_some_and(|scope| !scope.is_everything());
-        let is_after = event_type == EventType::PostAbilityCall;
-        let in_vain = [
-            limits_scope && !event_type.is_of_ability(),
-            found.min_duration_ms > 0 && !is_after,
-            found.only_if_changed_paths.is_some() && !event_type.has_changed_files(),
-        ];
-        for ((key, node), in_vain) in MATCH_KEYS.into_iter().zip(nodes).zip(in_vain) {
-            if let Some(node) = node.filter(|_| in_vain) {
-                let what = format!("has no effect at {}, which knows nothing of it", event_type.as_str());
-                self.problems.warn(node, &format!("match.{key}"), what, "Remove the key.");
-            }
-        }
-    }
-
-    /// Reads a pattern, or a list of them.
-    fn patterns(&mut self, node: &Node, key: &str, read: ReadPatterns) -> Option<Patterns> {
-        let one = [node.clone()];
-        let nodes = match &node.value {
-            Value::List(nodes) => nodes.as_slice(),
-            _ => &one,
-        };
-        if nodes.is_empty() {
-            self.problems.add(node, key, ProblemKind::Empty);
-            return None;
-        }
-        if nodes.len() > MAX_PATTERNS {
-            let what = format!("has more than {MAX_PATTERNS} patterns");
-            self.problems.tell(node, key, what, "Use fewer patterns that match more.");
-            return None;
-        }
-        let texts: Option<Vec<&str>> = nodes.iter().map(|node| self.problems.text(node, key)).collect();
-        read(&texts?)
-            .map_err(|(place, why)| {
-                let at = nodes.get(place).unwrap_or(node);
-                let what = format!("is no pattern: {why}");
-                self.problems.tell(at, key, what, "Write a glob such as \"edit_*\" or \"services/**\".");
-            })
-            .ok()
-    }
-
-    fn milliseconds(&mut self, node: &Node) -> Option<u64> {
-        let key = "match.min_duration_ms";
-        let Value::Integer(found) = node.value else {
-            self.problems.wrong_type(node, key, "a whole number of milliseconds");
-            return None;
-        };
-        let read = u64::try_from(found).ok();
-        if read.is_none() {
-            let (found, expected) = (found.to_string(), "0 or more milliseconds".to_owned());
-            self.problems.add(node, key, ProblemKind::OutOfRange { found, expected });
-        }
-        read
     }
 
     /// Reads what the hook does, and how long that may take.
@@ -434,9 +344,6 @@ impl Reader<'_> {
     }
 }
 
-/// Reads a list of patterns.
-type ReadPatterns = fn(&[&str]) -> Result<Patterns, (usize, String)>;
-
 /// Returns what a value that is one word says; nothing of one that is more.
 fn scalar(value: &Value) -> Option<Option<String>> {
     match value {
@@ -453,43 +360,4 @@ fn scalar(value: &Value) -> Option<Option<String>> {
 fn blocking_in_vain(mapping: &[(Node, Node)], in_vain: bool) -> Option<&Node> {
     let is_it = |(key, _): &&(Node, Node)| matches!(&key.value, Value::Text(name) if name == "blocking");
     mapping.iter().find(is_it).filter(|_| in_vain).map(|(_, value)| value)
-}
-
-/// Describes a hook for listings, and for whoever decides whether it may run.
-fn entry(hook: &RepositoryHook, path: &Path, document: &Node) -> HookFileEntry {
-    let is_set = |name: &str, value: String| (name.to_owned(), value);
-    let mut details = vec![is_set("event_type", hook.event_type.as_str().to_owned())];
-    details.push(is_set("blocking", hook.blocking.to_string()));
-    let matches = hook.matching.summary(hook.event_type);
-    details.extend((!matches.is_empty()).then(|| is_set("match", matches.clone())));
-    let command = match &hook.action {
-        Action::Script(line) => {
-            details.push(is_set("timeout", format_duration(hook.timeout)));
-            let is_list = matches!(line, CommandLine::Words(_));
-            details.extend(is_list.then(|| is_set("form", "list".to_owned())));
-            line.to_string()
-        }
-        Action::Builtin(builtin) => {
-            details.extend(builtin.details());
-            format!("builtin {}", builtin.name())
-        }
-    };
-    details.extend((!hook.summary.is_empty()).then(|| is_set("summary", hook.summary.clone())));
-    let effect = |(name, about): &(String, Option<String>)| match about {
-        Some(about) => is_set("effect", format!("{name}: {about}")),
-        None => is_set("effect", name.clone()),
-    };
-    details.extend(hook.effects.iter().map(effect));
-    HookFileEntry {
-        file: path.to_owned(),
-        line: document.line,
-        column: document.column,
-        command,
-        details,
-        event_type: Some(hook.event_type.as_str()),
-        matches,
-        blocking: hook.blocking,
-        disabled: !hook.enabled.default,
-        ..HookFileEntry::default()
-    }
 }

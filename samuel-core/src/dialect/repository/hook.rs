@@ -1,6 +1,10 @@
 //! One repository hook, as its file describes it.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use serde_json::Value;
 
@@ -33,6 +37,8 @@ pub struct RepositoryHook {
     pub(super) action: Action,
     /// What is told of it before it runs.
     pub(super) entry: Arc<HookFileEntry>,
+    /// The script in its command that a problem of its file is about, as it stands there.
+    pub(super) told_of: Option<PathBuf>,
     /// The files of the project that its command starts, once they were read.
     pub(super) pinned: Option<Arc<Pinned>>,
 }
@@ -84,8 +90,10 @@ impl RepositoryHook {
         Self { entry: Arc::new(entry), pinned: Some(Arc::new(pinned)), ..self.clone() }
     }
 
-    /// Says in one line each what to know of the files that the hook starts, with its place.
+    /// Says in one line each what to know of the files that the hook starts, with its place; nothing of one
+    /// that a problem is about.
     pub(in crate::dialect) fn remarks(&self) -> Vec<String> {
-        self.pinned.as_ref().map(|pinned| command::remarks(&self.entry, pinned)).unwrap_or_default()
+        let told_of = self.told_of.as_deref();
+        self.pinned.as_ref().map(|pinned| command::remarks(&self.entry, pinned, told_of)).unwrap_or_default()
     }
 }

@@ -6,7 +6,9 @@
 //! asked about, and it does so too where it breaks.
 
 mod builtin;
+mod conditions;
 mod context;
+mod entry;
 mod event_type;
 mod file;
 mod files;
@@ -15,6 +17,7 @@ mod hook;
 mod matching;
 mod patterns;
 mod result;
+mod sample_event;
 mod scaffold;
 mod schema;
 mod script_place;

@@ -68,6 +68,11 @@ impl Patterns {
         self.excluding.is_empty() && self.written.iter().any(|pattern| matches!(pattern.as_str(), "*" | "**"))
     }
 
+    /// Lists the globs of which a name has to match one.
+    pub(super) fn globs(&self) -> impl Iterator<Item = &str> {
+        self.matching.iter().map(|pattern| pattern.glob.glob())
+    }
+
     /// Returns the patterns as they are written, with commas.
     pub(super) fn joined(&self) -> String {
         self.written.join(",")

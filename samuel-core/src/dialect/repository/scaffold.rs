@@ -7,8 +7,9 @@ use std::{
 };
 
 use serde::Serialize;
+use serde_json::Value;
 
-use super::{EventType, file, files};
+use super::{EventType, file, files, sample_event::beside_sample};
 use crate::{
     config::ConfigError,
     fs::{FileError, Manner, PROJECT_DIRECTORY, Root},
@@ -90,6 +91,9 @@ pub struct ScaffoldedHook {
     pub blocking: bool,
     /// Which events it is for, in words; empty for all of them.
     pub matches: String,
+    /// What an event has to have beside the sample of its point for the hook to be for it, an empty object
+    /// where that is one; nothing where no such event was found.
+    pub event: Option<Value>,
     /// Its file, relative to the project's root.
     pub file: PathBuf,
     /// Its script, relative to the project's root.
@@ -196,6 +200,7 @@ impl NewHook {
             point: self.event_type.point(),
             blocking: hook.blocking,
             matches: hook.entry().matches.clone(),
+            event: beside_sample(&hook),
             file: path,
             script,
         })
@@ -217,7 +222,7 @@ impl NewHook {
 
     /// Writes its file.
     fn text(&self, script: &Path) -> String {
-        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        let quoted = |text: &str| Value::from(text).to_string();
         let list = |globs: &[String]| globs.iter().map(|glob| quoted(glob)).collect::<Vec<_>>().join(", ");
         let event_type = self.event_type;
         let mut text = format!("id: {}\nevent_type: {}\n", quoted(&self.id), event_type.as_str());

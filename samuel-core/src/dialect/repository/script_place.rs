@@ -1,6 +1,6 @@
 //! Where the program of a hook's command is.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::{
     config::shorten,
@@ -14,6 +14,8 @@ const INTERPRETERS: [&str; 12] =
 
 /// What is wrong with the place of a command's program or script.
 pub(super) struct Misplaced {
+    /// The path as it stands in the command.
+    pub(super) path: PathBuf,
     /// What is wrong, and what to do about it.
     pub(super) what: String,
     pub(super) help: String,
@@ -58,6 +60,7 @@ fn wrong(path: &str, found: &Result<Place, FileError>) -> Option<Misplaced> {
         Ok(place) if place.kind() == Some(PathKind::File) => return None,
         Err(inside @ (FileError::Outside { .. } | FileError::Elsewhere { .. })) => {
             return Some(Misplaced {
+                path: path.into(),
                 what: format!("\"{}\" is not a file of the repository: {inside}", shorten(path)),
                 help: "Put the script into the repository, such as below scripts/hooks/. Programs of the system \
                        are named without a path."
@@ -69,17 +72,19 @@ fn wrong(path: &str, found: &Result<Place, FileError>) -> Option<Misplaced> {
         Err(error) if !error.is_not_found() => {
             let what = format!("\"{}\" cannot be looked at: {error}", shorten(path));
             let help = "Check the permissions of the directories above it, and where links lead.".to_owned();
-            return Some(Misplaced { what, help, leads_out: false });
+            return Some(Misplaced { path: path.into(), what, help, leads_out: false });
         }
         _ => format!("\"{}\" does not exist", shorten(path)),
     };
-    let help = "Add the script, or correct the command. Paths start at the repository's root.".to_owned();
-    Some(Misplaced { what, help, leads_out: false })
+    let help =
+        "Add the script before a run begins, or correct the command. Paths start at the repository's root.";
+    Some(Misplaced { path: path.into(), what, help: help.to_owned(), leads_out: false })
 }
 
 fn not_executable(path: &str, found: &Result<Place, FileError>) -> Option<Misplaced> {
     let mode = found.as_ref().ok()?.found?.st_mode;
     (mode & 0o111 == 0).then(|| Misplaced {
+        path: path.into(),
         what: format!("\"{}\" cannot be executed", shorten(path)),
         help: format!("Run `chmod +x {path}`, or name what runs it, as in `sh {path}`."),
         leads_out: false,

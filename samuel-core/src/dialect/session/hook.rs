@@ -84,7 +84,7 @@ impl SessionHook {
 
     /// Says in one line each what to know of the files that the hook starts, with its place.
     pub(in crate::dialect) fn remarks(&self) -> Vec<String> {
-        self.pinned.as_ref().map(|pinned| command::remarks(&self.entry, pinned)).unwrap_or_default()
+        self.pinned.as_ref().map(|pinned| command::remarks(&self.entry, pinned, None)).unwrap_or_default()
     }
 }
 

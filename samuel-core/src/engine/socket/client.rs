@@ -24,6 +24,8 @@ use crate::model::{Coded, ErrorCode, Remedy};
 /// How much of the time is kept for the way of an answer: the run is to refuse before
 /// the client gives up.
 const MARGIN: Duration = Duration::from_millis(500);
+/// The longest time that a client has.
+const MAX_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A connection to a run.
 ///
@@ -65,11 +67,15 @@ struct AnyAnswer {
 
 impl RunClient {
     /// Connects to the socket at a path and opens with a token. All that is asked over the connection
-    /// has to be answered within `time`.
+    /// has to be answered within `time`, of which more than a day counts as one.
     ///
     /// # Errors
     /// Returns a [`RunClientError`] where nobody listens there, the run refuses, or time is up.
     pub fn connect(path: &Path, token: &str, time: Duration) -> Result<Self, RunClientError> {
+        let time = time.min(MAX_TIME);
+        if time.is_zero() {
+            return Err(RunClientError::TimedOut);
+        }
         let deadline = Instant::now() + time;
         let unreachable = |source| RunClientError::Unreachable { path: path.to_owned(), source };
         let stream = open(path, time).map_err(|source| match is_late(&source) {

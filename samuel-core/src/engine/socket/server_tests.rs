@@ -323,6 +323,21 @@ async fn a_client_gives_up_at_its_deadline_and_when_the_run_is_gone() {
     assert!(matches!(lost.await.unwrap(), RunClientError::Lost { .. }));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_may_have_no_time_or_all_of_it() {
+    let (_dir, path, _, grant) = listening(Limits::default());
+    let token = grant.token().to_owned();
+    let asked = tokio::task::spawn_blocking(move || {
+        let none = RunClient::connect(&path, &token, Duration::ZERO).unwrap_err();
+        assert_eq!(none.code().name, "E_SOCKET_TIMEOUT");
+        let mut run = RunClient::connect(&path, &token, Duration::MAX).unwrap();
+        let call =
+            AbilityBefore { ability_id: "Blocked".to_owned(), input: "{}".to_owned(), ..Default::default() };
+        assert_eq!(run.ability_before(call).unwrap(), Verdict::Block { reason: "no".to_owned() });
+    });
+    asked.await.unwrap();
+}
+
 #[test]
 fn a_client_does_not_wait_for_who_does_not_accept() {
     let dir = tempfile::tempdir().unwrap();

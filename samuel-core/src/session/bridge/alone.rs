@@ -6,9 +6,12 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::kept::{Held, Kept, KeptSessions};
+use super::{
+    MAX_TIME,
+    kept::{Held, Kept, KeptSessions},
+};
 use crate::{
-    agent::bridge::{Asked, BridgeAnswer, BridgeEvent, EndedCall, EventKind, Protocol},
+    agent::bridge::{BridgeEvent, EndedCall, EventKind, HookAnswer, HookInput, Protocol},
     context::Framing,
     engine::RunError,
     hook::{AbilityCall, AbilityDecision},
@@ -66,7 +69,8 @@ impl Coded for AloneError {
 }
 
 /// Fires the point that an agent's hook is about, in a session of the project that goes on from hook
-/// to hook, and returns what the agent is answered. Handlers are ended shortly before `time` is over.
+/// to hook, and returns what the agent is answered. Handlers are ended shortly before `time` is over, of
+/// which more than a day counts as one.
 ///
 /// What the project brings runs only where the builder's policy allows it. Of a project that was never
 /// trusted nothing runs, so nothing is blocked either, and the user is told once a session. Where
@@ -80,9 +84,10 @@ pub async fn fire_alone(
     root: &Path,
     sessions: &KeptSessions,
     protocol: &dyn Protocol,
-    asked: &Asked,
+    asked: &HookInput,
     time: Duration,
-) -> Result<BridgeAnswer, AloneError> {
+) -> Result<HookAnswer, AloneError> {
+    let time = time.min(MAX_TIME);
     let ends = Instant::now() + time.saturating_sub(AT_THE_END.min(time / 4));
     let is_start = asked.at.kind == EventKind::SessionStart;
     let open = {
@@ -139,20 +144,20 @@ pub async fn fire_alone(
 pub const UNTRUSTED: &str = "Samuel runs no hook of this project, since nobody has trusted them";
 
 /// Tells the user once a session that nothing of the project runs.
-fn untrusted(asked: &Asked, held: Held, is_told: bool) -> Result<BridgeAnswer, AloneError> {
+fn untrusted(asked: &HookInput, held: Held, is_told: bool) -> Result<HookAnswer, AloneError> {
     if asked.at.kind == EventKind::SessionEnd {
         held.forget()?;
-        return Ok(BridgeAnswer::default());
+        return Ok(HookAnswer::default());
     }
     held.write(&Kept { state: None })?;
     let messages = if is_told { Vec::new() } else { vec![UNTRUSTED.to_owned()] };
-    Ok(BridgeAnswer { messages, ..BridgeAnswer::default() })
+    Ok(HookAnswer { messages, ..HookAnswer::default() })
 }
 
 async fn fire(
     session: &Session,
     protocol: &dyn Protocol,
-    asked: &Asked,
+    asked: &HookInput,
 ) -> Result<(Feedback, Option<String>), SessionError> {
     let feedback = match &asked.event {
         BridgeEvent::SessionStart { source } => session.start(*source).await?,
@@ -215,7 +220,7 @@ fn report(state: &SessionState, ended: &EndedCall) -> AbilityReport {
 
 /// Makes an answer for the agent of what handlers said: a "no", other arguments, texts for its model
 /// with who said them, and messages for its user.
-fn answer(asked: &Asked, (feedback, input): (Feedback, Option<String>)) -> BridgeAnswer {
+fn answer(asked: &HookInput, (feedback, input): (Feedback, Option<String>)) -> HookAnswer {
     let mut random = [0; 6];
     // Without random bytes the marks are weak; the quotations are still quotations.
     let _ = getrandom::fill(&mut random);
@@ -252,7 +257,7 @@ fn answer(asked: &Asked, (feedback, input): (Feedback, Option<String>)) -> Bridg
         .extend(feedback.warnings.iter().map(|warning| format!("{}: {}", warning.handler, warning.message)));
     messages
         .extend(feedback.unheard.map(|reason| format!("the agent stops although a hook said no: {reason}")));
-    BridgeAnswer { block: feedback.blocked, input, text, messages }
+    HookAnswer { block: feedback.blocked, input, text, messages }
 }
 
 /// Says in lines what handlers suggest; what they would have done is told, and not done.

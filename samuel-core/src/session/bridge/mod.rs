@@ -34,7 +34,7 @@ use std::{
 };
 
 use crate::{
-    agent::bridge::{self, Asked, At, BridgeAnswer, BridgeError, BridgeOutput, EventKind, Protocol},
+    agent::bridge::{self, At, BridgeError, BridgeOutput, EventKind, HookAnswer, HookInput, Protocol},
     text::described,
 };
 
@@ -42,6 +42,8 @@ use crate::{
 const MAX_INPUT: u64 = 16 << 20;
 /// How long an answer takes on its way out.
 const WAY_OUT: Duration = Duration::from_millis(250);
+/// The longest time that a hook may take.
+const MAX_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What the process of a hook was started with.
 #[derive(Clone, Debug)]
@@ -50,7 +52,7 @@ pub struct HookStart {
     pub protocol: &'static dyn Protocol,
     /// The agent's event; nothing where its input says which.
     pub event: Option<At>,
-    /// How long it may take.
+    /// How long it may take; more than a day counts as one.
     pub deadline: Duration,
     /// The run that is asked; nothing where the hook stands alone.
     pub run: Option<RunAddress>,
@@ -68,11 +70,11 @@ pub struct NoEvent {
 /// What the thread that finds the answer has come to.
 enum Stage {
     /// The input is read.
-    Read(Asked),
+    Read(HookInput),
     /// It cannot be.
     Unread(String),
     /// There is an answer, or a reason that there is none.
-    Done(Result<BridgeAnswer, String>),
+    Done(Result<HookAnswer, String>),
 }
 
 impl HookStart {
@@ -85,9 +87,10 @@ impl HookStart {
     pub fn answer(
         self,
         input: impl Read + Send + 'static,
-        alone: impl FnOnce(&Asked, Duration) -> Result<BridgeAnswer, String> + Send + 'static,
+        alone: impl FnOnce(&HookInput, Duration) -> Result<HookAnswer, String> + Send + 'static,
     ) -> Result<BridgeOutput, NoEvent> {
         let Self { protocol, event, deadline, run } = self;
+        let deadline = deadline.min(MAX_TIME);
         let ends = Instant::now() + deadline.saturating_sub(WAY_OUT);
         let (sender, stages) = mpsc::channel();
         let named = event.map(|at| at.name);
@@ -105,7 +108,7 @@ impl HookStart {
             };
             let _ = sender.send(Stage::Done(answer));
         };
-        let mut asked = event.map(Asked::unread);
+        let mut asked = event.map(HookInput::unread);
         let started = thread::Builder::new().name("hook".to_owned()).spawn(work);
         let answer = match started {
             Ok(_) => awaited(&stages, ends, deadline, &mut asked),
@@ -125,8 +128,8 @@ fn awaited(
     stages: &mpsc::Receiver<Stage>,
     ends: Instant,
     deadline: Duration,
-    asked: &mut Option<Asked>,
-) -> Result<BridgeAnswer, String> {
+    asked: &mut Option<HookInput>,
+) -> Result<HookAnswer, String> {
     loop {
         match stages.recv_timeout(ends.saturating_duration_since(Instant::now())) {
             Ok(Stage::Read(read)) => *asked = Some(read),
@@ -141,17 +144,17 @@ fn awaited(
 }
 
 /// Denies a call that nothing is known about; anything else passes.
-fn without_answer(protocol: &dyn Protocol, asked: &Asked, reason: String) -> BridgeOutput {
+fn without_answer(protocol: &dyn Protocol, asked: &HookInput, reason: String) -> BridgeOutput {
     match asked.at.kind {
         EventKind::Before => {
             let reason = format!("Samuel could not be asked about this call, so it was not made: {reason}");
-            protocol.answer(asked, &BridgeAnswer::blocked(reason))
+            protocol.answer(asked, &HookAnswer::blocked(reason))
         }
         // Nothing can be prevented here, but the user is there to hear of it.
         EventKind::SessionStart | EventKind::PromptSubmit => {
             let message =
                 format!("Samuel could not be asked, and denies tool calls as long as that is so: {reason}");
-            protocol.answer(asked, &BridgeAnswer { messages: vec![message], ..BridgeAnswer::default() })
+            protocol.answer(asked, &HookAnswer { messages: vec![message], ..HookAnswer::default() })
         }
         _ => BridgeOutput {
             stderr: format!("no hook of Samuel heard of {}: {reason}\n", asked.at.name),
@@ -160,7 +163,7 @@ fn without_answer(protocol: &dyn Protocol, asked: &Asked, reason: String) -> Bri
     }
 }
 
-fn read(protocol: &dyn Protocol, mut input: impl Read, event: Option<&str>) -> Result<Asked, String> {
+fn read(protocol: &dyn Protocol, mut input: impl Read, event: Option<&str>) -> Result<HookInput, String> {
     let mut bytes = Vec::new();
     let unread = |error: io::Error| format!("its input cannot be read: {error}");
     input.by_ref().take(MAX_INPUT + 1).read_to_end(&mut bytes).map_err(unread)?;

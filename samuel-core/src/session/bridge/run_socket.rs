@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    agent::bridge::{Asked, BridgeAnswer, BridgeEvent, EndedCall, Protocol},
+    agent::bridge::{BridgeEvent, EndedCall, HookAnswer, HookInput, Protocol},
     engine::socket::{
         AbilityAfter, AbilityBefore, RunClient, RunClientError, SOCKET_VARIABLE, TOKEN_VARIABLE, Verdict,
     },
@@ -55,13 +55,13 @@ impl RunAddress {
     pub(super) fn ask(
         &self,
         protocol: &dyn Protocol,
-        asked: &Asked,
+        asked: &HookInput,
         time: Duration,
-    ) -> Result<BridgeAnswer, String> {
+    ) -> Result<HookAnswer, String> {
         match &asked.event {
             BridgeEvent::Before(call) => self.before(call, time),
             BridgeEvent::After(ended) => self.after(ended, protocol.takes_text(), time),
-            _ => Ok(BridgeAnswer::default()),
+            _ => Ok(HookAnswer::default()),
         }
     }
 
@@ -72,18 +72,18 @@ impl RunAddress {
         RunClient::connect(&self.socket, token, time).map_err(told)
     }
 
-    fn before(&self, call: &AbilityCall, time: Duration) -> Result<BridgeAnswer, String> {
+    fn before(&self, call: &AbilityCall, time: Duration) -> Result<HookAnswer, String> {
         let AbilityCall { call_id, ability_id, input, .. } = call.clone();
         let asked = AbilityBefore { ability_id, call_id, input, ..AbilityBefore::default() };
         match self.connect(time)?.ability_before(asked).map_err(told)? {
             Verdict::Allow { input, changed } => {
-                Ok(BridgeAnswer { input: changed.then_some(input), ..BridgeAnswer::default() })
+                Ok(HookAnswer { input: changed.then_some(input), ..HookAnswer::default() })
             }
-            Verdict::Block { reason } => Ok(BridgeAnswer::blocked(reason)),
+            Verdict::Block { reason } => Ok(HookAnswer::blocked(reason)),
         }
     }
 
-    fn after(&self, ended: &EndedCall, takes_text: bool, time: Duration) -> Result<BridgeAnswer, String> {
+    fn after(&self, ended: &EndedCall, takes_text: bool, time: Duration) -> Result<HookAnswer, String> {
         let EndedCall { ability_id, call_id, input, status, duration_ms, output_summary } = ended.clone();
         let told_of = AbilityAfter {
             ability_id,
@@ -96,7 +96,7 @@ impl RunAddress {
             ..AbilityAfter::default()
         };
         let text = self.connect(time)?.ability_after(told_of).map_err(told)?;
-        Ok(BridgeAnswer { text, ..BridgeAnswer::default() })
+        Ok(HookAnswer { text, ..HookAnswer::default() })
     }
 }
 

@@ -50,7 +50,7 @@ fn start(
     input: impl Read + Send + 'static,
     event: Option<&str>,
     run: Option<RunAddress>,
-    alone: Result<BridgeAnswer, String>,
+    alone: Result<HookAnswer, String>,
 ) -> Result<BridgeOutput, NoEvent> {
     let claude = protocol("claude").unwrap();
     let event = event.map(|event| bridge::at(claude, event).unwrap());
@@ -76,7 +76,7 @@ fn denied(output: &BridgeOutput) -> String {
 #[test]
 fn a_call_is_denied_within_the_deadline_whatever_the_run_does() {
     let began = Instant::now();
-    let ask = |run| denied(&start(input(CALL), None, Some(run), Ok(BridgeAnswer::default())).unwrap());
+    let ask = |run| denied(&start(input(CALL), None, Some(run), Ok(HookAnswer::default())).unwrap());
     let nowhere = RunAddress { socket: "/nowhere/socket".into(), token: Some("ab".repeat(32)) };
     assert!(ask(nowhere.clone()).contains("the run cannot be reached at /nowhere/socket"));
     assert!(ask(RunAddress { token: None, ..nowhere }).contains("SAMUEL_TOKEN is not set"));
@@ -109,16 +109,29 @@ fn a_call_is_denied_within_the_deadline_whatever_the_run_does() {
 }
 
 #[test]
+fn a_deadline_of_nothing_or_without_end_is_one_too() {
+    let claude = protocol("claude").unwrap();
+    let event = Some(bridge::at(claude, "PreToolUse").unwrap());
+    let nowhere = RunAddress { socket: "/nowhere/socket".into(), token: Some("ab".repeat(32)) };
+    for (deadline, expected) in
+        [(Duration::ZERO, "no answer within 0ns"), (Duration::MAX, "cannot be reached")]
+    {
+        let start = HookStart { protocol: claude, event, deadline, run: Some(nowhere.clone()) };
+        let output = start.answer(input(CALL), |_, _| Ok(HookAnswer::default())).unwrap();
+        assert!(denied(&output).contains(expected), "{output:?}");
+    }
+}
+
+#[test]
 fn a_call_is_denied_whose_input_cannot_be_read() {
-    let ask =
-        |input: Box<dyn Read + Send>| start(input, Some("PreToolUse"), None, Ok(BridgeAnswer::default()));
+    let ask = |input: Box<dyn Read + Send>| start(input, Some("PreToolUse"), None, Ok(HookAnswer::default()));
     let long = json!({"tool_name": "Write", "tool_input": {"content": "x".repeat(20 << 20)}}).to_string();
     assert!(denied(&ask(Box::new(input(&long))).unwrap()).contains("its input is longer than 16 MiB"));
     assert!(denied(&ask(Box::new(input("not json"))).unwrap()).contains("no JSON object"));
     let (open, _other_end) = UnixStream::pair().unwrap();
     assert!(denied(&ask(Box::new(open)).unwrap()).contains("no answer within 2s"), "an input without an end");
     // Where not even the event is known, the exit code has to say it.
-    let none = start(input("not json"), None, None, Ok(BridgeAnswer::default())).unwrap_err();
+    let none = start(input("not json"), None, None, Ok(HookAnswer::default())).unwrap_err();
     assert!(none.to_string().contains("no JSON object"));
 }
 
@@ -189,7 +202,7 @@ impl Hooks {
         session: SessionBuilder,
         event: &str,
         said: Value,
-    ) -> Result<BridgeAnswer, AloneError> {
+    ) -> Result<HookAnswer, AloneError> {
         self.fire_within(TIME, session, event, said).await
     }
 
@@ -199,7 +212,7 @@ impl Hooks {
         session: SessionBuilder,
         event: &str,
         said: Value,
-    ) -> Result<BridgeAnswer, AloneError> {
+    ) -> Result<HookAnswer, AloneError> {
         let protocol = protocol(self.agent).unwrap();
         let asked = bridge::read(protocol, said.to_string().as_bytes(), Some(event)).unwrap();
         let root: &Path = self.bench.project().root();
@@ -233,7 +246,7 @@ async fn alone_a_closure_blocks_a_call_changes_another_and_hears_how_it_ended() 
     };
     let blocked = fire("PreToolUse", "git push").await.unwrap();
     assert_eq!(blocked.block.as_deref(), Some("pushes are the maintainers'"));
-    assert_eq!(fire("PreToolUse", "git status").await.unwrap(), BridgeAnswer::default());
+    assert_eq!(fire("PreToolUse", "git status").await.unwrap(), HookAnswer::default());
     let changed = fire("PreToolUse", "false").await.unwrap();
     assert_eq!(changed.input.as_deref(), Some(r#"{"command":"true"}"#));
 
@@ -315,5 +328,7 @@ async fn alone_handlers_that_are_late_are_ended_and_the_next_hook_goes_on() {
     let late = hooks.fire_within(Duration::from_secs(1), session, "PreToolUse", call.clone()).await;
     assert!(late.as_ref().map_or(true, |answer| answer.block.is_some()), "nobody has decided: {late:?}");
     assert!(ended.load(Ordering::Relaxed), "the handler works on");
-    assert_eq!(hooks.fire(hooks.session(), "PreToolUse", call).await.unwrap(), BridgeAnswer::default());
+    assert_eq!(hooks.fire(hooks.session(), "PreToolUse", call.clone()).await.unwrap(), HookAnswer::default());
+    let in_any_time = hooks.fire_within(Duration::MAX, hooks.session(), "PreToolUse", call).await;
+    assert_eq!(in_any_time.unwrap(), HookAnswer::default());
 }

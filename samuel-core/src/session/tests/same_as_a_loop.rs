@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     agent::{
         AgentEvent, Script, ScriptedCall,
-        bridge::{BridgeAnswer, protocol, read},
+        bridge::{HookAnswer, protocol, read},
     },
     hook::{Point, RegistryBuilder},
     session::bridge::{KeptSessions, fire_alone},
@@ -202,7 +202,7 @@ async fn the_hooks_of_an_agent_alone_tell_handlers_what_a_loop_tells_them() {
     let outside = tempfile::tempdir().unwrap();
     let kept = KeptSessions::new(outside.path().join("kept"));
     let claude = protocol("claude").unwrap();
-    let mut answers: Vec<BridgeAnswer> = Vec::new();
+    let mut answers: Vec<HookAnswer> = Vec::new();
     for (event, said) in trace.iter().filter_map(|(point, input)| said_by_claude(*point, input)) {
         let asked = read(claude, said.to_string().as_bytes(), Some(event)).unwrap();
         let session = of(&bench).register(|handlers| register(&by_hooks, handlers));
