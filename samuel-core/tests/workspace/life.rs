@@ -192,6 +192,27 @@ async fn an_agent_that_removes_the_clone_gets_another() {
 }
 
 #[tokio::test]
+async fn an_agent_that_removes_all_that_the_clone_stands_in_gets_another() {
+    let user = User::new();
+    let workspace = user.opened().await;
+    user.work(&workspace, "rm -rf \"$(dirname \"$PWD\")\"").await.unwrap_err();
+    workspace.begin().await.unwrap();
+    user.work(&workspace, "echo 1 > b.txt").await.unwrap().unwrap();
+    workspace.land().await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn locks_of_references_that_a_killed_git_left_hold_nothing_up() {
+    let user = User::new();
+    let workspace = user.opened().await;
+    let left = "echo 1 > b.txt; touch .git/packed-refs.lock .git/refs/heads/main.lock .git/refs/tags/x.lock";
+    user.work(&workspace, left).await.unwrap().unwrap();
+    workspace.land().await.unwrap().unwrap();
+    user.sh(&workspace.work_dir(), "touch .git/refs/heads/main.lock");
+    assert_eq!(workspace.begin().await.unwrap(), [""; 0], "the clone stays where it is");
+}
+
+#[tokio::test]
 async fn a_clone_in_which_git_fails_is_moved_aside() {
     let user = User::new();
     let workspace = user.opened().await;
