@@ -17,7 +17,8 @@ fn a_methodology_can_stand_before_any_command() {
 fn run_ralph_run_rw_and_run_are_the_same_and_so_is_auto() {
     let bench = Bench::with_tasks(&["First", "Second"]);
     let said = bench.ok(&["run"]).stdout;
-    for words in [&["run", "ralph"][..], &["run", "rw"], &["auto"], &["auto", "rw"], &["run", "rw", "status"]] {
+    for words in [&["run", "ralph"][..], &["run", "rw"], &["auto"], &["auto", "rw"], &["run", "rw", "status"]]
+    {
         assert_eq!(bench.ok(words).stdout, said, "{words:?}");
     }
     let done = "\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";

@@ -629,7 +629,12 @@ pub(super) fn check_agent(
 pub(super) fn placed(project: &Project, error: AgentError, key: &str) -> RunError {
     let key = format!("methodology.{}.{key}", project.methodology());
     match project.config().origin(&key) {
-        Some(origin) if matches!(error, AgentError::Config { .. }) => {
+        Some(origin)
+            if matches!(
+                error,
+                AgentError::Config { .. } | AgentError::NoModel { .. } | AgentError::OnlyConfigured { .. }
+            ) =>
+        {
             RunError::ConfiguredAgent { source: Box::new(error), location: origin.into() }
         }
         _ => error.into(),

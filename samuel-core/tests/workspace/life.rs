@@ -107,10 +107,11 @@ async fn what_no_reference_of_the_user_has_keeps_the_clone() {
     let workspace = user.opened().await;
     user.work(
         &workspace,
-        "git switch -qc aside; echo 1 > b.txt; git add .; git commit -qm Aside; git switch -q main",
+        "git switch -qc aside; echo 1 > b.txt; git add .; git commit -qm Aside; git switch -q main; echo 1 > c.txt",
     )
     .await
     .unwrap();
+    workspace.land().await.unwrap();
     workspace.close(true).await.unwrap();
     assert!(workspace.work_dir().join(".git").exists());
 }
