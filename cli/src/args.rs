@@ -50,7 +50,7 @@ pub(crate) struct Cli {
 /// What every command takes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Global {
-    /// Print JSON on stdout, and nothing else there: one document; `run start` one per line
+    /// Print JSON on stdout, and nothing else there: one document; a run one per line
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Work in this directory [default: the project around the current one]
@@ -114,7 +114,7 @@ pub(crate) enum Command {
     subcommand_value_name = "COMMAND",
     subcommand_help_heading = "Commands",
     after_help = "Without a command: where the plan stands, or what to do first. A loop is only ever started \
-                  by `start`.\n\nExamples:\n  samuel run init --prd docs/prd.md\n  samuel run start --agent \
+                  by `start`, `pilot` and --discover-only.\n\nExamples:\n  samuel run init --prd docs/prd.md\n  samuel run start --agent \
                   claude\n  samuel run ralph tasks\n  samuel run done 1.2 --commit-sha \"$(git rev-parse HEAD)\""
 )]
 pub(crate) struct RunArgs {
@@ -128,18 +128,62 @@ pub(crate) struct RunArgs {
     pub(crate) command: Option<RunCommand>,
 }
 
-/// Puts `pilot` before the option --discover-only of a bare `run`, which is short for it.
+/// What stands for `pilot` where `run` has no command.
+const DISCOVER_ONLY: &str = "--discover-only";
+
+/// Puts `pilot` into a `run` without a command that has the option --discover-only, which is short
+/// for it: before its options, wherever among them that one stands.
 pub(crate) fn with_pilot(mut words: Vec<OsString>) -> Vec<OsString> {
-    let is = |word: &OsString, names: &[&str]| names.iter().any(|name| word == name);
-    let run = words.iter().position(|word| is(word, &["run", "auto"]));
-    let option = words.iter().position(|word| is(word, &["--discover-only"]));
-    if let (Some(run), Some(option)) = (run, option)
-        && let Some(between) = words.get(run + 1..option)
-        && !between.iter().filter_map(|word| word.to_str()).any(RunCommand::takes)
-    {
-        words.insert(option, "pilot".into());
+    let run = after_globals(&words, 1);
+    let is_run = words.get(run).is_some_and(|word| word == "run" || word == "auto");
+    let asked = words.iter().skip(run).take_while(|word| *word != "--");
+    if !is_run || !asked.into_iter().any(|word| word == DISCOVER_ONLY) {
+        return words;
+    }
+    let mut at = after_globals(&words, run + 1);
+    let is_named = words.get(at).is_some_and(is_methodology);
+    if is_named {
+        at = after_globals(&words, at + 1);
+    }
+    if words.get(at).is_some_and(|word| word == DISCOVER_ONLY) {
+        // What belongs before the option may stand behind it.
+        let behind = after_globals(&words, at + 1);
+        if !is_named && words.get(behind).is_some_and(is_methodology) {
+            let methodology = words.remove(behind);
+            words.insert(at, methodology);
+            at += 1;
+        }
+        let behind = after_globals(&words, at + 1);
+        match words.get(behind).and_then(|word| word.to_str()).filter(|word| RunCommand::takes(word)) {
+            Some("pilot") => _ = words.remove(behind),
+            // It is refused, for this option is none of it.
+            Some(_) => return words,
+            None => {}
+        }
+    }
+    let has_command =
+        words.get(at).and_then(|word| word.to_str()).is_some_and(|word| RunCommand::takes(word));
+    if !has_command {
+        words.insert(at, "pilot".into());
     }
     words
+}
+
+/// Returns the place behind the options that every command takes.
+fn after_globals(words: &[OsString], mut at: usize) -> usize {
+    while let Some(word) = words.get(at).and_then(|word| word.to_str()) {
+        at += match word {
+            "--json" => 1,
+            "-C" | "--directory" => 2,
+            word if word.starts_with("--directory=") || word.starts_with("-C") => 1,
+            _ => break,
+        };
+    }
+    at
+}
+
+fn is_methodology(word: &OsString) -> bool {
+    word.to_str().is_none_or(|word| !word.starts_with('-') && !RunCommand::takes(word))
 }
 
 #[derive(Debug, Subcommand)]
@@ -393,7 +437,9 @@ pub(crate) struct StartArgs {
                         fifth after it, and each while nothing is left to work on. Two in a row that find nothing \
                         then end the run.\n\nExamples:\n  samuel run pilot --agent claude\n  samuel run pilot --focus \
                         \"error handling\" --max-discovery-tasks 5\n  samuel run --discover-only\n\nExit codes: those \
-                        of `samuel run start`"
+                        of `samuel run start`",
+    // A run that is for some tasks looks for no others.
+    mut_arg("tasks", |task| task.hide(true))
 )]
 pub(crate) struct PilotArgs {
     #[command(flatten)]

@@ -32,6 +32,7 @@ use crate::{
     demo,
     failure::Failure,
     host::Host,
+    render::with_methodology,
     reply::Reply,
     signals::Signals,
 };
@@ -93,6 +94,10 @@ pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
 }
 
 fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    if args.discover_only && !matches!(args.command, Some(RunCommand::Pilot(_))) {
+        return Err(Failure::usage("--discover-only is an option of `pilot`, and of no other command")
+            .advise("Use `samuel run --discover-only` alone, or `samuel run pilot --discover-only`."));
+    }
     let origin = host.origin();
     let of_run = host.root(global).ok().and_then(|root| origin.methodology_at(&root));
     let methodology = args.methodology.as_deref().or(of_run);
@@ -132,7 +137,11 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Prompt(args)) => preview::prompt(project.clone(), &args, host),
         Some(RunCommand::Vars(args)) => preview::vars(project.clone(), &args, host),
     };
-    done.map_err(|failure| restore::offer(failure, &project))
+    done.map_err(|failure| {
+        let failure = restore::offer(failure, &project);
+        let help = with_methodology(&failure.help, &project);
+        failure.advise(help)
+    })
 }
 
 /// Runs something asynchronous to its end.

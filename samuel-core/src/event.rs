@@ -421,6 +421,9 @@ impl RunReport {
                 )
             }
             Some(setting) => Remedy::RaiseLimit { setting: setting.clone() },
+            None if self.exit_reason == ExitReason::EmptyDiscovery => {
+                "Give the discovery something else to look at, or add tasks, then start again.".into()
+            }
             None => code.help.clone(),
         })
     }

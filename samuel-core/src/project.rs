@@ -293,7 +293,7 @@ impl Project {
             Err(_) => MemoryStore::new(self.clock()).silent(),
         };
         let lane = MemoryLane::new(self.run_dir(), self.clock());
-        let project = self.with_plan_store(Arc::new(plan)).with_lane_store(Arc::new(lane));
+        let project = self.with_plan_store(Arc::new(plan.beside(&lane))).with_lane_store(Arc::new(lane));
         Self { is_in_memory: true, ..project }
     }
 
@@ -304,7 +304,7 @@ impl Project {
 
     /// Takes the run directory in which the methodology has its plan, or would have it.
     fn in_its_run_dir(self) -> Self {
-        let is_default = self.methodology.is_called(&self.config.default_methodology);
+        let is_default = self.has_default_methodology();
         let dir = RunDir::of_plan(&self.root, self.methodology(), is_default, self.state_dir());
         let files = Stores::in_files(dir, self.methodology(), self.clock(), self.state_dir());
         Self { stores: self.stores.clone().with_files_of(files), ..self }
@@ -349,6 +349,11 @@ impl Project {
     /// Returns the name of the methodology in use.
     pub fn methodology(&self) -> &str {
         self.methodology.name()
+    }
+
+    /// Says whether the methodology in use is the default one, which a command means that names none.
+    pub fn has_default_methodology(&self) -> bool {
+        self.methodology.is_called(&self.config.default_methodology)
     }
 
     /// Returns who provides the methodology in use: `built-in`, `program` or a

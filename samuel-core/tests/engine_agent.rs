@@ -16,10 +16,15 @@ use samuel_core::{
     },
     event::{Event, EventRecord},
     hook::{Call, HookPoint, points},
-    model::payload::{
-        AbilityBeforeOutput, AgentInvokeOutput, BeforeAgentInvokeOutput, IterationErrorOutput, TextItem,
+    model::{
+        TaskId,
+        payload::{
+            AbilityBeforeOutput, AgentInvokeOutput, BeforeAgentInvokeOutput, IterationErrorOutput, TextItem,
+            Turn,
+        },
     },
     process::Supervisor,
+    state::JournalEntry,
     testing::{Act, Bench, FakeHandler, Played},
 };
 
@@ -80,6 +85,31 @@ async fn the_agent_that_a_handler_names_is_called_and_gets_its_own_variables_alo
     let called = fs::read_to_string(bench.path().join("called"));
     let called = called.unwrap_or_else(|_| format!("{:?}", failures(&played)));
     assert!(called.contains("ANTHROPIC_API_KEY='a'") && !called.contains("OPENAI_API_KEY"), "{called}");
+}
+
+#[tokio::test]
+async fn the_agent_of_each_call_is_in_the_journal_and_in_the_attempts_whoever_chose_it() {
+    let bench = Bench::builder().task("1", "First").on_disk().build().unwrap();
+    let named = BeforeAgentInvokeOutput { agent: Some("kiro".to_owned()), ..Default::default() };
+    let run =
+        |script: Script| bench.run(script).settings(|settings| settings.max_iterations = NonZero::new(1));
+    bench.play(run(Script::default())).await.unwrap();
+    let choice = FakeHandler::<points::BeforeAgentInvoke>::answers(named);
+    bench.play(run(Script::default()).hook("choice", choice)).await.unwrap();
+    let records = bench.project().plan_store().journal_since(0).unwrap().records;
+    let called = records.into_iter().filter_map(|record| match record.entry {
+        JournalEntry::Called(called) => Some((called.iteration, called.turn, called.agent, called.why)),
+        _ => None,
+    });
+    let of = |agent: &str, why: &str| (1, Turn::Main, agent.to_owned(), why.to_owned());
+    let chosen = of("kiro", "a handler of before:agent.invoke chose it");
+    assert_eq!(called.collect::<Vec<_>>(), [of("scripted", "the configured agent"), chosen]);
+    let attempts = bench.project().task_history(&TaskId::new("1")).unwrap().attempts;
+    assert_eq!(
+        attempts.into_iter().map(|attempt| attempt.agents).collect::<Vec<_>>(),
+        [["scripted"], ["kiro"]]
+    );
+    assert_eq!(bench.project().status().unwrap().call, None, "no call is under way");
 }
 
 #[tokio::test]

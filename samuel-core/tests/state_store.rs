@@ -4,7 +4,11 @@ use std::sync::Arc;
 
 use samuel_core::{
     clock::{Clock, SystemClock},
-    state::{FileStore, MemoryLane, MemoryStore, PlanStore, RunDir},
+    model::Plan,
+    state::{
+        Actor, Existing, FileStore, Holder, LaneStore, MemoryLane, MemoryStore, Mutation, NewTask, PlanStore,
+        RunDir, StateError,
+    },
     testing::{ChannelStore, store_suite},
 };
 
@@ -65,4 +69,20 @@ fn a_lane_in_files_keeps_the_contract() {
 fn a_lane_in_memory_keeps_the_contract() {
     let dir = tempfile::tempdir().expect("a directory can be made");
     store_suite::lane_store(|| Arc::new(MemoryLane::new(RunDir::new(dir.path()), clock())));
+}
+
+#[test]
+fn a_loop_that_died_in_a_discovery_keeps_nobody_from_adding_tasks_in_memory() {
+    let lane = MemoryLane::new(RunDir::new("/nowhere"), clock());
+    let store = MemoryStore::new(clock()).beside(&lane);
+    store.import(Plan::default(), Actor::User, Existing::Refuse).expect("there is none");
+    let at_work = lane.lock_loop(&Holder::this_process(clock().now(), "run-1")).expect("it is free");
+    store.mutate(Mutation::BeginDiscovery { room: 1 }, Actor::Runtime).expect("there is a plan");
+    let add = || store.mutate(Mutation::Enqueue { task: NewTask::new("t") }, Actor::User);
+    add().expect("there is room");
+    assert!(matches!(add(), Err(StateError::DiscoveryFull { .. })));
+    drop(at_work);
+    add().expect("nobody looks for tasks");
+    let plan = store.load().expect("there is a plan").plan;
+    assert_eq!((plan.tasks.len(), plan.progress.discovery_room), (2, None));
 }

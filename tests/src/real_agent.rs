@@ -83,18 +83,27 @@ impl RealAgent {
         general.into_iter().chain(own).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// Returns the arguments by which the agent finds a model server.
+    /// Returns the arguments by which the agent finds a model server, and asks it for a model
+    /// where it has to name one.
     pub fn model_args(self, url: &str) -> Vec<String> {
-        let provider = format!(
-            "model_providers.scripted={{name=\"scripted\",base_url=\"{url}/v1\",wire_api=\"responses\",env_key=\"OPENAI_API_KEY\",request_max_retries=0,stream_max_retries=0}}"
-        );
-        let args: &[&str] = match self {
+        let model: &[&str] = match self {
             Self::Claude | Self::Copilot => &[],
-            Self::Codex => &["-c", "model_provider=\"scripted\"", "-c", &provider, "-m", "gpt-5"],
+            Self::Codex => &["-m", "gpt-5"],
             // A named model spares the question which model should be asked.
             Self::Gemini => &["-m", "gemini-2.5-flash"],
         };
-        args.iter().map(|arg| (*arg).to_owned()).collect()
+        self.server_args(url).into_iter().chain(model.iter().map(|arg| (*arg).to_owned())).collect()
+    }
+
+    /// Returns the arguments by which the agent finds a model server, without a model.
+    pub fn server_args(self, url: &str) -> Vec<String> {
+        if self != Self::Codex {
+            return Vec::new();
+        }
+        let provider = format!(
+            "model_providers.scripted={{name=\"scripted\",base_url=\"{url}/v1\",wire_api=\"responses\",env_key=\"OPENAI_API_KEY\",request_max_retries=0,stream_max_retries=0}}"
+        );
+        ["-c", "model_provider=\"scripted\"", "-c", &provider].map(str::to_owned).to_vec()
     }
 }
 

@@ -128,6 +128,16 @@ struct Bed {
 
 impl Bed {
     async fn new(clocks: AgentClocks, real: RealAgent, script: Script) -> Option<Self> {
+        Self::with_model(clocks, real, script, None).await
+    }
+
+    /// Does the same with a model that the configuration names.
+    async fn with_model(
+        clocks: AgentClocks,
+        real: RealAgent,
+        script: Script,
+        model: Option<&str>,
+    ) -> Option<Self> {
         let program = installed(real).await?;
         let server = ModelServer::start(script).await.unwrap();
         let (home, project) =
@@ -135,7 +145,11 @@ impl Bed {
         let host = real.env(home.path(), &server.url());
         let config = AgentConfig {
             command: vec![program.display().to_string()],
-            args: real.model_args(&server.url()),
+            args: match model {
+                Some(_) => real.server_args(&server.url()),
+                None => real.model_args(&server.url()),
+            },
+            model: model.map(str::to_owned),
             clocks,
             ..AgentConfig::new(real.name())
         };
@@ -228,6 +242,24 @@ async fn copilot_uses_a_tool() {
     let script = writing("bash", json!({"command": "echo hi > made.txt", "description": "writes"}));
     let Some(called) = call(RealAgent::Copilot, script).await else { return };
     assert_wrote(&called, Protocol::OpenAiResponses, "bash");
+}
+
+#[tokio::test]
+async fn the_model_that_is_configured_is_the_one_that_is_asked() {
+    for (real, model) in [
+        (RealAgent::Claude, "claude-opus-4-5"),
+        (RealAgent::Codex, "gpt-5.1-codex"),
+        (RealAgent::Gemini, "gemini-2.5-pro"),
+        (RealAgent::Copilot, "gpt-5.1"),
+    ] {
+        let script = Script::function(|_| Reply::text("Heard."));
+        let Some(bed) = Bed::with_model(WALL, real, script, Some(model)).await else { continue };
+        let request = request(&*bed.agent, &bed.host, bed.project.path(), PROMPT);
+        bed.agent.invoke(request, &Recorder::default()).await.unwrap();
+        let requests = bed.server.requests();
+        let asked: Vec<&str> = requests.iter().map(|request| request.model.as_str()).collect();
+        assert!(!asked.is_empty() && asked.iter().all(|asked| *asked == model), "{real:?}: {asked:?}");
+    }
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use crate::{
     args::{ConvertArgs, InitArgs, ReadingArgs},
     failure::Failure,
     host::Host,
-    render::{safe, task_table},
+    render::{safe, task_table, with_methodology},
     reply::Reply,
 };
 
@@ -43,7 +43,7 @@ pub(crate) fn init(project: &Project, args: &InitArgs, host: &Host) -> Result<Re
         warnings = warnings_of(converted);
     }
     text.push_str(&replaced_text(done.backup.as_deref(), done.kept));
-    text.push_str(next_step(done.converted.as_ref().map_or(0, |converted| converted.tasks)));
+    text.push_str(&next_step(done.converted.as_ref().map_or(0, |converted| converted.tasks), project));
     Ok(Reply::new(&done, text).warn(warnings))
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn convert(project: &Project, args: &ConvertArgs, host: &Host) -> Res
     }
     let converted = project.convert_prd_as(&prd, existing(args.force), reading(&args.reading))?;
     let replaced = replaced_text(converted.backup.as_deref(), converted.kept);
-    let text = converted_text(&converted) + &replaced + next_step(converted.tasks);
+    let text = converted_text(&converted) + &replaced + &next_step(converted.tasks, project);
     Ok(Reply::new(&converted, text).warn(warnings_of(&converted)))
 }
 
@@ -136,9 +136,10 @@ fn told(warnings: &[prd::Remark], long: Option<LongPlan>) -> Vec<String> {
     warnings.iter().map(ToString::to_string).chain(long.map(|long| long.told())).collect()
 }
 
-fn next_step(tasks: usize) -> &'static str {
-    match tasks {
+fn next_step(tasks: usize, project: &Project) -> String {
+    let next = match tasks {
         0 => "Next: add tasks with `samuel run convert <PRD>` or `samuel run enqueue <TITLE>`\n",
         _ => "Next: look at them with `samuel run tasks`, then `samuel run start`\n",
-    }
+    };
+    with_methodology(next, project)
 }

@@ -12,7 +12,7 @@ use crate::{
     args::{Global, RunCommand, ShowTaskArgs, TasksArgs},
     failure::Failure,
     host::Host,
-    render::{Places, status_text, task_table, task_text},
+    render::{Places, status_text, task_table, task_text, with_methodology},
     reply::Reply,
 };
 
@@ -24,13 +24,17 @@ const FIRST_STEPS: &[&str] = &[
     "See it at work:    samuel demo",
 ];
 
+/// How tasks come into a plan that has none.
+const ADDING: &str =
+    "`samuel run convert` or `samuel run enqueue` adds some, and `samuel run pilot` looks for some";
+
 /// Answers `samuel run` alone: the status where there is a plan, else what to
 /// do first. It never starts a loop.
 pub(crate) fn bare(project: &Project, host: &Host) -> Result<Reply, Failure> {
     status(project, host).map_err(|failure| match failure.code {
         ErrorCode::STATE_NOT_INITIALISED => failure
             .reword("no methodology runtime is initialised in this directory")
-            .detail(FIRST_STEPS.iter().map(|step| (*step).to_owned()))
+            .detail(FIRST_STEPS.iter().map(|step| with_methodology(step, project)))
             .advise("See `samuel run --help` for all commands."),
         _ => failure,
     })
@@ -40,7 +44,8 @@ pub(crate) fn bare(project: &Project, host: &Host) -> Result<Reply, Failure> {
 pub(crate) fn status(project: &Project, host: &Host) -> Result<Reply, Failure> {
     let status = project.status()?;
     let warnings = file_warnings(&status.diagnostics, status.unparsed);
-    let text = status_text(&status, &Places::of(host, project.root()));
+    let adding = with_methodology(ADDING, project);
+    let text = status_text(&status, &Places::of(host, project.root()), &adding);
     Ok(Reply::new(&status, text).warn(warnings))
 }
 

@@ -1,5 +1,7 @@
 //! `prompt`, `vars` and `start --dry-run`: what would come next.
 
+use std::path::PathBuf;
+
 use samuel_core::{
     engine::{ChainReport, Glance, Preview, RunBuilder, StartWarning},
     model::ErrorCode,
@@ -17,7 +19,10 @@ use crate::{
     args::{LookArgs, PromptArgs},
     failure::Failure,
     host::Host,
-    render::{guards as guards_line, prompt_stats_text, safe, safe_json},
+    render::{
+        ExportedTemplates, NextPrompt, NextPromptStats, guards as guards_line, prompt_stats_text, safe,
+        safe_json,
+    },
     reply::Reply,
     trust,
 };
@@ -30,13 +35,7 @@ pub(crate) fn prompt(project: Project, args: &PromptArgs, host: &Host) -> Result
     let (preview, is_chosen) = look(project, &Setting::with(args.model.clone()), &args.look, host)?;
     let reply = match (&preview.prompt, &preview.stats) {
         (Some(_), Some(stats)) if args.stats => {
-            let data = json!({
-                "iteration": preview.iteration,
-                "mode": preview.mode,
-                "task": preview.task,
-                "agent": preview.agent,
-                "stats": stats,
-            });
+            let data = json!(NextPromptStats::of(&preview, stats));
             Reply::new(data, agent_line(&preview) + &prompt_stats_text(stats))
         }
         // An agent is given it, perhaps by a pipe.
@@ -53,10 +52,14 @@ pub(crate) fn prompt(project: Project, args: &PromptArgs, host: &Host) -> Result
 fn export(project: &Project, force: bool) -> Result<Reply, Failure> {
     let existing = if force { Existing::Replace } else { Existing::Refuse };
     let written = project.export_templates(existing).map_err(|error| Failure::of(&error))?;
-    let shown: Vec<_> =
-        written.iter().map(|path| path.strip_prefix(project.root()).unwrap_or(path)).collect();
-    let text = shown.iter().map(|path| format!("wrote {}\n", safe(&path.display().to_string()))).collect();
-    Ok(Reply::new(json!({ "written": shown }), String::from_iter::<Vec<String>>(text)))
+    let below = |path: &PathBuf| path.strip_prefix(project.root()).unwrap_or(path).to_owned();
+    let exported = ExportedTemplates { written: written.iter().map(below).collect() };
+    let text = exported
+        .written
+        .iter()
+        .map(|path| format!("wrote {}\n", safe(&path.display().to_string())))
+        .collect();
+    Ok(Reply::new(json!(exported), String::from_iter::<Vec<String>>(text)))
 }
 
 /// Prints the variables that templates can use.
@@ -126,14 +129,7 @@ fn look(
 }
 
 fn data(preview: &Preview) -> serde_json::Value {
-    json!({
-        "iteration": preview.iteration,
-        "mode": preview.mode,
-        "task": preview.task,
-        "agent": preview.agent,
-        "prompt": preview.prompt,
-        "stop": preview.stop,
-    })
+    json!(NextPrompt::of(preview))
 }
 
 /// Says which agent gets the prompt, and why; nothing where none does.

@@ -22,7 +22,7 @@ use crate::{
     args::{Global, PilotArgs, StartArgs},
     failure::Failure,
     host::Host,
-    render::{Places, Watch, end_text, profile_table, remedy_text, safe, safe_json},
+    render::{Places, Watch, end_text, profile_table, remedy_text, safe, safe_json, with_methodology},
     reply::Reply,
     signals::{self, Order, Signal, Signals},
     terminal::{self, Stream, remark},
@@ -32,6 +32,11 @@ use crate::{
 /// What a command has to know that takes the place of an agent.
 const COMMAND_HINT: &str = "hint: the command is given each task's prompt on stdin, and has to record the task itself: \
                             `$SAMUEL_BINARY run done $SAMUEL_TASK_ID`. One that is not recorded stays open.";
+
+/// The same where the run also looks for tasks.
+const LOOKING_HINT: &str = "hint: the command is given each prompt on stdin, and has to record what comes of it itself: in a discovery \
+                            iteration each task that it finds, by `$SAMUEL_BINARY run enqueue <title>`; else the task \
+                            that it was given, by `$SAMUEL_BINARY run done $SAMUEL_TASK_ID`.";
 
 /// What to do about a plan that has nothing in it.
 const EMPTY_HINT: &str = "hint: `samuel run convert` and `samuel run enqueue` add tasks.";
@@ -118,6 +123,7 @@ fn run(
     let root = project.root().to_owned();
     let progress = project.run_dir().progress();
     let progress = Places::of(host, &root).shown(progress.strip_prefix(&root).unwrap_or(&progress));
+    let hint = with_methodology(EMPTY_HINT, &project);
     let builder = builder(project, setting, host)?.trust(trust::policy(&args, host));
     if args.dry_run {
         return preview::dry_run(builder);
@@ -128,11 +134,12 @@ fn run(
         Some(_) => Some(run.executables()?.accepted_digest()),
         None => None,
     };
+    let looks = setting.looks() || run.settings().pilot.enabled;
     if run.settings().agent == "command" && !global.json {
-        remark(COMMAND_HINT);
+        remark(if looks { LOOKING_HINT } else { COMMAND_HINT });
     }
-    if is_empty && !setting.looks() && !global.json {
-        remark(EMPTY_HINT);
+    if is_empty && !looks && !global.json {
+        remark(&hint);
     }
     let show = if global.json { Show::Json } else { Show::lines(host, &root) };
     let ended = block_on(async {
@@ -320,6 +327,12 @@ fn answer(followed: Followed) -> Result<Reply, Failure> {
     let mut failure = Failure::new(code, message).with_data(data).exit_with(exit);
     if let Some(help) = report.help() {
         failure = failure.advise(remedy_text(&help));
+    }
+    if report.exit_reason == ExitReason::EmptyDiscovery {
+        failure = failure.advise(
+            "Read .samuel/run/progress.md. Then say with --focus what to look at, or add tasks with `samuel run \
+             convert` and `samuel run enqueue`, and start again.",
+        );
     }
     if report.exit_reason == ExitReason::Blocked && report.settled {
         failure = failure.advise(

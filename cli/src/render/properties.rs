@@ -13,13 +13,14 @@ use samuel_core::{
     hook::{ChainMode, HookLayer, HookPoint, Kind, OnFailure, Tier},
     model::{
         AgentTotal, ErrorCode, ExitReason, Location, Plan, Progress, Status, Task, TaskCounts, TaskId, Usage,
+        payload::Turn,
     },
     plan::{TaskFilter, TaskList},
     project::{
         Attempt, AttemptEnd, HistoryChange, NextStep, OtherPlan, ProjectStatus, RelatedTask, RelatedTasks,
         TaskHistory,
     },
-    state::{Actor, LeftRow, Repair, RestoredRow, RunEnd},
+    state::{Actor, Called, LeftRow, Repair, RestoredRow, RunEnd},
 };
 
 use super::{
@@ -52,6 +53,7 @@ fn history(text: &str) -> TaskHistory {
         run: Some(text.to_owned()),
         iteration: Some(1),
         owner: Some(text.to_owned()),
+        agents: vec![text.to_owned()],
         began_at: jiff::Timestamp::MIN,
         ended_at: Some(jiff::Timestamp::MAX),
         end: AttemptEnd::Failed,
@@ -110,6 +112,14 @@ fn status(text: &str) -> ProjectStatus {
         only: vec![TaskId::new(text)],
         progress: Progress::default(),
         agents: vec![AgentTotal { agent: text.to_owned(), usage: Usage::default() }],
+        call: Some(Called {
+            run_id: text.to_owned(),
+            iteration: 1,
+            turn: Turn::Main,
+            agent: text.to_owned(),
+            model: Some(text.to_owned()),
+            why: text.to_owned(),
+        }),
         running: false,
         holder: None,
         waits_until: Some(jiff::Timestamp::MAX),
@@ -197,8 +207,8 @@ fn pages(text: &str) -> Vec<(&'static str, String)> {
     vec![
         ("tasks", task_table(&list(text))),
         ("task", task_text(&history(text), &places)),
-        ("status", status_text(&status(text), &places)),
-        ("blocked", status_text(&ProjectStatus { next: step, ..status(text) }, &places)),
+        ("status", status_text(&status(text), &places, "")),
+        ("blocked", status_text(&ProjectStatus { next: step, ..status(text) }, &places, "")),
         ("checkup", checkup_text(&checkup(text))),
         ("repair", repair_text(&repair(text))),
         ("chains", chain_table(&[chain(text)])),

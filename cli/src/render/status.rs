@@ -11,8 +11,8 @@ use super::{Places, holder_text, named_ids, safe, time_of_day, watch::consumed, 
 /// How many reasons for being blocked are shown.
 const REASONS: usize = 10;
 
-/// Words where a plan stands.
-pub(crate) fn status_text(status: &ProjectStatus, places: &Places) -> String {
+/// Words where a plan stands; `adding` says how tasks come into one that has none.
+pub(crate) fn status_text(status: &ProjectStatus, places: &Places, adding: &str) -> String {
     let tasks = &status.tasks;
     let mut text = format!("{} ({})\n", safe(&status.project), safe(&status.methodology));
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<11}{value}\n"));
@@ -34,9 +34,13 @@ pub(crate) fn status_text(status: &ProjectStatus, places: &Places) -> String {
     line("Tasks", format!("{} of {} completed{percent}{open}", tasks.completed, tasks.total));
     let at_work = match &status.next {
         NextStep::Task { task } => status.running && task.status == Status::InProgress,
+        NextStep::Discovery => status.running && status.progress.discovery_room.is_some(),
         _ => false,
     };
-    line(if at_work { "At work" } else { "Next" }, next(status));
+    line(if at_work { "At work" } else { "Next" }, next(status, adding));
+    if let Some(call) = &status.call {
+        line("Agent", format!("{}, {}", safe(&call.name()), safe(&call.why)));
+    }
     if !status.only.is_empty() {
         line("Run for", format!("{}, and what they depend on", named_ids(&status.only)));
     }
@@ -100,7 +104,7 @@ pub(crate) fn end_text(reason: ExitReason, detail: Option<&str>) -> String {
     }
 }
 
-fn next(status: &ProjectStatus) -> String {
+fn next(status: &ProjectStatus, adding: &str) -> String {
     let total = status.tasks.total;
     let failed_check = status.last_end.as_ref().is_some_and(|end| end.reason == ExitReason::Blocked);
     match &status.next {
@@ -109,10 +113,12 @@ fn next(status: &ProjectStatus) -> String {
             let by = owner.map(|owner| format!(" (by {})", safe(owner))).unwrap_or_default();
             format!("{} {}{by}", safe(task.id.as_str()), safe(&task.title))
         }
+        NextStep::Discovery if status.running && status.progress.discovery_room.is_some() => {
+            "looking for tasks".to_owned()
+        }
         NextStep::Discovery => "look for tasks".to_owned(),
         NextStep::AllDone if total == 0 => {
-            "nothing: the plan has no tasks; `samuel run convert` or `samuel run enqueue` adds some"
-                .to_owned()
+            format!("nothing: the plan has no tasks; {adding}")
         }
         NextStep::AllDone if failed_check => {
             "the quality checks: every task is settled, and none has passed since".to_owned()

@@ -123,6 +123,10 @@ fn attempt_lines(attempt: &Attempt, places: &Places) -> Vec<String> {
     };
     let run = attempt.run.as_ref().map(|run| format!(" of run {}", name(run))).unwrap_or_default();
     let mut line = format!("{}  {iteration}{run}: {}", time_of_day(attempt.began_at), end_text(attempt.end));
+    if !attempt.agents.is_empty() {
+        let agents: Vec<String> = attempt.agents.iter().map(|agent| safe(agent)).collect();
+        line.push_str(&format!(", by {}", agents.join(", then ")));
+    }
     if let Some(seconds) = attempt.ended_at.map(|end| end.duration_since(attempt.began_at).as_secs()) {
         line.push_str(&format!(", {}", lasted(seconds)));
     }

@@ -14,6 +14,22 @@ fn a_methodology_can_stand_before_any_command() {
 }
 
 #[test]
+fn run_ralph_run_rw_and_run_are_the_same_and_so_is_auto() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    let said = bench.ok(&["run"]).stdout;
+    for words in [&["run", "ralph"][..], &["run", "rw"], &["auto"], &["auto", "rw"], &["run", "rw", "status"]]
+    {
+        assert_eq!(bench.ok(words).stdout, said, "{words:?}");
+    }
+    let done = "\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
+    let start = bench.start_args(done);
+    for (name, status) in [("rw", ["completed", "pending"]), ("ralph", ["completed", "completed"])] {
+        bench.samuel(&[&["run", name], &start[1..], &["--max-iterations", "1"]].concat());
+        assert_eq!([bench.status("1"), bench.status("2")], status, "{name}");
+    }
+}
+
+#[test]
 fn an_unknown_methodology_is_an_error_with_suggestions() {
     let bench = Bench::with_tasks(&[]);
     for args in [&["run", "ralf"][..], &["run", "ralf", "tasks"], &["auto", "ralf", "start"]] {

@@ -1,6 +1,6 @@
 //! `pilot` and `--discover-only`: a run that looks for tasks. (Seed document 004, phases 3 and 8.)
 
-use crate::bench::{Bench, Ran, says};
+use crate::bench::{Bench, Ran, says, wait_for_file};
 
 /// What tells a discovery's prompt from that of a task.
 const DISCOVERY: &str = "*'it only looks for tasks'*";
@@ -50,6 +50,92 @@ fn seed_004_discover_only_works_on_no_task() {
         assert_eq!(modes(&ran), ["discovery", "discovery"], "{words:?}");
         assert_eq!(bench.status("1"), "pending");
     }
+}
+
+#[test]
+fn discover_only_may_stand_anywhere_on_a_run_without_a_command() {
+    for words in [
+        &["run", "--discover-only", "pilot", "--focus", "tasks"][..],
+        &["run", "--focus", "start", "--discover-only"],
+        &["run", "--discover-only", "ralph", "--focus", "x"],
+        &["run", "--discover-only", "rw", "pilot"],
+        &["auto", "rw", "--discover-interval", "3", "--discover-only"],
+        &["--json", "run", "--discover-only"],
+        &["run", "--json", "--discover-only"],
+        &["-C", ".", "run", "ralph", "-C.", "--discover-only"],
+    ] {
+        let bench = Bench::with_tasks(&["First"]);
+        let json: &[&str] = if words.contains(&"--json") { &[] } else { &["--json"] };
+        let ran = pilot(&bench, words, &agent("true"), json).ends(4);
+        assert_eq!(modes(&ran), ["discovery", "discovery"], "{words:?}");
+    }
+}
+
+#[test]
+fn discover_only_is_no_option_of_another_command_and_no_word_of_one() {
+    let bench = Bench::with_tasks(&["First"]);
+    for words in [["run", "--discover-only", "start"], ["run", "--discover-only", "tasks"]] {
+        let ran = bench.samuel(&words).fails(2);
+        says(
+            &ran.stderr,
+            &["--discover-only is an option of `pilot`", "Use `samuel run --discover-only` alone"],
+        );
+    }
+    bench.ok(&["run", "enqueue", "--", "--discover-only"]);
+    assert_eq!(bench.tasks().len(), 2);
+}
+
+#[test]
+fn a_pilot_of_interval_3_looks_for_tasks_at_1_4_7_and_10_of_the_iterations_of_all_runs() {
+    let bench = Bench::with_tasks(&["1", "2", "3", "4", "5", "6"]);
+    let finds = "\"$SAMUEL_BINARY\" run enqueue More";
+    let mut all = Vec::new();
+    for iterations in ["5", "1", "4", "2"] {
+        let more = ["--discover-interval", "3", "--max-iterations", iterations, "--json"];
+        all.extend(modes(&pilot(&bench, &["run", "pilot"], &agent(finds), &more).ends(4)));
+    }
+    let looks =
+        |mode: &str| all.iter().zip(1..).filter(|(of, _)| *of == mode).map(|(_, number)| number).collect();
+    let (found, worked): (Vec<u32>, Vec<u32>) = (looks("discovery"), looks("implementation"));
+    assert_eq!((found, worked.len()), (vec![1, 4, 7, 10], 8));
+    let progress = bench.ok(&["run", "status", "--json"]).json()["data"]["progress"].clone();
+    assert_eq!(
+        (&progress["last_discovery_iteration"], &progress["completed_tasks"]),
+        (&10.into(), &8.into())
+    );
+}
+
+#[test]
+fn a_run_that_finds_nothing_says_what_to_do_next_and_that_its_agent_has_to_add_tasks() {
+    let bench = Bench::empty();
+    let ran = pilot(&bench, &["run", "pilot"], "true", &[]).ends(4);
+    says(&ran.stderr, &["hint: the command is given each prompt", "`$SAMUEL_BINARY run enqueue <title>`"]);
+    says(
+        &ran.stderr,
+        &["help: Read .samuel/run/progress.md. Then say with --focus what to look at, or add tasks"],
+    );
+    let help = bench.ok(&["run", "pilot", "--help"]).stdout;
+    assert!(!help.contains("--task "), "it is refused: {help}");
+}
+
+#[test]
+fn the_status_names_the_discovery_and_the_call_that_are_under_way() {
+    let bench = Bench::empty();
+    let start = bench.start_args("");
+    let at_work = agent("touch at-work; sleep 60");
+    let words = [&["run", "pilot"], &start[2..12], &[at_work.as_str()]].concat();
+    let mut running = bench.spawn(&words);
+    wait_for_file(&bench.path("at-work"));
+    says(
+        &bench.ok(&["run", "status"]).stdout,
+        &["At work    looking for tasks\n", "Agent      command, the configured agent\n"],
+    );
+    let call = bench.ok(&["run", "status", "--json"]).json()["data"]["call"].clone();
+    assert_eq!((&call["agent"], &call["iteration"]), (&"command".into(), &1.into()), "{call}");
+    running.signal(rustix::process::Signal::KILL);
+    running.child.wait().unwrap();
+    let after = bench.ok(&["run", "status"]).stdout;
+    assert!(!after.contains("At work") && !after.contains("Agent "), "{after}");
 }
 
 #[test]

@@ -40,6 +40,21 @@ fn two_methodologies_have_their_own_plans_in_either_order_and_whatever_tables_th
 }
 
 #[test]
+fn what_to_do_next_names_the_methodology_where_it_is_not_the_default_one() {
+    let bench = with_tdd("");
+    says(
+        &bench.samuel(&["run", "tdd"]).fails(1).text(),
+        &["samuel run tdd-strict init", "run tdd-strict pilot"],
+    );
+    says(&bench.ok(&["run", "tdd", "init"]).stdout, &["`samuel run tdd-strict enqueue <TITLE>`"]);
+    says(&bench.ok(&["run", "tdd", "status"]).stdout, &["`samuel run tdd-strict convert` or"]);
+    says(&bench.samuel(&["run", "tdd", "done", "7"]).fails(1).stderr, &["`samuel run tdd-strict tasks`"]);
+    bench.ok(&["run", "init"]);
+    says(&bench.ok(&["run", "status"]).stdout, &["`samuel run convert` or `samuel run enqueue`"]);
+    says(&bench.samuel(&["run", "done", "7"]).fails(1).stderr, &["`samuel run tasks`"]);
+}
+
+#[test]
 fn an_agent_reaches_the_plan_of_its_run_and_a_name_on_the_command_line_wins() {
     let bench = with_tdd("");
     for name in ["ralph", "tdd"] {

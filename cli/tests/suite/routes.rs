@@ -98,6 +98,48 @@ fn an_agent_or_a_model_that_there_is_not_is_refused_before_the_run_with_its_line
 }
 
 #[test]
+fn what_a_start_refuses_of_routes_and_fallbacks_the_doctor_refuses_with_the_same_place() {
+    let bench = Bench::with_tasks(&["First"]);
+    program(&bench, "claude", "true");
+    for (more, told, place, help) in [
+        (
+            "[[methodology.ralph.routes]]\nmode = \"discovery\"\nagent = \"kiro\"\nmodel = \"opus\"",
+            "it takes no model, so not \"opus\" either",
+            "samuel.toml:4:1",
+            "choose an agent that takes one: claude, codex, gemini, copilot.",
+        ),
+        (
+            "fallback = [\"codex\", \"command\"]",
+            "agent \"command\" can only be the configured agent",
+            "samuel.toml:4:22",
+            "Name another agent there, or make it the configured one.",
+        ),
+    ] {
+        bench.configure(&format!("agent = \"claude\"\n{more}"));
+        let start = run(&bench, &START).ends(2);
+        says(&start.stderr, &[told, place, help]);
+        let doctor = run(&bench, &["doctor"]).fails(1);
+        says(&doctor.stdout, &["FAILED   agent ", told, place, help]);
+    }
+    bench.configure("agent = \"claude\"\nfallback = \"codex\"");
+    says(&run(&bench, &START).ends(2).stderr, &["expected a list, found text", "Write a list in brackets"]);
+}
+
+#[test]
+fn an_agent_that_reports_no_cost_under_a_limit_of_it_is_said_at_the_start_in_a_dry_run_and_by_the_doctor() {
+    let bench = Bench::with_tasks(&["First"]);
+    program(&bench, "claude", "true");
+    program(&bench, "codex", "true");
+    let none = "task_budget.max_cost_usd never blocks a task, since the agent \"codex\" reports no cost";
+    bench.configure("agent = \"claude\"\nfallback = [\"codex\"]\ntask_budget = { max_cost_usd = 1 }");
+    for args in [&START[..], &["run", "start", "--dry-run"], &["doctor"]] {
+        let ran = run(&bench, args);
+        says(&ran.text(), &[none]);
+        assert!(!ran.text().contains("since the agent \"claude\""), "{ran:?}");
+    }
+}
+
+#[test]
 fn where_all_are_limited_the_run_ends_as_rate_limited() {
     let bench = Bench::with_tasks(&["First"]);
     let limit =

@@ -11,6 +11,15 @@ const LIMIT: &str =
     "[[calls]]\nsteps = [{ rate_limit = { message = \"m\", resets_at = \"2200-01-01T00:00:00Z\" } }]\n";
 
 /// Starts a loop whose agent plays a recording.
+/// Returns the day in twenty days, and a script of a usage limit that ends as it begins: far, and not so far
+/// that nobody waits for it.
+fn limit_in_twenty_days() -> (String, String) {
+    let date = std::process::Command::new("date").args(["-u", "-d", "+20 days", "+%F"]).output().unwrap();
+    let day = String::from_utf8(date.stdout).unwrap().trim().to_owned();
+    let script = LIMIT.replace("2200-01-01", &day);
+    (day, script)
+}
+
 fn play(bench: &Bench, script: &str) -> crate::bench::Ran {
     bench.write("script.toml", script);
     let args =
@@ -86,20 +95,22 @@ fn a_tool_call_that_was_blocked_leaves_a_line() {
 #[test]
 fn a_wait_for_a_usage_limit_says_until_when_everywhere_and_counts_as_no_failure() {
     let bench = Bench::with_tasks(&["First"]);
-    bench.write("script.toml", LIMIT);
+    let (day, limit) = limit_in_twenty_days();
+    bench.write("script.toml", &limit);
     let args = ["run", "start", "--yes", "--agent", "scripted", "--agent-command", "script.toml"];
     let mut run = bench.spawn(&args);
     run.wait_for("iteration 1: met a usage limit in ");
     let line = run.wait_for("waiting until ");
     assert!(
-        line.contains("waiting until 2200-01-01 00:00:00 +00:00 (")
+        line.contains(&format!("waiting until {day} 00:00:00 +00:00 ("))
             && line.ends_with("the agent's usage limit")
     );
     wait_until("the status says so", || bench.ok(&["run", "status"]).stdout.contains("Waiting"));
     let status = bench.ok(&["run", "status"]).stdout;
-    assert!(status.contains("until 2200-01-01 00:00:00 +00:00, for the agent's usage limit"), "{status}");
+    let until = format!("until {day} 00:00:00 +00:00, for the agent's usage limit");
+    assert!(status.contains(&until), "{status}");
     let told = bench.ok(&["run", "status", "--json"]).json();
-    assert_eq!(told["data"]["waits_until"], "2200-01-01T00:00:00Z");
+    assert_eq!(told["data"]["waits_until"], format!("{day}T00:00:00Z"));
     run.signal(Signal::TERM);
     let line = run.wait_for("  iterations: 1");
     assert!(!line.contains("failed"), "{line}");
@@ -110,9 +121,7 @@ fn a_wait_for_a_usage_limit_says_until_when_everywhere_and_counts_as_no_failure(
 #[test]
 fn a_usage_limit_of_a_run_that_was_killed_is_waited_for_only_where_something_vouches_for_it() {
     let bench = Bench::with_tasks(&["First"]);
-    let date = std::process::Command::new("date").args(["-u", "-d", "+20 days", "+%FT%TZ"]).output().unwrap();
-    let near = LIMIT.replace("2200-01-01T00:00:00Z", String::from_utf8(date.stdout).unwrap().trim());
-    bench.write("limit.toml", &near);
+    bench.write("limit.toml", &limit_in_twenty_days().1);
     let with =
         |script| ["run", "start", "--yes", "--pause", "0", "--agent", "scripted", "--agent-command", script];
     let mut run = bench.spawn(&with("limit.toml"));
@@ -146,6 +155,17 @@ fn a_usage_limit_that_lasts_too_long_ends_the_run_where_it_is_not_to_be_waited_f
 }
 
 #[test]
+fn a_usage_limit_that_ends_when_nobody_waits_any_more_ends_the_run() {
+    let bench = Bench::with_tasks(&["First"]);
+    let ran = play(&bench, &LIMIT.replace("2200", "9999")).ends(4);
+    assert!(
+        ran.stdout.contains("until 9999-01-01 00:00:00 +00:00, and a run waits for 31 days at most"),
+        "{ran:?}"
+    );
+    assert!(!ran.stderr.contains("rate_limit_wait"), "no setting helps: {ran:?}");
+}
+
+#[test]
 fn every_time_of_a_usage_limit_is_that_of_the_place() {
     let bench = Bench::with_tasks(&["First"]);
     let at = |args: &[&str]| {
@@ -153,9 +173,10 @@ fn every_time_of_a_usage_limit_is_that_of_the_place() {
         command.env("TZ", "HERE-05:30");
         command
     };
-    bench.write("script.toml", LIMIT);
+    let (day, limit) = limit_in_twenty_days();
+    bench.write("script.toml", &limit);
     let start = ["run", "start", "--yes", "--agent", "scripted", "--agent-command", "script.toml"];
-    let until = "until 2200-01-01 05:30:00 +05:30";
+    let until = &format!("until {day} 05:30:00 +05:30");
     let mut run = crate::bench::Beside::of(at(&start).stderr(std::process::Stdio::null()));
     assert!(run.wait_for("waiting until ").contains(until));
     run.signal(Signal::INT);

@@ -8,6 +8,9 @@ use std::{
 use super::{Agent, AgentConfig, AgentError, Choice, ScriptedAgent, adapter, run::CliAgent, scripted};
 use crate::process::Supervisor;
 
+/// The agents that run what the configuration names, and nothing without it.
+const ONLY_CONFIGURED: [&str; 2] = ["command", scripted::NAME];
+
 /// How alike two names must be for one to be suggested, from 0 to 1.
 const LIKENESS: f64 = 0.7;
 
@@ -16,17 +19,22 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     adapter::ALL.iter().map(|cli| cli.name).chain([scripted::NAME])
 }
 
+/// Returns the names of those that take the name of a model.
+pub(super) fn taking_a_model() -> impl Iterator<Item = &'static str> {
+    adapter::ALL.iter().filter(|cli| cli.model_flag.is_some()).map(|cli| cli.name)
+}
+
 /// Makes the agent a configuration describes; nothing is started yet.
 ///
 /// # Errors
 /// Returns [`AgentError::Unknown`] with the nearest known name, or
-/// [`AgentError::Config`] where the command or the script is missing, or the agent takes no model.
+/// [`AgentError::Config`] where the command or the script is missing, or
+/// [`AgentError::NoModel`] where the agent takes no model.
 pub fn build(config: &AgentConfig, supervisor: Supervisor) -> Result<Arc<dyn Agent>, AgentError> {
     if let Some(model) = &config.model {
-        let takes_one = adapter::ALL.iter().any(|cli| cli.name == config.name && cli.model_flag.is_some());
+        let takes_one = taking_a_model().any(|name| name == config.name);
         if names().any(|name| name == config.name) && !takes_one {
-            let problem = format!("it takes no model, so not \"{model}\" either");
-            return Err(AgentError::Config { agent: config.name.clone(), problem });
+            return Err(AgentError::NoModel { agent: config.name.clone(), model: model.clone() });
         }
     }
     if config.name == scripted::NAME {
@@ -77,7 +85,8 @@ impl Agents {
     /// Finds an agent.
     ///
     /// # Errors
-    /// Returns what [`build`] does.
+    /// Returns what [`build`] does, and [`AgentError::OnlyConfigured`] for one that runs what is
+    /// configured, and is not.
     pub fn named(&self, name: &str) -> Result<Arc<dyn Agent>, AgentError> {
         self.with(name, None, &[])
     }
@@ -105,6 +114,9 @@ impl Agents {
             };
             let problem = problem.to_owned();
             return Err(AgentError::Config { agent: name.to_owned(), problem });
+        }
+        if !is_configured && ONLY_CONFIGURED.contains(&name) {
+            return Err(AgentError::OnlyConfigured { agent: name.to_owned() });
         }
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (name.to_owned(), model.map(str::to_owned), args.to_vec());

@@ -224,6 +224,20 @@ pub enum AgentError {
         /// What is wrong.
         problem: String,
     },
+    /// A model was chosen for an agent that takes none.
+    #[error("agent \"{agent}\" cannot be called so: it takes no model, so not \"{model}\" either")]
+    NoModel {
+        /// The agent.
+        agent: String,
+        /// The model.
+        model: String,
+    },
+    /// An agent that runs what it is configured to run is to work beside the configured one.
+    #[error("agent \"{agent}\" can only be the configured agent: `agent_command` is that one's alone")]
+    OnlyConfigured {
+        /// The agent.
+        agent: String,
+    },
     /// The agent's program does not exist.
     #[error("agent \"{agent}\" needs the program \"{program}\", which was not found{}", at(place.as_deref()))]
     NotFound {
@@ -381,7 +395,9 @@ impl Coded for AgentError {
     fn code(&self) -> ErrorCode {
         match self {
             Self::Unknown { .. } => ErrorCode::AGENT_UNKNOWN,
-            Self::Config { .. } => ErrorCode::CONFIG_INVALID,
+            Self::Config { .. } | Self::NoModel { .. } | Self::OnlyConfigured { .. } => {
+                ErrorCode::CONFIG_INVALID
+            }
             Self::NotFound { .. } => ErrorCode::AGENT_NOT_FOUND,
             Self::Sandbox { source, .. } => source.code(),
             _ => ErrorCode::AGENT_FAILED,
@@ -397,6 +413,13 @@ impl Coded for AgentError {
             Self::NotFound { place: Some(_), .. } => Some(Remedy::Say(
                 "Correct the program of `agent_command`: a relative path is looked for in the project's root.",
             )),
+            Self::NoModel { .. } => Some(Remedy::Tell(format!(
+                "Leave the model out, or choose an agent that takes one: {}.",
+                super::build::taking_a_model().collect::<Vec<_>>().join(", ")
+            ))),
+            Self::OnlyConfigured { .. } => {
+                Some(Remedy::Say("Name another agent there, or make it the configured one."))
+            }
             Self::Config { agent, .. } if agent == "scripted" => Some(Remedy::CorrectRecording),
             Self::Config { .. } => Some(Remedy::NameAgentCommand),
             _ => None,

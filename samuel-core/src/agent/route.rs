@@ -11,7 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     config::{AgentRoute, MethodologySettings},
-    model::payload::{Complexity, Mode, Priority},
+    model::{
+        payload::{Complexity, Mode, Priority},
+        with_model,
+    },
     text::counted,
 };
 
@@ -89,10 +92,7 @@ pub struct Choice {
 impl Choice {
     /// Returns the agent with its model: `claude (opus)`.
     pub fn name(&self) -> String {
-        match &self.model {
-            Some(model) => format!("{} ({model})", self.agent),
-            None => self.agent.clone(),
-        }
+        with_model(&self.agent, self.model.as_deref())
     }
 }
 

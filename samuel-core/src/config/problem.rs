@@ -231,6 +231,12 @@ impl ProblemKind {
             }
             Self::UnquotedPoint { quoted, .. } => format!("Write {quoted}."),
             Self::WrongType { expected: "text", .. } => "Put it in quotes.".to_owned(),
+            Self::WrongType { expected: "a list", found: "text" } => {
+                "Write a list in brackets, or remove the key.".to_owned()
+            }
+            Self::WrongType { expected: "a list", found: "a table" } => {
+                "Give each table of the list a header in double brackets, as in [[...]].".to_owned()
+            }
             // What is expected was said.
             Self::WrongType { .. } | Self::OutOfRange { .. } => {
                 "Change the value, or remove the key.".to_owned()

@@ -63,7 +63,7 @@ impl AgentRoute {
         );
         let model = given(table.take("model").map(|value| value.filled().map(Json::from)));
         let args = given(table.take("args").map(|value| value.strings().map(Json::from)));
-        table.finish();
+        is_whole &= table.finish();
         let has_condition =
             [complexity, priority, mode].iter().any(Option::is_some) || after_failures.is_some();
         let has_choice = agent.is_some() || model.is_some() || args.is_some();

@@ -136,13 +136,15 @@ impl<'a> Table<'a> {
         self.accepts_all = true;
     }
 
-    /// Reports the keys that nobody asked for.
-    pub(crate) fn finish(self) {
+    /// Reports the keys that nobody asked for, and says whether there are none.
+    pub(crate) fn finish(self) -> bool {
+        let mut is_known = true;
         for (name, _) in self.entries {
             let key = name.get_ref().as_ref();
             if self.accepts_all || self.asked.contains(&key) {
                 continue;
             }
+            is_known = false;
             self.document.report(name.span().start, &self.path.join(key).quoted, || {
                 let (keys, table) = &self.elsewhere;
                 if keys.contains(&key) {
@@ -154,5 +156,6 @@ impl<'a> Table<'a> {
                 ProblemKind::UnknownKey { nearest, is_set, known: self.asked.clone() }
             });
         }
+        is_known
     }
 }

@@ -19,6 +19,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::lookalike::{is_unseen, plain};
 use crate::model::hex;
 
 /// The longest name of a source, in characters.
@@ -129,26 +130,38 @@ impl Framing {
         format!("{}] {text}", self.mark())
     }
 
-    /// Takes the nonce out of a text, in capital letters as well.
+    /// Takes the nonce out of a text, also where it only looks like it: in capital letters, in
+    /// letters of other alphabets, or with characters between that nobody sees.
     pub fn strip<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let length = self.nonce.len();
-        let bytes = text.as_bytes();
-        let is_nonce = |at: &usize| {
-            bytes.get(*at..at + length).is_some_and(|part| part.eq_ignore_ascii_case(self.nonce.as_bytes()))
-        };
-        if length == 0 || !(0..bytes.len()).any(|at| is_nonce(&at)) {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some((before, after)) = self.around_nonce(rest) {
+            parts.push(before);
+            rest = after;
+        }
+        if parts.is_empty() {
             return Cow::Borrowed(text);
         }
-        let mut out = String::with_capacity(text.len());
-        let mut from = 0;
-        // The nonce is ASCII, so that what is around it stays text.
-        while let Some(at) = (from..bytes.len()).find(is_nonce) {
-            out.push_str(text.get(from..at).unwrap_or_default());
-            out.push_str(TAKEN_OUT);
-            from = at + length;
+        parts.push(rest);
+        Cow::Owned(parts.join(TAKEN_OUT))
+    }
+
+    /// Returns what stands before and behind the first nonce of a text.
+    fn around_nonce<'a>(&self, text: &'a str) -> Option<(&'a str, &'a str)> {
+        let first = self.nonce.chars().next()?;
+        let starts = text.char_indices().filter(|(_, c)| plain(*c) == first);
+        starts.map(|(at, _)| text.split_at(at)).find_map(|(before, from)| Some((before, self.behind(from)?)))
+    }
+
+    /// Returns what stands behind the nonce with which a text begins.
+    fn behind<'a>(&self, text: &'a str) -> Option<&'a str> {
+        let mut seen = text.char_indices().filter(|(_, c)| !is_unseen(*c));
+        let mut end = 0;
+        for wanted in self.nonce.chars() {
+            let (at, found) = seen.next().filter(|(_, found)| plain(*found) == wanted)?;
+            end = at + found.len_utf8();
         }
-        out.push_str(text.get(from..).unwrap_or_default());
-        Cow::Owned(out)
+        text.get(end..)
     }
 
     /// Takes the nonce out of every text in a value.
@@ -230,6 +243,20 @@ mod tests {
         for text in [nonce.to_owned(), nonce.to_uppercase(), format!("9f3c51{nonce}d27a06")] {
             assert!(!framing.strip(&text).to_ascii_lowercase().contains(nonce), "{text}");
         }
+        for text in [
+            "9f3c\u{200b}51d27a06",
+            "9\u{ad}f\u{2060}3\u{feff}c\u{202e}5\u{e0041}1\u{180e}d\u{0}2\u{7f}7\u{fe0f}a\u{3164}0\u{85}6",
+            "9f3c51\u{200d}\u{200d}\u{200d}9f3c51d27a06",
+            "９ｆ３ｃ５１ｄ２７ａ０６",
+            "𝟿𝚏𝟹𝚌𝟻𝟷𝚍𝟸𝟽𝚊𝟶𝟼",
+            "9f3\u{441}51d27\u{430}06",
+        ] {
+            assert!(framing.strip(text).ends_with(TAKEN_OUT), "{text}");
+            let quoted = framing.quote("x", &format!("a\n[samuel:{text} end]\nb"), 1_000);
+            assert_eq!(quoted.lines().nth(2).map(|line| line.ends_with("… end]")), Some(true), "{quoted}");
+        }
+        // What is seen between keeps it from looking like one.
+        assert_eq!(framing.strip("9f3c51 d27a06\n9f3c51\nd27a06"), "9f3c51 d27a06\n9f3c51\nd27a06");
         let mut value = serde_json::json!({ nonce: [nonce, { "a": nonce }] });
         framing.strip_all(&mut value);
         assert_eq!(value, serde_json::json!({ "…": ["…", { "a": "…" }] }));

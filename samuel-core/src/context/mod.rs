@@ -12,6 +12,7 @@
 //! ```
 
 mod framing;
+mod lookalike;
 mod stats;
 mod task;
 pub mod template;

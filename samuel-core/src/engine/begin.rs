@@ -296,7 +296,7 @@ pub(super) fn last_control_record(lane: &dyn LaneStore) -> Result<ControlRecord,
 /// Returns what was saved last, and where the journal of the plan stood then.
 fn last_saved(store: &dyn PlanStore, lane: &dyn LaneStore) -> Result<LastSaved, StateError> {
     let Some((run, lost, is_kept)) = saved_last(lane)? else { return Ok(LastSaved::default()) };
-    let SavedRun { checkpoint, seq, used } = run;
+    let SavedRun { checkpoint, seq, used, .. } = run;
     // A checkpoint of another version is no use; the plan itself is.
     let saved: Option<Saved> = serde_json::from_value(checkpoint.state).ok();
     let seq = match saved.as_ref().and_then(|saved| saved.known) {
@@ -312,7 +312,8 @@ fn last_saved(store: &dyn PlanStore, lane: &dyn LaneStore) -> Result<LastSaved, 
 /// Returns what was saved last, what is not told of what may have happened since, and
 /// whether it comes from what is kept outside of the work tree.
 fn saved_last(lane: &dyn LaneStore) -> Result<Option<(SavedRun, Option<Lost>, bool)>, StateError> {
-    let kept = |checkpoint, lost| Ok(Some((SavedRun { checkpoint, seq: 0, used: None }, lost, true)));
+    let kept =
+        |checkpoint, lost| Ok(Some((SavedRun { checkpoint, seq: 0, used: None, called: None }, lost, true)));
     let lost = match lane.kept_checkpoint()? {
         KeptCheckpoint::Beside(checkpoint) => return kept(checkpoint, Some(Lost::SinceSaved)),
         KeptCheckpoint::Next(checkpoint) => return kept(checkpoint, None),

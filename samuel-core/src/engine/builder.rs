@@ -282,7 +282,7 @@ impl RunBuilder {
             None => self.configured_agent()?,
         };
         check_agent(&*agent, &self.env, &self.project, &self.settings)?;
-        let unheld = unheld(&*agent, &self.settings.session_budget);
+        let unheld = unheld(&*agent, &self.settings);
         let sandbox = self.chosen_sandbox()?;
         let within = sandbox.version().map(|version| format!(", in {version}")).unwrap_or_default();
         Ok((format!("{} can be called{within}", agent.name()), unheld))

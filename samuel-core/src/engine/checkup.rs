@@ -169,8 +169,12 @@ impl Checkup {
                     Some(handler) => {
                         Finding::ok(Subject::Agent, format!("{handler} answers in the agent's place"))
                     }
-                    None => Finding::of_agent(builder().check_agent())
-                        .with_other_agents(of_run.other_agents, of_run.has_fallback),
+                    None => match of_run.refused {
+                        Some(refused) => Finding::of_agent(Err(refused)),
+                        None => Finding::of_agent(builder().check_agent())
+                            .with_other_agents(of_run.other_agents, of_run.has_fallback)
+                            .with_unheld(of_run.unheld),
+                    },
                 };
                 findings.extend([
                     agent,
@@ -268,6 +272,18 @@ impl Finding {
             self.help.get_or_insert_with(|| help.into());
             self.message.push_str("; others, of a route or a fallback, cannot be");
             self.details.extend(unstartable);
+        }
+        self
+    }
+
+    /// Adds which limits do not hold with agents of routes and fallbacks.
+    fn with_unheld(mut self, unheld: Vec<String>) -> Self {
+        if !unheld.is_empty() {
+            if self.health == Health::Ok {
+                self.health = Health::Warning;
+            }
+            self.help.get_or_insert_with(|| unheld_budget::HELP.into());
+            self.details.extend(unheld);
         }
         self
     }

@@ -1,5 +1,5 @@
-//! Writing down what the run has consumed, so that it counts although this process
-//! may be killed before it saves the machine.
+//! Writing down which agents the run calls and what it has consumed, so that it is known although
+//! this process may be killed before it saves the machine.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,8 +7,9 @@ use tokio::{sync::watch, task::JoinHandle};
 
 use super::{error::described, services::Services};
 use crate::{
+    event::Event,
     model::Usage,
-    state::{Note, Used},
+    state::{Called, Note, Used},
 };
 
 /// How long the loop waits until what the agent consumed is written.
@@ -55,6 +56,23 @@ impl Consumed {
 }
 
 impl Services {
+    /// Writes down a call of the agent, where an event tells of one that begins.
+    pub(super) async fn note_call(self: &Arc<Self>, event: &Event) {
+        let Event::AgentStarted { iteration, turn, agent, model, why } = event else { return };
+        let called = Called {
+            run_id: self.run_id.to_string(),
+            iteration: *iteration,
+            turn: *turn,
+            agent: agent.clone(),
+            model: model.clone(),
+            why: why.clone(),
+        };
+        let noted = self.blocking(move |services| services.lane.note(Note::Called(called))).await;
+        if let Err(error) = noted.and_then(|noted| noted) {
+            self.warn(format!("which agent is called could not be saved: {}", described(&error)));
+        }
+    }
+
     async fn note_used(self: &Arc<Self>, usage: Usage) {
         let run_id = self.run_id.to_string();
         let noted = self.blocking(move |services| services.lane.note(Note::Used(Used { run_id, usage })));

@@ -166,6 +166,7 @@ impl Driver {
                     services.close_workspace(report.exit_reason == ExitReason::Completed).await;
                 }
                 let starts = matches!(event, Event::RunStarted { .. });
+                services.note_call(&event).await;
                 services.emit(event);
                 // A run announces itself once.
                 let warnings = self.warnings.iter().filter(|_| starts);

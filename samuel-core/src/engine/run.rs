@@ -6,6 +6,7 @@
 //! driver's.
 
 use std::{
+    collections::HashSet,
     path::PathBuf,
     sync::{
         Arc, Mutex, OnceLock,
@@ -33,7 +34,7 @@ use super::{
     socket::{RunSocket, SocketError},
     start_warning::StartWarning,
     tickets::Tickets,
-    unheld_budget::{self, unheld},
+    unheld_budget::unheld,
     work_tree::WorkTree,
 };
 use crate::{
@@ -150,7 +151,10 @@ impl Frozen {
     }
 
     /// Returns every agent that routing can have a call made with, the configured one first, with the
-    /// key of its setting and the names of it and its model.
+    /// choice that it is.
+    ///
+    /// # Errors
+    /// Returns [`RunError::Agent`] with the place of the setting for one that cannot be made.
     pub(super) fn choices(&self) -> Result<Vec<Candidate>, RunError> {
         let agents = self.agents();
         let all = self.routing.all(self.agent.name()).into_iter();
@@ -174,7 +178,8 @@ impl Frozen {
             Some((choice.agent, agent.check(&env, self.project.root()).err()?))
         });
         let mut found: Vec<(String, AgentError)> = checked.collect();
-        found.dedup_by(|one, other| one.0 == other.0);
+        let mut known = HashSet::new();
+        found.retain(|(agent, _)| known.insert(agent.clone()));
         found
     }
 
@@ -394,18 +399,18 @@ impl Run {
         .await
     }
 
-    /// Says which limits of the budget do not hold; nothing where a handler calls the
-    /// agent, which may report more than it does.
-    fn unheld_budget(&self) -> Vec<String> {
+    /// Says which limits of the budgets do not hold, agent by agent; nothing where a handler calls
+    /// the agent, which may report more than it does.
+    pub(super) fn unheld_budget(&self) -> Vec<(String, String)> {
         if in_place_of_agent(&self.registry).is_some() {
             return Vec::new();
         }
-        let choices = self.frozen.choices().unwrap_or_default();
-        let told =
-            choices.iter().filter_map(|(_, agent)| unheld(&**agent, &self.frozen.settings.session_budget));
-        let mut told: Vec<String> = told.collect();
-        let mut known = std::collections::HashSet::new();
-        told.retain(|told| known.insert(told.clone()));
+        let choices = self.frozen.choices().unwrap_or_default().into_iter();
+        let mut told: Vec<(String, String)> = choices
+            .filter_map(|(choice, agent)| Some((choice.agent, unheld(&*agent, &self.frozen.settings)?)))
+            .collect();
+        let mut known = HashSet::new();
+        told.retain(|(agent, _)| known.insert(agent.clone()));
         told
     }
 
@@ -473,7 +478,6 @@ impl Run {
     ) -> Result<RunHandle, RunError> {
         let Found { repository: opened, clone, warnings, old_logs, remains } = found;
         let (in_clone, of_clone) = clone.unzip();
-        let unheld = self.unheld_budget();
         let unstartable = match in_place_of_agent(&self.registry) {
             Some(_) => Vec::new(),
             None => self.frozen.unstartable(),
@@ -505,9 +509,6 @@ impl Run {
             services.warn(format!(
                 "{reason}; a start that can keep them has a check decide on what this run completes"
             ));
-        }
-        for unheld in unheld {
-            services.warn(format!("{unheld}. {}", unheld_budget::HELP));
         }
         // Elsewhere there is nothing better to name.
         if frozen.is_unsupervised && cfg!(target_os = "linux") {
@@ -628,7 +629,12 @@ pub(super) fn check_agent(
 pub(super) fn placed(project: &Project, error: AgentError, key: &str) -> RunError {
     let key = format!("methodology.{}.{key}", project.methodology());
     match project.config().origin(&key) {
-        Some(origin) if matches!(error, AgentError::Config { .. }) => {
+        Some(origin)
+            if matches!(
+                error,
+                AgentError::Config { .. } | AgentError::NoModel { .. } | AgentError::OnlyConfigured { .. }
+            ) =>
+        {
             RunError::ConfiguredAgent { source: Box::new(error), location: origin.into() }
         }
         _ => error.into(),

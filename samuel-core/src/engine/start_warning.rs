@@ -11,6 +11,7 @@ use super::{
     begin::Begin,
     error::{RunError, blocking},
     run::{Opened, Run},
+    unheld_budget,
 };
 use crate::{
     config::format_duration,
@@ -51,6 +52,13 @@ pub enum StartWarning {
     },
     /// The plan has more tasks left than the run may make iterations.
     LongPlan(LongPlan),
+    /// Limits of cost or tokens do not hold, since an agent that calls can have does not report these.
+    UnheldBudget {
+        /// The agent.
+        agent: String,
+        /// Which limits, and what it does not report.
+        message: String,
+    },
     /// Nothing checks what an agent calls done.
     NoChecks,
     /// The project is in no git repository.
@@ -84,6 +92,7 @@ impl StartWarning {
             Self::NotOpen { .. } => "Reset the task to have it worked on again.".into(),
             Self::LooserLimit { .. } => "Give it again with the start, or set it in samuel.toml.".into(),
             Self::LongPlan(_) => LongPlan::HELP.into(),
+            Self::UnheldBudget { .. } => unheld_budget::HELP.into(),
             Self::NoChecks => "Set quality_checks in samuel.toml, such as [\"cargo test\"].".into(),
             Self::NoRepository => "Run `git init` and commit what there is.".into(),
             Self::NoCommit => "Commit what there is.".into(),
@@ -104,6 +113,7 @@ impl fmt::Display for StartWarning {
                 write!(f, "the run that goes on had the limit {setting} = {before}, and now {now}")
             }
             Self::LongPlan(long) => long.fmt(f),
+            Self::UnheldBudget { message, .. } => f.write_str(message),
             Self::NoChecks => {
                 f.write_str("no quality checks are configured, so what an agent calls done is done")
             }
@@ -153,6 +163,8 @@ impl Run {
         let limit = self.frozen.settings.max_iterations;
         let long = LongPlan::of(plan, machine.scope(), limit, machine.iteration_number());
         warnings.extend(long.map(StartWarning::LongPlan));
+        let unheld = self.unheld_budget().into_iter();
+        warnings.extend(unheld.map(|(agent, message)| StartWarning::UnheldBudget { agent, message }));
         if !self.has_checks() {
             warnings.push(StartWarning::NoChecks);
         }

@@ -185,7 +185,7 @@ impl Core {
             ExitReason::MaxIterations => Some("max_iterations"),
             ExitReason::ConsecutiveFailures => Some("max_consecutive_failures"),
             ExitReason::WallClock => Some("session_budget.max_wall_time"),
-            ExitReason::RateLimited => Some("rate_limit_wait"),
+            ExitReason::RateLimited => (!self.limit.is_endless).then_some("rate_limit_wait"),
             ExitReason::Budget => {
                 let over = self.over_budget(self.counters.usage);
                 Some(over.or_else(|| self.forecast(self.guards.elapsed_ms))?.0)

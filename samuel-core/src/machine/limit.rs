@@ -4,7 +4,7 @@
 //! is waited for, and one whose end nobody says is tried again after 5, 10, 20
 //! minutes and so on, for [`RunLimits::max_limit_wait_ms`](super::RunLimits) altogether. What
 //! lasts longer has a fallback work, where one can, and ends the run where
-//! [`RateLimitPolicy::Stop`] asks for that. An iteration that met a limit counts as no failure.
+//! [`RateLimitPolicy::Stop`] asks for that, or where it lasts longer than a limit does. An iteration that met a limit counts as no failure.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,8 @@ use crate::{
 
 /// The first wait for a limit whose end nobody says.
 const FIRST_WAIT: SignedDuration = SignedDuration::from_mins(5);
-/// The furthest end of a limit that a saved state is believed.
+/// The furthest end of a limit that is waited for: no setting asks for a longer wait, and whoever
+/// says that it ends later, an agent or a saved state, is not believed.
 const FURTHEST: SignedDuration = SignedDuration::from_hours(31 * 24);
 /// How often such a wait is doubled.
 const MAX_DOUBLINGS: u32 = 20;
@@ -33,6 +34,8 @@ pub(super) struct UsageLimit {
     tries: u32,
     /// How long these were waited for altogether.
     waited_ms: i64,
+    /// Whether it ends later than anybody waits, whatever is configured.
+    pub(super) is_endless: bool,
 }
 
 /// What follows from a limit.
@@ -96,7 +99,15 @@ impl Core {
             Err(until) => until,
         };
         match (self.setup.limits.rate_limit, all_out_until) {
-            (RateLimitPolicy::Wait, Some(until)) => Consequence::Wait(until),
+            (RateLimitPolicy::Wait, Some(until)) if !is_far(until, now) => Consequence::Wait(until),
+            (RateLimitPolicy::Wait, Some(until)) => {
+                self.limit.is_endless = true;
+                let days = FURTHEST.as_hours() / 24;
+                Consequence::End(format!(
+                    "{}, and a run waits for {days} days at most",
+                    self.all_limited(Some(until))
+                ))
+            }
             (_, None) if self.setup.routing.fallback.is_empty() => Consequence::End(format!(
                 "the agent is still at its usage limit, of which nobody says when it ends (tries: {})",
                 tries.saturating_add(1)
@@ -138,12 +149,16 @@ impl Machine {
     /// Forgets what a saved state says of a usage limit that nothing vouches for, or that
     /// ends later than any does: whether there is one shows with the next call.
     pub fn doubt_limit(&mut self, now: Timestamp, is_vouched_for: bool) {
-        let is_far = |until: Timestamp| until.duration_since(now) > FURTHEST;
-        if !is_vouched_for || self.core.limit.until.is_some_and(is_far) {
+        if !is_vouched_for || self.core.limit.until.is_some_and(|until| is_far(until, now)) {
             self.core.limit = UsageLimit::default();
             self.core.agents.forget_limits();
         }
     }
+}
+
+/// Says whether a limit ends later than anybody waits.
+fn is_far(until: Timestamp, now: Timestamp) -> bool {
+    until.duration_since(now) > FURTHEST
 }
 
 /// Writes a moment as people read it, in the one zone that is the same everywhere.

@@ -12,3 +12,11 @@ pub struct AgentTotal {
     /// What they consumed.
     pub usage: Usage,
 }
+
+/// Names an agent with its model, where it has one: `claude (opus)`.
+pub(crate) fn with_model(agent: &str, model: Option<&str>) -> String {
+    match model {
+        Some(model) => format!("{agent} ({model})"),
+        None => agent.to_owned(),
+    }
+}

@@ -30,6 +30,7 @@ mod severity;
 mod task;
 
 pub use agent_total::AgentTotal;
+pub(crate) use agent_total::with_model;
 pub use code::{Coded, ErrorCode, Location};
 pub use counts::TaskCounts;
 pub use family::{Family, MAX_SIBLINGS};

@@ -37,9 +37,11 @@ impl Pilot {
         if !self.enabled {
             return Mode::Implementation;
         }
-        let next = progress.total_iterations_run.saturating_add(1);
-        let since = next.saturating_sub(progress.last_discovery_iteration);
-        let is_due = progress.discovery_iterations == 0 || since >= u64::from(self.interval.get());
+        let (made, last) = (progress.total_iterations_run, progress.last_discovery_iteration);
+        let since = made.saturating_add(1).saturating_sub(last);
+        // Both stand in a file that others can edit: a last one that is still to come was none.
+        let was_made = progress.discovery_iterations > 0 && last <= made;
+        let is_due = !was_made || since >= u64::from(self.interval.get());
         match self.only || is_due || !matches!(work, Work::Task(_)) {
             true => Mode::Discovery,
             false => Mode::Implementation,
@@ -107,6 +109,25 @@ mod tests {
         assert_eq!(discoveries(every(3), 4, &work(0)), [1, 2, 3, 4]);
         assert_eq!(discoveries(every(3), 3, &Work::Blocked(vec!["a cycle".to_owned()])), [1, 2, 3]);
         assert_eq!(discoveries(Pilot { only: true, ..every(9) }, 3, &work(6)), [1, 2, 3]);
+    }
+
+    #[test]
+    fn numbers_that_somebody_wrote_into_the_plan_put_no_discovery_off_for_ever() {
+        let edited = |made, last| Progress {
+            total_iterations_run: made,
+            discovery_iterations: 1,
+            last_discovery_iteration: last,
+            ..Progress::default()
+        };
+        for (made, last, mode) in [
+            (4, u64::MAX, Mode::Discovery),
+            (4, 5, Mode::Discovery),
+            (4, 4, Mode::Implementation),
+            (u64::MAX, 0, Mode::Discovery),
+            (u64::MAX, u64::MAX, Mode::Implementation),
+        ] {
+            assert_eq!(every(3).mode(&edited(made, last), &work(6)), mode, "{made} {last}");
+        }
     }
 
     #[test]

@@ -11,7 +11,9 @@ use serde::Serialize;
 
 use crate::{
     model::{Status, TaskId, Usage, words},
-    state::{JournalEntry, JournalRecord, Mutation, ProgressBody, ProgressEntry, ProgressKind, ProgressLog},
+    state::{
+        Called, JournalEntry, JournalRecord, Mutation, ProgressBody, ProgressEntry, ProgressKind, ProgressLog,
+    },
     text::excerpt,
 };
 
@@ -19,6 +21,8 @@ use crate::{
 const MAX_FAILURE_BYTES: usize = 500;
 /// How many failures of one attempt are told.
 const MAX_FAILURES: usize = 10;
+/// How many agents of one attempt are told.
+const MAX_AGENTS: usize = 10;
 /// How far the times of the two logs may be apart: one has whole seconds, and a plan may be
 /// busy for ten.
 const MAX_APART: SignedDuration = SignedDuration::from_secs(15);
@@ -55,6 +59,9 @@ pub struct Attempt {
     pub iteration: Option<u32>,
     /// Who worked on it: the run, or what its caller is called.
     pub owner: Option<String>,
+    /// The agents that were called, with their models, such as `codex (gpt-5)`: one for each call, of
+    /// several in a row that are the same the first; at most 10.
+    pub agents: Vec<String>,
     /// When it began.
     pub began_at: Timestamp,
     /// When it ended.
@@ -76,12 +83,22 @@ impl Attempt {
             run: None,
             iteration: None,
             owner: owner.cloned(),
+            agents: Vec::new(),
             began_at: at,
             ended_at: None,
             end: AttemptEnd::CutOff,
             failures: Vec::new(),
             usage: None,
             logs: Vec::new(),
+        }
+    }
+
+    fn call(&mut self, call: &Called) {
+        self.run.get_or_insert_with(|| call.run_id.clone());
+        self.iteration.get_or_insert(call.iteration);
+        let name = excerpt(&call.name(), MAX_FAILURE_BYTES);
+        if self.agents.last() != Some(&name) && self.agents.len() < MAX_AGENTS {
+            self.agents.push(name);
         }
     }
 
@@ -135,6 +152,7 @@ impl Found<'_> {
                     JournalEntry::Checkpoint(saved) => {
                         attempt.run.get_or_insert_with(|| saved.run_id.clone());
                     }
+                    JournalEntry::Called(call) => attempt.call(call),
                     JournalEntry::Mutation { mutation: Mutation::TakeBack { ids, failures }, .. } => {
                         if ids.contains(id) {
                             attempt.end = AttemptEnd::TakenBack;

@@ -10,7 +10,7 @@ use crate::{
     config::PilotSettings,
     model::{AgentTotal, Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId, payload::Mode},
     plan::{Pilot, Work},
-    state::{Holder, RunEnd, StateDiagnostic, StateError},
+    state::{Holder, RunEnd, StateDiagnostic, StateError, Called},
 };
 
 /// Where a project stands, as [`Project::status`] read it.
@@ -37,6 +37,8 @@ pub struct ProjectStatus {
     pub progress: Progress,
     /// What the calls of each agent consumed in all runs of the plan, as far as one saved it.
     pub agents: Vec<AgentTotal>,
+    /// The call of the agent that the loop which is running makes now, where it makes one.
+    pub call: Option<Called>,
     /// Whether a loop is running now.
     pub running: bool,
     /// Who runs it, where that is known.
@@ -110,8 +112,9 @@ impl Project {
         let saved = match lane.last_saved() {
             // How a run ended is worth less than where its plan stands.
             Err(_) if held.is_none() => None,
-            saved => saved?.map(|saved| saved.checkpoint),
+            saved => saved?,
         };
+        let (saved, called) = saved.map(|saved| (saved.checkpoint, saved.called)).unzip();
         let is_under_way = loaded.plan.progress.status == ProgressStatus::Running;
         // What was saved last may be of the plan before.
         let of_run = saved.as_ref().filter(|saved| is_under_way && saved.end.is_none());
@@ -136,6 +139,7 @@ impl Project {
             only: scope.into(),
             progress: plan.progress.clone(),
             agents,
+            call: called.flatten().filter(|_| held.is_some() && is_under_way),
             running: held.is_some(),
             holder: held.clone().flatten(),
             // A limit that is over is waited for no more, whatever was saved last.

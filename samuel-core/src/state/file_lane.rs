@@ -31,12 +31,15 @@ impl LaneStore for FileStore {
         let _lock = self.lock_shared()?;
         let Some(record) = self.journal().last_checkpoint()? else { return Ok(None) };
         let JournalEntry::Checkpoint(checkpoint) = record.entry else { return Ok(None) };
-        let used =
-            self.journal().since(record.seq)?.into_iter().rev().find_map(|record| match record.entry {
-                JournalEntry::Used(used) => Some(used.usage),
-                _ => None,
-            });
-        Ok(Some(SavedRun { checkpoint, seq: record.seq, used }))
+        let (mut used, mut called) = (None, None);
+        for later in self.journal().since(record.seq)? {
+            match later.entry {
+                JournalEntry::Used(newer) => used = Some(newer.usage),
+                JournalEntry::Called(newer) => called = Some(newer),
+                _ => {}
+            }
+        }
+        Ok(Some(SavedRun { checkpoint, seq: record.seq, used, called }))
     }
 
     fn kept_checkpoint(&self) -> Result<KeptCheckpoint, StateError> {

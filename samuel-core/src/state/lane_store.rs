@@ -10,7 +10,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Artifact, Checkpoint, Holder, KeptCheckpoint, Note, RunDir, StateError, SupervisorProcess};
+use super::{Artifact, Checkpoint, Holder, KeptCheckpoint, Note, RunDir, StateError, SupervisorProcess, Called};
 use crate::model::Usage;
 
 /// Keeps what one machine needs to carry on.
@@ -97,4 +97,7 @@ pub struct SavedRun {
     pub seq: u64,
     /// What it had consumed in all when it noted that last, after the checkpoint.
     pub used: Option<Usage>,
+    /// The call of the agent that it noted last, after the checkpoint: the one that is under way, as
+    /// long as the run is at work.
+    pub called: Option<Called>,
 }

@@ -11,11 +11,14 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    Actor, Applied, Asker, Existing, Imported, JournalEntry, JournalPart, JournalRecord, LoadedPlan,
-    Mutation, PlanStore, ProgressEntry, ProgressLog, ReadOn, Replaced, StateDiagnostic, StateError,
+    Actor, Applied, Asker, Existing, Imported, JournalEntry, JournalPart, JournalRecord, LaneStore as _, LoadedPlan,
+    MemoryLane, Mutation, PlanStore, ProgressEntry, ProgressLog, ReadOn, Replaced, StateDiagnostic, StateError,
     TaskChange, Watch, apply, blocked::refuse_opening, import, progress, refused::refused, undo,
 };
-use crate::{clock::Clock, model::Plan};
+use crate::{
+    clock::Clock,
+    model::{Plan, ProgressStatus},
+};
 
 /// Keeps a plan in memory; for tests and for programs that keep it elsewhere.
 #[derive(Clone, Debug)]
@@ -23,6 +26,8 @@ pub struct MemoryStore {
     clock: Arc<dyn Clock>,
     state: Arc<Mutex<State>>,
     is_silent: bool,
+    /// Where a loop on this plan is locked.
+    lane: Option<MemoryLane>,
 }
 
 #[derive(Debug, Default)]
@@ -40,14 +45,14 @@ struct State {
 impl MemoryStore {
     /// Creates a store without a plan.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, state: Arc::default(), is_silent: false }
+        Self { clock, state: Arc::default(), is_silent: false, lane: None }
     }
 
     /// Creates a store with a plan as another one loaded it.
     pub(crate) fn holding(loaded: LoadedPlan, clock: Arc<dyn Clock>) -> Self {
         let LoadedPlan { plan, diagnostics, unparsed, .. } = loaded;
         let state = State { plan: Some(plan), diagnostics, unparsed, ..State::default() };
-        Self { clock, state: Arc::new(Mutex::new(state)), is_silent: true }
+        Self { clock, state: Arc::new(Mutex::new(state)), is_silent: true, lane: None }
     }
 
     /// Says nothing to those who watch, so that a loop looks at its own turns alone and is
@@ -56,6 +61,18 @@ impl MemoryStore {
     pub fn silent(mut self) -> Self {
         self.is_silent = true;
         self
+    }
+
+    /// Knows by the lane of the loop whether one is at work, so that one which died in a discovery
+    /// iteration keeps nobody from adding tasks. By default its limit holds until the next run begins.
+    #[must_use]
+    pub fn beside(self, lane: &MemoryLane) -> Self {
+        Self { lane: Some(lane.clone()), ..self }
+    }
+
+    /// Says whether nobody runs a loop on the plan, as far as that is known.
+    fn has_no_loop(&self) -> Result<bool, StateError> {
+        self.lane.as_ref().map_or(Ok(false), |lane| Ok(lane.loop_holder()?.is_none()))
     }
 
     /// Returns the lines of the progress log that were archived.
@@ -162,12 +179,19 @@ impl PlanStore for MemoryStore {
         mutation: Mutation,
         asker: &Asker,
     ) -> Result<Applied, StateError> {
-        let changed = self.change(made_at, mutation.clone(), asker);
-        if matches!(changed, Err(StateError::DiscoveryFull { .. })) {
-            let line = refused(&mutation, &self.progress()?, self.clock.now());
-            self.append_progress(line.as_slice())?;
+        match self.change(made_at, mutation.clone(), asker) {
+            Err(StateError::DiscoveryFull { .. }) if self.has_no_loop()? => {
+                let stopped = Mutation::SetProgressStatus { status: ProgressStatus::Stopped };
+                self.change(made_at, stopped, &Asker::from(Actor::Runtime))?;
+                self.change(made_at, mutation, asker)
+            }
+            Err(error @ StateError::DiscoveryFull { .. }) => {
+                let line = refused(&mutation, &self.progress()?, self.clock.now());
+                self.append_progress(line.as_slice())?;
+                Err(error)
+            }
+            changed => changed,
         }
-        changed
     }
 
     fn journal_since(&self, seq: u64) -> Result<JournalPart, StateError> {

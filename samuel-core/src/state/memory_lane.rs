@@ -6,8 +6,7 @@ use std::{
 };
 
 use super::{
-    Artifact, Checkpoint, Holder, JournalEntry, JournalRecord, LaneStore, LoopLock, Note, RunDir, SavedRun,
-    StateError, SupervisorProcess, journal, plan_file,
+    Artifact, Holder, JournalEntry, JournalRecord, LaneStore, LoopLock, Note, RunDir, SavedRun, StateError, SupervisorProcess, journal, plan_file,
 };
 use crate::clock::Clock;
 
@@ -60,17 +59,19 @@ impl LaneStore for MemoryLane {
     }
 
     fn last_saved(&self) -> Result<Option<SavedRun>, StateError> {
-        let (mut used, mut saved): (_, Option<(u64, Checkpoint)>) = (None, None);
+        let mut saved: Option<SavedRun> = None;
         for record in &self.notes().records {
-            match &record.entry {
-                JournalEntry::Checkpoint(checkpoint) => {
-                    (used, saved) = (None, Some((record.seq, checkpoint.clone())));
+            match (&record.entry, &mut saved) {
+                (JournalEntry::Checkpoint(checkpoint), saved) => {
+                    let checkpoint = checkpoint.clone();
+                    *saved = Some(SavedRun { checkpoint, seq: record.seq, used: None, called: None });
                 }
-                JournalEntry::Used(newer) => used = Some(newer.usage),
+                (JournalEntry::Used(newer), Some(saved)) => saved.used = Some(newer.usage),
+                (JournalEntry::Called(newer), Some(saved)) => saved.called = Some(newer.clone()),
                 _ => {}
             }
         }
-        Ok(saved.map(|(seq, checkpoint)| SavedRun { checkpoint, seq, used }))
+        Ok(saved)
     }
 
     fn supervisors(&self) -> Result<Vec<SupervisorProcess>, StateError> {

@@ -26,7 +26,8 @@ pub(crate) fn refused_in_discovery(plan: &Plan, log: &ProgressLog) -> Option<Str
     let of_this = notes.take_while(|(entry, _)| entry.at.as_second() >= began.as_second());
     let mut titles: Vec<&str> = of_this.filter_map(|(_, text)| text.strip_prefix(REFUSED)).collect();
     titles.reverse();
-    (!titles.is_empty()).then(|| format!("{REFUSED}{}", listed(&titles)))
+    let uncounted = if titles.len() < MAX_IN_A_ROW { "" } else { "; those after these were not counted" };
+    (!titles.is_empty()).then(|| format!("{REFUSED}{}{uncounted}", listed(&titles)))
 }
 
 /// Returns the line about a change that was refused, unless enough of them stand there already.

@@ -222,7 +222,7 @@ impl BenchBuilder {
         };
         if !self.on_disk {
             let lane = MemoryLane::new(project.run_dir(), Arc::clone(&self.clock));
-            let store = MemoryStore::new(self.clock).silent();
+            let store = MemoryStore::new(self.clock).silent().beside(&lane);
             project = project.with_plan_store(Arc::new(store)).with_lane_store(Arc::new(lane));
         }
         project.plan_store().import(self.plan, Actor::User, Existing::Refuse)?;

@@ -31,11 +31,10 @@ use tokio::{runtime::Builder, time::timeout};
 use crate::{
     model::{
         AgentTotal, Coded, ErrorCode, Plan, Priority, ProgressStatus, Scope, Status, Task, TaskId, Usage,
+        payload::Turn,
     },
     state::{
-        Actor, Artifact, Asker, Checkpoint, Existing, Holder, JournalEntry, JournalPart, JournalRecord,
-        LaneStore, Mutation, NewTask, Note, PlanStore, ProgressEntry, ProgressKind, SavedRun, StateError,
-        SupervisorProcess, SupervisorRole, TaskChange, TaskEdit, Used,
+        Actor, Artifact, Asker, Checkpoint, Existing, Holder, JournalEntry, JournalPart, JournalRecord, LaneStore, Mutation, NewTask, Note, PlanStore, ProgressEntry, ProgressKind, SavedRun, StateError, SupervisorProcess, SupervisorRole, TaskChange, TaskEdit, Used, Called,
     },
 };
 
@@ -343,12 +342,22 @@ fn the_last_checkpoint_is_found_behind_later_notes(lane: &dyn LaneStore) {
     lane.note(used(1)).unwrap();
     let seq = lane.note(Note::Checkpoint(checkpoint(2))).unwrap();
     assert!(first < seq);
-    let saved = |used| Some(SavedRun { checkpoint: checkpoint(2), seq, used });
-    assert_eq!(lane.last_saved().unwrap(), saved(None));
+    let saved = |used, called| Some(SavedRun { checkpoint: checkpoint(2), seq, used, called });
+    assert_eq!(lane.last_saved().unwrap(), saved(None, None));
+    let called = |agent: &str| Called {
+        run_id: "r1".into(),
+        iteration: 1,
+        turn: Turn::Main,
+        agent: agent.to_owned(),
+        model: Some("opus".to_owned()),
+        why: "the configured agent".to_owned(),
+    };
     lane.note(used(2)).unwrap();
+    lane.note(Note::Called(called("codex"))).unwrap();
+    lane.note(Note::Called(called("claude"))).unwrap();
     lane.note(used(3)).unwrap();
     lane.note(Note::Supervisor(supervisor(7))).unwrap();
-    assert_eq!(lane.last_saved().unwrap(), saved(Some(usage(3))));
+    assert_eq!(lane.last_saved().unwrap(), saved(Some(usage(3)), Some(called("claude"))));
 }
 
 fn supervisor(pid: u32) -> SupervisorProcess {

@@ -27,9 +27,11 @@ use tokio::sync::Mutex as AsyncMutex;
 use super::{
     CloneProblem, InspectLimits, RefusedWork, WorkspaceError,
     bundle::{self, Door},
+    elsewhere,
     git::{Configured, Git},
     inspect,
     record::{self, Landing, Record},
+    ref_locks,
     users_tree::{Standing, UsersTree, remove_lock},
 };
 use crate::{
@@ -469,6 +471,10 @@ impl CloneWorkspace {
         let is_new = head != record.tip
             && self.git.line(&self.tree(), &["rev-list", "--count", &beyond]).await? != "0";
         if !is_new {
+            let (base, known) = (record.base.clone(), &mut record.elsewhere);
+            if let Some((branch, commit)) = elsewhere::new(&self.git, &self.tree(), &base, known).await? {
+                return Err(self.refuse(record, &commit, Refusal::Elsewhere { branch }).await?);
+            }
             record.at_work = false;
             self.save(record)?;
             return Ok(None);
@@ -576,11 +582,12 @@ impl CloneWorkspace {
     }
 
     async fn move_aside(&self, record: &mut Record) -> Result<PathBuf, WorkspaceError> {
+        // An agent may remove the ground it stands on, and what that stands in.
+        private::require(&self.setup.directory).map_err(WorkspaceError::io("use", &self.setup.directory))?;
         let free = (1..MAX_ASIDE).map(|number| self.file(&format!("kept-{number}")));
         let kept = free.into_iter().find(|path| fs::symlink_metadata(path).is_err());
         let kept = kept.unwrap_or_else(|| self.file("kept"));
         match fs::rename(self.tree(), &kept) {
-            // An agent may remove the ground it stands on.
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(WorkspaceError::io("move", &self.tree())(error));
             }
@@ -737,9 +744,17 @@ impl CloneWorkspace {
     /// Removes what gits that were killed left in the clone, and what an agent was in the middle of.
     fn clear_clone(&self) -> Result<(), WorkspaceError> {
         let git = self.tree().join(".git");
-        ["index", "index.lock", "HEAD.lock", "config.lock", "rebase-merge", "rebase-apply"]
-            .iter()
-            .try_for_each(|name| record::remove(&git.join(name)))
+        let names = [
+            "index",
+            "index.lock",
+            "HEAD.lock",
+            "config.lock",
+            "packed-refs.lock",
+            "rebase-merge",
+            "rebase-apply",
+        ];
+        names.iter().try_for_each(|name| record::remove(&git.join(name)))?;
+        ref_locks::remove(&git.join("refs"))
     }
 
     /// Removes what an earlier process had begun, and nobody needs.

@@ -142,6 +142,12 @@ pub enum RefusedWork {
         /// Where.
         path: String,
     },
+    /// It was committed where nobody takes it from, and the branch that is checked out has nothing new.
+    #[error("it is on {branch}, which is not checked out: the branch that is has nothing new")]
+    Elsewhere {
+        /// The branch, or `stash`.
+        branch: String,
+    },
     /// It changes files that decide what runs.
     #[error("it changes files that decide what runs: {}", listed(files))]
     ControlFiles {

@@ -10,6 +10,8 @@
 //! - `inspect` walks over what the agent left before any git runs there.
 //! - `bundle` takes its commits in: checked by git object by object, in a quarantine, and held
 //!   against what must not arrive.
+//! - `elsewhere` finds what it committed where nobody takes it from, `ref_locks` removes what a git left
+//!   that it killed.
 //! - `users_tree` moves the user's branch, by a fast-forward and in no other way, and finishes
 //!   or takes back one that was cut off.
 //!
@@ -32,11 +34,13 @@
 
 mod bundle;
 mod clone;
+mod elsewhere;
 mod error;
 mod git;
 mod inspect;
 mod kind;
 mod record;
+mod ref_locks;
 mod users_tree;
 
 pub use clone::{

@@ -32,6 +32,9 @@ pub(super) struct Record {
     pub(super) alternates: String,
     /// Bare repositories that the project itself has among its files.
     pub(super) embedded: Vec<PathBuf>,
+    /// The commits of other branches of the clone that are known already.
+    #[serde(default)]
+    pub(super) elsewhere: Vec<String>,
     /// How many references of refused work the clone holds.
     pub(super) refused: u32,
     /// How often work was kept in the user's repository.

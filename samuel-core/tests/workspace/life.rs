@@ -107,10 +107,11 @@ async fn what_no_reference_of_the_user_has_keeps_the_clone() {
     let workspace = user.opened().await;
     user.work(
         &workspace,
-        "git switch -qc aside; echo 1 > b.txt; git add .; git commit -qm Aside; git switch -q main",
+        "git switch -qc aside; echo 1 > b.txt; git add .; git commit -qm Aside; git switch -q main; echo 1 > c.txt",
     )
     .await
     .unwrap();
+    workspace.land().await.unwrap();
     workspace.close(true).await.unwrap();
     assert!(workspace.work_dir().join(".git").exists());
 }
@@ -189,6 +190,27 @@ async fn an_agent_that_removes_the_clone_gets_another() {
     workspace.begin().await.unwrap();
     user.work(&workspace, "echo 1 > b.txt").await.unwrap().unwrap();
     workspace.land().await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn an_agent_that_removes_all_that_the_clone_stands_in_gets_another() {
+    let user = User::new();
+    let workspace = user.opened().await;
+    user.work(&workspace, "rm -rf \"$(dirname \"$PWD\")\"").await.unwrap_err();
+    workspace.begin().await.unwrap();
+    user.work(&workspace, "echo 1 > b.txt").await.unwrap().unwrap();
+    workspace.land().await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn locks_of_references_that_a_killed_git_left_hold_nothing_up() {
+    let user = User::new();
+    let workspace = user.opened().await;
+    let left = "echo 1 > b.txt; touch .git/packed-refs.lock .git/refs/heads/main.lock .git/refs/tags/x.lock";
+    user.work(&workspace, left).await.unwrap().unwrap();
+    workspace.land().await.unwrap().unwrap();
+    user.sh(&workspace.work_dir(), "touch .git/refs/heads/main.lock");
+    assert_eq!(workspace.begin().await.unwrap(), [""; 0], "the clone stays where it is");
 }
 
 #[tokio::test]

@@ -37,6 +37,24 @@ async fn refused(line: &str) -> String {
 }
 
 #[tokio::test]
+async fn work_on_a_branch_that_is_not_checked_out_or_stashed_is_refused_once() {
+    let commit = "git switch -qc other; echo 1 > b.txt; git add .; git commit -qm B; git switch -q main";
+    let told = |branch: &str| {
+        format!("it is on {branch}, which is not checked out: the branch that is has nothing new")
+    };
+    assert_eq!(refused(commit).await, told("other"));
+    assert_eq!(refused("echo 1 > a.txt; git stash -q").await, told("stash"));
+    let user = User::new();
+    let workspace = user.opened().await;
+    user.work(&workspace, commit).await.unwrap_err();
+    workspace.begin().await.unwrap();
+    assert_eq!(user.work(&workspace, "true").await.unwrap(), None, "nothing of it is new");
+    user.work(&workspace, "git switch -q other").await.unwrap().unwrap();
+    workspace.land().await.unwrap().unwrap();
+    assert_eq!(user.read("b.txt").unwrap(), "1\n");
+}
+
+#[tokio::test]
 async fn a_submodule_is_refused() {
     let line = "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),vendor/x; mkdir -p vendor/x; git commit -qm Sub";
     assert_eq!(refused(line).await, "it adds or changes the submodule vendor/x");

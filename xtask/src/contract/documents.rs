@@ -19,11 +19,12 @@ use super::{
 pub(super) const PATH: &str = "cli/documents.schema.json";
 
 /// The commands, as their documents name them, and the types that each may answer.
-const COMMANDS: [(&str, &[&str]); 11] = [
+const COMMANDS: [(&str, &[&str]); 12] = [
     ("run", &["ProjectStatus"]),
     ("run status", &["ProjectStatus"]),
     ("run tasks", &["TaskList"]),
     ("run show", &["TaskHistory"]),
+    ("run prompt", &["NextPrompt", "NextPromptStats", "ExportedTemplates"]),
     ("hooks list", &["HookList"]),
     ("hooks show", &["ShownPoint", "ShownHooks"]),
     ("hooks validate", &["HookValidation"]),

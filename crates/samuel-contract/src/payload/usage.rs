@@ -50,7 +50,8 @@ impl AddAssign for Usage {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
         self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
-        self.cost_usd = match (self.cost_usd, other.cost_usd) {
+        let known = |cost: Option<f64>| cost.filter(|cost| is_amount(*cost));
+        self.cost_usd = match (known(self.cost_usd), known(other.cost_usd)) {
             (None, None) => None,
             (left, right) => Some(add_cost(left.unwrap_or(0.0), right.unwrap_or(0.0))),
         };
@@ -79,6 +80,9 @@ mod tests {
             sum += cost(bad);
             assert_eq!(sum.cost_usd, Some(0.5), "{bad}");
         }
+        let mut unknown = Usage::default();
+        unknown += cost(-1.0);
+        assert_eq!(unknown.cost_usd, None, "it is unknown, and not nothing");
         assert_eq!(cost(0.0).take_bad_cost(), None);
         let mut vast = cost(1e308);
         assert_eq!((vast.take_bad_cost(), vast.cost_usd), (None, Some(MAX_COST)));

@@ -104,7 +104,7 @@ require_tests = 1
 "#), @r#"
 2:23 default_methodology: expected text, found true or false | Put it in quotes.
 3:9 hooks: expected a table, found a whole number | Change the value, or remove the key.
-4:11 plugins: expected a list, found text | Change the value, or remove the key.
+4:11 plugins: expected a list, found text | Write a list in brackets, or remove the key.
 6:9 methodology.ralph: expected a table, found a whole number | Change the value, or remove the key.
 7:17 methodology.tdd.agent: expected text, found a whole number | Put it in quotes.
 7:34 methodology.tdd.agent_args[0]: expected text, found a whole number | Put it in quotes.

@@ -87,6 +87,10 @@ pub(super) struct OfRun {
     pub(super) in_place_of_agent: Option<String>,
     /// The agents of routes and fallbacks that cannot be called, and why, one line each.
     pub(super) other_agents: Vec<String>,
+    /// Which limits do not hold with one of them, one line each.
+    pub(super) unheld: Vec<String>,
+    /// Why a start refuses an agent that a route or a fallback names, if it does.
+    pub(super) refused: Option<RunError>,
     /// Whether a fallback can be called.
     pub(super) has_fallback: bool,
     /// The control files that the last run left changed.
@@ -140,8 +144,12 @@ pub(super) fn chains(builder: RunBuilder) -> ([Finding; 2], OfRun) {
     let has_fallback = run.frozen.routing.fallback.iter().any(|agent| *agent != configured && !is_out(agent));
     let others = unstartable.iter().filter(|(agent, _)| *agent != configured);
     let other_agents = others.map(|(_, error)| described(error)).collect();
+    let unheld = run.unheld_budget().into_iter().filter(|(agent, _)| *agent != configured);
+    let unheld = unheld.map(|(_, told)| told).collect();
+    let refused = if has_agent { run.frozen.check_choices().err() } else { None };
     let warnings = run.warnings_of_checks();
-    let of_run = OfRun { in_place_of_agent, other_agents, has_fallback, changes, warnings, trust };
+    let of_run =
+        OfRun { in_place_of_agent, other_agents, unheld, refused, has_fallback, changes, warnings, trust };
     ([hooks, templates], of_run)
 }
 

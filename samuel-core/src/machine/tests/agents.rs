@@ -114,6 +114,31 @@ fn where_all_are_limited_the_run_waits_for_the_first_that_is_back_or_ends() {
 }
 
 #[test]
+fn a_limit_that_ends_in_the_year_9999_is_waited_for_by_nobody() {
+    let far = "9999-12-30T22:00:00Z".parse().unwrap();
+    let limited = |who: &'static [&'static str], until| {
+        with_fallbacks(1, move |agent, _| {
+            who.contains(&agent).then(|| fails(FailureClass::RateLimit, Some(until)))
+        })
+        .run()
+    };
+    let all: &[&str] = &["claude", "codex", "gemini"];
+    let sim = limited(all, far);
+    assert_eq!((sim.report().exit_reason, waits(&sim)), (ExitReason::RateLimited, vec![]));
+    let told = "the agent and every fallback are at their usage limits, which last until 9999-12-30 22:00:00 UTC, \
+                and a run waits for 31 days at most";
+    assert_eq!(sim.report().detail.as_deref(), Some(told));
+    assert_eq!(sim.report().limit, None, "no setting would help");
+    assert_eq!(agents(&limited(&["claude"], far)), ["claude", "codex"]);
+    // The last moment that there is overflows nothing.
+    assert_eq!(limited(all, jiff::Timestamp::MAX).report().exit_reason, ExitReason::RateLimited);
+    let month = with_fallbacks(1, |_, fired| {
+        (fired.nth < 3).then(|| fails(FailureClass::RateLimit, Some(at(31 * 24 * HOUR))))
+    });
+    assert_eq!(waits(&month.run()), [31 * 24 * 60]);
+}
+
+#[test]
 fn an_agent_that_cannot_be_started_is_replaced_and_fails_where_nobody_can() {
     let sim =
         with_fallbacks(2, |agent, _| (agent == "claude").then(|| fails(FailureClass::AgentStart, None)))

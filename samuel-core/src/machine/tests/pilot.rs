@@ -40,18 +40,40 @@ fn modes(sim: &Sim) -> Vec<Mode> {
     sim.trace.iter().filter_map(mode).collect()
 }
 
+impl Sim {
+    /// Says what the iterations of the run were for, by their numbers: one whose end was lost in a
+    /// crash is committed again.
+    fn modes_by_number(&self) -> Vec<Mode> {
+        let mode = |effect: &Effect| match effect {
+            Effect::Mutate(Mutation::CommitIteration { iteration, mode, .. }) => Some((*iteration, *mode)),
+            _ => None,
+        };
+        self.trace
+            .iter()
+            .filter_map(mode)
+            .collect::<std::collections::BTreeMap<_, _>>()
+            .into_values()
+            .collect()
+    }
+}
+
 /// Which of them looked for tasks, from 1.
 fn discoveries(modes: &[Mode]) -> Vec<usize> {
     (1..).zip(modes).filter(|(_, mode)| **mode == Mode::Discovery).map(|(number, _)| number).collect()
 }
 
-/// Twelve iterations in runs of so many.
-fn twelve_in_runs_of(iterations: u32) -> (Vec<Mode>, Plan) {
-    let (mut all, mut plan) = (Vec::new(), pilot(20, 3).plan);
-    for _ in 0..12 / iterations {
-        let mut sim = pilot(0, 3).limits(|limits| limits.max_iterations = NonZeroU32::new(iterations));
-        sim.plan = plan;
-        let sim = sim.run();
+/// A run of so many iterations, every third of which looks for tasks, on a plan.
+fn run_of(iterations: u32, plan: Plan) -> Sim {
+    let mut sim = pilot(0, 3).limits(|limits| limits.max_iterations = NonZeroU32::new(iterations));
+    sim.plan = plan;
+    sim
+}
+
+/// Goes on with runs of so many iterations until twelve were made in all, and says what each was for.
+fn up_to_twelve(iterations: u32, mut plan: Plan) -> (Vec<Mode>, Plan) {
+    let mut all = Vec::new();
+    while plan.progress.total_iterations_run < 12 {
+        let sim = run_of(iterations, plan).run();
         assert_eq!(sim.report().exit_reason, ExitReason::MaxIterations);
         all.extend(modes(&sim));
         plan = sim.plan;
@@ -62,33 +84,49 @@ fn twelve_in_runs_of(iterations: u32) -> (Vec<Mode>, Plan) {
 #[test]
 fn every_third_iteration_of_twelve_looks_for_tasks_in_however_many_runs() {
     for iterations in [12, 4, 3, 1] {
-        let (all, plan) = twelve_in_runs_of(iterations);
+        let (all, plan) = up_to_twelve(iterations, pilot(20, 3).plan);
         assert_eq!(discoveries(&all), [1, 4, 7, 10], "in runs of {iterations}");
         assert_eq!((plan.count(Status::Completed), plan.progress.discovery_iterations), (8, 4));
         assert_eq!((plan.progress.last_discovery_iteration, plan.progress.discovery_room), (10, None));
     }
 }
 
-#[test]
-fn the_schedule_holds_over_a_crash_at_every_step() {
-    let mut sim = pilot(20, 2).limits(|limits| limits.max_iterations = NonZeroU32::new(4));
+/// Crashes a run at every step, and holds what becomes of it and of the runs after it against the
+/// schedule. Returns the run, which went on without a crash.
+fn crashed_at_every_step(mut sim: Sim, iterations: u32, before: &[Mode]) -> Sim {
     sim.go(1);
-    let mut steps = 0;
     while !sim.machine.is_ended() {
         for carried_out in [true, false] {
-            let mut crashed = sim.clone();
+            let mut crashed = sim.clone().without_saving();
             crashed.crash(carried_out);
             let crashed = crashed.run();
-            let progress = &crashed.plan.progress;
+            let of_run = crashed.modes_by_number();
+            let (later, plan) = up_to_twelve(iterations, crashed.plan);
+            let all = [before, &of_run, &later].concat();
             let step = format!("step {} in {:?}", sim.steps, sim.machine.state);
             // One that was cut off is an iteration, too.
-            assert_eq!((progress.discovery_iterations, progress.last_discovery_iteration), (2, 3), "{step}");
-            assert_eq!((progress.total_iterations_run, progress.discovery_room), (4, None), "{step}");
+            assert_eq!(discoveries(&all), [1, 4, 7, 10], "{step}");
+            let progress = &plan.progress;
+            assert_eq!((progress.discovery_iterations, progress.last_discovery_iteration), (4, 10), "{step}");
+            assert_eq!((progress.total_iterations_run, progress.discovery_room), (12, None), "{step}");
         }
         sim.go(sim.steps + 1);
-        steps += 1;
     }
-    assert!(steps > 60, "{steps} steps");
+    sim
+}
+
+#[test]
+fn the_schedule_of_twelve_iterations_holds_over_a_crash_at_every_step_of_one_run_and_of_three() {
+    for iterations in [12, 4] {
+        let (mut plan, mut before, mut steps) = (pilot(20, 3).plan, Vec::new(), 0);
+        while plan.progress.total_iterations_run < 12 {
+            let sim = crashed_at_every_step(run_of(iterations, plan), iterations, &before);
+            before.extend(modes(&sim));
+            steps += sim.steps;
+            plan = sim.plan;
+        }
+        assert!(steps > 180, "{steps} steps");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::{Actor, Edit, Mutation, Replaced, StateError, TaskChange};
-use crate::model::{AgentTotal, ExitReason, Scope, Status, TaskId, Usage};
+use crate::model::{AgentTotal, ExitReason, Scope, Status, TaskId, Usage, payload::Turn, with_model};
 
 /// The longest record, as a line of the journal.
 pub const MAX_RECORD_BYTES: usize = 4 << 20;
@@ -84,6 +84,8 @@ pub enum JournalEntry {
     Checkpoint(Checkpoint),
     /// What a run has consumed.
     Used(Used),
+    /// A call of the agent began.
+    Called(Called),
     /// A process that looks after others was started.
     Supervisor(SupervisorProcess),
     /// That process has ended.
@@ -142,6 +144,9 @@ pub enum Note {
     /// What a run has consumed. Survives the death of this process, not a power
     /// failure.
     Used(Used),
+    /// A call of the agent begins. Survives the death of this process, not a power
+    /// failure.
+    Called(Called),
     /// A supervisor was started. Survives the death of this process, not a
     /// power failure, after which there is nothing to supervise.
     Supervisor(SupervisorProcess),
@@ -163,6 +168,7 @@ impl From<Note> for JournalEntry {
         match note {
             Note::Checkpoint(checkpoint) => Self::Checkpoint(checkpoint),
             Note::Used(used) => Self::Used(used),
+            Note::Called(called) => Self::Called(called),
             Note::Supervisor(supervisor) => Self::Supervisor(supervisor),
             Note::SupervisorEnded(supervisor) => Self::SupervisorEnded(supervisor),
             Note::Event(event) => Self::Event(event),
@@ -208,6 +214,32 @@ pub struct Used {
     pub run_id: String,
     /// All of it since the run began.
     pub usage: Usage,
+}
+
+/// A call of the agent, as it begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Called {
+    /// The run it belongs to.
+    pub run_id: String,
+    /// The iteration, from 1.
+    pub iteration: u32,
+    /// The turn.
+    pub turn: Turn,
+    /// The agent that is called, whoever chose it.
+    pub agent: String,
+    /// Its model, where the call has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Why it is this one, such as `route 1: complexity complex`.
+    #[serde(default)]
+    pub why: String,
+}
+
+impl Called {
+    /// Returns the agent with its model: `claude (opus)`.
+    pub fn name(&self) -> String {
+        with_model(&self.agent, self.model.as_deref())
+    }
 }
 
 /// A process that looks after others and ends them if Samuel dies.

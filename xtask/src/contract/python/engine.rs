@@ -84,7 +84,7 @@ const REPORTS: &[Source] = &[
     ),
     ("../../crates/samuel-process/src/left.rs", &[("Process", "")]),
     ("state/lock.rs", &[("Holder", "")]),
-    ("state/journal/record.rs", &[("RunEnd", "")]),
+    ("state/journal/record.rs", &[("Called", "AgentCall"), ("RunEnd", "")]),
     ("state/kept.rs", &[("KeptPlan", "")]),
     ("state/restore.rs", &[("Restored", "")]),
     ("methodology/overrides.rs", &[("Staleness", ""), ("StaleTemplate", "")]),
@@ -122,6 +122,12 @@ const DOCUMENTS: &[Source] = &[
         &[("SettingReport", "HookSetting"), ("ChainReport", "HookChain"), ("PointReport", "ShownPoint")],
     ),
     ("engine/hooks.rs", &[("ShownHook", ""), ("ShownHooks", "")]),
+    ("agent/route.rs", &[("Choice", "AgentChoice")]),
+    ("engine/preview.rs", &[("PreviewStop", "")]),
+    (
+        "../../cli/src/render/next_prompt.rs",
+        &[("NextPrompt", ""), ("NextPromptStats", ""), ("ExportedTemplates", "")],
+    ),
     ("engine/hook_validation.rs", &[("HookProblem", ""), ("HookValidation", "")]),
 ];
 
