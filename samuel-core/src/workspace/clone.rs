@@ -473,7 +473,7 @@ impl CloneWorkspace {
         if !is_new {
             let (base, known) = (record.base.clone(), &mut record.elsewhere);
             if let Some((branch, commit)) = elsewhere::new(&self.git, &self.tree(), &base, known).await? {
-                return Err(self.refuse(record, &commit, Refusal::Elsewhere { branch }).await?);
+                return Err(self.refuse(record, &commit, RefusedWork::Elsewhere { branch }).await?);
             }
             record.at_work = false;
             self.save(record)?;
