@@ -10,7 +10,7 @@ use crate::{
     config::PilotSettings,
     model::{AgentTotal, Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId, payload::Mode},
     plan::{Pilot, Work},
-    state::{Holder, RunEnd, StateDiagnostic, StateError, Called},
+    state::{Called, Holder, RunEnd, StateDiagnostic, StateError},
 };
 
 /// Where a project stands, as [`Project::status`] read it.

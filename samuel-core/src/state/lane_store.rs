@@ -10,7 +10,9 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Artifact, Checkpoint, Holder, KeptCheckpoint, Note, RunDir, StateError, SupervisorProcess, Called};
+use super::{
+    Artifact, Called, Checkpoint, Holder, KeptCheckpoint, Note, RunDir, StateError, SupervisorProcess,
+};
 use crate::model::Usage;
 
 /// Keeps what one machine needs to carry on.

@@ -11,9 +11,10 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    Actor, Applied, Asker, Existing, Imported, JournalEntry, JournalPart, JournalRecord, LaneStore as _, LoadedPlan,
-    MemoryLane, Mutation, PlanStore, ProgressEntry, ProgressLog, ReadOn, Replaced, StateDiagnostic, StateError,
-    TaskChange, Watch, apply, blocked::refuse_opening, import, progress, refused::refused, undo,
+    Actor, Applied, Asker, Existing, Imported, JournalEntry, JournalPart, JournalRecord, LaneStore as _,
+    LoadedPlan, MemoryLane, Mutation, PlanStore, ProgressEntry, ProgressLog, ReadOn, Replaced,
+    StateDiagnostic, StateError, TaskChange, Watch, apply, blocked::refuse_opening, import, progress,
+    refused::refused, undo,
 };
 use crate::{
     clock::Clock,

@@ -6,7 +6,8 @@ use std::{
 };
 
 use super::{
-    Artifact, Holder, JournalEntry, JournalRecord, LaneStore, LoopLock, Note, RunDir, SavedRun, StateError, SupervisorProcess, journal, plan_file,
+    Artifact, Holder, JournalEntry, JournalRecord, LaneStore, LoopLock, Note, RunDir, SavedRun, StateError,
+    SupervisorProcess, journal, plan_file,
 };
 use crate::clock::Clock;
 

@@ -87,8 +87,8 @@ pub(crate) use half::is_gap;
 pub use hook_log::{HookLog, HookLogFilter, HookLogLine};
 pub(crate) use journal::MAX_REVISION;
 pub use journal::{
-    Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, RunEnd, SupervisorProcess, Called,
-    SupervisorRole, Used, WorkTreeId,
+    Called, Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, RunEnd,
+    SupervisorProcess, SupervisorRole, Used, WorkTreeId,
 };
 pub use kept::{KeptPlan, KeptPlans};
 pub use kept_checkpoint::KeptCheckpoint;

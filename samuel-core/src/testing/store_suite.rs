@@ -34,7 +34,9 @@ use crate::{
         payload::Turn,
     },
     state::{
-        Actor, Artifact, Asker, Checkpoint, Existing, Holder, JournalEntry, JournalPart, JournalRecord, LaneStore, Mutation, NewTask, Note, PlanStore, ProgressEntry, ProgressKind, SavedRun, StateError, SupervisorProcess, SupervisorRole, TaskChange, TaskEdit, Used, Called,
+        Actor, Artifact, Asker, Called, Checkpoint, Existing, Holder, JournalEntry, JournalPart,
+        JournalRecord, LaneStore, Mutation, NewTask, Note, PlanStore, ProgressEntry, ProgressKind, SavedRun,
+        StateError, SupervisorProcess, SupervisorRole, TaskChange, TaskEdit, Used,
     },
 };
 
