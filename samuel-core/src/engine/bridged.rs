@@ -18,9 +18,10 @@ use tokio::time::timeout;
 use super::{
     asked::{Answered, AskedCalls, Firing},
     port::Port,
+    services::Services,
     socket::{
-        AbilityAfter, AbilityAfterVerb, AbilityBefore, AbilityBeforeVerb, Grant, MAX_MESSAGE, Peer, Receipt,
-        Refusal, Replied, Routes, RunSocket, Serve, Verdict, Welcome,
+        AbilityAfter, AbilityAfterVerb, AbilityBefore, AbilityBeforeVerb, MAX_MESSAGE, Receipt, Refusal,
+        Replied, Routes, RunSocket, Verdict,
     },
     tickets::Waiting,
 };
@@ -47,24 +48,13 @@ const ENVELOPE: usize = 256;
 pub(super) struct Bridged {
     asked: AskedCalls,
     bridge: Bridge,
-    /// Withdraws the token when it is dropped.
-    _grant: Grant,
 }
 
-/// What the token of a call leads to.
-struct Hooks(Weak<Port>);
-
-impl Serve for Hooks {
-    fn open(&self, _: Peer) -> (Welcome, Routes) {
-        let Some(port) = self.0.upgrade() else { return Default::default() };
-        let welcome = Welcome {
-            run: port.services.run_id.to_string(),
-            iteration: Some(port.place.iteration),
-            task: port.task.clone(),
-            ..Welcome::default()
-        };
-        let (before, after) = (Weak::clone(&self.0), Weak::clone(&self.0));
-        let routes = Routes::default()
+impl Port {
+    /// Answers the hooks of the agent, beside what else its token allows.
+    pub(super) fn hook_routes(&self, routes: Routes) -> Routes {
+        let (before, after) = (Weak::clone(&self.me), Weak::clone(&self.me));
+        routes
             .with::<AbilityBeforeVerb, _>(move |call| {
                 let port = before.upgrade();
                 async move {
@@ -82,12 +72,9 @@ impl Serve for Hooks {
                         None => (Err(over()), Receipt::none()),
                     }
                 }
-            });
-        (welcome, routes)
+            })
     }
-}
 
-impl Port {
     /// Wires the agent's hooks, where anybody wants to hear of its tool calls and they can ask. Blocks.
     pub(super) fn wired(&self) -> Option<Bridge> {
         let services = &self.services;
@@ -114,18 +101,28 @@ impl Port {
     }
 
     fn wire(&self, socket: &RunSocket, before: bool, after: bool) -> io::Result<Bridged> {
-        let grant = socket.grant(Arc::new(Hooks(self.me.clone())))?;
-        let (dir, env) = (socket.new_call_directory()?, grant.env(socket.path()));
-        let command = self.services.bridge.clone();
+        let call = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        let call = call.as_ref().ok_or_else(|| io::Error::other("the call has no token"))?;
+        let dir = call.dir().map_or_else(|| socket.new_call_directory(), |dir| Ok(dir.to_owned()))?;
+        let (command, env) = (self.services.bridge.clone(), call.access().env());
         let bridge = Bridge { command, env, deadline: MAX_WAIT + WAY, dir, before, after };
-        Ok(Bridged { asked: AskedCalls::new(before, after), bridge, _grant: grant })
+        Ok(Bridged { asked: AskedCalls::new(before, after), bridge })
     }
 
     /// Ends it with the call of the agent: nothing asks any more, and what only the stream showed fires.
     pub(super) async fn close(&self) {
-        let Some(directory) = self.withdraw() else { return };
-        // What cannot be removed goes with the run.
-        let _ = self.services.blocking(move |_| leftovers::remove(&directory)).await;
+        let wired = self.withdraw();
+        let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if wired.is_none() && socket.is_none() {
+            return;
+        }
+        let remove = move |_: &Services| {
+            drop(socket);
+            // What cannot be removed goes with the run.
+            wired.map(|directory| leftovers::remove(&directory))
+        };
+        let _ = self.services.blocking(remove).await;
+        self.services.refusals.settle().await;
     }
 
     fn withdraw(&self) -> Option<PathBuf> {

@@ -12,6 +12,7 @@
 //! assert!(TaskId::new("1.2") < TaskId::new("1.10"));
 //! ```
 
+mod agent_scope;
 mod agent_total;
 mod code;
 mod counts;
@@ -28,6 +29,7 @@ mod remedy;
 mod scope;
 mod task;
 
+pub use agent_scope::AgentScope;
 pub use agent_total::AgentTotal;
 pub use code::{Coded, ErrorCode, Location};
 pub use counts::TaskCounts;

@@ -86,6 +86,11 @@ impl RunClient {
         &self.welcome
     }
 
+    /// Allows another time for what is asked from now on.
+    pub(crate) fn allow(&mut self, time: Duration) {
+        self.deadline = Instant::now() + time;
+    }
+
     /// Returns the time that the run has for an answer, in milliseconds.
     pub(super) fn deadline_ms(&self) -> u64 {
         let left = self.deadline.saturating_duration_since(Instant::now()).saturating_sub(MARGIN);

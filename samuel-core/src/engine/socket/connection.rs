@@ -51,6 +51,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             };
             let request = match request {
                 Ok(request) => request,
+                // Who has nothing more to ask has done nothing wrong.
+                Err(Some(refusal))
+                    if refusal.code == ErrorCode::SOCKET_TIMEOUT.name && self.lines.is_empty() =>
+                {
+                    let _ = self.write(&Answer::Refused { id: None, ok: false, error: &refusal }).await;
+                    return None;
+                }
                 Err(refusal) => return refusal,
             };
             let asked = match Asked::read(&request) {
@@ -75,16 +82,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     continue;
                 }
             };
+            let is_finished = verbs::named(&asked.verb).is_some_and(|verb| verb.is_finished);
             let (result, receipt) = tokio::select! {
                 biased;
-                () = entry.closed.cancelled() => return self.over().await,
+                () = entry.closed.cancelled(), if !is_finished => return self.over().await,
                 // Nobody is there to be answered.
                 () = self.ended() => return None,
                 answered = answering => answered,
             };
             match result {
                 Ok(reply) => self.reply(asked.id, &reply).await.ok()?,
-                Err(refusal) => self.refuse(asked.id, &refusal).await.ok()?,
+                Err(refusal) => {
+                    entry.serve.refused(Some(&asked.verb), &refusal);
+                    self.refuse(asked.id, &refusal).await.ok()?;
+                }
             }
             receipt.delivered();
         }
@@ -175,7 +186,7 @@ fn allowed(entry: &Entry, routes: &Routes, asked: &Asked, length: usize) -> Resu
         return Err(Refusal::new(ErrorCode::SOCKET_TOO_LARGE, message));
     }
     if verb.is_none_or(|verb| verb.is_rated) && !entry.admits() {
-        let message = "the call of the agent asks too much in too short a time";
+        let message = "more was asked by this token than may be in so short a time";
         return Err(Refusal::new(ErrorCode::BROKER_RATE, message));
     }
     let verb = verb.ok_or_else(|| asked.unknown())?;

@@ -55,6 +55,11 @@ impl Lines {
         Ok(Some(line))
     }
 
+    /// Says whether nothing was read that was not taken.
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
     /// Says whether it holds more than a message.
     pub(super) fn is_full(&self) -> bool {
         self.bytes.len() > self.max

@@ -25,10 +25,9 @@ mod verb;
 mod verbs;
 
 pub use client::{RunClient, RunClientError};
-pub(super) use directory::RunSocket;
+pub(super) use directory::{CallSocket, RunSocket, Way};
 pub use error::SocketError;
-pub use protocol::{MAX_MESSAGE, PROTOCOL, Refusal, SOCKET_VARIABLE, TOKEN_VARIABLE, Welcome};
+pub use protocol::{MAX_MESSAGE, PROTOCOL, PlanOfRun, Refusal, SOCKET_VARIABLE, TOKEN_VARIABLE, Welcome};
 pub(super) use routes::{Peer, Receipt, Replied, Routes, Serve};
-pub(super) use server::Grant;
-pub use verbs::{AbilityAfter, AbilityBefore, Verdict};
-pub(super) use verbs::{AbilityAfterVerb, AbilityBeforeVerb};
+pub use verbs::{AbilityAfter, AbilityBefore, PlanPage, ReadHistory, ReadPlan, ReadStatus, Verdict};
+pub(super) use verbs::{AbilityAfterVerb, AbilityBeforeVerb, HistoryVerb, MutateVerb, PlanVerb, StatusVerb};

@@ -4,21 +4,24 @@
 //! [`Welcome`]; then each [request](Asked) gets one answer, in order. What is refused is a
 //! [`Refusal`]. What can be asked is in `verbs/`: here is what every message has.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::model::{ErrorCode, Location};
+use crate::{
+    hook::RunAccess,
+    model::{Coded, ErrorCode, Location},
+};
 
 /// The protocol and its version.
 pub const PROTOCOL: &str = "run/1";
 /// The most bytes of a message, without its line feed.
 pub const MAX_MESSAGE: usize = 1 << 20;
 /// The variable that names the socket to an agent's hooks.
-pub const SOCKET_VARIABLE: &str = "SAMUEL_SOCKET";
+pub const SOCKET_VARIABLE: &str = RunAccess::SOCKET;
 /// The variable that holds the token of one call of an agent.
-pub const TOKEN_VARIABLE: &str = "SAMUEL_TOKEN";
+pub const TOKEN_VARIABLE: &str = RunAccess::TOKEN;
 
 /// How much is told of a name that there is not, in characters.
 const MAX_NAME: usize = 256;
@@ -44,6 +47,23 @@ pub struct Welcome {
     pub task: Option<String>,
     /// The verbs that the token allows.
     pub may: Vec<String>,
+    /// The plan that the run works on; absent with the run's own token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanOfRun>,
+}
+
+/// The plan that a run works on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanOfRun {
+    /// The root of the project, as the run knows it.
+    pub root: PathBuf,
+    /// The plan's file, as the run knows it.
+    pub file: PathBuf,
+    /// The methodology in use.
+    pub methodology: String,
+    /// When the plan was made, which tells it from one that replaces it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_at: Option<jiff::Timestamp>,
 }
 
 /// A request or a connection that was refused.
@@ -60,6 +80,12 @@ pub struct Refusal {
     pub exit_code: u8,
     /// Whether the same request may work later.
     pub retryable: bool,
+    /// Why, from the nearest cause on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<String>,
+    /// What to do next, by the names under which each edge has words of its own for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<serde_json::Value>,
     /// The file that it is about, where it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<Location>,
@@ -78,7 +104,24 @@ impl Refusal {
             help: code.help.prose(),
             exit_code: code.exit_code,
             retryable: code.retryable,
+            causes: Vec::new(),
+            remedy: None,
             location: None,
+        }
+    }
+}
+
+impl Refusal {
+    /// Refuses for an error, with all that it says.
+    pub(crate) fn of(error: &dyn Coded) -> Self {
+        let (code, help) = (error.code(), error.help());
+        let causes = std::iter::successors(error.source(), |cause| cause.source());
+        Self {
+            help: help.prose(),
+            remedy: serde_json::to_value(&help).ok(),
+            causes: causes.map(ToString::to_string).collect(),
+            location: error.location(),
+            ..Self::new(code, error.to_string())
         }
     }
 }

@@ -6,7 +6,6 @@
 
 use std::{
     io::{self, Write as _},
-    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -22,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     connection::Connection,
     limits::{Limits, Meter},
-    protocol::{Answer, Hello, MAX_MESSAGE, PROTOCOL, Refusal, SOCKET_VARIABLE, TOKEN_VARIABLE, line},
+    protocol::{Answer, Hello, MAX_MESSAGE, PROTOCOL, Refusal, line},
     routes::{Peer, Serve},
     token::Token,
     verb::Holder,
@@ -40,10 +39,12 @@ pub(super) struct Server {
     /// Room for those who wait for a slot.
     waiting: Arc<Semaphore>,
     entries: Mutex<Vec<Arc<Entry>>>,
-    /// Told of each refusal.
-    refused: Box<dyn Fn(&Refusal) + Send + Sync>,
+    /// Told of each refusal that ends a connection, and whether whoever answers was told already.
+    refused: Arc<dyn Fn(&Refusal, bool) + Send + Sync>,
     /// Ends it, with all connections.
     closed: CancellationToken,
+    /// Ends the listening, and leaves the connections.
+    deaf: CancellationToken,
 }
 
 /// A token that is in use.
@@ -64,14 +65,28 @@ impl Entry {
 }
 
 impl Server {
-    pub(super) fn new(limits: Limits, refused: impl Fn(&Refusal) + Send + Sync + 'static) -> Arc<Self> {
+    pub(super) fn new(limits: Limits, refused: impl Fn(&Refusal, bool) + Send + Sync + 'static) -> Arc<Self> {
+        Self::told(limits, Arc::new(refused), CancellationToken::new())
+    }
+
+    /// Makes another one with tokens of its own, for the path that is shown to a sandbox. It ends with this one.
+    pub(super) fn for_a_sandbox(&self) -> Arc<Self> {
+        Self::told(Limits::of_sandbox(), Arc::clone(&self.refused), self.closed.child_token())
+    }
+
+    fn told(
+        limits: Limits,
+        refused: Arc<dyn Fn(&Refusal, bool) + Send + Sync>,
+        closed: CancellationToken,
+    ) -> Arc<Self> {
         Arc::new(Self {
             limits,
             slots: Arc::new(Semaphore::new(limits.connections)),
             waiting: Arc::new(Semaphore::new(limits.waiting)),
             entries: Mutex::default(),
-            refused: Box::new(refused),
-            closed: CancellationToken::new(),
+            refused,
+            deaf: closed.child_token(),
+            closed,
         })
     }
 
@@ -91,13 +106,18 @@ impl Server {
         self.closed.cancel();
     }
 
-    /// Takes connections until it is closed.
-    pub(super) async fn listen(self: Arc<Self>, listener: UnixListener) {
-        let own = rustix::process::geteuid().as_raw();
+    /// Ends the listening, and leaves the connections that there are.
+    pub(super) fn listen_no_more(&self) {
+        self.deaf.cancel();
+    }
+
+    /// Takes connections of one user, by default that of this process, until it is closed.
+    pub(super) async fn listen(self: Arc<Self>, listener: UnixListener, uid: Option<u32>) {
+        let own = uid.unwrap_or_else(|| rustix::process::geteuid().as_raw());
         loop {
             let accepted = tokio::select! {
                 biased;
-                () = self.closed.cancelled() => return,
+                () = self.deaf.cancelled() => return,
                 accepted = listener.accept() => accepted,
             };
             match accepted {
@@ -141,7 +161,7 @@ impl Server {
 
     /// Refuses a connection without waiting for it.
     fn turn_away(&self, stream: UnixStream, refusal: &Refusal) {
-        (self.refused)(refusal);
+        (self.refused)(refusal, false);
         let refused = line(&Answer::Refused { id: None, ok: false, error: refusal }, MAX_MESSAGE);
         if let (Ok(mut stream), Some(refused)) = (stream.into_std(), refused) {
             // It has room for a line, or the peer is gone.
@@ -161,16 +181,16 @@ impl Server {
     /// Serves a connection to its end.
     async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Unpin, peer: Peer) {
         let mut connection = Connection::new(stream, self.limits);
-        let refusal = match self.introduced(&mut connection).await {
+        let (refusal, is_told) = match self.introduced(&mut connection).await {
             Ok(entry) => {
                 let last = connection.converse(&entry, peer).await;
                 last.iter().for_each(|refusal| entry.serve.refused(None, refusal));
-                last
+                (last, true)
             }
-            Err(refusal) => refusal,
+            Err(refusal) => (refusal, false),
         };
         if let Some(refusal) = refusal {
-            (self.refused)(&refusal);
+            (self.refused)(&refusal, is_told);
             let _ = connection.write(&Answer::Refused { id: None, ok: false, error: &refusal }).await;
         }
     }
@@ -215,14 +235,6 @@ pub(in crate::engine) struct Grant {
 }
 
 impl Grant {
-    /// Returns the variables by which a process finds the socket and says who it is.
-    pub(in crate::engine) fn env(&self, socket: &Path) -> Vec<(String, String)> {
-        vec![
-            (SOCKET_VARIABLE.to_owned(), socket.display().to_string()),
-            (TOKEN_VARIABLE.to_owned(), self.token().to_owned()),
-        ]
-    }
-
     /// Returns the token.
     pub(super) fn token(&self) -> &str {
         self.entry.token.as_str()

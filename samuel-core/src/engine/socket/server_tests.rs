@@ -83,7 +83,7 @@ impl Decides {
 fn served(limits: Limits) -> (DuplexStream, Arc<Decides>, Grant, Arc<Mutex<Vec<String>>>) {
     let refused: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = Arc::clone(&refused);
-    let server = Server::new(limits, move |refusal| noted.lock().unwrap().push(refusal.code.clone()));
+    let server = Server::new(limits, move |refusal, _| noted.lock().unwrap().push(refusal.code.clone()));
     let decides = Arc::new(Decides::default());
     let grant = server.grant(Holder::AgentCall, Arc::clone(&decides) as _).unwrap();
     let (ours, theirs) = tokio::io::duplex(64 << 10);
@@ -231,7 +231,7 @@ async fn a_verb_that_the_token_does_not_allow_is_refused() {
         (Holder::Person, Arc::new(Decides::default())),
     ];
     for (holder, serve) in of_nobody {
-        let server = Server::new(Limits::default(), |_| {});
+        let server = Server::new(Limits::default(), |_, _| {});
         let grant = server.grant(holder, serve).unwrap();
         let (ours, theirs) = tokio::io::duplex(1 << 10);
         tokio::spawn(async move { server.serve(theirs, PEER).await });
@@ -291,11 +291,11 @@ async fn a_token_that_was_withdrawn_ends_its_connections_and_opens_no_other() {
 fn listening(limits: Limits) -> (tempfile::TempDir, PathBuf, Arc<Decides>, Grant) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s");
-    let server = Server::new(limits, |_| {});
+    let server = Server::new(limits, |_, _| {});
     let decides = Arc::new(Decides::default());
     let grant = server.grant(Holder::AgentCall, Arc::clone(&decides) as _).unwrap();
     let listener = UnixListener::bind(&path).unwrap();
-    tokio::spawn(server.listen(listener));
+    tokio::spawn(server.listen(listener, None));
     (dir, path, decides, grant)
 }
 
@@ -405,7 +405,7 @@ async fn a_message_of_20_mib_costs_the_run_one() {
 
 #[tokio::test]
 async fn another_user_is_refused() {
-    let server = Server::new(Limits::default(), |_| {});
+    let server = Server::new(Limits::default(), |_, _| {});
     let own = rustix::process::geteuid().as_raw();
     for (user, expected) in [(own, ""), (own + 1, "E_SOCKET_PEER")] {
         let (ours, theirs) = UnixStream::pair().unwrap();

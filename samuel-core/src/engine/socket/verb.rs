@@ -24,6 +24,8 @@ pub(in crate::engine) trait Verb: 'static {
     const MAX_REQUEST: usize = MAX_MESSAGE;
     /// Whether it counts among the requests that one token may make in a time.
     const IS_RATED: bool = true;
+    /// Whether an answer that was begun is waited for although the token was withdrawn meanwhile.
+    const IS_FINISHED: bool = false;
 
     /// Says what is wrong with a request that could be read, if anything is.
     ///
@@ -50,10 +52,17 @@ pub(super) struct VerbSpec {
     pub(super) holder: Holder,
     pub(super) max_request: usize,
     pub(super) is_rated: bool,
+    pub(super) is_finished: bool,
 }
 
 impl VerbSpec {
     pub(super) const fn of<V: Verb>() -> Self {
-        Self { name: V::NAME, holder: V::HOLDER, max_request: V::MAX_REQUEST, is_rated: V::IS_RATED }
+        Self {
+            name: V::NAME,
+            holder: V::HOLDER,
+            max_request: V::MAX_REQUEST,
+            is_rated: V::IS_RATED,
+            is_finished: V::IS_FINISHED,
+        }
     }
 }
