@@ -4,6 +4,7 @@ mod bridge;
 mod change;
 mod doctor;
 mod hooks;
+mod in_call;
 mod init;
 mod lifecycle;
 mod look;
@@ -22,6 +23,9 @@ mod trust;
 mod update;
 
 pub(crate) use start::{Show, run_to_its_end};
+
+use in_call::Asked;
+use samuel_core::broker::PlanAccess;
 
 use std::time::Duration;
 
@@ -101,6 +105,10 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
     let origin = host.origin();
     let of_run = host.root(global).ok().and_then(|root| origin.methodology_at(&root));
     let methodology = args.methodology.as_deref().or(of_run);
+    let told = match in_call::asked(&args, global, host)? {
+        Asked::Run(plan) => return on_plan(&plan, args.command, global, host),
+        Asked::Files(told) => told,
+    };
     let project = match &args.command {
         Some(
             RunCommand::Init(_)
@@ -114,34 +122,47 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
     };
     let project = project.map_err(|failure| look::at_methodology(failure, args.methodology.as_deref()))?;
     let done = match args.command {
-        None => look::bare(&project, host),
         Some(RunCommand::Init(args)) => init::init(&project, &args, host),
         Some(RunCommand::Convert(args)) => init::convert(&project, &args, host),
         Some(RunCommand::Start(args)) => start::start(project.clone(), *args, global, host),
         Some(RunCommand::Pilot(args)) => start::pilot(project.clone(), *args, methodology, global, host),
-        Some(RunCommand::Status) => look::status(&project, host),
-        Some(RunCommand::Tasks(args)) => look::tasks(&project, args, global),
-        Some(RunCommand::Show(args)) => look::show(&project, &args, host),
-        Some(RunCommand::Done(args)) => change::done(&project, args, host),
-        Some(RunCommand::Skip(args)) => change::skip(&project, args, host),
-        Some(RunCommand::Reset(args)) => change::reset(&project, args, host),
-        Some(RunCommand::Enqueue(args)) => change::enqueue(&project, args, host),
-        Some(RunCommand::Task(TaskCommand::Add(args))) => change::add(&project, args, host),
         Some(RunCommand::Edit(args)) => revise::edit(&project, *args, host),
         Some(RunCommand::Rm(args)) => revise::rm(&project, args, host),
-        Some(RunCommand::Block(args)) => revise::block(&project, args, host),
         Some(RunCommand::Move(args)) => revise::move_task(&project, args, host),
         Some(RunCommand::Undo(args)) => revise::undo(&project, &args, host),
         Some(RunCommand::Restore(args)) => restore::restore(&project, &args),
         Some(RunCommand::Sandbox(command)) => sandbox::run(&project, &command, host),
         Some(RunCommand::Prompt(args)) => preview::prompt(project.clone(), &args, host),
         Some(RunCommand::Vars(args)) => preview::vars(project.clone(), &args, host),
+        command => on_plan(&project.clone().into(), command, global, host),
     };
-    done.map_err(|failure| {
+    done.map(|reply| reply.warn(told)).map_err(|failure| {
         let failure = restore::offer(failure, &project);
         let help = with_methodology(&failure.help, &project);
         failure.advise(help)
     })
+}
+
+/// Carries out a command that a loop answers, too.
+fn on_plan(
+    plan: &PlanAccess,
+    command: Option<RunCommand>,
+    global: &Global,
+    host: &Host,
+) -> Result<Reply, Failure> {
+    match command {
+        None => look::bare(plan, host),
+        Some(RunCommand::Status) => look::status(plan, host),
+        Some(RunCommand::Tasks(args)) => look::tasks(plan, args, global),
+        Some(RunCommand::Show(args)) => look::show(plan, &args, host),
+        Some(RunCommand::Done(args)) => change::done(plan, args, host),
+        Some(RunCommand::Skip(args)) => change::skip(plan, args, host),
+        Some(RunCommand::Reset(args)) => change::reset(plan, args, host),
+        Some(RunCommand::Enqueue(args)) => change::enqueue(plan, args, host),
+        Some(RunCommand::Task(TaskCommand::Add(args))) => change::add(plan, args, host),
+        Some(RunCommand::Block(args)) => revise::block(plan, args, host),
+        Some(_) => Err(Failure::internal("no loop answers this command")),
+    }
 }
 
 /// Runs something asynchronous to its end.

@@ -10,7 +10,7 @@ mod repository;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use samuel_core::{
-    agent::{AgentConfig, MutationRoute, Script, ScriptedAgent, StoreSink},
+    agent::{AgentConfig, MutationRoute, Script, ScriptedAgent},
     clock::SystemClock,
     config::{CONFIG_FILE, Config},
     engine::Run,
@@ -81,7 +81,8 @@ async fn demonstrate(
             ),
         );
     }
-    let built = scripted_run(project.clone(), &args.sandbox, host)?;
+    let sockets = state.as_ref().map(|state| host.socket_dir_in(state.path()));
+    let built = scripted_run(project.clone(), &args.sandbox, sockets, host)?;
     let show = if global.json { Show::Nothing } else { Show::lines(host, repository.path()) };
     let ran = run_to_its_end(built, false, signals, show, false).await;
     let ran = ran.map_err(|failure| failure.advise(see_again(repository)))?;
@@ -98,16 +99,18 @@ fn state_directory(args: &DemoArgs, host: &Host) -> Result<Option<tempfile::Temp
 }
 
 /// Builds the run: the plan, and an agent that plays the recording.
-fn scripted_run(project: Project, sandbox: &str, host: &Host) -> Result<Run, Failure> {
+fn scripted_run(
+    project: Project,
+    sandbox: &str,
+    sockets: Option<PathBuf>,
+    host: &Host,
+) -> Result<Run, Failure> {
     let script = Script::from_toml(SCRIPT);
     let script = script.map_err(|error| Failure::internal("the recording cannot be read").because(&error))?;
     let config = AgentConfig {
         script: Some(script),
-        mutations: match sandbox {
-            HOST => MutationRoute::Command(host.exe()?.to_owned()),
-            // The plan cannot be written from within.
-            _ => MutationRoute::Sink(Arc::new(StoreSink(project.plan_store()))),
-        },
+        // It asks the run from within a sandbox, where the plan cannot be written.
+        mutations: MutationRoute::Command(host.exe()?.to_owned()),
         ..AgentConfig::new("scripted")
     };
     let agent = ScriptedAgent::new(&config, host.supervisor()?).map_err(|error| Failure::of(&error))?;
@@ -123,6 +126,11 @@ fn scripted_run(project: Project, sandbox: &str, host: &Host) -> Result<Run, Fai
         .binary(host.command_for_agents()?)
         // It is our own recording, in a directory of our own.
         .trust(TrustPolicy::TrustAll);
+    // An agent in a sandbox reaches its plan by that alone.
+    let run = match sockets {
+        Some(sockets) => run.socket_dir(sockets),
+        None => run,
+    };
     Ok(run.build()?)
 }
 

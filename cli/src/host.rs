@@ -241,9 +241,13 @@ impl Host {
         let of_login = self.var("XDG_RUNTIME_DIR").map(Path::new).filter(|dir| dir.is_dir());
         let of_login = of_login.map(|dir| dir.join("samuel"));
         let kept = self.state_dir().map(|dir| dir.join("run"));
-        let is_usable = |dir: &PathBuf| dir.is_absolute() && dir.as_os_str().len() <= MAX_SOCKET_DIR;
         let temporary = || format!("/tmp/samuel-{}", rustix::process::getuid().as_raw()).into();
-        of_login.into_iter().chain(kept).find(is_usable).unwrap_or_else(temporary)
+        of_login.into_iter().chain(kept).find(|dir| is_usable(dir)).unwrap_or_else(temporary)
+    }
+
+    /// Returns where a run listens whose directory goes with it: below that, where its path leaves room.
+    pub(crate) fn socket_dir_in(&self, directory: &Path) -> PathBuf {
+        Some(directory.join("run")).filter(|dir| is_usable(dir)).unwrap_or_else(|| self.socket_dir())
     }
 
     /// Returns the command by which an agent's own hooks ask a run.
@@ -281,6 +285,11 @@ impl Host {
 fn session() -> libc::pid_t {
     // SAFETY: the call takes a number and touches no memory.
     unsafe { libc::getsid(0) }
+}
+
+/// Says whether sockets can lie below a directory.
+fn is_usable(dir: &Path) -> bool {
+    dir.is_absolute() && dir.as_os_str().len() <= MAX_SOCKET_DIR
 }
 
 /// Quotes a command line of this program for a shell.

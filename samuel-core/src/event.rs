@@ -208,6 +208,24 @@ pub enum Event {
         /// ended with it.
         prevented: bool,
     },
+    /// The run refused what was asked over its socket: to an agent, or to somebody whom it does not know.
+    RequestRefused {
+        /// The iteration of the agent's call, from 1; 0 where it is not known whose call it is.
+        iteration: u32,
+        /// The task of that call, where there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<String>,
+        /// The verb, as far as one was named.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        verb: Option<String>,
+        /// The code, such as `E_BROKER_SCOPE`.
+        code: String,
+        /// What is wrong, in words.
+        message: String,
+        /// How many refusals of this code there were in the run by then. After the tenth only some are told:
+        /// the 16th, the 32nd and so on.
+        count: u64,
+    },
     /// An iteration ended.
     IterationFinished {
         /// The iteration, from 1.

@@ -45,6 +45,7 @@
 #![cfg_attr(not(test), warn(missing_docs))]
 
 pub mod agent;
+pub mod broker;
 pub mod clock;
 pub mod config;
 pub mod context;

@@ -75,6 +75,12 @@ pub trait Sandbox: fmt::Debug + Send + Sync {
         self.wrap(spec)
     }
 
+    /// Returns the user as whom its commands reach the socket of a run, as the system tells it here.
+    /// By default the one of this process.
+    fn peer_uid(&self) -> Option<u32> {
+        None
+    }
+
     /// Names what does the work and its version, for people. By default nothing.
     fn version(&self) -> Option<String> {
         None

@@ -9,14 +9,13 @@ use std::{
 };
 
 use samuel_core::{
-    model::{Status, Task},
-    project::Project,
+    broker::PlanAccess,
+    model::{Coded as _, ErrorCode, Status, Task},
     state::{Applied, Mutation, NewTask, StateError, TaskChange},
     text::RUN_IS_UNDER_WAY,
 };
 use serde_json::json;
 
-use super::restore::is_at_work;
 use crate::{
     args::{AddArgs, DoneArgs, EnqueueArgs, ResetArgs, SkipArgs, TaskDetails},
     failure::Failure,
@@ -26,12 +25,12 @@ use crate::{
 };
 
 /// Records that a task is done.
-pub(crate) fn done(project: &Project, args: DoneArgs, host: &Host) -> Result<Reply, Failure> {
+pub(crate) fn done(plan: &PlanAccess, args: DoneArgs, host: &Host) -> Result<Reply, Failure> {
     let DoneArgs { id, commit_sha, iteration } = args;
     let iteration = iteration.or_else(|| host.origin().iteration());
-    let mut reply = apply(project, host, Mutation::Done { id, commit_sha, iteration })?;
+    let mut reply = apply(plan, host, Mutation::Done { id, commit_sha, iteration })?;
     // Whoever asks: while an agent is at work nobody can tell them apart.
-    let run_is_under_way = is_at_work(project);
+    let run_is_under_way = plan.is_at_work();
     if let Some(data) = reply.data.as_object_mut() {
         data.insert("run_is_under_way".to_owned(), json!(run_is_under_way));
     }
@@ -42,18 +41,18 @@ pub(crate) fn done(project: &Project, args: DoneArgs, host: &Host) -> Result<Rep
 }
 
 /// Leaves a task out.
-pub(crate) fn skip(project: &Project, args: SkipArgs, host: &Host) -> Result<Reply, Failure> {
+pub(crate) fn skip(plan: &PlanAccess, args: SkipArgs, host: &Host) -> Result<Reply, Failure> {
     let SkipArgs { id, reason } = args;
-    apply(project, host, Mutation::Skip { id, reason })
+    apply(plan, host, Mutation::Skip { id, reason })
 }
 
 /// Makes a task pending again.
-pub(crate) fn reset(project: &Project, args: ResetArgs, host: &Host) -> Result<Reply, Failure> {
-    apply(project, host, Mutation::Reset { id: args.id })
+pub(crate) fn reset(plan: &PlanAccess, args: ResetArgs, host: &Host) -> Result<Reply, Failure> {
+    apply(plan, host, Mutation::Reset { id: args.id })
 }
 
 /// Adds a task.
-pub(crate) fn enqueue(project: &Project, args: EnqueueArgs, host: &Host) -> Result<Reply, Failure> {
+pub(crate) fn enqueue(plan: &PlanAccess, args: EnqueueArgs, host: &Host) -> Result<Reply, Failure> {
     let TaskDetails { priority, complexity, source, description, depends_on } = args.details;
     let parent_id = args.parent;
     let task = NewTask {
@@ -65,11 +64,11 @@ pub(crate) fn enqueue(project: &Project, args: EnqueueArgs, host: &Host) -> Resu
         depends_on,
         ..NewTask::new(args.title)
     };
-    apply(project, host, Mutation::Enqueue { task })
+    apply(plan, host, Mutation::Enqueue { task })
 }
 
 /// Adds a task with an id of the caller's choice.
-pub(crate) fn add(project: &Project, args: AddArgs, host: &Host) -> Result<Reply, Failure> {
+pub(crate) fn add(plan: &PlanAccess, args: AddArgs, host: &Host) -> Result<Reply, Failure> {
     let TaskDetails { priority, complexity, source, description, depends_on } = args.details;
     let task = Task {
         priority,
@@ -80,13 +79,13 @@ pub(crate) fn add(project: &Project, args: AddArgs, host: &Host) -> Result<Reply
         parent_id: args.parent,
         ..Task::new(args.id, args.title)
     };
-    apply(project, host, Mutation::Add { task: Box::new(task) })
+    apply(plan, host, Mutation::Add { task: Box::new(task) })
 }
 
-pub(super) fn apply(project: &Project, host: &Host, mutation: Mutation) -> Result<Reply, Failure> {
-    let store = project.plan_store();
-    let (plan, asker) = (host.origin().plan_of(project), host.asker());
-    let applied = once_put_back(project, || store.mutate_as(plan, mutation.clone(), &asker));
+pub(super) fn apply(plan: &PlanAccess, host: &Host, mutation: Mutation) -> Result<Reply, Failure> {
+    let store = plan.store();
+    let (made_at, asker) = (plan.made_at(&host.origin()), host.asker());
+    let applied = once_put_back(plan, || store.mutate_as(made_at, mutation.clone(), &asker));
     let Applied { revision, change, task, diagnostics, .. } = applied?;
     let text = match (&task, &change) {
         (Some(task), TaskChange::Unchanged) => {
@@ -117,6 +116,9 @@ pub(super) fn apply(project: &Project, host: &Host, mutation: Mutation) -> Resul
     Ok(Reply::new(data, text).warn(diagnostics.iter().map(ToString::to_string)))
 }
 
+/// What is wrong with a plan that a loop is about to put back.
+const LOST: [ErrorCode; 3] =
+    [ErrorCode::STATE_NOT_INITIALISED, ErrorCode::STATE_CORRUPT, ErrorCode::STATE_VERSION];
 /// How long a plan is waited for that a loop is about to put back.
 const PUT_BACK_WAIT: Duration = Duration::from_secs(2);
 /// How often it is looked for meanwhile.
@@ -125,17 +127,14 @@ const PUT_BACK_STEP: Duration = Duration::from_millis(50);
 /// Makes a change, if need be once the loop that is at work has put back a plan that
 /// its agent removed or broke.
 fn once_put_back(
-    project: &Project,
+    plan: &PlanAccess,
     change: impl Fn() -> Result<Applied, StateError>,
 ) -> Result<Applied, StateError> {
     let deadline = Instant::now() + PUT_BACK_WAIT;
     loop {
         let changed = change();
-        let is_lost = matches!(
-            changed,
-            Err(StateError::NotInitialised { .. } | StateError::Corrupt { .. } | StateError::Version { .. })
-        );
-        if !is_lost || Instant::now() >= deadline || !is_at_work(project) {
+        let is_lost = changed.as_ref().is_err_and(|error| LOST.contains(&error.code()));
+        if !is_lost || Instant::now() >= deadline || !plan.is_at_work() {
             return changed;
         }
         thread::sleep(PUT_BACK_STEP);

@@ -1,6 +1,7 @@
 //! Commands that only look: bare `run`, `status`, `tasks`, `show`.
 
 use samuel_core::{
+    broker::PlanAccess,
     model::ErrorCode,
     plan::TaskList,
     project::Project,
@@ -30,31 +31,40 @@ const ADDING: &str =
 
 /// Answers `samuel run` alone: the status where there is a plan, else what to
 /// do first. It never starts a loop.
-pub(crate) fn bare(project: &Project, host: &Host) -> Result<Reply, Failure> {
-    status(project, host).map_err(|failure| match failure.code {
+pub(crate) fn bare(plan: &PlanAccess, host: &Host) -> Result<Reply, Failure> {
+    status(plan, host).map_err(|failure| match failure.code {
         ErrorCode::STATE_NOT_INITIALISED => failure
             .reword("no methodology runtime is initialised in this directory")
-            .detail(FIRST_STEPS.iter().map(|step| with_methodology(step, project)))
+            .detail(FIRST_STEPS.iter().map(|step| named(step, plan)))
             .advise("See `samuel run --help` for all commands."),
         _ => failure,
     })
 }
 
+/// Says of a next step for which methodology it is, where that has to be said: within a call of an agent
+/// the environment says it.
+fn named(text: &str, plan: &PlanAccess) -> String {
+    match plan {
+        PlanAccess::Files(project) => with_methodology(text, project),
+        PlanAccess::Run(_) => text.to_owned(),
+    }
+}
+
 /// Shows where the plan stands.
-pub(crate) fn status(project: &Project, host: &Host) -> Result<Reply, Failure> {
-    let status = project.status()?;
+pub(crate) fn status(plan: &PlanAccess, host: &Host) -> Result<Reply, Failure> {
+    let status = plan.status()?;
     let warnings = file_warnings(&status.diagnostics, status.unparsed);
-    let adding = with_methodology(ADDING, project);
-    let text = status_text(&status, &Places::of(host, project.root()), &adding);
+    let adding = named(ADDING, plan);
+    let text = status_text(&status, &Places::of(host, plan.root()), &adding);
     Ok(Reply::new(&status, text).warn(warnings))
 }
 
 /// Lists tasks. Of a large plan a document for programs takes many times its
 /// size, so it is only made where one is asked for.
-pub(crate) fn tasks(project: &Project, args: TasksArgs, global: &Global) -> Result<Reply, Failure> {
-    let loaded = project.plan_store().load()?;
+pub(crate) fn tasks(plan: &PlanAccess, args: TasksArgs, global: &Global) -> Result<Reply, Failure> {
+    let loaded = plan.store().load()?;
     let list = TaskList::of(&loaded.plan, &args.filter(global.json));
-    let gaps: Vec<StateDiagnostic> = loaded.gaps(&project.run_dir().prd()).collect();
+    let gaps: Vec<StateDiagnostic> = loaded.gaps(&plan.file()).collect();
     let diagnostics = [&loaded.diagnostics[..], &gaps].concat();
     let warnings = file_warnings(&diagnostics, loaded.unread_lines());
     let reply = match global.json {
@@ -65,9 +75,9 @@ pub(crate) fn tasks(project: &Project, args: TasksArgs, global: &Global) -> Resu
 }
 
 /// Shows all that is known of a task.
-pub(crate) fn show(project: &Project, args: &ShowTaskArgs, host: &Host) -> Result<Reply, Failure> {
-    let history = project.task_history(&args.id)?;
-    let text = task_text(&history, &Places::of(host, project.root()));
+pub(crate) fn show(plan: &PlanAccess, args: &ShowTaskArgs, host: &Host) -> Result<Reply, Failure> {
+    let history = plan.task_history(&args.id)?;
+    let text = task_text(&history, &Places::of(host, plan.root()));
     let warnings = file_warnings(&history.diagnostics, 0);
     Ok(Reply::new(&history, text).warn(warnings))
 }

@@ -1,11 +1,6 @@
 //! `restore`: puts back a plan that is kept outside of the project.
 
-use samuel_core::{
-    model::ErrorCode,
-    project::Project,
-    state::{Holder, KeptPlan},
-    text::counted,
-};
+use samuel_core::{broker::PlanAccess, model::ErrorCode, project::Project, state::KeptPlan, text::counted};
 use serde_json::json;
 
 use crate::{
@@ -60,7 +55,7 @@ pub(crate) fn offer(failure: Failure, project: &Project) -> Failure {
         }
         _ => false,
     };
-    if is_of_plan && is_at_work(project) {
+    if is_of_plan && PlanAccess::from(project.clone()).is_at_work() {
         return failure.advise(
             "A loop is at work here and puts the plan back: repeat the command in a moment, and do not make \
              another plan.",
@@ -78,13 +73,6 @@ pub(crate) fn offer(failure: Failure, project: &Project) -> Failure {
         }
         None => failure,
     }
-}
-
-/// Says whether a loop is at work on a project.
-pub(super) fn is_at_work(project: &Project) -> bool {
-    let is_ours = |holder: &Holder| holder.works_for(Some(project.methodology()));
-    let held = project.lane_store().loop_holder().ok().flatten();
-    held.is_some_and(|holder| holder.as_ref().is_none_or(is_ours))
 }
 
 fn listed(plans: &[KeptPlan]) -> String {

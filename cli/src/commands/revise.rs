@@ -3,6 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use samuel_core::{
+    broker::PlanAccess,
     model::{ErrorCode, Task, TaskId},
     project::Project,
     state::{Actor, Mutation, Parts, StateError, TaskEdit},
@@ -28,10 +29,10 @@ pub(crate) fn edit(project: &Project, args: EditArgs, host: &Host) -> Result<Rep
         }
         let written;
         (edit, written) = in_editor(project, &id, host)?;
-        return apply(project, host, Mutation::Edit { id, edit: Box::new(edit) })
+        return apply(&project.clone().into(), host, Mutation::Edit { id, edit: Box::new(edit) })
             .map_err(|failure| kept(failure, written));
     }
-    apply(project, host, Mutation::Edit { id, edit: Box::new(edit) })
+    apply(&project.clone().into(), host, Mutation::Edit { id, edit: Box::new(edit) })
 }
 
 /// Keeps what somebody wrote and what could not be taken, and says where.
@@ -48,24 +49,24 @@ fn kept(failure: Failure, written: NamedTempFile) -> Failure {
 /// Removes tasks.
 pub(crate) fn rm(project: &Project, args: RmArgs, host: &Host) -> Result<Reply, Failure> {
     let parts = if args.with_parts { Parts::Remove } else { Parts::Refuse };
-    apply(project, host, Mutation::Remove { ids: args.ids, parts })
+    apply(&project.clone().into(), host, Mutation::Remove { ids: args.ids, parts })
 }
 
 /// Says that a task cannot be worked on.
-pub(crate) fn block(project: &Project, args: BlockArgs, host: &Host) -> Result<Reply, Failure> {
+pub(crate) fn block(plan: &PlanAccess, args: BlockArgs, host: &Host) -> Result<Reply, Failure> {
     let BlockArgs { id, reason } = args;
-    apply(project, host, Mutation::Block { id, reason })
+    apply(plan, host, Mutation::Block { id, reason })
 }
 
 /// Moves a task.
 pub(crate) fn move_task(project: &Project, args: MoveArgs, host: &Host) -> Result<Reply, Failure> {
     let id = args.id.clone();
-    apply(project, host, Mutation::Move { id, to: args.place() })
+    apply(&project.clone().into(), host, Mutation::Move { id, to: args.place() })
 }
 
 /// Takes a change back.
 pub(crate) fn undo(project: &Project, args: &UndoArgs, host: &Host) -> Result<Reply, Failure> {
-    apply(project, host, Mutation::Undo { change: args.change, back: None })
+    apply(&project.clone().into(), host, Mutation::Undo { change: args.change, back: None })
 }
 
 /// Opens an editor with what a task says, and returns what was changed there, and the

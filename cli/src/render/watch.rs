@@ -169,6 +169,10 @@ impl Watch {
                 let what = if *prevented { "blocked" } else { "blocked too late, so the turn ends" };
                 self.line(&format!("  {what}: {}: {}", safe(ability_id), below(reason)));
             }
+            // Without an iteration it is a warning, too.
+            Event::RequestRefused { iteration: 1.., code, message, .. } => {
+                self.line(&format!("  refused: {} ({})", safe(message), safe(code)));
+            }
             Event::IterationFinished { .. } => self.iteration_finished(record),
             Event::Waiting { wait_ms, reason, until: Some(until) } => {
                 let wait = seconds(Duration::from_millis(*wait_ms));

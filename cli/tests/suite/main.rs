@@ -8,6 +8,7 @@ mod bench;
 mod bad_input;
 mod bare;
 mod bridge;
+mod broker;
 mod changes;
 mod demo;
 mod documents;

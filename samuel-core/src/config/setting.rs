@@ -18,7 +18,7 @@ use super::{
     table::Table,
     value::{Value, above_zero, at_least, at_most_bytes, within},
 };
-use crate::workspace::WorkspaceKind;
+use crate::{model::AgentScope, workspace::WorkspaceKind};
 
 /// The time limits of settings.
 pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -205,6 +205,7 @@ shown! {
         _ => held.as_secs_f64().into(),
     };
     WorkspaceKind, held => held.as_str().into();
+    AgentScope, held => held.as_str().into();
     RateLimitPolicy, held => Self::NAMES.into_iter().find(|(_, policy)| policy == held)?.0.into();
     Vec<CheckCommand>, held => held.iter().filter_map(Field::shown).collect::<Vec<_>>().into();
     Vec<AgentRoute>, held => held.iter().filter_map(|route| Toml::try_from(route).ok()).collect::<Vec<_>>().into();

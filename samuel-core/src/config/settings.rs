@@ -24,7 +24,7 @@ use super::{
     },
     value::Value,
 };
-use crate::{context::GuardrailVars, sandbox::HOST, workspace::WorkspaceKind};
+use crate::{context::GuardrailVars, model::AgentScope, sandbox::HOST, workspace::WorkspaceKind};
 
 /// The names `agent` can have in samuel.toml.
 pub const AGENTS: &[&str] = &["claude", "codex", "gemini", "copilot", "kiro", "command", "scripted"];
@@ -169,7 +169,15 @@ settings! {
         /// Files and directories that agents and checks in a sandbox can read beside the system's, by their
         /// absolute paths.
         mounts: Vec<String> = Vec::new(), Texts;
+        /// Which tasks an agent may settle through the run's socket, by `samuel run done` and its siblings, also
+        /// without a sandbox: `plan` is any of the plan, `task` the one of its call alone. It may add tasks
+        /// either way.
+        scope: AgentScope = AgentScope::Plan, scopes();
     }
+}
+
+fn scopes() -> Kind {
+    Name("scope", AgentScope::ALL.iter().map(|scope| scope.as_str()).collect())
 }
 
 fn workspaces() -> Kind {

@@ -12,16 +12,16 @@ use std::{
     time::Duration,
 };
 
-use async_trait::async_trait;
 use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{
     asked::{Answered, AskedCalls, Firing},
     port::Port,
+    services::Services,
     socket::{
-        AbilityAfter, AbilityBefore, Grant, MAX_MESSAGE, Receipt, Refusal, Reply, RunSocket, Serve, Verb,
-        Verdict, Welcome,
+        AbilityAfter, AbilityAfterVerb, AbilityBefore, AbilityBeforeVerb, MAX_MESSAGE, Receipt, Refusal,
+        Replied, Routes, RunSocket, Verdict,
     },
     tickets::Waiting,
 };
@@ -48,35 +48,33 @@ const ENVELOPE: usize = 256;
 pub(super) struct Bridged {
     asked: AskedCalls,
     bridge: Bridge,
-    /// Withdraws the token when it is dropped.
-    _grant: Grant,
-}
-
-/// What the token of a call leads to.
-struct Hooks(Weak<Port>);
-
-#[async_trait]
-impl Serve for Hooks {
-    fn welcome(&self) -> Welcome {
-        let Some(port) = self.0.upgrade() else { return Welcome::default() };
-        Welcome {
-            run: port.services.run_id.to_string(),
-            iteration: Some(port.place.iteration),
-            task: port.task.clone(),
-            may: vec![Verb::ABILITY_BEFORE.to_owned(), Verb::ABILITY_AFTER.to_owned()],
-        }
-    }
-
-    async fn answer(&self, verb: Verb) -> (Result<Reply, Refusal>, Receipt) {
-        let Some(port) = self.0.upgrade() else { return (Err(over()), Receipt::new(|| {})) };
-        match verb {
-            Verb::AbilityBefore(call) => port.hook_asks(call).await,
-            Verb::AbilityAfter(call) => port.hook_tells(call).await,
-        }
-    }
 }
 
 impl Port {
+    /// Answers the hooks of the agent, beside what else its token allows.
+    pub(super) fn hook_routes(&self, routes: Routes) -> Routes {
+        let (before, after) = (Weak::clone(&self.me), Weak::clone(&self.me));
+        routes
+            .with::<AbilityBeforeVerb, _>(move |call| {
+                let port = before.upgrade();
+                async move {
+                    match port {
+                        Some(port) => port.hook_asks(call).await,
+                        None => (Err(over()), Receipt::none()),
+                    }
+                }
+            })
+            .with::<AbilityAfterVerb, _>(move |call| {
+                let port = after.upgrade();
+                async move {
+                    match port {
+                        Some(port) => port.hook_tells(call).await,
+                        None => (Err(over()), Receipt::none()),
+                    }
+                }
+            })
+    }
+
     /// Wires the agent's hooks, where anybody wants to hear of its tool calls and they can ask. Blocks.
     pub(super) fn wired(&self) -> Option<Bridge> {
         let services = &self.services;
@@ -103,18 +101,28 @@ impl Port {
     }
 
     fn wire(&self, socket: &RunSocket, before: bool, after: bool) -> io::Result<Bridged> {
-        let grant = socket.grant(Arc::new(Hooks(self.me.clone())))?;
-        let (dir, env) = (socket.new_call_directory()?, grant.env(socket.path()));
-        let command = self.services.bridge.clone();
+        let call = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        let call = call.as_ref().ok_or_else(|| io::Error::other("the call has no token"))?;
+        let dir = call.dir().map_or_else(|| socket.new_call_directory(), |dir| Ok(dir.to_owned()))?;
+        let (command, env) = (self.services.bridge.clone(), call.access().env());
         let bridge = Bridge { command, env, deadline: MAX_WAIT + WAY, dir, before, after };
-        Ok(Bridged { asked: AskedCalls::new(before, after), bridge, _grant: grant })
+        Ok(Bridged { asked: AskedCalls::new(before, after), bridge })
     }
 
     /// Ends it with the call of the agent: nothing asks any more, and what only the stream showed fires.
     pub(super) async fn close(&self) {
-        let Some(directory) = self.withdraw() else { return };
-        // What cannot be removed goes with the run.
-        let _ = self.services.blocking(move |_| leftovers::remove(&directory)).await;
+        let wired = self.withdraw();
+        let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if wired.is_none() && socket.is_none() {
+            return;
+        }
+        let remove = move |_: &Services| {
+            drop(socket);
+            // What cannot be removed goes with the run.
+            wired.map(|directory| leftovers::remove(&directory))
+        };
+        let _ = self.services.blocking(remove).await;
+        self.services.refusals.settle().await;
     }
 
     fn withdraw(&self) -> Option<PathBuf> {
@@ -167,12 +175,12 @@ impl Port {
     }
 
     /// Asks the handlers for a hook, within the time that it has.
-    async fn hook_asks(self: Arc<Self>, asks: AbilityBefore) -> (Result<Reply, Refusal>, Receipt) {
+    async fn hook_asks(self: Arc<Self>, asks: AbilityBefore) -> Replied<Verdict> {
         let time = deadline(asks.deadline_ms);
         let AbilityBefore { ability_id, call_id, input, .. } = asks;
         let call = AbilityCall { call_id, ability_id, input: input.clone(), parent_id: None };
         let (call_id, tool) = (call.call_id.clone(), call.ability_id.clone());
-        let Some((number, asked)) = self.ask(call) else { return (Err(over()), Receipt::new(|| {})) };
+        let Some((number, asked)) = self.ask(call) else { return (Err(over()), Receipt::none()) };
         let port = Arc::clone(&self);
         let receipt = Receipt::new(move || port.note(number, Answered::Lost, ""));
         let decided = match asked {
@@ -200,7 +208,7 @@ impl Port {
             Ok(Verdict::Block { reason }) => self.note(number, Answered::Blocked, reason),
             Err(_) => self.note(number, Answered::Blocked, ""),
         }
-        (decided.map(Reply::Decision), receipt)
+        (decided, receipt)
     }
 
     /// Hands a question to the machine, unless too many are open, and returns its number and who waits for
@@ -228,13 +236,13 @@ impl Port {
     }
 
     /// Tells the handlers for a hook how a call ended, and returns what they say to the model.
-    async fn hook_tells(&self, tells: AbilityAfter) -> (Result<Reply, Refusal>, Receipt) {
+    async fn hook_tells(&self, tells: AbilityAfter) -> Replied<Vec<String>> {
         match self.told(tells).await {
             Ok(AtOnce { text, said }) => {
                 let services = Arc::clone(&self.services);
-                (Ok(Reply::Text(text)), Receipt::new(move || services.undelivered(said)))
+                (Ok(text), Receipt::new(move || services.undelivered(said)))
             }
-            Err(refusal) => (Err(refusal), Receipt::new(|| {})),
+            Err(refusal) => (Err(refusal), Receipt::none()),
         }
     }
 

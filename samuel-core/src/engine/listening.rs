@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     error::{RunError, blocking},
+    refusals::Refused,
     run::{Frozen, Run},
     socket::{Refusal, RunSocket},
 };
@@ -33,8 +34,11 @@ impl Run {
     pub(super) async fn listen(&mut self) -> Result<(), RunError> {
         let Some(directory) = self.frozen.socket_dir.clone() else { return Ok(()) };
         let (run_id, hub) = (Arc::clone(&self.frozen.run_id), Arc::clone(&self.hub));
-        let told = Mutex::new(BTreeSet::new());
-        let refused = move |refusal: &Refusal| {
+        let (told, refusals) = (Mutex::new(BTreeSet::new()), Arc::clone(&self.refusals));
+        let refused = move |refusal: &Refusal, is_told: bool| {
+            if !is_told {
+                refusals.tell(Refused::default(), refusal);
+            }
             let is_first = told.lock().unwrap_or_else(PoisonError::into_inner).insert(refusal.code.clone());
             if is_first {
                 let Refusal { code, message, .. } = refusal;

@@ -4,15 +4,17 @@ use std::sync::{Arc, Mutex, PoisonError, Weak, atomic::Ordering};
 
 use async_trait::async_trait;
 
-use super::{bridged::Bridged, fire::Place, services::Services, tickets::Waiting};
+use super::{
+    bridged::Bridged, broker::Broker, fire::Place, services::Services, socket::CallSocket, tickets::Waiting,
+};
 use crate::{
     agent::{
         AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, Bridge, ConversationId, ToolCalls,
     },
     event::Event,
-    hook::CallLogs,
+    hook::{CallLogs, RunAccess},
     machine::{AbilityAnswer, AbilityNotice, EndedAbility, Input},
-    model::payload::AgentInvokeInput,
+    model::{TaskId, payload::AgentInvokeInput},
     process::{Process, listed},
     state::{Note, ProgressKind, SupervisorProcess, SupervisorRole},
 };
@@ -31,6 +33,10 @@ pub(super) struct Port {
     logs: Option<CallLogs>,
     /// The conversation it is in, once it named one.
     conversation: Mutex<Option<ConversationId>>,
+    /// How it reaches the run, as long as it works.
+    pub(super) socket: Mutex<Option<CallSocket>>,
+    /// What of the plan it reaches by that.
+    pub(super) broker: Broker,
     /// Its own hooks, once they are wired and as long as it works.
     pub(super) bridged: Mutex<Option<Bridged>>,
     /// The tool calls that it told of.
@@ -42,7 +48,9 @@ impl Port {
     pub(super) async fn open(services: &Arc<Services>, input: &AgentInvokeInput, place: &Place) -> Arc<Self> {
         let logs = services.keep_prompt(place.iteration, input.prompt.clone()).await;
         let root = services.contexts(|contexts| contexts.root().to_owned());
-        Arc::new_cyclic(|me| Self {
+        let task = input.task.as_ref().map(|task| TaskId::new(task.id.clone()));
+        let broker = Broker::new(services.project.clone(), &services.plan(), task);
+        let port = Arc::new_cyclic(|me| Self {
             me: Weak::clone(me),
             services: Arc::clone(services),
             agent: input.agent.clone(),
@@ -50,9 +58,15 @@ impl Port {
             task: input.task.as_ref().map(|task| task.id.clone()),
             logs,
             conversation: Mutex::default(),
+            socket: Mutex::default(),
+            broker,
             bridged: Mutex::default(),
             calls: Mutex::new(ToolCalls::new(root)),
-        })
+        });
+        let (admitted, sandbox) = (Arc::clone(&port), input.sandbox.clone());
+        // A call that cannot reach the run was told of.
+        let _ = services.blocking(move |_| admitted.admit(&sandbox)).await;
+        port
     }
 
     /// Returns the conversation that the agent named last.
@@ -104,6 +118,11 @@ impl AgentPort for Port {
     async fn bridge(&self) -> Option<Bridge> {
         let port = self.me.upgrade()?;
         self.services.blocking(move |_| port.wired()).await.ok()?
+    }
+
+    fn access(&self) -> Option<RunAccess> {
+        let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        socket.as_ref().map(CallSocket::access)
     }
 
     fn emit(&self, mut event: AgentEvent) {

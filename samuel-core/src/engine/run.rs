@@ -30,6 +30,7 @@ use super::{
     hub::{Events, Hub},
     in_clone::InClone,
     old_logs::OldLogs,
+    refusals::Refusals,
     services::{Known, Purpose, Services},
     socket::{RunSocket, SocketError},
     start_warning::StartWarning,
@@ -79,6 +80,8 @@ pub struct Run {
     /// The languages of the project's code, once they were looked for.
     pub(super) languages: OnceLock<Vec<String>>,
     pub(super) hub: Arc<Hub>,
+    /// What is refused to those who reach it from other processes.
+    pub(super) refusals: Arc<Refusals>,
     /// Where other processes reach it, once it listens, or why they do not.
     pub(super) listening: Result<Option<RunSocket>, SocketError>,
     inputs: (mpsc::UnboundedSender<Input>, mpsc::UnboundedReceiver<Input>),
@@ -261,6 +264,7 @@ impl Run {
         let executables = executables(&frozen, &registry, &replaced, &control_files);
         let languages = OnceLock::new();
         let is_compared = false;
+        let refusals = Arc::new(Refusals::new(Arc::clone(&hub), Arc::clone(&frozen.lane)));
         Ok(Self {
             frozen,
             registry,
@@ -270,6 +274,7 @@ impl Run {
             control_files,
             languages,
             hub,
+            refusals,
             listening: Ok(None),
             inputs,
         })
@@ -433,6 +438,8 @@ impl Run {
         let (events, contexts) = (self.hub.subscribe(), self.contexts());
         let work_dir = self.directory_of(in_clone.is_some());
         let Self { frozen, inputs: (inputs, receiver), .. } = self;
+        let project = frozen.project.clone();
+        let project = project.with_plan_store(Arc::clone(&store)).with_lane_store(Arc::clone(&lane));
         let services = Arc::new(Services {
             run_id: Arc::clone(&frozen.run_id),
             session: frozen.session.as_str().into(),
@@ -461,6 +468,9 @@ impl Run {
             known_seq: AtomicU64::default(),
             told: Mutex::default(),
             socket: OnceLock::new(),
+            refusals: self.refusals,
+            sandboxes: frozen.sandboxes.clone(),
+            project,
             bridge: frozen.bridge.clone(),
             told_of_unasked: AtomicBool::default(),
         });

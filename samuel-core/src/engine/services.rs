@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::{
     call_logs::CallCount, control_files::ControlFiles, error::described, hook_log::HookLogWriter, hub::Hub,
-    in_clone::InClone, socket::RunSocket, tickets::Tickets, work_tree::WorkTree,
+    in_clone::InClone, refusals::Refusals, socket::RunSocket, tickets::Tickets, work_tree::WorkTree,
 };
 use crate::{
     agent::Agents,
@@ -28,6 +28,8 @@ use crate::{
     },
     plan::Pilot,
     process::Remains,
+    project::Project,
+    sandbox::Sandboxes,
     state::{
         Artifact, LaneStore, PlanStore, ProgressBody, ProgressEntry, ProgressKind, RunDir, StateDiagnostic,
         StateError,
@@ -79,6 +81,12 @@ pub(super) struct Services {
     pub(super) told: Mutex<Vec<StateDiagnostic>>,
     /// Where other processes reach the run, once it listens.
     pub(super) socket: OnceLock<RunSocket>,
+    /// What is refused there.
+    pub(super) refusals: Arc<Refusals>,
+    /// The sandboxes that calls of agents can name.
+    pub(super) sandboxes: Sandboxes,
+    /// The project, with the stores of the run.
+    pub(super) project: Project,
     /// The command by which an agent's own hooks ask the run; empty where there is none.
     pub(super) bridge: Vec<String>,
     /// Whether the user was told of a tool call that was made without asking.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 
-use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, Bridge, Call, points};
+use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, Bridge, Call, RunAccess, points};
 use crate::process::{LeftRunning, Process};
 
 /// Where an agent reports to, and asks before enforced tool calls.
@@ -23,6 +23,12 @@ pub trait AgentPort: Send + Sync {
     /// Who takes it wires it: from then on it is expected that the agent's hooks ask about its tool
     /// calls, and the user is told of one that it made without asking.
     async fn bridge(&self) -> Option<Bridge> {
+        None
+    }
+
+    /// Returns how the agent's commands reach the run that called it; by default they do not, and open the
+    /// files of the plan.
+    fn access(&self) -> Option<RunAccess> {
         None
     }
 
@@ -76,6 +82,10 @@ impl AgentPort for Call<points::AgentInvoke> {
 
     async fn bridge(&self) -> Option<Bridge> {
         self.port()?.bridge().await
+    }
+
+    fn access(&self) -> Option<RunAccess> {
+        self.port()?.access()
     }
 
     fn emit(&self, event: AgentEvent) {

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, Bridge, CallLogs, Tier,
+    AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, Bridge, CallLogs, RunAccess, Tier,
     call::Link,
     shortened::{MAX_SUMMARY, arguments_of_text},
 };
@@ -126,6 +126,11 @@ impl AgentPort for CallPort {
 
     async fn bridge(&self) -> Option<Bridge> {
         self.open()?.bridge().await
+    }
+
+    fn access(&self) -> Option<RunAccess> {
+        // An agent's alone: a handler of a plugin in its place is none.
+        self.open().filter(|_| !self.is_plugin)?.access()
     }
 
     fn emit(&self, event: AgentEvent) {

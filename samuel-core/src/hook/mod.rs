@@ -46,6 +46,7 @@ mod methods;
 mod outcome;
 mod registry;
 mod resolve;
+mod run_access;
 mod shortened;
 #[cfg(test)]
 mod tests;
@@ -78,6 +79,7 @@ pub use registry::{
     API_NAMESPACE, Asks, PluginIdentity, PluginSource, Registered, Registry, RegistryBuilder, RegistryError,
 };
 pub use resolve::{ResolveError, Resolved, SkipReason, SkippedHandler, Unresolved, resolve};
+pub use run_access::RunAccess;
 pub(crate) use samuel_contract::nearest;
 pub use samuel_contract::{
     Answer, Blob, CallVisitor, Field, Gate, HookCall, HookPoint, Kind, OnFailure, Output, Point,

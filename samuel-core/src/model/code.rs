@@ -139,9 +139,14 @@ codes! {
     SOCKET_TOKEN, 78, false, Say("Use the token of a run, or of a call of an agent, that is under way.");
     SOCKET_SCOPE, 78, false, Say("Use a verb that the answer to the first message lists.");
     SOCKET_VERB, 1, false, Say("Use a verb that the answer to the first message lists.");
-    SOCKET_TOO_LARGE, 1, false, Say("Send less: a message has 1 MiB at most.");
+    SOCKET_TOO_LARGE, 1, false, Say("Send less.");
     SOCKET_BUSY, 75, true, Say("Close connections that are not needed, then try again.");
     SOCKET_TIMEOUT, 75, true, Say("Try again, or raise the timeouts of the handlers that were asked.");
+    BROKER_RATE, 75, true, Say("Wait a second, and ask no more than 50 times in each.");
+    BROKER_VERB, 78, false, Say("Leave it to the person who started the run; done, skip, reset, block, enqueue and add are an agent's.");
+    BROKER_SCOPE, 78, false, Say("Settle the task that this call is for; what else is to be done, add as a task.");
+    BROKER_GONE, 1, false, Say("Nothing was changed. The next `samuel run start` goes on from what was acknowledged; outside of the sandbox the command works on the plan itself.");
+    BROKER_UNANSWERED, 75, true, Say("It may have happened: look at the tasks, or ask again. What is done already stays as it is.");
     TRUST_REFUSED, 78, false, TrustRun;
     SYNC_MARKERS, 1, false, Say("Repair Samuel's markers at the place named above, or remove them all.");
     SYNC_REFUSED, 1, false, Say("Correct the file named above and run the command again.");

@@ -1,6 +1,6 @@
 //! How far a plan is, in tasks.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Groups, Plan, Status};
 
@@ -8,7 +8,7 @@ use super::{Groups, Plan, Status};
 ///
 /// What counts as work is decided here: every task but the groups, which are done with
 /// their parts and would count these twice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskCounts {
     /// All of them, without the groups.
     pub total: usize,

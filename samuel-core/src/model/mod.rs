@@ -12,6 +12,7 @@
 //! assert!(TaskId::new("1.2") < TaskId::new("1.10"));
 //! ```
 
+mod agent_scope;
 mod agent_total;
 mod code;
 mod counts;
@@ -29,6 +30,7 @@ mod scope;
 mod severity;
 mod task;
 
+pub use agent_scope::AgentScope;
 pub use agent_total::AgentTotal;
 pub(crate) use agent_total::with_model;
 pub use code::{Coded, ErrorCode, Location};

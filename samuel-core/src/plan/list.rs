@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Readiness, TaskTree, TreeRow};
 use crate::model::{Groups, Plan, Status, Task, TaskId};
@@ -63,7 +63,7 @@ pub struct ListRow {
 }
 
 /// Where the parts of a group stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupState {
     /// How many own parts it has.
     pub parts: usize,

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     model::{Status, TaskId, Usage, words},
@@ -51,7 +51,7 @@ words! {
 }
 
 /// One iteration that worked on a task.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     /// The run, where that is known.
     pub run: Option<String>,

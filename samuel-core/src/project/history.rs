@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Attempt, AttemptEnd, Project, attempts::attempts};
 use crate::{
@@ -28,7 +28,7 @@ const MAX_DETAILS: usize = 10;
 const MAX_DETAIL_BYTES: usize = 500;
 
 /// All that is known of a task, as [`Project::task_history`] read it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskHistory {
     /// The plan's revision.
     pub revision: u64,
@@ -66,7 +66,7 @@ pub struct TaskHistory {
 }
 
 /// Tasks that a task has to do with.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RelatedTasks {
     /// The tasks, at most 200.
     pub tasks: Vec<RelatedTask>,
@@ -75,7 +75,7 @@ pub struct RelatedTasks {
 }
 
 /// A task that another one has to do with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RelatedTask {
     /// Its id.
     pub id: TaskId,
@@ -86,7 +86,7 @@ pub struct RelatedTask {
 }
 
 /// A change of a task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistoryChange {
     /// Its number, with which it can be taken back: the plan's revision after it.
     pub change: u64,

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Project;
 use crate::{
@@ -18,7 +18,7 @@ const MAX_ENTRIES: usize = 1_000;
 const MAX_PLANS: usize = 32;
 
 /// A plan of a project that is not that of the methodology in use.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OtherPlan {
     /// The methodology it was made for; the default one's name where it names none.
     pub methodology: String,

@@ -3,7 +3,7 @@
 use std::{num::NonZeroU32, path::PathBuf};
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{OtherPlan, Project};
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Where a project stands, as [`Project::status`] read it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProjectStatus {
     /// The project's name, from the plan.
     pub project: String,
@@ -58,7 +58,7 @@ pub struct ProjectStatus {
 }
 
 /// What a run would do next.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NextStep {
     /// Work on a task.

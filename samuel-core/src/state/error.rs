@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Holder, NotUndone};
+use super::{Holder, NotUndone, ToldError};
 use crate::{
     fs::FileError,
     model::{Coded, ErrorCode, InvalidTask, Location, Plan, Remedy, Status, TaskId, did_you_mean},
@@ -221,6 +221,9 @@ pub enum StateError {
         /// How large it may be.
         max: u64,
     },
+    /// Who keeps the plan for others refused, or could not be asked.
+    #[error(transparent)]
+    Told(Box<ToldError>),
     /// State could not be turned into text; a fault in Samuel.
     #[error("cannot encode {what}: {reason}")]
     Encode {
@@ -295,6 +298,7 @@ impl Coded for StateError {
             | Self::NotStartable { .. }
             | Self::MovedIntoItself { .. }
             | Self::TooLarge { .. } => ErrorCode::TASK_INVALID,
+            Self::Told(told) => told.code,
             Self::Encode { .. } => ErrorCode::INTERNAL,
         }
     }
@@ -303,6 +307,7 @@ impl Coded for StateError {
         let general = self.code().help.clone();
         match self {
             Self::Io { source, .. } => FileError::help_of(source).map_or(general, Remedy::from),
+            Self::Told(told) => told.help.clone(),
             Self::BlockedByOther { .. } => Remedy::from("Leave it, or ask the person who started the run."),
             Self::TaskNotFound { nearest, .. } => match did_you_mean(nearest) {
                 Some(asked) => general.after(asked),
@@ -314,6 +319,7 @@ impl Coded for StateError {
 
     fn location(&self) -> Option<Location> {
         let (path, line, column) = match self {
+            Self::Told(told) => return told.location.clone(),
             Self::Corrupt { path, line, column, .. } => (path, *line, *column),
             Self::Version { path, .. } => (path, Some(1), None),
             Self::NotInitialised { path }

@@ -67,6 +67,7 @@ mod rotated;
 mod run_dir;
 mod scratch;
 mod stores;
+mod told;
 mod undo;
 mod unversioned;
 mod validate;
@@ -115,6 +116,7 @@ pub use revise::{AddedTask, ChangedTask, Parts, Place, PlanUpdate, RemovedTask, 
 pub(crate) use rotated::append_rotated;
 pub use run_dir::{Artifact, RunDir};
 pub(crate) use stores::Stores;
+pub use told::{ToldCause, ToldError};
 pub use undo::{NotUndone, Replaced};
 pub(crate) use unversioned::unversioned_directory;
 pub use validate::{PlanProblem, validate};

@@ -12,6 +12,7 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::{
     Actor, JournalRecord, Mutation, ProgressEntry, ProgressLog, StateDiagnostic, StateError, TaskChange,
@@ -206,7 +207,7 @@ pub enum LastWritten {
 }
 
 /// A change that was stored.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Applied {
     /// The revision the plan has now.
     pub revision: u64,
@@ -214,11 +215,14 @@ pub struct Applied {
     pub change: TaskChange,
     /// The task that was asked for or added, as it is now; absent where the
     /// change is about several tasks or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Task>,
     /// The number of the journal's record; absent if nothing changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
     /// What was wrong with the file, as far as it was read, and could be worked
     /// around.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<StateDiagnostic>,
 }
 

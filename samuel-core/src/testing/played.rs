@@ -129,6 +129,9 @@ fn write_event(text: &mut String, event: &Event) -> fmt::Result {
         Event::PlanChanged { change, task, reason, .. } => {
             writeln!(text, "task {task} {change:?}{}", in_brackets(reason))
         }
+        Event::RequestRefused { code, message, .. } => {
+            writeln!(text, "request refused: {} ({code})", one_line(message))
+        }
         Event::AbilityBlocked { ability_id, reason, .. } => {
             writeln!(text, "{} blocked: {}", one_line(ability_id), one_line(reason))
         }

@@ -156,7 +156,14 @@ async fn nothing_is_wired_where_nobody_asks_nor_for_an_agent_without_hooks() {
         let request = seen.lock().unwrap().take().unwrap();
         let wanted = request.bridge.as_ref().map(|bridge| (bridge.before, bridge.after));
         assert_eq!(wanted, expected);
-        assert!(request.env.iter().all(|(name, _)| name != "SAMUEL_TOKEN" && name != "SAMUEL_SOCKET"));
+        let of_plan = |wanted: &str| {
+            let mut found = request.env.iter().filter(|(name, _)| name == wanted).map(|(_, value)| value);
+            (found.next().unwrap().clone(), found.next().is_none())
+        };
+        for name in ["SAMUEL_SOCKET", "SAMUEL_TOKEN"] {
+            let (value, is_alone) = of_plan(name);
+            assert!(is_alone && request.bridge.as_ref().is_none_or(|bridge| variable(bridge, name) == value));
+        }
         let deadline = request.bridge.map(|bridge| bridge.deadline);
         assert_eq!(deadline, expected.map(|_| Duration::from_secs(542)), "calls wait for each other");
     }

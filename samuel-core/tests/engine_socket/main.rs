@@ -4,3 +4,4 @@
 mod calls;
 mod kit;
 mod listening;
+mod plan;

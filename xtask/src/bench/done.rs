@@ -1,6 +1,14 @@
 //! How long an agent waits for `samuel run done`, and the store for itself.
 
-use std::{fs, process::Command, sync::Arc};
+use std::{
+    cell::Cell,
+    fs,
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Result, ensure};
 use samuel_core::{
@@ -88,6 +96,83 @@ pub(super) fn measure_apart() -> Result<Gate> {
         limit: 1.1,
         notes: Vec::new(),
     })
+}
+
+/// Measures the command within a call of an agent, where the loop is asked, beside it with the files of the
+/// same plan.
+pub(super) fn measure_through_a_loop() -> Result<Gate> {
+    let samuel = built("samuel")?;
+    let root = tempfile::tempdir_in(crate::workspace::target())?;
+    let (_, store) = fixture::planned(root.path(), TASKS)?;
+    let called = Called::start(&samuel, root.path())?;
+
+    let number = Cell::new(0);
+    let done = |command: &mut Command| {
+        number.set(number.get() + 1);
+        spawn(command.args(["run", "done"]).arg(number.get().to_string()).current_dir(root.path()))
+    };
+    let mut through = || done(Command::new(&samuel).envs(called.variables.iter().cloned()));
+    let of_files =
+        |(name, _): &&(String, String)| !["SAMUEL_SOCKET", "SAMUEL_TOKEN"].contains(&name.as_str());
+    let without: Vec<(String, String)> = called.variables.iter().filter(of_files).cloned().collect();
+    let mut with_files = || done(Command::new(&samuel).envs(without.iter().cloned()));
+    let [took, probe_took] = in_turns(ROUNDS, [&mut through, &mut with_files])?;
+
+    let completed = store.load()?.plan.count(Status::Completed);
+    ensure!(completed == 2 * (ROUNDS + 1), "{completed} tasks are done instead of {}", 2 * (ROUNDS + 1));
+    Ok(Gate {
+        name: "samuel run done through the loop",
+        took,
+        probe: "samuel run done with the files".to_owned(),
+        probe_took,
+        limit: 1.5,
+        notes: Vec::new(),
+    })
+}
+
+/// A loop whose agent does nothing until this is dropped.
+struct Called {
+    run: Child,
+    /// What its agent was given.
+    variables: Vec<(String, String)>,
+}
+
+impl Called {
+    /// How long a loop may take to call its agent.
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    fn start(samuel: &Path, root: &Path) -> Result<Self> {
+        let script = "env | grep ^SAMUEL_ > told && mv told called; sleep 600";
+        let words = ["/bin/sh", "-c", script].into_iter().flat_map(|word| ["--agent-command", word]);
+        let run = Command::new(samuel)
+            .args(["run", "start", "--yes", "--agent", "command"])
+            .args(words)
+            .current_dir(root)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut called = Self { run, variables: Vec::new() };
+        let (path, deadline) = (root.join("called"), Instant::now() + Self::PATIENCE);
+        while !path.exists() {
+            ensure!(Instant::now() < deadline, "the loop has not called its agent");
+            thread::sleep(Duration::from_millis(20));
+        }
+        let told = fs::read_to_string(path)?;
+        let split =
+            |line: &str| line.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+        called.variables = told.lines().filter_map(split).collect();
+        ensure!(called.variables.iter().any(|(name, _)| name == "SAMUEL_TOKEN"), "it was given no token");
+        Ok(called)
+    }
+}
+
+impl Drop for Called {
+    fn drop(&mut self) {
+        // What its agent started ends with it.
+        let _ = self.run.kill();
+        let _ = self.run.wait();
+    }
 }
 
 /// Measures the same change alone, without a process, in a plan of 10,000

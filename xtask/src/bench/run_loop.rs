@@ -18,7 +18,7 @@ pub(super) fn run(args: &[String]) -> Result<()> {
         gates.push(snapshot::measure()?);
     }
     if wanted("done") {
-        gates.extend([done::measure()?, done::measure_apart()?]);
+        gates.extend([done::measure()?, done::measure_apart()?, done::measure_through_a_loop()?]);
     }
     if wanted("start") {
         gates.push(start::measure()?);

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from . import broker as broker
     from . import records as records
     from . import settings as settings
     from . import testing as testing
@@ -64,7 +65,7 @@ _HOMES = {
     "run": ("Run",),
     "session": ("AbilityOutcome", "AbilityOutput", "Session"),
 }
-_MODULES = ("errors", "records", "settings", "testing", "toon")
+_MODULES = ("broker", "errors", "records", "settings", "testing", "toon")
 
 
 def __getattr__(name: str) -> object:

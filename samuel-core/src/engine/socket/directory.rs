@@ -15,21 +15,25 @@ use std::{
     },
 };
 
-use async_trait::async_trait;
 use tokio::net::UnixListener;
 
 use super::{
     SocketError,
-    protocol::{Refusal, Reply, Verb, Welcome},
-    server::{Grant, Limits, Receipt, Serve, Server},
+    limits::Limits,
+    protocol::{Refusal, Welcome},
+    routes::{Peer, Routes, Serve},
+    server::{Grant, Server},
+    verb::Holder,
 };
 use crate::{
     fs::{PRIVATE_DIRECTORY, PRIVATE_FILE, leftovers, private},
-    model::ErrorCode,
+    hook::RunAccess,
 };
 
 /// The name of the socket.
 const SOCKET: &str = "socket";
+/// The name of the socket of one call, short since its path is one directory longer.
+const CALL_SOCKET: &str = "s";
 /// The name of the file that holds the run's own token.
 const TOKEN: &str = "token";
 /// How long the path of a socket may be, in bytes, where it is shortest: Linux has 107, macOS 103.
@@ -53,26 +57,66 @@ impl std::fmt::Debug for RunSocket {
     }
 }
 
+/// By which path a call of an agent reaches the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Way {
+    /// By that of the run.
+    OfRun,
+    /// By one of its own, which is shown to a sandbox: nobody else's token opens it, and fewer connections are let in.
+    Own {
+        /// The user as whom its commands connect; by default the one of this process.
+        uid: Option<u32>,
+    },
+}
+
+/// How one call of an agent reaches the run, until it is dropped.
+pub(in crate::engine) struct CallSocket {
+    path: PathBuf,
+    grant: Grant,
+    own: Option<OwnPath>,
+}
+
+/// A listening path of a call's own.
+struct OwnPath {
+    dir: PathBuf,
+    server: Arc<Server>,
+}
+
+impl CallSocket {
+    /// Returns where it listens, and the token.
+    pub(in crate::engine) fn access(&self) -> RunAccess {
+        RunAccess { socket: self.path.clone(), token: self.grant.token().to_owned() }
+    }
+
+    /// Returns the private directory of the call, where it has one already.
+    pub(in crate::engine) fn dir(&self) -> Option<&Path> {
+        self.own.as_ref().map(|own| &*own.dir)
+    }
+}
+
+impl Drop for OwnPath {
+    fn drop(&mut self) {
+        // Connections that are answered still end with their token.
+        self.server.listen_no_more();
+        // What cannot be removed goes with the run.
+        let _ = leftovers::remove(&self.dir);
+    }
+}
+
 /// What the run's own token leads to.
 struct People {
     run_id: String,
 }
 
-#[async_trait]
 impl Serve for People {
-    fn welcome(&self) -> Welcome {
-        Welcome { run: self.run_id.clone(), ..Welcome::default() }
-    }
-
-    async fn answer(&self, _: Verb) -> (Result<Reply, Refusal>, Receipt) {
-        let refusal = Refusal::new(ErrorCode::SOCKET_SCOPE, "the token allows no verb");
-        (Err(refusal), Receipt::new(|| {}))
+    fn open(&self, _: Peer) -> (Welcome, Routes) {
+        (Welcome { run: self.run_id.clone(), ..Welcome::default() }, Routes::default())
     }
 }
 
 impl RunSocket {
     /// Listens in a directory, which is made where it is missing. `refused` is told of each refusal
-    /// of a connection. Blocks for a moment, and has to be called within a runtime.
+    /// of a connection, and whether whoever answers it was told already. Blocks for a moment, and has to be called within a runtime.
     ///
     /// # Errors
     /// Returns a [`SocketError`] where the directory is not this user's alone, its path is too
@@ -80,7 +124,7 @@ impl RunSocket {
     pub(in crate::engine) fn open(
         parent: &Path,
         run_id: &str,
-        refused: impl Fn(&Refusal) + Send + Sync + 'static,
+        refused: impl Fn(&Refusal, bool) + Send + Sync + 'static,
     ) -> Result<Self, SocketError> {
         let failed = |source| SocketError::Io { path: parent.to_owned(), source };
         private::require(parent).map_err(failed)?;
@@ -99,10 +143,11 @@ impl RunSocket {
         let listener = UnixListener::bind(&path).map_err(failed)?;
         private::close(&path).map_err(failed)?;
         let server = Server::new(Limits::default(), refused);
-        let people = server.grant(Arc::new(People { run_id: run_id.to_owned() })).map_err(failed)?;
+        let people =
+            server.grant(Holder::Person, Arc::new(People { run_id: run_id.to_owned() })).map_err(failed)?;
         private::write_new(&made.path().join(TOKEN), people.token().as_bytes(), PRIVATE_FILE)
             .map_err(failed)?;
-        tokio::spawn(Arc::clone(&server).listen(listener));
+        tokio::spawn(Arc::clone(&server).listen(listener, None));
         let (held, calls) = (Mutex::new(Some(held)), AtomicU32::default());
         Ok(Self { directory: made.keep(), path, server, _people: people, held, calls })
     }
@@ -112,12 +157,24 @@ impl RunSocket {
         &self.path
     }
 
-    /// Has a new token lead to somebody until the grant is dropped.
+    /// Lets a call of an agent in by a token of its own, which leads to whoever answers it, until what is
+    /// returned is dropped. Blocks, and has to be called within a runtime.
     ///
     /// # Errors
-    /// Returns an error where the system has no random bytes.
-    pub(in crate::engine) fn grant(&self, serve: Arc<dyn Serve>) -> io::Result<Grant> {
-        self.server.grant(serve)
+    /// Returns an error where the system has no random bytes, or the disk refuses.
+    pub(in crate::engine) fn admit(&self, serve: Arc<dyn Serve>, by: Way) -> io::Result<CallSocket> {
+        let Way::Own { uid } = by else {
+            let grant = self.server.grant(Holder::AgentCall, serve)?;
+            return Ok(CallSocket { path: self.path.clone(), grant, own: None });
+        };
+        let dir = self.new_call_directory()?;
+        let path = dir.join(CALL_SOCKET);
+        let listener = UnixListener::bind(&path)?;
+        private::close(&path)?;
+        let server = self.server.for_a_sandbox();
+        let grant = server.grant(Holder::AgentCall, serve)?;
+        tokio::spawn(Arc::clone(&server).listen(listener, uid));
+        Ok(CallSocket { path, grant, own: Some(OwnPath { dir, server }) })
     }
 
     /// Makes a private directory for a call of an agent.

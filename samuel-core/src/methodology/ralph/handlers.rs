@@ -19,8 +19,8 @@ use crate::{
     environment::{apply_deny_list, check_env},
     git::Repository,
     hook::{
-        AgentPort, Answer, BreakClass, Call, CallLogs, HookFailure, Point, RegistryBuilder, catch_panic,
-        points,
+        AgentPort, Answer, BreakClass, Call, CallLogs, HookFailure, Point, RegistryBuilder, RunAccess,
+        catch_panic, points,
     },
     methodology::{Kit, LoadedTemplate},
     model::{
@@ -292,6 +292,9 @@ impl Handlers {
         };
         let mut env = input.env.clone();
         apply_deny_list(&mut env, agent.declared_env(), &[]);
+        // No handler sees the token, nor puts another one in its place.
+        env.extend(call.access().iter().flat_map(RunAccess::env));
+        env.push((RunAccess::SANDBOX.to_owned(), sandbox.name().to_owned()));
         let is_configured = Arc::ptr_eq(&agent, self.agents.configured());
         let program = self.program.clone().filter(|_| is_configured).or_else(|| self.locate(&*agent));
         let conversation = input.conversation.as_deref().filter(|_| agent.resumes());
