@@ -3,7 +3,7 @@
 //!
 //! Left out is the crate `samuel-plugin`, whose types are those of the library as a component
 //! has them.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,8 +32,10 @@ struct Module {
     is_public: bool,
     /// The public types that are written here.
     types: BTreeSet<String>,
-    /// What is re-exported, by its name here.
+    /// What is imported, by its name here.
     uses: BTreeMap<String, Names>,
+    /// Those of these names that everybody can use from here.
+    exported: BTreeSet<String>,
     /// The modules all of which is re-exported.
     globs: Vec<Names>,
 }
@@ -66,9 +68,13 @@ fn take(items: Vec<Item>, directory: &Path, path: Names, is_public: bool, module
             Item::Trait(item) => (item.vis, item.ident),
             Item::Type(item) => (item.vis, item.ident),
             Item::Use(item) => {
+                let mut imports = Module::default();
+                imported(&item.tree, &mut Vec::new(), &path, &mut imports);
                 if matches!(item.vis, Visibility::Public(_)) {
-                    re_exported(&item.tree, &mut Vec::new(), &path, &mut module);
+                    module.exported.extend(imports.uses.keys().cloned());
+                    module.globs.append(&mut imports.globs);
                 }
+                module.uses.append(&mut imports.uses);
                 continue;
             }
             Item::Mod(item) => {
@@ -94,16 +100,16 @@ fn take(items: Vec<Item>, directory: &Path, path: Names, is_public: bool, module
     modules.insert(path, module);
 }
 
-/// Notes what a `pub use` makes known in a module.
-fn re_exported(tree: &UseTree, above: &mut Names, at: &Names, module: &mut Module) {
+/// Notes what a `use` makes known in a module.
+fn imported(tree: &UseTree, above: &mut Names, at: &Names, module: &mut Module) {
     match tree {
         UseTree::Path(inner) => {
             above.push(inner.ident.to_string());
-            re_exported(&inner.tree, above, at, module);
+            imported(&inner.tree, above, at, module);
             above.pop();
         }
         UseTree::Group(group) => {
-            group.items.iter().for_each(|tree| re_exported(tree, above, at, module));
+            group.items.iter().for_each(|tree| imported(tree, above, at, module));
         }
         UseTree::Name(name) => {
             let name = name.ident.to_string();
@@ -114,7 +120,6 @@ fn re_exported(tree: &UseTree, above: &mut Names, at: &Names, module: &mut Modul
             module.uses.insert(rename.rename.to_string(), absolute(&path, at));
         }
         UseTree::Glob(_) => module.globs.push(absolute(above, at)),
-        _ => panic!("a re-export in {at:?} is not understood"),
     }
 }
 
@@ -161,7 +166,7 @@ fn names(modules: &Modules, at: &[String]) -> BTreeSet<String> {
         name.starts_with(|c: char| c.is_uppercase()) && name.contains(|c: char| c.is_lowercase())
     };
     let mut all: BTreeSet<String> = module.types.clone();
-    all.extend(module.uses.keys().filter(is_type).cloned());
+    all.extend(module.exported.iter().filter(is_type).cloned());
     all.extend(module.globs.iter().flat_map(|glob| names(modules, glob)));
     all
 }

@@ -73,11 +73,11 @@ pub struct AgentClocks {
     pub wall: Option<Duration>,
 }
 
-impl From<crate::config::AgentClocks> for AgentClocks {
+impl From<crate::config::ClockSettings> for AgentClocks {
     /// Takes the clocks of `samuel.toml`. One that has the value it has when
     /// nothing is configured leaves the choice to the adapter.
-    fn from(settings: crate::config::AgentClocks) -> Self {
-        let unset = crate::config::AgentClocks::default();
+    fn from(settings: crate::config::ClockSettings) -> Self {
+        let unset = crate::config::ClockSettings::default();
         let asked = |set: Duration, unset: Duration| Some(set).filter(|set| *set != unset);
         Self {
             first_byte: asked(settings.first_byte, unset.first_byte),

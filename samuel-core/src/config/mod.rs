@@ -68,8 +68,8 @@ pub use problem::{Problem, ProblemKind};
 pub use route::AgentRoute;
 pub use schema::CONFIG_VERSION;
 pub use settings::{
-    AGENTS, AgentClocks, CheckCommand, ContextSettings, MethodologySettings, PilotSettings, RateLimitPolicy,
-    SandboxSettings, SessionBudget, TaskBudget,
+    AGENTS, CheckCommand, ClockSettings, ContextSettings, MethodologySettings, PilotSettings,
+    RateLimitPolicy, SandboxSettings, SessionBudget, TaskBudget,
 };
 pub use source::Origin;
 pub(crate) use table::Table;

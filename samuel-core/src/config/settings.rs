@@ -84,7 +84,7 @@ settings! {
         /// would not last for: the median of the last five is held against it, once three are known.
         forecast: bool = true, Flag;
         /// How long the agent may take.
-        clocks: AgentClocks = AgentClocks::default(), Table(AgentClocks::rows(), None);
+        clocks: ClockSettings = ClockSettings::default(), Table(ClockSettings::rows(), None);
         /// Looking for tasks: pilot mode.
         pilot: PilotSettings = PilotSettings::default(), Table(PilotSettings::rows(), Some("enabled"));
         /// How much the agent is told of earlier work and of the project.
@@ -116,7 +116,7 @@ settings! {
 
     /// How long an agent may take: `[methodology.<name>.clocks]`.
     #[derive(Copy, Eq)]
-    struct AgentClocks {
+    struct ClockSettings {
         /// To its first output.
         first_byte: Duration = Duration::from_secs(60), Time(SECOND..=DAY);
         /// Between two pieces of output; from the start for agents without `first_byte`.

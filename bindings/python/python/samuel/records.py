@@ -3119,7 +3119,6 @@ class HookWarning(Record):
     __slots__ = ("handler", "class_", "message")
     __match_args__ = ("handler", "class_", "message")
     _wire = {'class': 'class_'}
-    _rust = "Warning"
     handler: str
     class_: str
     message: str
@@ -3342,7 +3341,6 @@ class HookExchange(Record):
 
     __slots__ = ("handler", "launch", "stdout", "stderr", "status", "exit_code", "duration_ms")
     __match_args__ = ("handler", "launch", "stdout", "stderr", "status", "duration_ms", "exit_code")
-    _rust = "Exchange"
     handler: str
     launch: Launch
     stdout: str
@@ -3482,7 +3480,7 @@ class HookOrigin(Record):
         _set(self, "column", column)
 
 
-class HookWishes(Record):
+class HookAsks(Record):
     """What a handler itself asks for.
 
     Attributes:
@@ -3578,7 +3576,7 @@ class HookHandler(Record):
     strict: bool
     timeout_ms: int | None
     on_failure: OnFailure
-    asks: HookWishes
+    asks: HookAsks
     entry: HookFileEntry | None
     origin: HookOrigin | None
 
@@ -3591,7 +3589,7 @@ class HookHandler(Record):
         source: str,
         strict: bool,
         on_failure: OnFailure,
-        asks: HookWishes,
+        asks: HookAsks,
         timeout_ms: int | None = None,
         entry: HookFileEntry | None = None,
         origin: HookOrigin | None = None,
@@ -4535,7 +4533,6 @@ class AbilityPermission(Record):
 
     __slots__ = ("call_id", "decision", "feedback")
     __match_args__ = ("call_id", "decision", "feedback")
-    _rust = "Permission"
     call_id: str
     decision: AbilityDecision
     feedback: Feedback
@@ -5804,7 +5801,6 @@ class StateDiagnostic(Record):
 
     __slots__ = ("file", "line", "column", "kind", "reason", "count")
     __match_args__ = ("file", "kind", "reason", "count", "line", "column")
-    _rust = "Diagnostic"
     file: str
     line: int | None
     column: int | None
@@ -6409,10 +6405,10 @@ class TaskHistory(Record):
 
 
 Severity: TypeAlias = Literal["warning", "error"]
-"""How bad a remark is.
+"""How bad a finding is.
 
-- `warning`: The tasks can be used; something may not be as the author meant it.
-- `error`: The document must be corrected before its tasks are used.
+- `warning`: What it was found in can be used; something may not be as it was meant.
+- `error`: It must be corrected first.
 """
 
 
@@ -6467,7 +6463,8 @@ class Remark(Record):
         line: The line, from 1.
         column: The column in characters, from 1.
         kind: What it is about.
-        severity: How bad it is.
+        severity: How bad it is: with a warning the tasks can be used, though something may
+            not be as the author meant it; after an error the document must be corrected first.
         message: What is wrong, a lowercase fragment.
         related_lines: Other lines of the document that have to do with it, from 1: the
             first task with the id, the tasks of a cycle. Often empty.
@@ -6550,7 +6547,6 @@ class PrdForm(Record):
 
     __slots__ = ("form", "name", "description")
     __match_args__ = ("form", "name", "description")
-    _rust = "FormInfo"
     form: Form
     name: str
     description: str
@@ -6936,7 +6932,6 @@ class InstalledPlugin(Record):
 
     __slots__ = ("name", "version", "kind", "source", "commit", "digest", "granted", "files")
     __match_args__ = ("name", "version", "kind", "source", "digest", "granted", "files", "commit")
-    _rust = "LockEntry"
     name: str
     version: str
     kind: PluginKind
@@ -7009,7 +7004,6 @@ class PluginDifference(Record):
 
     __slots__ = ("key", "expected", "found")
     __match_args__ = ("key", "expected", "found")
-    _rust = "Difference"
     key: str
     expected: str
     found: str
@@ -7036,7 +7030,6 @@ class ListedPlugin(Record):
 
     __slots__ = ("entry", "name", "is_listed")
     __match_args__ = ("name", "is_listed", "entry")
-    _rust = "Listed"
     entry: InstalledPlugin | None
     name: str
     is_listed: bool
@@ -7065,7 +7058,6 @@ class VerifiedPlugin(Record):
 
     __slots__ = ("name", "changes", "differences", "problem")
     __match_args__ = ("name", "changes", "differences", "problem")
-    _rust = "Verified"
     name: str
     changes: tuple[PluginChange, ...]
     differences: tuple[PluginDifference, ...]
@@ -7161,6 +7153,7 @@ __all__ = [
     "GuardrailVars",
     "HistoryChange",
     "Holder",
+    "HookAsks",
     "HookExchange",
     "HookFailure",
     "HookFileEntry",
@@ -7180,7 +7173,6 @@ __all__ = [
     "HookTrial",
     "HookVars",
     "HookWarning",
-    "HookWishes",
     "InitAfterInput",
     "InitAfterOutput",
     "InitBeforeInput",

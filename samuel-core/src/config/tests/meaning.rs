@@ -52,7 +52,7 @@ fn every_key_is_read() {
         },
         keep_runs: 20,
         keep_bytes: 1_000_000_000,
-        clocks: AgentClocks {
+        clocks: ClockSettings {
             first_byte: Duration::from_secs(5),
             idle: Duration::from_secs(60),
             linger: Duration::from_secs(2),
@@ -116,7 +116,7 @@ fn a_methodologys_own_defaults_stand_below_the_file() {
     );
     assert_eq!(
         settings.clocks,
-        AgentClocks { idle: Duration::from_secs(7), wall: Duration::from_secs(8), ..Default::default() }
+        ClockSettings { idle: Duration::from_secs(7), wall: Duration::from_secs(8), ..Default::default() }
     );
 }
 

@@ -81,7 +81,7 @@ fn a_caller_sets_what_the_file_could_set_and_fractions_of_a_second() {
     let expected = MethodologySettings {
         pause: Duration::from_millis(250),
         pilot: PilotSettings { enabled: true, ..Default::default() },
-        clocks: AgentClocks { idle: Duration::from_secs(120), ..Default::default() },
+        clocks: ClockSettings { idle: Duration::from_secs(120), ..Default::default() },
         quality_checks: vec![CheckCommand::new("make")],
         ..Default::default()
     };
