@@ -30,14 +30,19 @@ const LIMIT: Duration = Duration::from_secs(60);
 const ASKED: &str = r#"{"command":"ls"}"#;
 const CHANGED: &str = r#"{"command":"ls -l"}"#;
 
-/// Has handlers of a tier block a call, and change another.
+/// Has handlers of a tier block a call, and change another where they can.
 pub(crate) fn check(tier: &dyn Tier) -> Result<(), String> {
     let blocks = json!({"block": true, "reason": "not on a Friday"});
     let blocked = Verdict::Block { reason: "not on a Friday".to_owned() };
     let changed = Verdict::Allow { input: CHANGED.to_owned(), changed: true };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(1).build().unwrap();
     for (answer, expected) in [(blocks, blocked), (json!({"updated_input": {"command": "ls -l"}}), changed)] {
-        let row = serde_json::from_value(json!({"id": "api:gate", "answer": answer})).unwrap();
+        let mut id = "api:gate".to_owned();
+        tier.words().iter().for_each(|(word, own)| id = id.replace(word, own));
+        let row = serde_json::from_value(json!({"id": id, "answer": answer})).unwrap();
+        if !tier.can(HookPoint::AbilityBefore, &row) {
+            continue;
+        }
         same("verdict", &runtime.block_on(asked(&row, tier)), &Some(expected))?;
     }
     Ok(())
@@ -45,9 +50,9 @@ pub(crate) fn check(tier: &dyn Tier) -> Result<(), String> {
 
 async fn asked(row: &HandlerRow, tier: &dyn Tier) -> Option<Verdict> {
     let sockets = tempfile::tempdir().unwrap();
-    let bench = Bench::builder().task("1", "First").clock(SystemClock::new()).build().unwrap();
+    let bench = Bench::builder().task("1", "First").clock(SystemClock::new()).on_disk().build().unwrap();
     let agent = Arc::new(Asks(Mutex::default()));
-    let stage = Stage::default();
+    let stage = Stage::in_project(bench.path());
     let run = bench.run(Script::default()).agent(Arc::clone(&agent) as Arc<dyn Agent>);
     let run = run
         .socket_dir(sockets.path())

@@ -4,9 +4,9 @@
 //! handler does, and everything that must come of it. A [`Tier`] turns the
 //! behaviours into real handlers, so that one table holds for every kind of
 //! handler; another tier joins with an adapter and no rows of its own. Each
-//! row on each tier is one test. Every row applies to every tier; one that could
-//! not would say so in its tier's adapter. A tier that cannot run on this machine
-//! is one ignored test with the reason. The tiers in Python play the same rows, in
+//! row on each tier is one test. Every row applies to every tier, but for what its
+//! handlers have no word for, which is said in its adapter ([`Tier::can`]). A tier that
+//! cannot run on this machine is one ignored test with the reason. The tiers in Python play the same rows, in
 //! `bindings/python/tests/test_parity.py`.
 //!
 //! `run.toml` holds rows of whole runs, the other files rows of one dispatch. Those at the points
@@ -21,6 +21,7 @@ mod row;
 mod run;
 mod rust;
 mod session;
+mod shell;
 mod skill;
 mod tier;
 mod wasm;
@@ -30,6 +31,7 @@ use std::{fs, path::Path, process::ExitCode, sync::Arc};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde::de::DeserializeOwned;
 
+use dispatch::point_of;
 use row::{DispatchRow, RunRow, Table};
 use tier::Tier;
 
@@ -39,6 +41,7 @@ fn tiers() -> Vec<Arc<dyn Tier>> {
         Arc::new(rust::RustAsync),
         Arc::new(rust::RustBlocking),
         Arc::new(skill::Skill),
+        Arc::new(shell::Shell),
         Arc::new(wasm::Wasm),
     ]
 }
@@ -56,12 +59,16 @@ fn main() -> ExitCode {
         .collect();
     files.sort();
     for file in files.iter().filter(|file| file.ends_with(".toml") && *file != "run.toml") {
-        add(&mut trials, &tiers, file, |row: &DispatchRow| row.name.clone(), dispatch::check);
+        let can =
+            |row: &DispatchRow, tier: &dyn Tier| row.handlers.iter().all(|one| tier.can(row.point, one));
+        add(&mut trials, &tiers, file, can, |row: &DispatchRow| row.name.clone(), dispatch::check);
         // The same, fired by whoever has a session.
+        let can = move |row: &DispatchRow, tier: &dyn Tier| session::fires(row) && can(row, tier);
         let name = |row: &DispatchRow| format!("in a session: {}", row.name);
-        add_where(&mut trials, &tiers, file, session::fires, name, session::check);
+        add(&mut trials, &tiers, file, can, name, session::check);
     }
-    add(&mut trials, &tiers, "run.toml", |row: &RunRow| row.name.clone(), run::check);
+    let can = |row: &RunRow, tier: &dyn Tier| row.handlers.iter().all(|one| tier.can(point_of(one), one));
+    add(&mut trials, &tiers, "run.toml", can, |row: &RunRow| row.name.clone(), run::check);
     for tier in tiers {
         let name = format!("{}::asked by the hook of an agent, over the run socket", tier.name());
         trials.push(Trial::test(name, move || bridged::check(&*tier).map_err(Failed::from)));
@@ -69,28 +76,17 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// Adds a test for each row of a file and each tier.
+/// Adds a test for each tier and each row of a file that it can play.
 fn add<R: DeserializeOwned + Send + Sync + 'static>(
     trials: &mut Vec<Trial>,
     tiers: &[Arc<dyn Tier>],
     file: &str,
-    name: impl Fn(&R) -> String,
-    check: fn(&R, &dyn Tier) -> Result<(), String>,
-) {
-    add_where(trials, tiers, file, |_| true, name, check);
-}
-
-/// Adds a test for each tier and each row of a file that is meant.
-fn add_where<R: DeserializeOwned + Send + Sync + 'static>(
-    trials: &mut Vec<Trial>,
-    tiers: &[Arc<dyn Tier>],
-    file: &str,
-    is_meant: fn(&R) -> bool,
+    can: impl Fn(&R, &dyn Tier) -> bool,
     name: impl Fn(&R) -> String,
     check: fn(&R, &dyn Tier) -> Result<(), String>,
 ) {
     for tier in tiers {
-        for row in read::<R>(file, &**tier).into_iter().filter(is_meant) {
+        for row in read::<R>(file, &**tier).into_iter().filter(|row| can(row, &**tier)) {
             let name = format!("{}::{}::{}", tier.name(), file.trim_end_matches(".toml"), name(&row));
             let tier = Arc::clone(tier);
             trials.push(Trial::test(name, move || check(&row, &*tier).map_err(Failed::from)));
@@ -104,7 +100,8 @@ fn rows() -> &'static Path {
 
 /// Reads a file of rows in the words of a tier.
 fn read<R: DeserializeOwned>(file: &str, tier: &dyn Tier) -> Vec<R> {
-    let text = fs::read_to_string(rows().join(file)).unwrap().replace("panicked", tier.panicked());
+    let text = fs::read_to_string(rows().join(file)).unwrap();
+    let text = tier.words().iter().fold(text, |text, (word, own)| text.replace(word, own));
     let table: Table<R> = toml::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
     table.row
 }

@@ -81,8 +81,8 @@ impl Tier for Skill {
         false
     }
 
-    fn panicked(&self) -> &'static str {
-        "failed"
+    fn words(&self) -> &'static [(&'static str, &'static str)] {
+        &[("panicked", "failed")]
     }
 
     fn register(&self, point: HookPoint, row: &HandlerRow, stage: &Stage, registry: &mut RegistryBuilder) {

@@ -1,7 +1,7 @@
 //! What a tier has to bring, and what all tiers share.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Condvar, Mutex, OnceLock, PoisonError},
 };
 
@@ -32,9 +32,20 @@ pub(crate) trait Tier: Send + Sync {
     /// after the run was stopped.
     fn abandons(&self) -> bool;
 
-    /// Returns the class under which a handler that panics is reported.
-    fn panicked(&self) -> &'static str {
-        "panicked"
+    /// Returns words of the table that are others for this tier: what its handlers are called, and the
+    /// class of one that panics.
+    fn words(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// Says whether one of its handlers can do what a row says, at a point; most can do anything.
+    fn can(&self, _: HookPoint, _: &HandlerRow) -> bool {
+        true
+    }
+
+    /// Says whether its handlers tell the user why they refuse, beside the reason.
+    fn tells_reasons(&self) -> bool {
+        false
     }
 
     /// Makes a handler that behaves as a row says, and registers it.
@@ -48,6 +59,8 @@ pub(crate) struct Stage {
     pub(crate) plugins: Vec<String>,
     /// Lets go of the handlers that ignore everything else.
     pub(crate) curtain: Arc<Curtain>,
+    /// The project of the run, where there is one whose files count.
+    project: Option<PathBuf>,
     /// Where handlers that are files are.
     directory: Arc<OnceLock<TempDir>>,
 }
@@ -56,6 +69,16 @@ impl Stage {
     /// Sets the stage for the plugins of samuel.toml, in its order.
     pub(crate) fn of(plugins: Vec<String>) -> Self {
         Self { plugins, ..Self::default() }
+    }
+
+    /// Sets the stage for a run of a project, in which files of handlers have to lie.
+    pub(crate) fn in_project(root: &Path) -> Self {
+        Self { project: Some(root.to_owned()), ..Self::default() }
+    }
+
+    /// Returns the project whose files a handler is made of: that of the run, else one of its own.
+    pub(crate) fn project(&self, name: &str) -> PathBuf {
+        self.project.clone().unwrap_or_else(|| self.directory().join(name))
     }
 
     /// Returns a directory that lasts as long as the row.
