@@ -5554,6 +5554,45 @@ class Holder(Record):
         _set(self, "methodology", methodology)
 
 
+class AgentCall(Record):
+    """A call of the agent, as it begins.
+
+    Attributes:
+        run_id: The run it belongs to.
+        iteration: The iteration, from 1.
+        turn: The turn.
+        agent: The agent that is called, whoever chose it.
+        model: Its model, where the call has one.
+        why: Why it is this one, such as `route 1: complexity complex`.
+    """
+
+    __slots__ = ("run_id", "iteration", "turn", "agent", "model", "why")
+    __match_args__ = ("run_id", "iteration", "turn", "agent", "model", "why")
+    _rust = "Called"
+    run_id: str
+    iteration: int
+    turn: Turn
+    agent: str
+    model: str | None
+    why: str
+
+    def __init__(
+        self,
+        run_id: str,
+        iteration: int,
+        turn: Turn,
+        agent: str,
+        model: str | None = None,
+        why: str = "",
+    ) -> None:
+        _set(self, "run_id", run_id)
+        _set(self, "iteration", iteration)
+        _set(self, "turn", turn)
+        _set(self, "agent", agent)
+        _set(self, "model", model)
+        _set(self, "why", why)
+
+
 class RunEnd(Record):
     """How a run ended.
 
@@ -5990,6 +6029,8 @@ class ProjectStatus(Record):
         progress: What all runs did so far.
         agents: What the calls of each agent consumed in all runs of the plan, as far as one
             saved it.
+        call: The call of the agent that the loop which is running makes now, where it makes
+            one.
         running: Whether a loop is running now.
         holder: Who runs it, where that is known.
         waits_until: Until when the loop that is running waits for a usage limit of its
@@ -6001,8 +6042,8 @@ class ProjectStatus(Record):
         unparsed: How many lines of the plan file could not be understood and are kept.
     """
 
-    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "only", "progress", "agents", "running", "holder", "waits_until", "last_end", "diagnostics", "other_plans", "unparsed")
-    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "only", "progress", "agents", "running", "diagnostics", "other_plans", "unparsed", "source_prd", "holder", "waits_until", "last_end")
+    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "only", "progress", "agents", "call", "running", "holder", "waits_until", "last_end", "diagnostics", "other_plans", "unparsed")
+    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "only", "progress", "agents", "running", "diagnostics", "other_plans", "unparsed", "source_prd", "call", "holder", "waits_until", "last_end")
     project: str
     root: str
     methodology: str
@@ -6013,6 +6054,7 @@ class ProjectStatus(Record):
     only: tuple[str, ...]
     progress: Progress
     agents: tuple[AgentTotal, ...]
+    call: AgentCall | None
     running: bool
     holder: Holder | None
     waits_until: str | None
@@ -6037,6 +6079,7 @@ class ProjectStatus(Record):
         other_plans: Iterable[OtherPlan],
         unparsed: int,
         source_prd: str | None = None,
+        call: AgentCall | None = None,
         holder: Holder | None = None,
         waits_until: str | None = None,
         last_end: RunEnd | None = None,
@@ -6051,6 +6094,7 @@ class ProjectStatus(Record):
         _set(self, "only", items(only))
         _set(self, "progress", progress)
         _set(self, "agents", items(agents))
+        _set(self, "call", call)
         _set(self, "running", running)
         _set(self, "holder", holder)
         _set(self, "waits_until", waits_until)
@@ -6185,6 +6229,8 @@ class Attempt(Record):
         run: The run, where that is known.
         iteration: The iteration within the run, from 1, where that is known.
         owner: Who worked on it: the run, or what its caller is called.
+        agents: The agents that were called, with their models, such as `codex (gpt-5)`: one
+            for each call, of several in a row that are the same the first; at most 10.
         began_at: When it began.
         ended_at: When it ended.
         end: What became of it.
@@ -6194,11 +6240,12 @@ class Attempt(Record):
             checks printed, as far as they are kept; at most 100.
     """
 
-    __slots__ = ("run", "iteration", "owner", "began_at", "ended_at", "end", "failures", "usage", "logs")
-    __match_args__ = ("began_at", "end", "failures", "logs", "run", "iteration", "owner", "ended_at", "usage")
+    __slots__ = ("run", "iteration", "owner", "agents", "began_at", "ended_at", "end", "failures", "usage", "logs")
+    __match_args__ = ("agents", "began_at", "end", "failures", "logs", "run", "iteration", "owner", "ended_at", "usage")
     run: str | None
     iteration: int | None
     owner: str | None
+    agents: tuple[str, ...]
     began_at: str
     ended_at: str | None
     end: AttemptEnd
@@ -6208,6 +6255,7 @@ class Attempt(Record):
 
     def __init__(
         self,
+        agents: Iterable[str],
         began_at: str,
         end: AttemptEnd,
         failures: Iterable[str],
@@ -6221,6 +6269,7 @@ class Attempt(Record):
         _set(self, "run", run)
         _set(self, "iteration", iteration)
         _set(self, "owner", owner)
+        _set(self, "agents", items(agents))
         _set(self, "began_at", began_at)
         _set(self, "ended_at", ended_at)
         _set(self, "end", end)
@@ -7093,6 +7142,7 @@ __all__ = [
     "AfterIterationOutput",
     "AfterLoopInput",
     "AfterLoopOutput",
+    "AgentCall",
     "AgentEvent",
     "AgentFailure",
     "AgentFailureClass",
