@@ -106,7 +106,10 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
     let of_run = host.root(global).ok().and_then(|root| origin.methodology_at(&root));
     let methodology = args.methodology.as_deref().or(of_run);
     let told = match in_call::asked(&args, global, host)? {
-        Asked::Run(plan) => return on_plan(&plan, args.command, global, host),
+        Asked::Run(plan) => {
+            let done = on_plan(&plan, args.command, global, host);
+            return done.map_err(|failure| restore::wait_for_loop(failure, &plan));
+        }
         Asked::Files(told) => told,
     };
     let project = match &args.command {

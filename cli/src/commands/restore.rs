@@ -45,21 +45,35 @@ fn cannot_keep(project: &Project) -> Result<(), Failure> {
     }
 }
 
+/// Says of a failure because of a plan that is gone or corrupt that the loop at work puts it back.
+pub(crate) fn wait_for_loop(failure: Failure, plan: &PlanAccess) -> Failure {
+    match is_of_plan(&failure, plan) {
+        true => failure.advise(
+            "A loop is at work here and puts the plan back: repeat the command in a moment, and do not make \
+             another plan.",
+        ),
+        false => failure,
+    }
+}
+
+/// Says whether something failed because the plan is gone or corrupt.
+fn is_of_plan(failure: &Failure, plan: &PlanAccess) -> bool {
+    match failure.code {
+        ErrorCode::STATE_NOT_INITIALISED => true,
+        ErrorCode::STATE_CORRUPT => {
+            failure.location.as_ref().is_some_and(|location| location.file == plan.file())
+        }
+        _ => false,
+    }
+}
+
 /// Adds to a failure because of a plan that is gone or corrupt that it can be put
 /// back, where it can.
 pub(crate) fn offer(failure: Failure, project: &Project) -> Failure {
-    let is_of_plan = match failure.code {
-        ErrorCode::STATE_NOT_INITIALISED => true,
-        ErrorCode::STATE_CORRUPT => {
-            failure.location.as_ref().is_some_and(|location| location.file == project.run_dir().prd())
-        }
-        _ => false,
-    };
-    if is_of_plan && PlanAccess::from(project.clone()).is_at_work() {
-        return failure.advise(
-            "A loop is at work here and puts the plan back: repeat the command in a moment, and do not make \
-             another plan.",
-        );
+    let access = PlanAccess::from(project.clone());
+    let is_of_plan = is_of_plan(&failure, &access);
+    if is_of_plan && access.is_at_work() {
+        return wait_for_loop(failure, &access);
     }
     let others = project.other_plans();
     let failure = match failure.code {

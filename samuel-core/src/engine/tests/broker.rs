@@ -2,6 +2,8 @@
 
 use std::{fmt, path::PathBuf};
 
+use tokio::runtime::Handle;
+
 use super::*;
 use crate::{
     broker::{BrokerAddress, BrokerStore},
@@ -37,6 +39,8 @@ struct OverSocket {
     bench: Bench,
     _dir: tempfile::TempDir,
     socket: RunSocket,
+    /// The suite asks from threads of its own.
+    runtime: Handle,
 }
 
 impl OverSocket {
@@ -44,7 +48,7 @@ impl OverSocket {
         let dir = tempfile::tempdir().unwrap();
         let socket = RunSocket::open(&dir.path().join("s"), "r", |_, _| {}).unwrap();
         let bench = without_plan();
-        Self { bench, _dir: dir, socket }
+        Self { bench, _dir: dir, socket, runtime: Handle::current() }
     }
 
     fn files(&self) -> Arc<dyn PlanStore> {
@@ -54,6 +58,7 @@ impl OverSocket {
     fn ask<R>(&self, ask: impl FnOnce(&BrokerStore) -> Result<R, StateError>) -> Result<R, StateError> {
         let plan = self.files().load().map(|loaded| loaded.plan).unwrap_or_default();
         let broker = Broker::new(self.bench.project().clone(), &plan, None);
+        let _entered = self.runtime.enter();
         let call = self.socket.admit(Arc::new(OfBroker(broker)), Way::Own { uid: None }).unwrap();
         let access = call.access();
         let address = BrokerAddress { socket: access.socket, token: access.token, has_files: false };
@@ -222,11 +227,11 @@ fn under_the_scope_of_a_task_no_other_is_settled_and_none_is_made_a_group() {
     }
     assert_eq!(bench.store().load().unwrap().revision, 1);
     for mutation in [
+        Mutation::Block { id: TaskId::new("2"), reason: None },
         enqueue(None),
         enqueue(Some("1")),
         enqueue(Some("2")),
         Mutation::Add { task: Box::new(add("7.1")) },
-        Mutation::Block { id: TaskId::new("2"), reason: None },
     ] {
         let told = format!("{mutation:?}");
         assert_eq!(code(broker.mutate(mutation, PEER)), "", "{told}");
