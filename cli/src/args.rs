@@ -16,7 +16,7 @@ pub(crate) use hooks::{
 use limits::setting;
 pub(crate) use limits::{DiscoveryArgs, Given, LimitArgs, option_of};
 pub(crate) use look::{SchemaArgs, ShowTaskArgs, TasksArgs};
-pub(crate) use plan::{BlockArgs, EditArgs, MoveArgs, RmArgs, UndoArgs};
+pub(crate) use plan::{AnswerArgs, AskArgs, BlockArgs, EditArgs, MoveArgs, RmArgs, UndoArgs};
 pub(crate) use plugins::{
     InstallArgs, LsArgs, NewPluginArgs, PluginCommand, PluginDirectory, PluginName, PluginTestArgs,
     VerifyArgs,
@@ -165,6 +165,10 @@ pub(crate) enum RunCommand {
     Skip(SkipArgs),
     /// Make a task pending again
     Reset(ResetArgs),
+    /// Ask a person about a task, which waits for the answer
+    Ask(AskArgs),
+    /// Answer the question about a task; its next prompt holds both
+    Answer(AnswerArgs),
     /// Add a task; its id is the next free number
     Enqueue(EnqueueArgs),
     /// Add a task with an id of your own

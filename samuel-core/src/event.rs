@@ -302,6 +302,10 @@ pub enum PlanChange {
     Changed,
     /// It is in the plan no more.
     Removed,
+    /// It waits for an answer to the question that is the reason.
+    Asked,
+    /// Its question was answered with the reason, and it is pending again.
+    Answered,
 }
 
 /// How the quality checks went.

@@ -1,4 +1,4 @@
-//! Commands that change the plan: `done`, `skip`, `reset`, `enqueue`, `task add`.
+//! Commands that change the plan: `done`, `skip`, `reset`, `ask`, `answer`, `enqueue`, `task add`.
 //!
 //! They are what an agent calls from inside a loop, too; the environment that
 //! the loop gave it says which run and iteration that is.
@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::restore::is_at_work;
 use crate::{
-    args::{AddArgs, DoneArgs, EnqueueArgs, ResetArgs, SkipArgs, TaskDetails},
+    args::{AddArgs, AnswerArgs, AskArgs, DoneArgs, EnqueueArgs, ResetArgs, SkipArgs, TaskDetails},
     failure::Failure,
     host::Host,
     render::safe,
@@ -50,6 +50,18 @@ pub(crate) fn skip(project: &Project, args: SkipArgs, host: &Host) -> Result<Rep
 /// Makes a task pending again.
 pub(crate) fn reset(project: &Project, args: ResetArgs, host: &Host) -> Result<Reply, Failure> {
     apply(project, host, Mutation::Reset { id: args.id })
+}
+
+/// Asks something about a task.
+pub(crate) fn ask(project: &Project, args: AskArgs, host: &Host) -> Result<Reply, Failure> {
+    let AskArgs { id, question, option: options } = args;
+    apply(project, host, Mutation::Ask { id, question, options })
+}
+
+/// Answers what was asked about a task.
+pub(crate) fn answer(project: &Project, args: AnswerArgs, host: &Host) -> Result<Reply, Failure> {
+    let AnswerArgs { id, answer } = args;
+    apply(project, host, Mutation::Answer { id, answer })
 }
 
 /// Adds a task.
@@ -101,6 +113,12 @@ pub(super) fn apply(project: &Project, host: &Host, mutation: Mutation) -> Resul
         }
         (Some(task), _) if matches!(mutation, Mutation::Edit { .. }) => {
             format!("{} {} is changed\n", safe(task.id.as_str()), safe(&task.title))
+        }
+        (Some(task), _) if matches!(mutation, Mutation::Ask { .. }) => {
+            format!("{} waits for an answer\n", safe(task.id.as_str()))
+        }
+        (Some(task), _) if matches!(mutation, Mutation::Answer { .. }) => {
+            format!("{} is pending, and its next prompt holds the answer\n", safe(task.id.as_str()))
         }
         (Some(task), _) => format!("{} is {}\n", safe(task.id.as_str()), task.status),
         (None, TaskChange::Unchanged) => "nothing is different\n".to_owned(),

@@ -2,11 +2,11 @@
 
 use samuel_core::{
     model::{AgentTotal, ExitReason, ProgressStatus, Status},
-    project::{NextStep, OtherPlan, ProjectStatus},
+    project::{NextStep, OpenQuestion, OtherPlan, ProjectStatus},
     text::{counted, dollars},
 };
 
-use super::{Places, holder_text, named_ids, safe, time_of_day, watch::consumed, with_local_time};
+use super::{Places, holder_text, named_ids, safe, safe_words, time_of_day, watch::consumed, with_local_time};
 
 /// How many reasons for being blocked are shown.
 const REASONS: usize = 10;
@@ -80,7 +80,25 @@ pub(crate) fn status_text(status: &ProjectStatus, places: &Places) -> String {
             text.push_str(&format!("  and {} more\n", reasons.len() - REASONS));
         }
     }
+    questions(&mut text, &status.questions);
     text
+}
+
+/// Lists the questions that are open, with the answers that are proposed.
+fn questions(text: &mut String, questions: &[OpenQuestion]) {
+    if questions.is_empty() {
+        return;
+    }
+    text.push_str("Questions (answer with `samuel run answer <ID> <TEXT>`):\n");
+    for OpenQuestion { task, title, question, options } in questions.iter().take(REASONS) {
+        let options: Vec<String> = options.iter().map(|option| safe_words(option)).collect();
+        let options = if options.is_empty() { String::new() } else { format!(" ({})", options.join(" | ")) };
+        let (task, title, question) = (safe(task.as_str()), safe(title), safe_words(question));
+        text.push_str(&format!("  {task} {title}: {question}{options}\n"));
+    }
+    if questions.len() > REASONS {
+        text.push_str(&format!("  and {} more\n", questions.len() - REASONS));
+    }
 }
 
 /// Says whose another plan is, where it is and how far it is.

@@ -403,6 +403,8 @@ fn plan_changed(change: PlanChange, task: &TaskId, title: &str, reason: Option<&
     let what = match change {
         PlanChange::Skipped => "skipped",
         PlanChange::Blocked => "blocked",
+        PlanChange::Asked => "asked",
+        PlanChange::Answered => "answered",
         PlanChange::Reset => "pending again",
         PlanChange::Added => "added",
         PlanChange::Reopened => "no longer completed",

@@ -8,7 +8,7 @@ use crate::{
     event::{Event, IterationFailure, RunFault},
     hook::{HookCall, Outcome, Said},
     model::{
-        Scope, TaskId, Usage,
+        Question, Scope, TaskId, Usage,
         payload::{Actor, AgentInvokeOutput, BeforeAgentInvokeInput, CheckFailure, Json, Mode, Turn},
     },
     plan::Work,
@@ -223,6 +223,9 @@ pub enum EffectResult {
 pub struct WorkLeft {
     /// What is left.
     pub work: Work,
+    /// What was asked about the task that is next and answered since, which its agent was not given yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Question>,
     /// The control files that were changed, in one line, where any were: the run ends.
     pub changed: Option<String>,
     /// How many of the run's tasks are pending or in progress.

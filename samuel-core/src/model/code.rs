@@ -84,10 +84,13 @@ codes! {
     TASK_CHANGED, 75, true, Say("Try again.");
     TASK_GROUP, 1, false, Say("Change its parts: a group follows from them.");
     TASK_IN_USE, 1, false, Say("Remove what needs it too, its parts with --with-parts, or edit the tasks that depend on it.");
-    TASK_DENIED, 1, false, Say("Ask the person who started the run; done, skip and enqueue are an agent's.");
+    TASK_DENIED, 1, false, Say("Ask the person who started the run; done, skip, ask and enqueue are an agent's.");
     TASK_NOT_UNDONE, 1, false, Say("Take the later changes back first, or make the change that you want.");
     TASK_UNDO_NOT_KEPT, 1, false, ListKeptPlans;
     DISCOVERY_FULL, 1, false, Say("Leave it at the tasks that there are, or add more once the iteration has ended.");
+    QUESTION_INVALID, 2, false, Say("Say it in other words: what there is to say as text, and no more than that.");
+    QUESTION_REFUSED, 1, false, Say("Ask about a task that is pending or being worked on, and once its last answer was delivered.");
+    QUESTION_NOT_OPEN, 1, false, ListQuestions;
     TASK_INVALID, 2, false, Say("Correct the task and try again.");
     PRD_NOT_FOUND, 1, false, Say("Check the path of the PRD.");
     PRD_INVALID, 1, false, Say("Correct the PRD at the lines named above.");

@@ -23,6 +23,7 @@ mod hex;
 mod no_work;
 mod outcome;
 mod plan;
+mod question;
 mod redact;
 mod remedy;
 mod scope;
@@ -37,6 +38,9 @@ pub use groups::Groups;
 pub(crate) use groups::settle;
 pub use outcome::{ExitReason, FailureClass};
 pub use plan::{PLAN_VERSION, Plan, Progress, ProgressStatus, Project, did_you_mean};
+pub use question::{
+    InvalidQuestion, MAX_ANSWER_CHARS, MAX_OPTION_CHARS, MAX_OPTIONS, MAX_QUESTION_CHARS, Question,
+};
 pub use redact::{redacted, without_credentials};
 pub use remedy::Remedy;
 pub use scope::{Scope, UnknownTask, UnknownTasks};

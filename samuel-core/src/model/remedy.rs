@@ -41,6 +41,8 @@ pub enum Remedy {
     LookAtCompleted,
     /// List the tasks.
     ListTasks,
+    /// See which questions are open.
+    ListQuestions,
     /// Choose another id, or let one be assigned.
     ChooseTaskId,
     /// Change the tasks that were named, or leave them out.

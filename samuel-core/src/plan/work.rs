@@ -247,6 +247,9 @@ fn block_reasons(plan: &Plan, readiness: &Readiness<'_>) -> Vec<String> {
     };
     let reason = |(place, task): &(usize, &Task)| {
         let id = &task.id;
+        if let Some(question) = task.open_question().filter(|_| !readiness.groups.is_group(*place)) {
+            return Some(format!("{id} waits for an answer: {}", question.line()));
+        }
         if task.status == Status::Blocked && !readiness.groups.is_group(*place) {
             let why = task.skip_reason.as_deref().map(|reason| format!(": {reason}"));
             return Some(format!("{id} is marked as blocked{}", why.unwrap_or_default()));

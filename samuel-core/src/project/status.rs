@@ -30,6 +30,8 @@ pub struct ProjectStatus {
     pub tasks: TaskCounts,
     /// What a run would do next: of these tasks, where `only` names some.
     pub next: NextStep,
+    /// The questions that wait for an answer, in the order of the plan.
+    pub questions: Vec<OpenQuestion>,
     /// The tasks that the run is for that is under way, or was cut off; none where it is
     /// for all, or there is no such run.
     pub only: Vec<TaskId>,
@@ -53,6 +55,33 @@ pub struct ProjectStatus {
     pub other_plans: Vec<OtherPlan>,
     /// How many lines of the plan file could not be understood and are kept.
     pub unparsed: usize,
+}
+
+/// A question about a task that waits for an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OpenQuestion {
+    /// The task.
+    pub task: TaskId,
+    /// Its title.
+    pub title: String,
+    /// What is asked.
+    pub question: String,
+    /// Answers that are proposed; any other may be given too.
+    pub options: Vec<String>,
+}
+
+impl OpenQuestion {
+    /// Finds all of a plan.
+    pub fn all_of(plan: &Plan) -> Vec<Self> {
+        let open = plan.tasks.iter().filter_map(|task| Some((task, task.open_question()?)));
+        open.map(|(task, question)| Self {
+            task: task.id.clone(),
+            title: task.title.clone(),
+            question: question.text.clone(),
+            options: question.options.clone(),
+        })
+        .collect()
+    }
 }
 
 /// What a run would do next.
@@ -133,6 +162,7 @@ impl Project {
             } else {
                 NextStep::of(plan, &loaded.unparsed, &scope, &pilot_of(&self.settings().pilot, false))
             },
+            questions: OpenQuestion::all_of(plan),
             only: scope.into(),
             progress: plan.progress.clone(),
             agents,

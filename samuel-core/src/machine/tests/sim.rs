@@ -454,7 +454,11 @@ impl Sim {
             Mode::Implementation => self.machine.core.setup.pilot.mode(&self.plan.progress, &work),
             mode => mode,
         };
-        WorkLeft { work, changed, queue_size, mode, elapsed_ms: 0 }
+        let answered = match &work {
+            plan::Work::Task(task) => self.plan.task(&id(&task.id)).and_then(Task::answered_question).cloned(),
+            _ => None,
+        };
+        WorkLeft { work, answered, changed, queue_size, mode, elapsed_ms: 0 }
     }
 
     /// Returns the lines of the progress log.

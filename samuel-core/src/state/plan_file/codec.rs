@@ -140,7 +140,8 @@ mod tests {
     use super::*;
     use crate::{
         model::{
-            Complexity, Groups, Plan, Priority, Progress, ProgressStatus, Project, Source, Status, TaskId,
+            Complexity, Groups, Plan, Priority, Progress, ProgressStatus, Project, Question, Source, Status,
+            TaskId,
             Usage, settle,
         },
         state::{
@@ -183,13 +184,15 @@ mod tests {
             (created_at, completed_at) in (time(), time()),
             (commit_sha, iteration, skip_reason, owner) in
                 (option::of(text()), any::<Option<u32>>(), option::of(text()), option::of(text())),
+            question in option::weighted(0.1, (text(), vec(text(), 0..3), option::of(text()))),
         ) -> Task {
             // Nobody works on what is completed.
             let owner = owner.filter(|_| status != Status::Completed);
+            let question = question.map(|(text, options, answer)| Question { text, options, answer });
             Task {
                 id, title, description, status, priority, complexity, source, parent_id, depends_on,
                 files_to_create, files_to_modify, guardrails, acceptance, created_at, completed_at, commit_sha,
-                iteration, skip_reason, owner,
+                iteration, skip_reason, owner, question,
             }
         }
     }

@@ -7,7 +7,7 @@ use serde::{
 };
 
 use super::{
-    cell::{ListCell, Text},
+    cell::{ListCell, QuestionCell, Text},
     record::{Record, or_default, text},
 };
 use crate::{
@@ -37,6 +37,9 @@ pub(crate) const COLUMNS: [&str; 19] = [
     "skip_reason",
     "owner",
 ];
+
+/// The column that a table has where a question was asked about one of its tasks, behind the others.
+pub(crate) const QUESTION: &str = "question";
 
 /// Reads an id. Everything that tells of a task names it, so that one of any length
 /// would go into every record.
@@ -78,6 +81,7 @@ impl Record for Task {
             "iteration" => self.iteration = map.next_value()?,
             "skip_reason" => self.skip_reason = text(map)?,
             "owner" => self.owner = owner(map)?,
+            QUESTION => self.question = map.next_value::<QuestionCell>()?.0,
             _ => return Ok(false),
         }
         Ok(true)
@@ -108,18 +112,24 @@ impl Record for Task {
     }
 }
 
-/// A row to be written: the task, then the columns that are not Samuel's.
+/// A row to be written: the task, its question where the table has some, then the columns that are not
+/// Samuel's.
 pub(crate) struct RowOut<'a> {
     pub(crate) task: &'a Task,
     pub(crate) others: Option<&'a Map>,
     /// All those columns; every row must have each, or it is no table.
     pub(crate) columns: &'a [String],
+    /// Whether the table has the column of questions.
+    pub(crate) has_questions: bool,
 }
 
 impl Serialize for RowOut<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         self.task.put(&mut map)?;
+        if self.has_questions {
+            map.serialize_entry(QUESTION, &QuestionCell::to_text(self.task.question.as_ref()))?;
+        }
         for column in self.columns {
             match self.others.and_then(|others| others.get(column)).unwrap_or(&Value::Null) {
                 nested @ (Value::Array(_) | Value::Object(_)) => {
@@ -150,7 +160,7 @@ mod tests {
     #[test]
     fn the_columns_are_those_that_are_written() {
         let task = Task::new(TaskId::new("1"), "t");
-        let written = crate::toon::to_value(&RowOut { task: &task, others: None, columns: &[] });
+        let written = crate::toon::to_value(&RowOut { task: &task, others: None, columns: &[], has_questions: false });
         let columns: Vec<String> = match written {
             Ok(Value::Object(row)) => row.keys().map(str::to_owned).collect(),
             other => vec![format!("{other:?}")],
