@@ -12,7 +12,6 @@ use std::{
     time::Duration,
 };
 
-use async_trait::async_trait;
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -20,8 +19,8 @@ use super::{
     asked::{Answered, AskedCalls, Firing},
     port::Port,
     socket::{
-        AbilityAfter, AbilityBefore, Grant, MAX_MESSAGE, Receipt, Refusal, Reply, RunSocket, Serve, Verb,
-        Verdict, Welcome,
+        AbilityAfter, AbilityAfterVerb, AbilityBefore, AbilityBeforeVerb, Grant, MAX_MESSAGE, Peer, Receipt,
+        Refusal, Replied, Routes, RunSocket, Serve, Verdict, Welcome,
     },
     tickets::Waiting,
 };
@@ -55,24 +54,36 @@ pub(super) struct Bridged {
 /// What the token of a call leads to.
 struct Hooks(Weak<Port>);
 
-#[async_trait]
 impl Serve for Hooks {
-    fn welcome(&self) -> Welcome {
-        let Some(port) = self.0.upgrade() else { return Welcome::default() };
-        Welcome {
+    fn open(&self, _: Peer) -> (Welcome, Routes) {
+        let Some(port) = self.0.upgrade() else { return Default::default() };
+        let welcome = Welcome {
             run: port.services.run_id.to_string(),
             iteration: Some(port.place.iteration),
             task: port.task.clone(),
-            may: vec![Verb::ABILITY_BEFORE.to_owned(), Verb::ABILITY_AFTER.to_owned()],
-        }
-    }
-
-    async fn answer(&self, verb: Verb) -> (Result<Reply, Refusal>, Receipt) {
-        let Some(port) = self.0.upgrade() else { return (Err(over()), Receipt::new(|| {})) };
-        match verb {
-            Verb::AbilityBefore(call) => port.hook_asks(call).await,
-            Verb::AbilityAfter(call) => port.hook_tells(call).await,
-        }
+            ..Welcome::default()
+        };
+        let (before, after) = (Weak::clone(&self.0), Weak::clone(&self.0));
+        let routes = Routes::default()
+            .with::<AbilityBeforeVerb, _>(move |call| {
+                let port = before.upgrade();
+                async move {
+                    match port {
+                        Some(port) => port.hook_asks(call).await,
+                        None => (Err(over()), Receipt::none()),
+                    }
+                }
+            })
+            .with::<AbilityAfterVerb, _>(move |call| {
+                let port = after.upgrade();
+                async move {
+                    match port {
+                        Some(port) => port.hook_tells(call).await,
+                        None => (Err(over()), Receipt::none()),
+                    }
+                }
+            });
+        (welcome, routes)
     }
 }
 
@@ -167,12 +178,12 @@ impl Port {
     }
 
     /// Asks the handlers for a hook, within the time that it has.
-    async fn hook_asks(self: Arc<Self>, asks: AbilityBefore) -> (Result<Reply, Refusal>, Receipt) {
+    async fn hook_asks(self: Arc<Self>, asks: AbilityBefore) -> Replied<Verdict> {
         let time = deadline(asks.deadline_ms);
         let AbilityBefore { ability_id, call_id, input, .. } = asks;
         let call = AbilityCall { call_id, ability_id, input: input.clone(), parent_id: None };
         let (call_id, tool) = (call.call_id.clone(), call.ability_id.clone());
-        let Some((number, asked)) = self.ask(call) else { return (Err(over()), Receipt::new(|| {})) };
+        let Some((number, asked)) = self.ask(call) else { return (Err(over()), Receipt::none()) };
         let port = Arc::clone(&self);
         let receipt = Receipt::new(move || port.note(number, Answered::Lost, ""));
         let decided = match asked {
@@ -200,7 +211,7 @@ impl Port {
             Ok(Verdict::Block { reason }) => self.note(number, Answered::Blocked, reason),
             Err(_) => self.note(number, Answered::Blocked, ""),
         }
-        (decided.map(Reply::Decision), receipt)
+        (decided, receipt)
     }
 
     /// Hands a question to the machine, unless too many are open, and returns its number and who waits for
@@ -228,13 +239,13 @@ impl Port {
     }
 
     /// Tells the handlers for a hook how a call ended, and returns what they say to the model.
-    async fn hook_tells(&self, tells: AbilityAfter) -> (Result<Reply, Refusal>, Receipt) {
+    async fn hook_tells(&self, tells: AbilityAfter) -> Replied<Vec<String>> {
         match self.told(tells).await {
             Ok(AtOnce { text, said }) => {
                 let services = Arc::clone(&self.services);
-                (Ok(Reply::Text(text)), Receipt::new(move || services.undelivered(said)))
+                (Ok(text), Receipt::new(move || services.undelivered(said)))
             }
-            Err(refusal) => (Err(refusal), Receipt::new(|| {})),
+            Err(refusal) => (Err(refusal), Receipt::none()),
         }
     }
 

@@ -142,9 +142,10 @@ codes! {
     SOCKET_TOKEN, 78, false, Say("Use the token of a run, or of a call of an agent, that is under way.");
     SOCKET_SCOPE, 78, false, Say("Use a verb that the answer to the first message lists.");
     SOCKET_VERB, 1, false, Say("Use a verb that the answer to the first message lists.");
-    SOCKET_TOO_LARGE, 1, false, Say("Send less: a message has 1 MiB at most.");
+    SOCKET_TOO_LARGE, 1, false, Say("Send less.");
     SOCKET_BUSY, 75, true, Say("Close connections that are not needed, then try again.");
     SOCKET_TIMEOUT, 75, true, Say("Try again, or raise the timeouts of the handlers that were asked.");
+    BROKER_RATE, 75, true, Say("Wait a second, and ask no more than 50 times in each.");
     TRUST_REFUSED, 78, false, TrustRun;
     SYNC_MARKERS, 1, false, Say("Repair Samuel's markers at the place named above, or remove them all.");
     SYNC_REFUSED, 1, false, Say("Correct the file named above and run the command again.");

@@ -4,6 +4,7 @@
 //! it is, asks, and reads the answer within that time, and no more than a message of each.
 
 use std::{
+    collections::BTreeMap,
     io::{self, ErrorKind, Read as _, Write as _},
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
@@ -11,13 +12,12 @@ use std::{
 };
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::{
     lines::Lines,
-    protocol::{
-        AbilityAfter, AbilityBefore, Hello, MAX_MESSAGE, PROTOCOL, Refusal, Request, Verb, Verdict, Welcome,
-        line,
-    },
+    protocol::{Hello, MAX_MESSAGE, PROTOCOL, Refusal, Welcome, line, request},
+    verb::Verb,
 };
 use crate::model::{Coded, ErrorCode, Remedy};
 
@@ -49,7 +49,7 @@ pub struct RunClient {
     last_id: u64,
 }
 
-/// An answer, whichever it is.
+/// An answer, as far as every one is alike.
 #[derive(Deserialize)]
 struct AnyAnswer {
     #[serde(default)]
@@ -57,10 +57,6 @@ struct AnyAnswer {
     ok: bool,
     #[serde(default)]
     error: Option<Refusal>,
-    #[serde(default)]
-    decision: Option<Verdict>,
-    #[serde(default)]
-    text: Option<Vec<String>>,
 }
 
 impl RunClient {
@@ -77,9 +73,9 @@ impl RunClient {
             false => unreachable(source),
         })?;
         let welcome = Welcome::default();
-        let mut client = Self { stream, lines: Lines::default(), deadline, welcome, last_id: 0 };
+        let mut client = Self { stream, lines: Lines::new(MAX_MESSAGE), deadline, welcome, last_id: 0 };
         let hello = Hello { samuel: PROTOCOL.to_owned(), token: token.to_owned() };
-        let answer = client.exchange(line(&hello))?;
+        let answer = client.exchange(line(&hello, MAX_MESSAGE))?;
         // It says more than any other answer does.
         client.welcome = serde_json::from_slice(&answer).map_err(|_| RunClientError::Unreadable)?;
         Ok(client)
@@ -90,39 +86,28 @@ impl RunClient {
         &self.welcome
     }
 
-    /// Asks whether a tool call may be made. [`AbilityBefore::deadline_ms`] is set to the time
-    /// that is left.
-    ///
-    /// # Errors
-    /// Returns a [`RunClientError`] where the run refuses, does not answer in time or is gone.
-    pub fn ability_before(&mut self, call: AbilityBefore) -> Result<Verdict, RunClientError> {
-        let deadline_ms = self.deadline_ms();
-        let answer = self.ask(&Verb::AbilityBefore(AbilityBefore { deadline_ms, ..call }))?;
-        answer.decision.ok_or(RunClientError::Unreadable)
-    }
-
-    /// Tells how a tool call ended, and returns what handlers say to the agent's model, each text
-    /// framed with who said it. [`AbilityAfter::deadline_ms`] is set to the time that is left.
-    ///
-    /// # Errors
-    /// Returns a [`RunClientError`] where the run refuses, does not answer in time or is gone.
-    pub fn ability_after(&mut self, call: AbilityAfter) -> Result<Vec<String>, RunClientError> {
-        let deadline_ms = self.deadline_ms();
-        let answer = self.ask(&Verb::AbilityAfter(AbilityAfter { deadline_ms, ..call }))?;
-        answer.text.ok_or(RunClientError::Unreadable)
-    }
-
-    fn deadline_ms(&self) -> u64 {
+    /// Returns the time that the run has for an answer, in milliseconds.
+    pub(super) fn deadline_ms(&self) -> u64 {
         let left = self.deadline.saturating_duration_since(Instant::now()).saturating_sub(MARGIN);
         // 0 would mean the most that there is.
         u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1)
     }
 
-    fn ask(&mut self, verb: &Verb) -> Result<AnyAnswer, RunClientError> {
+    /// Asks a verb, and returns the reply.
+    ///
+    /// # Errors
+    /// Returns a [`RunClientError`] where the run refuses, does not answer in time or is gone.
+    pub(super) fn ask<V: Verb>(&mut self, body: &V::Request) -> Result<V::Reply, RunClientError> {
         self.last_id += 1;
-        let answer = self.exchange(line(&Request { id: self.last_id, verb }))?;
-        let answer: AnyAnswer = serde_json::from_slice(&answer).map_err(|_| RunClientError::Unreadable)?;
-        if answer.id == Some(self.last_id) { Ok(answer) } else { Err(RunClientError::Unreadable) }
+        let answer = self.exchange(request(self.last_id, V::NAME, body))?;
+        let unreadable = |_| RunClientError::Unreadable;
+        let same: AnyAnswer = serde_json::from_slice(&answer).map_err(unreadable)?;
+        if same.id != Some(self.last_id) {
+            return Err(RunClientError::Unreadable);
+        }
+        let fields: BTreeMap<&str, &RawValue> = serde_json::from_slice(&answer).map_err(unreadable)?;
+        let reply = fields.get(V::REPLY).ok_or(RunClientError::Unreadable)?;
+        serde_json::from_str(reply.get()).map_err(unreadable)
     }
 
     /// Sends a message and returns what it is answered with, unless that is a refusal.

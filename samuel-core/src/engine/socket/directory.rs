@@ -15,18 +15,17 @@ use std::{
     },
 };
 
-use async_trait::async_trait;
 use tokio::net::UnixListener;
 
 use super::{
     SocketError,
-    protocol::{Refusal, Reply, Verb, Welcome},
-    server::{Grant, Limits, Receipt, Serve, Server},
+    limits::Limits,
+    protocol::{Refusal, Welcome},
+    routes::{Peer, Routes, Serve},
+    server::{Grant, Server},
+    verb::Holder,
 };
-use crate::{
-    fs::{PRIVATE_DIRECTORY, PRIVATE_FILE, leftovers, private},
-    model::ErrorCode,
-};
+use crate::fs::{PRIVATE_DIRECTORY, PRIVATE_FILE, leftovers, private};
 
 /// The name of the socket.
 const SOCKET: &str = "socket";
@@ -58,15 +57,9 @@ struct People {
     run_id: String,
 }
 
-#[async_trait]
 impl Serve for People {
-    fn welcome(&self) -> Welcome {
-        Welcome { run: self.run_id.clone(), ..Welcome::default() }
-    }
-
-    async fn answer(&self, _: Verb) -> (Result<Reply, Refusal>, Receipt) {
-        let refusal = Refusal::new(ErrorCode::SOCKET_SCOPE, "the token allows no verb");
-        (Err(refusal), Receipt::new(|| {}))
+    fn open(&self, _: Peer) -> (Welcome, Routes) {
+        (Welcome { run: self.run_id.clone(), ..Welcome::default() }, Routes::default())
     }
 }
 
@@ -99,7 +92,8 @@ impl RunSocket {
         let listener = UnixListener::bind(&path).map_err(failed)?;
         private::close(&path).map_err(failed)?;
         let server = Server::new(Limits::default(), refused);
-        let people = server.grant(Arc::new(People { run_id: run_id.to_owned() })).map_err(failed)?;
+        let people =
+            server.grant(Holder::Person, Arc::new(People { run_id: run_id.to_owned() })).map_err(failed)?;
         private::write_new(&made.path().join(TOKEN), people.token().as_bytes(), PRIVATE_FILE)
             .map_err(failed)?;
         tokio::spawn(Arc::clone(&server).listen(listener));
@@ -112,12 +106,12 @@ impl RunSocket {
         &self.path
     }
 
-    /// Has a new token lead to somebody until the grant is dropped.
+    /// Has a new token lead to who answers a call of an agent, until the grant is dropped.
     ///
     /// # Errors
     /// Returns an error where the system has no random bytes.
     pub(in crate::engine) fn grant(&self, serve: Arc<dyn Serve>) -> io::Result<Grant> {
-        self.server.grant(serve)
+        self.server.grant(Holder::AgentCall, serve)
     }
 
     /// Makes a private directory for a call of an agent.

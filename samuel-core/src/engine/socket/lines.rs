@@ -1,16 +1,16 @@
 //! Messages out of a stream of bytes: one a line, none longer than a limit.
 
-use super::protocol::MAX_MESSAGE;
-
 /// What of a stream was read and not taken yet.
 ///
 /// It holds no more than a message and what came with its end: whoever fills it takes
 /// a line, or gives up, before it reads on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Lines {
     bytes: Vec<u8>,
     /// How many of them have no line feed.
     searched: usize,
+    /// The most bytes of a line.
+    max: usize,
 }
 
 /// A line that is longer than a message may be. Where the next begins is not known.
@@ -18,6 +18,21 @@ pub(super) struct Lines {
 pub(super) struct TooLong;
 
 impl Lines {
+    /// Holds no line yet, and none of more bytes than that.
+    pub(super) fn new(max: usize) -> Self {
+        Self { bytes: Vec::new(), searched: 0, max }
+    }
+
+    /// Allows lines of so many bytes from now on.
+    pub(super) fn allow(&mut self, max: usize) {
+        self.max = max;
+    }
+
+    /// Returns the most bytes of a line.
+    pub(super) fn max(&self) -> usize {
+        self.max
+    }
+
     /// Adds what was read.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
@@ -30,7 +45,7 @@ impl Lines {
             return if self.is_full() { Err(TooLong) } else { Ok(None) };
         };
         let end = self.searched + end;
-        if end > MAX_MESSAGE {
+        if end > self.max {
             return Err(TooLong);
         }
         let rest = self.bytes.split_off(end + 1);
@@ -42,13 +57,14 @@ impl Lines {
 
     /// Says whether it holds more than a message.
     pub(super) fn is_full(&self) -> bool {
-        self.bytes.len() > MAX_MESSAGE
+        self.bytes.len() > self.max
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::socket::MAX_MESSAGE;
     use proptest::prelude::*;
 
     fn all(lines: &mut Lines) -> Vec<Vec<u8>> {
@@ -58,7 +74,7 @@ mod tests {
     #[test]
     fn a_message_has_its_limit_to_the_byte() {
         for (length, fits) in [(MAX_MESSAGE - 1, true), (MAX_MESSAGE, true), (MAX_MESSAGE + 1, false)] {
-            let mut lines = Lines::default();
+            let mut lines = Lines::new(MAX_MESSAGE);
             lines.push(&vec![b'x'; length]);
             let without_end = lines.take();
             lines.push(b"\n");
@@ -75,10 +91,10 @@ mod tests {
             bytes in proptest::collection::vec(prop_oneof![3 => any::<u8>(), 1 => Just(b'\n')], 0..400),
             cuts in proptest::collection::vec(1_usize..50, 1..20),
         ) {
-            let mut whole = Lines::default();
+            let mut whole = Lines::new(MAX_MESSAGE);
             whole.push(&bytes);
             let expected = all(&mut whole);
-            let (mut cut, mut found, mut rest) = (Lines::default(), Vec::new(), bytes.as_slice());
+            let (mut cut, mut found, mut rest) = (Lines::new(MAX_MESSAGE), Vec::new(), bytes.as_slice());
             for length in cuts.iter().cycle() {
                 let (now, later) = rest.split_at((*length).min(rest.len()));
                 cut.push(now);

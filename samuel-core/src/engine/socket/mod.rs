@@ -6,24 +6,29 @@
 //! the token that a connection opens with: the run's own lies beside the socket and is for people;
 //! each call of an agent has one of its own, by which the agent's hooks ask about its tool calls.
 //!
-//! Of the parts `protocol` has what is said, `lines` how it is framed, `token` who may say it,
-//! `server` listens, and [`RunClient`] is what a short-lived process asks with. What an answer
-//! means to the run is not here.
+//! Of the parts `verbs/` has what can be asked, a file a family, `protocol` how any of it is said,
+//! `lines` how it is framed, `token` who may say it, `limits` how much of it. `server` lets
+//! in, `connection` answers, and [`RunClient`] is what a short-lived process asks with. What an answer
+//! means to the run is not here: whoever a token leads to names the [`Routes`](routes::Routes).
 
 mod client;
+mod connection;
 mod directory;
 mod error;
+mod limits;
 mod lines;
 mod protocol;
+mod routes;
 mod server;
 mod token;
+mod verb;
+mod verbs;
 
 pub use client::{RunClient, RunClientError};
 pub(super) use directory::RunSocket;
 pub use error::SocketError;
-pub use protocol::{
-    AbilityAfter, AbilityBefore, MAX_MESSAGE, PROTOCOL, Refusal, SOCKET_VARIABLE, TOKEN_VARIABLE, Verdict,
-    Welcome,
-};
-pub(super) use protocol::{Reply, Verb};
-pub(super) use server::{Grant, Receipt, Serve};
+pub use protocol::{MAX_MESSAGE, PROTOCOL, Refusal, SOCKET_VARIABLE, TOKEN_VARIABLE, Welcome};
+pub(super) use routes::{Peer, Receipt, Replied, Routes, Serve};
+pub(super) use server::Grant;
+pub use verbs::{AbilityAfter, AbilityBefore, Verdict};
+pub(super) use verbs::{AbilityAfterVerb, AbilityBeforeVerb};

@@ -1,9 +1,8 @@
-//! Listening: connections, who they are, and one answer a request.
+//! Listening: who is let in, and whom a token leads to.
 //!
-//! A [`Server`] knows the tokens and whom each leads to, a [`Serve`]. It keeps the limits of the
-//! protocol: the peer's user, the number of connections, the length of a message, and how long
-//! each step may take. A connection is closed where it is not known any more where the next message
-//! begins, or who sends it.
+//! A [`Server`] knows the tokens and whom each leads to, a [`Serve`]. It sees to who is let in: the
+//! peer's user, the number of connections, the first message and its token. What is said then is the
+//! [`Connection`]'s.
 
 use std::{
     io::{self, Write as _},
@@ -12,9 +11,8 @@ use std::{
     time::Duration,
 };
 
-use async_trait::async_trait;
 use tokio::{
-    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    io::{AsyncRead, AsyncWrite},
     net::{UnixListener, UnixStream},
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
@@ -22,12 +20,12 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    lines::{Lines, TooLong},
-    protocol::{
-        Answer, Hello, MAX_MESSAGE, PROTOCOL, Refusal, Reply, SOCKET_VARIABLE, TOKEN_VARIABLE, Verb, Welcome,
-        line, read_request,
-    },
+    connection::Connection,
+    limits::{Limits, Meter},
+    protocol::{Answer, Hello, MAX_MESSAGE, PROTOCOL, Refusal, SOCKET_VARIABLE, TOKEN_VARIABLE, line},
+    routes::{Peer, Serve},
     token::Token,
+    verb::Holder,
 };
 use crate::model::ErrorCode;
 
@@ -35,66 +33,12 @@ use crate::model::ErrorCode;
 /// files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// What a server allows.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    /// Connections at the same time.
-    pub(super) connections: usize,
-    /// How long the first message may take.
-    pub(super) first: Duration,
-    /// How long any other may take, from the answer before it.
-    pub(super) idle: Duration,
-    /// How long a peer may take to read an answer.
-    pub(super) write: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            connections: 64,
-            first: Duration::from_secs(5),
-            idle: Duration::from_secs(30),
-            write: Duration::from_secs(5),
-        }
-    }
-}
-
-/// Whom a token leads to.
-#[async_trait]
-pub(in crate::engine) trait Serve: Send + Sync {
-    /// Says what the token is for. Only the verbs that it lists are asked.
-    fn welcome(&self) -> Welcome;
-
-    /// Answers a request, within the time that it names.
-    async fn answer(&self, verb: Verb) -> (Result<Reply, Refusal>, Receipt);
-}
-
-/// Tells whoever answered if the answer did not arrive: what it was given is called where it is
-/// dropped before that.
-pub(in crate::engine) struct Receipt(Option<Box<dyn FnOnce() + Send>>);
-
-impl Receipt {
-    pub(in crate::engine) fn new(lost: impl FnOnce() + Send + 'static) -> Self {
-        Self(Some(Box::new(lost)))
-    }
-
-    fn delivered(mut self) {
-        self.0.take();
-    }
-}
-
-impl Drop for Receipt {
-    fn drop(&mut self) {
-        if let Some(lost) = self.0.take() {
-            lost();
-        }
-    }
-}
-
 /// What all connections of a socket share.
 pub(super) struct Server {
     limits: Limits,
     slots: Arc<Semaphore>,
+    /// Room for those who wait for a slot.
+    waiting: Arc<Semaphore>,
     entries: Mutex<Vec<Arc<Entry>>>,
     /// Told of each refusal.
     refused: Box<dyn Fn(&Refusal) + Send + Sync>,
@@ -103,10 +47,20 @@ pub(super) struct Server {
 }
 
 /// A token that is in use.
-struct Entry {
+pub(super) struct Entry {
     token: Token,
-    serve: Arc<dyn Serve>,
-    closed: CancellationToken,
+    pub(super) holder: Holder,
+    pub(super) serve: Arc<dyn Serve>,
+    /// How often it was used lately.
+    meter: Mutex<Meter>,
+    pub(super) closed: CancellationToken,
+}
+
+impl Entry {
+    /// Says whether the token may be used once more now.
+    pub(super) fn admits(&self) -> bool {
+        self.meter.lock().unwrap_or_else(PoisonError::into_inner).admits()
+    }
 }
 
 impl Server {
@@ -114,19 +68,20 @@ impl Server {
         Arc::new(Self {
             limits,
             slots: Arc::new(Semaphore::new(limits.connections)),
+            waiting: Arc::new(Semaphore::new(limits.waiting)),
             entries: Mutex::default(),
             refused: Box::new(refused),
             closed: CancellationToken::new(),
         })
     }
 
-    /// Has a new token lead to somebody until the grant is dropped.
+    /// Has a new token of somebody lead to who answers, until the grant is dropped.
     ///
     /// # Errors
     /// Returns an error where the system has no random bytes.
-    pub(super) fn grant(self: &Arc<Self>, serve: Arc<dyn Serve>) -> io::Result<Grant> {
-        let closed = self.closed.child_token();
-        let entry = Arc::new(Entry { token: Token::new()?, serve, closed });
+    pub(super) fn grant(self: &Arc<Self>, holder: Holder, serve: Arc<dyn Serve>) -> io::Result<Grant> {
+        let (closed, meter) = (self.closed.child_token(), Mutex::new(Meter::new(self.limits.rate)));
+        let entry = Arc::new(Entry { token: Token::new()?, holder, serve, meter, closed });
         self.entries().push(Arc::clone(&entry));
         Ok(Grant { server: Arc::clone(self), entry })
     }
@@ -152,50 +107,66 @@ impl Server {
         }
     }
 
-    /// Serves a connection beside the others, or refuses it.
+    /// Serves a connection beside the others, at once or once another has ended, or refuses it.
     fn admit(self: &Arc<Self>, stream: UnixStream, own: u32) {
-        let is_ours = stream.peer_cred().is_ok_and(|peer| peer.uid() == own);
-        let slot = Arc::clone(&self.slots).try_acquire_owned();
-        match (is_ours, slot) {
-            (true, Ok(slot)) => {
-                let server = Arc::clone(self);
-                tokio::spawn(async move { server.hold(stream, slot).await });
-            }
-            (true, Err(_)) => {
-                let most = format!("{} connections are open, which is the most", self.limits.connections);
-                self.turn_away(stream, &Refusal::new(ErrorCode::SOCKET_BUSY, most));
-            }
-            (false, _) => {
-                let message = "only the user who started the run may connect";
-                self.turn_away(stream, &Refusal::new(ErrorCode::SOCKET_PEER, message));
-            }
+        let Some(peer) = peer_of(&stream).filter(|peer| peer.uid == own) else {
+            let message = "only the user who started the run may connect";
+            return self.turn_away(stream, &Refusal::new(ErrorCode::SOCKET_PEER, message));
+        };
+        let server = Arc::clone(self);
+        if let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() {
+            tokio::spawn(async move { server.hold(stream, peer, slot).await });
+            return;
         }
+        let Ok(place) = Arc::clone(&self.waiting).try_acquire_owned() else { return self.is_full(stream) };
+        tokio::spawn(async move {
+            let free = timeout(server.limits.first, Arc::clone(&server.slots).acquire_owned());
+            let free = tokio::select! {
+                biased;
+                () = server.closed.cancelled() => return,
+                free = free => free,
+            };
+            drop(place);
+            match free {
+                Ok(Ok(slot)) => server.hold(stream, peer, slot).await,
+                _ => server.is_full(stream),
+            }
+        });
+    }
+
+    fn is_full(&self, stream: UnixStream) {
+        let most = format!("{} connections are open, which is the most", self.limits.connections);
+        self.turn_away(stream, &Refusal::new(ErrorCode::SOCKET_BUSY, most));
     }
 
     /// Refuses a connection without waiting for it.
     fn turn_away(&self, stream: UnixStream, refusal: &Refusal) {
         (self.refused)(refusal);
-        let refused = line(&Answer::Refused { id: None, ok: false, error: refusal });
+        let refused = line(&Answer::Refused { id: None, ok: false, error: refusal }, MAX_MESSAGE);
         if let (Ok(mut stream), Some(refused)) = (stream.into_std(), refused) {
             // It has room for a line, or the peer is gone.
             let _ = stream.write(&refused);
         }
     }
 
-    async fn hold(self: Arc<Self>, stream: UnixStream, _slot: OwnedSemaphorePermit) {
+    async fn hold(self: Arc<Self>, stream: UnixStream, peer: Peer, _slot: OwnedSemaphorePermit) {
         let closed = self.closed.clone();
         tokio::select! {
             biased;
             () = closed.cancelled() => {}
-            () = self.serve(stream) => {}
+            () = self.serve(stream, peer) => {}
         }
     }
 
     /// Serves a connection to its end.
-    async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Unpin) {
-        let mut connection = Connection { stream, lines: Lines::default(), limits: self.limits };
+    async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Unpin, peer: Peer) {
+        let mut connection = Connection::new(stream, self.limits);
         let refusal = match self.introduced(&mut connection).await {
-            Ok(entry) => connection.converse(&entry).await,
+            Ok(entry) => {
+                let last = connection.converse(&entry, peer).await;
+                last.iter().for_each(|refusal| entry.serve.refused(None, refusal));
+                last
+            }
             Err(refusal) => refusal,
         };
         if let Some(refusal) = refusal {
@@ -231,115 +202,11 @@ impl Server {
     }
 }
 
-/// A connection.
-struct Connection<S> {
-    stream: S,
-    lines: Lines,
-    limits: Limits,
+/// Says who is at the other end, where the system does.
+fn peer_of(stream: &UnixStream) -> Option<Peer> {
+    let peer = stream.peer_cred().ok()?;
+    Some(Peer { uid: peer.uid(), pid: peer.pid() })
 }
-
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    /// Answers requests until the connection ends. Returns a refusal that is still to be sent.
-    async fn converse(&mut self, entry: &Entry) -> Option<Refusal> {
-        let welcome = entry.serve.welcome();
-        self.write(&Answer::Welcome { ok: true, welcome: &welcome }).await.ok()?;
-        loop {
-            let request = tokio::select! {
-                biased;
-                () = entry.closed.cancelled() => return self.over().await,
-                line = self.line(self.limits.idle) => line,
-            };
-            let request = match request {
-                Ok(request) => request,
-                Err(refusal) => return refusal,
-            };
-            let (id, verb) = match read_request(&request, &welcome.may) {
-                Ok(read) => read,
-                Err(bad) => {
-                    let Some(id) = bad.id else { return Some(bad.refusal) };
-                    self.refuse(id, &bad.refusal).await.ok()?;
-                    continue;
-                }
-            };
-            let (result, receipt) = tokio::select! {
-                biased;
-                () = entry.closed.cancelled() => return self.over().await,
-                // Nobody is there to be answered.
-                () = self.ended() => return None,
-                answered = entry.serve.answer(verb) => answered,
-            };
-            match result {
-                Ok(reply) => self.reply(id, &reply).await.ok()?,
-                Err(refusal) => self.refuse(id, &refusal).await.ok()?,
-            }
-            receipt.delivered();
-        }
-    }
-
-    /// Tells a peer, which may be about to leave, that its token has gone with the call of the agent.
-    /// Nobody is told of that.
-    async fn over(&mut self) -> Option<Refusal> {
-        let error = &Refusal::new(ErrorCode::SOCKET_TOKEN, "the call of the agent is over");
-        let _ = self.write(&Answer::Refused { id: None, ok: false, error }).await;
-        None
-    }
-
-    /// Reads a message within a time. What can be said to the peer about it is the refusal.
-    async fn line(&mut self, time: Duration) -> Result<Vec<u8>, Option<Refusal>> {
-        let read = async {
-            loop {
-                match self.lines.take() {
-                    Ok(Some(line)) => return Ok(line),
-                    Ok(None) => {}
-                    Err(TooLong) => {
-                        let message = format!("a message has {MAX_MESSAGE} bytes at most");
-                        return Err(Some(Refusal::new(ErrorCode::SOCKET_TOO_LARGE, message)));
-                    }
-                }
-                if !self.fill().await {
-                    return Err(None);
-                }
-            }
-        };
-        let late = |_| Err(Some(Refusal::new(ErrorCode::SOCKET_TIMEOUT, "no message came in time")));
-        timeout(time, read).await.unwrap_or_else(late)
-    }
-
-    /// Waits until the peer is gone. What it sends meanwhile is kept, as far as there is room.
-    async fn ended(&mut self) {
-        while self.fill().await {
-            if self.lines.is_full() {
-                std::future::pending::<()>().await;
-            }
-        }
-    }
-
-    /// Reads what there is, and says whether the peer is still there.
-    async fn fill(&mut self) -> bool {
-        let mut bytes = [0; 8 << 10];
-        let read = self.stream.read(&mut bytes).await.unwrap_or_default();
-        self.lines.push(bytes.get(..read).unwrap_or_default());
-        read > 0
-    }
-
-    async fn refuse(&mut self, id: u64, error: &Refusal) -> Result<(), Gone> {
-        self.write(&Answer::Refused { id: Some(id), ok: false, error }).await
-    }
-
-    async fn reply(&mut self, id: u64, reply: &Reply) -> Result<(), Gone> {
-        self.write(&Answer::Done { id, ok: true, reply }).await
-    }
-
-    /// Writes an answer, within the time that a peer has to read it.
-    async fn write(&mut self, answer: &Answer<'_>) -> Result<(), Gone> {
-        let line = line(answer).ok_or(Gone)?;
-        let written = timeout(self.limits.write, self.stream.write_all(&line)).await;
-        written.map_err(|_| Gone)?.map_err(|_| Gone)
-    }
-}
-
-/// A peer that does not read, or is not there any more.
-struct Gone;
 
 /// A token that leads to somebody as long as this is kept.
 pub(in crate::engine) struct Grant {

@@ -11,48 +11,71 @@ use std::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::{
-    io::{BufReader as AsyncReader, DuplexStream, Lines as AsyncLines, ReadHalf, WriteHalf, split},
+    io::{
+        AsyncWriteExt as _, BufReader as AsyncReader, DuplexStream, Lines as AsyncLines, ReadHalf, WriteHalf,
+        split,
+    },
     sync::Notify,
 };
 
 use super::*;
 use crate::{
-    engine::socket::{AbilityAfter, AbilityBefore, RunClient, RunClientError, Verdict},
+    engine::socket::{
+        AbilityAfter, AbilityAfterVerb, AbilityBefore, AbilityBeforeVerb, Receipt, Replied, Routes,
+        RunClient, RunClientError, Verdict, Welcome,
+    },
     model::Coded as _,
 };
 
+/// Who connects where there is no socket.
+const PEER: Peer = Peer { uid: 0, pid: None };
+
 /// Allows each call, but those of tools whose names say otherwise.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Decides {
-    asked: AtomicU32,
+    asked: Arc<AtomicU32>,
     lost: Arc<AtomicU32>,
     /// Told when somebody waits for an answer that does not come.
-    holds: Notify,
+    holds: Arc<Notify>,
 }
 
-#[async_trait]
 impl Serve for Decides {
-    fn welcome(&self) -> Welcome {
-        let may = vec![Verb::ABILITY_BEFORE.to_owned(), Verb::ABILITY_AFTER.to_owned()];
-        Welcome { run: "r".to_owned(), iteration: Some(3), task: Some("1".to_owned()), may }
+    fn open(&self, _: Peer) -> (Welcome, Routes) {
+        let welcome = Welcome {
+            run: "r".to_owned(),
+            iteration: Some(3),
+            task: Some("1".to_owned()),
+            ..Welcome::default()
+        };
+        let (before, after) = (self.clone(), self.clone());
+        let routes = Routes::default()
+            .with::<AbilityBeforeVerb, _>(move |call| before.clone().decide(call))
+            .with::<AbilityAfterVerb, _>(move |call| {
+            let answered = (Ok(vec![format!("{} ended", call.ability_id)]), after.receipt());
+            std::future::ready(answered)
+        });
+        (welcome, routes)
     }
+}
 
-    async fn answer(&self, verb: Verb) -> (Result<Reply, Refusal>, Receipt) {
+impl Decides {
+    fn receipt(&self) -> Receipt {
         self.asked.fetch_add(1, Ordering::Relaxed);
         let lost = Arc::clone(&self.lost);
-        let receipt = Receipt::new(move || _ = lost.fetch_add(1, Ordering::Relaxed));
-        let reply = match verb {
-            Verb::AbilityBefore(call) => match call.ability_id.as_str() {
-                "Hangs" => {
-                    self.holds.notify_one();
-                    std::future::pending().await
-                }
-                "Blocked" => Reply::Decision(Verdict::Block { reason: "no".to_owned() }),
-                _ => Reply::Decision(Verdict::Allow { input: call.input, changed: false }),
-            },
-            Verb::AbilityAfter(call) => Reply::Text(vec![format!("{} ended", call.ability_id)]),
+        Receipt::new(move || _ = lost.fetch_add(1, Ordering::Relaxed))
+    }
+
+    async fn decide(self, call: AbilityBefore) -> Replied<Verdict> {
+        let receipt = self.receipt();
+        let verdict = match call.ability_id.as_str() {
+            "Hangs" => {
+                self.holds.notify_one();
+                std::future::pending().await
+            }
+            "Blocked" => Verdict::Block { reason: "no".to_owned() },
+            _ => Verdict::Allow { input: call.input, changed: false },
         };
-        (Ok(reply), receipt)
+        (Ok(verdict), receipt)
     }
 }
 
@@ -62,16 +85,16 @@ fn served(limits: Limits) -> (DuplexStream, Arc<Decides>, Grant, Arc<Mutex<Vec<S
     let noted = Arc::clone(&refused);
     let server = Server::new(limits, move |refusal| noted.lock().unwrap().push(refusal.code.clone()));
     let decides = Arc::new(Decides::default());
-    let grant = server.grant(Arc::clone(&decides) as _).unwrap();
+    let grant = server.grant(Holder::AgentCall, Arc::clone(&decides) as _).unwrap();
     let (ours, theirs) = tokio::io::duplex(64 << 10);
-    tokio::spawn(async move { server.serve(theirs).await });
+    tokio::spawn(async move { server.serve(theirs, PEER).await });
     (ours, decides, grant, refused)
 }
 
 /// What talks to a server, a line at a time.
-struct Peer(AsyncLines<AsyncReader<ReadHalf<DuplexStream>>>, WriteHalf<DuplexStream>);
+struct Talk(AsyncLines<AsyncReader<ReadHalf<DuplexStream>>>, WriteHalf<DuplexStream>);
 
-impl Peer {
+impl Talk {
     fn new(stream: DuplexStream) -> Self {
         let (read, write) = split(stream);
         Self(tokio::io::AsyncBufReadExt::lines(AsyncReader::new(read)), write)
@@ -108,7 +131,7 @@ fn code(answer: &Option<Value>) -> &str {
 #[tokio::test]
 async fn each_request_has_one_answer_in_order() {
     let (stream, _, grant, refused) = served(Limits::default());
-    let mut peer = Peer::new(stream);
+    let mut peer = Talk::new(stream);
     let hello = json!({"samuel": "run/1", "token": grant.token()});
     let welcome = peer.ask(&hello.to_string()).await.unwrap();
     let expected = json!({
@@ -143,7 +166,7 @@ async fn who_is_not_let_in_is_told_why_and_the_connection_ends() {
         (" ".repeat(MAX_MESSAGE + 1), "E_SOCKET_TOO_LARGE"),
     ] {
         let (stream, decides, _grant, refused) = served(Limits::default());
-        let mut peer = Peer::new(stream);
+        let mut peer = Talk::new(stream);
         let answer = peer.ask(&first).await;
         assert_eq!(code(&answer), expected);
         let error = &answer.unwrap()["error"];
@@ -159,7 +182,7 @@ async fn who_is_not_let_in_is_told_why_and_the_connection_ends() {
 #[tokio::test]
 async fn a_request_that_is_refused_by_its_id_leaves_the_connection_open() {
     let (stream, decides, grant, _) = served(Limits::default());
-    let mut peer = Peer::introduced(stream, grant.token()).await;
+    let mut peer = Talk::introduced(stream, grant.token()).await;
     let long = "x".repeat(257);
     for (request, expected) in [
         (json!({"id": 1, "approve": {}}), "E_SOCKET_VERB"),
@@ -188,7 +211,7 @@ async fn a_line_that_cannot_be_answered_ends_the_connection() {
         ("x".repeat(20 << 20), "E_SOCKET_TOO_LARGE"),
     ] {
         let (stream, _, grant, _) = served(Limits::default());
-        let mut peer = Peer::introduced(stream, grant.token()).await;
+        let mut peer = Talk::introduced(stream, grant.token()).await;
         assert_eq!(code(&peer.ask(&line).await), expected);
         assert_eq!(peer.answer().await, None);
     }
@@ -197,23 +220,25 @@ async fn a_line_that_cannot_be_answered_ends_the_connection() {
 #[tokio::test]
 async fn a_verb_that_the_token_does_not_allow_is_refused() {
     struct Nothing;
-    #[async_trait]
     impl Serve for Nothing {
-        fn welcome(&self) -> Welcome {
-            Welcome::default()
-        }
-
-        async fn answer(&self, _: Verb) -> (Result<Reply, Refusal>, Receipt) {
-            unreachable!("it allows no verb")
+        fn open(&self, _: Peer) -> (Welcome, Routes) {
+            Default::default()
         }
     }
-    let server = Server::new(Limits::default(), |_| {});
-    let grant = server.grant(Arc::new(Nothing)).unwrap();
-    let (ours, theirs) = tokio::io::duplex(1 << 10);
-    tokio::spawn(async move { server.serve(theirs).await });
-    let mut peer = Peer::introduced(ours, grant.token()).await;
-    let call = json!({"id": 1, "ability_before": {"ability_id": "Bash", "input": {}}});
-    assert_eq!(code(&peer.ask(&call.to_string()).await), "E_SOCKET_SCOPE");
+    let of_nobody: [(Holder, Arc<dyn Serve>); 2] = [
+        (Holder::AgentCall, Arc::new(Nothing)),
+        // What is an agent's is no person's, whoever would answer.
+        (Holder::Person, Arc::new(Decides::default())),
+    ];
+    for (holder, serve) in of_nobody {
+        let server = Server::new(Limits::default(), |_| {});
+        let grant = server.grant(holder, serve).unwrap();
+        let (ours, theirs) = tokio::io::duplex(1 << 10);
+        tokio::spawn(async move { server.serve(theirs, PEER).await });
+        let mut peer = Talk::introduced(ours, grant.token()).await;
+        let call = json!({"id": 1, "ability_before": {"ability_id": "Bash", "input": {}}});
+        assert_eq!(code(&peer.ask(&call.to_string()).await), "E_SOCKET_SCOPE");
+    }
 }
 
 #[tokio::test]
@@ -221,11 +246,11 @@ async fn who_says_nothing_or_half_a_message_is_let_go() {
     let limits =
         Limits { first: Duration::from_millis(50), idle: Duration::from_millis(50), ..Limits::default() };
     let (stream, ..) = served(limits);
-    let mut silent = Peer::new(stream);
+    let mut silent = Talk::new(stream);
     assert_eq!(code(&silent.answer().await), "E_SOCKET_TIMEOUT");
     assert_eq!(silent.answer().await, None);
     let (stream, _, grant, _) = served(limits);
-    let mut halting = Peer::introduced(stream, grant.token()).await;
+    let mut halting = Talk::introduced(stream, grant.token()).await;
     halting.1.write_all(b"{\"id\":1").await.unwrap();
     assert_eq!(code(&halting.answer().await), "E_SOCKET_TIMEOUT");
     assert_eq!(halting.answer().await, None);
@@ -234,7 +259,7 @@ async fn who_says_nothing_or_half_a_message_is_let_go() {
 #[tokio::test]
 async fn an_answer_that_nobody_hears_is_known_as_lost() {
     let (stream, decides, grant, _) = served(Limits::default());
-    let mut peer = Peer::introduced(stream, grant.token()).await;
+    let mut peer = Talk::introduced(stream, grant.token()).await;
     let call = |tool: &str| json!({"id": 1, "ability_before": {"ability_id": tool, "input": {}}}).to_string();
     peer.ask(&call("Bash")).await.unwrap();
     assert_eq!(decides.lost.load(Ordering::Relaxed), 0, "this one arrived");
@@ -249,7 +274,7 @@ async fn an_answer_that_nobody_hears_is_known_as_lost() {
 #[tokio::test]
 async fn a_token_that_was_withdrawn_ends_its_connections_and_opens_no_other() {
     let (stream, decides, grant, _) = served(Limits::default());
-    let mut peer = Peer::introduced(stream, grant.token()).await;
+    let mut peer = Talk::introduced(stream, grant.token()).await;
     peer.send(r#"{"id":1,"ability_before":{"ability_id":"Hangs","input":{}}}"#).await;
     decides.holds.notified().await;
     let (server, token) = (Arc::clone(&grant.server), grant.token().to_owned());
@@ -257,9 +282,9 @@ async fn a_token_that_was_withdrawn_ends_its_connections_and_opens_no_other() {
     assert_eq!(code(&peer.answer().await), "E_SOCKET_TOKEN");
     assert_eq!(decides.lost.load(Ordering::Relaxed), 1);
     let (ours, theirs) = tokio::io::duplex(1 << 10);
-    tokio::spawn(async move { server.serve(theirs).await });
+    tokio::spawn(async move { server.serve(theirs, PEER).await });
     let hello = json!({"samuel": "run/1", "token": token});
-    assert_eq!(code(&Peer::new(ours).ask(&hello.to_string()).await), "E_SOCKET_TOKEN");
+    assert_eq!(code(&Talk::new(ours).ask(&hello.to_string()).await), "E_SOCKET_TOKEN");
 }
 
 /// A server on a real socket.
@@ -268,7 +293,7 @@ fn listening(limits: Limits) -> (tempfile::TempDir, PathBuf, Arc<Decides>, Grant
     let path = dir.path().join("s");
     let server = Server::new(limits, |_| {});
     let decides = Arc::new(Decides::default());
-    let grant = server.grant(Arc::clone(&decides) as _).unwrap();
+    let grant = server.grant(Holder::AgentCall, Arc::clone(&decides) as _).unwrap();
     let listener = UnixListener::bind(&path).unwrap();
     tokio::spawn(server.listen(listener));
     (dir, path, decides, grant)
@@ -415,7 +440,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (answers, asked) = runtime.block_on(async {
             let (stream, decides, grant, _) = served(Limits::default());
-            let mut peer = Peer::introduced(stream, grant.token()).await;
+            let mut peer = Talk::introduced(stream, grant.token()).await;
             for line in &lines {
                 let _ = peer.1.write_all(line).await;
                 let _ = peer.1.write_all(b"\n").await;
