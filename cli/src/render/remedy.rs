@@ -65,7 +65,9 @@ fn words(step: &Remedy) -> &'static str {
             "Correct prd.toon at the places named above, or run `samuel doctor --fix`, which shows how it would \
              repair it and asks first."
         }
-        Remedy::SeeWhyBlocked => "See why with `samuel run status`, then answer, reset, skip or correct the tasks.",
+        Remedy::SeeWhyBlocked => {
+            "See why with `samuel run status`, then answer, reset, skip or correct the tasks."
+        }
         Remedy::GoOn => "Go on with `samuel run start`.",
         Remedy::ReadProgressAndGoOn => "Read .samuel/run/progress.md, then go on with `samuel run start`.",
         Remedy::ReadMessageAndGoOn => "Read the message above, then go on with `samuel run start`.",

@@ -6,7 +6,9 @@ use samuel_core::{
     text::{counted, dollars},
 };
 
-use super::{Places, holder_text, named_ids, safe, safe_words, time_of_day, watch::consumed, with_local_time};
+use super::{
+    Places, holder_text, named_ids, safe, safe_words, time_of_day, watch::consumed, with_local_time,
+};
 
 /// How many reasons for being blocked are shown.
 const REASONS: usize = 10;

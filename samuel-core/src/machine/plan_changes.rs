@@ -57,7 +57,9 @@ impl Core {
                 PlanChange::Skipped | PlanChange::Blocked | PlanChange::Asked | PlanChange::Removed => {
                     iteration.left_alone = true
                 }
-                PlanChange::Reset | PlanChange::Answered | PlanChange::Reopened => iteration.left_alone = false,
+                PlanChange::Reset | PlanChange::Answered | PlanChange::Reopened => {
+                    iteration.left_alone = false
+                }
                 PlanChange::Added | PlanChange::Changed => {}
             }
         }

@@ -215,7 +215,8 @@ impl Core {
         let task = iteration.task.as_ref();
         let parts = [
             task.and_then(|task| self.left_open(task)),
-            task.zip(iteration.answered_question.as_ref()).map(|(task, question)| self.answer_to(task, question)),
+            task.zip(iteration.answered_question.as_ref())
+                .map(|(task, question)| self.answer_to(task, question)),
             Some(self.frame(&iteration.in_flight)),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n").trim_end().to_owned()
@@ -226,7 +227,8 @@ impl Core {
         let framing = &self.setup.framing;
         let options = question.options.iter().map(|option| format!("\n- {option}")).collect::<String>();
         let asked = format!("{}{}{options}", question.text, if options.is_empty() { "" } else { "\n" });
-        let remark = format!("Something was asked about task {}, and the user answers it. Go by the answer.", task.id);
+        let remark =
+            format!("Something was asked about task {}, and the user answers it. Go by the answer.", task.id);
         let answer = question.answer.as_deref().unwrap_or_default();
         [
             framing.remark(&remark),

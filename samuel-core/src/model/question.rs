@@ -153,7 +153,10 @@ mod tests {
         assert_eq!(long, Err(InvalidQuestion::TooLong { what: "question", most: 2_000 }));
         let asked = ask(&format!(" {}\n", "é".repeat(2_000)), &["\tb "]);
         let asked = asked.unwrap_or_default();
-        assert_eq!((asked.text.chars().count(), asked.options.as_slice()), (2_000, ["b".to_owned()].as_slice()));
+        assert_eq!(
+            (asked.text.chars().count(), asked.options.as_slice()),
+            (2_000, ["b".to_owned()].as_slice())
+        );
         let mebibyte = asked.answered("x".repeat(1 << 20));
         assert_eq!(mebibyte, Err(InvalidQuestion::TooLong { what: "answer", most: 8_000 }));
         assert_eq!(asked.answered(""), Err(InvalidQuestion::Empty { what: "answer" }));

@@ -87,7 +87,8 @@ pub(crate) fn apply_reserving(
         Mutation::Answer { id, answer } => answer_question(find(plan, id)?, answer)?,
         Mutation::Heard { id, question } => {
             // Of a task that is gone there is nothing to forget.
-            let heard = plan.tasks.iter_mut().find(|task| task.id == *id && task.question.as_ref() == Some(question));
+            let heard =
+                plan.tasks.iter_mut().find(|task| task.id == *id && task.question.as_ref() == Some(question));
             heard.map_or(TaskChange::Unchanged, |task| changed(task, |task| task.question = None))
         }
         Mutation::CommitIteration { iteration, mode, usage } => {

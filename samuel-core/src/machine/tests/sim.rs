@@ -455,7 +455,9 @@ impl Sim {
             mode => mode,
         };
         let answered = match &work {
-            plan::Work::Task(task) => self.plan.task(&id(&task.id)).and_then(Task::answered_question).cloned(),
+            plan::Work::Task(task) => {
+                self.plan.task(&id(&task.id)).and_then(Task::answered_question).cloned()
+            }
             _ => None,
         };
         WorkLeft { work, answered, changed, queue_size, mode, elapsed_ms: 0 }

@@ -141,8 +141,7 @@ mod tests {
     use crate::{
         model::{
             Complexity, Groups, Plan, Priority, Progress, ProgressStatus, Project, Question, Source, Status,
-            TaskId,
-            Usage, settle,
+            TaskId, Usage, settle,
         },
         state::{
             MAX_REVISION, Mutation, NewTask, TaskChange, apply,

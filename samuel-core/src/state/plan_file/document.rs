@@ -333,8 +333,7 @@ impl<'a> Part<'a> {
     pub(super) fn new(document: &'a Document, tasks: impl IntoIterator<Item = &'a Task>) -> Self {
         let Cells { rows, columns, .. } = &document.others.cells;
         let has_questions = document.has_questions();
-        let row =
-            |task: &'a Task| RowOut { task, others: rows.get(&task.id), columns, has_questions };
+        let row = |task: &'a Task| RowOut { task, others: rows.get(&task.id), columns, has_questions };
         Self { document, rows: tasks.into_iter().map(row).collect() }
     }
 }

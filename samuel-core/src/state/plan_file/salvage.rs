@@ -8,7 +8,11 @@ use std::{collections::HashSet, iter};
 
 use serde::de::{DeserializeSeed, IgnoredAny, IntoDeserializer, MapAccess};
 
-use super::{Document, record::Record, task::{COLUMNS, QUESTION}};
+use super::{
+    Document,
+    record::Record,
+    task::{COLUMNS, QUESTION},
+};
 use crate::{
     model::{Task, TaskId},
     state::new_task::{UsedNumbers, used_ids},

@@ -160,7 +160,8 @@ mod tests {
     #[test]
     fn the_columns_are_those_that_are_written() {
         let task = Task::new(TaskId::new("1"), "t");
-        let written = crate::toon::to_value(&RowOut { task: &task, others: None, columns: &[], has_questions: false });
+        let written =
+            crate::toon::to_value(&RowOut { task: &task, others: None, columns: &[], has_questions: false });
         let columns: Vec<String> = match written {
             Ok(Value::Object(row)) => row.keys().map(str::to_owned).collect(),
             other => vec![format!("{other:?}")],
