@@ -1,5 +1,6 @@
 //! The command line: every command, argument and help text.
 
+mod control;
 mod hooks;
 mod limits;
 mod look;
@@ -9,6 +10,7 @@ mod toon;
 
 use std::{ffi::OsString, ops::RangeInclusive, path::PathBuf};
 
+pub(crate) use control::{ResumeArgs, SteerArgs, StopArgs};
 pub(crate) use hooks::{
     BridgeArgs, EventArgs, FireArgs, HookSchemaArgs, HooksCommand, HooksTestArgs, LogArgs, ScaffoldArgs,
     ShowArgs, event_type, language,
@@ -153,6 +155,16 @@ pub(crate) enum RunCommand {
     Start(Box<StartArgs>),
     /// Run the loop and look for tasks on the way; where there is no plan, begin with an empty one
     Pilot(Box<PilotArgs>),
+    /// Have the loop that runs hold before its next iteration
+    Pause,
+    /// Let a loop that holds go on
+    Resume(ResumeArgs),
+    /// Tell the agent of the loop that runs something with its next prompt
+    Steer(SteerArgs),
+    /// End the loop that runs after the iteration under way, or at once
+    Stop(StopArgs),
+    /// Watch the loop that runs; leaving leaves it alone
+    Attach,
     /// Show where the plan stands
     Status,
     /// List the tasks: all, or those that stand somewhere or are ready
@@ -386,6 +398,9 @@ pub(crate) struct StartArgs {
     /// Show the next prompt and every hook point's chain; start no process and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Hold after each iteration until `samuel run resume`
+    #[arg(long)]
+    pub(crate) step: bool,
     /// Time every handler: lines in progress.md, and a table at the end
     #[arg(long)]
     pub(crate) profile: bool,

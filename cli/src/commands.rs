@@ -2,6 +2,7 @@
 
 mod bridge;
 mod change;
+mod control;
 mod doctor;
 mod hooks;
 mod init;
@@ -114,6 +115,11 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Convert(args)) => init::convert(&project, &args, host),
         Some(RunCommand::Start(args)) => start::start(project.clone(), *args, global, host),
         Some(RunCommand::Pilot(args)) => start::pilot(project.clone(), *args, methodology, global, host),
+        Some(RunCommand::Pause) => control::pause(&project, host),
+        Some(RunCommand::Resume(args)) => control::resume(&project, &args, host),
+        Some(RunCommand::Steer(args)) => control::steer(&project, &args, host),
+        Some(RunCommand::Stop(args)) => control::stop(&project, &args, host),
+        Some(RunCommand::Attach) => control::attach(&project, global, host),
         Some(RunCommand::Status) => look::status(&project, host),
         Some(RunCommand::Tasks(args)) => look::tasks(&project, args, global),
         Some(RunCommand::Show(args)) => look::show(&project, &args, host),

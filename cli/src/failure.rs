@@ -6,7 +6,7 @@
 use std::{error::Error, io, ops::Deref, path::Path};
 
 use samuel_core::{
-    engine::RunError,
+    engine::{LiveError, RunError},
     lifecycle::LifecycleError,
     model::{Coded, ErrorCode, Location},
     plugin::PluginError,
@@ -249,6 +249,15 @@ impl From<RunError> for Failure {
             RunError::Untrusted(refusal) => Self::from(&**refusal),
             RunError::State(error) => failure.held_by(error),
             _ => failure,
+        }
+    }
+}
+
+impl From<LiveError> for Failure {
+    fn from(error: LiveError) -> Self {
+        match error {
+            LiveError::State(error) => error.into(),
+            error => Self::of(&error),
         }
     }
 }

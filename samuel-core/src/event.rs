@@ -240,6 +240,15 @@ pub enum Event {
         #[serde(default)]
         until: Option<jiff::Timestamp>,
     },
+    /// Somebody asked something of the run from another process.
+    Commanded {
+        /// What: `pause`, `resume`, `steer`, `cancel` or `stop`.
+        command: String,
+        /// Who: the user and the session, as `samuel` names them.
+        by: String,
+        /// What the agent is told with the next prompt.
+        text: Option<String>,
+    },
     /// The run holds until it is resumed.
     Paused,
     /// The run goes on.

@@ -68,6 +68,7 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::SeeWhyBlocked => {
             "See why with `samuel run status`, then answer, reset, skip or correct the tasks."
         }
+        Remedy::StartRun => "Start one with `samuel run start`.",
         Remedy::GoOn => "Go on with `samuel run start`.",
         Remedy::ReadProgressAndGoOn => "Read .samuel/run/progress.md, then go on with `samuel run start`.",
         Remedy::ReadMessageAndGoOn => "Read the message above, then go on with `samuel run start`.",

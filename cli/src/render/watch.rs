@@ -156,6 +156,12 @@ impl Watch {
             Event::PlanChanged { change, task, title, reason, .. } => {
                 self.line(&format!("  {}", plan_changed(*change, task, title, reason.as_deref())));
             }
+            Event::Commanded { command, by, text } => {
+                let told = text.as_ref().map(|text| format!(": {}", safe_words(text))).unwrap_or_default();
+                self.line(&format!("{} by {}{told}", safe(command), safe(by)));
+            }
+            Event::Paused => self.line("holding until `samuel run resume`"),
+            Event::Resumed => self.line("going on"),
             Event::TasksTakenBack { tasks, reasons } => {
                 let why = reasons.iter().map(|reason| safe(reason)).collect::<Vec<_>>().join("; ");
                 // A check that failed has just been told.

@@ -246,6 +246,7 @@ impl Run {
             has_checks: self.has_checks(),
             scope: self.frozen.scope.clone(),
             pilot: self.frozen.pilot(),
+            holds: self.frozen.holds,
             limits: self.limits(),
             framing: self.frozen.framing.clone(),
         }

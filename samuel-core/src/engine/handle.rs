@@ -10,6 +10,7 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use super::{
     error::RunError,
     hub::{Events, Hub},
+    live_state::LiveState,
 };
 use crate::{
     event::RunReport,
@@ -66,6 +67,17 @@ impl RunHandle {
         self.control.send(Command::Steer(text.into()));
     }
 
+    /// Lets a run that holds go on, and tells the agent something with the next prompt.
+    pub fn resume_with(&self, text: impl Into<String>) {
+        self.steer(text);
+        self.resume();
+    }
+
+    /// Returns what the run does now.
+    pub fn state(&self) -> LiveState {
+        self.hub.live()
+    }
+
     /// Ends the run after the iteration that is under way.
     pub fn cancel(&self) {
         self.control.send(Command::Cancel);
@@ -98,5 +110,10 @@ impl Controller {
     pub fn send(&self, command: Command) {
         // The run has ended if nobody listens any more.
         let _ = self.0.send(Input::Command(command));
+    }
+
+    /// Gives a command for somebody, whose name goes into journal, progress log and events.
+    pub fn send_for(&self, by: impl Into<String>, command: Command) {
+        let _ = self.0.send(Input::CommandOf { command, by: by.into() });
     }
 }

@@ -145,6 +145,10 @@ impl Core {
                 };
             }
             Input::Command(command) => return self.command(state, command),
+            Input::CommandOf { command, by } => {
+                self.tell_of_command(&command, by);
+                return self.command(state, command);
+            }
             Input::TaskCompleted(completion) => self.task_completed(&mut state, completion),
             Input::PlanChanged(changed) => self.plan_changed(&mut state, changed),
             Input::Unheard => self.checks.check_age.outdate(),
@@ -262,6 +266,7 @@ impl Core {
             Then::AfterCheck => self.begin_iteration(),
             Then::CloseIteration(iteration) => {
                 self.conclude_iteration(iteration);
+                self.requests.hold |= self.setup.holds;
                 self.rest()
             }
             Then::EndLoop => self.fire_last_points(),

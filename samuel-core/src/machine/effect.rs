@@ -37,8 +37,15 @@ pub enum Input {
     },
     /// An effect was carried out.
     Done(EffectId, EffectResult),
-    /// Somebody wants something of the run.
+    /// The program that holds the run wants something of it.
     Command(Command),
+    /// Somebody whose name is told wants something of the run.
+    CommandOf {
+        /// What is wanted.
+        command: Command,
+        /// Who wants it.
+        by: String,
+    },
     /// A task was completed.
     TaskCompleted(Completion),
     /// Somebody else changed the plan in another way.
@@ -74,6 +81,27 @@ pub enum Command {
     Cancel,
     /// End now: the agent is stopped.
     Stop,
+}
+
+impl Command {
+    /// Returns the word for it, as in the journal.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Steer(_) => "steer",
+            Self::Cancel => "cancel",
+            Self::Stop => "stop",
+        }
+    }
+
+    /// Returns what the agent is told.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Steer(text) => Some(text),
+            _ => None,
+        }
+    }
 }
 
 /// A task that was completed.

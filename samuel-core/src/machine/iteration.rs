@@ -13,7 +13,7 @@ use crate::{
     event::{Event, IterationFailure},
     hook::{Said, points},
     model::{
-        ExitReason, FailureClass, IterationOutcome, ProgressStatus, TaskId, Usage,
+        ExitReason, FailureClass, IterationOutcome, ProgressStatus, Question, TaskId, Usage,
         payload::{
             BeforeIterationInput, BeforeLoopInput, ContextExtraInput, ContextProgressInput,
             ContextSnapshotInput, ContextTaskInput, IterationGateInput, Mode, PromptSubmitInput,

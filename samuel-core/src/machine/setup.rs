@@ -38,6 +38,9 @@ pub struct Setup {
     /// How it looks for tasks.
     #[serde(default)]
     pub pilot: Pilot,
+    /// Whether it holds after each iteration until it is resumed.
+    #[serde(default)]
+    pub holds: bool,
     /// When to stop.
     pub limits: RunLimits,
     /// How text of others is marked in prompts. A resumed run has another one.

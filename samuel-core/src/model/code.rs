@@ -146,6 +146,10 @@ codes! {
     SOCKET_BUSY, 75, true, Say("Close connections that are not needed, then try again.");
     SOCKET_TIMEOUT, 75, true, Say("Try again, or raise the timeouts of the handlers that were asked.");
     BROKER_RATE, 75, true, Say("Wait a second, and ask no more than 50 times in each.");
+    CONTROL_NO_LOOP, 1, false, StartRun;
+    CONTROL_UNREACHABLE, 1, true, Say("Look at where it was started; at its terminal, Ctrl-C ends it after the iteration.");
+    CONTROL_DENIED, 1, false, Say("Leave that to the person who started the run.");
+    CONTROL_INVALID, 2, false, Say("Say it in other words: what there is to say as text, and no more than that.");
     TRUST_REFUSED, 78, false, TrustRun;
     SYNC_MARKERS, 1, false, Say("Repair Samuel's markers at the place named above, or remove them all.");
     SYNC_REFUSED, 1, false, Say("Correct the file named above and run the command again.");

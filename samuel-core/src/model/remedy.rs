@@ -51,6 +51,8 @@ pub enum Remedy {
     RepairPlan,
     /// See why the run is blocked.
     SeeWhyBlocked,
+    /// Start a run.
+    StartRun,
     /// Go on with the run.
     GoOn,
     /// Read the progress log, then go on.

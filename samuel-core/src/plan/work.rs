@@ -324,6 +324,16 @@ mod tests {
     }
 
     #[test]
+    fn a_task_with_an_open_question_waits_for_its_answer() {
+        let question = crate::model::Question { text: "a\n  b?".into(), ..Default::default() };
+        let asked = Task { status: Status::Blocked, question: Some(question.clone()), ..task("1", &[]) };
+        assert_eq!(reasons(work([asked.clone()])), ["1 waits for an answer: a b?"]);
+        let answered = question.answered("c").expect("an answer");
+        let answered = Task { status: Status::Pending, question: Some(answered), ..asked };
+        assert_eq!(id(work([answered])), "1");
+    }
+
+    #[test]
     fn priority_comes_before_the_natural_order() {
         let urgent = Task { priority: Priority::Critical, ..task("9", &[]) };
         let late = Task { priority: Priority::Low, ..task("1", &[]) };

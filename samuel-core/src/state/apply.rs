@@ -611,6 +611,65 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_opens_the_task_and_is_forgotten_once_it_was_heard() {
+        let mut plan = plan(&["1"]);
+        let mut change = |mutation: &Mutation| {
+            let change = apply(&mut plan, mutation, NOW).unwrap();
+            (change, plan.tasks[0].clone())
+        };
+        let ask = Mutation::Ask { id: id("1"), question: " which? ".into(), options: vec!["a".into()] };
+        let (_, asked) = change(&ask);
+        assert_eq!((asked.status, &asked.open_question().unwrap().text[..]), (Status::Blocked, "which?"));
+        assert_eq!(change(&ask).0, TaskChange::Unchanged);
+        let (_, answered) = change(&Mutation::Answer { id: id("1"), answer: "b".into() });
+        let question = answered.answered_question().cloned().unwrap();
+        assert_eq!((answered.status, question.answer.as_deref()), (Status::Pending, Some("b")));
+        let (_, started) = change(&Mutation::StartTask { id: id("1"), owner: None });
+        assert_eq!(started.question.as_ref(), Some(&question), "until its agent was given it");
+        let other = Question { text: "another".into(), ..question.clone() };
+        assert_eq!(change(&Mutation::Heard { id: id("1"), question: other }).0, TaskChange::Unchanged);
+        let (_, heard) = change(&Mutation::Heard { id: id("1"), question: question.clone() });
+        assert_eq!((heard.status, heard.question), (Status::InProgress, None));
+        assert_eq!(change(&Mutation::Heard { id: id("9"), question }).0, TaskChange::Unchanged);
+    }
+
+    #[test]
+    fn what_is_asked_or_answered_at_the_wrong_time_changes_nothing() {
+        let ask =
+            |task: &str, text: &str| Mutation::Ask { id: id(task), question: text.into(), options: vec![] };
+        let answer = |task: &str, text: &str| Mutation::Answer { id: id(task), answer: text.into() };
+        let mut plan = plan(&["1", "2", "3", "4", "4.1"]);
+        plan.tasks[4].parent_id = Some(id("4"));
+        apply(&mut plan, &done("2", None), NOW).unwrap();
+        apply(&mut plan, &Mutation::Block { id: id("3"), reason: None }, NOW).unwrap();
+        let refused = |plan: &mut Plan, mutation: &Mutation| {
+            let before = plan.clone();
+            let error = apply(plan, mutation, NOW).unwrap_err().to_string();
+            assert_eq!(*plan, before);
+            error
+        };
+        for (mutation, error) in [
+            (ask("2", "a"), "task 2 is completed, so nothing is asked about it"),
+            (ask("3", "a"), "task 3 is blocked, so nothing is asked about it"),
+            (ask("4", "a"), "task 4 is a group, which is completed once its parts are; open: 4.1"),
+            (ask("9", "a"), "there is no task 9"),
+            (ask("1", " "), "nothing is stored with task 1"),
+            (answer("1", "a"), "no question about task 1 is open"),
+            (answer("2", "a"), "no question about task 2 is open"),
+        ] {
+            assert_eq!(refused(&mut plan, &mutation), error);
+        }
+        apply(&mut plan, &ask("1", "a"), NOW).unwrap();
+        assert_eq!(refused(&mut plan, &answer("1", "\u{1b}[2J")), "nothing is stored with task 1");
+        apply(&mut plan, &answer("1", "b"), NOW).unwrap();
+        assert_eq!(
+            refused(&mut plan, &ask("1", "c")),
+            "task 1 has an answer that its agent was not given yet"
+        );
+        assert_eq!(refused(&mut plan, &answer("1", "c")), "no question about task 1 is open");
+    }
+
+    #[test]
     fn completions_are_taken_back_and_skips_are_not() {
         let mut plan = plan(&["1", "2", "3"]);
         apply(&mut plan, &done("1", Some("abcd")), NOW).unwrap();

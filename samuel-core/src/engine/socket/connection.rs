@@ -175,7 +175,7 @@ fn allowed(entry: &Entry, routes: &Routes, asked: &Asked, length: usize) -> Resu
         return Err(Refusal::new(ErrorCode::SOCKET_TOO_LARGE, message));
     }
     if verb.is_none_or(|verb| verb.is_rated) && !entry.admits() {
-        let message = "the call of the agent asks too much in too short a time";
+        let message = "too much is asked in too short a time";
         return Err(Refusal::new(ErrorCode::BROKER_RATE, message));
     }
     let verb = verb.ok_or_else(|| asked.unknown())?;

@@ -30,5 +30,8 @@ pub use error::SocketError;
 pub use protocol::{MAX_MESSAGE, PROTOCOL, Refusal, SOCKET_VARIABLE, TOKEN_VARIABLE, Welcome};
 pub(super) use routes::{Peer, Receipt, Replied, Routes, Serve};
 pub(super) use server::Grant;
-pub use verbs::{AbilityAfter, AbilityBefore, Verdict};
-pub(super) use verbs::{AbilityAfterVerb, AbilityBeforeVerb};
+pub use verbs::{AbilityAfter, AbilityBefore, EventBatch, Verdict};
+pub(super) use verbs::{
+    AbilityAfterVerb, AbilityBeforeVerb, Ask, AskForEvents, CancelVerb, EventsVerb, LookVerb, Nothing,
+    PauseVerb, ResumeVerb, SteerVerb, StopVerb, checked_text,
+};

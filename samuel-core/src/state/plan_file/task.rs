@@ -150,10 +150,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        model::{MAX_ID_CHARS, PLAN_VERSION, Plan, Status},
+        model::{MAX_ID_CHARS, PLAN_VERSION, Plan, Question, Status},
         state::{
-            Diagnostic,
-            plan_file::{Document, codec},
+            Diagnostic, Mutation,
+            plan_file::{Document, codec, read_excerpt},
         },
     };
 
@@ -191,6 +191,42 @@ mod tests {
             assert!(kept && document.plan.tasks.len() == 1, "{} characters", id.len());
             assert!(diagnostics.iter().all(|fault| fault.reason.len() < 500), "{} characters", id.len());
             assert!(diagnostics.iter().any(|fault| fault.reason.contains("cannot be a task id")));
+        }
+    }
+
+    #[test]
+    fn a_plan_without_questions_is_as_before_and_one_with_them_has_a_column_more() {
+        let tasks = ["1", "2"].map(|id| Task::new(TaskId::new(id), "t")).to_vec();
+        let plan = Plan { version: PLAN_VERSION.to_owned(), tasks, ..Plan::default() };
+        let mut document = Document::new(plan);
+        let before = codec::encode(&document).unwrap();
+        assert!(!before.contains("question"), "{before}");
+        let ask =
+            Mutation::Ask { id: TaskId::new("2"), question: "a, \"b\"?".into(), options: vec!["c".into()] };
+        document.apply(&ask, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let asked = codec::encode(&document).unwrap();
+        assert!(asked.contains(",owner,question}"), "{asked}");
+        let (mut read, faults) = codec::decode(Path::new("prd.toon"), asked.as_bytes()).unwrap();
+        assert_eq!((&read.plan, faults), (&document.plan, vec![]));
+        // Who does not know of the column keeps it like any other that is not his.
+        assert!(read_excerpt(Path::new("prd.toon"), asked.as_bytes(), &[&TaskId::new("1")]).is_none());
+        read.apply(&Mutation::Reset { id: TaskId::new("2") }, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let times = |text: &str| text.replace("1970-01-01T00:00:00Z", "null").replace("\"null\"", "null");
+        assert_eq!(times(&codec::encode(&read).unwrap()), times(&before));
+    }
+
+    #[test]
+    fn what_somebody_wrote_into_the_column_is_what_is_asked() {
+        let task = Task { question: Some(Question::default()), ..Task::new(TaskId::new("1"), "t") };
+        let plan = Plan { version: PLAN_VERSION.to_owned(), tasks: vec![task], ..Plan::default() };
+        let text = codec::encode(&Document::new(plan)).unwrap();
+        let cell = r#""{\"text\":\"\"}""#;
+        assert!(text.contains(cell), "{text}");
+        for (written, asked) in [("which one", "which one"), (r#""{no json""#, "{no json"), ("7", "7")] {
+            let text = text.replace(cell, written);
+            let (document, faults) = codec::decode(Path::new("prd.toon"), text.as_bytes()).unwrap();
+            let question = document.plan.tasks.first().and_then(|task| task.question.as_ref());
+            assert_eq!((question.map(|question| question.text.as_str()), faults), (Some(asked), vec![]));
         }
     }
 

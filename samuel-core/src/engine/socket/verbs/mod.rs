@@ -4,14 +4,20 @@
 //! and a route where it is answered.
 
 mod ability;
+mod control;
 
 pub use ability::{AbilityAfter, AbilityBefore, Verdict};
 pub(in crate::engine) use ability::{AbilityAfterVerb, AbilityBeforeVerb};
+pub use control::EventBatch;
+pub(in crate::engine) use control::{
+    Ask, AskForEvents, CancelVerb, EventsVerb, LookVerb, Nothing, PauseVerb, ResumeVerb, SteerVerb, StopVerb,
+    checked_text,
+};
 
 use super::verb::VerbSpec;
 
 /// All of them, by family.
-const FAMILIES: [&[VerbSpec]; 1] = [&ability::VERBS];
+const FAMILIES: [&[VerbSpec]; 2] = [&ability::VERBS, &control::VERBS];
 
 /// Returns the verb of a name.
 pub(super) fn named(name: &str) -> Option<VerbSpec> {

@@ -1,0 +1,161 @@
+//! A word with the loop that runs: `pause`, `resume`, `steer`, `stop`, `attach`.
+//!
+//! Each finds the run by the lock of its loop and asks over its socket, as the person whose session it
+//! is. Inside a run they are refused.
+
+use std::time::Duration;
+
+use samuel_core::{
+    engine::{Attached, Doing, LiveError, LiveRun, LiveState},
+    event::{Event, EventRecord},
+    project::Project,
+};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use super::{Show, block_on_and_wait};
+use crate::{
+    args::{Global, ResumeArgs, SteerArgs, StopArgs},
+    failure::Failure,
+    host::Host,
+    render::{end_text, safe},
+    reply::Reply,
+    signals::Signals,
+};
+
+/// How long it is waited for an event before it is seen whether anybody still listens.
+const WAIT: Duration = Duration::from_secs(10);
+/// How long the last question may still take once the watching has ended.
+const LEAVING: Duration = Duration::ZERO;
+
+/// Has the loop hold before its next iteration.
+pub(crate) fn pause(project: &Project, host: &Host) -> Result<Reply, Failure> {
+    let state = live(project, host)?.pause()?;
+    Ok(told(&state, "holds before its next iteration; `samuel run resume` lets it go on"))
+}
+
+/// Lets the loop go on.
+pub(crate) fn resume(project: &Project, args: &ResumeArgs, host: &Host) -> Result<Reply, Failure> {
+    let state = live(project, host)?.resume(args.text.as_deref())?;
+    let text = if args.text.is_some() { "goes on, and its next prompt holds the text" } else { "goes on" };
+    Ok(told(&state, text))
+}
+
+/// Has the agent told something.
+pub(crate) fn steer(project: &Project, args: &SteerArgs, host: &Host) -> Result<Reply, Failure> {
+    let state = live(project, host)?.steer(&args.text)?;
+    Ok(told(&state, "tells its agent so with the next prompt"))
+}
+
+/// Ends the loop.
+pub(crate) fn stop(project: &Project, args: &StopArgs, host: &Host) -> Result<Reply, Failure> {
+    let run = live(project, host)?;
+    let (state, text) = match args.now {
+        true => (run.stop()?, "stops its agent and ends"),
+        false => (run.cancel()?, "ends after the iteration under way"),
+    };
+    Ok(told(&state, text))
+}
+
+/// Shows the loop as it goes on, until it ends or a signal says to leave.
+pub(crate) fn attach(project: &Project, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let attached = live(project, host)?.attach()?;
+    let state = attached.state().clone();
+    let mut show = match global.json {
+        true => Show::Json,
+        false => Show::lines(host, project.root()),
+    };
+    show.say(&format!(
+        "attached to run {}, which {}; Ctrl-C leaves it alone",
+        safe(&state.run),
+        does(&state)
+    ));
+    let watched = block_on_and_wait(
+        async {
+            let mut signals = Signals::take_over()?;
+            let (sender, mut batches) = mpsc::channel(1);
+            tokio::task::spawn_blocking(move || read(attached, &sender));
+            loop {
+                tokio::select! {
+                    biased;
+                    _ = signals.next() => return Ok(Watched::Left),
+                    batch = batches.recv() => match batch {
+                        Some(Ok(events)) => for event in events {
+                            show.event(&event)?;
+                            if let Event::RunFinished(report) = event.event {
+                                return Ok(Watched::Ended(end_text(report.exit_reason, report.detail.as_deref())));
+                            }
+                        },
+                        Some(Err(error)) => return Ok(Watched::Lost(error)),
+                        None => return Ok(Watched::Gone),
+                    }
+                }
+            }
+        },
+        LEAVING,
+    )?;
+    match watched? {
+        Watched::Left => Ok(Reply::new(json!({ "run": state.run, "left": true }), "left; the run goes on\n")),
+        Watched::Ended(end) => Ok(Reply::new(
+            json!({ "run": state.run, "left": false, "end": end }),
+            format!("ended as {end}\n"),
+        )),
+        Watched::Gone => Ok(Reply::new(json!({ "run": state.run, "left": false }), "the run has ended\n")),
+        // Who runs no more closes the connection first.
+        Watched::Lost(error) => match live(project, host) {
+            Ok(_) => Err(Failure::of(&error)),
+            Err(gone) => Err(gone.reword(format!("the loop of run {} is gone", safe(&state.run)))),
+        },
+    }
+}
+
+/// How the watching ended.
+enum Watched {
+    Left,
+    Ended(String),
+    Gone,
+    Lost(LiveError),
+}
+
+/// Hands on events as long as there are any and somebody wants them.
+fn read(mut attached: Attached, to: &mpsc::Sender<Result<Vec<EventRecord>, LiveError>>) {
+    loop {
+        let (read, ended) = match attached.next(WAIT) {
+            Ok(batch) => {
+                // A later version may tell of what this one does not know.
+                let known = batch.events.into_iter().filter_map(|event| serde_json::from_value(event).ok());
+                (Ok(known.collect()), batch.ended)
+            }
+            Err(error) => (Err(error), true),
+        };
+        if to.blocking_send(read).is_err() || ended {
+            return;
+        }
+    }
+}
+
+fn live(project: &Project, host: &Host) -> Result<LiveRun, Failure> {
+    let by = host.asker().name.unwrap_or_default();
+    Ok(LiveRun::find(project, &host.origin(), by)?)
+}
+
+fn told(state: &LiveState, what: &str) -> Reply {
+    Reply::new(json!({ "state": state }), format!("run {} {what}\n", safe(&state.run)))
+}
+
+/// Says what a run does.
+pub(crate) fn does(state: &LiveState) -> String {
+    let task = state.task.as_deref().map(safe);
+    match (state.doing, task) {
+        (Doing::Working, Some(task)) => {
+            let title = state.title.as_deref().map(safe).unwrap_or_default();
+            format!("works on {task} {title} (iteration {})", state.iteration)
+        }
+        (Doing::Discovering, _) => format!("looks for tasks (iteration {})", state.iteration),
+        (Doing::Waiting, _) => "waits".to_owned(),
+        (Doing::Paused, _) => "holds until it is resumed".to_owned(),
+        (Doing::Ending, _) => "is about to end".to_owned(),
+        (Doing::Ended, _) => "has ended".to_owned(),
+        _ => "is between two iterations".to_owned(),
+    }
+}
