@@ -3,6 +3,7 @@
 use super::{script::*, sim::*, *};
 use crate::{
     event::PlanChange,
+    hook::HookPoint,
     model::{
         Status,
         payload::{Actor, Turn},

@@ -199,6 +199,10 @@ mod tests {
         let tasks = ["1", "2"].map(|id| Task::new(TaskId::new(id), "t")).to_vec();
         let plan = Plan { version: PLAN_VERSION.to_owned(), tasks, ..Plan::default() };
         let mut document = Document::new(plan);
+        let reset = Mutation::Reset { id: TaskId::new("2") };
+        for change in [&Mutation::Skip { id: TaskId::new("2"), reason: None }, &reset] {
+            document.apply(change, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        }
         let before = codec::encode(&document).unwrap();
         assert!(!before.contains("question"), "{before}");
         let ask =
@@ -210,9 +214,8 @@ mod tests {
         assert_eq!((&read.plan, faults), (&document.plan, vec![]));
         // Who does not know of the column keeps it like any other that is not his.
         assert!(read_excerpt(Path::new("prd.toon"), asked.as_bytes(), &[&TaskId::new("1")]).is_none());
-        read.apply(&Mutation::Reset { id: TaskId::new("2") }, jiff::Timestamp::UNIX_EPOCH).unwrap();
-        let times = |text: &str| text.replace("1970-01-01T00:00:00Z", "null").replace("\"null\"", "null");
-        assert_eq!(times(&codec::encode(&read).unwrap()), times(&before));
+        read.apply(&reset, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(codec::encode(&read).unwrap(), before, "byte for byte");
     }
 
     #[test]
