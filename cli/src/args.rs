@@ -10,7 +10,7 @@ mod toon;
 
 use std::{ffi::OsString, ops::RangeInclusive, path::PathBuf};
 
-pub(crate) use control::{ResumeArgs, SteerArgs, StopArgs};
+pub(crate) use control::{DecideArgs, ResumeArgs, SteerArgs, StopArgs};
 pub(crate) use hooks::{
     BridgeArgs, EventArgs, FireArgs, HookSchemaArgs, HooksCommand, HooksTestArgs, LogArgs, ScaffoldArgs,
     ShowArgs, event_type, language,
@@ -159,6 +159,10 @@ pub(crate) enum RunCommand {
     Pause,
     /// Let a loop that holds go on
     Resume(ResumeArgs),
+    /// Approve a tool call that waits for a person, or let a loop that holds go on
+    Approve(DecideArgs),
+    /// Deny a tool call that waits for a person
+    Deny(DecideArgs),
     /// Tell the agent of the loop that runs something with its next prompt
     Steer(SteerArgs),
     /// End the loop that runs after the iteration under way, or at once
@@ -398,7 +402,7 @@ pub(crate) struct StartArgs {
     /// Show the next prompt and every hook point's chain; start no process and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Hold after each iteration until `samuel run resume`
+    /// Hold after each iteration until `samuel run resume` or `approve`
     #[arg(long)]
     pub(crate) step: bool,
     /// Time every handler: lines in progress.md, and a table at the end

@@ -6,7 +6,7 @@
 use std::{error::Error, io, ops::Deref, path::Path};
 
 use samuel_core::{
-    engine::{LiveError, RunError},
+    engine::{LiveError, RunError, socket::RunClientError},
     lifecycle::LifecycleError,
     model::{Coded, ErrorCode, Location},
     plugin::PluginError,
@@ -257,6 +257,10 @@ impl From<LiveError> for Failure {
     fn from(error: LiveError) -> Self {
         match error {
             LiveError::State(error) => error.into(),
+            LiveError::Client(RunClientError::Refused(refusal)) => {
+                let (code, message) = (RunClientError::Refused(refusal.clone()).code(), refusal.message);
+                Self::new(code, message)
+            }
             error => Self::of(&error),
         }
     }

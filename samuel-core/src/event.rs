@@ -242,12 +242,36 @@ pub enum Event {
     },
     /// Somebody asked something of the run from another process.
     Commanded {
-        /// What: `pause`, `resume`, `steer`, `cancel` or `stop`.
+        /// What: `pause`, `resume`, `steer`, `cancel`, `stop`, `approve` or `deny`.
         command: String,
         /// Who: the user and the session, as `samuel` names them.
         by: String,
         /// What the agent is told with the next prompt.
         text: Option<String>,
+    },
+    /// A tool call waits for a person to approve it.
+    ApprovalAsked {
+        /// The iteration, from 1.
+        iteration: u32,
+        /// The number by which it is approved or denied.
+        call: u64,
+        /// The tool, such as `Bash`.
+        ability_id: String,
+        /// Its arguments in one line, shortened.
+        input: String,
+        /// Why a person is asked, in the handler's words.
+        reason: String,
+        /// How long it waits, in milliseconds.
+        wait_ms: u64,
+    },
+    /// A tool call waits for a person no more.
+    ApprovalGiven {
+        /// Its number.
+        call: u64,
+        /// Whether it may be made.
+        approved: bool,
+        /// Why not.
+        reason: Option<String>,
     },
     /// The run holds until it is resumed.
     Paused,

@@ -9,14 +9,14 @@ use std::{
 };
 
 use samuel_core::{
-    agent::{Script, ScriptedCall},
+    agent::{Script, ScriptedCall, Step},
     engine::{Doing, Events, LiveError, LiveRun, LiveState, RunHandle, socket::RunClient},
     event::Event,
     hook::points,
-    model::{Coded as _, ErrorCode, ExitReason, Status, TaskId},
+    model::{Coded as _, ErrorCode, ExitReason, Status, TaskId, payload::AbilityBeforeOutput},
     project::{Origin, Project},
     state::{Actor, JournalEntry, Mutation},
-    testing::{Bench, FakeHandler, HeldAgent, completes_each_task},
+    testing::{Bench, BenchBuilder, FakeHandler, HeldAgent, VirtualClock, completes_each_task},
 };
 
 struct World {
@@ -26,7 +26,10 @@ struct World {
 
 impl World {
     fn new(tasks: &[(&str, &str)]) -> Self {
-        let bench = tasks.iter().fold(Bench::builder(), |bench, (id, title)| bench.task(id, title));
+        Self::over(tasks.iter().fold(Bench::builder(), |bench, (id, title)| bench.task(id, title)))
+    }
+
+    fn over(bench: BenchBuilder) -> Self {
         let sockets = tempfile::tempdir().unwrap();
         std::fs::set_permissions(sockets.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
         Self { bench: bench.on_disk().build().unwrap(), sockets }
@@ -228,6 +231,89 @@ async fn without_a_loop_inside_of_one_and_beside_a_forged_socket_nothing_is_aske
     handle.stop();
     handle.wait().await.unwrap();
     assert_eq!(world.find().unwrap_err().code(), ErrorCode::CONTROL_NO_LOOP);
+}
+
+/// A gate that wants a person to decide on each command.
+fn gate() -> FakeHandler<points::AbilityBefore> {
+    let output = AbilityBeforeOutput { ask: true, reason: Some("a command".into()), ..Default::default() };
+    FakeHandler::answers(output)
+}
+
+/// Starts a run whose agent runs a command that a person has to approve.
+async fn gated(world: &World, wait: Duration) -> RunHandle {
+    let try_it = Step::Run { command: "touch made".into(), allow_failure: true };
+    let script = Script::default().call(ScriptedCall::any().repeated().step(try_it).done());
+    let run = world.bench.run(script).hook("gate", gate()).socket_dir(world.sockets.path());
+    let run = run.settings(|settings| settings.ask_timeout = wait);
+    run.build().unwrap().start().await.unwrap()
+}
+
+async fn asked_about(events: &mut Events) -> u64 {
+    loop {
+        let record = tokio::time::timeout(Duration::from_secs(20), events.next()).await.unwrap();
+        if let Event::ApprovalAsked { call, .. } = record.expect("the run goes on").event {
+            return call;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_call_waits_until_a_person_approves_or_denies_it() {
+    for approves in [true, false] {
+        let world = World::new(&[("1", "First")]);
+        let mut handle = gated(&world, Duration::from_secs(3_600)).await;
+        let mut events = handle.events();
+        // The command, then that the task is done: both are tool calls.
+        for number in 0..2 {
+            let call = asked_about(&mut events).await;
+            assert_eq!(world.bench.status("1"), Some(Status::InProgress));
+            let run = world.find().unwrap();
+            let waiting = asked(&run, |run| run.look().unwrap().approvals).await;
+            assert_eq!((waiting.len(), waiting[0].call, waiting[0].reason.as_str()), (1, call, "a command"));
+            let unnamed = asked(&run, |run| run.approve(None, None).unwrap_err().code()).await;
+            assert_eq!(unnamed, ErrorCode::CONTROL_WHICH_CALL);
+            let other = asked(&run, move |run| run.deny(Some(call + 1), None).unwrap_err().code()).await;
+            assert_eq!(other, ErrorCode::CONTROL_NOTHING_WAITS);
+            asked(&run, move |run| match approves || number == 1 {
+                true => run.approve(Some(call), Some("go ahead")).unwrap(),
+                false => run.deny(Some(call), Some("not that one")).unwrap(),
+            })
+            .await;
+        }
+        let report = handle.wait().await.unwrap();
+        assert_eq!(report.exit_reason, ExitReason::Completed, "{report:?}");
+        assert_eq!(world.bench.path().join("made").exists(), approves);
+        let log = world.bench.progress().unwrap();
+        assert_eq!(log.contains("Bash was blocked: the user denied it: not that one"), !approves, "{log}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_call_that_nobody_approves_in_time_is_denied_and_without_a_time_at_once() {
+    for wait in [Duration::ZERO, Duration::from_secs(20)] {
+        let clock = VirtualClock::new();
+        let world = World::over(Bench::builder().task("1", "First").clock(clock.clone()));
+        let mut handle = gated(&world, wait).await;
+        let mut events = handle.events();
+        if !wait.is_zero() {
+            asked_about(&mut events).await;
+            clock.pass(wait).await;
+            // Nobody decides on the call that completes the task either.
+            asked_about(&mut events).await;
+        } else {
+            until(&mut events, |event| matches!(event, Event::AbilityBlocked { prevented: true, .. })).await;
+        }
+        handle.stop();
+        handle.wait().await.unwrap();
+        assert!(!world.bench.path().join("made").exists());
+        let log = world.bench.progress().unwrap();
+        let told = if wait.is_zero() {
+            "Bash was blocked: a command"
+        } else {
+            "nobody approved it within 20s: a command"
+        };
+        assert!(log.contains(told), "{log}");
+    }
 }
 
 /// Numbers that look random and are the same each time.

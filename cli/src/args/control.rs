@@ -29,3 +29,17 @@ pub(crate) struct StopArgs {
     #[arg(long)]
     pub(crate) now: bool,
 }
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "`samuel run status` lists the calls that wait, with their numbers. Calls wait where `ask_timeout` is set in \
+                        samuel.toml.\n\nExit codes: 0 told, 1 nothing waits or no loop runs, 2 the text is none"
+)]
+pub(crate) struct DecideArgs {
+    /// What the agent is told
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) text: Option<String>,
+    /// The tool call
+    #[arg(long, value_name = "NUMBER", value_parser = super::whole_number::<u64>(1..=u64::MAX))]
+    pub(crate) call: Option<u64>,
+}

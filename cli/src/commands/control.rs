@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use super::{Show, block_on_and_wait};
 use crate::{
-    args::{Global, ResumeArgs, SteerArgs, StopArgs},
+    args::{DecideArgs, Global, ResumeArgs, SteerArgs, StopArgs},
     failure::Failure,
     host::Host,
     render::{end_text, safe},
@@ -39,6 +39,25 @@ pub(crate) fn resume(project: &Project, args: &ResumeArgs, host: &Host) -> Resul
     let state = live(project, host)?.resume(args.text.as_deref())?;
     let text = if args.text.is_some() { "goes on, and its next prompt holds the text" } else { "goes on" };
     Ok(told(&state, text))
+}
+
+/// Has a tool call made that waits, or lets the loop go on.
+pub(crate) fn approve(project: &Project, args: &DecideArgs, host: &Host) -> Result<Reply, Failure> {
+    let state = live(project, host)?.approve(args.call, args.text.as_deref())?;
+    let what = args.call.map_or("goes on".to_owned(), |call| format!("makes call {call}"));
+    Ok(told(&state, &what))
+}
+
+/// Has a tool call kept back that waits.
+pub(crate) fn deny(project: &Project, args: &DecideArgs, host: &Host) -> Result<Reply, Failure> {
+    let state = live(project, host)?.deny(args.call, args.text.as_deref())?;
+    let what = args.call.map_or("denies it".to_owned(), |call| format!("does not make call {call}"));
+    Ok(told(&state, &what))
+}
+
+/// Returns what the loop does that runs; nothing where there is none, or it does not say.
+pub(crate) fn glance(project: &Project, host: &Host) -> Option<LiveState> {
+    live(project, host).ok()?.look().ok()
 }
 
 /// Has the agent told something.
@@ -70,7 +89,7 @@ pub(crate) fn attach(project: &Project, global: &Global, host: &Host) -> Result<
         safe(&state.run),
         does(&state)
     ));
-    let watched = block_on_and_wait(
+    let watched: Result<Watched, Failure> = block_on_and_wait(
         async {
             let mut signals = Signals::take_over()?;
             let (sender, mut batches) = mpsc::channel(1);

@@ -1,6 +1,7 @@
 //! Where a plan stands, as text.
 
 use samuel_core::{
+    engine::{LiveState, WaitingCall},
     model::{AgentTotal, ExitReason, ProgressStatus, Status},
     project::{NextStep, OpenQuestion, OtherPlan, ProjectStatus},
     text::{counted, dollars},
@@ -101,6 +102,20 @@ fn questions(text: &mut String, questions: &[OpenQuestion]) {
     if questions.len() > REASONS {
         text.push_str(&format!("  and {} more\n", questions.len() - REASONS));
     }
+}
+
+/// Lists the tool calls that wait for a person.
+pub(crate) fn approvals_text(live: &LiveState) -> String {
+    if live.approvals.is_empty() {
+        return String::new();
+    }
+    let line = |call: &WaitingCall| {
+        let (tool, input, reason) =
+            (safe(&call.ability_id), safe_words(&call.input), safe_words(&call.reason));
+        format!("  {} {tool} {input}: {reason}\n", call.call)
+    };
+    let lines: String = live.approvals.iter().take(REASONS).map(line).collect();
+    format!("Wait for `samuel run approve --call <NUMBER>` or `deny`:\n{lines}")
 }
 
 /// Says whose another plan is, where it is and how far it is.

@@ -160,6 +160,17 @@ impl Watch {
                 let told = text.as_ref().map(|text| format!(": {}", safe_words(text))).unwrap_or_default();
                 self.line(&format!("{} by {}{told}", safe(command), safe(by)));
             }
+            Event::ApprovalAsked { call, ability_id, input, reason, .. } => {
+                let (tool, input, reason) = (safe(ability_id), safe_words(input), safe_words(reason));
+                self.line(&format!("  {tool} waits for approval: {reason}"));
+                self.line(&format!("    {input}"));
+                self.line(&format!(
+                    "    `samuel run approve --call {call}` or `samuel run deny --call {call}`"
+                ));
+            }
+            Event::ApprovalGiven { call, approved, .. } => {
+                self.line(&format!("  call {call} is {}", if *approved { "approved" } else { "denied" }));
+            }
             Event::Paused => self.line("holding until `samuel run resume`"),
             Event::Resumed => self.line("going on"),
             Event::TasksTakenBack { tasks, reasons } => {

@@ -227,6 +227,7 @@ impl Run {
             pause_ms: millis(settings.pause),
             rate_limit: settings.rate_limit,
             max_limit_wait_ms: millis(settings.rate_limit_wait),
+            ask_timeout_ms: millis(settings.ask_timeout),
         }
     }
 

@@ -117,7 +117,9 @@ impl Port {
         let grant = socket.grant(Arc::new(Hooks(self.me.clone())))?;
         let (dir, env) = (socket.new_call_directory()?, grant.env(socket.path()));
         let command = self.services.bridge.clone();
-        let bridge = Bridge { command, env, deadline: MAX_WAIT + WAY, dir, before, after };
+        // A person who is asked takes time of their own.
+        let deadline = MAX_WAIT + WAY + self.services.ask_timeout;
+        let bridge = Bridge { command, env, deadline, dir, before, after };
         Ok(Bridged { asked: AskedCalls::new(before, after), bridge, _grant: grant })
     }
 
@@ -179,7 +181,7 @@ impl Port {
 
     /// Asks the handlers for a hook, within the time that it has.
     async fn hook_asks(self: Arc<Self>, asks: AbilityBefore) -> Replied<Verdict> {
-        let time = deadline(asks.deadline_ms);
+        let time = deadline(asks.deadline_ms, MAX_DEADLINE + self.services.ask_timeout);
         let AbilityBefore { ability_id, call_id, input, .. } = asks;
         let call = AbilityCall { call_id, ability_id, input: input.clone(), parent_id: None };
         let (call_id, tool) = (call.call_id.clone(), call.ability_id.clone());
@@ -253,7 +255,7 @@ impl Port {
         let nothing = || Ok(AtOnce::default());
         // The stream says it.
         let Some(status) = tells.status else { return nothing() };
-        let time = deadline(tells.deadline_ms);
+        let time = deadline(tells.deadline_ms, MAX_DEADLINE);
         let result = short_result(AbilityResult {
             call_id: tells.call_id,
             ability_id: tells.ability_id,
@@ -302,10 +304,10 @@ fn allowed_with(asked: &str, input: String) -> Result<Verdict, Refusal> {
     Ok(Verdict::Allow { input, changed })
 }
 
-fn deadline(ms: u64) -> Duration {
+fn deadline(ms: u64, most: Duration) -> Duration {
     match ms {
-        0 => MAX_DEADLINE,
-        ms => Duration::from_millis(ms).min(MAX_DEADLINE),
+        0 => most,
+        ms => Duration::from_millis(ms).min(most),
     }
 }
 

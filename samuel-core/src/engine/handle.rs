@@ -73,6 +73,17 @@ impl RunHandle {
         self.resume();
     }
 
+    /// Lets a tool call be made that waits for approval, and has the agent told something with the next prompt,
+    /// where a text is given. [`state`](Self::state) lists those that wait.
+    pub fn approve(&self, call: u64, text: Option<String>) {
+        self.control.send(Command::Approve { call, text });
+    }
+
+    /// Keeps a tool call back that waits for approval, and says why, where that is given.
+    pub fn deny(&self, call: u64, text: Option<String>) {
+        self.control.send(Command::Deny { call, text });
+    }
+
     /// Returns what the run does now.
     pub fn state(&self) -> LiveState {
         self.hub.live()

@@ -130,6 +130,25 @@ impl LiveRun {
         Ok(self.connect()?.stop(&self.by)?)
     }
 
+    /// Lets a tool call be made that waits for approval; where none is named, lets a run that holds go on. The
+    /// agent is told the text with the next prompt, where one is given.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume); the run also refuses where nothing waits, and where calls wait and none is named.
+    pub fn approve(&self, call: Option<u64>, text: Option<&str>) -> Result<LiveState, LiveError> {
+        text.map_or(Ok(()), check)?;
+        Ok(self.connect()?.approve(&self.by, call, text)?)
+    }
+
+    /// Keeps a tool call back that waits for approval. The agent reads the text, where one is given.
+    ///
+    /// # Errors
+    /// As [`approve`](Self::approve).
+    pub fn deny(&self, call: Option<u64>, text: Option<&str>) -> Result<LiveState, LiveError> {
+        text.map_or(Ok(()), check)?;
+        Ok(self.connect()?.deny(&self.by, call, text)?)
+    }
+
     /// Begins to watch it.
     ///
     /// # Errors

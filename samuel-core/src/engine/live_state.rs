@@ -25,8 +25,24 @@ pub struct LiveState {
     pub task: Option<String>,
     /// The title of the task.
     pub title: Option<String>,
+    /// The tool calls that wait for a person to approve them.
+    pub approvals: Vec<WaitingCall>,
     /// Until when it waits, where that is known.
     pub until: Option<Timestamp>,
+}
+
+/// A tool call that waits for a person to approve it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WaitingCall {
+    /// The number by which it is approved or denied.
+    pub call: u64,
+    /// The tool, such as `Bash`.
+    pub ability_id: String,
+    /// Its arguments in one line, shortened.
+    pub input: String,
+    /// Why a person is asked, in the handler's words.
+    pub reason: String,
 }
 
 /// What a run does, in a word.
@@ -81,6 +97,15 @@ impl LiveState {
                 self.does(Doing::GettingReady, None);
             }
             Event::Waiting { until, .. } => self.does(Doing::Waiting, *until),
+            Event::ApprovalAsked { call, ability_id, input, reason, .. } => {
+                self.approvals.push(WaitingCall {
+                    call: *call,
+                    ability_id: ability_id.clone(),
+                    input: input.clone(),
+                    reason: reason.clone(),
+                })
+            }
+            Event::ApprovalGiven { call, .. } => self.approvals.retain(|waiting| waiting.call != *call),
             Event::Paused => self.does(Doing::Paused, None),
             Event::Resumed => self.does(Doing::GettingReady, None),
             Event::Stopping { .. } => self.does(Doing::Ending, None),

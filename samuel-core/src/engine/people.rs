@@ -15,15 +15,16 @@ use tokio::{sync::Mutex, time::timeout};
 use super::{
     handle::Controller,
     hub::{Events, Hub},
-    live_state::LiveState,
+    live_state::{Doing, LiveState},
     socket::{
-        Ask, AskForEvents, CancelVerb, EventBatch, EventsVerb, LookVerb, Nothing, PauseVerb, Peer, Receipt,
-        Replied, ResumeVerb, Routes, Serve, SteerVerb, StopVerb, Welcome,
+        ApproveVerb, Ask, AskForEvents, CancelVerb, DenyVerb, EventBatch, EventsVerb, LookVerb, Nothing,
+        PauseVerb, Peer, Receipt, Refusal, Replied, ResumeVerb, Routes, Serve, SteerVerb, StopVerb, Welcome,
     },
 };
 use crate::{
     event::{Event, EventRecord},
     machine::Command,
+    model::ErrorCode,
 };
 
 /// How long it is waited at most for the next event, so that a connection is never idle for too long.
@@ -61,6 +62,65 @@ impl People {
     }
 }
 
+impl People {
+    /// Returns what answers a verb by commands that depend on what waits.
+    fn decides(
+        &self,
+        peer: Peer,
+        commands: fn(&LiveState, Ask) -> Result<Vec<Command>, Refusal>,
+    ) -> impl Fn(Ask) -> std::future::Ready<Replied<LiveState>> + Send + Sync + 'static {
+        let (hub, control) = (Arc::clone(&self.hub), self.control.clone());
+        move |ask| {
+            let (by, live) = (name_of(&ask, peer), hub.live());
+            let given = commands(&live, ask).map(|commands| {
+                commands.into_iter().for_each(|command| control.send_for(by.clone(), command));
+                live
+            });
+            ready((given, Receipt::none()))
+        }
+    }
+}
+
+/// Returns what approving leads to.
+fn approval(live: &LiveState, ask: Ask) -> Result<Vec<Command>, Refusal> {
+    let text = ask.text;
+    match which(live, ask.call)? {
+        Some(call) => Ok(vec![Command::Approve { call, text }]),
+        None if live.doing == Doing::Paused => {
+            Ok(text.map(Command::Steer).into_iter().chain([Command::Resume]).collect())
+        }
+        None => Err(nothing_waits()),
+    }
+}
+
+/// Returns what denying leads to.
+fn denial(live: &LiveState, ask: Ask) -> Result<Vec<Command>, Refusal> {
+    let text = ask.text;
+    which(live, ask.call)?.map(|call| vec![Command::Deny { call, text }]).ok_or_else(nothing_waits)
+}
+
+/// Returns the call that is meant; nothing where none waits and none is named.
+fn which(live: &LiveState, named: Option<u64>) -> Result<Option<u64>, Refusal> {
+    let waits = |call| live.approvals.iter().any(|waiting| waiting.call == call);
+    match named {
+        Some(call) if waits(call) => Ok(Some(call)),
+        Some(call) => {
+            let message = format!("no tool call {call} waits for approval");
+            Err(Refusal::new(ErrorCode::CONTROL_NOTHING_WAITS, message))
+        }
+        None if live.approvals.is_empty() => Ok(None),
+        None => {
+            let calls: Vec<String> = live.approvals.iter().map(|waiting| waiting.call.to_string()).collect();
+            let message = format!("say which tool call is meant; {} waits", calls.join(", "));
+            Err(Refusal::new(ErrorCode::CONTROL_WHICH_CALL, message))
+        }
+    }
+}
+
+fn nothing_waits() -> Refusal {
+    Refusal::new(ErrorCode::CONTROL_NOTHING_WAITS, "nothing waits for approval")
+}
+
 impl Serve for People {
     fn open(&self, peer: Peer) -> (Welcome, Routes) {
         let (looked_at, watched) = (Arc::clone(&self.hub), Arc::clone(&self.hub));
@@ -74,6 +134,8 @@ impl Serve for People {
             .with::<SteerVerb, _>(self.gives(peer, |ask| ask.text.map(Command::Steer).into_iter().collect()))
             .with::<CancelVerb, _>(self.gives(peer, |_| vec![Command::Cancel]))
             .with::<StopVerb, _>(self.gives(peer, |_| vec![Command::Stop]))
+            .with::<ApproveVerb, _>(self.decides(peer, approval))
+            .with::<DenyVerb, _>(self.decides(peer, denial))
             .with::<LookVerb, _>(move |Nothing {}| ready((Ok(looked_at.live()), Receipt::none())))
             .with::<EventsVerb, _>(move |AskForEvents { wait_ms }| {
                 let (hub, reader) = (Arc::clone(&watched), Arc::clone(&reader));

@@ -449,6 +449,7 @@ impl Run {
             inputs,
             tickets: Tickets::default(),
             call_count: Mutex::default(),
+            ask_timeout: frozen.settings.ask_timeout,
             log_timings: frozen.log_timings,
             hook_log: HookLogWriter::new(&frozen.env),
             agents: frozen.agents(),

@@ -154,7 +154,7 @@ impl Core {
             Input::Unheard => self.checks.check_age.outdate(),
             Input::AbilityBefore(notice) => self.ability_before(&mut state, notice),
             Input::AbilityAfter(end) => self.ability_after(&mut state, end),
-            Input::AbilityGivenUp(ticket) => self.ability_given_up(ticket),
+            Input::AbilityGivenUp(ticket) => return self.ability_given_up(state, ticket),
             Input::Undelivered(said) => self.file(state.iteration_mut(), said),
             Input::UsageSoFar(usage) => return self.usage_so_far(state, usage),
             Input::WallClock => return self.request_stop(state, StopRequest::WallClock),

@@ -81,6 +81,20 @@ pub enum Command {
     Cancel,
     /// End now: the agent is stopped.
     Stop,
+    /// Let a tool call be made that waits for approval.
+    Approve {
+        /// Its number, as [`Event::ApprovalAsked`] tells it.
+        call: u64,
+        /// What the agent is told with the next prompt.
+        text: Option<String>,
+    },
+    /// Keep a tool call back that waits for approval.
+    Deny {
+        /// Its number, as [`Event::ApprovalAsked`] tells it.
+        call: u64,
+        /// Why, for the agent to read.
+        text: Option<String>,
+    },
 }
 
 impl Command {
@@ -92,6 +106,8 @@ impl Command {
             Self::Steer(_) => "steer",
             Self::Cancel => "cancel",
             Self::Stop => "stop",
+            Self::Approve { .. } => "approve",
+            Self::Deny { .. } => "deny",
         }
     }
 
@@ -99,6 +115,7 @@ impl Command {
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Steer(text) => Some(text),
+            Self::Approve { text, .. } | Self::Deny { text, .. } => text.as_deref(),
             _ => None,
         }
     }
@@ -292,6 +309,8 @@ pub enum ReplyData {
     Checks(Vec<CheckFailure>),
     /// `ability.before`: the arguments as handlers left them.
     Ability(Option<Json>),
+    /// `ability.before` where a human should decide: the arguments as handlers left them.
+    AbilityAsks(Option<Json>),
 }
 
 /// How a call of the agent ended.

@@ -148,6 +148,8 @@ codes! {
     BROKER_RATE, 75, true, Say("Wait a second, and ask no more than 50 times in each.");
     CONTROL_NO_LOOP, 1, false, StartRun;
     CONTROL_UNREACHABLE, 1, true, Say("Look at where it was started; at its terminal, Ctrl-C ends it after the iteration.");
+    CONTROL_NOTHING_WAITS, 1, false, ListQuestions;
+    CONTROL_WHICH_CALL, 1, false, ListQuestions;
     CONTROL_DENIED, 1, false, Say("Leave that to the person who started the run.");
     CONTROL_INVALID, 2, false, Say("Say it in other words: what there is to say as text, and no more than that.");
     TRUST_REFUSED, 78, false, TrustRun;

@@ -41,7 +41,7 @@ pub enum Remedy {
     LookAtCompleted,
     /// List the tasks.
     ListTasks,
-    /// See which questions are open.
+    /// See which questions are open, and which tool calls wait.
     ListQuestions,
     /// Choose another id, or let one be assigned.
     ChooseTaskId,

@@ -32,6 +32,6 @@ pub(super) use routes::{Peer, Receipt, Replied, Routes, Serve};
 pub(super) use server::Grant;
 pub use verbs::{AbilityAfter, AbilityBefore, EventBatch, Verdict};
 pub(super) use verbs::{
-    AbilityAfterVerb, AbilityBeforeVerb, Ask, AskForEvents, CancelVerb, EventsVerb, LookVerb, Nothing,
-    PauseVerb, ResumeVerb, SteerVerb, StopVerb, checked_text,
+    AbilityAfterVerb, AbilityBeforeVerb, ApproveVerb, Ask, AskForEvents, CancelVerb, DenyVerb, EventsVerb,
+    LookVerb, Nothing, PauseVerb, ResumeVerb, SteerVerb, StopVerb, checked_text,
 };

@@ -16,12 +16,14 @@ use crate::engine::{
 };
 
 /// The verbs of this family.
-pub(super) const VERBS: [VerbSpec; 7] = [
+pub(super) const VERBS: [VerbSpec; 9] = [
     VerbSpec::of::<PauseVerb>(),
     VerbSpec::of::<ResumeVerb>(),
     VerbSpec::of::<SteerVerb>(),
     VerbSpec::of::<CancelVerb>(),
     VerbSpec::of::<StopVerb>(),
+    VerbSpec::of::<ApproveVerb>(),
+    VerbSpec::of::<DenyVerb>(),
     VerbSpec::of::<LookVerb>(),
     VerbSpec::of::<EventsVerb>(),
 ];
@@ -42,6 +44,9 @@ pub(in crate::engine) struct Ask {
     /// Text for the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::engine) text: Option<String>,
+    /// The tool call that is approved or denied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::engine) call: Option<u64>,
 }
 
 /// Nothing is to be said.
@@ -126,6 +131,10 @@ commands! {
     CancelVerb("cancel", check_ask);
     /// `stop`: end now.
     StopVerb("stop", check_ask);
+    /// `approve`: a tool call that waits is made; without one, a run that holds goes on.
+    ApproveVerb("approve", check_ask);
+    /// `deny`: a tool call that waits is not made.
+    DenyVerb("deny", check_ask);
 }
 
 /// `look`: what the run does now.
@@ -160,7 +169,7 @@ impl RunClient {
     /// # Errors
     /// Returns a [`RunClientError`] where the run refuses, does not answer in time or is gone.
     pub fn pause(&mut self, by: &str) -> Result<LiveState, RunClientError> {
-        self.ask::<PauseVerb>(&Ask { by: by.to_owned(), text: None })
+        self.ask::<PauseVerb>(&Ask { by: by.to_owned(), ..Ask::default() })
     }
 
     /// Lets a run that holds go on, and has the agent told something with the next prompt, where a text
@@ -169,7 +178,7 @@ impl RunClient {
     /// # Errors
     /// As [`pause`](Self::pause).
     pub fn resume(&mut self, by: &str, text: Option<&str>) -> Result<LiveState, RunClientError> {
-        self.ask::<ResumeVerb>(&Ask { by: by.to_owned(), text: text.map(str::to_owned) })
+        self.ask::<ResumeVerb>(&Ask { by: by.to_owned(), text: text.map(str::to_owned), call: None })
     }
 
     /// Has the agent told something with the next prompt.
@@ -177,7 +186,7 @@ impl RunClient {
     /// # Errors
     /// As [`pause`](Self::pause).
     pub fn steer(&mut self, by: &str, text: &str) -> Result<LiveState, RunClientError> {
-        self.ask::<SteerVerb>(&Ask { by: by.to_owned(), text: Some(text.to_owned()) })
+        self.ask::<SteerVerb>(&Ask { by: by.to_owned(), text: Some(text.to_owned()), call: None })
     }
 
     /// Ends the run after the iteration that is under way.
@@ -185,7 +194,7 @@ impl RunClient {
     /// # Errors
     /// As [`pause`](Self::pause).
     pub fn cancel(&mut self, by: &str) -> Result<LiveState, RunClientError> {
-        self.ask::<CancelVerb>(&Ask { by: by.to_owned(), text: None })
+        self.ask::<CancelVerb>(&Ask { by: by.to_owned(), ..Ask::default() })
     }
 
     /// Ends the run now: the agent and its processes are stopped.
@@ -193,7 +202,34 @@ impl RunClient {
     /// # Errors
     /// As [`pause`](Self::pause).
     pub fn stop(&mut self, by: &str) -> Result<LiveState, RunClientError> {
-        self.ask::<StopVerb>(&Ask { by: by.to_owned(), text: None })
+        self.ask::<StopVerb>(&Ask { by: by.to_owned(), ..Ask::default() })
+    }
+
+    /// Lets a tool call be made that waits for approval; where none is named, lets a run that holds go on. The
+    /// agent is told the text with the next prompt, where one is given.
+    ///
+    /// # Errors
+    /// As [`pause`](Self::pause); the run also refuses where nothing waits, and where calls wait and none is named.
+    pub fn approve(
+        &mut self,
+        by: &str,
+        call: Option<u64>,
+        text: Option<&str>,
+    ) -> Result<LiveState, RunClientError> {
+        self.ask::<ApproveVerb>(&Ask { by: by.to_owned(), text: text.map(str::to_owned), call })
+    }
+
+    /// Keeps a tool call back that waits for approval. The agent reads the text, where one is given.
+    ///
+    /// # Errors
+    /// As [`approve`](Self::approve).
+    pub fn deny(
+        &mut self,
+        by: &str,
+        call: Option<u64>,
+        text: Option<&str>,
+    ) -> Result<LiveState, RunClientError> {
+        self.ask::<DenyVerb>(&Ask { by: by.to_owned(), text: text.map(str::to_owned), call })
     }
 
     /// Returns what the run does now.

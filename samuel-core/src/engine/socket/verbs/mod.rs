@@ -10,8 +10,8 @@ pub use ability::{AbilityAfter, AbilityBefore, Verdict};
 pub(in crate::engine) use ability::{AbilityAfterVerb, AbilityBeforeVerb};
 pub use control::EventBatch;
 pub(in crate::engine) use control::{
-    Ask, AskForEvents, CancelVerb, EventsVerb, LookVerb, Nothing, PauseVerb, ResumeVerb, SteerVerb, StopVerb,
-    checked_text,
+    ApproveVerb, Ask, AskForEvents, CancelVerb, DenyVerb, EventsVerb, LookVerb, Nothing, PauseVerb,
+    ResumeVerb, SteerVerb, StopVerb, checked_text,
 };
 
 use super::verb::VerbSpec;
