@@ -10,10 +10,12 @@ use std::{
 
 use samuel_core::{
     agent::{Script, ScriptedCall, Step},
-    engine::{Doing, Events, LiveError, LiveRun, LiveState, RunHandle, socket::RunClient},
+    engine::{Events, LiveError, LiveRun, RunHandle, socket::RunClient},
     event::Event,
     hook::points,
-    model::{Coded as _, ErrorCode, ExitReason, Status, TaskId, payload::AbilityBeforeOutput},
+    model::{
+        Coded as _, Doing, ErrorCode, ExitReason, LiveState, Status, TaskId, payload::AbilityBeforeOutput,
+    },
     project::{Origin, Project},
     state::{Actor, JournalEntry, Mutation},
     testing::{Bench, BenchBuilder, FakeHandler, HeldAgent, VirtualClock, completes_each_task},

@@ -3,11 +3,18 @@
 //! Each finds the run by the lock of its loop and asks over its socket, as the person whose session it
 //! is. Inside a run they are refused.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use samuel_core::{
-    engine::{Attached, Doing, LiveError, LiveRun, LiveState},
+    engine::{Attached, LiveError, LiveRun},
     event::{Event, EventRecord},
+    model::{Doing, LiveState},
     project::Project,
 };
 use serde_json::json;
@@ -25,6 +32,8 @@ use crate::{
 
 /// How long it is waited for an event before it is seen whether anybody still listens.
 const WAIT: Duration = Duration::from_secs(10);
+/// How many events may wait to be shown before what the agent says is left out.
+const BACKLOG: usize = 1_024;
 /// How long the last question may still take once the watching has ended.
 const LEAVING: Duration = Duration::ZERO;
 
@@ -89,30 +98,7 @@ pub(crate) fn attach(project: &Project, global: &Global, host: &Host) -> Result<
         safe(&state.run),
         does(&state)
     ));
-    let watched: Result<Watched, Failure> = block_on_and_wait(
-        async {
-            let mut signals = Signals::take_over()?;
-            let (sender, mut batches) = mpsc::channel(1);
-            tokio::task::spawn_blocking(move || read(attached, &sender));
-            loop {
-                tokio::select! {
-                    biased;
-                    _ = signals.next() => return Ok(Watched::Left),
-                    batch = batches.recv() => match batch {
-                        Some(Ok(events)) => for event in events {
-                            show.event(&event)?;
-                            if let Event::RunFinished(report) = event.event {
-                                return Ok(Watched::Ended(end_text(report.exit_reason, report.detail.as_deref())));
-                            }
-                        },
-                        Some(Err(error)) => return Ok(Watched::Lost(error)),
-                        None => return Ok(Watched::Gone),
-                    }
-                }
-            }
-        },
-        LEAVING,
-    )?;
+    let watched = block_on_and_wait(watch(attached, &mut show), LEAVING)?;
     match watched? {
         Watched::Left => Ok(Reply::new(json!({ "run": state.run, "left": true }), "left; the run goes on\n")),
         Watched::Ended(end) => Ok(Reply::new(
@@ -128,6 +114,31 @@ pub(crate) fn attach(project: &Project, global: &Global, host: &Host) -> Result<
     }
 }
 
+/// Shows what happens until the run ends, or somebody leaves.
+async fn watch(attached: Attached, show: &mut Show) -> Result<Watched, Failure> {
+    let mut signals = Signals::take_over()?;
+    let (sender, mut told) = mpsc::unbounded_channel();
+    let behind = Arc::new(AtomicUsize::new(0));
+    let reader = Reader { attached, to: sender, behind: Arc::clone(&behind), lost: 0 };
+    tokio::task::spawn_blocking(move || reader.read());
+    loop {
+        let record = tokio::select! {
+            biased;
+            _ = signals.next() => return Ok(Watched::Left),
+            record = told.recv() => match record {
+                Some(Ok(record)) => record,
+                Some(Err(error)) => return Ok(Watched::Lost(error)),
+                None => return Ok(Watched::Gone),
+            },
+        };
+        behind.fetch_sub(1, Ordering::Relaxed);
+        show.event(&record)?;
+        if let Event::RunFinished(report) = &record.event {
+            return Ok(Watched::Ended(end_text(report.exit_reason, report.detail.as_deref())));
+        }
+    }
+}
+
 /// How the watching ended.
 enum Watched {
     Left,
@@ -136,20 +147,48 @@ enum Watched {
     Lost(LiveError),
 }
 
-/// Hands on events as long as there are any and somebody wants them.
-fn read(mut attached: Attached, to: &mpsc::Sender<Result<Vec<EventRecord>, LiveError>>) {
-    loop {
-        let (read, ended) = match attached.next(WAIT) {
-            Ok(batch) => {
-                // A later version may tell of what this one does not know.
-                let known = batch.events.into_iter().filter_map(|event| serde_json::from_value(event).ok());
-                (Ok(known.collect()), batch.ended)
+/// Reads events for somebody who may be slow, so that the run is asked often enough.
+struct Reader {
+    attached: Attached,
+    to: mpsc::UnboundedSender<Result<EventRecord, LiveError>>,
+    /// How many events were not shown yet.
+    behind: Arc<AtomicUsize>,
+    /// How many were left out since the last one.
+    lost: u64,
+}
+
+impl Reader {
+    /// Hands on events as long as there are any and somebody wants them.
+    fn read(mut self) {
+        loop {
+            let batch = match self.attached.next(WAIT) {
+                Ok(batch) => batch,
+                // Nobody may listen any more.
+                Err(error) => return drop(self.to.send(Err(error))),
+            };
+            // A later version may tell of what this one does not know.
+            let known = batch.events.into_iter().filter_map(|event| serde_json::from_value(event).ok());
+            if !known.collect::<Vec<EventRecord>>().into_iter().all(|record| self.hand_on(record))
+                || batch.ended
+            {
+                return;
             }
-            Err(error) => (Err(error), true),
-        };
-        if to.blocking_send(read).is_err() || ended {
-            return;
         }
+    }
+
+    /// Hands on an event, unless it may be lost and too many were not shown yet; says whether anybody wants them.
+    fn hand_on(&mut self, record: EventRecord) -> bool {
+        if self.behind.load(Ordering::Relaxed) >= BACKLOG && record.event.may_be_lost() {
+            self.lost += 1;
+            return !self.to.is_closed();
+        }
+        let lost = std::mem::take(&mut self.lost);
+        let lagged = EventRecord { event: Event::Lagged { lost }, ..record.clone() };
+        let told = (lost > 0).then_some(lagged).into_iter().chain([record]);
+        told.into_iter().all(|record| {
+            self.behind.fetch_add(1, Ordering::Relaxed);
+            self.to.send(Ok(record)).is_ok()
+        })
     }
 }
 

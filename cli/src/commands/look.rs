@@ -8,14 +8,12 @@ use samuel_core::{
     text::counted,
 };
 
-use serde_json::json;
-
 use super::control::glance;
 use crate::{
     args::{Global, RunCommand, ShowTaskArgs, TasksArgs},
     failure::Failure,
     host::Host,
-    render::{Places, approvals_text, status_text, task_table, task_text},
+    render::{Places, status_text, task_table, task_text},
     reply::Reply,
 };
 
@@ -41,16 +39,11 @@ pub(crate) fn bare(project: &Project, host: &Host) -> Result<Reply, Failure> {
 
 /// Shows where the plan stands.
 pub(crate) fn status(project: &Project, host: &Host) -> Result<Reply, Failure> {
-    let status = project.status()?;
+    let mut status = project.status()?;
     let warnings = file_warnings(&status.diagnostics, status.unparsed);
-    let mut text = status_text(&status, &Places::of(host, project.root()));
-    let live = status.running.then(|| glance(project, host)).flatten();
-    text += &live.as_ref().map(approvals_text).unwrap_or_default();
-    let mut reply = Reply::new(&status, text).warn(warnings);
-    if let Some(data) = reply.data.as_object_mut() {
-        data.insert("live".to_owned(), json!(live));
-    }
-    Ok(reply)
+    status.live = status.running.then(|| glance(project, host)).flatten();
+    let text = status_text(&status, &Places::of(host, project.root()));
+    Ok(Reply::new(&status, text).warn(warnings))
 }
 
 /// Lists tasks. Of a large plan a document for programs takes many times its

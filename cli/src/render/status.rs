@@ -1,8 +1,7 @@
 //! Where a plan stands, as text.
 
 use samuel_core::{
-    engine::{LiveState, WaitingCall},
-    model::{AgentTotal, ExitReason, ProgressStatus, Status},
+    model::{AgentTotal, ExitReason, LiveState, ProgressStatus, Status, WaitingCall},
     project::{NextStep, OpenQuestion, OtherPlan, ProjectStatus},
     text::{counted, dollars},
 };
@@ -84,6 +83,7 @@ pub(crate) fn status_text(status: &ProjectStatus, places: &Places) -> String {
         }
     }
     questions(&mut text, &status.questions);
+    text.push_str(&status.live.as_ref().map(approvals_text).unwrap_or_default());
     text
 }
 
@@ -105,7 +105,7 @@ fn questions(text: &mut String, questions: &[OpenQuestion]) {
 }
 
 /// Lists the tool calls that wait for a person.
-pub(crate) fn approvals_text(live: &LiveState) -> String {
+fn approvals_text(live: &LiveState) -> String {
     if live.approvals.is_empty() {
         return String::new();
     }

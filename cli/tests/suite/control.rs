@@ -19,7 +19,16 @@ fn at_work(more: &[&str]) -> (Bench, Beside) {
 fn without_a_loop_each_verb_says_so_and_what_to_do() {
     let bench = Bench::with_tasks(&["First"]);
     let before = bench.read(".samuel/run/prd.toon");
-    for words in [&["pause"][..], &["resume"], &["steer", "a"], &["stop"], &["stop", "--now"], &["attach"]] {
+    for words in [
+        &["pause"][..],
+        &["resume"],
+        &["steer", "a"],
+        &["stop"],
+        &["stop", "--now"],
+        &["approve"],
+        &["deny"],
+        &["attach"],
+    ] {
         let ran = bench.samuel(&[&["run"], words].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{words:?} {ran:?}");
         assert!(ran.stderr.contains("no loop runs in"), "{ran:?}");
@@ -78,9 +87,9 @@ fn a_loop_step_by_step_holds_after_each_iteration() {
 #[test]
 fn an_agent_commands_no_run() {
     let bench = Bench::with_tasks(&["First"]);
-    let agent = "for verb in pause resume 'steer x' stop 'stop --now' attach; do \"$SAMUEL_BINARY\" run $verb \
+    let agent = "for verb in pause resume 'steer x' stop 'stop --now' approve deny attach; do \"$SAMUEL_BINARY\" run $verb \
                  2>>told; done; \"$SAMUEL_BINARY\" run done 1";
     let ran = bench.start(agent, &[]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert_eq!(bench.read("told").matches("E_CONTROL_DENIED").count(), 6, "{}", bench.read("told"));
+    assert_eq!(bench.read("told").matches("E_CONTROL_DENIED").count(), 8, "{}", bench.read("told"));
 }

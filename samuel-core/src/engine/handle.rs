@@ -10,11 +10,11 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use super::{
     error::RunError,
     hub::{Events, Hub},
-    live_state::LiveState,
 };
 use crate::{
     event::RunReport,
     machine::{Command, Input},
+    model::LiveState,
 };
 
 /// A run that is under way. Dropping it does not end the run; its events can

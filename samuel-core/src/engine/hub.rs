@@ -13,10 +13,11 @@ use std::{
 
 use futures_core::Stream;
 
-use super::live_state::LiveState;
+use super::live_state::follow;
 use crate::{
     clock::Clock,
     event::{EVENT_SCHEMA_VERSION, Event, EventRecord},
+    model::LiveState,
 };
 
 /// How many events a reader may be behind before agent text is dropped.
@@ -67,7 +68,7 @@ impl Hub {
             run_id: Arc::clone(&self.run_id),
             event,
         };
-        state.live.follow(&record);
+        follow(&mut state.live, &record);
         state.readers.retain(|reader| Arc::strong_count(reader) > 1);
         for reader in &state.readers {
             lock(reader).push(record.clone());

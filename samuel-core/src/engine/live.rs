@@ -25,13 +25,10 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    live_state::LiveState,
-    socket::{EventBatch, RunClient, RunClientError, checked_text},
-};
+use super::socket::{EventBatch, RunClient, RunClientError, checked_text};
 use crate::{
     fs::private,
-    model::{Coded, ErrorCode, Remedy},
+    model::{Coded, ErrorCode, LiveState, Remedy},
     project::{Origin, Project},
     state::{Actor, Holder, StateError},
 };

@@ -90,7 +90,6 @@ pub use hook_validation::{HookProblem, HookValidation};
 pub use hooks::{Hooks, HooksError, ShownHook, ShownHooks};
 pub use hub::Events;
 pub use live::{Attached, LiveError, LiveRun};
-pub use live_state::{Doing, LiveState, WaitingCall};
 pub(crate) use points::{KeptPoints, Points};
 pub use preview::{Glance, Preview, PreviewStop};
 pub use profile::{Profile, ProfileRow};

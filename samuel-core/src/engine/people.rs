@@ -15,7 +15,6 @@ use tokio::{sync::Mutex, time::timeout};
 use super::{
     handle::Controller,
     hub::{Events, Hub},
-    live_state::{Doing, LiveState},
     socket::{
         ApproveVerb, Ask, AskForEvents, CancelVerb, DenyVerb, EventBatch, EventsVerb, LookVerb, Nothing,
         PauseVerb, Peer, Receipt, Refusal, Replied, ResumeVerb, Routes, Serve, SteerVerb, StopVerb, Welcome,
@@ -24,7 +23,7 @@ use super::{
 use crate::{
     event::{Event, EventRecord},
     machine::Command,
-    model::ErrorCode,
+    model::{Doing, ErrorCode, LiveState},
 };
 
 /// How long it is waited at most for the next event, so that a connection is never idle for too long.

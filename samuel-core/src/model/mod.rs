@@ -20,6 +20,7 @@ mod family;
 mod graph;
 mod groups;
 mod hex;
+mod live;
 mod no_work;
 mod outcome;
 mod plan;
@@ -36,6 +37,7 @@ pub use family::{Family, MAX_SIBLINGS};
 pub(crate) use graph::cycles;
 pub use groups::Groups;
 pub(crate) use groups::settle;
+pub use live::{Doing, LiveState, WaitingCall};
 pub use outcome::{ExitReason, FailureClass};
 pub use plan::{PLAN_VERSION, Plan, Progress, ProgressStatus, Project, did_you_mean};
 pub use question::{

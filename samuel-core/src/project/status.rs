@@ -8,7 +8,9 @@ use serde::Serialize;
 use super::{OtherPlan, Project};
 use crate::{
     config::PilotSettings,
-    model::{AgentTotal, Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId, payload::Mode},
+    model::{
+        AgentTotal, LiveState, Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId, payload::Mode,
+    },
     plan::{Pilot, Work},
     state::{Diagnostic, Holder, RunEnd, StateError},
 };
@@ -43,6 +45,8 @@ pub struct ProjectStatus {
     pub running: bool,
     /// Who runs it, where that is known.
     pub holder: Option<Holder>,
+    /// What the loop that is running says of itself, where it was asked; [`Project::status`] asks nobody.
+    pub live: Option<LiveState>,
     /// Until when the loop that is running waits for a usage limit of its agent,
     /// where it does.
     pub waits_until: Option<Timestamp>,
@@ -168,6 +172,7 @@ impl Project {
             agents,
             running: held.is_some(),
             holder: held.clone().flatten(),
+            live: None,
             // A limit that is over is waited for no more, whatever was saved last.
             waits_until: waits_until.filter(|until| held.is_some() && *until > self.clock().now()),
             last_end: end.filter(|_| held.is_none() && has_ended(plan.progress.status)),

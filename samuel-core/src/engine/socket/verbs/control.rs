@@ -7,12 +7,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::engine::{
-    LiveState,
-    socket::{
+use crate::{
+    engine::socket::{
         RunClient, RunClientError,
         verb::{Holder, Verb, VerbSpec},
     },
+    model::LiveState,
 };
 
 /// The verbs of this family.
