@@ -1,5 +1,6 @@
 //! The command line: every command, argument and help text.
 
+mod control;
 mod hooks;
 mod limits;
 mod look;
@@ -9,6 +10,7 @@ mod toon;
 
 use std::{ffi::OsString, ops::RangeInclusive, path::PathBuf};
 
+pub(crate) use control::{DecideArgs, ResumeArgs, SteerArgs, StopArgs};
 pub(crate) use hooks::{
     BridgeArgs, EventArgs, FireArgs, HookSchemaArgs, HooksCommand, HooksTestArgs, LogArgs, ScaffoldArgs,
     ShowArgs, event_type, language,
@@ -16,7 +18,7 @@ pub(crate) use hooks::{
 use limits::setting;
 pub(crate) use limits::{DiscoveryArgs, Given, LimitArgs, option_of};
 pub(crate) use look::{SchemaArgs, ShowTaskArgs, TasksArgs};
-pub(crate) use plan::{BlockArgs, EditArgs, MoveArgs, RmArgs, UndoArgs};
+pub(crate) use plan::{AnswerArgs, AskArgs, BlockArgs, EditArgs, MoveArgs, RmArgs, UndoArgs};
 pub(crate) use plugins::{
     InstallArgs, LsArgs, NewPluginArgs, PluginCommand, PluginDirectory, PluginName, PluginTestArgs,
     VerifyArgs,
@@ -197,6 +199,20 @@ pub(crate) enum RunCommand {
     Start(Box<StartArgs>),
     /// Run the loop and look for tasks on the way; where there is no plan, begin with an empty one
     Pilot(Box<PilotArgs>),
+    /// Have the loop that runs hold before its next iteration
+    Pause,
+    /// Let a loop that holds go on
+    Resume(ResumeArgs),
+    /// Approve a tool call that waits for a person, or let a loop that holds go on
+    Approve(DecideArgs),
+    /// Deny a tool call that waits for a person
+    Deny(DecideArgs),
+    /// Tell the agent of the loop that runs something with its next prompt
+    Steer(SteerArgs),
+    /// End the loop that runs after the iteration under way, or at once
+    Stop(StopArgs),
+    /// Watch the loop that runs; leaving leaves it alone
+    Attach,
     /// Show where the plan stands
     Status,
     /// List the tasks: all, or those that stand somewhere or are ready
@@ -209,6 +225,10 @@ pub(crate) enum RunCommand {
     Skip(SkipArgs),
     /// Make a task pending again
     Reset(ResetArgs),
+    /// Ask a person about a task, which waits for the answer
+    Ask(AskArgs),
+    /// Answer the question about a task; its next prompt holds both
+    Answer(AnswerArgs),
     /// Add a task; its id is the next free number
     Enqueue(EnqueueArgs),
     /// Add a task with an id of your own
@@ -426,6 +446,9 @@ pub(crate) struct StartArgs {
     /// Show the next prompt and every hook point's chain; start no process and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Hold after each iteration until `samuel run resume` or `approve`
+    #[arg(long)]
+    pub(crate) step: bool,
     /// Time every handler: lines in progress.md, and a table at the end
     #[arg(long)]
     pub(crate) profile: bool,

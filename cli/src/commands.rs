@@ -2,6 +2,7 @@
 
 mod bridge;
 mod change;
+mod control;
 mod doctor;
 mod hooks;
 mod in_call;
@@ -129,6 +130,14 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Convert(args)) => init::convert(&project, &args, host),
         Some(RunCommand::Start(args)) => start::start(project.clone(), *args, global, host),
         Some(RunCommand::Pilot(args)) => start::pilot(project.clone(), *args, methodology, global, host),
+        Some(RunCommand::Pause) => control::pause(&project, host),
+        Some(RunCommand::Resume(args)) => control::resume(&project, &args, host),
+        Some(RunCommand::Approve(args)) => control::approve(&project, &args, host),
+        Some(RunCommand::Deny(args)) => control::deny(&project, &args, host),
+        Some(RunCommand::Steer(args)) => control::steer(&project, &args, host),
+        Some(RunCommand::Stop(args)) => control::stop(&project, &args, host),
+        Some(RunCommand::Attach) => control::attach(&project, global, host),
+        Some(RunCommand::Answer(args)) => change::answer(&project.clone().into(), args, host),
         Some(RunCommand::Edit(args)) => revise::edit(&project, *args, host),
         Some(RunCommand::Rm(args)) => revise::rm(&project, args, host),
         Some(RunCommand::Move(args)) => revise::move_task(&project, args, host),
@@ -164,6 +173,7 @@ fn on_plan(
         Some(RunCommand::Enqueue(args)) => change::enqueue(plan, args, host),
         Some(RunCommand::Task(TaskCommand::Add(args))) => change::add(plan, args, host),
         Some(RunCommand::Block(args)) => revise::block(plan, args, host),
+        Some(RunCommand::Ask(args)) => change::ask(plan, args, host),
         Some(_) => Err(Failure::internal("no loop answers this command")),
     }
 }

@@ -6,7 +6,7 @@
 use std::{error::Error, io, ops::Deref, path::Path};
 
 use samuel_core::{
-    engine::RunError,
+    engine::{LiveError, RunError, socket::RunClientError},
     lifecycle::LifecycleError,
     model::{Coded, ErrorCode, Location},
     plugin::PluginError,
@@ -249,6 +249,19 @@ impl From<RunError> for Failure {
             RunError::Untrusted(refusal) => Self::from(&**refusal),
             RunError::State(error) => failure.held_by(error),
             _ => failure,
+        }
+    }
+}
+
+impl From<LiveError> for Failure {
+    fn from(error: LiveError) -> Self {
+        match error {
+            LiveError::State(error) => error.into(),
+            LiveError::Client(RunClientError::Refused(refusal)) => {
+                let (code, message) = (RunClientError::Refused(refusal.clone()).code(), refusal.message);
+                Self::new(code, message)
+            }
+            error => Self::of(&error),
         }
     }
 }

@@ -258,6 +258,39 @@ pub enum Event {
         #[serde(default)]
         until: Option<jiff::Timestamp>,
     },
+    /// Somebody asked something of the run from another process.
+    Commanded {
+        /// What: `pause`, `resume`, `steer`, `cancel`, `stop`, `approve` or `deny`.
+        command: String,
+        /// Who: the user and the session, as `samuel` names them.
+        by: String,
+        /// What the agent is told with the next prompt.
+        text: Option<String>,
+    },
+    /// A tool call waits for a person to approve it.
+    ApprovalAsked {
+        /// The iteration, from 1.
+        iteration: u32,
+        /// The number by which it is approved or denied.
+        call: u64,
+        /// The tool, such as `Bash`.
+        ability_id: String,
+        /// Its arguments in one line, shortened.
+        input: String,
+        /// Why a person is asked, in the handler's words.
+        reason: String,
+        /// How long it waits, in milliseconds.
+        wait_ms: u64,
+    },
+    /// A tool call waits for a person no more.
+    ApprovalGiven {
+        /// Its number.
+        call: u64,
+        /// Whether it may be made.
+        approved: bool,
+        /// Why not.
+        reason: Option<String>,
+    },
     /// The run holds until it is resumed.
     Paused,
     /// The run goes on.
@@ -320,6 +353,10 @@ pub enum PlanChange {
     Changed,
     /// It is in the plan no more.
     Removed,
+    /// It waits for an answer to the question that is the reason.
+    Asked,
+    /// Its question was answered with the reason, and it is pending again.
+    Answered,
 }
 
 /// How the quality checks went.

@@ -41,7 +41,7 @@ pub use origin::ChangeOrigin;
 pub use other_plans::OtherPlan;
 pub use plan_diff::{FieldDiff, TaskDiff};
 pub(crate) use status::pilot_of;
-pub use status::{NextStep, ProjectStatus};
+pub use status::{NextStep, OpenQuestion, ProjectStatus};
 pub use update::{PrdSource, UpdateOptions, UpdatedPrd};
 
 use std::{

@@ -47,6 +47,7 @@ pub(crate) struct Options<'py> {
     discover_only: bool,
     #[pyo3(default)]
     log_timings: bool,
+    step_by_step: bool,
     /// Where the run listens.
     #[pyo3(default)]
     socket_dir: Option<PathBuf>,
@@ -74,7 +75,8 @@ impl Options<'_> {
             .supervisor(self.supervisor())
             .env(self.env.iter().cloned())
             .tasks(self.tasks.iter().map(|id| TaskId::new(id.as_str())))
-            .log_timings(self.log_timings);
+            .log_timings(self.log_timings)
+            .step_by_step(self.step_by_step);
         if self.discover_only {
             builder = builder.discover_only();
         }

@@ -11,6 +11,7 @@ use pyo3::{
 use samuel_core::{
     clock::SystemClock,
     dialect::{EventType, NewHook, ScriptLanguage},
+    engine::LiveRun,
     git::Caller,
     hook::Registry,
     lifecycle::make_ready,
@@ -364,6 +365,35 @@ impl PyProject {
         let task: Task = from_python(task).map_err(|error| refused(&error))?;
         task_id(py, task.id.as_str())?;
         self.change(py, Mutation::Add { task: Box::new(task) })
+    }
+
+    /// Asks something of the run of the project that is under way in another process, and returns what
+    /// it does.
+    fn command<'py>(
+        &self,
+        py: Python<'py>,
+        verb: &str,
+        text: Option<String>,
+        call: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        const VERBS: [&str; 8] = ["look", "pause", "resume", "steer", "cancel", "stop", "approve", "deny"];
+        if !VERBS.contains(&verb) {
+            return Err(one_of("verb", verb, &VERBS));
+        }
+        let by = self.asker().name.unwrap_or_default();
+        told(py, || {
+            let (run, text) = (LiveRun::find(&self.0, &self.2, by)?, text.as_deref());
+            match verb {
+                "pause" => run.pause(),
+                "resume" => run.resume(text),
+                "steer" => run.steer(text.unwrap_or_default()),
+                "cancel" => run.cancel(),
+                "stop" => run.stop(),
+                "approve" => run.approve(call, text),
+                "deny" => run.deny(call, text),
+                _ => run.look(),
+            }
+        })
     }
 
     /// Makes any change, as the dictionary that the journal has of it, and returns its

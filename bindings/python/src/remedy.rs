@@ -44,6 +44,7 @@ fn words(step: &Remedy) -> &'static str {
             "Look at what is completed with Project.tasks(): a run begins anew, and in it that stands as it is \
              written."
         }
+        Remedy::ListQuestions => "See what is asked with Project.status().",
         Remedy::ListTasks => "List the tasks with Project.tasks().",
         Remedy::ChooseTaskId => "Choose another id, or let Project.enqueue() assign one.",
         Remedy::LeaveTasksOut => {
@@ -53,7 +54,10 @@ fn words(step: &Remedy) -> &'static str {
             "Correct prd.toon at the places named above, or run `samuel doctor --fix`, which shows how it would \
              repair it and asks first."
         }
-        Remedy::SeeWhyBlocked => "See why with Project.status(), then reset, skip or correct the tasks.",
+        Remedy::SeeWhyBlocked => {
+            "See why with Project.status(), then answer, reset, skip or correct the tasks."
+        }
+        Remedy::StartRun => "Run a loop first.",
         Remedy::GoOn => "Go on by running the loop again.",
         Remedy::ReadProgressAndGoOn => "Read .samuel/run/progress.md, then go on by running the loop again.",
         Remedy::ReadMessageAndGoOn => "Read the message above, then go on by running the loop again.",

@@ -17,6 +17,34 @@ import samuel
 MakeProject = Callable[..., samuel.Project]
 
 
+def test_a_question_is_asked_answered_and_refused_where_it_is_none(samuel_project: MakeProject) -> None:
+    project = samuel_project("First", "Second")
+    asked = project.ask("1", "Which one?", options=["this", "that"])
+    assert asked.status == "blocked" and asked.question is not None
+    assert asked.question.options == ("this", "that")
+    assert [question.task for question in project.status().questions] == ["1"]
+    answered = project.answer("1", "that")
+    assert answered.status == "pending" and answered.question is not None
+    assert answered.question.answer == "that"
+    for change, code in (
+        (lambda: project.answer("2", "a"), "E_QUESTION_NOT_OPEN"),
+        (lambda: project.ask("1", "again?"), "E_QUESTION_REFUSED"),
+        (lambda: project.ask("2", "x" * (1 << 20)), "E_QUESTION_INVALID"),
+        (lambda: project.ask("2", "\x1b[2J"), "E_QUESTION_INVALID"),
+    ):
+        with pytest.raises(samuel.StateError) as refused:
+            change()
+        assert refused.value.code == code
+
+
+def test_without_a_loop_nothing_is_asked_of_one(samuel_project: MakeProject) -> None:
+    run = samuel.LiveRun(samuel_project("First"))
+    for verb in (run.look, run.pause, run.resume, run.cancel, run.stop, run.approve):
+        with pytest.raises(samuel.SamuelError) as refused:
+            verb()
+        assert refused.value.code == "E_CONTROL_NO_LOOP"
+
+
 def test_tasks_are_added_done_skipped_and_reset(samuel_project: MakeProject) -> None:
     project = samuel_project("First", "Second")
     assert [(task.id, task.status) for task in project.tasks()] == [("1", "pending"), ("2", "pending")]

@@ -82,6 +82,37 @@ pub(crate) struct RmArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "The task is blocked until somebody answers; a run goes on with other tasks meanwhile. Asking again \
+                  replaces a question that is open. Agents may ask.\n\nExample:\n  samuel run ask 3 \"Which \
+                  database?\" --option sqlite --option postgres"
+)]
+pub(crate) struct AskArgs {
+    /// The task
+    pub(crate) id: TaskId,
+    /// What is asked, at most 2,000 characters
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) question: String,
+    /// An answer that is proposed, one line; repeat it for more
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) option: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "`samuel run status` lists the questions that are open. The task is pending again, and its next \
+                  prompt holds question and answer. Agents may not answer.\n\nExit codes: 0 answered, 1 no question \
+                  is open, 2 the text cannot be stored"
+)]
+pub(crate) struct AnswerArgs {
+    /// The task
+    pub(crate) id: TaskId,
+    /// The answer, at most 8,000 characters; one of the options or any other
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) answer: String,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct BlockArgs {
     /// The task
     pub(crate) id: TaskId,

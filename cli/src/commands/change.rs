@@ -1,4 +1,4 @@
-//! Commands that change the plan: `done`, `skip`, `reset`, `enqueue`, `task add`.
+//! Commands that change the plan: `done`, `skip`, `reset`, `ask`, `answer`, `enqueue`, `task add`.
 //!
 //! They are what an agent calls from inside a loop, too; the environment that
 //! the loop gave it says which run and iteration that is.
@@ -17,7 +17,7 @@ use samuel_core::{
 use serde_json::json;
 
 use crate::{
-    args::{AddArgs, DoneArgs, EnqueueArgs, ResetArgs, SkipArgs, TaskDetails},
+    args::{AddArgs, AnswerArgs, AskArgs, DoneArgs, EnqueueArgs, ResetArgs, SkipArgs, TaskDetails},
     failure::Failure,
     host::Host,
     render::safe,
@@ -49,6 +49,18 @@ pub(crate) fn skip(plan: &PlanAccess, args: SkipArgs, host: &Host) -> Result<Rep
 /// Makes a task pending again.
 pub(crate) fn reset(plan: &PlanAccess, args: ResetArgs, host: &Host) -> Result<Reply, Failure> {
     apply(plan, host, Mutation::Reset { id: args.id })
+}
+
+/// Asks something about a task.
+pub(crate) fn ask(plan: &PlanAccess, args: AskArgs, host: &Host) -> Result<Reply, Failure> {
+    let AskArgs { id, question, option: options } = args;
+    apply(plan, host, Mutation::Ask { id, question, options })
+}
+
+/// Answers what was asked about a task.
+pub(crate) fn answer(plan: &PlanAccess, args: AnswerArgs, host: &Host) -> Result<Reply, Failure> {
+    let AnswerArgs { id, answer } = args;
+    apply(plan, host, Mutation::Answer { id, answer })
 }
 
 /// Adds a task.
@@ -100,6 +112,12 @@ pub(super) fn apply(plan: &PlanAccess, host: &Host, mutation: Mutation) -> Resul
         }
         (Some(task), _) if matches!(mutation, Mutation::Edit { .. }) => {
             format!("{} {} is changed\n", safe(task.id.as_str()), safe(&task.title))
+        }
+        (Some(task), _) if matches!(mutation, Mutation::Ask { .. }) => {
+            format!("{} waits for an answer\n", safe(task.id.as_str()))
+        }
+        (Some(task), _) if matches!(mutation, Mutation::Answer { .. }) => {
+            format!("{} is pending, and its next prompt holds the answer\n", safe(task.id.as_str()))
         }
         (Some(task), _) => format!("{} is {}\n", safe(task.id.as_str()), task.status),
         (None, TaskChange::Unchanged) => "nothing is different\n".to_owned(),

@@ -61,6 +61,7 @@ fn is_served(command: Option<&RunCommand>) -> bool {
                 | RunCommand::Enqueue(_)
                 | RunCommand::Task(TaskCommand::Add(_))
                 | RunCommand::Block(_)
+                | RunCommand::Ask(_)
         )
     )
 }

@@ -9,6 +9,7 @@ use samuel_core::{
     text::counted,
 };
 
+use super::control::glance;
 use crate::{
     args::{Global, RunCommand, ShowTaskArgs, TasksArgs},
     failure::Failure,
@@ -52,8 +53,11 @@ fn named(text: &str, plan: &PlanAccess) -> String {
 
 /// Shows where the plan stands.
 pub(crate) fn status(plan: &PlanAccess, host: &Host) -> Result<Reply, Failure> {
-    let status = plan.status()?;
+    let mut status = plan.status()?;
     let warnings = file_warnings(&status.diagnostics, status.unparsed);
+    if let PlanAccess::Files(project) = plan {
+        status.live = status.running.then(|| glance(project, host)).flatten();
+    }
     let adding = named(ADDING, plan);
     let text = status_text(&status, &Places::of(host, plan.root()), &adding);
     Ok(Reply::new(&status, text).warn(warnings))

@@ -31,6 +31,8 @@ pub(crate) struct Setting {
     tasks: Vec<TaskId>,
     session: Option<String>,
     log_timings: bool,
+    /// Whether it holds after each iteration.
+    steps: bool,
     /// Whether the flags have the run look for tasks, and whether it does nothing else.
     looks: bool,
     discover_only: bool,
@@ -57,6 +59,7 @@ impl Setting {
             tasks: args.tasks.clone(),
             session: args.session.clone(),
             log_timings: args.profile,
+            steps: args.step,
             looks: false,
             discover_only: false,
         })
@@ -128,7 +131,8 @@ pub(crate) fn builder(project: Project, setting: &Setting, host: &Host) -> Resul
     };
     let run = equip(project, host)?.settings(|frozen| *frozen = settings);
     let run = run.socket_dir(host.socket_dir()).bridge(host.bridge()?);
-    let mut builder = run.log_timings(setting.log_timings).tasks(setting.tasks.iter().cloned());
+    let run = run.log_timings(setting.log_timings).step_by_step(setting.steps);
+    let mut builder = run.tasks(setting.tasks.iter().cloned());
     if let Some(session) = &setting.session {
         builder = builder.session(session.clone());
     }

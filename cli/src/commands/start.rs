@@ -235,7 +235,8 @@ impl Show {
         Self::Lines(Box::new(Watch::new(host.can_draw, Places::of(host, root))))
     }
 
-    fn event(&mut self, record: &EventRecord) -> Result<(), Failure> {
+    /// Shows an event.
+    pub(super) fn event(&mut self, record: &EventRecord) -> Result<(), Failure> {
         match self {
             Self::Nothing => {}
             Self::Lines(watch) => watch.event(record),
@@ -253,6 +254,13 @@ impl Show {
     fn profile(&self, profile: Option<&Profile>) {
         if let (Self::Lines(watch), Some(profile)) = (self, profile) {
             watch.line(profile_table(profile).trim_end());
+        }
+    }
+
+    /// Prints a line for people.
+    pub(super) fn say(&self, line: &str) {
+        if let Self::Lines(watch) = self {
+            watch.line(line);
         }
     }
 

@@ -12,13 +12,13 @@ use samuel_core::{
     },
     hook::{ChainMode, HookLayer, HookPoint, Kind, OnFailure, Tier},
     model::{
-        AgentTotal, ErrorCode, ExitReason, Location, Plan, Progress, Status, Task, TaskCounts, TaskId, Usage,
-        payload::Turn,
+        AgentTotal, ErrorCode, ExitReason, LiveState, Location, Plan, Progress, Question, Status, Task,
+        TaskCounts, TaskId, Usage, WaitingCall, payload::Turn,
     },
     plan::{TaskFilter, TaskList},
     project::{
-        Attempt, AttemptEnd, HistoryChange, NextStep, OtherPlan, ProjectStatus, RelatedTask, RelatedTasks,
-        TaskHistory,
+        Attempt, AttemptEnd, HistoryChange, NextStep, OpenQuestion, OtherPlan, ProjectStatus, RelatedTask,
+        RelatedTasks, TaskHistory,
     },
     state::{Actor, Called, LeftRow, Repair, RestoredRow, RunEnd},
 };
@@ -34,6 +34,7 @@ fn task(text: &str) -> Task {
         status: Status::Pending,
         commit_sha: Some(text.to_owned()),
         skip_reason: Some(text.to_owned()),
+        question: Some(Question { text: text.to_owned(), ..Question::default() }),
         owner: Some(text.to_owned()),
         depends_on: vec![TaskId::new(text)],
         ..Task::new(TaskId::new(text), text)
@@ -109,6 +110,12 @@ fn status(text: &str) -> ProjectStatus {
         revision: 1,
         tasks: TaskCounts::default(),
         next: NextStep::Task { task: Box::new(task(text)) },
+        questions: vec![OpenQuestion {
+            task: TaskId::new(text),
+            title: text.to_owned(),
+            question: text.to_owned(),
+            options: vec![text.to_owned()],
+        }],
         only: vec![TaskId::new(text)],
         progress: Progress::default(),
         agents: vec![AgentTotal { agent: text.to_owned(), usage: Usage::default() }],
@@ -122,6 +129,15 @@ fn status(text: &str) -> ProjectStatus {
         }),
         running: false,
         holder: None,
+        live: Some(LiveState {
+            approvals: vec![WaitingCall {
+                call: 1,
+                ability_id: text.to_owned(),
+                input: text.to_owned(),
+                reason: text.to_owned(),
+            }],
+            ..LiveState::default()
+        }),
         waits_until: Some(jiff::Timestamp::MAX),
         last_end: Some(RunEnd { reason: ExitReason::Blocked, detail: Some(text.to_owned()) }),
         diagnostics: Vec::new(),

@@ -55,6 +55,7 @@ fn words(step: &Remedy) -> &'static str {
             "Look at what is completed with `samuel run tasks`: a start begins a new run, in which that stands as \
              it is written."
         }
+        Remedy::ListQuestions => "See what is asked with `samuel run status`.",
         Remedy::ListTasks => "List the tasks with `samuel run tasks`.",
         Remedy::ChooseTaskId => "Choose another id, or let `samuel run enqueue` assign one.",
         Remedy::LeaveTasksOut => {
@@ -64,7 +65,10 @@ fn words(step: &Remedy) -> &'static str {
             "Correct prd.toon at the places named above, or run `samuel doctor --fix`, which shows how it would \
              repair it and asks first."
         }
-        Remedy::SeeWhyBlocked => "See why with `samuel run status`, then reset, skip or correct the tasks.",
+        Remedy::SeeWhyBlocked => {
+            "See why with `samuel run status`, then answer, reset, skip or correct the tasks."
+        }
+        Remedy::StartRun => "Start one with `samuel run start`.",
         Remedy::GoOn => "Go on with `samuel run start`.",
         Remedy::ReadProgressAndGoOn => "Read .samuel/run/progress.md, then go on with `samuel run start`.",
         Remedy::ReadMessageAndGoOn => "Read the message above, then go on with `samuel run start`.",

@@ -1,12 +1,14 @@
 //! Where a plan stands, as text.
 
 use samuel_core::{
-    model::{AgentTotal, ExitReason, ProgressStatus, Status},
-    project::{NextStep, OtherPlan, ProjectStatus},
+    model::{AgentTotal, ExitReason, LiveState, ProgressStatus, Status, WaitingCall},
+    project::{NextStep, OpenQuestion, OtherPlan, ProjectStatus},
     text::{counted, dollars},
 };
 
-use super::{Places, holder_text, named_ids, safe, time_of_day, watch::consumed, with_local_time};
+use super::{
+    Places, holder_text, named_ids, safe, safe_words, time_of_day, watch::consumed, with_local_time,
+};
 
 /// How many reasons for being blocked are shown.
 const REASONS: usize = 10;
@@ -84,7 +86,40 @@ pub(crate) fn status_text(status: &ProjectStatus, places: &Places, adding: &str)
             text.push_str(&format!("  and {} more\n", reasons.len() - REASONS));
         }
     }
+    questions(&mut text, &status.questions);
+    text.push_str(&status.live.as_ref().map(approvals_text).unwrap_or_default());
     text
+}
+
+/// Lists the questions that are open, with the answers that are proposed.
+fn questions(text: &mut String, questions: &[OpenQuestion]) {
+    if questions.is_empty() {
+        return;
+    }
+    text.push_str("Questions (answer with `samuel run answer <ID> <TEXT>`):\n");
+    for OpenQuestion { task, title, question, options } in questions.iter().take(REASONS) {
+        let options: Vec<String> = options.iter().map(|option| safe_words(option)).collect();
+        let options = if options.is_empty() { String::new() } else { format!(" ({})", options.join(" | ")) };
+        let (task, title, question) = (safe(task.as_str()), safe(title), safe_words(question));
+        text.push_str(&format!("  {task} {title}: {question}{options}\n"));
+    }
+    if questions.len() > REASONS {
+        text.push_str(&format!("  and {} more\n", questions.len() - REASONS));
+    }
+}
+
+/// Lists the tool calls that wait for a person.
+fn approvals_text(live: &LiveState) -> String {
+    if live.approvals.is_empty() {
+        return String::new();
+    }
+    let line = |call: &WaitingCall| {
+        let (tool, input, reason) =
+            (safe(&call.ability_id), safe_words(&call.input), safe_words(&call.reason));
+        format!("  {} {tool} {input}: {reason}\n", call.call)
+    };
+    let lines: String = live.approvals.iter().take(REASONS).map(line).collect();
+    format!("Wait for `samuel run approve --call <NUMBER>` or `deny`:\n{lines}")
 }
 
 /// Says whose another plan is, where it is and how far it is.

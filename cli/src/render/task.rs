@@ -105,6 +105,9 @@ fn related_line(task: &RelatedTask) -> String {
 fn standing(history: &TaskHistory) -> String {
     let task = &history.task;
     let status = task.status.as_str().replace('_', " ");
+    if let Some(question) = task.open_question() {
+        return format!("{status}, waits for an answer: {}", safe_words(&question.line()));
+    }
     if let (Status::Skipped | Status::Blocked, Some(reason)) = (task.status, &task.skip_reason) {
         return format!("{status}: {}", safe_words(reason));
     }

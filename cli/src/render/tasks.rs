@@ -59,6 +59,9 @@ fn task_line(task: &Task, row: &ListRow, width: usize) -> String {
     if let (Status::InProgress, Some(owner)) = (task.status, &task.owner) {
         line.push_str(&format!("  (by {})", name(owner)));
     }
+    if let Some(question) = task.open_question() {
+        line.push_str(&format!("  (asks: {})", safe_words(&question.line())));
+    }
     if let Some(reason) = &task.skip_reason {
         let word = if task.status == Status::Blocked { "blocked" } else { "skipped" };
         line.push_str(&format!("  ({word}: {})", safe_words(reason)));

@@ -156,6 +156,23 @@ impl Watch {
             Event::PlanChanged { change, task, title, reason, .. } => {
                 self.line(&format!("  {}", plan_changed(*change, task, title, reason.as_deref())));
             }
+            Event::Commanded { command, by, text } => {
+                let told = text.as_ref().map(|text| format!(": {}", safe_words(text))).unwrap_or_default();
+                self.line(&format!("{} by {}{told}", safe(command), safe(by)));
+            }
+            Event::ApprovalAsked { call, ability_id, input, reason, .. } => {
+                let (tool, input, reason) = (safe(ability_id), safe_words(input), safe_words(reason));
+                self.line(&format!("  {tool} waits for approval: {reason}"));
+                self.line(&format!("    {input}"));
+                self.line(&format!(
+                    "    `samuel run approve --call {call}` or `samuel run deny --call {call}`"
+                ));
+            }
+            Event::ApprovalGiven { call, approved, .. } => {
+                self.line(&format!("  call {call} is {}", if *approved { "approved" } else { "denied" }));
+            }
+            Event::Paused => self.line("holding until `samuel run resume`"),
+            Event::Resumed => self.line("going on"),
             Event::TasksTakenBack { tasks, reasons } => {
                 let why = reasons.iter().map(|reason| safe(reason)).collect::<Vec<_>>().join("; ");
                 // A check that failed has just been told.
@@ -407,6 +424,8 @@ fn plan_changed(change: PlanChange, task: &TaskId, title: &str, reason: Option<&
     let what = match change {
         PlanChange::Skipped => "skipped",
         PlanChange::Blocked => "blocked",
+        PlanChange::Asked => "asked",
+        PlanChange::Answered => "answered",
         PlanChange::Reset => "pending again",
         PlanChange::Added => "added",
         PlanChange::Reopened => "no longer completed",

@@ -33,6 +33,10 @@ pub(super) fn to_args(mutation: &Mutation) -> Option<Vec<String>> {
             args.extend(option("--reason", reason.clone()));
         }
         Mutation::Reset { id } => args.push(id.to_string()),
+        Mutation::Ask { id, question, options } => {
+            args.extend(options.iter().flat_map(|proposed| option("--option", Some(proposed.clone()))));
+            args.extend(["--".to_owned(), id.to_string(), question.clone()]);
+        }
         Mutation::Enqueue { task } => {
             args.extend(option("--priority", Some(task.priority.to_string())));
             args.extend(option("--complexity", Some(task.complexity.to_string())));

@@ -132,6 +132,17 @@ pub enum Step {
         #[serde(default = "current_task")]
         task: String,
     },
+    /// Asks something about a task, which waits for the answer. The tool is `samuel.ask`.
+    Ask {
+        /// The task; the call's by default.
+        #[serde(default = "current_task")]
+        task: String,
+        /// What is asked.
+        question: String,
+        /// Answers that are proposed.
+        #[serde(default)]
+        options: Vec<String>,
+    },
     /// Adds a task. The tool is `samuel.enqueue`.
     Enqueue {
         /// Its title.

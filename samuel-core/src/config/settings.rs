@@ -83,6 +83,10 @@ settings! {
         /// Whether a run ends as `budget` before an iteration that what is left of `session_budget`
         /// would not last for: the median of the last five is held against it, once three are known.
         forecast: bool = true, Flag;
+        /// How long a tool call waits for `samuel run approve` or `deny` where a handler of `ability.before` wants a
+        /// person to decide; 0 denies it at once. An agent that is silent for longer than `clocks.idle` is ended, so
+        /// that one should be longer.
+        ask_timeout: Duration = Duration::ZERO, Time(Duration::ZERO..=DAY);
         /// How long the agent may take.
         clocks: ClockSettings = ClockSettings::default(), Table(ClockSettings::rows(), None);
         /// Looking for tasks: pilot mode.

@@ -227,6 +227,7 @@ impl Run {
             pause_ms: millis(settings.pause),
             rate_limit: settings.rate_limit,
             max_limit_wait_ms: millis(settings.rate_limit_wait),
+            ask_timeout_ms: millis(settings.ask_timeout),
         }
     }
 
@@ -246,6 +247,7 @@ impl Run {
             has_checks: self.has_checks(),
             scope: self.frozen.scope.clone(),
             pilot: self.frozen.pilot(),
+            holds: self.frozen.holds,
             limits: self.limits(),
             framing: self.frozen.framing.clone(),
         }

@@ -105,7 +105,9 @@ impl Port {
         let call = call.as_ref().ok_or_else(|| io::Error::other("the call has no token"))?;
         let dir = call.dir().map_or_else(|| socket.new_call_directory(), |dir| Ok(dir.to_owned()))?;
         let (command, env) = (self.services.bridge.clone(), call.access().env());
-        let bridge = Bridge { command, env, deadline: MAX_WAIT + WAY, dir, before, after };
+        // A person who is asked takes time of their own.
+        let deadline = MAX_WAIT + WAY + self.services.ask_timeout;
+        let bridge = Bridge { command, env, deadline, dir, before, after };
         Ok(Bridged { asked: AskedCalls::new(before, after), bridge })
     }
 
@@ -176,7 +178,7 @@ impl Port {
 
     /// Asks the handlers for a hook, within the time that it has.
     async fn hook_asks(self: Arc<Self>, asks: AbilityBefore) -> Replied<Verdict> {
-        let time = deadline(asks.deadline_ms);
+        let time = deadline(asks.deadline_ms, MAX_DEADLINE + self.services.ask_timeout);
         let AbilityBefore { ability_id, call_id, input, .. } = asks;
         let call = AbilityCall { call_id, ability_id, input: input.clone(), parent_id: None };
         let (call_id, tool) = (call.call_id.clone(), call.ability_id.clone());
@@ -250,7 +252,7 @@ impl Port {
         let nothing = || Ok(AtOnce::default());
         // The stream says it.
         let Some(status) = tells.status else { return nothing() };
-        let time = deadline(tells.deadline_ms);
+        let time = deadline(tells.deadline_ms, MAX_DEADLINE);
         let result = short_result(AbilityResult {
             call_id: tells.call_id,
             ability_id: tells.ability_id,
@@ -299,10 +301,10 @@ fn allowed_with(asked: &str, input: String) -> Result<Verdict, Refusal> {
     Ok(Verdict::Allow { input, changed })
 }
 
-fn deadline(ms: u64) -> Duration {
+fn deadline(ms: u64, most: Duration) -> Duration {
     match ms {
-        0 => MAX_DEADLINE,
-        ms => Duration::from_millis(ms).min(MAX_DEADLINE),
+        0 => most,
+        ms => Duration::from_millis(ms).min(most),
     }
 }
 

@@ -101,7 +101,8 @@ impl Broker {
             Mutation::Done { id, .. }
             | Mutation::Skip { id, .. }
             | Mutation::Reset { id }
-            | Mutation::Block { id, .. } => match self.task.as_ref() == Some(id) {
+            | Mutation::Block { id, .. }
+            | Mutation::Ask { id, .. } => match self.task.as_ref() == Some(id) {
                 true => Ok(()),
                 false => outside(format!("the call of the agent may not settle task {id}")),
             },
@@ -197,6 +198,7 @@ fn is_for_agents(mutation: &Mutation) -> bool {
         | Mutation::Skip { .. }
         | Mutation::Reset { .. }
         | Mutation::Block { .. }
+        | Mutation::Ask { .. }
         | Mutation::Enqueue { .. } => true,
         Mutation::Add { task } => **task == as_new(task),
         _ => false,

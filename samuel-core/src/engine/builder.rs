@@ -45,6 +45,7 @@ pub struct RunBuilder {
     scope: Scope,
     discovers_only: bool,
     log_timings: bool,
+    holds: bool,
     socket_dir: Option<PathBuf>,
     bridge: Vec<String>,
 }
@@ -72,6 +73,7 @@ impl RunBuilder {
             scope: Scope::All,
             discovers_only: false,
             log_timings: false,
+            holds: false,
             socket_dir: None,
             bridge: Vec::new(),
         }
@@ -216,6 +218,13 @@ impl RunBuilder {
     #[must_use]
     pub fn discover_only(mut self) -> Self {
         self.discovers_only = true;
+        self
+    }
+
+    /// Has the run hold after each iteration until it is resumed. By default it goes on by itself.
+    #[must_use]
+    pub fn step_by_step(mut self, holds: bool) -> Self {
+        self.holds = holds;
         self
     }
 
@@ -371,6 +380,7 @@ impl RunBuilder {
             env: self.env,
             binary: self.binary,
             log_timings: self.log_timings,
+            holds: self.holds,
             socket_dir: self.socket_dir,
             bridge: self.bridge,
         };

@@ -10,6 +10,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -28,12 +29,12 @@ use super::{
 use crate::{
     event::{Event, RunFault, RunReport},
     hook::{HookCall, HookPoint},
-    machine::{Effect, EffectId, EffectResult, Input, LogLine, Machine},
+    machine::{Command, Effect, EffectId, EffectResult, Input, LogLine, Machine},
     model::{
         ExitReason, Groups, Status, Task, TaskId,
         payload::{CheckFailure, Turn},
     },
-    state::{Checkpoint, Note, ProgressEntry, StateError},
+    state::{Checkpoint, Note, NotedEvent, ProgressEntry, StateError},
 };
 
 /// Runs one machine to its end.
@@ -105,6 +106,9 @@ impl Driver {
         loop {
             if let Input::TaskCompleted(completion) = &next {
                 self.told = completion.seq;
+            }
+            if let Input::CommandOf { command, by } = &next {
+                self.journal_command(command, by).await;
             }
             let effects = self.machine.step(next);
             let is_saved = effects.iter().any(|(_, effect)| *effect == Effect::Checkpoint);
@@ -209,6 +213,19 @@ impl Driver {
                     EffectResult::Done
                 });
             }
+        }
+    }
+
+    /// Writes down what somebody asks of the run, and who, before it is done.
+    async fn journal_command(&self, command: &Command, by: &str) {
+        let data = json!({
+            "run_id": &*self.services.run_id, "command": command.name(), "by": by, "text": command.text(),
+        });
+        let note = Note::Event(NotedEvent { name: "command".to_owned(), data });
+        let noted = self.services.blocking(move |services| services.lane.note(note)).await;
+        if let Err(error) = noted.and_then(|noted| noted) {
+            self.services
+                .warn(format!("what was asked of the run is not in the journal: {}", described(&error)));
         }
     }
 

@@ -82,7 +82,11 @@ impl Services {
             }
             HookCall::AbilityBefore(input) => {
                 let (output, outcome) = self.run::<points::AbilityBefore>(input, place).await;
-                HookReply { outcome, data: ReplyData::Ability(output.updated_input) }
+                let data = match output.ask && !output.block {
+                    true => ReplyData::AbilityAsks(output.updated_input),
+                    false => ReplyData::Ability(output.updated_input),
+                };
+                HookReply { outcome, data }
             }
             HookCall::ContextSnapshot(input) => {
                 self.fire_blob::<points::ContextSnapshot>(input, place, Artifact::ProjectSnapshot).await

@@ -276,9 +276,11 @@ fn changes_of<'a>(mutation: &Mutation, change: &'a TaskChange) -> Vec<(&'a TaskI
         TaskChange::Task { id, .. } if matches!(mutation, Mutation::Edit { .. }) => {
             vec![(id, PlanChange::Changed)]
         }
-        TaskChange::Task { id, from, to } if from != to => {
-            moved(*from, *to).map(|moved| (id, moved)).into_iter().collect()
-        }
+        TaskChange::Task { id, from, to } if from != to => match mutation {
+            Mutation::Ask { .. } => vec![(id, PlanChange::Asked)],
+            Mutation::Answer { .. } => vec![(id, PlanChange::Answered)],
+            _ => moved(*from, *to).map(|moved| (id, moved)).into_iter().collect(),
+        },
         change => change.edits().iter().filter_map(change_by).collect(),
     }
 }
@@ -318,6 +320,7 @@ fn moved(from: Status, to: Status) -> Option<PlanChange> {
 fn reason_of(mutation: &Mutation) -> Option<String> {
     match mutation {
         Mutation::Skip { reason, .. } | Mutation::Block { reason, .. } => reason.clone(),
+        Mutation::Ask { question: said, .. } | Mutation::Answer { answer: said, .. } => Some(said.clone()),
         _ => None,
     }
 }

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     event::RunReport,
     machine::{Command, Input},
+    model::LiveState,
 };
 
 /// A run that is under way. Dropping it does not end the run; its events can
@@ -66,6 +67,28 @@ impl RunHandle {
         self.control.send(Command::Steer(text.into()));
     }
 
+    /// Lets a run that holds go on, and tells the agent something with the next prompt.
+    pub fn resume_with(&self, text: impl Into<String>) {
+        self.steer(text);
+        self.resume();
+    }
+
+    /// Lets a tool call be made that waits for approval, and has the agent told something with the next prompt,
+    /// where a text is given. [`state`](Self::state) lists those that wait.
+    pub fn approve(&self, call: u64, text: Option<String>) {
+        self.control.send(Command::Approve { call, text });
+    }
+
+    /// Keeps a tool call back that waits for approval, and says why, where that is given.
+    pub fn deny(&self, call: u64, text: Option<String>) {
+        self.control.send(Command::Deny { call, text });
+    }
+
+    /// Returns what the run does now.
+    pub fn state(&self) -> LiveState {
+        self.hub.live()
+    }
+
     /// Ends the run after the iteration that is under way.
     pub fn cancel(&self) {
         self.control.send(Command::Cancel);
@@ -98,5 +121,10 @@ impl Controller {
     pub fn send(&self, command: Command) {
         // The run has ended if nobody listens any more.
         let _ = self.0.send(Input::Command(command));
+    }
+
+    /// Gives a command for somebody, whose name goes into journal, progress log and events.
+    pub fn send_for(&self, by: impl Into<String>, command: Command) {
+        let _ = self.0.send(Input::CommandOf { command, by: by.into() });
     }
 }

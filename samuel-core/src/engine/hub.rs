@@ -13,9 +13,11 @@ use std::{
 
 use futures_core::Stream;
 
+use super::live_state::follow;
 use crate::{
     clock::Clock,
     event::{EVENT_SCHEMA_VERSION, Event, EventRecord},
+    model::LiveState,
 };
 
 /// How many events a reader may be behind before agent text is dropped.
@@ -36,6 +38,7 @@ struct State {
     seq: u64,
     closed: bool,
     readers: Vec<Arc<Mutex<Reader>>>,
+    live: LiveState,
 }
 
 #[derive(Debug, Default)]
@@ -65,10 +68,16 @@ impl Hub {
             run_id: Arc::clone(&self.run_id),
             event,
         };
+        follow(&mut state.live, &record);
         state.readers.retain(|reader| Arc::strong_count(reader) > 1);
         for reader in &state.readers {
             lock(reader).push(record.clone());
         }
+    }
+
+    /// Returns what the run does now, as the last events tell.
+    pub(super) fn live(&self) -> LiveState {
+        LiveState { run: self.run_id.to_string(), ..lock(&self.state).live.clone() }
     }
 
     /// Ends every stream once it has been read.

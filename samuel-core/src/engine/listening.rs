@@ -7,6 +7,8 @@ use std::{
 
 use super::{
     error::{RunError, blocking},
+    handle::Controller,
+    people::People,
     refusals::Refused,
     run::{Frozen, Run},
     socket::{Refusal, RunSocket},
@@ -15,6 +17,8 @@ use crate::{
     agent::Agent,
     event::Event,
     hook::{HookPoint, Registry},
+    state::LoopLock,
+    text::described,
 };
 
 impl Frozen {
@@ -31,9 +35,10 @@ impl Frozen {
 impl Run {
     /// Listens where the caller said that it may. A run whose handlers gate tool calls does not go
     /// on without.
-    pub(super) async fn listen(&mut self) -> Result<(), RunError> {
+    pub(super) async fn listen(&mut self, lock: &Arc<dyn LoopLock>) -> Result<(), RunError> {
         let Some(directory) = self.frozen.socket_dir.clone() else { return Ok(()) };
-        let (run_id, hub) = (Arc::clone(&self.frozen.run_id), Arc::clone(&self.hub));
+        let hub = Arc::clone(&self.hub);
+        let people = Arc::new(People::new(Arc::clone(&self.hub), Controller(self.inputs.0.clone())));
         let (told, refusals) = (Mutex::new(BTreeSet::new()), Arc::clone(&self.refusals));
         let refused = move |refusal: &Refusal, is_told: bool| {
             if !is_told {
@@ -48,7 +53,18 @@ impl Run {
         };
         let asks = |agent: &dyn Agent| self.frozen.hooks_notice(agent, &self.registry).is_some();
         let must_listen = self.frozen.choices()?.iter().any(|(_, agent)| asks(&**agent));
-        let opened = blocking(move || RunSocket::open(&directory, &run_id, refused)).await?;
+        let lock = Arc::clone(lock);
+        let opened = blocking(move || {
+            let opened = RunSocket::open(&directory, people, refused);
+            // Who cannot be told where the run listens finds no run that does.
+            let told = opened.as_ref().ok().map(|socket| lock.listens_at(socket.path()));
+            (opened, told)
+        });
+        let (opened, told) = opened.await?;
+        if let Some(Err(error)) = told {
+            self.hub
+                .send(Event::Warning { message: format!("{}; no command finds the run", described(&error)) });
+        }
         self.listening = match opened {
             Err(error) if must_listen => return Err(error.into()),
             opened => opened.map(Some),

@@ -6,7 +6,7 @@ use super::{contexts::source_prd, follow::Follower, services::Services};
 use crate::{
     event::RunFault,
     machine::{EffectResult, WorkLeft},
-    model::{Scope, payload::Mode},
+    model::{Scope, Task, TaskId, payload::Mode},
     plan::{Pilot, Work},
     state::{Actor, JournalEntry, JournalRecord, Mutation, StateError, refused_in_discovery},
     text::listed,
@@ -109,8 +109,15 @@ pub(super) async fn load(services: &Arc<Services>, scope: &Scope) -> EffectResul
     // A run that is for some tasks looks for no others.
     let pilot = if scope.is_all() { services.pilot } else { Pilot::default() };
     let mode = pilot.mode(&plan.progress, &work);
+    let answered = match &work {
+        Work::Task(task) => {
+            plan.task(&TaskId::new(task.id.as_str())).and_then(Task::answered_question).cloned()
+        }
+        _ => None,
+    };
     EffectResult::Loaded(WorkLeft {
         work,
+        answered,
         changed: (!changes.is_empty()).then(|| listed(&changes)),
         queue_size: u32::try_from(queue).unwrap_or(u32::MAX),
         mode,

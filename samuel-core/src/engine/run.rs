@@ -84,7 +84,7 @@ pub struct Run {
     pub(super) refusals: Arc<Refusals>,
     /// Where other processes reach it, once it listens, or why they do not.
     pub(super) listening: Result<Option<RunSocket>, SocketError>,
-    inputs: (mpsc::UnboundedSender<Input>, mpsc::UnboundedReceiver<Input>),
+    pub(super) inputs: (mpsc::UnboundedSender<Input>, mpsc::UnboundedReceiver<Input>),
 }
 
 /// What a run is made of beside its handlers.
@@ -122,6 +122,8 @@ pub(crate) struct Frozen {
     pub(crate) run_id: Arc<str>,
     pub(crate) framing: Framing,
     pub(crate) log_timings: bool,
+    /// Whether the run holds after each iteration.
+    pub(crate) holds: bool,
     pub(crate) run_dir: RunDir,
     /// Where the run may listen.
     pub(crate) socket_dir: Option<PathBuf>,
@@ -329,7 +331,7 @@ impl Run {
         let repository = repository?;
         let warnings = self.warnings_of(&begin, &repository).await?;
         let old_logs = self.prune_logs(&begin).await;
-        self.listen().await?;
+        self.listen(&lock).await?;
         let found = Found { repository, clone, warnings, old_logs, remains };
         self.launch(lock, begin, found).await
     }
@@ -459,6 +461,7 @@ impl Run {
             inputs,
             tickets: Tickets::default(),
             call_count: Mutex::default(),
+            ask_timeout: frozen.settings.ask_timeout,
             log_timings: frozen.log_timings,
             hook_log: HookLogWriter::new(&frozen.env),
             agents: frozen.agents(),

@@ -6,6 +6,7 @@ use std::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use tokio::sync::mpsc;
@@ -65,6 +66,8 @@ pub(super) struct Services {
     pub(super) tickets: Tickets,
     /// By which the files of an agent's call are named.
     pub(super) call_count: Mutex<CallCount>,
+    /// How long a tool call waits for a person.
+    pub(super) ask_timeout: Duration,
     /// Whether every handler's time goes into the progress log.
     pub(super) log_timings: bool,
     pub(super) hook_log: HookLogWriter,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Command, Core, Effect, EffectResult, Ending, Phase, State, Then, iteration::Iteration};
 use crate::{
+    context::one_line,
     event::{Event, IterationFailure, RunFault},
     hook::{HookPoint, Said, Speaker},
     model::{
@@ -12,6 +13,9 @@ use crate::{
     },
     state::ProgressKind,
 };
+
+/// How much of what the agent is told the progress log has, in characters.
+const MAX_TOLD_CHARS: usize = 300;
 
 /// What is answered to tool calls that nobody is asked about any more.
 pub(super) const ENDING: &str = "the run is ending";
@@ -49,7 +53,33 @@ pub(super) struct Requests {
     pub(super) hold: bool,
 }
 
+/// Returns what the user says to the agent.
+fn said_by_user(content: String) -> Said {
+    Said {
+        handler: "user".into(),
+        point: HookPoint::BeforeIteration,
+        item: TextItem { content, deliver: Deliver::Next },
+        speaker: Speaker::User,
+    }
+}
+
 impl Core {
+    /// Says what somebody asked of the run.
+    pub(super) fn tell_of_command(&mut self, command: &Command, by: String) {
+        let what = match command {
+            Command::Pause => "asked to hold".to_owned(),
+            Command::Resume => "asked to go on".to_owned(),
+            Command::Steer(text) => format!("told something: {}", one_line(text, MAX_TOLD_CHARS)),
+            Command::Cancel => "asked to end after the iteration".to_owned(),
+            Command::Stop => "asked to end now".to_owned(),
+            Command::Approve { call, .. } => format!("call {call} was approved"),
+            Command::Deny { call, .. } => format!("call {call} was denied"),
+        };
+        self.log(ProgressKind::Found, None, format!("{what} by {by}"));
+        let (command, text) = (command.name().to_owned(), command.text().map(str::to_owned));
+        self.emit(Event::Commanded { command, by, text });
+    }
+
     pub(super) fn command(&mut self, state: State, command: Command) -> State {
         match command {
             Command::Pause => {
@@ -65,12 +95,12 @@ impl Core {
                     return self.begin_iteration();
                 }
             }
-            Command::Steer(content) => self.keep_for_next([Said {
-                handler: "user".into(),
-                point: HookPoint::BeforeIteration,
-                item: TextItem { content, deliver: Deliver::Next },
-                speaker: Speaker::User,
-            }]),
+            Command::Steer(content) => self.keep_for_next([said_by_user(content)]),
+            Command::Approve { call, text } => {
+                self.keep_for_next(text.map(said_by_user));
+                return self.decide(state, call, true, None);
+            }
+            Command::Deny { call, text } => return self.decide(state, call, false, text.as_deref()),
             Command::Cancel => return self.request_stop(state, StopRequest::Cancel),
             Command::Stop => return self.request_stop(state, StopRequest::Stop),
         }

@@ -145,12 +145,16 @@ impl Core {
                 };
             }
             Input::Command(command) => return self.command(state, command),
+            Input::CommandOf { command, by } => {
+                self.tell_of_command(&command, by);
+                return self.command(state, command);
+            }
             Input::TaskCompleted(completion) => self.task_completed(&mut state, completion),
             Input::PlanChanged(changed) => self.plan_changed(&mut state, changed),
             Input::Unheard => self.checks.check_age.outdate(),
             Input::AbilityBefore(notice) => self.ability_before(&mut state, notice),
             Input::AbilityAfter(end) => self.ability_after(&mut state, end),
-            Input::AbilityGivenUp(ticket) => self.ability_given_up(ticket),
+            Input::AbilityGivenUp(ticket) => return self.ability_given_up(state, ticket),
             Input::Undelivered(said) => self.file(state.iteration_mut(), said),
             Input::UsageSoFar(usage) => return self.usage_so_far(state, usage),
             Input::WallClock => return self.request_stop(state, StopRequest::WallClock),
@@ -262,6 +266,7 @@ impl Core {
             Then::AfterCheck => self.begin_iteration(),
             Then::CloseIteration(iteration) => {
                 self.conclude_iteration(iteration);
+                self.requests.hold |= self.setup.holds;
                 self.rest()
             }
             Then::EndLoop => self.fire_last_points(),

@@ -8,7 +8,7 @@ use crate::{
     event::{Event, IterationFailure, RunFault},
     hook::{HookCall, Outcome, Said},
     model::{
-        Scope, TaskId, Usage,
+        Question, Scope, TaskId, Usage,
         payload::{Actor, AgentInvokeOutput, BeforeAgentInvokeInput, CheckFailure, Json, Mode, Turn},
     },
     plan::Work,
@@ -37,8 +37,15 @@ pub enum Input {
     },
     /// An effect was carried out.
     Done(EffectId, EffectResult),
-    /// Somebody wants something of the run.
+    /// The program that holds the run wants something of it.
     Command(Command),
+    /// Somebody whose name is told wants something of the run.
+    CommandOf {
+        /// What is wanted.
+        command: Command,
+        /// Who wants it.
+        by: String,
+    },
     /// A task was completed.
     TaskCompleted(Completion),
     /// Somebody else changed the plan in another way.
@@ -74,6 +81,44 @@ pub enum Command {
     Cancel,
     /// End now: the agent is stopped.
     Stop,
+    /// Let a tool call be made that waits for approval.
+    Approve {
+        /// Its number, as [`Event::ApprovalAsked`] tells it.
+        call: u64,
+        /// What the agent is told with the next prompt.
+        text: Option<String>,
+    },
+    /// Keep a tool call back that waits for approval.
+    Deny {
+        /// Its number, as [`Event::ApprovalAsked`] tells it.
+        call: u64,
+        /// Why, for the agent to read.
+        text: Option<String>,
+    },
+}
+
+impl Command {
+    /// Returns the word for it, as in the journal.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Steer(_) => "steer",
+            Self::Cancel => "cancel",
+            Self::Stop => "stop",
+            Self::Approve { .. } => "approve",
+            Self::Deny { .. } => "deny",
+        }
+    }
+
+    /// Returns what the agent is told.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Steer(text) => Some(text),
+            Self::Approve { text, .. } | Self::Deny { text, .. } => text.as_deref(),
+            _ => None,
+        }
+    }
 }
 
 /// A task that was completed.
@@ -223,6 +268,9 @@ pub enum EffectResult {
 pub struct WorkLeft {
     /// What is left.
     pub work: Work,
+    /// What was asked about the task that is next and answered since, which its agent was not given yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Question>,
     /// The control files that were changed, in one line, where any were: the run ends.
     pub changed: Option<String>,
     /// How many of the run's tasks are pending or in progress.
@@ -261,6 +309,8 @@ pub enum ReplyData {
     Checks(Vec<CheckFailure>),
     /// `ability.before`: the arguments as handlers left them.
     Ability(Option<Json>),
+    /// `ability.before` where a human should decide: the arguments as handlers left them.
+    AbilityAsks(Option<Json>),
 }
 
 /// How a call of the agent ended.

@@ -13,7 +13,7 @@ use crate::{
     event::{Event, IterationFailure},
     hook::{Said, points},
     model::{
-        ExitReason, FailureClass, IterationOutcome, ProgressStatus, TaskId, Usage,
+        ExitReason, FailureClass, IterationOutcome, ProgressStatus, Question, TaskId, Usage,
         payload::{
             BeforeIterationInput, BeforeLoopInput, ContextExtraInput, ContextProgressInput,
             ContextSnapshotInput, ContextTaskInput, IterationGateInput, Mode, PromptSubmitInput,
@@ -54,6 +54,9 @@ pub(super) struct Iteration {
     /// Whether somebody else changed the plan since it began, which is progress.
     #[serde(default)]
     pub(super) plan_changed: bool,
+    /// What was asked about its task and answered, until its agent was given it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) answered_question: Option<Question>,
     /// Whether anything was said of what became of its task.
     #[serde(default)]
     pub(super) answered: bool,
@@ -271,6 +274,7 @@ impl Core {
             self.drop_iteration(iteration);
             return self.end_work(next);
         };
+        iteration.answered_question = loaded.answered.filter(|_| task.is_some());
         iteration.task = task;
         self.start_task(iteration)
     }
@@ -354,7 +358,7 @@ impl Core {
                 self.fire::<points::ContextExtra>(State::Iteration(iteration, Phase::Extra), input)
             }
             _ => {
-                let prompt = self.waiting_text(task.as_ref(), &iteration.in_flight);
+                let prompt = self.waiting_text(&iteration);
                 self.begin_turn(Owner::Iteration(iteration), prompt)
             }
         }

@@ -25,6 +25,7 @@
 
 mod agents;
 mod another_turn;
+mod approval;
 mod command;
 mod core;
 mod effect;

@@ -54,10 +54,12 @@ impl Core {
         }
         if let Some(iteration) = state.iteration_mut().filter(|it| it.task_id().as_ref() == Some(&task)) {
             match change {
-                PlanChange::Skipped | PlanChange::Blocked | PlanChange::Removed => {
+                PlanChange::Skipped | PlanChange::Blocked | PlanChange::Asked | PlanChange::Removed => {
                     iteration.left_alone = true
                 }
-                PlanChange::Reset | PlanChange::Reopened => iteration.left_alone = false,
+                PlanChange::Reset | PlanChange::Answered | PlanChange::Reopened => {
+                    iteration.left_alone = false
+                }
                 PlanChange::Added | PlanChange::Changed => {}
             }
         }
@@ -65,6 +67,8 @@ impl Core {
         let (kind, text) = match change {
             PlanChange::Skipped => (ProgressKind::Found, format!("skipped{why}")),
             PlanChange::Blocked => (ProgressKind::Found, format!("blocked{why}")),
+            PlanChange::Asked => (ProgressKind::Found, format!("asked{why}")),
+            PlanChange::Answered => (ProgressKind::Found, format!("answered{why}")),
             PlanChange::Reset => (ProgressKind::Found, format!("pending again{why}")),
             PlanChange::Added => (ProgressKind::Found, format!("added to the plan: {title}")),
             PlanChange::Reopened => (ProgressKind::Found, "no longer completed".to_owned()),

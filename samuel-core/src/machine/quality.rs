@@ -33,6 +33,10 @@ impl Core {
         failure: Option<IterationFailure>,
     ) -> State {
         let in_flight = std::mem::take(&mut iteration.in_flight);
+        let answered = iteration.answered_question.take();
+        if let (None, Some(question), Some(id)) = (&failure, answered, iteration.task_id()) {
+            self.mutations.push_back(Mutation::Heard { id, question });
+        }
         if let Some(failure) = failure {
             iteration.failure.get_or_insert(failure);
             // What a failed agent completed still deserves a check: it may be

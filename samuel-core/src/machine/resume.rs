@@ -46,8 +46,11 @@ impl Core {
         self.forget_what_was_under_way();
         let mut doubtful: Vec<TaskId> = std::mem::take(&mut self.checks.unchecked_outside);
         for mutation in std::mem::take(&mut self.mutations) {
-            if let Mutation::TakeBack { ids, .. } = mutation {
-                doubtful.extend(ids);
+            match mutation {
+                Mutation::TakeBack { ids, .. } => doubtful.extend(ids),
+                // Its agent was given the answer.
+                heard @ Mutation::Heard { .. } => self.mutations.push_back(heard),
+                _ => {}
             }
         }
         // Whoever completed something, the rule is the same for all.

@@ -38,6 +38,9 @@ pub struct Setup {
     /// How it looks for tasks.
     #[serde(default)]
     pub pilot: Pilot,
+    /// Whether it holds after each iteration until it is resumed.
+    #[serde(default)]
+    pub holds: bool,
     /// When to stop.
     pub limits: RunLimits,
     /// How text of others is marked in prompts. A resumed run has another one.
@@ -85,6 +88,10 @@ pub struct RunLimits {
     /// for of which nobody says when it ends, in milliseconds.
     #[serde(default = "six_hours")]
     pub max_limit_wait_ms: u64,
+    /// How long a tool call waits for a person where handlers want one to decide, in milliseconds; 0 stands for
+    /// not at all.
+    #[serde(default)]
+    pub ask_timeout_ms: u64,
 }
 
 fn yes() -> bool {
@@ -115,6 +122,7 @@ impl Default for RunLimits {
             pause_ms: 2_000,
             rate_limit: RateLimitPolicy::default(),
             max_limit_wait_ms: six_hours(),
+            ask_timeout_ms: 0,
         }
     }
 }

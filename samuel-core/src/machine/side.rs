@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AbilityAnswer, AbilityNotice, AtOnce, Completion, Core, Effect, EffectId, EffectResult, EndedAbility,
-    HookReply, ReplyData, State, core::dispatch, is_provisional, iteration::Iteration,
+    HookReply, ReplyData, State, approval::Pending, core::dispatch, is_provisional, iteration::Iteration,
 };
 use crate::{
     agent::AbilityDecision,
@@ -33,11 +33,22 @@ pub(super) enum Work {
 pub(super) struct Side {
     queue: VecDeque<Work>,
     running: Option<(EffectId, Work)>,
+    /// Tool calls that wait for a person.
+    #[serde(default)]
+    pub(super) asked: Vec<Pending>,
 }
+
+/// What is said of a call that its agent waits for no more.
+const UNHEARD: &str = "nobody waits for an answer any more";
 
 impl Side {
     pub(super) fn is_idle(&self) -> bool {
-        self.running.is_none() && self.queue.is_empty()
+        self.running.is_none() && self.queue.is_empty() && self.asked.is_empty()
+    }
+
+    /// Takes out a call that waits for a person.
+    pub(super) fn take_asked(&mut self, is_it: impl Fn(&Pending) -> bool) -> Option<Pending> {
+        self.asked.iter().position(is_it).map(|place| self.asked.remove(place))
     }
 }
 
@@ -99,11 +110,18 @@ impl Core {
 
     /// Leaves out a question that nobody waits for any more, unless its handlers are at it. That a call
     /// ended handlers hear all the same.
-    pub(super) fn ability_given_up(&mut self, ticket: u64) {
+    pub(super) fn ability_given_up(&mut self, state: State, ticket: u64) -> State {
         let is_it = |work: &Work| matches!(work, Work::Before(_)) && work.ticket() == Some(ticket);
         let place = self.side.queue.iter().position(is_it);
         if let Some(work) = place.and_then(|place| self.side.queue.remove(place)) {
-            self.answer(work.ticket(), work.given_up("nobody waits for an answer any more"));
+            self.answer(work.ticket(), work.given_up(UNHEARD));
+        }
+        match self.side.take_asked(|pending| pending.is_of(ticket)) {
+            Some(pending) => {
+                self.forget_asked(state.iteration(), pending, UNHEARD);
+                self.after_side(state)
+            }
+            None => state,
         }
     }
 
@@ -133,10 +151,16 @@ impl Core {
         for work in work {
             self.answer(work.ticket(), work.given_up(reason));
         }
+        for pending in side.asked {
+            self.forget_asked(None, pending, reason);
+        }
     }
 
     /// Goes on on the side. Results that nothing waits for are old and ignored.
     pub(super) fn side_done(&mut self, mut state: State, id: EffectId, result: EffectResult) -> State {
+        if self.approval_is_late(&state, id) {
+            return self.after_side(state);
+        }
         let Some((_, work)) = self.side.running.take_if(|(running, _)| *running == id) else { return state };
         match result {
             EffectResult::Hook(reply) => self.side_answered(&mut state, work, *reply),
@@ -144,6 +168,11 @@ impl Core {
             _ => self.side_answered(&mut state, work, HookReply::default()),
         }
         self.side_next(&state);
+        self.after_side(state)
+    }
+
+    /// Goes on with an agent call that waited for nothing but the side.
+    pub(super) fn after_side(&mut self, state: State) -> State {
         if !self.side.is_idle() || !state.is_draining() {
             return state;
         }
@@ -165,6 +194,15 @@ impl Core {
             false => (AtOnce::default(), self.absorb(state.iteration_mut(), &reply)),
         };
         match work {
+            Work::Before(notice)
+                if reply.outcome.abort.is_none()
+                    && matches!(reply.data, ReplyData::AbilityAsks(_))
+                    && self.asks_people(&notice) =>
+            {
+                let ReplyData::AbilityAsks(input) = reply.data else { return };
+                let reason = refused.map(|failure| failure.message).unwrap_or_default();
+                return self.ask_person(state.iteration(), notice, reason, input);
+            }
             Work::Before(notice) => self.ability_decided(state, notice, refused.as_ref(), reply.data),
             Work::After(end) => self.answer(end.ticket, AbilityAnswer::Told(at_once)),
             Work::Completed { .. } => {}
@@ -198,13 +236,18 @@ impl Core {
     }
 
     /// Answers whoever waits, if somebody does.
-    fn answer(&mut self, ticket: Option<u64>, answer: AbilityAnswer) {
+    pub(super) fn answer(&mut self, ticket: Option<u64>, answer: AbilityAnswer) {
         if let Some(ticket) = ticket {
             self.effect(Effect::Answer { ticket, answer });
         }
     }
 
-    fn tell_of_block(&mut self, iteration: Option<&Iteration>, notice: &AbilityNotice, reason: &str) {
+    pub(super) fn tell_of_block(
+        &mut self,
+        iteration: Option<&Iteration>,
+        notice: &AbilityNotice,
+        reason: &str,
+    ) {
         let (task, ability_id) = (iteration.and_then(Iteration::task_id), notice.call.ability_id.clone());
         let (reason, prevented) = (reason.to_owned(), notice.ticket.is_some());
         let iteration = iteration.map_or(self.counters.iterations, |iteration| iteration.number);

@@ -17,7 +17,7 @@ use crate::{
     event::{Event, IterationFailure},
     hook::{OnFailure, Outcome, Said, Speaker},
     model::{
-        ExitReason, FailureClass,
+        ExitReason, FailureClass, Question,
         payload::{Deliver, TaskBrief},
     },
     state::Mutation,
@@ -149,6 +149,8 @@ impl Machine {
                 _ => {}
             }
         }
+        // What was delivered is delivered once more.
+        core.mutations.retain(|mutation| !matches!(mutation, Mutation::Heard { .. }));
         if let Some(detail) = core.ending.as_mut().and_then(|ending| ending.detail.as_mut()) {
             *detail = one_line(detail, MAX_DETAIL_CHARS);
         }
@@ -161,6 +163,7 @@ impl Machine {
         if let Some(iteration) = self.state.iteration_mut() {
             iteration.in_flight.clear();
             iteration.now.clear();
+            iteration.answered_question = None;
             if let Some(failure) = &mut iteration.failure {
                 failure.message.clear();
             }
@@ -206,19 +209,44 @@ impl Core {
         parts
     }
 
-    /// Puts together what the prompt of an iteration for a task opens with beside
-    /// the task itself: what its last agent left open, and what was said.
-    pub(super) fn waiting_text(&self, task: Option<&TaskBrief>, said: &[Said]) -> String {
-        let is_open =
-            |task: &&TaskBrief| self.counters.unrecorded.iter().any(|open| open.as_str() == task.id);
-        let Some(task) = task.filter(is_open) else { return self.frame(said) };
+    /// Puts together what the prompt of an iteration opens with beside the task itself: what its last
+    /// agent left open, what was answered to it, and what was said.
+    pub(super) fn waiting_text(&self, iteration: &Iteration) -> String {
+        let task = iteration.task.as_ref();
+        let parts = [
+            task.and_then(|task| self.left_open(task)),
+            task.zip(iteration.answered_question.as_ref())
+                .map(|(task, question)| self.answer_to(task, question)),
+            Some(self.frame(&iteration.in_flight)),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n").trim_end().to_owned()
+    }
+
+    /// Tells the agent of a task what was asked about it, and what a person answered.
+    fn answer_to(&self, task: &TaskBrief, question: &Question) -> String {
+        let framing = &self.setup.framing;
+        let options = question.options.iter().map(|option| format!("\n- {option}")).collect::<String>();
+        let asked = format!("{}{}{options}", question.text, if options.is_empty() { "" } else { "\n" });
+        let remark =
+            format!("Something was asked about task {}, and the user answers it. Go by the answer.", task.id);
+        let answer = question.answer.as_deref().unwrap_or_default();
+        [
+            framing.remark(&remark),
+            framing.quote(&format!("question about task {}", task.id), &asked, MAX_PART_BYTES),
+            framing.quote_user(answer, MAX_PART_BYTES),
+        ]
+        .join("\n\n")
+    }
+
+    /// Says that the last agent of a task did not say what became of it; nothing where it did.
+    fn left_open(&self, task: &TaskBrief) -> Option<String> {
         let Setup { framing, binary, .. } = &self.setup;
-        let remark = framing.remark(&format!(
+        let is_open = self.counters.unrecorded.iter().any(|open| open.as_str() == task.id);
+        is_open.then(|| framing.remark(&format!(
             "Task {id} was worked on before, and nobody recorded it as done, so it is still open. Look at what is \
              there: if the task is done, record it with `{binary} run done {id}`; else finish it first. The task \
              counts as done only once that command was called.",
             id = task.id
-        ));
-        [remark, self.frame(said)].join("\n\n").trim_end().to_owned()
+        )))
     }
 }

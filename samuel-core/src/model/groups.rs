@@ -143,6 +143,7 @@ pub(crate) fn settle(tasks: &mut [Task], now: Option<jiff::Timestamp>) -> bool {
         let before = mem::replace(&mut task.status, status);
         task.owner = None;
         task.skip_reason = None;
+        task.question = None;
         match status {
             Status::Completed if before == Status::Completed => {}
             Status::Completed => task.completed_at = now,

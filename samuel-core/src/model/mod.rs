@@ -21,9 +21,11 @@ mod family;
 mod graph;
 mod groups;
 mod hex;
+mod live;
 mod no_work;
 mod outcome;
 mod plan;
+mod question;
 mod redact;
 mod remedy;
 mod scope;
@@ -39,8 +41,12 @@ pub use family::{Family, MAX_SIBLINGS};
 pub(crate) use graph::cycles;
 pub use groups::Groups;
 pub(crate) use groups::settle;
+pub use live::{Doing, LiveState, WaitingCall};
 pub use outcome::{ExitReason, FailureClass};
 pub use plan::{PLAN_VERSION, Plan, PlanHeader, Progress, ProgressStatus, did_you_mean};
+pub use question::{
+    InvalidQuestion, MAX_ANSWER_CHARS, MAX_OPTION_CHARS, MAX_OPTIONS, MAX_QUESTION_CHARS, Question,
+};
 pub use redact::{redacted, without_credentials};
 pub use remedy::Remedy;
 pub use scope::{Scope, UnknownTask, UnknownTasks};

@@ -41,6 +41,8 @@ pub enum Remedy {
     LookAtCompleted,
     /// List the tasks.
     ListTasks,
+    /// See which questions are open, and which tool calls wait.
+    ListQuestions,
     /// Choose another id, or let one be assigned.
     ChooseTaskId,
     /// Change the tasks that were named, or leave them out.
@@ -49,6 +51,8 @@ pub enum Remedy {
     RepairPlan,
     /// See why the run is blocked.
     SeeWhyBlocked,
+    /// Start a run.
+    StartRun,
     /// Go on with the run.
     GoOn,
     /// Read the progress log, then go on.

@@ -7,7 +7,7 @@ use std::{cmp::Ordering, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Complexity, Priority, words};
+use super::{Complexity, Priority, Question, words};
 use crate::text::excerpt;
 
 /// The longest id a task may have, in characters.
@@ -237,6 +237,10 @@ pub struct Task {
     /// called.
     #[serde(default)]
     pub owner: Option<String>,
+    /// What was asked about it: open while it is blocked, and answered until its agent was given
+    /// the answer. Earlier versions of Samuel do not know of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Question>,
 }
 
 impl Task {
@@ -262,6 +266,7 @@ impl Task {
             iteration: None,
             skip_reason: None,
             owner: None,
+            question: None,
         }
     }
 
@@ -281,6 +286,16 @@ impl Task {
             return Err(InvalidTask::TitleLength);
         }
         Ok(())
+    }
+
+    /// Returns the question that it waits for an answer to.
+    pub fn open_question(&self) -> Option<&Question> {
+        self.question.as_ref().filter(|question| self.status == Status::Blocked && question.answer.is_none())
+    }
+
+    /// Returns the question whose answer its agent was not given yet.
+    pub fn answered_question(&self) -> Option<&Question> {
+        self.question.as_ref().filter(|question| !self.is_settled() && question.answer.is_some())
     }
 
     /// Says whether tasks that depend on this one may go on.

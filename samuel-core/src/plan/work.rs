@@ -247,6 +247,9 @@ fn block_reasons(plan: &Plan, readiness: &Readiness<'_>) -> Vec<String> {
     };
     let reason = |(place, task): &(usize, &Task)| {
         let id = &task.id;
+        if let Some(question) = task.open_question().filter(|_| !readiness.groups.is_group(*place)) {
+            return Some(format!("{id} waits for an answer: {}", question.line()));
+        }
         if task.status == Status::Blocked && !readiness.groups.is_group(*place) {
             let why = task.skip_reason.as_deref().map(|reason| format!(": {reason}"));
             return Some(format!("{id} is marked as blocked{}", why.unwrap_or_default()));
@@ -318,6 +321,16 @@ mod tests {
     fn of_tasks_2_to_10_with_one_priority_2_is_next() {
         let tasks: Vec<Task> = (2..=10).rev().map(|n| task(&n.to_string(), &[])).collect();
         assert_eq!(id(work(tasks)), "2");
+    }
+
+    #[test]
+    fn a_task_with_an_open_question_waits_for_its_answer() {
+        let question = crate::model::Question { text: "a\n  b?".into(), ..Default::default() };
+        let asked = Task { status: Status::Blocked, question: Some(question.clone()), ..task("1", &[]) };
+        assert_eq!(reasons(work([asked.clone()])), ["1 waits for an answer: a b?"]);
+        let answered = question.answered("c").expect("an answer");
+        let answered = Task { status: Status::Pending, question: Some(answered), ..asked };
+        assert_eq!(id(work([answered])), "1");
     }
 
     #[test]

@@ -315,6 +315,9 @@ fn change(id: &TaskId, record: &JournalRecord) -> Option<HistoryChange> {
                 Mutation::Skip { reason, .. } | Mutation::Block { reason, .. } => {
                     reason.iter().cloned().collect()
                 }
+                Mutation::Ask { question: said, .. } | Mutation::Answer { answer: said, .. } => {
+                    vec![said.clone()]
+                }
                 Mutation::StartTask { owner, .. } => {
                     owner.iter().map(|owner| format!("by {owner}")).collect()
                 }

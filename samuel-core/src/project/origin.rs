@@ -16,6 +16,8 @@ use crate::state::Actor;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangeOrigin {
     run_id: Option<String>,
+    /// Whether it is a call of an agent that can reach its run.
+    is_call: bool,
     iteration: Option<u32>,
     root: Option<PathBuf>,
     methodology: Option<String>,
@@ -23,7 +25,7 @@ pub struct ChangeOrigin {
 }
 
 impl ChangeOrigin {
-    /// Reads an environment: `SAMUEL_RUN_ID`, `SAMUEL_ITERATION`, `SAMUEL_PROJECT_ROOT`,
+    /// Reads an environment: `SAMUEL_RUN_ID`, `SAMUEL_SOCKET`, `SAMUEL_ITERATION`, `SAMUEL_PROJECT_ROOT`,
     /// `SAMUEL_METHODOLOGY` and `SAMUEL_PLAN`, each by its name. What is empty or not as Samuel sets it counts
     /// as not set.
     pub fn of_env<'a>(var: impl Fn(&str) -> Option<&'a str>) -> Self {
@@ -31,6 +33,7 @@ impl ChangeOrigin {
         let plan = var("SAMUEL_PLAN").and_then(|plan| plan.split_once('@'));
         Self {
             run_id: var("SAMUEL_RUN_ID").map(str::to_owned),
+            is_call: var("SAMUEL_SOCKET").is_some(),
             iteration: var("SAMUEL_ITERATION").and_then(|number| number.parse().ok()).filter(|n| *n > 0),
             root: var("SAMUEL_PROJECT_ROOT").map(PathBuf::from),
             methodology: var("SAMUEL_METHODOLOGY").map(str::to_owned),
@@ -41,7 +44,7 @@ impl ChangeOrigin {
     /// Says on whose behalf the change is made: an agent's within a run, else a user's.
     /// Whether a completion stands does not depend on it.
     pub fn actor(&self) -> Actor {
-        if self.run_id.is_some() { Actor::Agent } else { Actor::User }
+        if self.run_id.is_some() || self.is_call { Actor::Agent } else { Actor::User }
     }
 
     /// Returns the iteration of the run, from 1.

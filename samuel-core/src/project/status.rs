@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::{OtherPlan, Project};
 use crate::{
     config::PilotSettings,
-    model::{AgentTotal, Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId, payload::Mode},
+    model::{
+        AgentTotal, LiveState, Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId, payload::Mode,
+    },
     plan::{Pilot, Work},
     state::{Called, Holder, RunEnd, StateDiagnostic, StateError},
 };
@@ -30,6 +32,8 @@ pub struct ProjectStatus {
     pub tasks: TaskCounts,
     /// What a run would do next: of these tasks, where `only` names some.
     pub next: NextStep,
+    /// The questions that wait for an answer, in the order of the plan.
+    pub questions: Vec<OpenQuestion>,
     /// The tasks that the run is for that is under way, or was cut off; none where it is
     /// for all, or there is no such run.
     pub only: Vec<TaskId>,
@@ -43,6 +47,8 @@ pub struct ProjectStatus {
     pub running: bool,
     /// Who runs it, where that is known.
     pub holder: Option<Holder>,
+    /// What the loop that is running says of itself, where it was asked; [`Project::status`] asks nobody.
+    pub live: Option<LiveState>,
     /// Until when the loop that is running waits for a usage limit of its agent,
     /// where it does.
     pub waits_until: Option<Timestamp>,
@@ -55,6 +61,33 @@ pub struct ProjectStatus {
     pub other_plans: Vec<OtherPlan>,
     /// How many lines of the plan file could not be understood and are kept.
     pub unparsed: usize,
+}
+
+/// A question about a task that waits for an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OpenQuestion {
+    /// The task.
+    pub task: TaskId,
+    /// Its title.
+    pub title: String,
+    /// What is asked.
+    pub question: String,
+    /// Answers that are proposed; any other may be given too.
+    pub options: Vec<String>,
+}
+
+impl OpenQuestion {
+    /// Finds all of a plan.
+    pub fn all_of(plan: &Plan) -> Vec<Self> {
+        let open = plan.tasks.iter().filter_map(|task| Some((task, task.open_question()?)));
+        open.map(|(task, question)| Self {
+            task: task.id.clone(),
+            title: task.title.clone(),
+            question: question.text.clone(),
+            options: question.options.clone(),
+        })
+        .collect()
+    }
 }
 
 /// What a run would do next.
@@ -136,12 +169,14 @@ impl Project {
             } else {
                 NextStep::of(plan, &loaded.unparsed, &scope, &pilot_of(&self.settings().pilot, false))
             },
+            questions: OpenQuestion::all_of(plan),
             only: scope.into(),
             progress: plan.progress.clone(),
             agents,
             call: called.flatten().filter(|_| held.is_some() && is_under_way),
             running: held.is_some(),
             holder: held.clone().flatten(),
+            live: None,
             // A limit that is over is waited for no more, whatever was saved last.
             waits_until: waits_until.filter(|until| held.is_some() && *until > self.clock().now()),
             last_end: end.filter(|_| held.is_none() && has_ended(plan.progress.status)),

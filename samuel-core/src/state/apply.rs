@@ -15,8 +15,8 @@ use super::{
     revise::revise,
 };
 use crate::model::{
-    Groups, Plan, Progress, ProgressStatus, Status, Task, TaskId, Usage, add_cost, commit_hash,
-    payload::Mode, settle,
+    Groups, InvalidQuestion, Plan, Progress, ProgressStatus, Question, Status, Task, TaskId, Usage, add_cost,
+    commit_hash, payload::Mode, settle,
 };
 
 /// Changes a plan. After an error the plan is as it was.
@@ -27,6 +27,8 @@ use crate::model::{
 /// [`StateError::UnknownDependency`] or [`StateError::Cycle`] for a new task
 /// that must not be stored, [`StateError::TaskInvalid`] for a commit that is no
 /// hash, [`StateError::NotStartable`] for a task that is settled or blocked,
+/// [`StateError::QuestionInvalid`], [`StateError::NotAskable`], [`StateError::AnswerWaits`] or
+/// [`StateError::NoQuestion`] for a question or an answer that is none or comes at the wrong time,
 /// [`StateError::DiscoveryFull`] for more new tasks than a discovery iteration under way may add, and
 /// [`StateError::IsGroup`] for a group that is to stand elsewhere than its parts say.
 pub fn apply(plan: &mut Plan, mutation: &Mutation, now: Timestamp) -> Result<TaskChange, StateError> {
@@ -78,6 +80,17 @@ pub(crate) fn apply_reserving(
         Mutation::TakeBack { ids, .. } => take_back(plan, ids),
         Mutation::AddUsage { usage } => add_usage(&mut plan.progress, *usage),
         Mutation::Block { id, reason } => block(find(plan, id)?, reason.as_deref()),
+        Mutation::Ask { id, question, options } => {
+            let question = Question::new(question, options.clone());
+            ask(find(plan, id)?, question.map_err(|source| not_stored(id, source))?)?
+        }
+        Mutation::Answer { id, answer } => answer_question(find(plan, id)?, answer)?,
+        Mutation::Heard { id, question } => {
+            // Of a task that is gone there is nothing to forget.
+            let heard =
+                plan.tasks.iter_mut().find(|task| task.id == *id && task.question.as_ref() == Some(question));
+            heard.map_or(TaskChange::Unchanged, |task| changed(task, |task| task.question = None))
+        }
         Mutation::CommitIteration { iteration, mode, usage } => {
             commit_iteration(&mut plan.progress, *iteration, *mode, *usage, now)
         }
@@ -161,7 +174,7 @@ fn refused_of_group(plan: &Plan, mutation: &Mutation) -> Option<StateError> {
         Mutation::Skip { id, .. } => (id, Status::Skipped),
         Mutation::Reset { id } => (id, Status::Pending),
         Mutation::StartTask { id, .. } => (id, Status::InProgress),
-        Mutation::Block { id, .. } => (id, Status::Blocked),
+        Mutation::Block { id, .. } | Mutation::Ask { id, .. } => (id, Status::Blocked),
         _ => return None,
     };
     let groups = Groups::of(&plan.tasks);
@@ -169,7 +182,8 @@ fn refused_of_group(plan: &Plan, mutation: &Mutation) -> Option<StateError> {
     let parts = groups.parts(place).iter().filter_map(|part| plan.tasks.get(*part));
     let open = parts.filter(|part| !part.is_settled()).map(|part| part.id.clone()).collect();
     let status = plan.tasks.get(place).map(|task| task.status)?;
-    (status != to).then(|| StateError::IsGroup { id: id.clone(), status, open })
+    let is_asked = matches!(mutation, Mutation::Ask { .. });
+    (status != to || is_asked).then(|| StateError::IsGroup { id: id.clone(), status, open })
 }
 
 /// Brings the counts of tasks up to date.
@@ -237,6 +251,39 @@ fn block(task: &mut Task, reason: Option<&str>) -> TaskChange {
     })
 }
 
+/// Blocks a task with a question, which no answer waits behind that its agent was not given.
+fn ask(task: &mut Task, question: Question) -> Result<TaskChange, StateError> {
+    let id = task.id.clone();
+    match task.status {
+        Status::Pending if task.answered_question().is_some() => return Err(StateError::AnswerWaits { id }),
+        Status::Pending | Status::InProgress => {}
+        Status::Blocked if task.open_question().is_some() => {}
+        status => return Err(StateError::NotAskable { id, status }),
+    }
+    Ok(changed(task, |task| {
+        if task.status != Status::Blocked {
+            forget_outcome(task);
+            task.status = Status::Blocked;
+        }
+        task.question = Some(question);
+    }))
+}
+
+fn answer_question(task: &mut Task, answer: &str) -> Result<TaskChange, StateError> {
+    let id = task.id.clone();
+    let Some(question) = task.open_question() else { return Err(StateError::NoQuestion { id }) };
+    let answered = question.answered(answer).map_err(|source| not_stored(&id, source))?;
+    Ok(changed(task, |task| {
+        forget_outcome(task);
+        task.status = Status::Pending;
+        task.question = Some(answered);
+    }))
+}
+
+fn not_stored(id: &TaskId, source: InvalidQuestion) -> StateError {
+    StateError::QuestionInvalid { id: id.clone(), source }
+}
+
 fn reset(task: &mut Task) -> TaskChange {
     changed(task, |task| {
         forget_outcome(task);
@@ -251,6 +298,7 @@ fn forget_outcome(task: &mut Task) {
     task.iteration = None;
     task.skip_reason = None;
     task.owner = None;
+    task.question = None;
 }
 
 fn start(task: &mut Task, owner: Option<&str>) -> Result<TaskChange, StateError> {
@@ -560,6 +608,65 @@ mod tests {
         assert_eq!((&plan.tasks[0].owner, &plan.tasks[1].owner), (&None, &None), "nobody works on them");
         let error = apply(&mut plan, &start("2"), NOW).unwrap_err();
         assert_eq!(error.to_string(), "task 2 is completed and cannot be started");
+    }
+
+    #[test]
+    fn an_answer_opens_the_task_and_is_forgotten_once_it_was_heard() {
+        let mut plan = plan(&["1"]);
+        let mut change = |mutation: &Mutation| {
+            let change = apply(&mut plan, mutation, NOW).unwrap();
+            (change, plan.tasks[0].clone())
+        };
+        let ask = Mutation::Ask { id: id("1"), question: " which? ".into(), options: vec!["a".into()] };
+        let (_, asked) = change(&ask);
+        assert_eq!((asked.status, &asked.open_question().unwrap().text[..]), (Status::Blocked, "which?"));
+        assert_eq!(change(&ask).0, TaskChange::Unchanged);
+        let (_, answered) = change(&Mutation::Answer { id: id("1"), answer: "b".into() });
+        let question = answered.answered_question().cloned().unwrap();
+        assert_eq!((answered.status, question.answer.as_deref()), (Status::Pending, Some("b")));
+        let (_, started) = change(&Mutation::StartTask { id: id("1"), owner: None });
+        assert_eq!(started.question.as_ref(), Some(&question), "until its agent was given it");
+        let other = Question { text: "another".into(), ..question.clone() };
+        assert_eq!(change(&Mutation::Heard { id: id("1"), question: other }).0, TaskChange::Unchanged);
+        let (_, heard) = change(&Mutation::Heard { id: id("1"), question: question.clone() });
+        assert_eq!((heard.status, heard.question), (Status::InProgress, None));
+        assert_eq!(change(&Mutation::Heard { id: id("9"), question }).0, TaskChange::Unchanged);
+    }
+
+    #[test]
+    fn what_is_asked_or_answered_at_the_wrong_time_changes_nothing() {
+        let ask =
+            |task: &str, text: &str| Mutation::Ask { id: id(task), question: text.into(), options: vec![] };
+        let answer = |task: &str, text: &str| Mutation::Answer { id: id(task), answer: text.into() };
+        let mut plan = plan(&["1", "2", "3", "4", "4.1"]);
+        plan.tasks[4].parent_id = Some(id("4"));
+        apply(&mut plan, &done("2", None), NOW).unwrap();
+        apply(&mut plan, &Mutation::Block { id: id("3"), reason: None }, NOW).unwrap();
+        let refused = |plan: &mut Plan, mutation: &Mutation| {
+            let before = plan.clone();
+            let error = apply(plan, mutation, NOW).unwrap_err().to_string();
+            assert_eq!(*plan, before);
+            error
+        };
+        for (mutation, error) in [
+            (ask("2", "a"), "task 2 is completed, so nothing is asked about it"),
+            (ask("3", "a"), "task 3 is blocked, so nothing is asked about it"),
+            (ask("4", "a"), "task 4 is a group, which is completed once its parts are; open: 4.1"),
+            (ask("9", "a"), "there is no task 9"),
+            (ask("1", " "), "nothing is stored with task 1"),
+            (answer("1", "a"), "no question about task 1 is open"),
+            (answer("2", "a"), "no question about task 2 is open"),
+        ] {
+            assert_eq!(refused(&mut plan, &mutation), error);
+        }
+        apply(&mut plan, &ask("1", "a"), NOW).unwrap();
+        assert_eq!(refused(&mut plan, &answer("1", "\u{1b}[2J")), "nothing is stored with task 1");
+        apply(&mut plan, &answer("1", "b"), NOW).unwrap();
+        assert_eq!(
+            refused(&mut plan, &ask("1", "c")),
+            "task 1 has an answer that its agent was not given yet"
+        );
+        assert_eq!(refused(&mut plan, &answer("1", "c")), "no question about task 1 is open");
     }
 
     #[test]

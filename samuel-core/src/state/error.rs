@@ -13,7 +13,9 @@ use std::{
 use super::{Holder, NotUndone, ToldError};
 use crate::{
     fs::FileError,
-    model::{Coded, ErrorCode, InvalidTask, Location, Plan, Remedy, Status, TaskId, did_you_mean},
+    model::{
+        Coded, ErrorCode, InvalidQuestion, InvalidTask, Location, Plan, Remedy, Status, TaskId, did_you_mean,
+    },
     text::counted,
 };
 
@@ -155,6 +157,34 @@ pub enum StateError {
         /// Where it stands.
         status: Status,
     },
+    /// A question or an answer breaks a rule.
+    #[error("nothing is stored with task {id}")]
+    QuestionInvalid {
+        /// The task's id.
+        id: TaskId,
+        /// The rule.
+        source: InvalidQuestion,
+    },
+    /// A task stands where nothing can be asked about it.
+    #[error("task {id} is {status}, so nothing is asked about it")]
+    NotAskable {
+        /// The task's id.
+        id: TaskId,
+        /// Where it stands.
+        status: Status,
+    },
+    /// The last question about a task was answered, and its agent was not given the answer yet.
+    #[error("task {id} has an answer that its agent was not given yet")]
+    AnswerWaits {
+        /// The task's id.
+        id: TaskId,
+    },
+    /// No question about a task is open.
+    #[error("no question about task {id} is open")]
+    NoQuestion {
+        /// The task's id.
+        id: TaskId,
+    },
     /// A discovery iteration is under way, and adds no more tasks than it may.
     #[error("{}", full(*added, *room))]
     DiscoveryFull {
@@ -291,6 +321,9 @@ impl Coded for StateError {
             }
             Self::NotUndone { .. } => ErrorCode::TASK_NOT_UNDONE,
             Self::DiscoveryFull { .. } => ErrorCode::DISCOVERY_FULL,
+            Self::QuestionInvalid { .. } => ErrorCode::QUESTION_INVALID,
+            Self::NotAskable { .. } | Self::AnswerWaits { .. } => ErrorCode::QUESTION_REFUSED,
+            Self::NoQuestion { .. } => ErrorCode::QUESTION_NOT_OPEN,
             Self::TaskInvalid { .. }
             | Self::UnknownDependency { .. }
             | Self::Cycle { .. }

@@ -447,7 +447,7 @@ pub(super) fn part_after(seq: u64, records: Vec<JournalRecord>) -> JournalPart {
 /// where an iteration has ended, since by then much may be otherwise.
 fn keeps(mutation: &Mutation) -> bool {
     matches!(mutation, Mutation::Enqueue { .. } | Mutation::Add { .. } | Mutation::CommitIteration { .. })
-        || !mutation.is_for_agents()
+        || !mutation.is_for_agents() && !matches!(mutation, Mutation::Heard { .. })
 }
 
 /// Returns the SHA-256 of a text in pieces, in hexadecimal digits.

@@ -184,6 +184,7 @@ fn asks_the_same(one: &Task, other: &Task) -> bool {
         iteration: None,
         skip_reason: None,
         owner: None,
+        question: None,
         ..task.clone()
     };
     asked(one) == asked(other)

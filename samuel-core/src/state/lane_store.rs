@@ -8,7 +8,7 @@
 //!
 //! Methods block. Asynchronous callers use `spawn_blocking`.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, path::Path, sync::Arc};
 
 use super::{
     Artifact, Called, Checkpoint, Holder, KeptCheckpoint, Note, RunDir, StateError, SupervisorProcess,
@@ -88,6 +88,14 @@ pub trait LoopLock: fmt::Debug + Send + Sync {
     /// Returns [`StateError::Io`] if that is not possible, and
     /// [`StateError::LoopRunning`] if another loop has taken it by now.
     fn keep(&self) -> Result<bool, StateError>;
+
+    /// Has it say from now on where the loop listens ([`Holder::socket`]). By default it does not.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Io`] if that cannot be written.
+    fn listens_at(&self, _socket: &Path) -> Result<(), StateError> {
+        Ok(())
+    }
 }
 
 /// What a run saved last.

@@ -13,7 +13,7 @@ use std::{
     fmt,
     fs::{File, TryLockError},
     io::{self, Read, Seek, SeekFrom, Write},
-    path::Path,
+    path::{Path, PathBuf},
     sync::mpsc,
     thread,
     time::{Duration, Instant},
@@ -43,12 +43,15 @@ pub struct Holder {
     /// The methodology it does it for; nothing where it is done for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub methodology: Option<String>,
+    /// Where a loop listens for other processes; nothing where it does not, or not yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket: Option<PathBuf>,
 }
 
 impl Holder {
     /// Describes this process.
     pub fn this_process(since: Timestamp, doing: impl Into<String>) -> Self {
-        Self { pid: std::process::id(), since, doing: doing.into(), methodology: None }
+        Self { pid: std::process::id(), since, doing: doing.into(), methodology: None, socket: None }
     }
 
     /// Says for which methodology it is.

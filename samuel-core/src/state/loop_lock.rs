@@ -30,10 +30,16 @@ const HOLDER_PAUSE: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(super) struct FileLoopLock {
     dir: RunDir,
-    holder: Holder,
-    file: Mutex<File>,
+    held: Mutex<Held>,
     /// The root directory; nothing where the file system locks no directories.
     tree: Option<File>,
+}
+
+/// The lock file, and what it says.
+#[derive(Debug)]
+struct Held {
+    file: File,
+    holder: Holder,
 }
 
 impl FileLoopLock {
@@ -57,7 +63,8 @@ impl FileLoopLock {
         let taken = take(dir.root(), &path, Mode::Exclusive, LOOP_LOCK_WAIT)?;
         let mut file = taken.map_err(|_held| running())?;
         write_holder(&mut file, holder).map_err(StateError::io("write", &path))?;
-        Ok(Self { dir: dir.clone(), holder: holder.clone(), file: Mutex::new(file), tree })
+        let held = Mutex::new(Held { file, holder: holder.clone() });
+        Ok(Self { dir: dir.clone(), held, tree })
     }
 
     /// Returns who runs a loop on a work tree, if anybody does. The outer
@@ -86,11 +93,12 @@ impl LoopLock for FileLoopLock {
     /// may have the file that stands there.
     fn keep(&self) -> Result<bool, StateError> {
         let (root, path) = (self.dir.root(), self.dir.loop_lock());
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        if root.is_at(&file, &path) && holder_in(&self.dir, Duration::ZERO).as_ref() == Some(&self.holder) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let Held { file, holder } = &mut *held;
+        if root.is_at(file, &path) && holder_in(&self.dir, Duration::ZERO).as_ref() == Some(&*holder) {
             return Ok(false);
         }
-        if self.tree.is_none() && !root.is_at(&file, &path) && is_held(root, &path) {
+        if self.tree.is_none() && !root.is_at(file, &path) && is_held(root, &path) {
             let holder = holder_in(&self.dir, Duration::ZERO);
             return Err(StateError::LoopRunning { holder, path });
         }
@@ -100,12 +108,19 @@ impl LoopLock for FileLoopLock {
             let (replacement, mut new) = Replacement::begin(root.walk(&path, LastLink::Keep)?, PRIVATE_FILE)?;
             // Hardly anybody else has it open yet.
             new.try_lock().map_err(io::Error::from)?;
-            write_holder(&mut new, &self.holder)?;
+            write_holder(&mut new, holder)?;
             let _ = replacement.place()?;
             Ok::<_, FileError>(new)
         };
         *file = put_back().map_err(StateError::file("put back", &path))?;
         Ok(true)
+    }
+
+    fn listens_at(&self, socket: &Path) -> Result<(), StateError> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let Held { file, holder } = &mut *held;
+        holder.socket = Some(socket.to_owned());
+        write_holder(file, holder).map_err(StateError::io("write", self.dir.loop_lock()))
     }
 }
 

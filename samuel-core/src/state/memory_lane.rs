@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -110,6 +111,13 @@ struct MemoryLock(Arc<Mutex<Option<Holder>>>);
 impl LoopLock for MemoryLock {
     fn keep(&self) -> Result<bool, StateError> {
         Ok(false)
+    }
+
+    fn listens_at(&self, socket: &Path) -> Result<(), StateError> {
+        if let Some(holder) = &mut *locked(&self.0) {
+            holder.socket = Some(socket.to_owned());
+        }
+        Ok(())
     }
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Edit, Parts, Place, PlanUpdate, Replaced, TaskEdit};
 use crate::model::{
-    Complexity, Priority, ProgressStatus, Source, Status, Task, TaskId, Usage, payload::Mode,
+    Complexity, Priority, ProgressStatus, Question, Source, Status, Task, TaskId, Usage, payload::Mode,
 };
 
 pub use crate::model::payload::Actor;
@@ -86,6 +86,33 @@ pub enum Mutation {
         /// Why, which stands beside the task until it is reset.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+    },
+    /// Something is asked about a task, which is blocked until somebody answers. Of a task whose question is
+    /// open already, the new one takes its place.
+    Ask {
+        /// The task.
+        id: TaskId,
+        /// What is asked, as [`Question::text`].
+        question: String,
+        /// Answers that are proposed, as [`Question::options`].
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        options: Vec<String>,
+    },
+    /// The open question of a task is answered: the task is pending again, and its next prompt holds both.
+    /// Agents may not.
+    Answer {
+        /// The task.
+        id: TaskId,
+        /// The answer, as [`Question::answer`].
+        answer: String,
+    },
+    /// The agent of a task was given an answer, so the question goes. Changes nothing where another question
+    /// or answer stands there by now.
+    Heard {
+        /// The task.
+        id: TaskId,
+        /// What its agent was given.
+        question: Question,
     },
     /// A task says something else.
     Edit {
@@ -164,6 +191,9 @@ impl Mutation {
             Self::ReturnToPending { .. } => "return_to_pending",
             Self::TakeBack { .. } => "take_back",
             Self::Block { .. } => "block",
+            Self::Ask { .. } => "ask",
+            Self::Answer { .. } => "answer",
+            Self::Heard { .. } => "heard",
             Self::Edit { .. } => "edit",
             Self::Remove { .. } => "remove",
             Self::Move { .. } => "move",
@@ -190,7 +220,11 @@ impl Mutation {
             | Self::CommitIteration { .. }
             | Self::AddUsage { .. }
             | Self::SetProgressStatus { .. } => Some(Vec::new()),
-            Self::Enqueue { .. }
+            // They depend on the questions of all.
+            Self::Ask { .. }
+            | Self::Answer { .. }
+            | Self::Heard { .. }
+            | Self::Enqueue { .. }
             | Self::Add { .. }
             | Self::Edit { .. }
             | Self::Remove { .. }
@@ -201,7 +235,7 @@ impl Mutation {
     }
 
     /// Says whether an agent may ask for it. One that could edit or remove its tasks
-    /// could end early.
+    /// could end early, and one that could answer would speak for the user.
     pub(crate) fn is_for_agents(&self) -> bool {
         !matches!(
             self,
@@ -210,6 +244,8 @@ impl Mutation {
                 | Self::Move { .. }
                 | Self::Update { .. }
                 | Self::Undo { .. }
+                | Self::Answer { .. }
+                | Self::Heard { .. }
         )
     }
 }

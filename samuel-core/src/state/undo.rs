@@ -261,7 +261,14 @@ fn only_follows(one: &Task, other: &Task) -> bool {
 
 /// Returns a task without what says where it stands.
 fn without_standing(task: &Task) -> Task {
-    Task { status: Status::default(), completed_at: None, skip_reason: None, owner: None, ..task.clone() }
+    Task {
+        status: Status::default(),
+        completed_at: None,
+        skip_reason: None,
+        owner: None,
+        question: None,
+        ..task.clone()
+    }
 }
 
 /// Returns what tells a version of a task from others, of a group without where it
@@ -385,6 +392,7 @@ pub(crate) fn is_undoable(mutation: &Mutation) -> bool {
     !matches!(
         mutation,
         Mutation::StartTask { .. }
+            | Mutation::Heard { .. }
             | Mutation::ReturnToPending { .. }
             | Mutation::TakeBack { .. }
             | Mutation::CommitIteration { .. }

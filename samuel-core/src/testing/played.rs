@@ -135,6 +135,16 @@ fn write_event(text: &mut String, event: &Event) -> fmt::Result {
         Event::AbilityBlocked { ability_id, reason, .. } => {
             writeln!(text, "{} blocked: {}", one_line(ability_id), one_line(reason))
         }
+        Event::Commanded { command, by, text: told } => {
+            writeln!(text, "{command} by {}{}", one_line(by), in_brackets(told))
+        }
+        Event::ApprovalAsked { call, ability_id, reason, .. } => {
+            writeln!(text, "call {call}, {}, waits for approval: {}", one_line(ability_id), one_line(reason))
+        }
+        Event::ApprovalGiven { call, approved, reason } => {
+            let what = if *approved { "approved" } else { "denied" };
+            writeln!(text, "call {call} {what}{}", in_brackets(reason))
+        }
         Event::Paused => writeln!(text, "paused"),
         Event::Resumed => writeln!(text, "resumed"),
         Event::Stopping { reason, detail } => writeln!(text, "stopping: {reason}{}", in_brackets(detail)),

@@ -55,6 +55,7 @@ pub fn plan_store(mut open: impl FnMut() -> Arc<dyn PlanStore>) {
         done_twice_keeps_the_first_commit_and_writes_nothing_more,
         a_mutation_that_is_refused_changes_neither_plan_nor_journal,
         skip_stores_the_reason_and_reset_clears_it,
+        a_question_is_answered_by_a_person_and_by_no_agent,
         a_new_task_gets_the_next_number_and_what_was_said_of_it,
         completions_that_a_check_does_not_bear_out_are_taken_back_with_the_failures_on_record,
         the_journal_tells_every_change_with_its_revision_and_who_asked,
@@ -170,6 +171,28 @@ fn skip_stores_the_reason_and_reset_clears_it(store: &dyn PlanStore) {
     assert_eq!((task().status, task().skip_reason.as_deref()), (Status::Skipped, Some("r")));
     store.mutate(Mutation::Reset { id: id("3") }, Actor::User).unwrap();
     assert_eq!((task().status, task().skip_reason), (Status::Pending, None));
+}
+
+fn a_question_is_answered_by_a_person_and_by_no_agent(store: &dyn PlanStore) {
+    plan_of_three(store);
+    let task = || store.load().unwrap().plan.task(&id("2")).cloned().unwrap();
+    let before = task();
+    let ask =
+        Mutation::Ask { id: id("2"), question: "a or b?".into(), options: vec!["a".into(), "b".into()] };
+    store.mutate(ask, Actor::Agent).unwrap();
+    assert_eq!((task().status, task().question.unwrap().options.len()), (Status::Blocked, 2));
+    let answer = || Mutation::Answer { id: id("2"), answer: "b".into() };
+    assert_eq!(code(&store.mutate(answer(), Actor::Agent).unwrap_err()), ErrorCode::TASK_DENIED);
+    let answered = store.mutate(answer(), Actor::User).unwrap();
+    assert_eq!((task().status, task().question.unwrap().answer.as_deref()), (Status::Pending, Some("b")));
+    store.mutate(Mutation::Undo { change: Some(answered.revision), back: None }, Actor::User).unwrap();
+    assert_eq!(task().open_question().unwrap().text, "a or b?", "an answer is taken back");
+    store.mutate(answer(), Actor::User).unwrap();
+    let question = task().question.unwrap();
+    store.mutate(Mutation::Heard { id: id("2"), question }, Actor::Runtime).unwrap();
+    assert_eq!(task(), before);
+    let error = store.mutate(answer(), Actor::User).unwrap_err();
+    assert_eq!(code(&error), ErrorCode::QUESTION_NOT_OPEN);
 }
 
 fn a_new_task_gets_the_next_number_and_what_was_said_of_it(store: &dyn PlanStore) {

@@ -29,6 +29,7 @@ from .records import (
     IterationVars,
     KeptPlan,
     ListedPlugin,
+    LiveState,
     MethodologyVars,
     ModeVars,
     PathVars,
@@ -216,6 +217,7 @@ class Project:
         cls, root: str | PathLike[str], methodology: str | Methodology | None,
         methodologies: list[Methodology], state_dir: str | None, env: list[tuple[str, str]],
     ) -> Project: ...
+    def command(self, verb: str, text: str | None, call: int | None) -> LiveState: ...
     @staticmethod
     def find_root(start: str | PathLike[str]) -> PathLike[str] | None: ...
     @property

@@ -132,6 +132,7 @@ _BY_AREA = {
     "PRD": ConfigError,
     "STATE": StateError,
     "TASK": StateError,
+    "QUESTION": StateError,
     "AGENT": AgentError,
     "HOOK": HookError,
     "PLUGIN": PluginError,

@@ -324,6 +324,30 @@ class Project:
         """Says that a task cannot be worked on until it is reset."""
         return self._change({"type": "block", "id": id, "reason": reason})[1]
 
+    def ask(self, id: str, question: str, *, options: Iterable[str] = ()) -> Task:
+        """Asks something about a task, which is blocked until a person answers.
+
+        Args:
+            id: The task: pending, being worked on, or with an open question, which the
+                new one replaces.
+            question: What is asked, at most 2,000 characters.
+            options: Answers that are proposed, one line each, at most 10.
+
+        Raises:
+            StateError: The question breaks a rule (`E_QUESTION_INVALID`), or nothing
+                can be asked about the task as it stands (`E_QUESTION_REFUSED`).
+        """
+        return self._change({"type": "ask", "id": id, "question": question, "options": list(options)})[1]
+
+    def answer(self, id: str, answer: str) -> Task:
+        """Answers the open question of a task, whose next prompt holds both.
+
+        Raises:
+            StateError: No question is open (`E_QUESTION_NOT_OPEN`), the answer breaks a
+                rule (`E_QUESTION_INVALID`), or an agent asks (`E_TASK_DENIED`).
+        """
+        return self._change({"type": "answer", "id": id, "answer": answer})[1]
+
     def edit(
         self,
         id: str,

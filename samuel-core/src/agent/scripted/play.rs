@@ -209,6 +209,11 @@ impl<'a> Play<'a> {
                 },
             },
             Step::Reset { task } => Mutation::Reset { id: self.task(task).await? },
+            Step::Ask { task, question, options } => Mutation::Ask {
+                id: self.task(task).await?,
+                question: self.filled(question).await?,
+                options: options.clone(),
+            },
             Step::Enqueue { title, priority, complexity, source } => {
                 let title = self.filled(title).await?;
                 let task = NewTask {

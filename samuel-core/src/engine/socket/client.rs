@@ -87,6 +87,11 @@ impl RunClient {
         Ok(client)
     }
 
+    /// Gives the next question so much time anew.
+    pub(in crate::engine) fn extend(&mut self, time: Duration) {
+        self.deadline = Instant::now() + time;
+    }
+
     /// Returns what the run said of itself and of the token.
     pub fn welcome(&self) -> &Welcome {
         &self.welcome

@@ -20,8 +20,8 @@ use tokio::net::UnixListener;
 use super::{
     SocketError,
     limits::Limits,
-    protocol::{Refusal, Welcome},
-    routes::{Peer, Routes, Serve},
+    protocol::Refusal,
+    routes::Serve,
     server::{Grant, Server},
     verb::Holder,
 };
@@ -103,27 +103,17 @@ impl Drop for OwnPath {
     }
 }
 
-/// What the run's own token leads to.
-struct People {
-    run_id: String,
-}
-
-impl Serve for People {
-    fn open(&self, _: Peer) -> (Welcome, Routes) {
-        (Welcome { run: self.run_id.clone(), ..Welcome::default() }, Routes::default())
-    }
-}
-
 impl RunSocket {
-    /// Listens in a directory, which is made where it is missing. `refused` is told of each refusal
-    /// of a connection, and whether whoever answers it was told already. Blocks for a moment, and has to be called within a runtime.
+    /// Listens in a directory, which is made where it is missing. The run's own token leads to `people`, and
+    /// `refused` is told of each refusal of a connection, and whether whoever answers it was told already.
+    /// Blocks for a moment, and has to be called within a runtime.
     ///
     /// # Errors
     /// Returns a [`SocketError`] where the directory is not this user's alone, its path is too
     /// long, or the disk refuses.
     pub(in crate::engine) fn open(
         parent: &Path,
-        run_id: &str,
+        people: Arc<dyn Serve>,
         refused: impl Fn(&Refusal, bool) + Send + Sync + 'static,
     ) -> Result<Self, SocketError> {
         let failed = |source| SocketError::Io { path: parent.to_owned(), source };
@@ -143,8 +133,7 @@ impl RunSocket {
         let listener = UnixListener::bind(&path).map_err(failed)?;
         private::close(&path).map_err(failed)?;
         let server = Server::new(Limits::default(), refused);
-        let people =
-            server.grant(Holder::Person, Arc::new(People { run_id: run_id.to_owned() })).map_err(failed)?;
+        let people = server.grant(Holder::Person, people).map_err(failed)?;
         private::write_new(&made.path().join(TOKEN), people.token().as_bytes(), PRIVATE_FILE)
             .map_err(failed)?;
         tokio::spawn(Arc::clone(&server).listen(listener, None));

@@ -29,5 +29,11 @@ pub(super) use directory::{CallSocket, RunSocket, Way};
 pub use error::SocketError;
 pub use protocol::{MAX_MESSAGE, PROTOCOL, PlanOfRun, Refusal, SOCKET_VARIABLE, TOKEN_VARIABLE, Welcome};
 pub(super) use routes::{Peer, Receipt, Replied, Routes, Serve};
-pub use verbs::{AbilityAfter, AbilityBefore, PlanPage, ReadHistory, ReadPlan, ReadStatus, Verdict};
-pub(super) use verbs::{AbilityAfterVerb, AbilityBeforeVerb, HistoryVerb, MutateVerb, PlanVerb, StatusVerb};
+pub use verbs::{
+    AbilityAfter, AbilityBefore, EventBatch, PlanPage, ReadHistory, ReadPlan, ReadStatus, Verdict,
+};
+pub(super) use verbs::{
+    AbilityAfterVerb, AbilityBeforeVerb, ApproveVerb, Ask, AskForEvents, CancelVerb, DenyVerb, EventsVerb,
+    HistoryVerb, LookVerb, MutateVerb, Nothing, PauseVerb, PlanVerb, ResumeVerb, StatusVerb, SteerVerb,
+    StopVerb, checked_text,
+};

@@ -21,6 +21,7 @@ mod guards;
 mod leaving;
 mod order;
 mod pilot;
+mod questions;
 mod saved;
 mod script;
 mod sim;

@@ -173,6 +173,11 @@ impl Sim {
     }
 
     /// Runs to the end.
+    /// Does what its agent does.
+    pub(super) fn works(&self, fired: &Fired, plan: &Plan) -> Work {
+        (self.agent)(fired, plan)
+    }
+
     pub(super) fn run(mut self) -> Self {
         self.go(MAX_STEPS);
         assert!(self.machine.is_ended(), "endless after {} steps in {:?}", self.steps, self.machine.state);
@@ -272,6 +277,16 @@ impl Sim {
         if let Input::PlanChanged(PlanChanged { change: PlanChange::Skipped, task, .. }) = &input {
             let skip = Mutation::Skip { id: task.clone(), reason: None };
             apply(&mut self.plan, &skip, Timestamp::UNIX_EPOCH).expect("the task exists");
+        }
+        if let Input::PlanChanged(PlanChanged { change, task, reason: Some(said), .. }) = &input {
+            let (id, said) = (task.clone(), said.clone());
+            let asked = match change {
+                PlanChange::Asked => Some(Mutation::Ask { id, question: said, options: Vec::new() }),
+                PlanChange::Answered => Some(Mutation::Answer { id, answer: said }),
+                _ => None,
+            };
+            let apply = |asked| apply(&mut self.plan, &asked, Timestamp::UNIX_EPOCH);
+            asked.map(apply).transpose().expect("that can be asked or answered");
         }
         let was_ended = self.machine.is_ended();
         let effects = self.machine.step(input);
@@ -468,7 +483,13 @@ impl Sim {
             Mode::Implementation => self.machine.core.setup.pilot.mode(&self.plan.progress, &work),
             mode => mode,
         };
-        WorkLeft { work, changed, queue_size, mode, elapsed_ms: 0 }
+        let answered = match &work {
+            plan::Work::Task(task) => {
+                self.plan.task(&id(&task.id)).and_then(Task::answered_question).cloned()
+            }
+            _ => None,
+        };
+        WorkLeft { work, answered, changed, queue_size, mode, elapsed_ms: 0 }
     }
 
     /// Returns the lines of the progress log.

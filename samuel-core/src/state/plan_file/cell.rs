@@ -7,7 +7,7 @@ use serde::{
     de::{Error, SeqAccess, Visitor},
 };
 
-use crate::toon::Lenient;
+use crate::{model::Question, toon::Lenient};
 
 /// Text, also where somebody left the quotes out: `1.10` is the text `1.10`.
 pub(crate) struct Text(pub(crate) String);
@@ -91,6 +91,28 @@ impl ListCell {
         }
         let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
         serde_json::to_string(&items).expect("texts are always JSON")
+    }
+}
+
+/// The question of a task: a string that holds a JSON object. Where somebody wrote plain text, that is what
+/// is asked.
+pub(crate) struct QuestionCell(pub(crate) Option<Question>);
+
+impl QuestionCell {
+    /// Writes a question as the content of a cell.
+    pub(crate) fn to_text(question: Option<&Question>) -> Option<String> {
+        question.map(|question| serde_json::to_string(question).expect("texts are always JSON"))
+    }
+}
+
+impl<'de> Deserialize<'de> for QuestionCell {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Option::<Text>::deserialize(deserializer)?.map(|Text(text)| text);
+        let question = |text: String| match serde_json::from_str(&text) {
+            Ok(question) if text.starts_with('{') => question,
+            _ => Question { text, ..Question::default() },
+        };
+        Ok(Self(text.filter(|text| !text.is_empty()).map(question)))
     }
 }
 

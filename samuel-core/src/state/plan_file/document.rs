@@ -165,6 +165,11 @@ impl Document {
         &self.others.cells.columns
     }
 
+    /// Says whether a question stands beside one of the tasks. An excerpt is of a plan without.
+    pub(crate) fn has_questions(&self) -> bool {
+        self.plan.tasks.iter().any(|task| task.question.is_some())
+    }
+
     /// Guesses the ids in rows that could not be understood: the first cell,
     /// where it could be an id. Of rows that are missing it is the highest.
     pub(crate) fn lost_ids(&self) -> Vec<TaskId> {
@@ -327,7 +332,8 @@ pub(super) struct Part<'a> {
 impl<'a> Part<'a> {
     pub(super) fn new(document: &'a Document, tasks: impl IntoIterator<Item = &'a Task>) -> Self {
         let Cells { rows, columns, .. } = &document.others.cells;
-        let row = |task: &'a Task| RowOut { task, others: rows.get(&task.id), columns };
+        let has_questions = document.has_questions();
+        let row = |task: &'a Task| RowOut { task, others: rows.get(&task.id), columns, has_questions };
         Self { document, rows: tasks.into_iter().map(row).collect() }
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use memchr::{memchr2, memchr3};
 
-use super::{Document, codec, lines::Lines};
+use super::{Document, codec, lines::Lines, task::QUESTION};
 use crate::model::{Groups, Status, TaskId};
 
 /// What the tasks of a document are, where they are only some of the plan's.
@@ -29,7 +29,9 @@ pub(crate) struct Excerpt {
 /// Returns nothing if the text has to be read as a whole.
 pub(crate) fn read_excerpt(path: &Path, content: &[u8], ids: &[&TaskId]) -> Option<Document> {
     let text = Lines::find(str::from_utf8(content).ok()?)?;
-    if !text.columns.starts_with(COLUMNS_THAT_COUNT) {
+    // Whether there is such a column depends on every row.
+    let has_questions = text.columns.split(['{', ',', '}']).any(|column| column == QUESTION);
+    if has_questions || !text.columns.starts_with(COLUMNS_THAT_COUNT) {
         return None;
     }
     let heads: Vec<Head<'_>> = text.rows.iter().map(|row| head(row)).collect::<Option<_>>()?;

@@ -8,7 +8,11 @@ use std::{collections::HashSet, iter};
 
 use serde::de::{DeserializeSeed, IgnoredAny, IntoDeserializer, MapAccess};
 
-use super::{Document, record::Record, task::COLUMNS};
+use super::{
+    Document,
+    record::Record,
+    task::{COLUMNS, QUESTION},
+};
 use crate::{
     model::{Task, TaskId},
     state::new_task::{UsedNumbers, used_ids},
@@ -76,7 +80,8 @@ impl Ids {
 
 fn read_row(document: &Document, row: &str) -> Result<(Task, Map, Vec<String>), String> {
     let others = document.other_columns().iter().map(String::as_str);
-    let columns: Vec<&str> = COLUMNS.into_iter().chain(others).collect();
+    let question = document.has_questions().then_some(QUESTION);
+    let columns: Vec<&str> = COLUMNS.into_iter().chain(question).chain(others).collect();
     let cells = cells(row).ok_or("it is not a row of cells")?;
     if cells.len() > columns.len() {
         let (found, expected) = (cells.len(), columns.len());

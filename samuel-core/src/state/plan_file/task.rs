@@ -7,7 +7,7 @@ use serde::{
 };
 
 use super::{
-    cell::{ListCell, Text},
+    cell::{ListCell, QuestionCell, Text},
     record::{Record, or_default, text},
 };
 use crate::{
@@ -37,6 +37,9 @@ pub(crate) const COLUMNS: [&str; 19] = [
     "skip_reason",
     "owner",
 ];
+
+/// The column that a table has where a question was asked about one of its tasks, behind the others.
+pub(crate) const QUESTION: &str = "question";
 
 /// Reads an id. Everything that tells of a task names it, so that one of any length
 /// would go into every record.
@@ -78,6 +81,7 @@ impl Record for Task {
             "iteration" => self.iteration = map.next_value()?,
             "skip_reason" => self.skip_reason = text(map)?,
             "owner" => self.owner = owner(map)?,
+            QUESTION => self.question = map.next_value::<QuestionCell>()?.0,
             _ => return Ok(false),
         }
         Ok(true)
@@ -108,18 +112,24 @@ impl Record for Task {
     }
 }
 
-/// A row to be written: the task, then the columns that are not Samuel's.
+/// A row to be written: the task, its question where the table has some, then the columns that are not
+/// Samuel's.
 pub(crate) struct RowOut<'a> {
     pub(crate) task: &'a Task,
     pub(crate) others: Option<&'a Map>,
     /// All those columns; every row must have each, or it is no table.
     pub(crate) columns: &'a [String],
+    /// Whether the table has the column of questions.
+    pub(crate) has_questions: bool,
 }
 
 impl Serialize for RowOut<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         self.task.put(&mut map)?;
+        if self.has_questions {
+            map.serialize_entry(QUESTION, &QuestionCell::to_text(self.task.question.as_ref()))?;
+        }
         for column in self.columns {
             match self.others.and_then(|others| others.get(column)).unwrap_or(&Value::Null) {
                 nested @ (Value::Array(_) | Value::Object(_)) => {
@@ -140,17 +150,18 @@ mod tests {
 
     use super::*;
     use crate::{
-        model::{MAX_ID_CHARS, PLAN_VERSION, Plan, Status},
+        model::{MAX_ID_CHARS, PLAN_VERSION, Plan, Question, Status},
         state::{
-            StateDiagnostic,
-            plan_file::{Document, codec},
+            Mutation, StateDiagnostic,
+            plan_file::{Document, codec, read_excerpt},
         },
     };
 
     #[test]
     fn the_columns_are_those_that_are_written() {
         let task = Task::new(TaskId::new("1"), "t");
-        let written = crate::toon::to_value(&RowOut { task: &task, others: None, columns: &[] });
+        let written =
+            crate::toon::to_value(&RowOut { task: &task, others: None, columns: &[], has_questions: false });
         let columns: Vec<String> = match written {
             Ok(Value::Object(row)) => row.keys().map(str::to_owned).collect(),
             other => vec![format!("{other:?}")],
@@ -180,6 +191,45 @@ mod tests {
             assert!(kept && document.plan.tasks.len() == 1, "{} characters", id.len());
             assert!(diagnostics.iter().all(|fault| fault.reason.len() < 500), "{} characters", id.len());
             assert!(diagnostics.iter().any(|fault| fault.reason.contains("cannot be a task id")));
+        }
+    }
+
+    #[test]
+    fn a_plan_without_questions_is_as_before_and_one_with_them_has_a_column_more() {
+        let tasks = ["1", "2"].map(|id| Task::new(TaskId::new(id), "t")).to_vec();
+        let plan = Plan { version: PLAN_VERSION.to_owned(), tasks, ..Plan::default() };
+        let mut document = Document::new(plan);
+        let reset = Mutation::Reset { id: TaskId::new("2") };
+        for change in [&Mutation::Skip { id: TaskId::new("2"), reason: None }, &reset] {
+            document.apply(change, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        }
+        let before = codec::encode(&document).unwrap();
+        assert!(!before.contains("question"), "{before}");
+        let ask =
+            Mutation::Ask { id: TaskId::new("2"), question: "a, \"b\"?".into(), options: vec!["c".into()] };
+        document.apply(&ask, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let asked = codec::encode(&document).unwrap();
+        assert!(asked.contains(",owner,question}"), "{asked}");
+        let (mut read, faults) = codec::decode(Path::new("prd.toon"), asked.as_bytes()).unwrap();
+        assert_eq!((&read.plan, faults), (&document.plan, vec![]));
+        // Who does not know of the column keeps it like any other that is not his.
+        assert!(read_excerpt(Path::new("prd.toon"), asked.as_bytes(), &[&TaskId::new("1")]).is_none());
+        read.apply(&reset, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(codec::encode(&read).unwrap(), before, "byte for byte");
+    }
+
+    #[test]
+    fn what_somebody_wrote_into_the_column_is_what_is_asked() {
+        let task = Task { question: Some(Question::default()), ..Task::new(TaskId::new("1"), "t") };
+        let plan = Plan { version: PLAN_VERSION.to_owned(), tasks: vec![task], ..Plan::default() };
+        let text = codec::encode(&Document::new(plan)).unwrap();
+        let cell = r#""{\"text\":\"\"}""#;
+        assert!(text.contains(cell), "{text}");
+        for (written, asked) in [("which one", "which one"), (r#""{no json""#, "{no json"), ("7", "7")] {
+            let text = text.replace(cell, written);
+            let (document, faults) = codec::decode(Path::new("prd.toon"), text.as_bytes()).unwrap();
+            let question = document.plan.tasks.first().and_then(|task| task.question.as_ref());
+            assert_eq!((question.map(|question| question.text.as_str()), faults), (Some(asked), vec![]));
         }
     }
 

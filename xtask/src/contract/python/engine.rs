@@ -24,6 +24,8 @@ type Source = (&'static str, &'static [(&'static str, &'static str)]);
 /// What stands before the classes of the contract.
 const PLAN: &[Source] = &[
     ("model/task.rs", &[("Status", ""), ("Source", ""), ("Task", "")]),
+    ("model/question.rs", &[("Question", "")]),
+    ("model/live.rs", &[("Doing", ""), ("WaitingCall", ""), ("LiveState", "")]),
     ("model/plan.rs", &[("ProgressStatus", ""), ("Progress", "")]),
     ("model/outcome.rs", &[("ExitReason", ""), ("FailureClass", "")]),
 ];
@@ -91,7 +93,7 @@ const REPORTS: &[Source] = &[
     ("state/diagnostic.rs", &[("DiagnosticKind", ""), ("StateDiagnostic", "")]),
     ("model/counts.rs", &[("TaskCounts", "")]),
     ("project/other_plans.rs", &[("OtherPlan", "")]),
-    ("project/status.rs", &[("NextStep", ""), ("ProjectStatus", "")]),
+    ("project/status.rs", &[("NextStep", ""), ("OpenQuestion", ""), ("ProjectStatus", "")]),
     ("plan/list.rs", &[("GroupState", ""), ("ListRow", ""), ("TaskList", "")]),
     ("project/attempts.rs", &[("AttemptEnd", ""), ("Attempt", "")]),
     (

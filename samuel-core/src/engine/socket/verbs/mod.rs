@@ -4,17 +4,23 @@
 //! and a route where it is answered.
 
 mod ability;
+mod control;
 mod plan;
 
 pub use ability::{AbilityAfter, AbilityBefore, Verdict};
 pub(in crate::engine) use ability::{AbilityAfterVerb, AbilityBeforeVerb};
+pub use control::EventBatch;
+pub(in crate::engine) use control::{
+    ApproveVerb, Ask, AskForEvents, CancelVerb, DenyVerb, EventsVerb, LookVerb, Nothing, PauseVerb,
+    ResumeVerb, SteerVerb, StopVerb, checked_text,
+};
 pub(in crate::engine) use plan::{HistoryVerb, MutateVerb, PlanVerb, StatusVerb};
 pub use plan::{PlanPage, ReadHistory, ReadPlan, ReadStatus};
 
 use super::verb::VerbSpec;
 
 /// All of them, by family.
-const FAMILIES: [&[VerbSpec]; 2] = [&ability::VERBS, &plan::VERBS];
+const FAMILIES: [&[VerbSpec]; 3] = [&ability::VERBS, &control::VERBS, &plan::VERBS];
 
 /// Returns the verb of a name.
 pub(super) fn named(name: &str) -> Option<VerbSpec> {

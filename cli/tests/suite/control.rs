@@ -1,0 +1,95 @@
+//! A word with the loop that runs, from another terminal.
+
+use rustix::process::Signal;
+
+use crate::bench::{Bench, Beside, wait_for_file};
+
+/// An agent that waits for a word, and completes its task then.
+const WAITS: &str = "cat > prompt-$SAMUEL_TASK_ID; touch up-$SAMUEL_TASK_ID; until [ -e go-$SAMUEL_TASK_ID ]; do \
+                     sleep 0.05; done; \"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
+
+fn at_work(more: &[&str]) -> (Bench, Beside) {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    let run = bench.spawn(&[&bench.start_args(WAITS), more].concat());
+    wait_for_file(&bench.path("up-1"));
+    (bench, run)
+}
+
+#[test]
+fn without_a_loop_each_verb_says_so_and_what_to_do() {
+    let bench = Bench::with_tasks(&["First"]);
+    let before = bench.read(".samuel/run/prd.toon");
+    for words in [
+        &["pause"][..],
+        &["resume"],
+        &["steer", "a"],
+        &["stop"],
+        &["stop", "--now"],
+        &["approve"],
+        &["deny"],
+        &["attach"],
+    ] {
+        let ran = bench.samuel(&[&["run"], words].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{words:?} {ran:?}");
+        assert!(ran.stderr.contains("no loop runs in"), "{ran:?}");
+        assert!(
+            ran.stderr.contains("E_CONTROL_NO_LOOP") && ran.stderr.contains("`samuel run start`"),
+            "{ran:?}"
+        );
+    }
+    assert_eq!(bench.read(".samuel/run/prd.toon"), before);
+}
+
+#[test]
+fn a_loop_is_paused_steered_resumed_watched_and_ended_from_another_terminal() {
+    let (bench, mut run) = at_work(&[]);
+    let mut watcher = bench.spawn(&["run", "attach"]);
+    watcher.wait_for("which works on 1 First (iteration 1)");
+    let paused = bench.ok(&["run", "pause"]);
+    assert!(paused.stdout.contains("holds before its next iteration"), "{paused:?}");
+    bench.write("go-1", "");
+    run.wait_for("holding until `samuel run resume`");
+    watcher.wait_for("holding until `samuel run resume`");
+    bench.ok(&["run", "steer", "mind the gap"]);
+    let json = bench.ok(&["run", "resume", "and go", "--json"]).json();
+    assert_eq!(json["data"]["state"]["doing"], "paused");
+    wait_for_file(&bench.path("up-2"));
+    let prompt = bench.read("prompt-2");
+    assert!(prompt.contains("begin: message from the user]\nmind the gap\n"), "{prompt}");
+    assert!(prompt.contains("begin: message from the user]\nand go\n"), "{prompt}");
+    watcher.signal(Signal::INT);
+    watcher.wait_for("left; the run goes on");
+    assert_eq!(watcher.code(), 0);
+    bench.ok(&["run", "stop", "--now"]);
+    assert_eq!(run.code(), 130);
+    assert_eq!((bench.status("1").as_str(), bench.status("2").as_str()), ("completed", "pending"));
+    let journal = bench.read(".samuel/run/journal.jsonl");
+    for command in ["pause", "steer", "resume", "stop"] {
+        assert!(journal.contains(&format!("\"command\":\"{command}\"")), "{command}");
+    }
+}
+
+#[test]
+fn a_loop_step_by_step_holds_after_each_iteration() {
+    let (bench, mut run) = at_work(&["--step"]);
+    bench.write("go-1", "");
+    bench.write("go-2", "");
+    run.wait_for("holding until `samuel run resume`");
+    assert_eq!(bench.status("2"), "pending");
+    bench.ok(&["run", "resume", "now the second"]);
+    run.wait_for("iteration 2: succeeded");
+    assert!(bench.read("prompt-2").contains("now the second"));
+    run.wait_for("holding until `samuel run resume`");
+    bench.ok(&["run", "resume"]);
+    assert_eq!(run.code(), 0);
+}
+
+#[test]
+fn an_agent_commands_no_run() {
+    let bench = Bench::with_tasks(&["First"]);
+    let agent = "for verb in pause resume 'steer x' stop 'stop --now' approve deny attach; do \"$SAMUEL_BINARY\" run $verb \
+                 2>>told; done; \"$SAMUEL_BINARY\" run done 1";
+    let ran = bench.start(agent, &[]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(bench.read("told").matches("E_CONTROL_DENIED").count(), 8, "{}", bench.read("told"));
+}

@@ -1,0 +1,116 @@
+//! Tool calls that a person decides on.
+//!
+//! Where handlers of `ability.before` answer that a human should decide, and somebody can keep the call back
+//! and waits for that, the call waits on the side until a person decides or its time is up. Other work on the
+//! side goes on meanwhile; the agent call does not end before.
+
+use serde::{Deserialize, Serialize};
+
+use super::{AbilityAnswer, AbilityNotice, Core, Effect, EffectId, State, Wait, iteration::Iteration};
+use crate::{
+    agent::AbilityDecision, config::format_duration, context::one_line, event::Event, model::payload::Json,
+    state::ProgressKind,
+};
+
+/// How much is told of the arguments of a call, in characters.
+const MAX_INPUT_CHARS: usize = 500;
+
+/// A tool call that waits for a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Pending {
+    /// The wait that denies it in the end. Its number is the call's, too.
+    wait: EffectId,
+    notice: AbilityNotice,
+    /// Why a person is asked.
+    reason: String,
+    /// The arguments as handlers left them.
+    input: Json,
+}
+
+impl Pending {
+    pub(super) fn number(&self) -> u64 {
+        self.wait.0
+    }
+
+    pub(super) fn is_of(&self, ticket: u64) -> bool {
+        self.notice.ticket == Some(ticket)
+    }
+}
+
+impl Core {
+    /// Says whether a person is asked where handlers want that: somebody waits, and there is time.
+    pub(super) fn asks_people(&self, notice: &AbilityNotice) -> bool {
+        notice.ticket.is_some() && self.setup.limits.ask_timeout_ms > 0
+    }
+
+    pub(super) fn ask_person(
+        &mut self,
+        iteration: Option<&Iteration>,
+        notice: AbilityNotice,
+        reason: String,
+        input: Option<Json>,
+    ) {
+        let wait_ms = self.setup.limits.ask_timeout_ms;
+        let wait = self.effect(Effect::Sleep(Wait::For(wait_ms)));
+        let input = input.unwrap_or_else(|| notice.call.input.clone());
+        let (call, ability_id) = (wait.0, notice.call.ability_id.clone());
+        let text = format!("{ability_id} waits for approval of call {call}: {reason}");
+        self.log(ProgressKind::Found, iteration.and_then(Iteration::task_id), text);
+        let iteration = iteration.map_or(self.counters.iterations, |iteration| iteration.number);
+        let told = one_line(&input, MAX_INPUT_CHARS);
+        let reason_told = reason.clone();
+        self.emit(Event::ApprovalAsked {
+            iteration,
+            call,
+            ability_id,
+            input: told,
+            reason: reason_told,
+            wait_ms,
+        });
+        self.side.asked.push(Pending { wait, notice, reason, input });
+    }
+
+    /// Lets a call be made that waits, or keeps it back. One that waits no more is left as it is.
+    pub(super) fn decide(&mut self, state: State, call: u64, approved: bool, why: Option<&str>) -> State {
+        let Some(pending) = self.side.take_asked(|pending| pending.number() == call) else { return state };
+        self.effect(Effect::Interrupt(pending.wait));
+        match approved {
+            true => self.settle_asked(state.iteration(), pending, None),
+            false => {
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                let denied = format!("the user denied it{why}");
+                self.settle_asked(state.iteration(), pending, Some(denied));
+            }
+        }
+        self.after_side(state)
+    }
+
+    /// Keeps a call back whose time is up; says whether the wait was one.
+    pub(super) fn approval_is_late(&mut self, state: &State, wait: EffectId) -> bool {
+        let Some(pending) = self.side.take_asked(|pending| pending.wait == wait) else { return false };
+        let time = format_duration(std::time::Duration::from_millis(self.setup.limits.ask_timeout_ms));
+        let late = format!("nobody approved it within {time}: {}", pending.reason);
+        self.settle_asked(state.iteration(), pending, Some(late));
+        true
+    }
+
+    /// Keeps a call back that nobody waits for any more.
+    pub(super) fn forget_asked(&mut self, iteration: Option<&Iteration>, pending: Pending, why: &str) {
+        self.effect(Effect::Interrupt(pending.wait));
+        self.settle_asked(iteration, pending, Some(why.to_owned()));
+    }
+
+    fn settle_asked(&mut self, iteration: Option<&Iteration>, pending: Pending, refused: Option<String>) {
+        let (call, approved) = (pending.number(), refused.is_none());
+        let Pending { notice, input, .. } = pending;
+        self.emit(Event::ApprovalGiven { call, approved, reason: refused.clone() });
+        let decision = match refused {
+            None => AbilityDecision::Allow { input },
+            Some(reason) => {
+                self.tell_of_block(iteration, &notice, &reason);
+                AbilityDecision::Block { reason }
+            }
+        };
+        self.answer(notice.ticket, AbilityAnswer::Decided(decision));
+    }
+}

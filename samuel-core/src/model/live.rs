@@ -1,0 +1,78 @@
+//! What a run that is under way does now.
+//!
+//! Plain data: the engine keeps it up to date from a run's events, and tells it to whoever asks
+//! ([`LiveRun::look`](crate::engine::LiveRun::look)).
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What a run does now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LiveState {
+    /// The run's id.
+    pub run: String,
+    /// What it does.
+    pub doing: Doing,
+    /// The iteration under way, else the last one; 0 before the first.
+    pub iteration: u32,
+    /// The task of that iteration; nothing where it looks for tasks, and between iterations.
+    pub task: Option<String>,
+    /// The title of the task.
+    pub title: Option<String>,
+    /// The tool calls that wait for a person to approve them.
+    pub approvals: Vec<WaitingCall>,
+    /// Until when it waits, where that is known.
+    pub until: Option<Timestamp>,
+}
+
+/// A tool call that waits for a person to approve it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WaitingCall {
+    /// The number by which it is approved or denied.
+    pub call: u64,
+    /// The tool, such as `Bash`.
+    pub ability_id: String,
+    /// Its arguments in one line, shortened.
+    pub input: String,
+    /// Why a person is asked, in the handler's words.
+    pub reason: String,
+}
+
+/// What a run does, in a word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Doing {
+    /// It gets ready, or is between two iterations.
+    #[default]
+    GettingReady,
+    /// An iteration works on a task.
+    Working,
+    /// An iteration looks for tasks.
+    Discovering,
+    /// It waits: in a pause, or for a usage limit.
+    Waiting,
+    /// It holds until it is resumed.
+    Paused,
+    /// It is about to end.
+    Ending,
+    /// It has ended.
+    Ended,
+}
+
+impl Doing {
+    /// Returns the word for it, as in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::GettingReady => "getting_ready",
+            Self::Working => "working",
+            Self::Discovering => "discovering",
+            Self::Waiting => "waiting",
+            Self::Paused => "paused",
+            Self::Ending => "ending",
+            Self::Ended => "ended",
+        }
+    }
+}
