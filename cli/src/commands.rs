@@ -3,6 +3,7 @@
 mod bridge;
 mod change;
 mod doctor;
+mod history;
 mod hooks;
 mod init;
 mod lifecycle;
@@ -117,6 +118,11 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Status) => look::status(&project, host),
         Some(RunCommand::Tasks(args)) => look::tasks(&project, args, global),
         Some(RunCommand::Show(args)) => look::show(&project, &args, host),
+        Some(RunCommand::Runs) => history::runs(&project),
+        Some(RunCommand::Log(args)) => history::log(&project, &args, global),
+        Some(RunCommand::Why(args)) => history::why(&project, args),
+        Some(RunCommand::Report(args)) => history::report(&project, &args, global, host),
+        Some(RunCommand::Replay(args)) => history::replay(&project, &args),
         Some(RunCommand::Done(args)) => change::done(&project, args, host),
         Some(RunCommand::Skip(args)) => change::skip(&project, args, host),
         Some(RunCommand::Reset(args)) => change::reset(&project, args, host),

@@ -1,6 +1,7 @@
 //! Commands that only look: bare `run`, `status`, `tasks`, `show`.
 
 use samuel_core::{
+    history::{Activity, History, StatusReport},
     model::ErrorCode,
     plan::TaskList,
     project::Project,
@@ -12,7 +13,7 @@ use crate::{
     args::{Global, RunCommand, ShowTaskArgs, TasksArgs},
     failure::Failure,
     host::Host,
-    render::{Places, status_text, task_table, task_text},
+    render::{Places, activity_text, status_text, task_table, task_text},
     reply::Reply,
 };
 
@@ -39,9 +40,14 @@ pub(crate) fn bare(project: &Project, host: &Host) -> Result<Reply, Failure> {
 /// Shows where the plan stands.
 pub(crate) fn status(project: &Project, host: &Host) -> Result<Reply, Failure> {
     let status = project.status()?;
-    let warnings = file_warnings(&status.diagnostics, status.unparsed);
-    let text = status_text(&status, &Places::of(host, project.root()));
-    Ok(Reply::new(&status, text).warn(warnings))
+    let mut warnings = file_warnings(&status.diagnostics, status.unparsed);
+    // Where the plan stands is told without what is recorded.
+    let activity = History::of(project).activity().unwrap_or_else(|error| {
+        warnings.push(format!("what the last runs did cannot be read: {error}"));
+        Activity::default()
+    });
+    let text = status_text(&status, &Places::of(host, project.root())) + &activity_text(&activity);
+    Ok(Reply::new(&StatusReport { status, activity }, text).warn(warnings))
 }
 
 /// Lists tasks. Of a large plan a document for programs takes many times its

@@ -63,6 +63,7 @@ mod points;
 mod port;
 mod preview;
 mod profile;
+mod record;
 mod run;
 mod sandbox_report;
 mod services;
