@@ -100,7 +100,7 @@ pub(crate) fn report(project: &Project, args: &ReportArgs, global: &Global, host
             .advise("Check that the directory exists, is writable and has space left.")
     })?;
     let told = format!("wrote {}\n", path.display());
-    Ok(Reply::new(serde_json::json!({ "run": page.run.run, "written": path }), told))
+    Ok(Reply::new(&page, told))
 }
 
 /// Replays the recorded inputs of a run.

@@ -12,6 +12,7 @@ mod changes;
 mod demo;
 mod documents;
 mod guards;
+mod history;
 mod hooks;
 mod hostile_repository;
 mod init;

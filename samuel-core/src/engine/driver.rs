@@ -108,7 +108,8 @@ impl Driver {
         let mut noted = self.machine.used();
         let mut consumed = Consumed::begin(&self.services, noted);
         let hook_log = self.services.begin_hook_log();
-        let mut recorder = self.recorded.take().map(|events| {
+        let recorded = self.recorded.take().filter(|_| self.services.lane.keeps_records());
+        let mut recorder = recorded.map(|events| {
             Recorder::begin(&self.services, events, &self.machine, self.goes_on_from.clone())
         });
         loop {

@@ -22,6 +22,9 @@ use crate::{
 const MAX_WAITING: usize = 1_024;
 /// How many steps or events are written at once.
 const AT_ONCE: usize = 256;
+/// How long lines are gathered before they are written: opening a file for each would cost more
+/// than the lines do.
+const GATHER: Duration = Duration::from_millis(25);
 /// How long the loop waits until there is room for a step.
 const ROOM_WAIT: Duration = Duration::from_millis(250);
 /// How long the end of a run waits for the last lines.
@@ -108,15 +111,24 @@ impl Writer {
         let (mut told, mut given) = (Vec::new(), Vec::new());
         let mut goes_on = true;
         while goes_on {
-            goes_on = tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                count = self.lines.recv_many(&mut given, AT_ONCE) => count > 0,
-                Some(event) = self.events.next() => {
-                    told.push(event);
-                    true
+            // The first line is waited for as long as it takes, the others a moment.
+            let mut gathering = None;
+            while goes_on && told.len() < AT_ONCE && given.len() < AT_ONCE {
+                let enough = async {
+                    match gathering {
+                        Some(until) => tokio::time::sleep_until(until).await,
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    biased;
+                    () = stop.cancelled() => return,
+                    () = enough => break,
+                    count = self.lines.recv_many(&mut given, AT_ONCE) => goes_on = count > 0,
+                    Some(event) = self.events.next() => told.push(event),
                 }
-            };
+                gathering.get_or_insert_with(|| tokio::time::Instant::now() + GATHER);
+            }
             loop {
                 while told.len() < AT_ONCE
                     && let Some(event) = self.events.ready()

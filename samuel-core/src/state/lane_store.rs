@@ -79,6 +79,12 @@ pub trait LaneStore: fmt::Debug + Send + Sync {
     /// Returns [`StateError::Io`] if that cannot be found out.
     fn loop_holder(&self) -> Result<Option<Option<Holder>>, StateError>;
 
+    /// Says whether records of runs are kept; where they are not, nothing is appended. By default
+    /// they are.
+    fn keeps_records(&self) -> bool {
+        true
+    }
+
     /// Appends whole lines to a part of a run's record. They need not outlive a power failure.
     ///
     /// # Errors

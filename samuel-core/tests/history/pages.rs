@@ -47,8 +47,7 @@ fn hostile_words_stay_words_on_a_page_and_in_a_pull_request() {
     for bad in ["<script", "<img", "\u{1b}", "\u{202e}", "onerror=alert(2)>"] {
         assert!(!body.contains(bad), "{bad:?} in {body}");
     }
-    // Nothing of it is fetched, and nothing of it runs.
-    assert!(!html.contains("src=") || !html.contains("<link rel=\"stylesheet\""));
+    // Nothing is fetched, and nothing runs.
     assert!(html.contains("default-src 'none'"));
     let text = page.to_markdown();
     for bad in ["<script", "<img", "\u{1b}", "\u{202e}", "](javascript", "\n# h"] {

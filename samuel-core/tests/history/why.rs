@@ -92,7 +92,56 @@ fn each_exit_reason_is_explained_by_the_events_that_led_to_it() {
         let why = history(&bench).why(&Question::Run(Some(run))).unwrap();
         write!(all, "{}", told(&why)).unwrap();
     }
-    insta::assert_snapshot!(all);
+    insta::assert_snapshot!(all, @r"
+    it ended as completed: because of completed
+    - checks passed [5 quality_checked]
+    - the run ended: completed (because of completed), 2 iterations, completed nothing [6 run_finished]
+    it ended as blocked: because of blocked
+    - checks failed [2 quality_checked]
+    - iteration 2 failed, quality-check: check 2 [3 iteration_finished]
+    - task 1 was blocked by agent: no access [4 plan_changed]
+    - the run ended: blocked (because of blocked), 2 iterations, completed nothing [6 run_finished]
+    it ended as max-iterations: because of max-iterations
+    - iteration 2 failed, quality-check: check 2 [3 iteration_finished]
+    - the run ended: max-iterations (because of max-iterations), 2 iterations, completed nothing [6 run_finished]
+    it ended as consecutive-failures: because of consecutive-failures
+    - iteration 1 failed, quality-check: check 1 [1 iteration_finished]
+    - iteration 2 failed, quality-check: check 2 [3 iteration_finished]
+    - the run ended: consecutive-failures (because of consecutive-failures), 2 iterations, completed nothing [6 run_finished]
+    it ended as gate-stop: because of gate-stop
+    - the run ended: gate-stop (because of gate-stop), 2 iterations, completed nothing [6 run_finished]
+    it ended as stop-blocked: because of stop-blocked
+    - the run ended: stop-blocked (because of stop-blocked), 2 iterations, completed nothing [6 run_finished]
+    it ended as no-progress: because of no-progress
+    - iteration 1 failed, quality-check: check 1 [1 iteration_finished]
+    - iteration 2 failed, quality-check: check 2 [3 iteration_finished]
+    - the run ended: no-progress (because of no-progress), 2 iterations, completed nothing [6 run_finished]
+    it ended as budget: because of budget
+    - iteration 2 failed, quality-check: check 2 [3 iteration_finished]
+    - the run ended: budget (because of budget), 2 iterations, completed nothing [6 run_finished]
+    it ended as wall-clock: because of wall-clock
+    - iteration 2 failed, quality-check: check 2 [3 iteration_finished]
+    - the run ended: wall-clock (because of wall-clock), 2 iterations, completed nothing [6 run_finished]
+    it ended as rate-limited: because of rate-limited
+    - iteration 2 failed, quality-check: check 2 [3 iteration_finished]
+    - the run ended: rate-limited (because of rate-limited), 2 iterations, completed nothing [6 run_finished]
+    it ended as empty-discovery: because of empty-discovery
+    - iteration 1 failed, quality-check: check 1 [1 iteration_finished]
+    - iteration 2 failed, quality-check: check 2 [3 iteration_finished]
+    - the run ended: empty-discovery (because of empty-discovery), 2 iterations, completed nothing [6 run_finished]
+    it ended as strict-hook: because of strict-hook
+    - the run ended: strict-hook (because of strict-hook), 2 iterations, completed nothing [6 run_finished]
+    it ended as control-files-changed: because of control-files-changed
+    - iteration 2 failed, quality-check: check 2 [3 iteration_finished]
+    - the run ended: control-files-changed (because of control-files-changed), 2 iterations, completed nothing [6 run_finished]
+    it ended as cancelled: because of cancelled
+    - iteration 2 failed, quality-check: check 2 [3 iteration_finished]
+    - stopping: cancelled [6 stopping]
+    - the run ended: cancelled (because of cancelled), 2 iterations, completed nothing [7 run_finished]
+    it ended as error: because of error
+    - iteration 2 failed, quality-check: check 2 [3 iteration_finished]
+    - the run ended: error (because of error), 2 iterations, completed nothing [6 run_finished]
+    ");
 }
 
 /// Plays a run, and says why it ended.
@@ -104,13 +153,17 @@ async fn played(bench: &Bench, run: RunBuilder) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn real_runs_say_why_they_ended() {
-    let bench = on_disk(&[("1", "First"), ("2", "Second")]);
+    let tasks = [("1", "First"), ("2", "Second")];
+    let bench = on_disk(&tasks);
     let once = bench.run(completes_each_task()).settings(|settings| settings.max_iterations = NonZero::new(1));
     assert_eq!(played(&bench, once).await, "it ended as max-iterations: the limit of 1 iteration was reached");
+    let bench = on_disk(&tasks);
     let fails = checked(&bench, "false");
     assert_eq!(
         played(&bench, fails).await,
-        "it ended as blocked: 2 is marked as blocked: 3 attempts failed, the last: quality-check: false: exit code 1"
+        "it ended as blocked: 1 is marked as blocked: 3 attempts have failed (task_budget.max_attempts); the last one: \
+         quality-check: false: exit code 1; 2 is marked as blocked: 3 attempts have failed (task_budget.max_attempts); \
+         the last one: quality-check: false: exit code 1"
     );
     let bench = on_disk(&[("1", "First")]);
     let gate = FakeHandler::<points::IterationGate>::always(Act::refuse("not today"));
