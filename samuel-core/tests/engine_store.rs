@@ -24,8 +24,8 @@ use samuel_core::{
     },
     state::{
         Actor, Applied, Artifact, Asker, CaughtUp, Existing, Holder, Imported, JournalEntry, JournalPart,
-        JournalRecord, LaneStore, LoadedPlan, LoopLock, Mutation, Note, PlanStore, ProgressEntry, RecordChunk, RecordPart, RecordPlace,
-        ProgressLog, RunDir, SavedRun, StateError, Supervisor, Watch,
+        JournalRecord, LaneStore, LoadedPlan, LoopLock, Mutation, Note, PlanStore, ProgressEntry,
+        ProgressLog, RecordChunk, RecordPart, RecordPlace, RunDir, SavedRun, StateError, Supervisor, Watch,
     },
     testing::{Bench, ChannelStore, HeldAgent, VirtualClock, completes_each_task},
 };

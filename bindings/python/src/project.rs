@@ -9,7 +9,8 @@ use std::{
 };
 
 use pyo3::{
-    Bound, PyAny, PyErr, PyRef, PyResult, Python, exceptions::PyValueError, pyclass, pymethods, types::PyAnyMethods,
+    Bound, PyAny, PyErr, PyRef, PyResult, Python, exceptions::PyValueError, pyclass, pymethods,
+    types::PyAnyMethods,
 };
 use samuel_core::{
     clock::SystemClock,
@@ -412,7 +413,8 @@ impl PyProject {
     /// Writes a page of a run, as HTML or Markdown.
     fn run_report(&self, py: Python<'_>, run: Option<&str>, html: bool) -> PyResult<String> {
         let history = History::of(&self.0);
-        let page = detached(py, || history.report(&history.resolve(run)?)).map_err(|error| raise(py, &error))?;
+        let page =
+            detached(py, || history.report(&history.resolve(run)?)).map_err(|error| raise(py, &error))?;
         Ok(if html { page.to_html() } else { page.to_markdown() })
     }
 

@@ -55,7 +55,9 @@ pub(crate) struct WhyArgs {
 impl WhyArgs {
     /// Returns the question.
     pub(crate) fn question(self) -> Result<Question, Failure> {
-        let task = |id: &str| id.parse::<TaskId>().map(Question::Task).map_err(|error| Failure::usage(error.to_string()));
+        let task = |id: &str| {
+            id.parse::<TaskId>().map(Question::Task).map_err(|error| Failure::usage(error.to_string()))
+        };
         let words: Vec<&str> = self.what.iter().map(String::as_str).collect();
         match words.as_slice() {
             [] => Ok(Question::Next),

@@ -61,13 +61,19 @@ fn show(entry: &LogEntry, json: bool) -> Result<bool, Failure> {
     let line = match json {
         true => {
             let line = serde_json::to_string(&entry.record);
-            let line = line.map_err(|error| Failure::internal("an event cannot be written as JSON").because(&error))?;
+            let line = line
+                .map_err(|error| Failure::internal("an event cannot be written as JSON").because(&error))?;
             safe_json(&line).into_owned()
         }
         false => {
             let Some(words) = event_line(&entry.record.event) else { return Ok(false) };
             let inside = if entry.iteration.is_some() { "  " } else { "" };
-            format!("{} {:>6}  {inside}{}", time_of_day(entry.record.at), entry.record.seq, crate::render::safe_words(&words))
+            format!(
+                "{} {:>6}  {inside}{}",
+                time_of_day(entry.record.at),
+                entry.record.seq,
+                crate::render::safe_words(&words)
+            )
         }
     };
     // Whoever reads may have seen enough.
@@ -83,7 +89,12 @@ pub(crate) fn why(project: &Project, args: WhyArgs) -> Result<Reply, Failure> {
 }
 
 /// Makes a page of a run.
-pub(crate) fn report(project: &Project, args: &ReportArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
+pub(crate) fn report(
+    project: &Project,
+    args: &ReportArgs,
+    global: &Global,
+    host: &Host,
+) -> Result<Reply, Failure> {
     let history = History::of(project);
     let page = history.report(&history.resolve(args.run.as_deref())?)?;
     let form = if global.json && args.output.is_none() { ReportFormat::Json } else { args.form() };
@@ -112,7 +123,8 @@ pub(crate) fn replay(project: &Project, args: &ReplayArgs) -> Result<Reply, Fail
         true => Ok(Reply::new(&replay, text)),
         false => {
             let data = serde_json::to_value(&replay).unwrap_or_default();
-            let failure = Failure::new(ErrorCode::RECORD_DIFFERS, format!("the replay is not equal: {replay}"));
+            let failure =
+                Failure::new(ErrorCode::RECORD_DIFFERS, format!("the replay is not equal: {replay}"));
             Err(failure.with_data(data).detail(text.lines().skip(1).map(str::to_owned)))
         }
     }

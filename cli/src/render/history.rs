@@ -34,8 +34,16 @@ fn row(run: &RunSummary) -> [String; 5] {
         (RunState::UnderWay, None) => "under way".to_owned(),
         (_, None) => "cut off".to_owned(),
     };
-    let failed = if run.failed_iterations > 0 { format!(" ({} failed)", run.failed_iterations) } else { String::new() };
-    let done = if run.completed.is_empty() { String::new() } else { format!("completed {}", named_ids(&run.completed)) };
+    let failed = if run.failed_iterations > 0 {
+        format!(" ({} failed)", run.failed_iterations)
+    } else {
+        String::new()
+    };
+    let done = if run.completed.is_empty() {
+        String::new()
+    } else {
+        format!("completed {}", named_ids(&run.completed))
+    };
     let said = match &run.problem {
         Some(problem) => safe_words(problem),
         None => format!("{}{failed}{} {done}", counted(run.iterations, "iteration"), consumed(run.usage)),
@@ -89,7 +97,9 @@ pub(crate) fn activity_text(activity: &Activity) -> String {
     let mut text = String::new();
     if let Some(now) = &activity.now {
         let of = match (now.iteration, &now.task) {
-            (Some(number), Some(task)) => format!("iteration {number}, {} {}: ", safe(task.as_str()), safe(&now.title)),
+            (Some(number), Some(task)) => {
+                format!("iteration {number}, {} {}: ", safe(task.as_str()), safe(&now.title))
+            }
             (Some(number), None) => format!("iteration {number}: "),
             (None, _) => String::new(),
         };
@@ -99,18 +109,30 @@ pub(crate) fn activity_text(activity: &Activity) -> String {
         return text;
     }
     text.push_str(&format!("  {:<11}{}\n", "Time left", eta_text(&activity.eta)));
-    for share in activity.agents.iter().filter(|share| share.usage.tokens() > 0 || share.usage.cost_usd.is_some()) {
+    for share in
+        activity.agents.iter().filter(|share| share.usage.tokens() > 0 || share.usage.cost_usd.is_some())
+    {
         let calls = counted(share.calls, "call");
-        text.push_str(&format!("  {:<11}{}: {calls}{}\n", "Agent", safe(&share.agent), consumed(share.usage)));
+        text.push_str(&format!(
+            "  {:<11}{}: {calls}{}\n",
+            "Agent",
+            safe(&share.agent),
+            consumed(share.usage)
+        ));
     }
-    let mut tasks: Vec<_> = activity.tasks.iter().filter(|task| task.iterations > 1 || task.failed > 0).collect();
+    let mut tasks: Vec<_> =
+        activity.tasks.iter().filter(|task| task.iterations > 1 || task.failed > 0).collect();
     tasks.sort_by_key(|task| std::cmp::Reverse(task.iterations));
     if !tasks.is_empty() {
         text.push_str("Tasks that took more than one iteration, or failed:\n");
     }
     for task in tasks.into_iter().take(MAX_TASKS) {
         let failed = if task.failed > 0 { format!(", {} failed", task.failed) } else { String::new() };
-        let back = if task.taken_back > 0 { format!(", taken back {} times", task.taken_back) } else { String::new() };
+        let back = if task.taken_back > 0 {
+            format!(", taken back {} times", task.taken_back)
+        } else {
+            String::new()
+        };
         text.push_str(&format!(
             "  {}: {}{failed}{back}{}\n",
             safe(task.task.as_str()),
@@ -122,7 +144,8 @@ pub(crate) fn activity_text(activity: &Activity) -> String {
         text.push_str("Last failures:\n");
     }
     for failure in &activity.last_failures {
-        let task = failure.task.as_ref().map(|task| format!(", task {}", safe(task.as_str()))).unwrap_or_default();
+        let task =
+            failure.task.as_ref().map(|task| format!(", task {}", safe(task.as_str()))).unwrap_or_default();
         text.push_str(&format!(
             "  {} iteration {}{task}: {}: {}\n",
             time_of_day(failure.event.at),

@@ -27,7 +27,15 @@ fn a_run_is_listed_told_explained_and_replayed() {
     let runs = bench.ok(&["run", "runs"]).stdout;
     says(&runs, &[&run, "completed", "3 iterations (1 failed)"]);
     let log = bench.ok(&["run", "log"]).stdout;
-    says(&log, &["iteration 1 begins: 1 First", "checks failed: test -f ok", "taken back: 1", "the run ended: completed"]);
+    says(
+        &log,
+        &[
+            "iteration 1 begins: 1 First",
+            "checks failed: test -f ok",
+            "taken back: 1",
+            "the run ended: completed",
+        ],
+    );
     let of_task = bench.ok(&["run", "log", "--task", "2"]).stdout;
     assert!(of_task.contains("iteration 3 begins") && !of_task.contains("iteration 1 begins"), "{of_task}");
     let (events, last) = bench.ok(&["run", "log", "--iteration", "2", "--json"]).events();
@@ -45,7 +53,14 @@ fn a_run_is_listed_told_explained_and_replayed() {
     let replay = bench.ok(&["run", "replay", &run]).stdout;
     says(&replay, &["equal: "]);
     let status = bench.ok(&["run", "status"]).stdout;
-    says(&status, &["Time left  none: no task is open", "1: 2 iterations, 1 failed, taken back 1 times", "Last failures:"]);
+    says(
+        &status,
+        &[
+            "Time left  none: no task is open",
+            "1: 2 iterations, 1 failed, taken back 1 times",
+            "Last failures:",
+        ],
+    );
     let data = &bench.ok(&["run", "status", "--json"]).json()["data"];
     assert_eq!((&data["activity"]["runs"], &data["revision"].is_u64()), (&1.into(), &true));
 }
@@ -54,7 +69,10 @@ fn a_run_is_listed_told_explained_and_replayed() {
 fn a_report_is_written_in_each_form_and_holds_titles_as_text() {
     let bench = ran();
     let markdown = bench.ok(&["run", "report"]).stdout;
-    says(&markdown, &["- [x] 1 First &lt;b&gt;&amp;&lt;/b&gt; \\u{202e}x: completed, taken back once before"]);
+    says(
+        &markdown,
+        &["- [x] 1 First &lt;b&gt;&amp;&lt;/b&gt; \\u{202e}x: completed, taken back once before"],
+    );
     bench.ok(&["run", "report", "-o", "run.html"]);
     let page = bench.read("run.html");
     assert!(page.starts_with("<!doctype html>") && page.contains("First &lt;b&gt;&amp;&lt;/b&gt;"), "{page}");
@@ -74,13 +92,20 @@ fn one_changed_byte_of_an_input_is_named_with_its_step() {
     let changed: Vec<String> = text
         .lines()
         .enumerate()
-        .map(|(place, line)| if place == 4 { line.replacen("\"step\":4", "\"step\":5", 1) } else { line.to_owned() })
+        .map(
+            |(place, line)| {
+                if place == 4 { line.replacen("\"step\":4", "\"step\":5", 1) } else { line.to_owned() }
+            },
+        )
         .collect();
     bench.write(&path, &(changed.join("\n") + "\n"));
     let refused = bench.samuel(&["run", "replay", &run]).fails(1);
     says(&refused.stderr, &["the replay is not equal", "was changed after it was recorded"]);
     let json = bench.samuel(&["run", "replay", &run, "--json"]).json();
-    assert_eq!((&json["error"]["code"], &json["data"]["difference"]["kind"]), (&"E_RECORD_DIFFERS".into(), &"altered".into()));
+    assert_eq!(
+        (&json["error"]["code"], &json["data"]["difference"]["kind"]),
+        (&"E_RECORD_DIFFERS".into(), &"altered".into())
+    );
 }
 
 #[test]

@@ -109,9 +109,8 @@ impl Driver {
         let mut consumed = Consumed::begin(&self.services, noted);
         let hook_log = self.services.begin_hook_log();
         let recorded = self.recorded.take().filter(|_| self.services.lane.keeps_records());
-        let mut recorder = recorded.map(|events| {
-            Recorder::begin(&self.services, events, &self.machine, self.goes_on_from.clone())
-        });
+        let mut recorder = recorded
+            .map(|events| Recorder::begin(&self.services, events, &self.machine, self.goes_on_from.clone()));
         loop {
             if let Input::TaskCompleted(completion) = &next {
                 self.told = completion.seq;

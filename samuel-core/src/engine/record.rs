@@ -31,7 +31,8 @@ const ROOM_WAIT: Duration = Duration::from_millis(250);
 const END_WAIT: Duration = Duration::from_secs(2);
 
 /// What is told where a step could not be handed on in time.
-const TOO_FAST: &str = "what happens in the run comes faster than it can be recorded: from here on it cannot be replayed";
+const TOO_FAST: &str =
+    "what happens in the run comes faster than it can be recorded: from here on it cannot be replayed";
 
 /// A line of the inputs that is to be written.
 enum Line {

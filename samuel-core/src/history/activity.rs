@@ -225,7 +225,9 @@ impl Sum {
     fn take(&mut self, entry: &LogEntry, run: &mut OfRun) {
         let record = &entry.record;
         match &record.event {
-            Event::RunStarted { agent, .. } | Event::AgentStarted { agent, .. } => run.agent.clone_from(agent),
+            Event::RunStarted { agent, .. } | Event::AgentStarted { agent, .. } => {
+                run.agent.clone_from(agent)
+            }
             Event::IterationStarted { mode, task, .. } => {
                 (run.began_ms, run.mode, run.began_at) = (record.elapsed_ms, *mode, Some(record.at));
                 run.title = task.as_ref().map(|task| task.title.clone()).unwrap_or_default();

@@ -37,7 +37,8 @@ pub struct EntryFilter {
 impl EntryFilter {
     /// Says whether an event is wanted.
     pub fn takes(&self, entry: &LogEntry) -> bool {
-        let is_of_task = |task: &TaskId| entry.task.as_ref() == Some(task) || names(&entry.record.event, task);
+        let is_of_task =
+            |task: &TaskId| entry.task.as_ref() == Some(task) || names(&entry.record.event, task);
         self.iteration.is_none_or(|iteration| entry.iteration == Some(iteration))
             && self.task.as_ref().is_none_or(is_of_task)
     }

@@ -39,7 +39,9 @@ pub enum HistoryError {
         file: &'static str,
     },
     /// A later version of Samuel wrote it.
-    #[error("the record of run {run} has version {found}, and this Samuel reads version {EVENT_SCHEMA_VERSION}")]
+    #[error(
+        "the record of run {run} has version {found}, and this Samuel reads version {EVENT_SCHEMA_VERSION}"
+    )]
     LaterVersion {
         /// The run.
         run: String,

@@ -31,7 +31,9 @@ impl Eta {
         }
         let unknown = |why: &str| Self { unknown: Some(why.to_owned()), ..eta.clone() };
         if iterations < MIN_ITERATIONS {
-            return unknown(&format!("there are too few iterations to tell: {iterations} of {MIN_ITERATIONS}"));
+            return unknown(&format!(
+                "there are too few iterations to tell: {iterations} of {MIN_ITERATIONS}"
+            ));
         }
         if completed == 0 {
             return unknown("no iteration has completed a task so far");
@@ -39,10 +41,15 @@ impl Eta {
         took.sort_unstable();
         let per_task = |quartile: u64| {
             // As many iterations a task as there were so far.
-            let all = u128::from(quartile).saturating_mul(tasks as u128).saturating_mul(iterations as u128) / completed as u128;
+            let all = u128::from(quartile).saturating_mul(tasks as u128).saturating_mul(iterations as u128)
+                / completed as u128;
             u64::try_from(all).unwrap_or(u64::MAX)
         };
-        Self { low_ms: Some(per_task(quantile(&took, 1))), high_ms: Some(per_task(quantile(&took, 3))), ..eta }
+        Self {
+            low_ms: Some(per_task(quantile(&took, 1))),
+            high_ms: Some(per_task(quantile(&took, 3))),
+            ..eta
+        }
     }
 }
 
@@ -71,8 +78,14 @@ mod tests {
     #[test]
     fn where_it_cannot_be_told_that_is_said() {
         let few = Eta::of(3, vec![1, 2, 3], 3);
-        assert_eq!((few.low_ms, few.unknown.as_deref()), (None, Some("there are too few iterations to tell: 3 of 4")));
-        assert_eq!(Eta::of(3, vec![1; 9], 0).unknown.as_deref(), Some("no iteration has completed a task so far"));
+        assert_eq!(
+            (few.low_ms, few.unknown.as_deref()),
+            (None, Some("there are too few iterations to tell: 3 of 4"))
+        );
+        assert_eq!(
+            Eta::of(3, vec![1; 9], 0).unknown.as_deref(),
+            Some("no iteration has completed a task so far")
+        );
         assert_eq!(Eta::of(0, Vec::new(), 0).high_ms, Some(0));
         let vast = Eta::of(usize::MAX, vec![u64::MAX; 4], 1);
         assert_eq!(vast.high_ms, Some(u64::MAX));

@@ -144,7 +144,16 @@ impl Fold {
                     iteration.check = Some(*result);
                 }
             }
-            Event::IterationFinished { outcome, failure, completed, usage, excused, unrecorded, commit, .. } => {
+            Event::IterationFinished {
+                outcome,
+                failure,
+                completed,
+                usage,
+                excused,
+                unrecorded,
+                commit,
+                ..
+            } => {
                 saw(&mut history.last_commit, commit.as_ref());
                 for task in completed {
                     if !history.completed.contains(task) {

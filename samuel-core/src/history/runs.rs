@@ -88,8 +88,13 @@ impl From<RunHistory> for RunSummary {
 /// How many runs a list has at most.
 const MAX_LISTED: usize = 200;
 /// What a list reads of a record.
-const SUMMARISED: &[&str] =
-    &["\"run_started\"", "\"iteration_started\"", "\"iteration_finished\"", "\"run_finished\"", "\"agent_finished\""];
+const SUMMARISED: &[&str] = &[
+    "\"run_started\"",
+    "\"iteration_started\"",
+    "\"iteration_finished\"",
+    "\"run_finished\"",
+    "\"agent_finished\"",
+];
 
 impl History {
     /// Reads the past of a project.
@@ -129,12 +134,14 @@ impl History {
         if runs.iter().any(|run| run == wanted) {
             return Ok(wanted.to_owned());
         }
-        let mut begun: Vec<&String> = runs.iter().filter(|run| !wanted.is_empty() && run.starts_with(wanted)).collect();
+        let mut begun: Vec<&String> =
+            runs.iter().filter(|run| !wanted.is_empty() && run.starts_with(wanted)).collect();
         match begun.len() {
             1 => Ok(begun.remove(0).clone()),
             0 => {
                 let alike = |run: &String| (strsim::jaro_winkler(wanted, run), run.clone());
-                let nearest = runs.iter().map(alike).max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, run)| run);
+                let nearest =
+                    runs.iter().map(alike).max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, run)| run);
                 Err(HistoryError::UnknownRun { run: wanted.to_owned(), nearest })
             }
             _ => Err(HistoryError::SeveralRuns {
@@ -173,14 +180,16 @@ impl History {
         let history = self.folded(run, &[])?;
         match history.last {
             Some(_) => Ok(history),
-            None => {
-                Err(HistoryError::NoRecord { run: run.to_owned(), file: RecordPart::Events.file_name() })
-            }
+            None => Err(HistoryError::NoRecord { run: run.to_owned(), file: RecordPart::Events.file_name() }),
         }
     }
 
     /// Puts together what the events of a run tell that have one of some words.
-    pub(super) fn folded(&self, run: &str, wanted: &'static [&'static str]) -> Result<RunHistory, HistoryError> {
+    pub(super) fn folded(
+        &self,
+        run: &str,
+        wanted: &'static [&'static str],
+    ) -> Result<RunHistory, HistoryError> {
         let mut entries = self.entries(run).wanting(wanted);
         let mut fold = Fold::new(run);
         while let Some(entry) = entries.next_entry()? {
@@ -211,7 +220,9 @@ impl History {
                 match &mut replaying {
                     None => {
                         let begun = Replaying::begin(line, until);
-                        replaying = Some(begun.map_err(|source| HistoryError::Replay { run: run.to_owned(), source })?);
+                        replaying = Some(
+                            begun.map_err(|source| HistoryError::Replay { run: run.to_owned(), source })?,
+                        );
                     }
                     Some(replaying) => {
                         if !replaying.take(line) {

@@ -68,7 +68,12 @@ pub fn event_line(event: &Event) -> Option<String> {
             let code = exit_code.map(|code| format!(" with exit code {code}")).unwrap_or_default();
             let failure = failure.as_ref().map(|failure| format!(", {}: {}", failure.class, failure.message));
             let took = took(*duration_ms);
-            format!("the agent ended{}{code} after {took}{}{}", of(*turn), consumed(*usage), failure.unwrap_or_default())
+            format!(
+                "the agent ended{}{code} after {took}{}{}",
+                of(*turn),
+                consumed(*usage),
+                failure.unwrap_or_default()
+            )
         }
         Event::TaskCompleted { task, title, provisional } => {
             let how = if *provisional { ", provisionally" } else { "" };
@@ -93,7 +98,8 @@ pub fn event_line(event: &Event) -> Option<String> {
         }
         Event::IterationFinished { iteration, outcome, failure, completed, usage, excused, .. } => {
             let outcome = if *excused { "met a usage limit" } else { outcome.as_str() };
-            let done = if completed.is_empty() { String::new() } else { format!(", completed {}", ids(completed)) };
+            let done =
+                if completed.is_empty() { String::new() } else { format!(", completed {}", ids(completed)) };
             let failure = failure.as_ref().map(|failure| format!(", {}: {}", failure.class, failure.message));
             let failure = failure.unwrap_or_default();
             format!("iteration {iteration} {outcome}{done}{}{failure}", consumed(*usage))
@@ -127,8 +133,12 @@ pub fn event_line(event: &Event) -> Option<String> {
 
 fn hook_line(point: HookPoint, outcome: &Outcome) -> Option<String> {
     let is_built_in = |handler: &str| !handler.contains(':');
-    let is_quiet = outcome.timings.iter().all(|one| is_built_in(&one.handler) && one.status == HookStatus::Ok);
-    let says_nothing = outcome.refused.is_none() && outcome.broken.is_empty() && outcome.said.is_empty();
+    let is_quiet =
+        outcome.timings.iter().all(|one| is_built_in(&one.handler) && one.status == HookStatus::Ok);
+    let says_nothing = outcome.refused.is_none()
+        && outcome.abort.is_none()
+        && outcome.broken.is_empty()
+        && outcome.said.is_empty();
     if is_quiet && says_nothing && outcome.warnings.is_empty() && outcome.skipped.is_none() {
         return None;
     }
@@ -139,7 +149,12 @@ fn hook_line(point: HookPoint, outcome: &Outcome) -> Option<String> {
     parts.extend(outcome.skipped.as_ref().map(|why| format!("not called: {why}")));
     parts.extend(outcome.refused.as_ref().map(|reason| format!("refused: {reason}")));
     parts.extend(outcome.broken.iter().map(|broken| format!("{} broke: {}", broken.handler, broken.failure)));
-    parts.extend(outcome.warnings.iter().map(|warning| format!("{} warns: {}", warning.handler, warning.message)));
+    if let (Some(abort), true) = (&outcome.abort, outcome.broken.is_empty()) {
+        parts.push(format!("{} broke: {}", abort.handler, abort.failure));
+    }
+    parts.extend(
+        outcome.warnings.iter().map(|warning| format!("{} warns: {}", warning.handler, warning.message)),
+    );
     let said = |said: &crate::hook::Said| format!("{} says: {}", said.handler, short(&said.item.content));
     parts.extend(outcome.said.iter().map(said));
     Some(format!("{point}: {}", parts.join("; ")))
@@ -215,7 +230,8 @@ pub(super) fn ids(tasks: &[TaskId]) -> String {
 
 /// Says what was consumed, after a comma; nothing where that is not known.
 pub(super) fn consumed(usage: Usage) -> String {
-    let tokens = if usage.tokens() > 0 { format!(", {}", counted(usage.tokens(), "token")) } else { String::new() };
+    let tokens =
+        if usage.tokens() > 0 { format!(", {}", counted(usage.tokens(), "token")) } else { String::new() };
     let cost = usage.cost_usd.map(|cost| format!(", {}", dollars(cost))).unwrap_or_default();
     tokens + &cost
 }

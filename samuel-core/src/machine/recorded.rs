@@ -188,7 +188,8 @@ mod tests {
 
     #[test]
     fn long_texts_are_told_apart_by_their_hash() {
-        let steer = |end: &str| Effect::Emit(crate::event::Event::Warning { message: "x".repeat(5_000) + end });
+        let steer =
+            |end: &str| Effect::Emit(crate::event::Event::Warning { message: "x".repeat(5_000) + end });
         let told = |effect| told(&[(EffectId(1), effect)]).expect("it is JSON");
         assert_eq!(told(steer("a")), told(steer("a")));
         assert_ne!(told(steer("a")), told(steer("b")));

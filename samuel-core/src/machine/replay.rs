@@ -158,7 +158,8 @@ impl Replaying {
         if found != u64::from(RECORD_SCHEMA_VERSION) {
             return Err(ReplayError::Version { found });
         }
-        let recorded_by = begin.get("samuel").and_then(Value::as_str).unwrap_or("of another version").to_owned();
+        let recorded_by =
+            begin.get("samuel").and_then(Value::as_str).unwrap_or("of another version").to_owned();
         let begin: RecordBegin = serde_json::from_value(begin)
             .map_err(|source| ReplayError::Machine { recorded_by: recorded_by.clone(), source })?;
         let altered = (!is_as_written(line)).then(|| at(DifferenceKind::Altered, 0, 0, String::new()));

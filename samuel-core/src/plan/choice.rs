@@ -101,7 +101,10 @@ fn why_first(task: &Task, ready: usize) -> String {
     match (task.status, ready) {
         (Status::InProgress, _) => "it is in progress, and what was begun comes first".to_owned(),
         (_, 1) => "it is the only one that can be worked on".to_owned(),
-        _ => format!("of {ready} that can be worked on it is the most urgent (priority {}), and of those the first by id", task.priority),
+        _ => format!(
+            "of {ready} that can be worked on it is the most urgent (priority {}), and of those the first by id",
+            task.priority
+        ),
     }
 }
 

@@ -11,8 +11,8 @@
 use std::{fmt, sync::Arc};
 
 use super::{
-    Artifact, Checkpoint, Holder, KeptCheckpoint, Note, RecordChunk, RecordPart, RecordPlace, RunDir, StateError,
-    Supervisor, Watch,
+    Artifact, Checkpoint, Holder, KeptCheckpoint, Note, RecordChunk, RecordPart, RecordPlace, RunDir,
+    StateError, Supervisor, Watch,
 };
 use crate::model::Usage;
 

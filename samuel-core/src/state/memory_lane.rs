@@ -6,9 +6,9 @@ use std::{
 };
 
 use super::{
-    Artifact, Checkpoint, Holder, JournalEntry, JournalRecord, LaneStore, LoopLock, Note, ReadOn, RecordChunk,
-    RecordPart, RecordPlace, RunDir, SavedRun, StateError, Supervisor, Watch, journal, plan_file,
-    run_record::whole_lines,
+    Artifact, Checkpoint, Holder, JournalEntry, JournalRecord, LaneStore, LoopLock, Note, ReadOn,
+    RecordChunk, RecordPart, RecordPlace, RunDir, SavedRun, StateError, Supervisor, Watch, journal,
+    plan_file, run_record::whole_lines,
 };
 use crate::clock::Clock;
 

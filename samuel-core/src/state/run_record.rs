@@ -156,13 +156,16 @@ pub(super) fn read_from(
         }
         // What was read of stays until it is moved aside, under the number that it has here.
         if place.offset == 0
-            && let Some(next) = segments(root, &logs, part)?.into_iter().find(|number| *number > place.segment)
+            && let Some(next) =
+                segments(root, &logs, part)?.into_iter().find(|number| *number > place.segment)
         {
             place.segment = next;
             continue;
         }
         let path = logs.join(part.file_name());
-        let Some(file) = open(root, &path)? else { return Ok(RecordChunk { lines: Vec::new(), next: place }) };
+        let Some(file) = open(root, &path)? else {
+            return Ok(RecordChunk { lines: Vec::new(), next: place });
+        };
         // It may have been moved aside before it was opened.
         if open(root, &logs.join(segment_name(part, place.segment)))?.is_some() {
             continue;
@@ -248,7 +251,8 @@ impl Watching {
             path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with(".jsonl"))
         };
         let heard = move |event: notify::Result<notify::Event>| {
-            let is_told = |event: notify::Event| !event.kind.is_access() && event.paths.iter().any(is_of_record);
+            let is_told =
+                |event: notify::Event| !event.kind.is_access() && event.paths.iter().any(is_of_record);
             if event.is_ok_and(is_told) {
                 read_on.tell();
             }

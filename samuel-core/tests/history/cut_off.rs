@@ -17,7 +17,8 @@ async fn a_record_that_is_cut_off_anywhere_claims_nothing_that_did_not_happen() 
     let played = bench.play(checked(&bench, "test -f 2nd || { touch 2nd; false; }")).await.unwrap();
     let whole = history(&bench).run(&played.replay().unwrap().run).unwrap();
     let logs = bench.lane().dir().logs(&whole.run);
-    let [events, inputs] = ["run.jsonl", "inputs.jsonl"].map(|name| (logs.join(name), fs::read(logs.join(name)).unwrap()));
+    let [events, inputs] =
+        ["run.jsonl", "inputs.jsonl"].map(|name| (logs.join(name), fs::read(logs.join(name)).unwrap()));
     let mut numbers = Numbers(42);
     for _ in 0..cuts {
         let at = numbers.below(events.1.len());
@@ -34,7 +35,8 @@ async fn a_record_that_is_cut_off_anywhere_claims_nothing_that_did_not_happen() 
             assert!(one.outcome.is_none() || one == other, "{one:#?} {other:#?}");
         }
         assert!(read.checks.iter().zip(&whole.checks).all(|(one, other)| one == other));
-        let stands = |task: &TaskId| whole.iterations.iter().any(|iteration| iteration.completed.contains(task));
+        let stands =
+            |task: &TaskId| whole.iterations.iter().any(|iteration| iteration.completed.contains(task));
         assert!(read.completed.iter().all(stands));
         let why = past.why(&Question::Run(Some(whole.run.clone()))).unwrap();
         assert!(why.answer.starts_with("it was cut off"), "{why:#?}");
@@ -57,8 +59,10 @@ async fn reading_touches_nothing() {
     let bench = on_disk(&[("1", "First")]);
     bench.play(bench.run(completes_each_task())).await.unwrap();
     let listed = || {
-        let found = Command::new("find").arg(bench.path()).args(["-printf", "%p %s %T@ %i\n"]).output().unwrap();
-        let mut lines: Vec<String> = String::from_utf8(found.stdout).unwrap().lines().map(str::to_owned).collect();
+        let found =
+            Command::new("find").arg(bench.path()).args(["-printf", "%p %s %T@ %i\n"]).output().unwrap();
+        let mut lines: Vec<String> =
+            String::from_utf8(found.stdout).unwrap().lines().map(str::to_owned).collect();
         lines.sort();
         lines
     };
@@ -68,6 +72,11 @@ async fn reading_touches_nothing() {
     for question in [Question::Next, Question::Check, Question::Run(None), Question::Task(TaskId::new("1"))] {
         past.why(&question).unwrap();
     }
-    let _ = (past.runs().unwrap(), past.activity().unwrap(), past.report(&run).unwrap().to_html(), past.replay(&run, None).unwrap());
+    let _ = (
+        past.runs().unwrap(),
+        past.activity().unwrap(),
+        past.report(&run).unwrap().to_html(),
+        past.replay(&run, None).unwrap(),
+    );
     assert_eq!(before, listed());
 }

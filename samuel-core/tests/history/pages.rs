@@ -2,7 +2,10 @@
 
 use samuel_core::{
     event::{CheckResult, Event},
-    model::{TaskId, payload::{CheckFailure, Mode, TaskBrief}},
+    model::{
+        TaskId,
+        payload::{CheckFailure, Mode, TaskBrief},
+    },
 };
 
 use crate::kit::{RUN, history, on_disk, tell};
@@ -60,7 +63,11 @@ fn a_page_of_ten_thousand_iterations_stays_small() {
     let bench = on_disk(&[("1", "First")]);
     let mut events = Vec::new();
     for iteration in 1..=10_000 {
-        let task = TaskBrief { id: "1".to_owned(), title: "A title as long as titles are".to_owned(), ..TaskBrief::default() };
+        let task = TaskBrief {
+            id: "1".to_owned(),
+            title: "A title as long as titles are".to_owned(),
+            ..TaskBrief::default()
+        };
         events.push(Event::IterationStarted { iteration, mode: Mode::Implementation, task: Some(task) });
         events.push(Event::IterationFinished {
             iteration,

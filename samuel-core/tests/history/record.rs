@@ -113,7 +113,13 @@ async fn records_go_with_the_logs_of_their_runs() {
     for _ in 0..3 {
         let run = checked(&bench, "true").settings(|settings| settings.keep_runs = 2);
         bench.play(run).await.unwrap();
-        bench.store().mutate(samuel_core::state::Mutation::Reset { id: TaskId::new("1") }, samuel_core::state::Actor::User).unwrap();
+        bench
+            .store()
+            .mutate(
+                samuel_core::state::Mutation::Reset { id: TaskId::new("1") },
+                samuel_core::state::Actor::User,
+            )
+            .unwrap();
     }
     let runs = history(&bench).runs().unwrap();
     assert_eq!(runs.runs.len(), 2);
@@ -131,7 +137,10 @@ fn a_run_is_found_by_the_beginning_of_its_id_and_an_unknown_one_names_the_neares
     assert_eq!(history.resolve(Some("20261121T10")).unwrap(), RUN);
     assert_eq!(history.resolve(None).unwrap(), "20261121T110000Z-0123");
     let several = history.resolve(Some("2026")).unwrap_err().to_string();
-    assert_eq!(several, "\"2026\" is the beginning of several runs: 20261121T100000Z-abcd, 20261121T110000Z-0123");
+    assert_eq!(
+        several,
+        "\"2026\" is the beginning of several runs: 20261121T100000Z-abcd, 20261121T110000Z-0123"
+    );
     let unknown = history.resolve(Some("20261121T100000Z-abce")).unwrap_err();
     assert_eq!(
         unknown.to_string(),

@@ -72,7 +72,8 @@ async fn an_effect_that_does_not_follow_is_shown_with_both_sides() {
     assert_eq!(difference.replayed.as_deref(), Some("\"iteration_started\""));
     assert!(replay.to_string().contains("is different"), "{replay}");
     // What comes after a line that is missing is not compared.
-    let without: Vec<&str> = text.lines().enumerate().filter(|(place, _)| *place != 3).map(|(_, line)| line).collect();
+    let without: Vec<&str> =
+        text.lines().enumerate().filter(|(place, _)| *place != 3).map(|(_, line)| line).collect();
     fs::write(&path, without.join("\n") + "\n").unwrap();
     let missing = history(&bench).replay(&run, None).unwrap().difference.unwrap();
     assert_eq!((missing.kind, missing.step), (DifferenceKind::Missing, 4));

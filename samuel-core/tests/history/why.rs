@@ -3,14 +3,17 @@
 use std::{fmt::Write as _, num::NonZero};
 
 use samuel_core::{
+    agent::Script,
     engine::RunBuilder,
+    event::{CheckResult, PlanChange},
     event::{Event, IterationFailure, RunReport},
     history::{Question, Why},
-    model::{ExitReason, FailureClass, IterationOutcome, TaskId, Usage, payload::Actor},
-    event::{CheckResult, PlanChange},
+    hook::{Abort, BreakClass, HookFailure, HookPoint, OnFailure, Outcome, points},
+    model::{
+        ExitReason, FailureClass, IterationOutcome, TaskId, Usage,
+        payload::{Actor, Turn},
+    },
     testing::{Act, Bench, FakeHandler, completes_each_task},
-    hook::points,
-    agent::Script,
 };
 
 use crate::kit::{RUN, checked, history, on_disk, tell};
@@ -18,7 +21,8 @@ use crate::kit::{RUN, checked, history, on_disk, tell};
 fn told(why: &Why) -> String {
     let mut text = format!("{}\n", why.answer);
     for reason in &why.reasons {
-        let events: Vec<String> = reason.events.iter().map(|event| format!("{} {}", event.seq, event.event)).collect();
+        let events: Vec<String> =
+            reason.events.iter().map(|event| format!("{} {}", event.seq, event.event)).collect();
         writeln!(text, "- {} [{}]", reason.text, events.join(", ")).unwrap();
         for detail in &reason.details {
             writeln!(text, "  | {detail}").unwrap();
@@ -28,7 +32,8 @@ fn told(why: &Why) -> String {
 }
 
 fn finished(iteration: u32, failed: bool, in_a_row: u32) -> Event {
-    let failure = IterationFailure { class: FailureClass::QualityCheck, message: format!("check {iteration}") };
+    let failure =
+        IterationFailure { class: FailureClass::QualityCheck, message: format!("check {iteration}") };
     Event::IterationFinished {
         iteration,
         outcome: if failed { IterationOutcome::Failed } else { IterationOutcome::Succeeded },
@@ -62,6 +67,28 @@ fn report(exit_reason: ExitReason) -> RunReport {
     }
 }
 
+/// Returns the event of a hook that ends runs for this reason.
+fn hook_that_ends(reason: ExitReason) -> Option<Event> {
+    let (point, outcome) = match reason {
+        ExitReason::GateStop | ExitReason::StopBlocked => {
+            let point = if reason == ExitReason::GateStop {
+                HookPoint::IterationGate
+            } else {
+                HookPoint::SessionStop
+            };
+            (point, Outcome { refused: Some("not today".to_owned()), ..Outcome::default() })
+        }
+        ExitReason::StrictHook => {
+            let point = HookPoint::BeforeLoop;
+            let failure = HookFailure::new(BreakClass::Timeout, "no answer");
+            let abort = Abort { handler: "lint:x".into(), point, action: OnFailure::AbortLoop, failure };
+            (point, Outcome { abort: Some(abort), ..Outcome::default() })
+        }
+        _ => return None,
+    };
+    Some(Event::HookFired { point, iteration: 2, turn: Turn::Main, outcome })
+}
+
 #[test]
 fn each_exit_reason_is_explained_by_the_events_that_led_to_it() {
     let bench = on_disk(&[("1", "First")]);
@@ -83,10 +110,12 @@ fn each_exit_reason_is_explained_by_the_events_that_led_to_it() {
             reason: Some("no access".to_owned()),
             actor: Actor::Agent,
         };
-        let mut events = vec![finished(1, true, 1), checked(false), finished(2, true, 2), blocked, checked(true)];
+        let mut events =
+            vec![finished(1, true, 1), checked(false), finished(2, true, 2), blocked, checked(true)];
         if *reason == ExitReason::Cancelled {
             events.push(Event::Stopping { reason: *reason, detail: None });
         }
+        events.extend(hook_that_ends(*reason));
         events.push(Event::RunFinished(report(*reason)));
         tell(&*bench.lane(), &run, events);
         let why = history(&bench).why(&Question::Run(Some(run))).unwrap();
@@ -109,9 +138,11 @@ fn each_exit_reason_is_explained_by_the_events_that_led_to_it() {
     - iteration 2 failed, quality-check: check 2 [3 iteration_finished]
     - the run ended: consecutive-failures (because of consecutive-failures), 2 iterations, completed nothing [6 run_finished]
     it ended as gate-stop: because of gate-stop
-    - the run ended: gate-stop (because of gate-stop), 2 iterations, completed nothing [6 run_finished]
+    - iteration.gate: refused: not today [6 hook_fired]
+    - the run ended: gate-stop (because of gate-stop), 2 iterations, completed nothing [7 run_finished]
     it ended as stop-blocked: because of stop-blocked
-    - the run ended: stop-blocked (because of stop-blocked), 2 iterations, completed nothing [6 run_finished]
+    - session.stop: refused: not today [6 hook_fired]
+    - the run ended: stop-blocked (because of stop-blocked), 2 iterations, completed nothing [7 run_finished]
     it ended as no-progress: because of no-progress
     - iteration 1 failed, quality-check: check 1 [1 iteration_finished]
     - iteration 2 failed, quality-check: check 2 [3 iteration_finished]
@@ -130,7 +161,8 @@ fn each_exit_reason_is_explained_by_the_events_that_led_to_it() {
     - iteration 2 failed, quality-check: check 2 [3 iteration_finished]
     - the run ended: empty-discovery (because of empty-discovery), 2 iterations, completed nothing [6 run_finished]
     it ended as strict-hook: because of strict-hook
-    - the run ended: strict-hook (because of strict-hook), 2 iterations, completed nothing [6 run_finished]
+    - before:loop: lint:x broke: timeout: no answer [6 hook_fired]
+    - the run ended: strict-hook (because of strict-hook), 2 iterations, completed nothing [7 run_finished]
     it ended as control-files-changed: because of control-files-changed
     - iteration 2 failed, quality-check: check 2 [3 iteration_finished]
     - the run ended: control-files-changed (because of control-files-changed), 2 iterations, completed nothing [6 run_finished]
@@ -155,8 +187,12 @@ async fn played(bench: &Bench, run: RunBuilder) -> String {
 async fn real_runs_say_why_they_ended() {
     let tasks = [("1", "First"), ("2", "Second")];
     let bench = on_disk(&tasks);
-    let once = bench.run(completes_each_task()).settings(|settings| settings.max_iterations = NonZero::new(1));
-    assert_eq!(played(&bench, once).await, "it ended as max-iterations: the limit of 1 iteration was reached");
+    let once =
+        bench.run(completes_each_task()).settings(|settings| settings.max_iterations = NonZero::new(1));
+    assert_eq!(
+        played(&bench, once).await,
+        "it ended as max-iterations: the limit of 1 iteration was reached"
+    );
     let bench = on_disk(&tasks);
     let fails = checked(&bench, "false");
     assert_eq!(
@@ -181,7 +217,10 @@ async fn a_completion_that_a_check_took_back_is_explained_with_what_the_check_pr
     });
     bench.play(run).await.unwrap();
     let of_task = history(&bench).why(&Question::Task(TaskId::new("1"))).unwrap();
-    assert!(of_task.answer.starts_with("it is open again, since its completion was taken back"), "{of_task:#?}");
+    assert!(
+        of_task.answer.starts_with("it is open again, since its completion was taken back"),
+        "{of_task:#?}"
+    );
     let text = told(&of_task);
     assert!(text.contains("taken back: 1 (") && text.contains("tasks_taken_back"), "{text}");
     assert!(text.contains("| parser.rs:3 is wrong") && text.contains("quality_checked"), "{text}");
@@ -202,7 +241,11 @@ fn a_check_says_since_which_commit_it_fails() {
         reason: (!ok).then(|| "lint: 3 warnings".to_owned()),
         commit: Some(commit.to_owned()),
     };
-    tell(&*bench.lane(), RUN, vec![checked(1, true, "aaa"), checked(2, false, "bbb"), checked(3, false, "ccc")]);
+    tell(
+        &*bench.lane(),
+        RUN,
+        vec![checked(1, true, "aaa"), checked(2, false, "bbb"), checked(3, false, "ccc")],
+    );
     let why = history(&bench).why(&Question::Check).unwrap();
     assert_eq!(
         told(&why),

@@ -6,8 +6,8 @@ use anyhow::Result;
 use samuel_core::{
     project::Project,
     state::{
-        Artifact, Holder, KeptCheckpoint, LaneStore, LoopLock, Note, RecordChunk, RecordPart, RecordPlace, RunDir,
-        SavedRun, StateError, Supervisor, Watch,
+        Artifact, Holder, KeptCheckpoint, LaneStore, LoopLock, Note, RecordChunk, RecordPart, RecordPlace,
+        RunDir, SavedRun, StateError, Supervisor, Watch,
     },
 };
 
@@ -41,7 +41,11 @@ pub(super) fn measure() -> Result<Gate> {
             }
         }
     }
-    let notes = vec![format!("{} with, {} without", milliseconds(median(with.clone())), milliseconds(median(without.clone())))];
+    let notes = vec![format!(
+        "{} with, {} without",
+        milliseconds(median(with.clone())),
+        milliseconds(median(without.clone()))
+    )];
     Ok(Gate {
         name: "iteration with a record",
         took: median(with),

@@ -115,7 +115,10 @@ impl RunPage {
         let gaps = &self.run.gaps;
         let mut told = Vec::new();
         if gaps.beginning {
-            told.push("The beginning of the record is not there any more: what is told here begins later.".to_owned());
+            told.push(
+                "The beginning of the record is not there any more: what is told here begins later."
+                    .to_owned(),
+            );
         }
         if gaps.missing > 0 {
             told.push(format!("The record lacks {}.", counted(gaps.missing, "event")));
@@ -146,7 +149,12 @@ impl RunPage {
                 (Some(first), Some(last)) if first != last => format!("iterations {first} to {last}"),
                 (first, _) => format!("iteration {}", first.unwrap_or_default()),
             };
-            write!(out, "<i{class} style=\"flex-grow:{}\" title=\"{}\"></i>", ms.max(1), text(format!("{of}: {}", took(ms))))?;
+            write!(
+                out,
+                "<i{class} style=\"flex-grow:{}\" title=\"{}\"></i>",
+                ms.max(1),
+                text(format!("{of}: {}", took(ms)))
+            )?;
         }
         out.push_str("</div><p class=\"dim\">As wide as they took; red where one failed, yellow where no end is recorded.</p>\n");
         Ok(())
@@ -183,7 +191,11 @@ impl RunPage {
         out.push_str("<h2>Iterations</h2>");
         let left_out = iterations.len().saturating_sub(MAX_ROWS);
         if left_out > 0 {
-            writeln!(out, "<p class=\"dim\">{} are left out here.</p>", text(format!("The first {left_out}")))?;
+            writeln!(
+                out,
+                "<p class=\"dim\">{} are left out here.</p>",
+                text(format!("The first {left_out}"))
+            )?;
         }
         out.push_str("<div class=\"wide\"><table><tr><th class=\"n\">#</th><th>Task</th><th>Outcome</th><th class=\"n\">Took</th><th class=\"n\">Tokens</th><th class=\"n\">Cost</th></tr>\n");
         let with_turns = iterations.len().saturating_sub(MAX_TURNS);
@@ -225,10 +237,16 @@ impl RunPage {
                 text(at.unwrap_or_default())
             )?;
             for failure in &check.failures {
-                writeln!(out, "<p><code>{}</code>: {}</p>", shown(&failure.command), shown(&failure.message))?;
+                writeln!(
+                    out,
+                    "<p><code>{}</code>: {}</p>",
+                    shown(&failure.command),
+                    shown(&failure.message)
+                )?;
                 if !failure.tail.trim().is_empty() {
                     let from = failure.tail.len().saturating_sub(MAX_TAIL);
-                    let tail = (from..=failure.tail.len()).find_map(|at| failure.tail.get(at..)).unwrap_or_default();
+                    let tail =
+                        (from..=failure.tail.len()).find_map(|at| failure.tail.get(at..)).unwrap_or_default();
                     writeln!(out, "<pre>{}</pre>", text(tail.trim_end()))?;
                 }
                 if let Some(log) = &failure.log {
@@ -281,15 +299,26 @@ impl RunPage {
     }
 
     fn changes(&self, out: &mut String) -> fmt::Result {
-        let (Some(first), Some(last)) = (&self.run.first_commit, &self.run.last_commit) else { return Ok(()) };
+        let (Some(first), Some(last)) = (&self.run.first_commit, &self.run.last_commit) else {
+            return Ok(());
+        };
         let short = |sha: &str| text(sha.get(..12).unwrap_or(sha));
         out.push_str("<h2>Files</h2>");
         if first == last {
-            return writeln!(out, "<p>No commit was made: {} was checked out all the time.</p>", short(first));
+            return writeln!(
+                out,
+                "<p>No commit was made: {} was checked out all the time.</p>",
+                short(first)
+            );
         }
         writeln!(out, "<p class=\"dim\">From commit {} to {}.</p><ul>", short(first), short(last))?;
         for file in self.files.iter().take(MAX_TABLE) {
-            writeln!(out, "<li><span class=\"dim\">{}</span> <span class=\"id\">{}</span></li>", file.change, shown(&file.path))?;
+            writeln!(
+                out,
+                "<li><span class=\"dim\">{}</span> <span class=\"id\">{}</span></li>",
+                file.change,
+                shown(&file.path)
+            )?;
         }
         out.push_str("</ul>\n");
         more(out, self.files.len() + self.more_files, MAX_TABLE, "file")
@@ -305,7 +334,8 @@ impl RunPage {
             writeln!(out, "<li>{}</li>", shown(&warning.text))?;
         }
         out.push_str("</ul>\n");
-        let all = warnings.len().saturating_add(usize::try_from(self.run.more_warnings).unwrap_or(usize::MAX));
+        let all =
+            warnings.len().saturating_add(usize::try_from(self.run.more_warnings).unwrap_or(usize::MAX));
         more(out, all, MAX_TABLE, "warning")
     }
 }
@@ -331,7 +361,9 @@ fn usage_cells(out: &mut String, usage: &Usage) -> fmt::Result {
 fn row(out: &mut String, iteration: &IterationHistory, with_turns: bool) -> fmt::Result {
     let (class, mut outcome) = match (&iteration.outcome, &iteration.failure) {
         (None, _) => ("warn", "no end is recorded".to_owned()),
-        (Some(outcome), Some(failure)) => ("bad", format!("{outcome}, {}: {}", failure.class, failure.message)),
+        (Some(outcome), Some(failure)) => {
+            ("bad", format!("{outcome}, {}: {}", failure.class, failure.message))
+        }
         (Some(outcome), None) => ("ok", outcome.to_string()),
     };
     if iteration.unrecorded {
@@ -339,7 +371,9 @@ fn row(out: &mut String, iteration: &IterationHistory, with_turns: bool) -> fmt:
     }
     write!(out, "<tr><td class=\"n\">{}</td><td class=\"t\">", iteration.iteration)?;
     match (&iteration.task, iteration.mode) {
-        (Some(task), _) => write!(out, "<span class=\"id\">{}</span> {}", text(task), shown(&iteration.title))?,
+        (Some(task), _) => {
+            write!(out, "<span class=\"id\">{}</span> {}", text(task), shown(&iteration.title))?
+        }
         (None, Mode::Discovery) => out.push_str("looking for tasks"),
         (None, Mode::Implementation) => out.push_str("no task"),
     }
@@ -358,7 +392,8 @@ fn row(out: &mut String, iteration: &IterationHistory, with_turns: bool) -> fmt:
                 (Some(ms), Some(code)) => format!("exit code {code} after {}", took(ms)),
             };
             let calls = counted(turn.tool_calls, "tool call");
-            let line = format!("{:?}: {}{model}, {ended}, {calls}{}", turn.turn, turn.agent, consumed(turn.usage));
+            let line =
+                format!("{:?}: {}{model}, {ended}, {calls}{}", turn.turn, turn.agent, consumed(turn.usage));
             write!(out, "<li>{}</li>", shown(&line))?;
         }
         out.push_str("</ul></details>");
@@ -371,7 +406,11 @@ fn row(out: &mut String, iteration: &IterationHistory, with_turns: bool) -> fmt:
 
 /// Says what became of a task, and whether that is well.
 pub(super) fn outcome_of(task: &TaskOutcome) -> (&'static str, String) {
-    let again = if task.taken_back > 0 { format!(", taken back {} before", times(task.taken_back)) } else { String::new() };
+    let again = if task.taken_back > 0 {
+        format!(", taken back {} before", times(task.taken_back))
+    } else {
+        String::new()
+    };
     match (task.completed, task.taken_back) {
         (true, _) => ("ok", format!("completed{again}")),
         (false, 0) => ("warn", "not completed".to_owned()),

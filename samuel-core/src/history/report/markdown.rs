@@ -46,7 +46,8 @@ impl RunPage {
                 let mark = if task.completed { 'x' } else { ' ' };
                 let commits: Vec<String> =
                     task.commits.iter().map(|sha| shown(sha.get(..12).unwrap_or(sha))).collect();
-                let commits = if commits.is_empty() { String::new() } else { format!(" ({})", commits.join(", ")) };
+                let commits =
+                    if commits.is_empty() { String::new() } else { format!(" ({})", commits.join(", ")) };
                 let iterations = counted(task.iterations, "iteration");
                 let (id, title) = (shown(task.task.as_str()), shown(&task.title));
                 writeln!(out, "- [{mark}] {id} {title}: {outcome}, {iterations}{commits}")?;

@@ -137,9 +137,8 @@ impl History {
         let journal = self.project.plan_store().journal_since(0);
         let (Ok(journal), Some(from), Some(to)) = (journal, run.started_at, run.last_at) else { return };
         for record in journal.records.iter().filter(|record| record.at >= from && record.at <= to) {
-            let JournalEntry::Mutation {
-                mutation: Mutation::Done { id, commit_sha: Some(sha), .. }, ..
-            } = &record.entry
+            let JournalEntry::Mutation { mutation: Mutation::Done { id, commit_sha: Some(sha), .. }, .. } =
+                &record.entry
             else {
                 continue;
             };

@@ -48,7 +48,11 @@ impl History {
         let Some(since) = since else {
             let answer = format!("{} in iteration {}{}", verdict(last.result), last.iteration, at(&last));
             let events = vec![last.event.clone()];
-            return Ok(Why { about, answer, reasons: vec![WhyReason { events, ..WhyReason::new("it passed") }] });
+            return Ok(Why {
+                about,
+                answer,
+                reasons: vec![WhyReason { events, ..WhyReason::new("it passed") }],
+            });
         };
         let commands: Vec<&str> = last.failures.iter().map(|failure| failure.command.as_str()).collect();
         let what = match (commands.as_slice(), &last.reason) {
@@ -61,11 +65,17 @@ impl History {
             Some(commit) => format!(", since commit {commit}"),
             None => format!(", since iteration {}", since.iteration),
         });
-        let mut reasons: Vec<WhyReason> = last.failures.iter().map(|failure| of(failure, &last.event)).collect();
+        let mut reasons: Vec<WhyReason> =
+            last.failures.iter().map(|failure| of(failure, &last.event)).collect();
         if let Some(reason) = &last.reason {
             reasons.push(WhyReason { events: vec![last.event.clone()], ..WhyReason::new(reason) });
         }
-        let first = format!("it failed first in iteration {} of run {}{}", since.iteration, since.event.run, at(&since));
+        let first = format!(
+            "it failed first in iteration {} of run {}{}",
+            since.iteration,
+            since.event.run,
+            at(&since)
+        );
         reasons.push(WhyReason { events: vec![since.event], ..WhyReason::new(first) });
         reasons.push(match before {
             Some(passed) => WhyReason {
@@ -90,7 +100,11 @@ fn at(check: &CheckHistory) -> String {
 fn of(failure: &CheckFailure, event: &EventRef) -> WhyReason {
     let code = failure.exit_code.map(|code| format!(" (exit code {code})")).unwrap_or_default();
     let text = format!("{}{code}: {}", failure.command, failure.message);
-    WhyReason { details: tails(std::slice::from_ref(failure)), events: vec![event.clone()], ..WhyReason::new(text) }
+    WhyReason {
+        details: tails(std::slice::from_ref(failure)),
+        events: vec![event.clone()],
+        ..WhyReason::new(text)
+    }
 }
 
 /// Returns the last lines that checks printed, and where the rest is.

@@ -48,8 +48,12 @@ impl History {
                 (format!("{} did not fire in the last run", named.join(" and ")), Vec::new())
             }
             Some((entry, (point, outcome))) => match how(outcome, handler) {
-                Some(ended) => (format!("it was called at {point}, and ended {ended}"), vec![of(entry, outcome)]),
-                None => (format!("it was not called at {point}{}", because(outcome)), vec![of(entry, outcome)]),
+                Some(ended) => {
+                    (format!("it was called at {point}, and ended {ended}"), vec![of(entry, outcome)])
+                }
+                None => {
+                    (format!("it was not called at {point}{}", because(outcome)), vec![of(entry, outcome)])
+                }
             },
         };
         Ok(Why { about, answer, reasons })

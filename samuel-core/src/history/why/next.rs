@@ -25,7 +25,8 @@ impl History {
                 format!("nothing is next: {} cannot be worked on", counted(reasons.len(), "task"))
             }
         };
-        let others = choice.candidates.iter().filter(|candidate| choice.next.as_ref() != Some(&candidate.task));
+        let others =
+            choice.candidates.iter().filter(|candidate| choice.next.as_ref() != Some(&candidate.task));
         let mut reasons: Vec<WhyReason> = others
             .map(|candidate| WhyReason {
                 details: vec![candidate.reason.clone()],

@@ -4,6 +4,7 @@ use super::{Why, WhyReason};
 use crate::{
     event::Event,
     history::{History, HistoryError, LogEntry, RunState, event_line, runs::is_under_way},
+    hook::HookPoint,
     model::{ExitReason, IterationOutcome},
     state::RecordPart,
 };
@@ -78,6 +79,11 @@ fn decides(event: &Event) -> bool {
     }
 }
 
+/// Says whether a point fired, and somebody there said no or broke.
+fn fired_at(event: &Event, wanted: HookPoint) -> bool {
+    matches!(event, Event::HookFired { point, .. } if *point == wanted)
+}
+
 /// Returns the events that led to an end, in the order in which they happened.
 fn rests_on(reason: ExitReason, entries: &[LogEntry]) -> Vec<&LogEntry> {
     let mut chosen: Vec<&LogEntry> = Vec::new();
@@ -107,8 +113,10 @@ fn rests_on(reason: ExitReason, entries: &[LogEntry]) -> Vec<&LogEntry> {
             last(count.clamp(1, MAX_FAILURES), &has_failed);
         }
         ExitReason::NoProgress => last(MAX_REPEATS, &is_finished),
-        ExitReason::GateStop | ExitReason::StopBlocked | ExitReason::StrictHook => {
-            last(1, &|event| matches!(event, Event::HookFired { .. }));
+        ExitReason::GateStop => last(1, &|event| fired_at(event, HookPoint::IterationGate)),
+        ExitReason::StopBlocked => last(1, &|event| fired_at(event, HookPoint::SessionStop)),
+        ExitReason::StrictHook => {
+            last(1, &|event| matches!(event, Event::HookFired { outcome, .. } if outcome.abort.is_some()));
         }
         ExitReason::RateLimited => {
             last(1, &|event| matches!(event, Event::Waiting { .. }));

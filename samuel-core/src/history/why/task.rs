@@ -43,7 +43,8 @@ impl History {
             reasons.push(WhyReason::of(entry));
             reasons.extend(checks_behind(&told, entry));
         }
-        let shown = reasons.iter().flat_map(|reason| &reason.events).map(|event| event.seq).collect::<Vec<_>>();
+        let shown =
+            reasons.iter().flat_map(|reason| &reason.events).map(|event| event.seq).collect::<Vec<_>>();
         let others = told.iter().rev().filter(|entry| tells(&entry.record.event));
         let others = others.filter(|entry| !shown.contains(&entry.record.seq)).take(MAX_EVENTS);
         reasons.extend(others.map(WhyReason::of));
@@ -93,8 +94,9 @@ fn last_taken_back(told: &[LogEntry]) -> Option<&LogEntry> {
 fn checks_behind(told: &[LogEntry], taken_back: &LogEntry) -> Option<WhyReason> {
     let before = told.iter().rev().filter(|entry| entry.record.seq <= taken_back.record.seq);
     let checked = before.take_while(|entry| entry.iteration == taken_back.iteration);
-    let failed =
-        checked.into_iter().find(|entry| matches!(entry.record.event, Event::QualityChecked { ok: false, .. }))?;
+    let failed = checked
+        .into_iter()
+        .find(|entry| matches!(entry.record.event, Event::QualityChecked { ok: false, .. }))?;
     let Event::QualityChecked { failures, .. } = &failed.record.event else { return None };
     let details = super::check::tails(failures);
     Some(WhyReason { details, ..WhyReason::of(failed) })

@@ -99,7 +99,10 @@ const REPORTS: &[Source] = &[
         &[("HistoryChange", ""), ("RelatedTask", ""), ("RelatedTasks", ""), ("TaskHistory", "")],
     ),
     ("plan/choice.rs", &[("CandidateStanding", ""), ("Candidate", ""), ("Choice", "")]),
-    ("machine/replay.rs", &[("DifferenceKind", "ReplayDifferenceKind"), ("ReplayDifference", ""), ("Replay", "")]),
+    (
+        "machine/replay.rs",
+        &[("DifferenceKind", "ReplayDifferenceKind"), ("ReplayDifference", ""), ("Replay", "")],
+    ),
     (
         "history/run_history.rs",
         &[
@@ -118,10 +121,19 @@ const REPORTS: &[Source] = &[
     ("history/eta.rs", &[("Eta", "")]),
     (
         "history/activity.rs",
-        &[("Now", "LoopActivity"), ("FailureNote", ""), ("AgentShare", ""), ("TaskFigures", ""), ("Activity", "")],
+        &[
+            ("Now", "LoopActivity"),
+            ("FailureNote", ""),
+            ("AgentShare", ""),
+            ("TaskFigures", ""),
+            ("Activity", ""),
+        ],
     ),
     ("history/why/mod.rs", &[("WhyReason", ""), ("Why", "")]),
-    ("history/report/mod.rs", &[("FileChange", ""), ("ChangedFile", ""), ("TaskOutcome", ""), ("RunPage", "")]),
+    (
+        "history/report/mod.rs",
+        &[("FileChange", ""), ("ChangedFile", ""), ("TaskOutcome", ""), ("RunPage", "")],
+    ),
     ("prd/remark.rs", &[("Severity", ""), ("RemarkKind", ""), ("Remark", "")]),
     ("prd/form.rs", &[("Form", ""), ("FormInfo", "PrdForm")]),
     ("plan/long.rs", &[("LongPlan", "")]),
