@@ -21,20 +21,20 @@ const MAX_BYTES: u64 = 128 << 20;
 const MAX_FAILURES: usize = 5;
 /// What is read of the records.
 const WANTED: &[&str] = &[
-    "\"run_started\"",
-    "\"iteration_started\"",
-    "\"iteration_finished\"",
-    "\"agent_started\"",
-    "\"agent_finished\"",
-    "\"task_completed\"",
-    "\"tasks_taken_back\"",
-    "\"quality_checked\"",
-    "\"tool_call\"",
-    "\"waiting\"",
-    "\"paused\"",
-    "\"resumed\"",
-    "\"stopping\"",
-    "\"run_finished\"",
+    "run_started",
+    "iteration_started",
+    "iteration_finished",
+    "agent_started",
+    "agent_finished",
+    "task_completed",
+    "tasks_taken_back",
+    "quality_checked",
+    "tool_call",
+    "waiting",
+    "paused",
+    "resumed",
+    "stopping",
+    "run_finished",
 ];
 
 /// What the last runs did, and the one that is under way.

@@ -50,7 +50,7 @@ pub struct Entries {
     lane: Arc<dyn LaneStore>,
     run: String,
     place: RecordPlace,
-    /// Words of which a line has one, where not all events are wanted.
+    /// The kinds of events that are wanted, where not all are.
     wanted: &'static [&'static str],
     waiting: VecDeque<LogEntry>,
     iteration: Option<u32>,
@@ -74,7 +74,8 @@ impl Entries {
         }
     }
 
-    /// Reads only lines that hold one of these words.
+    /// Reads only events of these kinds, and for `tool_call` the tool calls of agents. Others are not
+    /// even parsed.
     pub(super) fn wanting(self, wanted: &'static [&'static str]) -> Self {
         Self { wanted, ..self }
     }
@@ -110,8 +111,7 @@ impl Entries {
     }
 
     fn take(&mut self, line: &[u8]) -> Result<(), HistoryError> {
-        let has = |word: &&str| memchr::memmem::find(line, word.as_bytes()).is_some();
-        if !self.wanted.is_empty() && !self.wanted.iter().any(has) {
+        if !self.wanted.is_empty() && !is_one_of(line, self.wanted) {
             return Ok(());
         }
         let record: EventRecord = match serde_json::from_slice(line) {
@@ -142,6 +142,17 @@ impl Entries {
             false => Ok(()),
         }
     }
+}
+
+/// Says whether a line tells of an event of one of these kinds; also of one that says nothing of its
+/// kind, which cannot be read.
+fn is_one_of(line: &[u8], wanted: &[&str]) -> bool {
+    const KIND: &[u8] = b"\"event\":\"";
+    let at = memchr::memmem::find(line, KIND).map(|at| at + KIND.len());
+    let Some(kind) = at.and_then(|at| line.get(at..)) else { return true };
+    let kind = memchr::memchr(b'"', kind).and_then(|end| kind.get(..end)).unwrap_or_default();
+    let is_call = || kind == b"agent" && memchr::memmem::find(line, b"\"tool_call\"").is_some();
+    wanted.iter().any(|word| kind == word.as_bytes() || (*word == "tool_call" && is_call()))
 }
 
 /// Returns the task that an event itself is about.

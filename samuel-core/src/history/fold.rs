@@ -16,6 +16,8 @@ use crate::{
 
 /// How many warnings are kept.
 const MAX_WARNINGS: usize = 500;
+/// How many handlers are counted, each at each of its points.
+const MAX_HOOKS: usize = 5_000;
 /// How many checks are kept, the last ones.
 const MAX_CHECKS: usize = 20_000;
 
@@ -212,6 +214,9 @@ impl Fold {
         for timing in &outcome.timings {
             let handler = timing.handler.to_string();
             let key = (point.to_owned(), handler.clone());
+            if self.hooks.len() >= MAX_HOOKS && !self.hooks.contains_key(&key) {
+                continue;
+            }
             let figures = self.hooks.entry(key).or_insert_with(|| HookFigures {
                 point: point.to_owned(),
                 handler,

@@ -89,11 +89,11 @@ impl From<RunHistory> for RunSummary {
 const MAX_LISTED: usize = 200;
 /// What a list reads of a record.
 const SUMMARISED: &[&str] = &[
-    "\"run_started\"",
-    "\"iteration_started\"",
-    "\"iteration_finished\"",
-    "\"run_finished\"",
-    "\"agent_finished\"",
+    "run_started",
+    "iteration_started",
+    "iteration_finished",
+    "run_finished",
+    "agent_finished",
 ];
 
 impl History {

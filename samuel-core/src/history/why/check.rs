@@ -12,7 +12,7 @@ use crate::{
 const MAX_LINES: usize = 12;
 const MAX_LINE_BYTES: usize = 400;
 /// What is read of a record.
-const WANTED: &[&str] = &["\"quality_checked\"", "\"run_started\""];
+const WANTED: &[&str] = &["quality_checked", "run_started"];
 
 impl History {
     pub(super) fn why_check(&self) -> Result<Why, HistoryError> {
