@@ -138,3 +138,45 @@ fn what_is_not_there_is_refused_in_words_with_the_nearest_run() {
     // Where the plan stands is told all the same.
     bench.ok(&["run", "status"]);
 }
+
+#[test]
+fn a_run_that_is_killed_at_any_moment_is_told_as_far_as_it_went() {
+    let kills = if std::env::var_os("SAMUEL_LONG").is_some() { 200 } else { 8 };
+    let bench = Bench::with_tasks(&["First", "Second", "Third", "Fourth"]);
+    let mut cut_off = 0;
+    for number in 0..kills {
+        for id in ["1", "2", "3", "4"] {
+            bench.samuel(&["run", "reset", id]);
+        }
+        let mut started = bench.command(&bench.start_args(DONE));
+        started.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut child = started.spawn().unwrap();
+        // Where in the run that falls is left to chance; each time it falls elsewhere.
+        std::thread::sleep(std::time::Duration::from_millis(60 + number * 67 % 900));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let listed = bench.ok(&["run", "runs", "--json"]).json();
+        let Some(run) = listed["data"]["runs"][0]["run"].as_str() else { continue };
+        let log = bench.ok(&["run", "log", run]).stdout;
+        let page = bench.ok(&["run", "report", run, "--json"]).json();
+        let state = page["data"]["run"]["state"].as_str().unwrap();
+        let why = bench.ok(&["run", "why", run]).stdout;
+        match state {
+            "ended" => says(&why, &["it ended as "]),
+            _ => {
+                assert_eq!(state, "cut_off", "{page}");
+                says(&why, &["it was cut off"]);
+                assert!(!log.contains("the run ended"), "{log}");
+                cut_off += 1;
+            }
+        }
+        let replay = bench.ok(&["run", "replay", run]).stdout;
+        says(&replay, &["equal: "]);
+        // What it says to have completed was recorded by the agent, whom nobody took anything back from.
+        for task in page["data"]["run"]["completed"].as_array().unwrap() {
+            let id = task.as_str().unwrap();
+            assert!(log.contains(&format!("task {id} is completed")), "{id} in {log}");
+        }
+    }
+    assert!(cut_off > 0, "no run was cut off");
+}

@@ -88,13 +88,8 @@ impl From<RunHistory> for RunSummary {
 /// How many runs a list has at most.
 const MAX_LISTED: usize = 200;
 /// What a list reads of a record.
-const SUMMARISED: &[&str] = &[
-    "run_started",
-    "iteration_started",
-    "iteration_finished",
-    "run_finished",
-    "agent_finished",
-];
+const SUMMARISED: &[&str] =
+    &["run_started", "iteration_started", "iteration_finished", "run_finished", "agent_finished"];
 
 impl History {
     /// Reads the past of a project.
