@@ -11,7 +11,7 @@ use crate::{
     args::{Global, ReplayArgs, ReportArgs, ReportFormat, RunLogArgs, WhyArgs},
     failure::Failure,
     host::Host,
-    render::{replay_text, run_table, safe_json, time_of_day, why_text},
+    render::{replay_text, run_table, safe_json, safe_words, time_of_day, why_text},
     reply::Reply,
     terminal::{self, Stream},
 };
@@ -72,7 +72,7 @@ fn show(entry: &LogEntry, json: bool) -> Result<bool, Failure> {
                 "{} {:>6}  {inside}{}",
                 time_of_day(entry.record.at),
                 entry.record.seq,
-                crate::render::safe_words(&words)
+                safe_words(&words)
             )
         }
     };

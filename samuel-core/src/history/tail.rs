@@ -1,13 +1,12 @@
 //! Following the record of a run that is under way.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use super::{Entries, HistoryError, LogEntry, runs::is_under_way};
 use crate::{
     event::Event,
     state::{LaneStore, Watch},
 };
-use std::sync::Arc;
 
 /// How long it takes at most until a loop that was killed is found to be gone: nothing tells when
 /// that happens.

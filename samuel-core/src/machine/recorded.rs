@@ -164,6 +164,8 @@ fn sum_of(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::indexing_slicing, reason = "tests")]
+
     use super::*;
 
     #[test]

@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn tasks_of_a_source_are_listed_alone() {
         let mut plan = plan();
-        plan.tasks[0].source = Source::PilotDiscovery;
+        plan.tasks.first_mut().expect("it has tasks").source = Source::PilotDiscovery;
         let found = TaskFilter { sources: vec![Source::PilotDiscovery], ..TaskFilter::default() };
         let list = TaskList::of(&plan, &found);
         assert_eq!(list.rows.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), ["2"]);
