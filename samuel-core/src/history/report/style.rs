@@ -13,10 +13,10 @@ pre{background:var(--card);border:1px solid var(--line);border-radius:6px;paddin
 .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.6rem;margin:1rem 0}
 .cards div{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.6rem .8rem}
 .cards b{display:block;font-size:1.15rem;font-weight:600}.cards span{color:var(--dim);font-size:.85rem}
-.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.92rem}
+.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;min-width:42rem;font-size:.92rem}
 th,td{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid var(--line)}
 th{color:var(--dim);font-weight:600;white-space:nowrap}td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
-td.t{min-width:12rem}
+td.t{min-width:14rem}td.id,td.ok,td.bad,td.warn{overflow-wrap:break-word}
 .line{display:flex;height:1.6rem;border-radius:6px;overflow:hidden;background:var(--card);border:1px solid var(--line)}
 .line i{flex:1 1 0;min-width:0;background:var(--ok);border-right:1px solid var(--bg)}
 .line i.bad{background:var(--bad)}.line i.none{background:var(--warn)}
