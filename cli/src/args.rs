@@ -1,6 +1,7 @@
 //! The command line: every command, argument and help text.
 
 mod control;
+mod history;
 mod hooks;
 mod limits;
 mod look;
@@ -11,6 +12,7 @@ mod toon;
 use std::{ffi::OsString, ops::RangeInclusive, path::PathBuf};
 
 pub(crate) use control::{DecideArgs, ResumeArgs, SteerArgs, StopArgs};
+pub(crate) use history::{ReplayArgs, ReportArgs, ReportFormat, RunLogArgs, WhyArgs};
 pub(crate) use hooks::{
     BridgeArgs, EventArgs, FireArgs, HookSchemaArgs, HooksCommand, HooksTestArgs, LogArgs, ScaffoldArgs,
     ShowArgs, event_type, language,
@@ -52,7 +54,7 @@ pub(crate) struct Cli {
 /// What every command takes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Global {
-    /// Print JSON on stdout, and nothing else there: one document; a run one per line
+    /// Print JSON on stdout, and nothing else there: one document; a run and `run log` one per line
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Work in this directory [default: the project around the current one]
@@ -219,6 +221,16 @@ pub(crate) enum RunCommand {
     Tasks(TasksArgs),
     /// Show a task: what it says, what it belongs to, and what happened to it
     Show(ShowTaskArgs),
+    /// List the runs that are recorded
+    Runs,
+    /// Tell what happened in a run, as lines
+    Log(RunLogArgs),
+    /// Say why something is as it is: what is next, a task, the last check, a run, a handler
+    Why(WhyArgs),
+    /// Make a page of a run: HTML, Markdown for a pull request, or JSON
+    Report(ReportArgs),
+    /// Check that the recorded inputs of a run lead to what it did
+    Replay(ReplayArgs),
     /// Record that a task is done
     Done(DoneArgs),
     /// Leave a task out

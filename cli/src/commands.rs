@@ -4,6 +4,7 @@ mod bridge;
 mod change;
 mod control;
 mod doctor;
+mod history;
 mod hooks;
 mod in_call;
 mod init;
@@ -138,6 +139,11 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Stop(args)) => control::stop(&project, &args, host),
         Some(RunCommand::Attach) => control::attach(&project, global, host),
         Some(RunCommand::Answer(args)) => change::answer(&project.clone().into(), args, host),
+        Some(RunCommand::Runs) => history::runs(&project),
+        Some(RunCommand::Log(args)) => history::log(&project, &args, global),
+        Some(RunCommand::Why(args)) => history::why(&project, args),
+        Some(RunCommand::Report(args)) => history::report(&project, &args, global, host),
+        Some(RunCommand::Replay(args)) => history::replay(&project, &args),
         Some(RunCommand::Edit(args)) => revise::edit(&project, *args, host),
         Some(RunCommand::Rm(args)) => revise::rm(&project, args, host),
         Some(RunCommand::Move(args)) => revise::move_task(&project, args, host),

@@ -88,6 +88,12 @@ pub enum Event {
         /// What can end it, or take a task out of it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         guards: Vec<Guard>,
+        /// The commit that was checked out then, where there was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commit: Option<String>,
+        /// The id that the run had before it was interrupted, where it goes on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        goes_on_from: Option<String>,
     },
     /// An iteration started.
     IterationStarted {
@@ -194,6 +200,9 @@ pub enum Event {
         /// words: `lint:check.sh: 3 warnings`.
         #[serde(default)]
         reason: Option<String>,
+        /// The commit that was checked out then, where there was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commit: Option<String>,
     },
     /// A handler kept the agent from calling a tool, or ended its turn because of
     /// a call.
@@ -247,6 +256,9 @@ pub enum Event {
         /// neither recorded it as done nor put it aside.
         #[serde(default)]
         unrecorded: bool,
+        /// The commit that was checked out then, where there was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commit: Option<String>,
     },
     /// The run waits: for the pause between iterations, or for a usage limit.
     Waiting {

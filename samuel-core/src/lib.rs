@@ -56,6 +56,7 @@ pub mod environment;
 pub mod event;
 pub mod fs;
 pub mod git;
+pub mod history;
 pub mod hook;
 pub mod lifecycle;
 pub mod machine;

@@ -165,6 +165,24 @@ fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     }
 }
 
+/// Says whether a character is invisible or changes the direction of text.
+pub fn is_unseen(c: char) -> bool {
+    matches!(
+        c,
+        // Soft hyphen, and what is shown as nothing in Arabic, Khmer and Mongolian.
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            // Spaces without a width, marks of direction and their overrides.
+            | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            // Line breaks that are none for a terminal.
+            | '\u{2028}' | '\u{2029}'
+            // Fillers, the mark of byte order, notes between lines.
+            | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            // Tags, and further selectors of variants.
+            | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

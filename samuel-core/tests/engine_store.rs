@@ -25,7 +25,8 @@ use samuel_core::{
     state::{
         Actor, Applied, Artifact, Asker, CaughtUp, Existing, Holder, Imported, JournalEntry, JournalPart,
         JournalRecord, LaneStore, LoadedPlan, LoopLock, Mutation, Note, PlanStore, ProgressEntry,
-        ProgressLog, RunDir, SavedRun, StateError, SupervisorProcess, Watch,
+        ProgressLog, RecordChunk, RecordPart, RecordPlace, RunDir, SavedRun, StateError, SupervisorProcess,
+        Watch,
     },
     testing::{Bench, ChannelStore, HeldAgent, VirtualClock, completes_each_task},
 };
@@ -222,6 +223,22 @@ impl LaneStore for Flaky {
 
     fn loop_holder(&self) -> Result<Option<Option<Holder>>, StateError> {
         self.lane.loop_holder()
+    }
+
+    fn append_record(&self, run: &str, part: RecordPart, lines: &[u8]) -> Result<(), StateError> {
+        self.lane.append_record(run, part, lines)
+    }
+
+    fn read_record(&self, run: &str, part: RecordPart, from: RecordPlace) -> Result<RecordChunk, StateError> {
+        self.lane.read_record(run, part, from)
+    }
+
+    fn recorded_runs(&self) -> Result<Vec<String>, StateError> {
+        self.lane.recorded_runs()
+    }
+
+    fn watch_record(&self, run: &str) -> Watch {
+        self.lane.watch_record(run)
     }
 }
 

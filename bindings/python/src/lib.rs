@@ -50,7 +50,7 @@ mod _samuel {
         options::check_settings,
         plugins::{PyLoaded, plugins_fetch, plugins_list, plugins_load, plugins_uninstall, plugins_verify},
         port::{PyAgentPort, report_json},
-        project::PyProject,
+        project::{PyEntries, PyProject},
         reply::Reply,
         run::{EventStream, PyRun, PyRunHandle},
         session::PySession,

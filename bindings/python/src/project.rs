@@ -3,20 +3,25 @@
 //! Every change is the one that the command makes: atomic, under the lock,
 //! written to the journal.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use pyo3::{
-    Bound, PyAny, PyErr, PyResult, Python, exceptions::PyValueError, pyclass, pymethods, types::PyAnyMethods,
+    Bound, PyAny, PyErr, PyRef, PyResult, Python, exceptions::PyValueError, pyclass, pymethods,
+    types::PyAnyMethods,
 };
 use samuel_core::{
     clock::SystemClock,
     dialect::{EventType, NewHook, ScriptLanguage},
     engine::LiveRun,
     git::Caller,
+    history::{Entries, EntryFilter, History, HistoryError, LogEntry, Question},
     hook::Registry,
     lifecycle::make_ready,
     methodology::Methodology,
-    model::{Coded, Status, Task, TaskId},
+    model::{Coded, Source, Status, Task, TaskId},
     plan::{ListForm, TaskFilter, TaskList},
     prd::{self, Document, Form},
     project::{ChangeOrigin, Initialised, NewPlan, PrdOptions, PrdSource, Project, UpdateOptions, find_root},
@@ -27,7 +32,7 @@ use samuel_core::{
 use serde::Serialize;
 
 use crate::{
-    convert::{from_python, to_python},
+    convert::{event_to_python, from_python, to_python},
     error::{coded, raise},
     gate::detached,
     handler::{Registration, Shared, check_points},
@@ -36,6 +41,31 @@ use crate::{
     options::supervisor_of,
     reply::Raised,
 };
+
+/// The events of a run's record, one after the other.
+#[pyclass(frozen, name = "RunLog", module = "samuel._samuel")]
+pub(crate) struct PyEntries(Mutex<Entries>, EntryFilter);
+
+#[pymethods]
+impl PyEntries {
+    fn __iter__(own: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        own
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let next = detached(py, || {
+            let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            loop {
+                match entries.next_entry()? {
+                    Some(entry) if !self.1.takes(&entry) => {}
+                    found => return Ok::<Option<LogEntry>, HistoryError>(found),
+                }
+            }
+        });
+        let next = next.map_err(|error| raise(py, &error))?;
+        next.map(|entry| event_to_python(py, &entry.record)).transpose()
+    }
+}
 
 /// A project on disk.
 #[pyclass(frozen, name = "Project", module = "samuel._samuel")]
@@ -311,11 +341,14 @@ impl PyProject {
         ready: bool,
         limit: Option<usize>,
         flat: bool,
+        source: Vec<String>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let sources = source.iter().map(|word| word.parse::<Source>()).collect::<Result<Vec<_>, _>>();
+        let sources = sources.map_err(|error| PyValueError::new_err(error.to_string()))?;
         let statuses = status.iter().map(|word| word.parse::<Status>()).collect::<Result<Vec<_>, _>>();
         let statuses = statuses.map_err(|error| PyValueError::new_err(error.to_string()))?;
         let form = if flat { ListForm::Flat } else { ListForm::Tree };
-        let filter = TaskFilter { statuses, ready, limit, form };
+        let filter = TaskFilter { statuses, sources, ready, limit, form };
         told(py, || self.0.plan_store().load().map(|loaded| TaskList::of(&loaded.plan, &filter)))
     }
 
@@ -326,6 +359,70 @@ impl PyProject {
 
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         told(py, || self.0.status())
+    }
+
+    /// Lists the runs that are recorded.
+    fn runs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        told(py, || History::of(&self.0).runs())
+    }
+
+    /// Reads all of a run.
+    fn run_history<'py>(&self, py: Python<'py>, run: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+        let history = History::of(&self.0);
+        told(py, || history.run(&history.resolve(run)?))
+    }
+
+    /// Returns the next events of a run, at most so many, and whether there may be more.
+    fn run_log(
+        &self,
+        py: Python<'_>,
+        run: Option<&str>,
+        iteration: Option<u32>,
+        task: Option<&str>,
+    ) -> PyResult<PyEntries> {
+        let task = task.map(|id| task_id(py, id)).transpose()?;
+        let history = History::of(&self.0);
+        let entries = detached(py, || Ok::<_, HistoryError>(history.entries(&history.resolve(run)?)));
+        let entries = entries.map_err(|error| raise(py, &error))?;
+        Ok(PyEntries(Mutex::new(entries), EntryFilter { iteration, task }))
+    }
+
+    /// Answers a question: about what is next, a task, the last check, a run or a handler.
+    fn why<'py>(&self, py: Python<'py>, about: &str, id: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+        let question = match (about, id) {
+            ("next", None) => Question::Next,
+            ("check", None) => Question::Check,
+            ("run", id) => Question::Run(id.map(str::to_owned)),
+            ("task", Some(id)) => Question::Task(task_id(py, id)?),
+            ("handler", Some(id)) => Question::Handler(id.to_owned()),
+            _ => return Err(one_of("about", about, &["next", "check", "run", "task", "handler"])),
+        };
+        told(py, || History::of(&self.0).why(&question))
+    }
+
+    /// Says what the last runs did.
+    fn activity<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        told(py, || History::of(&self.0).activity())
+    }
+
+    /// Puts a page of a run together.
+    fn run_page<'py>(&self, py: Python<'py>, run: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+        let history = History::of(&self.0);
+        told(py, || history.report(&history.resolve(run)?))
+    }
+
+    /// Writes a page of a run, as HTML or Markdown.
+    fn run_report(&self, py: Python<'_>, run: Option<&str>, html: bool) -> PyResult<String> {
+        let history = History::of(&self.0);
+        let page =
+            detached(py, || history.report(&history.resolve(run)?)).map_err(|error| raise(py, &error))?;
+        Ok(if html { page.to_html() } else { page.to_markdown() })
+    }
+
+    /// Replays the recorded inputs of a run.
+    fn replay<'py>(&self, py: Python<'py>, run: &str, until: Option<u32>) -> PyResult<Bound<'py, PyAny>> {
+        let history = History::of(&self.0);
+        told(py, || history.replay(&history.resolve(Some(run))?, until))
     }
 
     fn progress(&self, py: Python<'_>) -> PyResult<Vec<String>> {

@@ -38,6 +38,7 @@ fn words(step: &Remedy) -> &'static str {
             "See what would change with Project.update(..., dry_run=True). If it is the same PRD, take_other=True \
              takes it; another one becomes the plan with Project.convert(..., force=True)."
         }
+        Remedy::ListRuns => "List the runs that are recorded with Project.runs().",
         Remedy::ListKeptPlans => "List the plans that are kept with Project.kept_plans().",
         Remedy::LookAtPlan => "Look at the plan that is there now with Project.tasks().",
         Remedy::LookAtCompleted => {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use samuel_core::{
-    model::{Status, TaskId},
+    model::{Source, Status, TaskId},
     plan::{ListForm, TaskFilter},
 };
 
@@ -21,6 +21,9 @@ pub(crate) struct TasksArgs {
     /// Only tasks that could be worked on now
     #[arg(long)]
     ready: bool,
+    /// Only tasks that came from there: manual, prd or pilot-discovery; repeat it, or separate them by commas
+    #[arg(long, value_name = "SOURCE", value_delimiter = ',')]
+    source: Vec<Source>,
     /// At most so many of them
     #[arg(long, value_name = "N", value_parser = super::whole_number::<usize>(1..=u64::MAX))]
     limit: Option<usize>,
@@ -38,7 +41,7 @@ impl TasksArgs {
     pub(crate) fn filter(self, for_program: bool) -> TaskFilter {
         let is_flat = self.flat || (for_program && !self.tree);
         let form = if is_flat { ListForm::Flat } else { ListForm::Tree };
-        TaskFilter { statuses: self.status, ready: self.ready, limit: self.limit, form }
+        TaskFilter { statuses: self.status, sources: self.source, ready: self.ready, limit: self.limit, form }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use samuel_core::{
     broker::PlanAccess,
+    history::{Activity, History, StatusReport},
     model::ErrorCode,
     plan::TaskList,
     project::Project,
@@ -14,7 +15,7 @@ use crate::{
     args::{Global, RunCommand, ShowTaskArgs, TasksArgs},
     failure::Failure,
     host::Host,
-    render::{Places, status_text, task_table, task_text, with_methodology},
+    render::{Places, activity_text, status_text, task_table, task_text, with_methodology},
     reply::Reply,
 };
 
@@ -54,13 +55,19 @@ fn named(text: &str, plan: &PlanAccess) -> String {
 /// Shows where the plan stands.
 pub(crate) fn status(plan: &PlanAccess, host: &Host) -> Result<Reply, Failure> {
     let mut status = plan.status()?;
-    let warnings = file_warnings(&status.diagnostics, status.unparsed);
+    let mut warnings = file_warnings(&status.diagnostics, status.unparsed);
+    let mut activity = Activity::default();
     if let PlanAccess::Files(project) = plan {
         status.live = status.running.then(|| glance(project, host)).flatten();
+        // Where the plan stands is told without what is recorded.
+        match History::of(project).activity() {
+            Ok(read) => activity = read,
+            Err(error) => warnings.push(format!("what the last runs did cannot be read: {error}")),
+        }
     }
     let adding = named(ADDING, plan);
-    let text = status_text(&status, &Places::of(host, plan.root()), &adding);
-    Ok(Reply::new(&status, text).warn(warnings))
+    let text = status_text(&status, &Places::of(host, plan.root()), &adding) + &activity_text(&activity);
+    Ok(Reply::new(&StatusReport { status, activity }, text).warn(warnings))
 }
 
 /// Lists tasks. Of a large plan a document for programs takes many times its

@@ -49,6 +49,7 @@ fn words(step: &Remedy) -> &'static str {
             "See what would change with `samuel run convert --update --dry-run`. If it is the same PRD, `--yes` \
              takes it; another one becomes the plan with `samuel run convert --force`."
         }
+        Remedy::ListRuns => "List the runs that are recorded with `samuel run runs`.",
         Remedy::ListKeptPlans => "List the plans that are kept with `samuel run restore --list`.",
         Remedy::LookAtPlan => "Look at the plan that is there now with `samuel run tasks`.",
         Remedy::LookAtCompleted => {

@@ -121,7 +121,7 @@ impl Watch {
     /// Prints the lines of an event that is worth some.
     fn tell(&mut self, record: &EventRecord) {
         match &record.event {
-            Event::RunStarted { resumed, agent, model, routing, max_iterations, tasks, guards } => {
+            Event::RunStarted { resumed, agent, model, routing, max_iterations, tasks, guards, .. } => {
                 let verb = if *resumed { "going on as" } else { "starting" };
                 let (run, agent) = (&record.run_id, safe(agent));
                 let limit =

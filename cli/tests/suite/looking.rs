@@ -55,7 +55,9 @@ fn filters_keep_the_groups_above_and_say_what_is_left_out() {
     assert_eq!(listed(&bench, &["--status", "blocked"]), "no task matches\n");
     let limited = listed(&bench, &["--status", "pending", "--flat", "--limit", "1"]);
     assert!(limited.ends_with("\nand 3 more, of 4 tasks\n"), "{limited}");
-    for wrong in [&["--status", "ready"][..], &["--limit", "0"]] {
+    assert_eq!(ids(&["--source", "manual", "--ready", "--flat"]), ["1.2.1"]);
+    assert_eq!(listed(&bench, &["--source", "prd"]), "no task matches\n");
+    for wrong in [&["--source", "dream"][..], &["--status", "ready"], &["--limit", "0"]] {
         bench.samuel(&[&["run", "tasks"], wrong].concat()).fails(2);
     }
     let data = bench.ok(&["run", "tasks", "--ready", "--tree", "--json"]).json()["data"].clone();
@@ -175,6 +177,11 @@ fn what_commands_answer_is_as_their_schemas_say() {
         &["run", "prompt"],
         &["run", "prompt", "--stats"],
         &["run", "prompt", "--export"],
+        &["run", "runs"],
+        &["run", "why"],
+        &["run", "why", "check"],
+        &["run", "report"],
+        &["run", "replay", "2"],
         &["hooks", "list"],
         &["hooks", "show", "after:iteration"],
         &["hooks", "show", "quality.check"],

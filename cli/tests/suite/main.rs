@@ -14,6 +14,7 @@ mod control;
 mod demo;
 mod documents;
 mod guards;
+mod history;
 mod hooks;
 mod hostile_repository;
 mod init;

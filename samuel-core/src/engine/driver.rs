@@ -21,7 +21,9 @@ use super::{
     fire::Place,
     flight::Flight,
     follow::Follower,
+    hub::Events,
     plan_effects::{change, look_and_load},
+    record::Recorder,
     services::Services,
     start_warning::StartWarning,
     waiting::in_whole_seconds,
@@ -54,6 +56,10 @@ pub(super) struct Driver {
     pub(super) warnings: Vec<StartWarning>,
     /// How long the whole run may take.
     pub(super) max_wall_time: Option<Duration>,
+    /// What the record of the run is made from; nothing where it was taken already.
+    pub(super) recorded: Option<Events>,
+    /// The id that the run had before it was interrupted.
+    pub(super) goes_on_from: Option<String>,
 }
 
 /// What a checkpoint holds.
@@ -103,6 +109,9 @@ impl Driver {
         let mut noted = self.machine.used();
         let mut consumed = Consumed::begin(&self.services, noted);
         let hook_log = self.services.begin_hook_log();
+        let recorded = self.recorded.take().filter(|_| self.services.lane.keeps_records());
+        let mut recorder = recorded
+            .map(|events| Recorder::begin(&self.services, events, &self.machine, self.goes_on_from.clone()));
         loop {
             if let Input::TaskCompleted(completion) = &next {
                 self.told = completion.seq;
@@ -110,7 +119,11 @@ impl Driver {
             if let Input::CommandOf { command, by } = &next {
                 self.journal_command(command, by).await;
             }
+            let before = recorder.as_ref().and_then(|recorder| recorder.before(&self.machine, &next));
             let effects = self.machine.step(next);
+            if let Some(recorder) = &mut recorder {
+                recorder.step(before, &effects).await;
+            }
             let is_saved = effects.iter().any(|(_, effect)| *effect == Effect::Checkpoint);
             self.carry_out(effects, &mut flight).await;
             let used = self.machine.used();
@@ -143,6 +156,9 @@ impl Driver {
         // Nothing is written once the loop's lock is free.
         consumed.end().await;
         self.services.end_hook_log(hook_log).await;
+        if let Some(recorder) = recorder {
+            recorder.end().await;
+        }
         flight.report
     }
 
@@ -165,6 +181,7 @@ impl Driver {
             Effect::Log(_) => {}
             Effect::Emit(mut event) => {
                 services.complete(&mut event);
+                self.name_commit(&mut event).await;
                 if let Event::RunFinished(report) = &event {
                     flight.report = Some(report.clone());
                     services.close_workspace(report.exit_reason == ExitReason::Completed).await;
@@ -227,6 +244,23 @@ impl Driver {
             self.services
                 .warn(format!("what was asked of the run is not in the journal: {}", described(&error)));
         }
+    }
+
+    /// Names the commit that is checked out in events that tell where the work stands, and in the
+    /// first one the run that it goes on from.
+    async fn name_commit(&self, event: &mut Event) {
+        if let Event::RunStarted { goes_on_from, .. } = event {
+            goes_on_from.clone_from(&self.goes_on_from);
+        }
+        let (Event::RunStarted { commit, .. }
+        | Event::QualityChecked { commit, .. }
+        | Event::IterationFinished { commit, .. }) = event
+        else {
+            return;
+        };
+        // Without it the event tells the rest.
+        let head = self.services.blocking(|services| services.work_tree.commit()).await;
+        *commit = head.ok().flatten();
     }
 
     fn dispatch(&self, id: EffectId, call: HookCall, turn: Turn, flight: &mut Flight) {

@@ -133,6 +133,11 @@ impl Events {
         std::future::poll_fn(|context| self.poll(context)).await
     }
 
+    /// Returns the next event, if there is one already.
+    pub(super) fn ready(&mut self) -> Option<EventRecord> {
+        lock(&self.0).queue.pop_front()
+    }
+
     fn poll(&self, context: &mut Context<'_>) -> Poll<Option<EventRecord>> {
         let mut reader = lock(&self.0);
         match reader.queue.pop_front() {

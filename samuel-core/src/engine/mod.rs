@@ -68,6 +68,7 @@ mod points;
 mod port;
 mod preview;
 mod profile;
+mod record;
 mod refusals;
 mod run;
 mod sandbox_report;

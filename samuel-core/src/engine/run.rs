@@ -490,6 +490,7 @@ impl Run {
         found: Found,
     ) -> Result<RunHandle, RunError> {
         let Found { repository: opened, clone, warnings, old_logs, remains } = found;
+        let recorded = Some(self.hub.subscribe());
         let (in_clone, of_clone) = clone.unzip();
         let unstartable = match in_place_of_agent(&self.registry) {
             Some(_) => Vec::new(),
@@ -571,6 +572,8 @@ impl Run {
             elapsed_before: begin.elapsed,
             warnings,
             max_wall_time: frozen.settings.session_budget.max_wall_time,
+            recorded,
+            goes_on_from: begin.resumed,
         };
         let first = begin.first;
         let (hub, control) = (Arc::clone(&driver.services.hub), Controller(driver.services.inputs.clone()));

@@ -79,6 +79,11 @@ impl WorkTree {
         *known(&self.start) = self.head();
     }
 
+    /// Returns the commit that is checked out, where there is one.
+    pub(super) fn commit(&self) -> Option<String> {
+        self.head().as_ref().map(ToString::to_string)
+    }
+
     fn head(&self) -> Option<ObjectId> {
         self.repository.as_ref()?.head().ok()?.commit()
     }

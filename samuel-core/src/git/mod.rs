@@ -65,3 +65,4 @@ pub(crate) use listing::{Content, Listing, Parents, blob_id};
 pub(crate) use nested::{Budget, hash_of, state_of};
 pub(crate) use products::products_below;
 pub(crate) use read::open_regular;
+pub(crate) use tree::FileDiffers;

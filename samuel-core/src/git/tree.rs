@@ -1,6 +1,6 @@
 //! The files of a commit.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use super::{
     GitError, ObjectId, Repository,
@@ -38,6 +38,47 @@ impl Repository {
         reading.tree(&tree, &mut Vec::new(), 0)?.ok_or_else(missing)?;
         Ok(reading.files)
     }
+
+    /// Returns the files below the project's root in which two commits differ, sorted; none where
+    /// either is no commit of this repository.
+    ///
+    /// # Errors
+    /// Returns a [`GitError`] where the repository cannot be read, or not in time.
+    pub(crate) fn changes_between(
+        &self,
+        from: &str,
+        to: &str,
+        limit: Duration,
+    ) -> Result<Vec<FileDiffers>, GitError> {
+        let (Some(from), Some(to)) = (self.id_of(from), self.id_of(to)) else { return Ok(Vec::new()) };
+        type Sides = [Option<(u32, ObjectId)>; 2];
+        let mut files: BTreeMap<Vec<u8>, Sides> = BTreeMap::new();
+        for (side, commit) in [from, to].iter().enumerate() {
+            for (path, mode, id) in self.files_of(commit, limit)? {
+                if let Some(file) = files.entry(path).or_default().get_mut(side) {
+                    *file = Some((mode, id));
+                }
+            }
+        }
+        let differ = files.into_iter().filter(|(_, [before, after])| before != after);
+        let changed = |(path, [before, after]): (Vec<u8>, Sides)| FileDiffers {
+            path: String::from_utf8_lossy(&path).into_owned(),
+            before: before.is_some(),
+            after: after.is_some(),
+        };
+        Ok(differ.map(changed).collect())
+    }
+}
+
+/// A file in which two commits differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileDiffers {
+    /// Its path, from the project's root.
+    pub(crate) path: String,
+    /// Whether the first commit has it.
+    pub(crate) before: bool,
+    /// Whether the second one has it.
+    pub(crate) after: bool,
 }
 
 fn read_tree(objects: &Objects, id: &ObjectId) -> Result<Option<Vec<u8>>, GitError> {

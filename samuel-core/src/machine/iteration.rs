@@ -111,6 +111,8 @@ impl Core {
             max_iterations: self.setup.limits.max_iterations,
             tasks: self.setup.scope.tasks().to_vec(),
             guards: self.setup.limits.guards(),
+            commit: None,
+            goes_on_from: None,
         });
     }
 

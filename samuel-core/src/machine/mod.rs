@@ -36,6 +36,8 @@ mod limit;
 mod limit_list;
 mod plan_changes;
 mod quality;
+mod recorded;
+mod replay;
 mod resume;
 mod saved;
 mod settle;
@@ -58,6 +60,8 @@ pub use effect::{
 };
 pub(crate) use ending::MAX_STOP_BLOCKS;
 pub use plan_changes::PlanChanged;
+pub use recorded::{RECORD_SCHEMA_VERSION, RecordBegin, RecordStep};
+pub use replay::{DifferenceKind, Replay, ReplayDifference, ReplayError, Replaying};
 pub use setup::{RunLimits, Setup};
 pub(crate) use standing::is_provisional;
 use standing::{Checks, Moment};

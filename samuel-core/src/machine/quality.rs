@@ -181,6 +181,7 @@ impl Core {
             result,
             failures: failures.to_vec(),
             reason: said.filter(|_| failures.is_empty()).cloned(),
+            commit: None,
         });
         let Some(refusal) = refusal else {
             let text = match result {

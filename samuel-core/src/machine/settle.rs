@@ -174,6 +174,7 @@ impl Core {
             consecutive_failures: self.counters.consecutive_failures,
             excused: iteration.excused,
             unrecorded,
+            commit: None,
         });
         self.effect(Effect::Checkpoint);
     }

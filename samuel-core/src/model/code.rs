@@ -166,6 +166,9 @@ codes! {
     INPUT_IO, 1, true, Say("Check that the file exists and can be read.");
     INPUT_TOO_LARGE, 1, false, Say("Split the input, or stream it with the library.");
     USAGE, 2, false, SeeUsage;
+    RECORD_NOT_FOUND, 1, false, ListRuns;
+    RECORD_VERSION, 1, false, Say("Use the Samuel that the run was made with.");
+    RECORD_DIFFERS, 1, false, Say("Look at the step named above in the run's inputs.jsonl.");
     RUN_BLOCKED, 3, false, SeeWhyBlocked;
     RUN_STOPPED, 4, true, ReadProgressAndGoOn;
     RUN_CANCELLED, 130, true, GoOn;

@@ -35,6 +35,8 @@ pub enum Remedy {
     },
     /// List the plans that are kept.
     ListKeptPlans,
+    /// List the runs of which a record is kept.
+    ListRuns,
     /// Look at the plan, which is another one now.
     LookAtPlan,
     /// Look at what is completed, which a start takes as it stands.

@@ -5,13 +5,15 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Readiness, TaskTree, TreeRow};
-use crate::model::{Groups, Plan, Status, Task, TaskId};
+use crate::model::{Groups, Plan, Source, Status, Task, TaskId};
 
 /// Which tasks are listed, and how. By default all, as a tree where there are groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskFilter {
     /// Only tasks that stand at one of these; none of them stands for all.
     pub statuses: Vec<Status>,
+    /// Only tasks that came from one of these; none of them stands for all.
+    pub sources: Vec<Source>,
     /// Only tasks that could be worked on now, as [`Readiness`] says.
     pub ready: bool,
     /// At most so many of them.
@@ -93,7 +95,8 @@ impl TaskList {
         let is_asked_for = |row: &&TreeRow| {
             let Some(task) = plan.tasks.get(row.place) else { return false };
             let stands = filter.statuses.is_empty() || filter.statuses.contains(&task.status);
-            stands && (!filter.ready || readiness.is_ready(row.place))
+            let comes = filter.sources.is_empty() || filter.sources.contains(&task.source);
+            stands && comes && (!filter.ready || readiness.is_ready(row.place))
         };
         let matching: Vec<usize> = tree.rows().iter().filter(is_asked_for).map(|row| row.place).collect();
         let limit = filter.limit.unwrap_or(usize::MAX);
@@ -181,6 +184,15 @@ mod tests {
         assert_eq!(listed(ready.clone()).0, ["1", "-1.2", "--1.2.1*"]);
         let none = TaskFilter { statuses: vec![Status::Blocked], ..ready };
         assert_eq!(listed(none), (vec![], 0, 0));
+    }
+
+    #[test]
+    fn tasks_of_a_source_are_listed_alone() {
+        let mut plan = plan();
+        plan.tasks.first_mut().expect("it has tasks").source = Source::PilotDiscovery;
+        let found = TaskFilter { sources: vec![Source::PilotDiscovery], ..TaskFilter::default() };
+        let list = TaskList::of(&plan, &found);
+        assert_eq!(list.rows.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), ["2"]);
     }
 
     #[test]

@@ -18,6 +18,7 @@
 //! assert_eq!(task.map(|task| task.title).as_deref(), Some("Write the parser"));
 //! ```
 
+mod choice;
 mod discovery;
 mod list;
 mod long;
@@ -25,6 +26,7 @@ mod next;
 mod tree;
 mod work;
 
+pub use choice::{Candidate, CandidateStanding, Choice};
 pub use discovery::{Discoveries, Pilot};
 pub use list::{GroupState, ListForm, ListRow, TaskFilter, TaskList};
 pub use long::LongPlan;

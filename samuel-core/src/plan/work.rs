@@ -1,6 +1,6 @@
 //! What a plan leaves to do.
 
-use std::{collections::HashMap, mem};
+use std::{cmp::Ordering, collections::HashMap, mem};
 
 use serde::{Deserialize, Serialize};
 
@@ -45,12 +45,11 @@ impl Work {
         let tasks = || plan.tasks.iter().enumerate().filter(|(place, _)| is_work(*place));
         let waits = |task: &Task| matches!(task.status, Status::Pending | Status::InProgress);
         let queue = tasks().filter(|(_, task)| waits(task)).count();
-        let ready = || tasks().filter(|(place, _)| readiness.is_ready(*place)).map(|(_, task)| task);
-        let in_progress = ready().filter(|task| task.status == Status::InProgress);
-        if let Some(task) = most_urgent(in_progress).or_else(|| most_urgent(ready())) {
+        if let Some(task) = readiness.chosen().and_then(|place| plan.tasks.get(place)) {
             return (Self::Task(TaskBrief::from(task)), queue);
         }
-        let mut reasons = block_reasons(plan, &readiness);
+        let left = reasons_of_left(plan, &readiness);
+        let mut reasons: Vec<String> = left.into_iter().map(|(_, reason)| reason).collect();
         if reasons.is_empty() && scope.is_all() {
             reasons.extend(doubt(unread));
         }
@@ -96,7 +95,7 @@ impl<'a> Readiness<'a> {
     }
 
     /// Reads it from a plan of which only a scope is wanted.
-    fn within(plan: &'a Plan, scope: &Scope) -> Self {
+    pub(super) fn within(plan: &'a Plan, scope: &Scope) -> Self {
         let groups = Groups::of(&plan.tasks);
         let statuses = groups.statuses(plan.tasks.iter().map(|task| task.status));
         let settled =
@@ -109,6 +108,18 @@ impl<'a> Readiness<'a> {
             readiness.wanted = Some(readiness.needed_for(ids));
         }
         readiness
+    }
+
+    /// Returns the task that is next, of those that could be worked on and are wanted: one in
+    /// progress, else the most urgent, of those the first in natural order.
+    pub(super) fn chosen(&self) -> Option<usize> {
+        self.ready().min_by(|(_, one), (_, other)| rank(one, other)).map(|(place, _)| place)
+    }
+
+    /// Returns the tasks that could be worked on and are wanted.
+    pub(super) fn ready(&self) -> impl Iterator<Item = (usize, &'a Task)> {
+        let tasks = self.plan.tasks.iter().enumerate();
+        tasks.filter(|(place, _)| self.is_ready(*place) && self.is_wanted(*place))
     }
 
     /// Returns which tasks are a part of which.
@@ -164,7 +175,7 @@ impl<'a> Readiness<'a> {
         needed
     }
 
-    fn is_wanted(&self, place: usize) -> bool {
+    pub(super) fn is_wanted(&self, place: usize) -> bool {
         self.wanted.as_ref().is_none_or(|wanted| wanted.get(place) == Some(&true))
     }
 
@@ -210,7 +221,7 @@ impl<'a> Readiness<'a> {
         task.into_iter().flat_map(|task| &task.depends_on).filter(is_open)
     }
 
-    fn is_settled(&self, place: usize) -> bool {
+    pub(super) fn is_settled(&self, place: usize) -> bool {
         self.settled.get(place) == Some(&true)
     }
 }
@@ -225,15 +236,19 @@ fn doubt(unread: &[String]) -> Option<String> {
     missing.or_else(|| (!unread.is_empty()).then(junk))
 }
 
-fn most_urgent<'a>(tasks: impl Iterator<Item = &'a Task>) -> Option<&'a Task> {
-    tasks.min_by(|a, b| a.priority.cmp(&b.priority).then_with(|| a.id.cmp(&b.id)))
+/// Says which of two tasks that could be worked on comes first.
+pub(super) fn rank(one: &Task, other: &Task) -> Ordering {
+    let waits = |task: &Task| task.status != Status::InProgress;
+    let begun = waits(one).cmp(&waits(other));
+    begun.then_with(|| one.priority.cmp(&other.priority)).then_with(|| one.id.cmp(&other.id))
 }
 
 /// Gives a reason for every task that is not settled. Of the tasks on one circle
 /// only the first in natural order is told to depend on itself. Groups are left out:
-/// what is left of them is said of their parts.
-fn block_reasons(plan: &Plan, readiness: &Readiness<'_>) -> Vec<String> {
+/// what is left of them is said of their parts. So are those that could be worked on.
+pub(super) fn reasons_of_left(plan: &Plan, readiness: &Readiness<'_>) -> Vec<(usize, String)> {
     let tasks = plan.tasks.iter().enumerate();
+    let is_stuck = readiness.ready().next().is_none();
     let is_left = |place: usize| !readiness.is_settled(place) && readiness.is_wanted(place);
     let mut left: Vec<(usize, &Task)> = tasks.filter(|(place, _)| is_left(*place)).collect();
     left.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
@@ -242,10 +257,14 @@ fn block_reasons(plan: &Plan, readiness: &Readiness<'_>) -> Vec<String> {
         .filter_map(|path| Some((path.first()?.clone(), path)))
         .collect();
     let why = |id: &TaskId| match readiness.places.contains_key(id) {
-        true => "cannot be worked on",
+        true if is_stuck => "cannot be worked on",
+        true => "is not done yet",
         false => "does not exist",
     };
-    let reason = |(place, task): &(usize, &Task)| {
+    let mut reason = |(place, task): &(usize, &Task)| {
+        if readiness.is_ready(*place) {
+            return None;
+        }
         let id = &task.id;
         if let Some(question) = task.open_question().filter(|_| !readiness.groups.is_group(*place)) {
             return Some(format!("{id} waits for an answer: {}", question.line()));
@@ -269,7 +288,7 @@ fn block_reasons(plan: &Plan, readiness: &Readiness<'_>) -> Vec<String> {
         let Held { group, waits_for } = readiness.held_above(*place)?;
         Some(format!("{id} is a part of {group}, which depends on {waits_for}, which {}", why(waits_for)))
     };
-    left.iter().filter_map(reason).collect()
+    left.iter().filter_map(|left| Some((left.0, reason(left)?))).collect()
 }
 
 #[cfg(test)]

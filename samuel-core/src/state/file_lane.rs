@@ -3,8 +3,9 @@
 use std::sync::{Arc, PoisonError};
 
 use super::{
-    Artifact, FileStore, Holder, JournalEntry, KeptCheckpoint, LaneStore, LoopLock, Note, RunDir, SavedRun,
-    StateError, SupervisorProcess, files, loop_lock::FileLoopLock, plan_file,
+    Artifact, FileStore, Holder, JournalEntry, KeptCheckpoint, LaneStore, LoopLock, Note, RecordChunk,
+    RecordPart, RecordPlace, RunDir, SavedRun, StateError, SupervisorProcess, Watch, files,
+    loop_lock::FileLoopLock, plan_file, run_record,
 };
 use crate::fs::Durability;
 
@@ -84,5 +85,21 @@ impl LaneStore for FileStore {
 
     fn loop_holder(&self) -> Result<Option<Option<Holder>>, StateError> {
         FileLoopLock::holder(self.dir())
+    }
+
+    fn append_record(&self, run: &str, part: RecordPart, lines: &[u8]) -> Result<(), StateError> {
+        run_record::append_to(self.dir(), run, part, lines)
+    }
+
+    fn read_record(&self, run: &str, part: RecordPart, from: RecordPlace) -> Result<RecordChunk, StateError> {
+        run_record::read_from(self.dir(), run, part, from)
+    }
+
+    fn recorded_runs(&self) -> Result<Vec<String>, StateError> {
+        run_record::recorded_in(self.dir())
+    }
+
+    fn watch_record(&self, run: &str) -> Watch {
+        run_record::watch(self.dir(), run)
     }
 }

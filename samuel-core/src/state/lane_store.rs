@@ -11,7 +11,8 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use super::{
-    Artifact, Called, Checkpoint, Holder, KeptCheckpoint, Note, RunDir, StateError, SupervisorProcess,
+    Artifact, Called, Checkpoint, Holder, KeptCheckpoint, Note, RecordChunk, RecordPart, RecordPlace, RunDir,
+    StateError, SupervisorProcess, Watch,
 };
 use crate::model::Usage;
 
@@ -77,6 +78,35 @@ pub trait LaneStore: fmt::Debug + Send + Sync {
     /// # Errors
     /// Returns [`StateError::Io`] if that cannot be found out.
     fn loop_holder(&self) -> Result<Option<Option<Holder>>, StateError>;
+
+    /// Says whether records of runs are kept; where they are not, nothing is appended. By default
+    /// they are.
+    fn keeps_records(&self) -> bool {
+        true
+    }
+
+    /// Appends whole lines to a part of a run's record. They need not outlive a power failure.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Io`] or [`StateError::TooLarge`] where they cannot be kept.
+    fn append_record(&self, run: &str, part: RecordPart, lines: &[u8]) -> Result<(), StateError>;
+
+    /// Reads lines of a part of a run's record from a place on, as many as fit into some memory;
+    /// none where there are no more by now, and of a run without a record. A line that was not
+    /// written to its end is not there.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Io`].
+    fn read_record(&self, run: &str, part: RecordPart, from: RecordPlace) -> Result<RecordChunk, StateError>;
+
+    /// Returns the runs that have a record, oldest first.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Io`].
+    fn recorded_runs(&self) -> Result<Vec<String>, StateError>;
+
+    /// Begins to listen to what is appended to the record of a run.
+    fn watch_record(&self, run: &str) -> Watch;
 }
 
 /// The lock of a loop, held until it is dropped.

@@ -124,7 +124,7 @@ pub(crate) fn of_iteration(dir: &RunDir, run_id: &str, iteration: u32) -> Vec<Pa
 }
 
 /// Says whether a name is that of a run; what else lies there is not Samuel's.
-fn is_run_id(name: &OsStr) -> bool {
+pub(super) fn is_run_id(name: &OsStr) -> bool {
     let Some((time, random)) = name.to_str().and_then(|name| name.split_once('-')) else { return false };
     let is_time = time.len() == "20261121T100000Z".len()
         && time.chars().enumerate().all(|(place, c)| match place {

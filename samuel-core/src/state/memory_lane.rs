@@ -1,14 +1,15 @@
 //! What one machine needs to carry on, in memory.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use super::{
-    Artifact, Holder, JournalEntry, JournalRecord, LaneStore, LoopLock, Note, RunDir, SavedRun, StateError,
-    SupervisorProcess, journal, plan_file,
+    Artifact, Holder, JournalEntry, JournalRecord, LaneStore, LoopLock, Note, ReadOn, RecordChunk,
+    RecordPart, RecordPlace, RunDir, SavedRun, StateError, SupervisorProcess, Watch, journal, plan_file,
+    run_record::whole_lines,
 };
 use crate::clock::Clock;
 
@@ -20,6 +21,20 @@ pub struct MemoryLane {
     clock: Arc<dyn Clock>,
     notes: Arc<Mutex<Notes>>,
     holder: Arc<Mutex<Option<Holder>>>,
+    record: Arc<Mutex<Records>>,
+}
+
+/// How much of the records of runs is kept, in bytes.
+const MAX_RECORD_BYTES: usize = 64 << 20;
+/// How much of a record is returned at once, where a line is not longer.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// The records of runs.
+#[derive(Debug, Default)]
+struct Records {
+    runs: BTreeMap<String, HashMap<RecordPart, Vec<u8>>>,
+    bytes: usize,
+    watching: Vec<(String, ReadOn)>,
 }
 
 #[derive(Debug, Default)]
@@ -31,7 +46,7 @@ struct Notes {
 impl MemoryLane {
     /// Creates a store without notes. Programs still find and leave files in `dir`.
     pub fn new(dir: RunDir, clock: Arc<dyn Clock>) -> Self {
-        Self { dir, clock, notes: Arc::default(), holder: Arc::default() }
+        Self { dir, clock, notes: Arc::default(), holder: Arc::default(), record: Arc::default() }
     }
 
     fn notes(&self) -> MutexGuard<'_, Notes> {
@@ -101,6 +116,47 @@ impl LaneStore for MemoryLane {
 
     fn loop_holder(&self) -> Result<Option<Option<Holder>>, StateError> {
         Ok(locked(&self.holder).clone().map(Some))
+    }
+
+    fn append_record(&self, run: &str, part: RecordPart, lines: &[u8]) -> Result<(), StateError> {
+        let mut records = locked(&self.record);
+        let bytes = records.bytes.saturating_add(lines.len());
+        if bytes > MAX_RECORD_BYTES {
+            return Err(StateError::TooLarge {
+                what: "records of runs",
+                bytes: bytes as u64,
+                max: MAX_RECORD_BYTES as u64,
+            });
+        }
+        records.bytes = bytes;
+        let parts = records.runs.entry(run.to_owned()).or_default();
+        parts.entry(part).or_default().extend_from_slice(lines);
+        records.watching.retain(|(watched, read_on)| watched != run || read_on.tell());
+        Ok(())
+    }
+
+    fn read_record(&self, run: &str, part: RecordPart, from: RecordPlace) -> Result<RecordChunk, StateError> {
+        let records = locked(&self.record);
+        let all = records.runs.get(run).and_then(|parts| parts.get(&part)).map_or(&[][..], Vec::as_slice);
+        let rest = usize::try_from(from.offset).ok().and_then(|read| all.get(read..)).unwrap_or_default();
+        let mut lines = rest.get(..CHUNK_BYTES).unwrap_or(rest).to_vec();
+        whole_lines(&mut lines);
+        if lines.is_empty() {
+            let line = memchr::memchr(b'\n', rest).map_or(0, |end| end + 1);
+            lines = rest.get(..line).unwrap_or_default().to_vec();
+        }
+        let next = RecordPlace { offset: from.offset.saturating_add(lines.len() as u64), ..from };
+        Ok(RecordChunk { lines, next })
+    }
+
+    fn recorded_runs(&self) -> Result<Vec<String>, StateError> {
+        Ok(locked(&self.record).runs.keys().cloned().collect())
+    }
+
+    fn watch_record(&self, run: &str) -> Watch {
+        let (read_on, watch) = Watch::new();
+        locked(&self.record).watching.push((run.to_owned(), read_on));
+        watch
     }
 }
 

@@ -14,6 +14,8 @@ use crate::{
     config::CONFIG_FILE,
     engine::{Run, RunBuilder, RunError},
     git::Caller,
+    history::History,
+    machine::DifferenceKind,
     methodology::Methodology,
     model::{Plan, Status, Task, TaskId},
     process::Supervisor,
@@ -122,6 +124,10 @@ impl Bench {
     ///
     /// # Errors
     /// Returns the [`RunError`] of building, starting or waiting for it.
+    ///
+    /// # Panics
+    /// In builds with debug assertions, where the recorded inputs of the run lead to something else
+    /// when they are [replayed](Played::replay): a fault in Samuel, or in whoever made the run.
     pub async fn play(&self, run: RunBuilder) -> Result<Played, RunError> {
         let mut handle = run.build()?.start().await?;
         let mut stream = handle.events();
@@ -130,7 +136,10 @@ impl Bench {
             events.push(event);
         }
         let report = handle.wait().await?;
-        Ok(Played { events, report, root: self.path().display().to_string() })
+        let (root, history) = (self.path().display().to_string(), History::of(&self.project));
+        let played = Played { events, report, root, history };
+        debug_assert!(!leads_elsewhere(&played), "the run replays differently: {:#?}", played.replay());
+        Ok(played)
     }
 
     /// Returns the status of a task; nothing where there is no such task or no
@@ -148,6 +157,12 @@ impl Bench {
         let log = self.store().progress()?;
         Ok(log.entries().map(|entry| format!("{entry}\n")).collect())
     }
+}
+
+/// Says whether other effects follow from the recorded inputs of a run than did.
+fn leads_elsewhere(played: &Played) -> bool {
+    let difference = played.replay().ok().and_then(|replay| replay.difference);
+    difference.is_some_and(|difference| difference.kind == DifferenceKind::Effect)
 }
 
 impl BenchBuilder {

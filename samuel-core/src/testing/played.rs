@@ -5,7 +5,9 @@ use std::fmt::{self, Write};
 use crate::{
     agent::AgentEvent,
     event::{Event, EventRecord, RunReport},
+    history::{History, HistoryError},
     hook::{HookPoint, Outcome},
+    machine::Replay,
     model::{
         TaskId,
         payload::{Deliver, Turn},
@@ -23,6 +25,8 @@ pub struct Played {
     pub report: RunReport,
     /// The project's directory, which a transcript does not name.
     pub(super) root: String,
+    /// Where its record is.
+    pub(super) history: History,
 }
 
 impl Played {
@@ -46,6 +50,20 @@ impl Played {
             Event::HookFired { point, outcome, .. } => Some((*point, outcome)),
             _ => None,
         })
+    }
+
+    /// Feeds the recorded inputs of the run to a fresh machine, and compares what follows.
+    ///
+    /// # Errors
+    /// Returns what [`History::replay`] returns.
+    pub fn replay(&self) -> Result<Replay, HistoryError> {
+        let run = self.events.first().map(|record| record.run_id.to_string());
+        self.history.replay(&self.history.resolve(run.as_deref())?, None)
+    }
+
+    /// Returns the past of the project that it was a run of.
+    pub fn history(&self) -> &History {
+        &self.history
     }
 
     /// Writes the run down as a [`transcript`], with `<root>` for the project's

@@ -35,8 +35,9 @@ use crate::{
     },
     state::{
         Actor, Artifact, Asker, Called, Checkpoint, Existing, Holder, JournalEntry, JournalPart,
-        JournalRecord, LaneStore, Mutation, NewTask, Note, PlanStore, ProgressEntry, ProgressKind, SavedRun,
-        StateError, SupervisorProcess, SupervisorRole, TaskChange, TaskEdit, Used,
+        JournalRecord, LaneStore, Mutation, NewTask, Note, PlanStore, ProgressEntry, ProgressKind,
+        RecordPart, RecordPlace, SavedRun, StateError, SupervisorProcess, SupervisorRole, TaskChange,
+        TaskEdit, Used,
     },
 };
 
@@ -81,6 +82,8 @@ pub fn lane_store(mut open: impl FnMut() -> Arc<dyn LaneStore>) {
         supervisors_are_known_until_they_have_ended,
         a_generated_toon_file_has_the_header,
         one_loop_holds_the_lock_until_it_lets_go,
+        a_record_is_read_back_in_whole_lines_and_its_parts_are_apart,
+        whoever_watches_a_record_hears_of_what_is_appended,
     ];
     cases.iter().for_each(|case| case(&*open()));
 }
@@ -423,4 +426,46 @@ fn one_loop_holds_the_lock_until_it_lets_go(lane: &dyn LaneStore) {
         thread::yield_now();
     }
     lane.lock_loop(&holder("run-2")).unwrap();
+}
+
+/// The id of a run, as the engine makes them.
+const RUN: &str = "20261121T100000Z-abcd";
+
+fn a_record_is_read_back_in_whole_lines_and_its_parts_are_apart(lane: &dyn LaneStore) {
+    let read = |part, from| lane.read_record(RUN, part, from).unwrap();
+    assert_eq!(read(RecordPart::Events, RecordPlace::default()).lines, b"");
+    assert_eq!(lane.recorded_runs().unwrap(), Vec::<String>::new());
+    lane.append_record(RUN, RecordPart::Events, b"one\ntwo\n").unwrap();
+    lane.append_record(RUN, RecordPart::Inputs, b"in\n").unwrap();
+    let chunk = read(RecordPart::Events, RecordPlace::default());
+    assert_eq!(chunk.lines, b"one\ntwo\n");
+    assert_eq!(read(RecordPart::Events, chunk.next).lines, b"");
+    lane.append_record(RUN, RecordPart::Events, b"three\n").unwrap();
+    assert_eq!(read(RecordPart::Events, chunk.next).lines, b"three\n");
+    assert_eq!(read(RecordPart::Inputs, RecordPlace::default()).lines, b"in\n");
+    // A long line comes as a whole, and nothing after it is lost.
+    let long = [&vec![b'x'; 3 << 20][..], b"\nend\n"].concat();
+    lane.append_record("20261121T100001Z-abcd", RecordPart::Events, &long).unwrap();
+    let (mut all, mut place) = (Vec::new(), RecordPlace::default());
+    loop {
+        let chunk = lane.read_record("20261121T100001Z-abcd", RecordPart::Events, place).unwrap();
+        if chunk.lines.is_empty() {
+            break;
+        }
+        assert_eq!(chunk.lines.last(), Some(&b'\n'));
+        all.extend(chunk.lines);
+        place = chunk.next;
+    }
+    assert!(all == long, "{} of {} bytes", all.len(), long.len());
+    assert_eq!(lane.recorded_runs().unwrap(), [RUN, "20261121T100001Z-abcd"]);
+}
+
+fn whoever_watches_a_record_hears_of_what_is_appended(lane: &dyn LaneStore) {
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    lane.append_record(RUN, RecordPart::Events, b"one\n").unwrap();
+    runtime.block_on(async {
+        let mut watch = lane.watch_record(RUN);
+        lane.append_record(RUN, RecordPart::Events, b"two\n").unwrap();
+        assert_eq!(timeout(HANG, watch.changed()).await, Ok(true));
+    });
 }

@@ -49,6 +49,11 @@ pub(super) fn measure() -> Result<Gate> {
     Ok(times.into_gate())
 }
 
+/// Returns what iterations of a run cost, each without the call of the agent.
+pub(super) async fn overheads(project: Project, store: Arc<dyn PlanStore>) -> Result<Vec<Duration>> {
+    Ok(timed_run(project, store).await?.overheads)
+}
+
 /// What was measured, iteration by iteration.
 #[derive(Debug, Default)]
 struct Times {

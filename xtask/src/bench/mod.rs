@@ -15,6 +15,7 @@ mod iteration;
 mod measure;
 mod prd;
 mod python;
+mod record;
 mod run_loop;
 mod snapshot;
 mod start;

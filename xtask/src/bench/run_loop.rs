@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{done, gate, iteration, snapshot, start};
+use super::{done, gate, iteration, record, snapshot, start};
 
 /// Measures and prints the gates; arguments name some of them.
 ///
@@ -13,6 +13,9 @@ pub(super) fn run(args: &[String]) -> Result<()> {
     let mut gates = Vec::new();
     if wanted("iteration") {
         gates.push(iteration::measure()?);
+    }
+    if wanted("record") {
+        gates.push(record::measure()?);
     }
     if wanted("snapshot") {
         gates.push(snapshot::measure()?);

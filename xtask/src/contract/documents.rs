@@ -19,12 +19,16 @@ use super::{
 pub(super) const PATH: &str = "cli/documents.schema.json";
 
 /// The commands, as their documents name them, and the types that each may answer.
-const COMMANDS: [(&str, &[&str]); 12] = [
-    ("run", &["ProjectStatus"]),
-    ("run status", &["ProjectStatus"]),
+const COMMANDS: [(&str, &[&str]); 16] = [
+    ("run", &["StatusReport"]),
+    ("run status", &["StatusReport"]),
     ("run tasks", &["TaskList"]),
     ("run show", &["TaskHistory"]),
     ("run prompt", &["NextPrompt", "NextPromptStats", "ExportedTemplates"]),
+    ("run runs", &["RunList"]),
+    ("run why", &["Why"]),
+    ("run report", &["RunPage"]),
+    ("run replay", &["Replay"]),
     ("hooks list", &["HookList"]),
     ("hooks show", &["ShownPoint", "ShownHooks"]),
     ("hooks validate", &["HookValidation"]),

@@ -7,7 +7,7 @@ safe beside a running loop and other processes, and written to the journal.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from . import _samuel
 from ._process import Surroundings, environment, state_dir
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from ._equipped import Plugin
     from .methodology import Methodology
     from .records import (
+        Activity,
         Complexity,
         ConvertedPrd,
+        Event,
         Form,
         HookLog,
         Initialised,
@@ -33,7 +35,11 @@ if TYPE_CHECKING:
         PrdPreview,
         Priority,
         ProjectStatus,
+        Replay,
         Restored,
+        RunHistory,
+        RunList,
+        RunPage,
         ScaffoldedHook,
         Source,
         StaleTemplate,
@@ -43,6 +49,7 @@ if TYPE_CHECKING:
         TaskHistory,
         TaskList,
         VerifiedPlugin,
+        Why,
     )
 
     EventType = Literal[
@@ -279,6 +286,7 @@ class Project:
         ready: bool = False,
         limit: int | None = None,
         flat: bool = False,
+        source: Source | Iterable[Source] = (),
     ) -> TaskList:
         """Lists tasks as `samuel run tasks` does.
 
@@ -288,12 +296,14 @@ class Project:
             limit: At most so many of them.
             flat: Each task by itself, in the order of the plan; by default groups
                 stand above their parts, and come with a part that is asked for.
+            source: Only tasks that came from there, from one or several.
 
         Raises:
-            ValueError: There is no such status.
+            ValueError: There is no such status or source.
         """
         statuses = [status] if isinstance(status, str) else list(status)
-        return self._native.task_list(statuses, ready, limit, flat)
+        sources = [source] if isinstance(source, str) else list(source)
+        return self._native.task_list(statuses, ready, limit, flat, sources)
 
     def task_history(self, id: str) -> TaskHistory:
         """All that is known of a task: what it belongs to, the iterations that worked on it,
@@ -303,6 +313,63 @@ class Project:
     def status(self) -> ProjectStatus:
         """Where the project stands."""
         return self._native.status()
+
+    def runs(self) -> RunList:
+        """The runs that are recorded, the newest first."""
+        return self._native.runs()
+
+    def run_history(self, run: str | None = None) -> RunHistory:
+        """All that the record of a run tells.
+
+        Args:
+            run: Its id or the beginning of it; by default the one that is under way,
+                else the last.
+
+        Raises:
+            SamuelError: No such run is recorded (`E_RECORD_NOT_FOUND`), or a later version
+                of Samuel recorded it (`E_RECORD_VERSION`).
+        """
+        return self._native.run_history(run)
+
+    def run_log(
+        self, run: str | None = None, *, iteration: int | None = None, task: str | None = None
+    ) -> Iterator[Event]:
+        """The events of a run's record, one after the other: all, or those of an iteration or a task."""
+        return self._native.run_log(run, iteration, task)
+
+    def why(
+        self, about: Literal["next", "check", "run", "task", "handler"] = "next", id: str | None = None
+    ) -> Why:
+        """Why something is as it is, with the events that the answer rests on.
+
+        Args:
+            about: What is next, the last check, why a run stopped, where a task stands, or why a
+                handler was not called.
+            id: The run, the task or the handler; of a run the last one by default.
+        """
+        return self._native.why(about, id)
+
+    def activity(self) -> Activity:
+        """What the last runs did and cost, and what the one that is under way does now."""
+        return self._native.activity()
+
+    def run_page(self, run: str | None = None) -> RunPage:
+        """A run with its tasks, their commits and the files that changed."""
+        return self._native.run_page(run)
+
+    def run_report(self, run: str | None = None, *, format: Literal["html", "md"] = "md") -> str:
+        """The same as a page of HTML that needs nothing else, or as text for a pull request."""
+        return self._native.run_report(run, format == "html")
+
+    def replay(self, run: str, *, until: int | None = None) -> Replay:
+        """Feeds the recorded inputs of a run to a fresh machine and compares what follows; starts
+        and writes nothing.
+
+        Args:
+            run: The run.
+            until: The iteration to stop after.
+        """
+        return self._native.replay(run, until)
 
     def progress(self) -> list[str]:
         """The entries of the progress log, one line each."""

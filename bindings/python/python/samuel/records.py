@@ -4616,10 +4616,12 @@ class RunStarted(EventBase):
         tasks: The tasks that it is for, beside what they depend on; none where it is for
             all.
         guards: What can end it, or take a task out of it.
+        commit: The commit that was checked out then, where there was one.
+        goes_on_from: The id that the run had before it was interrupted, where it goes on.
     """
 
-    __slots__ = ("resumed", "agent", "model", "routing", "max_iterations", "tasks", "guards")
-    __match_args__ = ("resumed", "agent", "tasks", "guards", "model", "routing", "max_iterations")
+    __slots__ = ("resumed", "agent", "model", "routing", "max_iterations", "tasks", "guards", "commit", "goes_on_from")
+    __match_args__ = ("resumed", "agent", "tasks", "guards", "model", "routing", "max_iterations", "commit", "goes_on_from")
     _tag = ('event', 'run_started')
     resumed: bool
     agent: str
@@ -4628,6 +4630,8 @@ class RunStarted(EventBase):
     max_iterations: int | None
     tasks: tuple[str, ...]
     guards: tuple[Guard, ...]
+    commit: str | None
+    goes_on_from: str | None
 
     def __init__(
         self,
@@ -4638,6 +4642,8 @@ class RunStarted(EventBase):
         model: str | None = None,
         routing: str | None = None,
         max_iterations: int | None = None,
+        commit: str | None = None,
+        goes_on_from: str | None = None,
         *,
         seq: int = 0,
         at: str = "",
@@ -4652,6 +4658,8 @@ class RunStarted(EventBase):
         _set(self, "max_iterations", max_iterations)
         _set(self, "tasks", items(tasks))
         _set(self, "guards", items(guards))
+        _set(self, "commit", commit)
+        _set(self, "goes_on_from", goes_on_from)
 
 
 class IterationStarted(EventBase):
@@ -4957,16 +4965,18 @@ class QualityChecked(EventBase):
         failures: Those that failed.
         reason: Which handler refused the work that named no failed check, and why, in its
             words: `lint:check.sh: 3 warnings`.
+        commit: The commit that was checked out then, where there was one.
     """
 
-    __slots__ = ("iteration", "ok", "result", "failures", "reason")
-    __match_args__ = ("iteration", "ok", "result", "failures", "reason")
+    __slots__ = ("iteration", "ok", "result", "failures", "reason", "commit")
+    __match_args__ = ("iteration", "ok", "result", "failures", "reason", "commit")
     _tag = ('event', 'quality_checked')
     iteration: int
     ok: bool
     result: CheckResult
     failures: tuple[CheckFailure, ...]
     reason: str | None
+    commit: str | None
 
     def __init__(
         self,
@@ -4975,6 +4985,7 @@ class QualityChecked(EventBase):
         result: CheckResult,
         failures: Iterable[CheckFailure],
         reason: str | None = None,
+        commit: str | None = None,
         *,
         seq: int = 0,
         at: str = "",
@@ -4987,6 +4998,7 @@ class QualityChecked(EventBase):
         _set(self, "result", result)
         _set(self, "failures", items(failures))
         _set(self, "reason", reason)
+        _set(self, "commit", commit)
 
 
 class AbilityBlocked(EventBase):
@@ -5040,10 +5052,11 @@ class IterationFinished(EventBase):
         excused: Whether it met a usage limit of the agent, and so counts as no failure.
         unrecorded: Whether the agent ended well without saying what became of the task: it
             neither recorded it as done nor put it aside.
+        commit: The commit that was checked out then, where there was one.
     """
 
-    __slots__ = ("iteration", "outcome", "failure", "completed", "usage", "consecutive_failures", "excused", "unrecorded")
-    __match_args__ = ("iteration", "outcome", "completed", "usage", "consecutive_failures", "excused", "unrecorded", "failure")
+    __slots__ = ("iteration", "outcome", "failure", "completed", "usage", "consecutive_failures", "excused", "unrecorded", "commit")
+    __match_args__ = ("iteration", "outcome", "completed", "usage", "consecutive_failures", "excused", "unrecorded", "failure", "commit")
     _tag = ('event', 'iteration_finished')
     iteration: int
     outcome: IterationOutcome
@@ -5053,6 +5066,7 @@ class IterationFinished(EventBase):
     consecutive_failures: int
     excused: bool
     unrecorded: bool
+    commit: str | None
 
     def __init__(
         self,
@@ -5064,6 +5078,7 @@ class IterationFinished(EventBase):
         excused: bool,
         unrecorded: bool,
         failure: IterationFailure | None = None,
+        commit: str | None = None,
         *,
         seq: int = 0,
         at: str = "",
@@ -5079,6 +5094,7 @@ class IterationFinished(EventBase):
         _set(self, "consecutive_failures", consecutive_failures)
         _set(self, "excused", excused)
         _set(self, "unrecorded", unrecorded)
+        _set(self, "commit", commit)
 
 
 class Waiting(EventBase):
@@ -6453,6 +6469,1081 @@ class TaskHistory(Record):
         _set(self, "diagnostics", items(diagnostics))
 
 
+CandidateStanding: TypeAlias = Literal["next", "later", "waits", "blocked", "not_wanted"]
+"""Where a task stands in the choice of the next one.
+
+- `next`: It is next.
+- `later`: It could be worked on, and another one comes first.
+- `waits`: It waits for another task.
+- `blocked`: It is marked as blocked.
+- `not_wanted`: The run is for other tasks.
+"""
+
+
+class Candidate(Record):
+    """A task that is left, and why it is next or not.
+
+    Attributes:
+        task: The task.
+        title: Its title.
+        standing: Where it stands in the choice.
+        reason: Why, in one line.
+    """
+
+    __slots__ = ("task", "title", "standing", "reason")
+    __match_args__ = ("task", "title", "standing", "reason")
+    task: str
+    title: str
+    standing: CandidateStanding
+    reason: str
+
+    def __init__(
+        self,
+        task: str,
+        title: str,
+        standing: CandidateStanding,
+        reason: str,
+    ) -> None:
+        _set(self, "task", task)
+        _set(self, "title", title)
+        _set(self, "standing", standing)
+        _set(self, "reason", reason)
+
+
+class Choice(Record):
+    """Which task is next, and why.
+
+    Attributes:
+        next: The task that is next; nothing where none can be worked on.
+        candidates: The tasks that are left, groups aside: the one that is next, those that
+            could be worked on in the order in which they would be, then the others in natural
+            order.
+    """
+
+    __slots__ = ("next", "candidates")
+    __match_args__ = ("candidates", "next")
+    next: str | None
+    candidates: tuple[Candidate, ...]
+
+    def __init__(
+        self,
+        candidates: Iterable[Candidate],
+        next: str | None = None,
+    ) -> None:
+        _set(self, "next", next)
+        _set(self, "candidates", items(candidates))
+
+
+ReplayDifferenceKind: TypeAlias = Literal["altered", "missing", "unreadable", "effect"]
+"""What kind of difference a replay found.
+
+- `altered`: The line was changed after it was written.
+- `missing`: Lines before it are missing.
+- `unreadable`: The input cannot be read by this version.
+- `effect`: Another effect follows from the input.
+"""
+
+
+class ReplayDifference(Record):
+    """Where a replay is different from its record first.
+
+    Attributes:
+        kind: What kind of difference it is.
+        step: The step, from 1; 0 for the first line, which holds the machine.
+        iteration: The iteration that was under way then, or else the last one before.
+        input: The input of the step, such as `done, hook`; empty where it is not known.
+        place: The place of the difference within the effects of the step, such as `effect
+            2, data.reason`; empty where the line itself is meant.
+        recorded: What was recorded there; nothing where there was nothing.
+        replayed: What followed now; nothing where nothing did.
+    """
+
+    __slots__ = ("kind", "step", "iteration", "input", "place", "recorded", "replayed")
+    __match_args__ = ("kind", "step", "iteration", "input", "place", "recorded", "replayed")
+    kind: ReplayDifferenceKind
+    step: int
+    iteration: int
+    input: str
+    place: str
+    recorded: str | None
+    replayed: str | None
+
+    def __init__(
+        self,
+        kind: ReplayDifferenceKind,
+        step: int,
+        iteration: int,
+        input: str,
+        place: str,
+        recorded: str | None = None,
+        replayed: str | None = None,
+    ) -> None:
+        _set(self, "kind", kind)
+        _set(self, "step", step)
+        _set(self, "iteration", iteration)
+        _set(self, "input", input)
+        _set(self, "place", place)
+        _set(self, "recorded", recorded)
+        _set(self, "replayed", replayed)
+
+
+class Replay(Record):
+    """What came of a replay.
+
+    Attributes:
+        run: The run.
+        recorded_by: The version of Samuel that recorded it.
+        replayed_by: The version that replayed it.
+        steps: How many steps were equal.
+        effects: How many effects they had.
+        iterations: How many iterations had begun.
+        ended: Whether the machine came to its end.
+        equal: Whether all that was looked at is as it was recorded.
+        difference: The first difference; nothing where all was equal.
+    """
+
+    __slots__ = ("run", "recorded_by", "replayed_by", "steps", "effects", "iterations", "ended", "equal", "difference")
+    __match_args__ = ("run", "recorded_by", "replayed_by", "steps", "effects", "iterations", "ended", "equal", "difference")
+    run: str
+    recorded_by: str
+    replayed_by: str
+    steps: int
+    effects: int
+    iterations: int
+    ended: bool
+    equal: bool
+    difference: ReplayDifference | None
+
+    def __init__(
+        self,
+        run: str,
+        recorded_by: str,
+        replayed_by: str,
+        steps: int,
+        effects: int,
+        iterations: int,
+        ended: bool,
+        equal: bool,
+        difference: ReplayDifference | None = None,
+    ) -> None:
+        _set(self, "run", run)
+        _set(self, "recorded_by", recorded_by)
+        _set(self, "replayed_by", replayed_by)
+        _set(self, "steps", steps)
+        _set(self, "effects", effects)
+        _set(self, "iterations", iterations)
+        _set(self, "ended", ended)
+        _set(self, "equal", equal)
+        _set(self, "difference", difference)
+
+
+RunState: TypeAlias = Literal["under_way", "ended", "cut_off"]
+"""How a run stands, as far as its record and the loop's lock tell.
+
+- `under_way`: Its loop is at work.
+- `ended`: It told that it ended.
+- `cut_off`: Its loop is gone, and it did not tell that it ended.
+"""
+
+
+class EventRef(Record):
+    """An event that an answer rests on.
+
+    Attributes:
+        run: The run.
+        seq: Its number.
+        at: When it was told.
+        event: What kind of event it is, such as `quality_checked`.
+    """
+
+    __slots__ = ("run", "seq", "at", "event")
+    __match_args__ = ("run", "seq", "at", "event")
+    run: str
+    seq: int
+    at: str
+    event: str
+
+    def __init__(
+        self,
+        run: str,
+        seq: int,
+        at: str,
+        event: str,
+    ) -> None:
+        _set(self, "run", run)
+        _set(self, "seq", seq)
+        _set(self, "at", at)
+        _set(self, "event", event)
+
+
+class TurnHistory(Record):
+    """A call of an agent.
+
+    Attributes:
+        turn: The turn.
+        agent: The agent.
+        model: Its model, where the call had one.
+        why: Why it was this one.
+        tool_calls: How many tools it called.
+        took_ms: How long it took, in milliseconds; nothing where its end is not recorded.
+        exit_code: Its exit code, where it ran to its end.
+        failure: How it failed, where it did.
+        usage: What it consumed.
+        logs: Where it failed, the files that hold what it printed.
+    """
+
+    __slots__ = ("turn", "agent", "model", "why", "tool_calls", "took_ms", "exit_code", "failure", "usage", "logs")
+    __match_args__ = ("turn", "agent", "why", "tool_calls", "usage", "logs", "model", "took_ms", "exit_code", "failure")
+    turn: Turn
+    agent: str
+    model: str | None
+    why: str
+    tool_calls: int
+    took_ms: int | None
+    exit_code: int | None
+    failure: IterationFailure | None
+    usage: Usage
+    logs: tuple[str, ...]
+
+    def __init__(
+        self,
+        turn: Turn,
+        agent: str,
+        why: str,
+        tool_calls: int,
+        usage: Usage,
+        logs: Iterable[str],
+        model: str | None = None,
+        took_ms: int | None = None,
+        exit_code: int | None = None,
+        failure: IterationFailure | None = None,
+    ) -> None:
+        _set(self, "turn", turn)
+        _set(self, "agent", agent)
+        _set(self, "model", model)
+        _set(self, "why", why)
+        _set(self, "tool_calls", tool_calls)
+        _set(self, "took_ms", took_ms)
+        _set(self, "exit_code", exit_code)
+        _set(self, "failure", failure)
+        _set(self, "usage", usage)
+        _set(self, "logs", items(logs))
+
+
+class IterationHistory(Record):
+    """An iteration.
+
+    Attributes:
+        iteration: The iteration, from 1.
+        mode: What it was for.
+        task: The task, where it was for one.
+        title: The task's title.
+        started_at: When it began.
+        began_ms: When it began, in milliseconds since the run was built.
+        took_ms: How long it took, in milliseconds; nothing where its end is not recorded.
+        outcome: How it ended; nothing where that is not recorded.
+        failure: How it failed, where it did.
+        excused: Whether it met a usage limit, and so counts as no failure.
+        unrecorded: Whether the agent ended well without recording anything.
+        completed: The tasks that stand completed because of it.
+        taken_back: The completions that were taken back in it.
+        usage: What it consumed.
+        turns: The calls of agents.
+        check: How the last check of it went, where one was made.
+        commit: The commit that was checked out at its end.
+        first_event: The number of the event that it began with.
+        last_event: The number of its last event.
+    """
+
+    __slots__ = ("iteration", "mode", "task", "title", "started_at", "began_ms", "took_ms", "outcome", "failure", "excused", "unrecorded", "completed", "taken_back", "usage", "turns", "check", "commit", "first_event", "last_event")
+    __match_args__ = ("iteration", "mode", "title", "started_at", "began_ms", "excused", "unrecorded", "completed", "taken_back", "usage", "turns", "first_event", "last_event", "task", "took_ms", "outcome", "failure", "check", "commit")
+    iteration: int
+    mode: Mode
+    task: str | None
+    title: str
+    started_at: str
+    began_ms: int
+    took_ms: int | None
+    outcome: IterationOutcome | None
+    failure: IterationFailure | None
+    excused: bool
+    unrecorded: bool
+    completed: tuple[str, ...]
+    taken_back: tuple[str, ...]
+    usage: Usage
+    turns: tuple[TurnHistory, ...]
+    check: CheckResult | None
+    commit: str | None
+    first_event: int
+    last_event: int
+
+    def __init__(
+        self,
+        iteration: int,
+        mode: Mode,
+        title: str,
+        started_at: str,
+        began_ms: int,
+        excused: bool,
+        unrecorded: bool,
+        completed: Iterable[str],
+        taken_back: Iterable[str],
+        usage: Usage,
+        turns: Iterable[TurnHistory],
+        first_event: int,
+        last_event: int,
+        task: str | None = None,
+        took_ms: int | None = None,
+        outcome: IterationOutcome | None = None,
+        failure: IterationFailure | None = None,
+        check: CheckResult | None = None,
+        commit: str | None = None,
+    ) -> None:
+        _set(self, "iteration", iteration)
+        _set(self, "mode", mode)
+        _set(self, "task", task)
+        _set(self, "title", title)
+        _set(self, "started_at", started_at)
+        _set(self, "began_ms", began_ms)
+        _set(self, "took_ms", took_ms)
+        _set(self, "outcome", outcome)
+        _set(self, "failure", failure)
+        _set(self, "excused", excused)
+        _set(self, "unrecorded", unrecorded)
+        _set(self, "completed", items(completed))
+        _set(self, "taken_back", items(taken_back))
+        _set(self, "usage", usage)
+        _set(self, "turns", items(turns))
+        _set(self, "check", check)
+        _set(self, "commit", commit)
+        _set(self, "first_event", first_event)
+        _set(self, "last_event", last_event)
+
+
+class CheckHistory(Record):
+    """A check that was made.
+
+    Attributes:
+        iteration: The iteration; 0 before the first.
+        ok: Whether the work stands.
+        result: How it went.
+        failures: The checks that failed.
+        reason: Which handler refused that named no failed check, and why.
+        commit: The commit that was checked out then.
+        event: The event.
+    """
+
+    __slots__ = ("iteration", "ok", "result", "failures", "reason", "commit", "event")
+    __match_args__ = ("iteration", "ok", "result", "failures", "event", "reason", "commit")
+    iteration: int
+    ok: bool
+    result: CheckResult
+    failures: tuple[CheckFailure, ...]
+    reason: str | None
+    commit: str | None
+    event: EventRef
+
+    def __init__(
+        self,
+        iteration: int,
+        ok: bool,
+        result: CheckResult,
+        failures: Iterable[CheckFailure],
+        event: EventRef,
+        reason: str | None = None,
+        commit: str | None = None,
+    ) -> None:
+        _set(self, "iteration", iteration)
+        _set(self, "ok", ok)
+        _set(self, "result", result)
+        _set(self, "failures", items(failures))
+        _set(self, "reason", reason)
+        _set(self, "commit", commit)
+        _set(self, "event", event)
+
+
+class HookFigures(Record):
+    """How often a handler was called, and how long that took.
+
+    Attributes:
+        point: The point.
+        handler: The handler's id.
+        calls: How often it was called.
+        not_ok: How often it did not answer, or answered no.
+        total_ms: How long all calls took, in milliseconds.
+        longest_ms: How long the longest took, in milliseconds.
+    """
+
+    __slots__ = ("point", "handler", "calls", "not_ok", "total_ms", "longest_ms")
+    __match_args__ = ("point", "handler", "calls", "not_ok", "total_ms", "longest_ms")
+    point: str
+    handler: str
+    calls: int
+    not_ok: int
+    total_ms: int
+    longest_ms: int
+
+    def __init__(
+        self,
+        point: str,
+        handler: str,
+        calls: int,
+        not_ok: int,
+        total_ms: int,
+        longest_ms: int,
+    ) -> None:
+        _set(self, "point", point)
+        _set(self, "handler", handler)
+        _set(self, "calls", calls)
+        _set(self, "not_ok", not_ok)
+        _set(self, "total_ms", total_ms)
+        _set(self, "longest_ms", longest_ms)
+
+
+class HistoryNote(Record):
+    """Something that was told.
+
+    Attributes:
+        text: The words.
+        event: The event.
+    """
+
+    __slots__ = ("text", "event")
+    __match_args__ = ("text", "event")
+    text: str
+    event: EventRef
+
+    def __init__(
+        self,
+        text: str,
+        event: EventRef,
+    ) -> None:
+        _set(self, "text", text)
+        _set(self, "event", event)
+
+
+class RecordGaps(Record):
+    """What of a record is missing.
+
+    Attributes:
+        beginning: Whether its first events are not there any more.
+        missing: How many events are missing between others.
+        unreadable: How many lines cannot be read.
+        agent_text: How much of what agents said was not recorded, in events.
+    """
+
+    __slots__ = ("beginning", "missing", "unreadable", "agent_text")
+    __match_args__ = ("beginning", "missing", "unreadable", "agent_text")
+    beginning: bool
+    missing: int
+    unreadable: int
+    agent_text: int
+
+    def __init__(
+        self,
+        beginning: bool,
+        missing: int,
+        unreadable: int,
+        agent_text: int,
+    ) -> None:
+        _set(self, "beginning", beginning)
+        _set(self, "missing", missing)
+        _set(self, "unreadable", unreadable)
+        _set(self, "agent_text", agent_text)
+
+
+class RunHistory(Record):
+    """A run as its record tells of it.
+
+    Attributes:
+        run: Its id.
+        state: How it stands.
+        started_at: When it began, as far as that is recorded.
+        last_at: When the last event was told.
+        took_ms: How long it took up to the last event, in milliseconds.
+        goes_on_from: The run that it goes on from, where it goes on.
+        agent: The agent.
+        model: Its model, where one is configured.
+        tasks: The tasks that it is for, beside what they depend on; none where it is for
+            all.
+        guards: What could end it.
+        first_commit: The commit that was checked out when it began, where there was one.
+        last_commit: The last commit that was seen.
+        iterations: Its iterations, the first one first.
+        checks: The checks that were made, the first one first.
+        hooks: The handlers that were called, by point and name.
+        completed: The tasks that it completed and that were not taken back.
+        usage: What all calls of agents consumed, as far as they came to their end.
+        agents: What of it each agent consumed.
+        warnings: What was warned of, the first 500.
+        more_warnings: How many warnings there were beyond these.
+        report: What came of it, where it told.
+        gaps: What of the record is missing.
+        last: The last event; nothing where none could be read.
+    """
+
+    __slots__ = ("run", "state", "started_at", "last_at", "took_ms", "goes_on_from", "agent", "model", "tasks", "guards", "first_commit", "last_commit", "iterations", "checks", "hooks", "completed", "usage", "agents", "warnings", "more_warnings", "report", "gaps", "last")
+    __match_args__ = ("run", "state", "took_ms", "agent", "tasks", "guards", "iterations", "checks", "hooks", "completed", "usage", "agents", "warnings", "more_warnings", "gaps", "started_at", "last_at", "goes_on_from", "model", "first_commit", "last_commit", "report", "last")
+    run: str
+    state: RunState
+    started_at: str | None
+    last_at: str | None
+    took_ms: int
+    goes_on_from: str | None
+    agent: str
+    model: str | None
+    tasks: tuple[str, ...]
+    guards: tuple[Guard, ...]
+    first_commit: str | None
+    last_commit: str | None
+    iterations: tuple[IterationHistory, ...]
+    checks: tuple[CheckHistory, ...]
+    hooks: tuple[HookFigures, ...]
+    completed: tuple[str, ...]
+    usage: Usage
+    agents: tuple[AgentTotal, ...]
+    warnings: tuple[HistoryNote, ...]
+    more_warnings: int
+    report: RunReport | None
+    gaps: RecordGaps
+    last: EventRef | None
+
+    def __init__(
+        self,
+        run: str,
+        state: RunState,
+        took_ms: int,
+        agent: str,
+        tasks: Iterable[str],
+        guards: Iterable[Guard],
+        iterations: Iterable[IterationHistory],
+        checks: Iterable[CheckHistory],
+        hooks: Iterable[HookFigures],
+        completed: Iterable[str],
+        usage: Usage,
+        agents: Iterable[AgentTotal],
+        warnings: Iterable[HistoryNote],
+        more_warnings: int,
+        gaps: RecordGaps,
+        started_at: str | None = None,
+        last_at: str | None = None,
+        goes_on_from: str | None = None,
+        model: str | None = None,
+        first_commit: str | None = None,
+        last_commit: str | None = None,
+        report: RunReport | None = None,
+        last: EventRef | None = None,
+    ) -> None:
+        _set(self, "run", run)
+        _set(self, "state", state)
+        _set(self, "started_at", started_at)
+        _set(self, "last_at", last_at)
+        _set(self, "took_ms", took_ms)
+        _set(self, "goes_on_from", goes_on_from)
+        _set(self, "agent", agent)
+        _set(self, "model", model)
+        _set(self, "tasks", items(tasks))
+        _set(self, "guards", items(guards))
+        _set(self, "first_commit", first_commit)
+        _set(self, "last_commit", last_commit)
+        _set(self, "iterations", items(iterations))
+        _set(self, "checks", items(checks))
+        _set(self, "hooks", items(hooks))
+        _set(self, "completed", items(completed))
+        _set(self, "usage", usage)
+        _set(self, "agents", items(agents))
+        _set(self, "warnings", items(warnings))
+        _set(self, "more_warnings", more_warnings)
+        _set(self, "report", report)
+        _set(self, "gaps", gaps)
+        _set(self, "last", last)
+
+
+class RunSummary(Record):
+    """A run in a few figures.
+
+    Attributes:
+        run: Its id.
+        state: Whether it is under way, has ended, or was cut off.
+        started_at: When it began, as far as that is recorded.
+        took_ms: How long it took, or takes so far, in milliseconds.
+        agent: The agent.
+        tasks: The tasks that it is for, beside what they depend on; none where it is for
+            all.
+        iterations: How many iterations it began.
+        failed_iterations: How many of them failed.
+        completed: The tasks that it completed.
+        usage: What it consumed.
+        exit_reason: Why it ended, where it did.
+        detail: What led to that, in one line.
+        goes_on_from: The run that it goes on from, where it goes on.
+        problem: Why nothing more is known of it, where its record cannot be read.
+    """
+
+    __slots__ = ("run", "state", "started_at", "took_ms", "agent", "tasks", "iterations", "failed_iterations", "completed", "usage", "exit_reason", "detail", "goes_on_from", "problem")
+    __match_args__ = ("run", "state", "took_ms", "agent", "tasks", "iterations", "failed_iterations", "completed", "usage", "started_at", "exit_reason", "detail", "goes_on_from", "problem")
+    run: str
+    state: RunState
+    started_at: str | None
+    took_ms: int
+    agent: str
+    tasks: tuple[str, ...]
+    iterations: int
+    failed_iterations: int
+    completed: tuple[str, ...]
+    usage: Usage
+    exit_reason: ExitReason | None
+    detail: str | None
+    goes_on_from: str | None
+    problem: str | None
+
+    def __init__(
+        self,
+        run: str,
+        state: RunState,
+        took_ms: int,
+        agent: str,
+        tasks: Iterable[str],
+        iterations: int,
+        failed_iterations: int,
+        completed: Iterable[str],
+        usage: Usage,
+        started_at: str | None = None,
+        exit_reason: ExitReason | None = None,
+        detail: str | None = None,
+        goes_on_from: str | None = None,
+        problem: str | None = None,
+    ) -> None:
+        _set(self, "run", run)
+        _set(self, "state", state)
+        _set(self, "started_at", started_at)
+        _set(self, "took_ms", took_ms)
+        _set(self, "agent", agent)
+        _set(self, "tasks", items(tasks))
+        _set(self, "iterations", iterations)
+        _set(self, "failed_iterations", failed_iterations)
+        _set(self, "completed", items(completed))
+        _set(self, "usage", usage)
+        _set(self, "exit_reason", exit_reason)
+        _set(self, "detail", detail)
+        _set(self, "goes_on_from", goes_on_from)
+        _set(self, "problem", problem)
+
+
+class RunList(Record):
+    """The runs that are recorded.
+
+    Attributes:
+        runs: The runs, the newest first.
+        more: How many older ones are left out.
+    """
+
+    __slots__ = ("runs", "more")
+    __match_args__ = ("runs", "more")
+    runs: tuple[RunSummary, ...]
+    more: int
+
+    def __init__(
+        self,
+        runs: Iterable[RunSummary],
+        more: int,
+    ) -> None:
+        _set(self, "runs", items(runs))
+        _set(self, "more", more)
+
+
+class Eta(Record):
+    """How much longer a plan may take: an interval, or why none can be given.
+
+    Attributes:
+        tasks: How many tasks are left that a loop works on.
+        iterations: How many iterations it rests on.
+        low_ms: How long it takes if every iteration takes as long as the first quartile, in
+            milliseconds.
+        high_ms: The same with the third quartile.
+        unknown: Why there is no interval, where there is none.
+    """
+
+    __slots__ = ("tasks", "iterations", "low_ms", "high_ms", "unknown")
+    __match_args__ = ("tasks", "iterations", "low_ms", "high_ms", "unknown")
+    tasks: int
+    iterations: int
+    low_ms: int | None
+    high_ms: int | None
+    unknown: str | None
+
+    def __init__(
+        self,
+        tasks: int,
+        iterations: int,
+        low_ms: int | None = None,
+        high_ms: int | None = None,
+        unknown: str | None = None,
+    ) -> None:
+        _set(self, "tasks", tasks)
+        _set(self, "iterations", iterations)
+        _set(self, "low_ms", low_ms)
+        _set(self, "high_ms", high_ms)
+        _set(self, "unknown", unknown)
+
+
+class LoopActivity(Record):
+    """What a loop does now.
+
+    Attributes:
+        run: The run.
+        iteration: The iteration under way; nothing between two.
+        mode: What it is for.
+        task: The task, where it is for one.
+        title: The task's title.
+        began_at: When the iteration began.
+        doing: What was told last, on one line.
+        event: The event that told it.
+    """
+
+    __slots__ = ("run", "iteration", "mode", "task", "title", "began_at", "doing", "event")
+    __match_args__ = ("run", "title", "doing", "event", "iteration", "mode", "task", "began_at")
+    _rust = "Now"
+    run: str
+    iteration: int | None
+    mode: Mode | None
+    task: str | None
+    title: str
+    began_at: str | None
+    doing: str
+    event: EventRef
+
+    def __init__(
+        self,
+        run: str,
+        title: str,
+        doing: str,
+        event: EventRef,
+        iteration: int | None = None,
+        mode: Mode | None = None,
+        task: str | None = None,
+        began_at: str | None = None,
+    ) -> None:
+        _set(self, "run", run)
+        _set(self, "iteration", iteration)
+        _set(self, "mode", mode)
+        _set(self, "task", task)
+        _set(self, "title", title)
+        _set(self, "began_at", began_at)
+        _set(self, "doing", doing)
+        _set(self, "event", event)
+
+
+class FailureNote(Record):
+    """A failure of an iteration.
+
+    Attributes:
+        iteration: The iteration.
+        task: The task, where it was for one.
+        class_: The kind of thing that failed.
+        message: What failed, on one line.
+        event: The event.
+    """
+
+    __slots__ = ("iteration", "task", "class_", "message", "event")
+    __match_args__ = ("iteration", "class_", "message", "event", "task")
+    _wire = {'class': 'class_'}
+    iteration: int
+    task: str | None
+    class_: str
+    message: str
+    event: EventRef
+
+    def __init__(
+        self,
+        iteration: int,
+        class_: str,
+        message: str,
+        event: EventRef,
+        task: str | None = None,
+    ) -> None:
+        _set(self, "iteration", iteration)
+        _set(self, "task", task)
+        _set(self, "class_", class_)
+        _set(self, "message", message)
+        _set(self, "event", event)
+
+
+class AgentShare(Record):
+    """What the calls of an agent consumed.
+
+    Attributes:
+        agent: The agent.
+        calls: How many calls came to their end.
+        usage: What they consumed.
+    """
+
+    __slots__ = ("agent", "calls", "usage")
+    __match_args__ = ("agent", "calls", "usage")
+    agent: str
+    calls: int
+    usage: Usage
+
+    def __init__(
+        self,
+        agent: str,
+        calls: int,
+        usage: Usage,
+    ) -> None:
+        _set(self, "agent", agent)
+        _set(self, "calls", calls)
+        _set(self, "usage", usage)
+
+
+class TaskFigures(Record):
+    """What the iterations for a task came to.
+
+    Attributes:
+        task: The task.
+        iterations: How many iterations were for it.
+        failed: How many of them failed.
+        taken_back: How often its completion was taken back.
+        took_ms: How long those took that came to their end, in milliseconds.
+        usage: What they consumed.
+    """
+
+    __slots__ = ("task", "iterations", "failed", "taken_back", "took_ms", "usage")
+    __match_args__ = ("task", "iterations", "failed", "taken_back", "took_ms", "usage")
+    task: str
+    iterations: int
+    failed: int
+    taken_back: int
+    took_ms: int
+    usage: Usage
+
+    def __init__(
+        self,
+        task: str,
+        iterations: int,
+        failed: int,
+        taken_back: int,
+        took_ms: int,
+        usage: Usage,
+    ) -> None:
+        _set(self, "task", task)
+        _set(self, "iterations", iterations)
+        _set(self, "failed", failed)
+        _set(self, "taken_back", taken_back)
+        _set(self, "took_ms", took_ms)
+        _set(self, "usage", usage)
+
+
+class Activity(Record):
+    """What the last runs did, and the one that is under way.
+
+    Attributes:
+        now: What the loop does now; nothing where none is recorded that is under way.
+        last_failures: The last failures, the newest first; at most 5.
+        agents: What each agent consumed.
+        tasks: The tasks that iterations were for, in natural order.
+        eta: How much longer the plan may take.
+        runs: How many runs it rests on, the last ones.
+        more_runs: How many older ones are recorded and were not read.
+    """
+
+    __slots__ = ("now", "last_failures", "agents", "tasks", "eta", "runs", "more_runs")
+    __match_args__ = ("last_failures", "agents", "tasks", "eta", "runs", "more_runs", "now")
+    now: LoopActivity | None
+    last_failures: tuple[FailureNote, ...]
+    agents: tuple[AgentShare, ...]
+    tasks: tuple[TaskFigures, ...]
+    eta: Eta
+    runs: int
+    more_runs: int
+
+    def __init__(
+        self,
+        last_failures: Iterable[FailureNote],
+        agents: Iterable[AgentShare],
+        tasks: Iterable[TaskFigures],
+        eta: Eta,
+        runs: int,
+        more_runs: int,
+        now: LoopActivity | None = None,
+    ) -> None:
+        _set(self, "now", now)
+        _set(self, "last_failures", items(last_failures))
+        _set(self, "agents", items(agents))
+        _set(self, "tasks", items(tasks))
+        _set(self, "eta", eta)
+        _set(self, "runs", runs)
+        _set(self, "more_runs", more_runs)
+
+
+class WhyReason(Record):
+    """A reason.
+
+    Attributes:
+        text: The reason, on one line.
+        details: What there is to see of it, such as the end of what a check printed; one
+            line each.
+        events: The events that it rests on; none where it follows from the plan.
+    """
+
+    __slots__ = ("text", "details", "events")
+    __match_args__ = ("text", "details", "events")
+    text: str
+    details: tuple[str, ...]
+    events: tuple[EventRef, ...]
+
+    def __init__(
+        self,
+        text: str,
+        details: Iterable[str],
+        events: Iterable[EventRef],
+    ) -> None:
+        _set(self, "text", text)
+        _set(self, "details", items(details))
+        _set(self, "events", items(events))
+
+
+class Why(Record):
+    """An answer.
+
+    Attributes:
+        about: What it is about, such as `task 2` or `the last check`.
+        answer: The answer, on one line.
+        reasons: The reasons, the most important one first.
+    """
+
+    __slots__ = ("about", "answer", "reasons")
+    __match_args__ = ("about", "answer", "reasons")
+    about: str
+    answer: str
+    reasons: tuple[WhyReason, ...]
+
+    def __init__(
+        self,
+        about: str,
+        answer: str,
+        reasons: Iterable[WhyReason],
+    ) -> None:
+        _set(self, "about", about)
+        _set(self, "answer", answer)
+        _set(self, "reasons", items(reasons))
+
+
+FileChange: TypeAlias = Literal["added", "changed", "removed"]
+"""What became of a file.
+
+- `added`: It is new.
+- `changed`: It holds something else.
+- `removed`: It is gone.
+"""
+
+
+class ChangedFile(Record):
+    """A file that is different.
+
+    Attributes:
+        path: Its path, from the project's root.
+        change: What became of it.
+    """
+
+    __slots__ = ("path", "change")
+    __match_args__ = ("path", "change")
+    path: str
+    change: FileChange
+
+    def __init__(
+        self,
+        path: str,
+        change: FileChange,
+    ) -> None:
+        _set(self, "path", path)
+        _set(self, "change", change)
+
+
+class TaskOutcome(Record):
+    """What a run made of a task.
+
+    Attributes:
+        task: The task.
+        title: Its title.
+        completed: Whether the run completed it.
+        iterations: How many iterations were for it.
+        failed: How many of them failed.
+        taken_back: How often its completion was taken back.
+        usage: What the iterations consumed.
+        commits: The commits that were recorded for it.
+    """
+
+    __slots__ = ("task", "title", "completed", "iterations", "failed", "taken_back", "usage", "commits")
+    __match_args__ = ("task", "title", "completed", "iterations", "failed", "taken_back", "usage", "commits")
+    task: str
+    title: str
+    completed: bool
+    iterations: int
+    failed: int
+    taken_back: int
+    usage: Usage
+    commits: tuple[str, ...]
+
+    def __init__(
+        self,
+        task: str,
+        title: str,
+        completed: bool,
+        iterations: int,
+        failed: int,
+        taken_back: int,
+        usage: Usage,
+        commits: Iterable[str],
+    ) -> None:
+        _set(self, "task", task)
+        _set(self, "title", title)
+        _set(self, "completed", completed)
+        _set(self, "iterations", iterations)
+        _set(self, "failed", failed)
+        _set(self, "taken_back", taken_back)
+        _set(self, "usage", usage)
+        _set(self, "commits", items(commits))
+
+
+class RunPage(Record):
+    """A run, with what the plan and the repository tell of it.
+
+    Attributes:
+        project: The project's name.
+        made_at: When the page was made.
+        run: The run.
+        tasks: The tasks that it worked on, in natural order.
+        files: The files that changed between the commits that it began and ended with,
+            sorted; at most 1,000.
+        more_files: How many more there are.
+    """
+
+    __slots__ = ("project", "made_at", "run", "tasks", "files", "more_files")
+    __match_args__ = ("project", "made_at", "run", "tasks", "files", "more_files")
+    project: str
+    made_at: str
+    run: RunHistory
+    tasks: tuple[TaskOutcome, ...]
+    files: tuple[ChangedFile, ...]
+    more_files: int
+
+    def __init__(
+        self,
+        project: str,
+        made_at: str,
+        run: RunHistory,
+        tasks: Iterable[TaskOutcome],
+        files: Iterable[ChangedFile],
+        more_files: int,
+    ) -> None:
+        _set(self, "project", project)
+        _set(self, "made_at", made_at)
+        _set(self, "run", run)
+        _set(self, "tasks", items(tasks))
+        _set(self, "files", items(files))
+        _set(self, "more_files", more_files)
+
+
 Severity: TypeAlias = Literal["warning", "error"]
 """How bad a finding is.
 
@@ -7135,6 +8226,7 @@ __all__ = [
     "AbilityPermission",
     "AbilityStatus",
     "Abort",
+    "Activity",
     "Actor",
     "AfterAgentInvokeInput",
     "AfterAgentInvokeOutput",
@@ -7151,6 +8243,7 @@ __all__ = [
     "AgentInvokeOutput",
     "AgentReady",
     "AgentReported",
+    "AgentShare",
     "AgentStarted",
     "AgentText",
     "AgentTotal",
@@ -7168,8 +8261,13 @@ __all__ = [
     "BreakClass",
     "Broken",
     "CallHeader",
+    "Candidate",
+    "CandidateStanding",
+    "ChangedFile",
     "CheckFailure",
+    "CheckHistory",
     "CheckResult",
+    "Choice",
     "CompletedTask",
     "Complexity",
     "ConfigVars",
@@ -7187,7 +8285,9 @@ __all__ = [
     "Deliver",
     "DiagnosticKind",
     "Discovery",
+    "Eta",
     "Event",
+    "EventRef",
     "Executable",
     "ExecutableKind",
     "Executables",
@@ -7195,17 +8295,21 @@ __all__ = [
     "Extra",
     "FailedCheck",
     "FailureClass",
+    "FailureNote",
     "Feedback",
     "FieldDiff",
+    "FileChange",
     "Form",
     "GroupState",
     "Guard",
     "GuardrailVars",
     "HistoryChange",
+    "HistoryNote",
     "Holder",
     "HookAsks",
     "HookExchange",
     "HookFailure",
+    "HookFigures",
     "HookFileEntry",
     "HookFired",
     "HookFiring",
@@ -7235,6 +8339,7 @@ __all__ = [
     "IterationFinished",
     "IterationGateInput",
     "IterationGateOutput",
+    "IterationHistory",
     "IterationOutcome",
     "IterationStarted",
     "IterationVars",
@@ -7247,6 +8352,7 @@ __all__ = [
     "ListedPlugin",
     "Location",
     "LongPlan",
+    "LoopActivity",
     "MethodologyVars",
     "Mode",
     "ModeVars",
@@ -7285,17 +8391,26 @@ __all__ = [
     "QualityCheckOutput",
     "QualityChecked",
     "RateLimited",
+    "RecordGaps",
     "RelatedTask",
     "RelatedTasks",
     "Remark",
     "RemarkKind",
+    "Replay",
+    "ReplayDifference",
+    "ReplayDifferenceKind",
     "Restored",
     "Resumed",
     "RunEnd",
     "RunFault",
     "RunFinished",
+    "RunHistory",
+    "RunList",
+    "RunPage",
     "RunReport",
     "RunStarted",
+    "RunState",
+    "RunSummary",
     "Said",
     "SamuelVars",
     "ScaffoldedHook",
@@ -7334,9 +8449,11 @@ __all__ = [
     "TaskCompletedOutput",
     "TaskCounts",
     "TaskDiff",
+    "TaskFigures",
     "TaskGroup",
     "TaskHistory",
     "TaskList",
+    "TaskOutcome",
     "TaskTitle",
     "TaskVars",
     "TasksTakenBack",
@@ -7350,10 +8467,13 @@ __all__ = [
     "ToolResult",
     "TrustRecord",
     "Turn",
+    "TurnHistory",
     "UnknownTemplateVariable",
     "UpdatedPrd",
     "Usage",
     "VerifiedPlugin",
     "Waiting",
     "Warning",
+    "Why",
+    "WhyReason",
 ]

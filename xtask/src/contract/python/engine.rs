@@ -101,6 +101,42 @@ const REPORTS: &[Source] = &[
         &[("HistoryChange", ""), ("RelatedTask", ""), ("RelatedTasks", ""), ("TaskHistory", "")],
     ),
     ("model/severity.rs", &[("Severity", "")]),
+    ("plan/choice.rs", &[("CandidateStanding", ""), ("Candidate", ""), ("Choice", "")]),
+    (
+        "machine/replay.rs",
+        &[("DifferenceKind", "ReplayDifferenceKind"), ("ReplayDifference", ""), ("Replay", "")],
+    ),
+    (
+        "history/run_history.rs",
+        &[
+            ("RunState", ""),
+            ("EventRef", ""),
+            ("TurnHistory", ""),
+            ("IterationHistory", ""),
+            ("CheckHistory", ""),
+            ("HookFigures", ""),
+            ("HistoryNote", ""),
+            ("RecordGaps", ""),
+            ("RunHistory", ""),
+        ],
+    ),
+    ("history/runs.rs", &[("RunSummary", ""), ("RunList", "")]),
+    ("history/eta.rs", &[("Eta", "")]),
+    (
+        "history/activity.rs",
+        &[
+            ("Now", "LoopActivity"),
+            ("FailureNote", ""),
+            ("AgentShare", ""),
+            ("TaskFigures", ""),
+            ("Activity", ""),
+        ],
+    ),
+    ("history/why/mod.rs", &[("WhyReason", ""), ("Why", "")]),
+    (
+        "history/report/mod.rs",
+        &[("FileChange", ""), ("ChangedFile", ""), ("TaskOutcome", ""), ("RunPage", "")],
+    ),
     ("prd/remark.rs", &[("RemarkKind", ""), ("Remark", "")]),
     ("prd/form.rs", &[("Form", ""), ("PrdForm", "")]),
     ("plan/long.rs", &[("LongPlan", "")]),
@@ -130,6 +166,7 @@ const DOCUMENTS: &[Source] = &[
         "../../cli/src/render/next_prompt.rs",
         &[("NextPrompt", ""), ("NextPromptStats", ""), ("ExportedTemplates", "")],
     ),
+    ("history/activity.rs", &[("StatusReport", "")]),
     ("engine/hook_validation.rs", &[("HookProblem", ""), ("HookValidation", "")]),
 ];
 
@@ -369,11 +406,16 @@ impl Reader {
             bail!("a case of several values")
         };
         let name = last(&field.ty).context("a case whose value is no record")?.ident.to_string();
+        self.fields_of(&name)
+    }
+
+    /// The fields of a record by its name in Rust.
+    fn fields_of(&self, name: &str) -> Result<Vec<Field>> {
         let found = self.found.iter().find_map(|((_, known), definition)| match definition {
-            Definition::Struct(item) if *known == name => Some(item),
+            Definition::Struct(item) if known == name => Some(item),
             _ => None,
         });
-        match (found, self.payloads.get(&name)) {
+        match (found, self.payloads.get(name)) {
             (Some(item), _) => self.fields(&item.fields, &Serde::of(&item.attrs)),
             (None, Some(fields)) => Ok(fields.clone()),
             (None, None) => bail!("{name} is in none of the sources"),
@@ -389,6 +431,11 @@ impl Reader {
             }
             let name = field.ident.as_ref().context("a field without a name")?.to_string();
             let serde = Serde::of(&field.attrs);
+            if serde.is_flat {
+                let within = last(&field.ty).context("a field that is no record")?.ident.to_string();
+                read.extend(self.fields_of(&within)?);
+                continue;
+            }
             let kind = self.kind(&field.ty, &serde).with_context(|| format!("the field {name}"))?;
             let words = |name: &str| self.defaults.get(name).cloned();
             let default = match () {
@@ -476,6 +523,7 @@ struct Serde {
     has_default: bool,
     may_be_skipped: bool,
     is_json: bool,
+    is_flat: bool,
 }
 
 impl Serde {
@@ -493,6 +541,7 @@ impl Serde {
                     Some("rename") => found.rename = Some(value),
                     Some("default") => found.has_default = true,
                     Some("skip_serializing_if") => found.may_be_skipped = true,
+                    Some("flatten") => found.is_flat = true,
                     Some("with") => found.is_json = value.contains("json_text"),
                     _ => {}
                 }

@@ -1,0 +1,135 @@
+//! Arguments of the commands that tell what happened in runs.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use samuel_core::{
+    history::{EntryFilter, Question},
+    model::TaskId,
+};
+
+use super::{ITERATIONS, whole_number};
+use crate::failure::Failure;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A run is named by its id or by the beginning of it; `samuel run runs` lists them. With --json \
+                  each event is a document of its own, and the last one is the answer.\n\nExamples:\n  samuel run \
+                  log\n  samuel run log --task 1.2\n  samuel run log --tail"
+)]
+pub(crate) struct RunLogArgs {
+    /// The run [default: the one that is under way, else the last]
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// Only what belongs to this iteration
+    #[arg(long, value_name = "N", value_parser = whole_number::<u32>(ITERATIONS))]
+    iteration: Option<u32>,
+    /// Only what is about this task, and what happened in iterations for it
+    #[arg(long, value_name = "ID")]
+    task: Option<TaskId>,
+    /// Follow a run that is under way, and end with it
+    #[arg(long)]
+    pub(crate) tail: bool,
+}
+
+impl RunLogArgs {
+    /// Returns which events are wanted.
+    pub(crate) fn filter(&self) -> EntryFilter {
+        EntryFilter { iteration: self.iteration, task: self.task.clone() }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Without an argument: why the next task is next, and why each other one is not. Each answer names \
+                  the events that it rests on, by their number in the record of the run.\n\nExamples:\n  samuel run \
+                  why\n  samuel run why 1.2\n  samuel run why check\n  samuel run why run\n  samuel run why handler \
+                  lint:check.sh\n\nExit codes: 0 answered, 1 there is no such task or no record"
+)]
+pub(crate) struct WhyArgs {
+    /// A task, the word check, or a run; or one of the words task, run and handler with an id behind it
+    #[arg(value_name = "WHAT", num_args = 0..=2)]
+    what: Vec<String>,
+}
+
+impl WhyArgs {
+    /// Returns the question.
+    pub(crate) fn question(self) -> Result<Question, Failure> {
+        let task = |id: &str| {
+            id.parse::<TaskId>().map(Question::Task).map_err(|error| Failure::usage(error.to_string()))
+        };
+        let words: Vec<&str> = self.what.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            [] => Ok(Question::Next),
+            ["check"] => Ok(Question::Check),
+            ["run"] => Ok(Question::Run(None)),
+            [run] if is_run_id(run) => Ok(Question::Run(Some((*run).to_owned()))),
+            [id] | ["task", id] => task(id),
+            ["run", run] => Ok(Question::Run(Some((*run).to_owned()))),
+            ["handler", id] => Ok(Question::Handler((*id).to_owned())),
+            [word, ..] => Err(Failure::usage(format!("{word:?} is none of task, run and handler"))),
+        }
+    }
+}
+
+/// Says whether a word looks like the id of a run, or the beginning of one.
+fn is_run_id(word: &str) -> bool {
+    let (date, rest) = word.split_at_checked(8).unwrap_or_default();
+    !date.is_empty() && date.bytes().all(|byte| byte.is_ascii_digit()) && rest.starts_with('T')
+}
+
+/// The form of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// One page that needs nothing else
+    Html,
+    /// Text for a pull request
+    Md,
+    /// A JSON document, as with --json
+    Json,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  samuel run report --format html -o run.html\n  samuel run report | gh pr create \
+                  --body-file - --title Parser"
+)]
+pub(crate) struct ReportArgs {
+    /// The run [default: the one that is under way, else the last]
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// The form [default: that of the file's ending, else md]
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    pub(crate) format: Option<ReportFormat>,
+    /// Write it to this file, which is replaced
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+impl ReportArgs {
+    /// Returns the form that is wanted.
+    pub(crate) fn form(&self) -> ReportFormat {
+        let ending = self.output.as_ref().and_then(|path| path.extension()?.to_str());
+        let of_file = match ending {
+            Some("html" | "htm") => ReportFormat::Html,
+            Some("json") => ReportFormat::Json,
+            _ => ReportFormat::Md,
+        };
+        self.format.unwrap_or(of_file)
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The recorded inputs of the run are fed to a fresh machine; no agent, hook or command is started and \
+                  nothing is written. Every effect is compared with the one that was recorded.\n\nExit codes: 0 all is \
+                  equal, 1 something is different, or the run cannot be replayed"
+)]
+pub(crate) struct ReplayArgs {
+    /// The run
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// Stop after this iteration
+    #[arg(long, value_name = "N", value_parser = whole_number::<u32>(ITERATIONS))]
+    pub(crate) until: Option<u32>,
+}

@@ -1,0 +1,137 @@
+//! What happened in runs: `runs`, `log`, `why`, `report`, `replay`.
+
+use samuel_core::{
+    history::{History, HistoryError, LogEntry, event_line},
+    model::ErrorCode,
+    project::Project,
+};
+
+use super::block_on_or_leave;
+use crate::{
+    args::{Global, ReplayArgs, ReportArgs, ReportFormat, RunLogArgs, WhyArgs},
+    failure::Failure,
+    host::Host,
+    render::{replay_text, run_table, safe_json, safe_words, time_of_day, why_text},
+    reply::Reply,
+    terminal::{self, Stream},
+};
+
+/// Lists the runs that are recorded.
+pub(crate) fn runs(project: &Project) -> Result<Reply, Failure> {
+    let runs = History::of(project).runs()?;
+    let text = run_table(&runs);
+    Ok(Reply::new(&runs, text))
+}
+
+/// Tells the events of a run, and of one that is under way those to come.
+pub(crate) fn log(project: &Project, args: &RunLogArgs, global: &Global) -> Result<Reply, Failure> {
+    let history = History::of(project);
+    let run = history.resolve(args.run.as_deref())?;
+    let (filter, json) = (args.filter(), global.json);
+    let mut told = 0_u64;
+    let mut tell = |entry: &LogEntry| {
+        if filter.takes(entry) {
+            told += u64::from(show(entry, json)?);
+        }
+        Ok::<_, Failure>(())
+    };
+    let unreadable = if args.tail {
+        let mut tail = history.tail(&run);
+        block_on_or_leave(async {
+            while let Some(entry) = tail.next().await? {
+                tell(&entry)?;
+            }
+            Ok::<_, Failure>(())
+        })??;
+        0
+    } else {
+        let mut entries = history.entries(&run);
+        while let Some(entry) = entries.next_entry()? {
+            tell(&entry)?;
+        }
+        entries.unreadable()
+    };
+    let warning = (unreadable > 0).then(|| format!("{unreadable} lines of the record cannot be read"));
+    let reply = Reply::new(serde_json::json!({ "run": run, "events": told }), "");
+    Ok(reply.warn(warning))
+}
+
+/// Prints an event, and says whether there was something to print.
+fn show(entry: &LogEntry, json: bool) -> Result<bool, Failure> {
+    let line = match json {
+        true => {
+            let line = serde_json::to_string(&entry.record);
+            let line = line
+                .map_err(|error| Failure::internal("an event cannot be written as JSON").because(&error))?;
+            safe_json(&line).into_owned()
+        }
+        false => {
+            let Some(words) = event_line(&entry.record.event) else { return Ok(false) };
+            let inside = if entry.iteration.is_some() { "  " } else { "" };
+            format!(
+                "{} {:>6}  {inside}{}",
+                time_of_day(entry.record.at),
+                entry.record.seq,
+                safe_words(&words)
+            )
+        }
+    };
+    // Whoever reads may have seen enough.
+    let _ = terminal::show(Stream::Out, &(line + "\n"));
+    Ok(true)
+}
+
+/// Says why something is as it is.
+pub(crate) fn why(project: &Project, args: WhyArgs) -> Result<Reply, Failure> {
+    let why = History::of(project).why(&args.question()?)?;
+    let text = why_text(&why);
+    Ok(Reply::new(&why, text))
+}
+
+/// Makes a page of a run.
+pub(crate) fn report(
+    project: &Project,
+    args: &ReportArgs,
+    global: &Global,
+    host: &Host,
+) -> Result<Reply, Failure> {
+    let history = History::of(project);
+    let page = history.report(&history.resolve(args.run.as_deref())?)?;
+    let form = if global.json && args.output.is_none() { ReportFormat::Json } else { args.form() };
+    let text = match form {
+        ReportFormat::Html => page.to_html(),
+        ReportFormat::Md => page.to_markdown(),
+        ReportFormat::Json => serde_json::to_string_pretty(&page).unwrap_or_default() + "\n",
+    };
+    let Some(path) = &args.output else { return Ok(Reply::new(&page, text).for_a_program()) };
+    let path = host.absolute(path)?;
+    std::fs::write(&path, text).map_err(|error| {
+        Failure::new(ErrorCode::INPUT_IO, format!("{} cannot be written", path.display()))
+            .because(&error)
+            .advise("Check that the directory exists, is writable and has space left.")
+    })?;
+    let told = format!("wrote {}\n", path.display());
+    Ok(Reply::new(&page, told))
+}
+
+/// Replays the recorded inputs of a run.
+pub(crate) fn replay(project: &Project, args: &ReplayArgs) -> Result<Reply, Failure> {
+    let history = History::of(project);
+    let replay = history.replay(&history.resolve(Some(&args.run))?, args.until)?;
+    let text = replay_text(&replay);
+    match replay.equal {
+        true => Ok(Reply::new(&replay, text)),
+        false => {
+            let data = serde_json::to_value(&replay).unwrap_or_default();
+            let failure =
+                Failure::new(ErrorCode::RECORD_DIFFERS, format!("the replay is not equal: {replay}"));
+            Err(failure.with_data(data).detail(text.lines().skip(1).map(str::to_owned)))
+        }
+    }
+}
+
+impl From<HistoryError> for Failure {
+    fn from(error: HistoryError) -> Self {
+        Self::of(&error)
+    }
+}

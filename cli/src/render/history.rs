@@ -1,0 +1,173 @@
+//! What happened in runs, as text.
+
+use std::time::Duration;
+
+use samuel_core::{
+    history::{Activity, Eta, EventRef, RunList, RunState, RunSummary, Why, WhyReason},
+    machine::Replay,
+    text::counted,
+};
+
+use super::{columns, named_ids, safe, safe_words, time_of_day, watch::consumed, watch::seconds};
+
+/// How many reasons are shown, and how many tasks of the figures.
+const MAX_REASONS: usize = 30;
+const MAX_TASKS: usize = 10;
+
+/// Words a list of runs, one line each.
+pub(crate) fn run_table(list: &RunList) -> String {
+    if list.runs.is_empty() {
+        return "no run is recorded here\n".to_owned();
+    }
+    let rows: Vec<[String; 5]> = list.runs.iter().map(row).collect();
+    let mut text = columns(&rows);
+    if list.more > 0 {
+        text.push_str(&format!("and {} before these\n", counted(list.more, "run")));
+    }
+    text
+}
+
+fn row(run: &RunSummary) -> [String; 5] {
+    let state = match (run.state, run.exit_reason) {
+        _ if run.problem.is_some() => "unreadable".to_owned(),
+        (_, Some(reason)) => reason.to_string(),
+        (RunState::UnderWay, None) => "under way".to_owned(),
+        (_, None) => "cut off".to_owned(),
+    };
+    let failed = if run.failed_iterations > 0 {
+        format!(" ({} failed)", run.failed_iterations)
+    } else {
+        String::new()
+    };
+    let done = if run.completed.is_empty() {
+        String::new()
+    } else {
+        format!("completed {}", named_ids(&run.completed))
+    };
+    let said = match &run.problem {
+        Some(problem) => safe_words(problem),
+        None => format!("{}{failed}{} {done}", counted(run.iterations, "iteration"), consumed(run.usage)),
+    };
+    let started = run.started_at.map(time_of_day).unwrap_or_default();
+    [run.run.clone(), started, seconds(Duration::from_millis(run.took_ms)), state, said.trim_end().to_owned()]
+}
+
+/// Words an answer: the answer, the reasons, and the events that they rest on.
+pub(crate) fn why_text(why: &Why) -> String {
+    let mut text = format!("{}: {}\n", safe(&why.about), safe_words(&why.answer));
+    for reason in why.reasons.iter().take(MAX_REASONS) {
+        text.push_str(&reason_text(reason));
+    }
+    if why.reasons.len() > MAX_REASONS {
+        text.push_str(&format!("  and {} more\n", why.reasons.len() - MAX_REASONS));
+    }
+    text
+}
+
+fn reason_text(reason: &WhyReason) -> String {
+    let events: Vec<String> = reason.events.iter().map(event).collect();
+    let events = if events.is_empty() { String::new() } else { format!("  [{}]", events.join("; ")) };
+    let mut text = format!("  {}{events}\n", safe_words(&reason.text));
+    for detail in &reason.details {
+        text.push_str(&format!("    | {}\n", safe(detail)));
+    }
+    text
+}
+
+fn event(event: &EventRef) -> String {
+    format!("event {} of {}, {}", event.seq, safe(&event.run), time_of_day(event.at))
+}
+
+/// Words a replay: what came of it, and both sides of a difference.
+pub(crate) fn replay_text(replay: &Replay) -> String {
+    let mut text = format!("run {}: {}\n", safe(&replay.run), safe_words(&replay.to_string()));
+    if let Some(difference) = &replay.difference {
+        let side = |side: &Option<String>| side.as_deref().map_or_else(|| "nothing".to_owned(), safe);
+        if !difference.place.is_empty() {
+            text.push_str(&format!("  at {}\n", safe(&difference.place)));
+            text.push_str(&format!("  recorded: {}\n", side(&difference.recorded)));
+            text.push_str(&format!("  replayed: {}\n", side(&difference.replayed)));
+        }
+    }
+    text
+}
+
+/// Words what the last runs did, below where the plan stands.
+pub(crate) fn activity_text(activity: &Activity) -> String {
+    let mut text = String::new();
+    if let Some(now) = &activity.now {
+        let of = match (now.iteration, &now.task) {
+            (Some(number), Some(task)) => {
+                format!("iteration {number}, {} {}: ", safe(task.as_str()), safe(&now.title))
+            }
+            (Some(number), None) => format!("iteration {number}: "),
+            (None, _) => String::new(),
+        };
+        text.push_str(&format!("  {:<11}{of}{}\n", "Now", safe_words(&now.doing)));
+    }
+    if activity.runs == 0 {
+        return text;
+    }
+    text.push_str(&format!("  {:<11}{}\n", "Time left", eta_text(&activity.eta)));
+    for share in
+        activity.agents.iter().filter(|share| share.usage.tokens() > 0 || share.usage.cost_usd.is_some())
+    {
+        let calls = counted(share.calls, "call");
+        text.push_str(&format!(
+            "  {:<11}{}: {calls}{}\n",
+            "Agent",
+            safe(&share.agent),
+            consumed(share.usage)
+        ));
+    }
+    let mut tasks: Vec<_> =
+        activity.tasks.iter().filter(|task| task.iterations > 1 || task.failed > 0).collect();
+    tasks.sort_by_key(|task| std::cmp::Reverse(task.iterations));
+    if !tasks.is_empty() {
+        text.push_str("Tasks that took more than one iteration, or failed:\n");
+    }
+    for task in tasks.into_iter().take(MAX_TASKS) {
+        let failed = if task.failed > 0 { format!(", {} failed", task.failed) } else { String::new() };
+        let back = if task.taken_back > 0 {
+            format!(", taken back {} times", task.taken_back)
+        } else {
+            String::new()
+        };
+        text.push_str(&format!(
+            "  {}: {}{failed}{back}{}\n",
+            safe(task.task.as_str()),
+            counted(task.iterations, "iteration"),
+            consumed(task.usage)
+        ));
+    }
+    if !activity.last_failures.is_empty() {
+        text.push_str("Last failures:\n");
+    }
+    for failure in &activity.last_failures {
+        let task =
+            failure.task.as_ref().map(|task| format!(", task {}", safe(task.as_str()))).unwrap_or_default();
+        text.push_str(&format!(
+            "  {} iteration {}{task}: {}: {}\n",
+            time_of_day(failure.event.at),
+            failure.iteration,
+            safe(&failure.class),
+            safe_words(&failure.message)
+        ));
+    }
+    text
+}
+
+fn eta_text(eta: &Eta) -> String {
+    match (eta.low_ms, eta.high_ms, &eta.unknown) {
+        _ if eta.tasks == 0 => "none: no task is open".to_owned(),
+        (Some(low), Some(high), _) => format!(
+            "{} to {} of work for {}, by {} so far",
+            seconds(Duration::from_millis(low)),
+            seconds(Duration::from_millis(high)),
+            counted(eta.tasks, "task"),
+            counted(eta.iterations, "iteration")
+        ),
+        (_, _, Some(unknown)) => safe_words(unknown),
+        _ => "unknown".to_owned(),
+    }
+}

@@ -1,0 +1,182 @@
+//! `runs`, `log`, `why`, `report`, `replay`, and what `status` tells of runs.
+
+use std::fs;
+
+use crate::bench::{Bench, says};
+
+/// An agent that records its task as done.
+const DONE: &str = "\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
+
+/// A project of which one run has ended.
+fn ran() -> Bench {
+    let bench = Bench::with_tasks(&["First <b>&</b> \u{202e}x", "Second"]);
+    bench.configure("quality_checks = [\"test -f ok || { touch ok; echo not yet; false; }\"]");
+    bench.start(DONE, &["--yes"]).ends(0);
+    bench
+}
+
+fn run_of(bench: &Bench) -> String {
+    let listed = bench.ok(&["run", "runs", "--json"]).json();
+    listed["data"]["runs"][0]["run"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_run_is_listed_told_explained_and_replayed() {
+    let bench = ran();
+    let run = run_of(&bench);
+    let runs = bench.ok(&["run", "runs"]).stdout;
+    says(&runs, &[&run, "completed", "3 iterations (1 failed)"]);
+    let log = bench.ok(&["run", "log"]).stdout;
+    says(
+        &log,
+        &[
+            "iteration 1 begins: 1 First",
+            "checks failed: test -f ok",
+            "taken back: 1",
+            "the run ended: completed",
+        ],
+    );
+    let of_task = bench.ok(&["run", "log", "--task", "2"]).stdout;
+    assert!(of_task.contains("iteration 3 begins") && !of_task.contains("iteration 1 begins"), "{of_task}");
+    let (events, last) = bench.ok(&["run", "log", "--iteration", "2", "--json"]).events();
+    assert!(events.iter().all(|event| event["schema_version"] == 1) && events.len() > 5, "{events:?}");
+    assert_eq!((&last["command"], &last["data"]["events"]), (&"run log".into(), &events.len().into()));
+    let tail = bench.ok(&["run", "log", &run[..20], "--tail"]).stdout;
+    assert_eq!(tail, log);
+
+    let why = bench.ok(&["run", "why", &run]).stdout;
+    says(&why, &["it ended as completed", "the run ended: completed", &format!("of {run}, ")]);
+    says(&bench.ok(&["run", "why", "run"]).stdout, &["it ended as completed"]);
+    says(&bench.ok(&["run", "why", "check"]).stdout, &["checks passed in iteration 3"]);
+    says(&bench.ok(&["run", "why", "1"]).stdout, &["task 1: it is completed"]);
+    says(&bench.ok(&["run", "why"]).stdout, &["nothing is next: every task is completed or skipped"]);
+    let replay = bench.ok(&["run", "replay", &run]).stdout;
+    says(&replay, &["equal: "]);
+    let status = bench.ok(&["run", "status"]).stdout;
+    says(
+        &status,
+        &[
+            "Time left  none: no task is open",
+            "1: 2 iterations, 1 failed, taken back 1 times",
+            "Last failures:",
+        ],
+    );
+    let data = &bench.ok(&["run", "status", "--json"]).json()["data"];
+    assert_eq!((&data["activity"]["runs"], &data["revision"].is_u64()), (&1.into(), &true));
+}
+
+#[test]
+fn a_report_is_written_in_each_form_and_holds_titles_as_text() {
+    let bench = ran();
+    let markdown = bench.ok(&["run", "report"]).stdout;
+    says(
+        &markdown,
+        &["- [x] 1 First &lt;b&gt;&amp;&lt;/b&gt; \\u{202e}x: completed, taken back once before"],
+    );
+    bench.ok(&["run", "report", "-o", "run.html"]);
+    let page = bench.read("run.html");
+    assert!(page.starts_with("<!doctype html>") && page.contains("First &lt;b&gt;&amp;&lt;/b&gt;"), "{page}");
+    assert_eq!(bench.ok(&["run", "report", "--format", "html"]).stdout.len(), page.len());
+    let json = bench.ok(&["run", "report", "--json"]).json();
+    assert_eq!(json["data"]["run"]["iterations"].as_array().unwrap().len(), 3);
+    bench.samuel(&["run", "report", "-o", "no/such/directory.md"]).fails(1);
+    bench.samuel(&["run", "report", "--format", "pdf"]).fails(2);
+}
+
+#[test]
+fn one_changed_byte_of_an_input_is_named_with_its_step() {
+    let bench = ran();
+    let run = run_of(&bench);
+    let path = format!(".samuel/run/logs/{run}/inputs.jsonl");
+    let text = bench.read(&path);
+    let changed: Vec<String> = text
+        .lines()
+        .enumerate()
+        .map(
+            |(place, line)| {
+                if place == 4 { line.replacen("\"step\":4", "\"step\":5", 1) } else { line.to_owned() }
+            },
+        )
+        .collect();
+    bench.write(&path, &(changed.join("\n") + "\n"));
+    let refused = bench.samuel(&["run", "replay", &run]).fails(1);
+    says(&refused.stderr, &["the replay is not equal", "was changed after it was recorded"]);
+    let json = bench.samuel(&["run", "replay", &run, "--json"]).json();
+    assert_eq!(
+        (&json["error"]["code"], &json["data"]["difference"]["kind"]),
+        (&"E_RECORD_DIFFERS".into(), &"altered".into())
+    );
+}
+
+#[test]
+fn what_is_not_there_is_refused_in_words_with_the_nearest_run() {
+    let bench = Bench::with_tasks(&["First"]);
+    for command in [&["log"][..], &["why", "check"], &["why", "run"], &["report"], &["replay", "x"]] {
+        let refused = bench.samuel(&[&["run"], command].concat()).fails(1);
+        says(&refused.stderr, &["no run is recorded here", "samuel run runs"]);
+    }
+    says(&bench.ok(&["run", "runs"]).stdout, &["no run is recorded here"]);
+    let bench = ran();
+    let run = run_of(&bench);
+    let refused = bench.samuel(&["run", "log", "20261121T100000Z-0000"]).fails(1);
+    says(&refused.stderr, &["is recorded; the nearest is", &run]);
+    bench.samuel(&["run", "why", "9"]).fails(1);
+    bench.samuel(&["run", "why", "colour", "9"]).fails(2);
+    // What is torn is gone over, and counted.
+    let path = bench.path(&format!(".samuel/run/logs/{run}/run.jsonl"));
+    let mut text = fs::read(&path).unwrap();
+    text.truncate(text.len() / 2);
+    text.extend(b"\n\xff\n{\"schema_version\":1}\n{\"half");
+    fs::write(&path, text).unwrap();
+    let log = bench.ok(&["run", "log"]);
+    says(&log.stderr, &["lines of the record cannot be read"]);
+    says(&bench.ok(&["run", "why", "run"]).stdout, &["it was cut off"]);
+    let later = b"{\"schema_version\":7,\"event\":\"x\"}\n";
+    fs::write(&path, later).unwrap();
+    let refused = bench.samuel(&["run", "log"]).fails(1);
+    says(&refused.stderr, &["has version 7, and this Samuel reads version 1"]);
+    // Where the plan stands is told all the same.
+    bench.ok(&["run", "status"]);
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_moment_is_told_as_far_as_it_went() {
+    let kills = if std::env::var_os("SAMUEL_LONG").is_some() { 200 } else { 8 };
+    let bench = Bench::with_tasks(&["First", "Second", "Third", "Fourth"]);
+    let mut cut_off = 0;
+    for number in 0..kills {
+        for id in ["1", "2", "3", "4"] {
+            bench.samuel(&["run", "reset", id]);
+        }
+        let mut started = bench.command(&bench.start_args(DONE));
+        started.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut child = started.spawn().unwrap();
+        // Where in the run that falls is left to chance; each time it falls elsewhere.
+        std::thread::sleep(std::time::Duration::from_millis(60 + number * 67 % 900));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let listed = bench.ok(&["run", "runs", "--json"]).json();
+        let Some(run) = listed["data"]["runs"][0]["run"].as_str() else { continue };
+        let log = bench.ok(&["run", "log", run]).stdout;
+        let page = bench.ok(&["run", "report", run, "--json"]).json();
+        let state = page["data"]["run"]["state"].as_str().unwrap();
+        let why = bench.ok(&["run", "why", run]).stdout;
+        match state {
+            "ended" => says(&why, &["it ended as "]),
+            _ => {
+                assert_eq!(state, "cut_off", "{page}");
+                says(&why, &["it was cut off"]);
+                assert!(!log.contains("the run ended"), "{log}");
+                cut_off += 1;
+            }
+        }
+        let replay = bench.ok(&["run", "replay", run]).stdout;
+        says(&replay, &["equal: "]);
+        // What it says to have completed was recorded by the agent, whom nobody took anything back from.
+        for task in page["data"]["run"]["completed"].as_array().unwrap() {
+            let id = task.as_str().unwrap();
+            assert!(log.contains(&format!("task {id} is completed")), "{id} in {log}");
+        }
+    }
+    assert!(cut_off > 0, "no run was cut off");
+}

@@ -1,0 +1,185 @@
+//! Writing the record of a run down, without holding up the loop.
+//!
+//! A [`Recorder`] reads the run's events as every other watcher does, so that of what the agent
+//! says some may be missing and of what changes something nothing is; from the driver it is given
+//! each step of the machine. A task of its own makes lines of both and has the
+//! [`LaneStore`](crate::state::LaneStore) keep them. What it cannot write is warned of once, and
+//! the run goes on. Reading is the [`history`](crate::history)'s.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{sync::mpsc, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+use super::{error::described, hub::Events, services::Services};
+use crate::{
+    event::EventRecord,
+    machine::{Effect, EffectId, Input, Machine, RecordBegin, RecordStep},
+    state::{RecordPart, StateError},
+};
+
+/// How many steps wait to be written.
+const MAX_WAITING: usize = 1_024;
+/// How many steps or events are written at once.
+const AT_ONCE: usize = 256;
+/// How long lines are gathered before they are written: opening a file for each would cost more
+/// than the lines do.
+const GATHER: Duration = Duration::from_millis(25);
+/// How long the loop waits until there is room for a step.
+const ROOM_WAIT: Duration = Duration::from_millis(250);
+/// How long the end of a run waits for the last lines.
+const END_WAIT: Duration = Duration::from_secs(2);
+
+/// What is told where a step could not be handed on in time.
+const TOO_FAST: &str =
+    "what happens in the run comes faster than it can be recorded: from here on it cannot be replayed";
+
+/// A line of the inputs that is to be written.
+enum Line {
+    Begin(Box<RecordBegin>),
+    Step(Box<RecordStep>),
+}
+
+/// The driver's side of what writes the record.
+pub(super) struct Recorder {
+    services: Arc<Services>,
+    /// Nothing once a step could not be handed on: without it the later ones are of no use.
+    lines: Option<mpsc::Sender<Line>>,
+    step: u64,
+    task: JoinHandle<()>,
+    stop: CancellationToken,
+}
+
+impl Recorder {
+    /// Begins to record a run with its machine as it begins, and with the events from those on
+    /// that the stream has.
+    pub(super) fn begin(
+        services: &Arc<Services>,
+        events: Events,
+        machine: &Machine,
+        goes_on_from: Option<String>,
+    ) -> Self {
+        let (lines, receiver) = mpsc::channel(MAX_WAITING);
+        let at = services.clock.now();
+        let begin = RecordBegin::new(&services.run_id, at, goes_on_from, machine.clone());
+        // It is the first of many that there is room for.
+        let _ = lines.try_send(Line::Begin(Box::new(begin)));
+        let stop = CancellationToken::new();
+        let writer = Writer { services: Arc::clone(services), events, lines: receiver, has_failed: false };
+        let task = tokio::spawn(writer.write_all(stop.clone()));
+        Self { services: Arc::clone(services), lines: Some(lines), step: 0, task, stop }
+    }
+
+    /// Returns what is kept of an input until its effects are known.
+    pub(super) fn before(&self, machine: &Machine, input: &Input) -> Option<(u32, Input)> {
+        self.lines.as_ref().map(|_| (machine.iteration_number(), input.clone()))
+    }
+
+    /// Records a step. Waits a moment for room, where what writes is behind.
+    pub(super) async fn step(&mut self, before: Option<(u32, Input)>, effects: &[(EffectId, Effect)]) {
+        let (Some(lines), Some((iteration, input))) = (&self.lines, before) else { return };
+        self.step += 1;
+        let at = self.services.clock.now();
+        let step = RecordStep { step: self.step, at, iteration, input, effects: effects.to_vec() };
+        if lines.send_timeout(Line::Step(Box::new(step)), ROOM_WAIT).await.is_err() {
+            self.lines = None;
+            self.services.warn(TOO_FAST);
+        }
+    }
+
+    /// Waits a moment until all is written that was told so far. Nothing is written after that.
+    pub(super) async fn end(self) {
+        let Self { lines, mut task, stop, .. } = self;
+        drop(lines);
+        if tokio::time::timeout(END_WAIT, &mut task).await.is_err() {
+            stop.cancel();
+            let _ = task.await;
+        }
+    }
+}
+
+/// The task that writes.
+struct Writer {
+    services: Arc<Services>,
+    events: Events,
+    lines: mpsc::Receiver<Line>,
+    /// Whether it was warned that something cannot be written.
+    has_failed: bool,
+}
+
+impl Writer {
+    async fn write_all(mut self, stop: CancellationToken) {
+        let (mut told, mut given) = (Vec::new(), Vec::new());
+        let mut goes_on = true;
+        while goes_on {
+            // The first line is waited for as long as it takes, the others a moment.
+            let mut gathering = None;
+            while goes_on && told.len() < AT_ONCE && given.len() < AT_ONCE {
+                let enough = async {
+                    match gathering {
+                        Some(until) => tokio::time::sleep_until(until).await,
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    biased;
+                    () = stop.cancelled() => return,
+                    () = enough => break,
+                    count = self.lines.recv_many(&mut given, AT_ONCE) => goes_on = count > 0,
+                    Some(event) = self.events.next() => told.push(event),
+                }
+                gathering.get_or_insert_with(|| tokio::time::Instant::now() + GATHER);
+            }
+            loop {
+                while told.len() < AT_ONCE
+                    && let Some(event) = self.events.ready()
+                {
+                    told.push(event);
+                }
+                let is_last = told.len() < AT_ONCE;
+                self.append(std::mem::take(&mut told), std::mem::take(&mut given)).await;
+                if is_last || stop.is_cancelled() {
+                    break;
+                }
+            }
+        }
+    }
+
+    async fn append(&mut self, told: Vec<EventRecord>, given: Vec<Line>) {
+        if told.is_empty() && given.is_empty() {
+            return;
+        }
+        let append = move |services: &Services| {
+            let encode = |error: serde_json::Error| StateError::Encode {
+                what: "the record",
+                reason: error.to_string(),
+            };
+            let (mut events, mut inputs) = (Vec::new(), Vec::new());
+            for event in &told {
+                serde_json::to_writer(&mut events, event).map_err(encode)?;
+                events.push(b'\n');
+            }
+            for line in &given {
+                inputs.extend(match line {
+                    Line::Begin(begin) => begin.to_line().map_err(encode)?,
+                    Line::Step(step) => step.to_line().map_err(encode)?,
+                });
+            }
+            for (part, lines) in [(RecordPart::Events, events), (RecordPart::Inputs, inputs)] {
+                if !lines.is_empty() {
+                    services.lane.append_record(&services.run_id, part, &lines)?;
+                }
+            }
+            Ok(())
+        };
+        let appended = self.services.blocking(append).await.and_then(|appended| appended);
+        if let Err(error) = appended
+            && !std::mem::replace(&mut self.has_failed, true)
+        {
+            self.services.warn(format!(
+                "what happens in the run could not be recorded, so that `log` and `why` do not know all of it: {}",
+                described(&error)
+            ));
+        }
+    }
+}

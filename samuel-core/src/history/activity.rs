@@ -1,0 +1,291 @@
+//! What the last runs cost, where they failed, and what the one that is under way does.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{Eta, History, HistoryError, LogEntry, event_line, fold::event_ref, run_history::EventRef};
+use crate::{
+    event::Event,
+    model::{Groups, IterationOutcome, Plan, Task, TaskId, Usage, payload::Mode},
+    project::ProjectStatus,
+    state::StateError,
+};
+
+/// How many runs are read, the last ones.
+const MAX_RUNS: usize = 20;
+/// How much of their records is read, in bytes.
+const MAX_BYTES: u64 = 128 << 20;
+/// How many failures are told, the last ones.
+const MAX_FAILURES: usize = 5;
+/// What is read of the records.
+const WANTED: &[&str] = &[
+    "run_started",
+    "iteration_started",
+    "iteration_finished",
+    "agent_started",
+    "agent_finished",
+    "task_completed",
+    "tasks_taken_back",
+    "quality_checked",
+    "tool_call",
+    "waiting",
+    "paused",
+    "resumed",
+    "stopping",
+    "run_finished",
+];
+
+/// What the last runs did, and the one that is under way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Activity {
+    /// What the loop does now; nothing where none is recorded that is under way.
+    pub now: Option<Now>,
+    /// The last failures, the newest first; at most 5.
+    pub last_failures: Vec<FailureNote>,
+    /// What each agent consumed.
+    pub agents: Vec<AgentShare>,
+    /// The tasks that iterations were for, in natural order.
+    pub tasks: Vec<TaskFigures>,
+    /// How much longer the plan may take.
+    pub eta: Eta,
+    /// How many runs it rests on, the last ones.
+    pub runs: usize,
+    /// How many older ones are recorded and were not read.
+    pub more_runs: usize,
+}
+
+/// Where a plan stands, and what the last runs did.
+#[derive(Clone, Debug, Serialize)]
+pub struct StatusReport {
+    /// Where the plan stands.
+    #[serde(flatten)]
+    pub status: ProjectStatus,
+    /// What the last runs did.
+    pub activity: Activity,
+}
+
+/// What a loop does now.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Now {
+    /// The run.
+    pub run: String,
+    /// The iteration under way; nothing between two.
+    pub iteration: Option<u32>,
+    /// What it is for.
+    pub mode: Option<Mode>,
+    /// The task, where it is for one.
+    pub task: Option<TaskId>,
+    /// The task's title.
+    pub title: String,
+    /// When the iteration began.
+    pub began_at: Option<Timestamp>,
+    /// What was told last, on one line.
+    pub doing: String,
+    /// The event that told it.
+    pub event: EventRef,
+}
+
+/// A failure of an iteration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FailureNote {
+    /// The iteration.
+    pub iteration: u32,
+    /// The task, where it was for one.
+    pub task: Option<TaskId>,
+    /// The kind of thing that failed.
+    pub class: String,
+    /// What failed, on one line.
+    pub message: String,
+    /// The event.
+    pub event: EventRef,
+}
+
+/// What the calls of an agent consumed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AgentShare {
+    /// The agent.
+    pub agent: String,
+    /// How many calls came to their end.
+    pub calls: u64,
+    /// What they consumed.
+    pub usage: Usage,
+}
+
+/// What the iterations for a task came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TaskFigures {
+    /// The task.
+    pub task: TaskId,
+    /// How many iterations were for it.
+    pub iterations: u32,
+    /// How many of them failed.
+    pub failed: u32,
+    /// How often its completion was taken back.
+    pub taken_back: u32,
+    /// How long those took that came to their end, in milliseconds.
+    pub took_ms: u64,
+    /// What they consumed.
+    pub usage: Usage,
+}
+
+impl History {
+    /// Says what the last runs did: at most 20, and no more of their records than 128 MiB. Blocks.
+    ///
+    /// # Errors
+    /// Returns [`HistoryError::State`] where the records cannot be listed. One that cannot be read
+    /// is left out.
+    pub fn activity(&self) -> Result<Activity, HistoryError> {
+        let runs = self.lane.recorded_runs()?;
+        let under_way = self.under_way()?;
+        let mut sum = Sum::default();
+        let mut bytes = 0_u64;
+        for run in runs.iter().rev().take(MAX_RUNS) {
+            if bytes > MAX_BYTES {
+                break;
+            }
+            let is_live = under_way.as_deref() == Some(run);
+            bytes = bytes.saturating_add(self.add(run, is_live, &mut sum).unwrap_or_default());
+            sum.activity.runs += 1;
+        }
+        let mut activity = sum.activity;
+        activity.more_runs = runs.len().saturating_sub(activity.runs);
+        activity.agents = sum.agents.into_values().collect();
+        activity.tasks = sum.tasks.into_values().collect();
+        let left = match self.project.plan_store().load() {
+            Ok(loaded) => tasks_left(&loaded.plan),
+            // Without a plan nothing is left of one.
+            Err(StateError::NotInitialised { .. }) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        activity.eta = Eta::of(left, sum.took, sum.completed);
+        Ok(activity)
+    }
+
+    /// Adds a run to the sum, and says how much of its record was read.
+    fn add(&self, run: &str, is_live: bool, sum: &mut Sum) -> Result<u64, HistoryError> {
+        let mut entries = self.entries(run).wanting(WANTED);
+        let mut of_run = OfRun::default();
+        while let Some(entry) = entries.next_entry()? {
+            sum.take(&entry, &mut of_run);
+        }
+        // The newest run comes first, and of a run the last failure.
+        let room = MAX_FAILURES.saturating_sub(sum.activity.last_failures.len());
+        sum.activity.last_failures.extend(of_run.failures.into_iter().rev().take(room));
+        if is_live {
+            sum.activity.now = of_run.now;
+        }
+        Ok(entries.bytes())
+    }
+}
+
+/// Counts the tasks that a loop still works on.
+fn tasks_left(plan: &Plan) -> usize {
+    let groups = Groups::of(&plan.tasks);
+    let is_left = |(place, task): &(usize, &Task)| !groups.is_group(*place) && !task.is_settled();
+    plan.tasks.iter().enumerate().filter(is_left).count()
+}
+
+#[derive(Default)]
+struct Sum {
+    activity: Activity,
+    agents: BTreeMap<String, AgentShare>,
+    tasks: BTreeMap<TaskId, TaskFigures>,
+    /// How long iterations took that worked on tasks.
+    took: Vec<u64>,
+    completed: usize,
+}
+
+/// What is known of the run that is read.
+#[derive(Default)]
+struct OfRun {
+    agent: String,
+    /// When the iteration under way began, in milliseconds.
+    began_ms: u64,
+    mode: Mode,
+    title: String,
+    began_at: Option<Timestamp>,
+    failures: Vec<FailureNote>,
+    now: Option<Now>,
+}
+
+impl Sum {
+    fn task(&mut self, id: &TaskId) -> &mut TaskFigures {
+        self.tasks.entry(id.clone()).or_insert_with(|| TaskFigures {
+            task: id.clone(),
+            iterations: 0,
+            failed: 0,
+            taken_back: 0,
+            took_ms: 0,
+            usage: Usage::default(),
+        })
+    }
+
+    fn take(&mut self, entry: &LogEntry, run: &mut OfRun) {
+        let record = &entry.record;
+        match &record.event {
+            Event::RunStarted { agent, .. } | Event::AgentStarted { agent, .. } => {
+                run.agent.clone_from(agent)
+            }
+            Event::IterationStarted { mode, task, .. } => {
+                (run.began_ms, run.mode, run.began_at) = (record.elapsed_ms, *mode, Some(record.at));
+                run.title = task.as_ref().map(|task| task.title.clone()).unwrap_or_default();
+                if let Some(task) = &entry.task {
+                    self.task(task).iterations += 1;
+                }
+            }
+            Event::AgentFinished { usage, .. } => {
+                let share = self.agents.entry(run.agent.clone()).or_insert_with(|| AgentShare {
+                    agent: run.agent.clone(),
+                    calls: 0,
+                    usage: Usage::default(),
+                });
+                share.calls += 1;
+                share.usage += *usage;
+            }
+            Event::TasksTakenBack { tasks, .. } => {
+                tasks.iter().for_each(|task| self.task(task).taken_back += 1);
+            }
+            Event::IterationFinished { iteration, outcome, failure, completed, usage, .. } => {
+                let took = record.elapsed_ms.saturating_sub(run.began_ms);
+                if run.mode == Mode::Implementation && *outcome != IterationOutcome::Cancelled {
+                    self.took.push(took);
+                    self.completed += completed.len();
+                }
+                if let Some(task) = &entry.task {
+                    let figures = self.task(task);
+                    figures.took_ms = figures.took_ms.saturating_add(took);
+                    figures.usage += *usage;
+                    figures.failed += u32::from(failure.is_some());
+                }
+                if let Some(failure) = failure {
+                    run.failures.push(FailureNote {
+                        iteration: *iteration,
+                        task: entry.task.clone(),
+                        class: failure.class.to_string(),
+                        message: failure.message.clone(),
+                        event: event_ref(record),
+                    });
+                    let beyond = run.failures.len().saturating_sub(MAX_FAILURES);
+                    run.failures.drain(..beyond);
+                }
+            }
+            _ => {}
+        }
+        let is_over = matches!(record.event, Event::IterationFinished { .. });
+        let in_iteration = entry.iteration.filter(|_| !is_over);
+        if let Some(doing) = event_line(&record.event) {
+            run.now = Some(Now {
+                run: record.run_id.to_string(),
+                iteration: in_iteration,
+                mode: in_iteration.map(|_| run.mode),
+                task: entry.task.clone().filter(|_| in_iteration.is_some()),
+                title: if in_iteration.is_some() { run.title.clone() } else { String::new() },
+                began_at: run.began_at.filter(|_| in_iteration.is_some()),
+                doing,
+                event: event_ref(record),
+            });
+        }
+    }
+}

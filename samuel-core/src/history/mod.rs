@@ -1,0 +1,58 @@
+//! What happened in runs, read from their records.
+//!
+//! [`History`] is the way in: it lists the runs of a project, reads what one told as
+//! [`Entries`] or as a whole ([`RunHistory`]), answers [questions](Question) with the events that
+//! the answer rests on ([`Why`]), counts what runs cost ([`Activity`]), makes a page of a run
+//! ([`RunPage`]) and replays its inputs ([`Replay`](crate::machine::Replay)). Reading changes
+//! nothing, starts nothing, and takes no lock.
+//!
+//! A record tells what was written before a crash and nothing else: what it does not tell is said
+//! to be unknown, never guessed. Its words are those of agents, hooks and files, so whoever shows
+//! them escapes them. Writing is the engine's.
+//!
+//! ```
+//! use samuel_core::{
+//!     history::{History, Question},
+//!     testing::{Bench, completes_each_task},
+//! };
+//!
+//! # let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+//! # runtime.block_on(async {
+//! let bench = Bench::with_tasks(&[("1", "Greet the world")])?;
+//! bench.play(bench.run(completes_each_task())).await?;
+//!
+//! let history = History::of(bench.project());
+//! let run = history.resolve(None)?;
+//! let why = history.why(&Question::Run(Some(run.clone())))?;
+//! assert!(why.answer.contains("completed"), "{}", why.answer);
+//! assert!(history.replay(&run, None)?.equal);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod activity;
+mod entries;
+mod error;
+mod eta;
+mod fold;
+mod report;
+mod run_history;
+mod runs;
+mod tail;
+mod why;
+mod words;
+
+pub use activity::{Activity, AgentShare, FailureNote, Now, StatusReport, TaskFigures};
+pub use entries::{Entries, EntryFilter, LogEntry};
+pub use error::HistoryError;
+pub use eta::Eta;
+pub use report::{ChangedFile, FileChange, RunPage, TaskOutcome};
+pub use run_history::{
+    CheckHistory, EventRef, HistoryNote, HookFigures, IterationHistory, RecordGaps, RunHistory, RunState,
+    TurnHistory,
+};
+pub use runs::{History, RunList, RunSummary};
+pub use tail::Tail;
+pub use why::{Question, Why, WhyReason};
+pub use words::{event_line, event_name};

@@ -1,0 +1,430 @@
+//! A run as one page of HTML that needs nothing else: no script, no network.
+
+use std::fmt::{self, Write};
+
+use super::{
+    RunPage, TaskOutcome,
+    escape::{html, text},
+    style::STYLE,
+};
+use crate::{
+    event::CheckResult,
+    history::{
+        CheckHistory, IterationHistory, RunState,
+        words::{consumed, took, verdict},
+    },
+    model::{Usage, payload::Mode},
+    text::{counted, dollars, excerpt},
+};
+
+/// How many iterations have a row, the last ones.
+const MAX_ROWS: usize = 2_000;
+/// How many of them show their turns, the last ones.
+const MAX_TURNS: usize = 300;
+/// How many parts the timeline has.
+const MAX_PARTS: usize = 240;
+/// How many checks that failed show what they printed, the last ones, and how much in bytes.
+const MAX_CHECKS: usize = 50;
+const MAX_TAIL: usize = 4_000;
+/// How many rows other tables have.
+const MAX_TABLE: usize = 500;
+/// How much is shown of one text, in bytes.
+const MAX_TEXT: usize = 400;
+
+impl RunPage {
+    /// Writes the page.
+    pub fn to_html(&self) -> String {
+        let mut out = String::with_capacity(64 << 10);
+        // Writing to a string cannot fail.
+        let _ = self.write_html(&mut out);
+        out
+    }
+
+    fn write_html(&self, out: &mut String) -> fmt::Result {
+        let title = format!("{}: run {}", self.project, self.run.run);
+        write!(
+            out,
+            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
+             content=\"width=device-width,initial-scale=1\"><meta http-equiv=\"Content-Security-Policy\" \
+             content=\"default-src 'none';style-src 'unsafe-inline'\"><link rel=\"icon\" href=\"data:,\"><title>{}</title><style>{STYLE}</style></head><body>\n",
+            text(&title)
+        )?;
+        self.head(out)?;
+        self.timeline(out)?;
+        self.tasks(out)?;
+        self.iterations(out)?;
+        self.checks(out)?;
+        self.cost(out)?;
+        self.hooks(out)?;
+        self.changes(out)?;
+        self.warnings(out)?;
+        writeln!(
+            out,
+            "<p class=\"dim\">Made {} from the record of the run.</p>\n</body></html>",
+            text(format!("{:.0}", self.made_at))
+        )
+    }
+
+    fn head(&self, out: &mut String) -> fmt::Result {
+        let run = &self.run;
+        writeln!(out, "<h1>{}</h1>", text(&self.project))?;
+        write!(out, "<p class=\"dim\">Run <span class=\"id\">{}</span>", text(&run.run))?;
+        if let Some(started) = run.started_at {
+            write!(out, ", started {}", text(format!("{started:.0}")))?;
+        }
+        if !run.agent.is_empty() {
+            let model = run.model.as_ref().map(|model| format!(" ({model})")).unwrap_or_default();
+            write!(out, ", with {}", text(format!("{}{model}", run.agent)))?;
+        }
+        if let Some(from) = &run.goes_on_from {
+            write!(out, ", goes on from {}", text(from))?;
+        }
+        writeln!(out, "</p>")?;
+        let (class, ended) = self.ended();
+        writeln!(out, "<p class=\"{class}\"><b>{}</b></p>", text(ended))?;
+        let failed = run.iterations.iter().filter(|iteration| iteration.failure.is_some()).count();
+        out.push_str("<div class=\"cards\">");
+        card(out, run.iterations.len(), "iterations")?;
+        card(out, failed, "of them failed")?;
+        card(out, run.completed.len(), "tasks completed")?;
+        card(out, took(run.took_ms), "from start to end")?;
+        card(out, run.usage.tokens(), "tokens")?;
+        card(out, run.usage.cost_usd.map_or("unknown".to_owned(), dollars), "cost")?;
+        out.push_str("</div>\n");
+        for gap in self.gaps() {
+            writeln!(out, "<p class=\"note\">{}</p>", text(gap))?;
+        }
+        Ok(())
+    }
+
+    /// Says how the run ended, and whether that is well.
+    pub(super) fn ended(&self) -> (&'static str, String) {
+        match (&self.run.report, self.run.state) {
+            (Some(report), _) => {
+                let why = report.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
+                let class = if report.exit_reason.exit_code() == 0 { "ok" } else { "bad" };
+                (class, format!("Ended as {}{why}", report.exit_reason))
+            }
+            (None, RunState::UnderWay) => ("warn", "Under way".to_owned()),
+            (None, _) => ("bad", "Cut off: no end is recorded".to_owned()),
+        }
+    }
+
+    /// Says what of the record is missing.
+    pub(super) fn gaps(&self) -> Vec<String> {
+        let gaps = &self.run.gaps;
+        let mut told = Vec::new();
+        if gaps.beginning {
+            told.push(
+                "The beginning of the record is not there any more: what is told here begins later."
+                    .to_owned(),
+            );
+        }
+        if gaps.missing > 0 {
+            told.push(format!("The record lacks {}.", counted(gaps.missing, "event")));
+        }
+        if gaps.unreadable > 0 {
+            told.push(format!("The record has {} that cannot be read.", counted(gaps.unreadable, "line")));
+        }
+        told
+    }
+
+    fn timeline(&self, out: &mut String) -> fmt::Result {
+        let iterations = &self.run.iterations;
+        if iterations.is_empty() {
+            return Ok(());
+        }
+        out.push_str("<h2>Timeline</h2><div class=\"line\" role=\"img\" aria-label=\"one part for each iteration, or for several\">");
+        let each = iterations.len().div_ceil(MAX_PARTS);
+        for part in iterations.chunks(each) {
+            let has_failed = part.iter().any(|iteration| iteration.failure.is_some());
+            let class = match () {
+                () if has_failed => " class=\"bad\"",
+                () if part.iter().any(|iteration| iteration.outcome.is_none()) => " class=\"none\"",
+                () => "",
+            };
+            let ms: u64 = part.iter().filter_map(|iteration| iteration.took_ms).fold(0, u64::saturating_add);
+            let (first, last) = (part.first().map(|it| it.iteration), part.last().map(|it| it.iteration));
+            let of = match (first, last) {
+                (Some(first), Some(last)) if first != last => format!("iterations {first} to {last}"),
+                (first, _) => format!("iteration {}", first.unwrap_or_default()),
+            };
+            write!(
+                out,
+                "<i{class} style=\"flex-grow:{}\" title=\"{}\"></i>",
+                ms.max(1),
+                text(format!("{of}: {}", took(ms)))
+            )?;
+        }
+        out.push_str("</div><p class=\"dim\">As wide as they took; red where one failed, yellow where no end is recorded.</p>\n");
+        Ok(())
+    }
+
+    fn tasks(&self, out: &mut String) -> fmt::Result {
+        if self.tasks.is_empty() {
+            return Ok(());
+        }
+        out.push_str("<h2>Tasks</h2><div class=\"wide\"><table><tr><th>Task</th><th>Title</th><th>Outcome</th><th class=\"n\">Iterations</th><th class=\"n\">Tokens</th><th class=\"n\">Cost</th><th>Commits</th></tr>\n");
+        for task in self.tasks.iter().take(MAX_TABLE) {
+            let (class, outcome) = outcome_of(task);
+            write!(
+                out,
+                "<tr><td class=\"id\">{}</td><td class=\"t\">{}</td><td class=\"{class}\">{}</td><td class=\"n\">{}</td>",
+                text(&task.task),
+                shown(&task.title),
+                text(outcome),
+                task.iterations
+            )?;
+            usage_cells(out, &task.usage)?;
+            let commits: Vec<&str> = task.commits.iter().map(|sha| sha.get(..12).unwrap_or(sha)).collect();
+            writeln!(out, "<td class=\"id\">{}</td></tr>", text(commits.join(" ")))?;
+        }
+        out.push_str("</table></div>\n");
+        more(out, self.tasks.len(), MAX_TABLE, "task")
+    }
+
+    fn iterations(&self, out: &mut String) -> fmt::Result {
+        let iterations = &self.run.iterations;
+        if iterations.is_empty() {
+            return Ok(());
+        }
+        out.push_str("<h2>Iterations</h2>");
+        let left_out = iterations.len().saturating_sub(MAX_ROWS);
+        if left_out > 0 {
+            writeln!(
+                out,
+                "<p class=\"dim\">{} are left out here.</p>",
+                text(format!("The first {left_out}"))
+            )?;
+        }
+        out.push_str("<div class=\"wide\"><table><tr><th class=\"n\">#</th><th>Task</th><th>Outcome</th><th class=\"n\">Took</th><th class=\"n\">Tokens</th><th class=\"n\">Cost</th></tr>\n");
+        let with_turns = iterations.len().saturating_sub(MAX_TURNS);
+        for (place, iteration) in iterations.iter().enumerate().skip(left_out) {
+            row(out, iteration, place >= with_turns)?;
+        }
+        out.push_str("</table></div>\n");
+        Ok(())
+    }
+
+    fn checks(&self, out: &mut String) -> fmt::Result {
+        let checks = &self.run.checks;
+        if checks.is_empty() {
+            return Ok(());
+        }
+        let count = |wanted| checks.iter().filter(|check| check.result == wanted).count();
+        writeln!(
+            out,
+            "<h2>Checks</h2><p>{} passed, {} failed, {} advisory, {} cancelled, {} without anything to ask.</p>",
+            count(CheckResult::Passed),
+            count(CheckResult::Failed),
+            count(CheckResult::Advisory),
+            count(CheckResult::Cancelled),
+            count(CheckResult::Unverified)
+        )?;
+        let failed: Vec<&CheckHistory> =
+            checks.iter().filter(|check| !check.failures.is_empty() || check.reason.is_some()).collect();
+        let left_out = failed.len().saturating_sub(MAX_CHECKS);
+        if left_out > 0 {
+            writeln!(out, "<p class=\"dim\">The first {left_out} that failed are left out here.</p>")?;
+        }
+        for check in failed.into_iter().skip(left_out) {
+            let at = check.commit.as_ref().map(|sha| format!(" at {}", sha.get(..12).unwrap_or(sha)));
+            writeln!(
+                out,
+                "<details><summary>Iteration {}: {}{}</summary>",
+                check.iteration,
+                text(verdict(check.result)),
+                text(at.unwrap_or_default())
+            )?;
+            for failure in &check.failures {
+                writeln!(
+                    out,
+                    "<p><code>{}</code>: {}</p>",
+                    shown(&failure.command),
+                    shown(&failure.message)
+                )?;
+                if !failure.tail.trim().is_empty() {
+                    let from = failure.tail.len().saturating_sub(MAX_TAIL);
+                    let tail =
+                        (from..=failure.tail.len()).find_map(|at| failure.tail.get(at..)).unwrap_or_default();
+                    writeln!(out, "<pre>{}</pre>", text(tail.trim_end()))?;
+                }
+                if let Some(log) = &failure.log {
+                    writeln!(out, "<p class=\"dim\">All of it: {}</p>", shown(log))?;
+                }
+            }
+            if let Some(reason) = &check.reason {
+                writeln!(out, "<p>{}</p>", shown(reason))?;
+            }
+            out.push_str("</details>\n");
+        }
+        Ok(())
+    }
+
+    fn cost(&self, out: &mut String) -> fmt::Result {
+        if self.run.agents.is_empty() {
+            return Ok(());
+        }
+        out.push_str("<h2>Cost</h2><div class=\"wide\"><table><tr><th>Agent</th><th class=\"n\">Tokens</th><th class=\"n\">Cost</th></tr>\n");
+        for total in self.run.agents.iter().take(MAX_TABLE) {
+            write!(out, "<tr><td>{}</td>", shown(&total.agent))?;
+            usage_cells(out, &total.usage)?;
+            out.push_str("</tr>\n");
+        }
+        out.push_str("</table></div>\n");
+        Ok(())
+    }
+
+    fn hooks(&self, out: &mut String) -> fmt::Result {
+        if self.run.hooks.is_empty() {
+            return Ok(());
+        }
+        out.push_str("<h2>Hooks</h2><div class=\"wide\"><table><tr><th>Point</th><th>Handler</th><th class=\"n\">Calls</th><th class=\"n\">Not ok</th><th class=\"n\">Altogether</th><th class=\"n\">Longest</th></tr>\n");
+        let mut hooks: Vec<_> = self.run.hooks.iter().collect();
+        hooks.sort_by_key(|hook| std::cmp::Reverse(hook.total_ms));
+        for hook in hooks.iter().take(MAX_TABLE) {
+            writeln!(
+                out,
+                "<tr><td class=\"id\">{}</td><td class=\"id\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
+                text(&hook.point),
+                shown(&hook.handler),
+                hook.calls,
+                hook.not_ok,
+                took(hook.total_ms),
+                took(hook.longest_ms)
+            )?;
+        }
+        out.push_str("</table></div>\n");
+        more(out, self.run.hooks.len(), MAX_TABLE, "handler")
+    }
+
+    fn changes(&self, out: &mut String) -> fmt::Result {
+        let (Some(first), Some(last)) = (&self.run.first_commit, &self.run.last_commit) else {
+            return Ok(());
+        };
+        let short = |sha: &str| text(sha.get(..12).unwrap_or(sha));
+        out.push_str("<h2>Files</h2>");
+        if first == last {
+            return writeln!(
+                out,
+                "<p>No commit was made: {} was checked out all the time.</p>",
+                short(first)
+            );
+        }
+        writeln!(out, "<p class=\"dim\">From commit {} to {}.</p><ul>", short(first), short(last))?;
+        for file in self.files.iter().take(MAX_TABLE) {
+            writeln!(
+                out,
+                "<li><span class=\"dim\">{}</span> <span class=\"id\">{}</span></li>",
+                file.change,
+                shown(&file.path)
+            )?;
+        }
+        out.push_str("</ul>\n");
+        more(out, self.files.len() + self.more_files, MAX_TABLE, "file")
+    }
+
+    fn warnings(&self, out: &mut String) -> fmt::Result {
+        let warnings = &self.run.warnings;
+        if warnings.is_empty() {
+            return Ok(());
+        }
+        out.push_str("<h2>Warnings</h2><ul>\n");
+        for warning in warnings.iter().take(MAX_TABLE) {
+            writeln!(out, "<li>{}</li>", shown(&warning.text))?;
+        }
+        out.push_str("</ul>\n");
+        let all =
+            warnings.len().saturating_add(usize::try_from(self.run.more_warnings).unwrap_or(usize::MAX));
+        more(out, all, MAX_TABLE, "warning")
+    }
+}
+
+fn card(out: &mut String, value: impl ToString, what: &str) -> fmt::Result {
+    write!(out, "<div><b>{}</b><span>{what}</span></div>", text(value.to_string()))
+}
+
+/// Says how many there are beyond those that are shown.
+fn more(out: &mut String, all: usize, shown: usize, noun: &str) -> fmt::Result {
+    match all.saturating_sub(shown) {
+        0 => Ok(()),
+        more => writeln!(out, "<p class=\"dim\">And {} more.</p>", text(counted(more, noun))),
+    }
+}
+
+fn usage_cells(out: &mut String, usage: &Usage) -> fmt::Result {
+    let tokens = if usage.tokens() > 0 { usage.tokens().to_string() } else { String::new() };
+    let cost = usage.cost_usd.map(dollars).unwrap_or_default();
+    write!(out, "<td class=\"n\">{tokens}</td><td class=\"n\">{}</td>", text(cost))
+}
+
+fn row(out: &mut String, iteration: &IterationHistory, with_turns: bool) -> fmt::Result {
+    let (class, mut outcome) = match (&iteration.outcome, &iteration.failure) {
+        (None, _) => ("warn", "no end is recorded".to_owned()),
+        (Some(outcome), Some(failure)) => {
+            ("bad", format!("{outcome}, {}: {}", failure.class, failure.message))
+        }
+        (Some(outcome), None) => ("ok", outcome.to_string()),
+    };
+    if iteration.unrecorded {
+        outcome.push_str(", but the task was not recorded as done");
+    }
+    write!(out, "<tr><td class=\"n\">{}</td><td class=\"t\">", iteration.iteration)?;
+    match (&iteration.task, iteration.mode) {
+        (Some(task), _) => {
+            write!(out, "<span class=\"id\">{}</span> {}", text(task), shown(&iteration.title))?
+        }
+        (None, Mode::Discovery) => out.push_str("looking for tasks"),
+        (None, Mode::Implementation) => out.push_str("no task"),
+    }
+    write!(out, "</td><td><span class=\"{class}\">{}</span>", shown(&outcome))?;
+    if !iteration.taken_back.is_empty() {
+        let ids: Vec<&str> = iteration.taken_back.iter().map(|task| task.as_str()).collect();
+        write!(out, "<br><span class=\"warn\">taken back: {}</span>", shown(&ids.join(", ")))?;
+    }
+    if with_turns && !iteration.turns.is_empty() {
+        out.push_str("<details><summary>turns</summary><ul>");
+        for turn in &iteration.turns {
+            let model = turn.model.as_ref().map(|model| format!(" ({model})")).unwrap_or_default();
+            let ended = match (turn.took_ms, turn.exit_code) {
+                (None, _) => "no end is recorded".to_owned(),
+                (Some(ms), None) => took(ms),
+                (Some(ms), Some(code)) => format!("exit code {code} after {}", took(ms)),
+            };
+            let calls = counted(turn.tool_calls, "tool call");
+            let line =
+                format!("{:?}: {}{model}, {ended}, {calls}{}", turn.turn, turn.agent, consumed(turn.usage));
+            write!(out, "<li>{}</li>", shown(&line))?;
+        }
+        out.push_str("</ul></details>");
+    }
+    write!(out, "</td><td class=\"n\">{}</td>", iteration.took_ms.map(took).unwrap_or_default())?;
+    usage_cells(out, &iteration.usage)?;
+    out.push_str("</tr>\n");
+    Ok(())
+}
+
+/// Says what became of a task, and whether that is well.
+pub(super) fn outcome_of(task: &TaskOutcome) -> (&'static str, String) {
+    let again = if task.taken_back > 0 {
+        format!(", taken back {} before", times(task.taken_back))
+    } else {
+        String::new()
+    };
+    match (task.completed, task.taken_back) {
+        (true, _) => ("ok", format!("completed{again}")),
+        (false, 0) => ("warn", "not completed".to_owned()),
+        (false, count) => ("bad", format!("taken back {}", times(count))),
+    }
+}
+
+fn times(count: u32) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
+/// Shortens somebody's words, as text for the page.
+fn shown(words: &str) -> String {
+    let mut out = String::new();
+    html(&mut out, &excerpt(words, MAX_TEXT));
+    out
+}

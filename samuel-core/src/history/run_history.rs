@@ -1,0 +1,249 @@
+//! A run as its record tells of it.
+//!
+//! A [`RunHistory`] is made of the events by [`Fold`](super::fold::Fold); what no event told is not
+//! in it.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::{
+    event::{CheckResult, Guard, IterationFailure, RunReport},
+    model::{
+        AgentTotal, IterationOutcome, TaskId, Usage,
+        payload::{CheckFailure, Mode, Turn},
+        words,
+    },
+};
+
+words! {
+    /// How a run stands, as far as its record and the loop's lock tell.
+    RunState ("state of a run") {
+        /// Its loop is at work.
+        UnderWay = "under_way",
+        /// It told that it ended.
+        Ended = "ended",
+        /// Its loop is gone, and it did not tell that it ended.
+        CutOff = "cut_off",
+    }
+}
+
+/// A run as its record tells of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunHistory {
+    /// Its id.
+    pub run: String,
+    /// How it stands.
+    pub state: RunState,
+    /// When it began, as far as that is recorded.
+    pub started_at: Option<Timestamp>,
+    /// When the last event was told.
+    pub last_at: Option<Timestamp>,
+    /// How long it took up to the last event, in milliseconds.
+    pub took_ms: u64,
+    /// The run that it goes on from, where it goes on.
+    pub goes_on_from: Option<String>,
+    /// The agent.
+    pub agent: String,
+    /// Its model, where one is configured.
+    pub model: Option<String>,
+    /// The tasks that it is for, beside what they depend on; none where it is for all.
+    pub tasks: Vec<TaskId>,
+    /// What could end it.
+    pub guards: Vec<Guard>,
+    /// The commit that was checked out when it began, where there was one.
+    pub first_commit: Option<String>,
+    /// The last commit that was seen.
+    pub last_commit: Option<String>,
+    /// Its iterations, the first one first.
+    pub iterations: Vec<IterationHistory>,
+    /// The checks that were made, the first one first.
+    pub checks: Vec<CheckHistory>,
+    /// The handlers that were called, by point and name.
+    pub hooks: Vec<HookFigures>,
+    /// The tasks that it completed and that were not taken back.
+    pub completed: Vec<TaskId>,
+    /// What all calls of agents consumed, as far as they came to their end.
+    pub usage: Usage,
+    /// What of it each agent consumed.
+    pub agents: Vec<AgentTotal>,
+    /// What was warned of, the first 500.
+    pub warnings: Vec<HistoryNote>,
+    /// How many warnings there were beyond these.
+    pub more_warnings: u64,
+    /// What came of it, where it told.
+    pub report: Option<RunReport>,
+    /// What of the record is missing.
+    pub gaps: RecordGaps,
+    /// The last event; nothing where none could be read.
+    pub last: Option<EventRef>,
+}
+
+/// An iteration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct IterationHistory {
+    /// The iteration, from 1.
+    pub iteration: u32,
+    /// What it was for.
+    pub mode: Mode,
+    /// The task, where it was for one.
+    pub task: Option<TaskId>,
+    /// The task's title.
+    pub title: String,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it began, in milliseconds since the run was built.
+    pub began_ms: u64,
+    /// How long it took, in milliseconds; nothing where its end is not recorded.
+    pub took_ms: Option<u64>,
+    /// How it ended; nothing where that is not recorded.
+    pub outcome: Option<IterationOutcome>,
+    /// How it failed, where it did.
+    pub failure: Option<IterationFailure>,
+    /// Whether it met a usage limit, and so counts as no failure.
+    pub excused: bool,
+    /// Whether the agent ended well without recording anything.
+    pub unrecorded: bool,
+    /// The tasks that stand completed because of it.
+    pub completed: Vec<TaskId>,
+    /// The completions that were taken back in it.
+    pub taken_back: Vec<TaskId>,
+    /// What it consumed.
+    pub usage: Usage,
+    /// The calls of agents.
+    pub turns: Vec<TurnHistory>,
+    /// How the last check of it went, where one was made.
+    pub check: Option<CheckResult>,
+    /// The commit that was checked out at its end.
+    pub commit: Option<String>,
+    /// The number of the event that it began with.
+    pub first_event: u64,
+    /// The number of its last event.
+    pub last_event: u64,
+}
+
+/// A call of an agent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TurnHistory {
+    /// The turn.
+    pub turn: Turn,
+    /// The agent.
+    pub agent: String,
+    /// Its model, where the call had one.
+    pub model: Option<String>,
+    /// Why it was this one.
+    pub why: String,
+    /// How many tools it called.
+    pub tool_calls: u32,
+    /// How long it took, in milliseconds; nothing where its end is not recorded.
+    pub took_ms: Option<u64>,
+    /// Its exit code, where it ran to its end.
+    pub exit_code: Option<i32>,
+    /// How it failed, where it did.
+    pub failure: Option<IterationFailure>,
+    /// What it consumed.
+    pub usage: Usage,
+    /// Where it failed, the files that hold what it printed.
+    pub logs: Vec<String>,
+}
+
+/// A check that was made.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckHistory {
+    /// The iteration; 0 before the first.
+    pub iteration: u32,
+    /// Whether the work stands.
+    pub ok: bool,
+    /// How it went.
+    pub result: CheckResult,
+    /// The checks that failed.
+    pub failures: Vec<CheckFailure>,
+    /// Which handler refused that named no failed check, and why.
+    pub reason: Option<String>,
+    /// The commit that was checked out then.
+    pub commit: Option<String>,
+    /// The event.
+    pub event: EventRef,
+}
+
+/// How often a handler was called, and how long that took.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HookFigures {
+    /// The point.
+    pub point: String,
+    /// The handler's id.
+    pub handler: String,
+    /// How often it was called.
+    pub calls: u64,
+    /// How often it did not answer, or answered no.
+    pub not_ok: u64,
+    /// How long all calls took, in milliseconds.
+    pub total_ms: u64,
+    /// How long the longest took, in milliseconds.
+    pub longest_ms: u64,
+}
+
+/// Something that was told.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HistoryNote {
+    /// The words.
+    pub text: String,
+    /// The event.
+    pub event: EventRef,
+}
+
+/// What of a record is missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RecordGaps {
+    /// Whether its first events are not there any more.
+    pub beginning: bool,
+    /// How many events are missing between others.
+    pub missing: u64,
+    /// How many lines cannot be read.
+    pub unreadable: u64,
+    /// How much of what agents said was not recorded, in events.
+    pub agent_text: u64,
+}
+
+/// An event that an answer rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EventRef {
+    /// The run.
+    pub run: String,
+    /// Its number.
+    pub seq: u64,
+    /// When it was told.
+    pub at: Timestamp,
+    /// What kind of event it is, such as `quality_checked`.
+    pub event: String,
+}
+
+impl RunHistory {
+    /// Returns what is known of a run of which nothing can be read.
+    pub(super) fn unknown(run: String) -> Self {
+        Self {
+            run,
+            state: RunState::CutOff,
+            started_at: None,
+            last_at: None,
+            took_ms: 0,
+            goes_on_from: None,
+            agent: String::new(),
+            model: None,
+            tasks: Vec::new(),
+            guards: Vec::new(),
+            first_commit: None,
+            last_commit: None,
+            iterations: Vec::new(),
+            checks: Vec::new(),
+            hooks: Vec::new(),
+            completed: Vec::new(),
+            usage: Usage::default(),
+            agents: Vec::new(),
+            warnings: Vec::new(),
+            more_warnings: 0,
+            report: None,
+            gaps: RecordGaps::default(),
+            last: None,
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The runs of a project that have a record.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{Entries, HistoryError, RunHistory, RunState, Tail, fold::Fold};
+use crate::{
+    machine::{Replay, Replaying},
+    model::{ExitReason, TaskId, Usage},
+    project::Project,
+    state::{Holder, LaneStore, RecordPart, RecordPlace},
+};
+
+/// The past of a project.
+#[derive(Clone, Debug)]
+pub struct History {
+    pub(super) project: Project,
+    pub(super) lane: Arc<dyn LaneStore>,
+}
+
+/// The runs that are recorded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RunList {
+    /// The runs, the newest first.
+    pub runs: Vec<RunSummary>,
+    /// How many older ones are left out.
+    pub more: usize,
+}
+
+/// A run in a few figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// Its id.
+    pub run: String,
+    /// Whether it is under way, has ended, or was cut off.
+    pub state: RunState,
+    /// When it began, as far as that is recorded.
+    pub started_at: Option<Timestamp>,
+    /// How long it took, or takes so far, in milliseconds.
+    pub took_ms: u64,
+    /// The agent.
+    pub agent: String,
+    /// The tasks that it is for, beside what they depend on; none where it is for all.
+    pub tasks: Vec<TaskId>,
+    /// How many iterations it began.
+    pub iterations: u32,
+    /// How many of them failed.
+    pub failed_iterations: u32,
+    /// The tasks that it completed.
+    pub completed: Vec<TaskId>,
+    /// What it consumed.
+    pub usage: Usage,
+    /// Why it ended, where it did.
+    pub exit_reason: Option<ExitReason>,
+    /// What led to that, in one line.
+    pub detail: Option<String>,
+    /// The run that it goes on from, where it goes on.
+    pub goes_on_from: Option<String>,
+    /// Why nothing more is known of it, where its record cannot be read.
+    pub problem: Option<String>,
+}
+
+impl From<RunHistory> for RunSummary {
+    fn from(run: RunHistory) -> Self {
+        let report = run.report.as_ref();
+        let failed = run.iterations.iter().filter(|iteration| iteration.failure.is_some());
+        Self {
+            state: run.state,
+            started_at: run.started_at,
+            took_ms: run.took_ms,
+            agent: run.agent,
+            tasks: run.tasks,
+            iterations: u32::try_from(run.iterations.len()).unwrap_or(u32::MAX),
+            failed_iterations: u32::try_from(failed.count()).unwrap_or(u32::MAX),
+            completed: run.completed,
+            usage: run.usage,
+            exit_reason: report.map(|report| report.exit_reason),
+            detail: report.and_then(|report| report.detail.clone()),
+            goes_on_from: run.goes_on_from,
+            problem: None,
+            run: run.run,
+        }
+    }
+}
+
+/// How many runs a list has at most.
+const MAX_LISTED: usize = 200;
+/// What a list reads of a record.
+const SUMMARISED: &[&str] =
+    &["run_started", "iteration_started", "iteration_finished", "run_finished", "agent_finished"];
+
+impl History {
+    /// Reads the past of a project.
+    pub fn of(project: &Project) -> Self {
+        Self { lane: project.lane_store(), project: project.clone() }
+    }
+
+    /// Lists the runs that are recorded, the newest first; at most 200. Blocks.
+    ///
+    /// # Errors
+    /// Returns [`HistoryError::State`] where they cannot be listed.
+    pub fn runs(&self) -> Result<RunList, HistoryError> {
+        let mut runs = self.lane.recorded_runs()?;
+        let more = runs.len().saturating_sub(MAX_LISTED);
+        runs.drain(..more);
+        let summary = |run: String| match self.folded(&run, SUMMARISED) {
+            Ok(history) => RunSummary::from(history),
+            Err(error) => RunSummary { problem: Some(error.to_string()), ..RunHistory::unknown(run).into() },
+        };
+        Ok(RunList { runs: runs.into_iter().rev().map(summary).collect(), more })
+    }
+
+    /// Finds a run by its id or by the beginning of it; the last one where none is named. Blocks.
+    ///
+    /// # Errors
+    /// Returns [`HistoryError::NoRuns`], [`HistoryError::UnknownRun`] with the nearest id or
+    /// [`HistoryError::SeveralRuns`], and [`HistoryError::State`] where they cannot be listed.
+    pub fn resolve(&self, run: Option<&str>) -> Result<String, HistoryError> {
+        let mut runs = self.lane.recorded_runs()?;
+        let Some(wanted) = run else {
+            // The one that is under way may be younger than its name among those of one second.
+            return self.under_way()?.or_else(|| runs.pop()).ok_or(HistoryError::NoRuns);
+        };
+        if runs.is_empty() {
+            return Err(HistoryError::NoRuns);
+        }
+        if runs.iter().any(|run| run == wanted) {
+            return Ok(wanted.to_owned());
+        }
+        let mut begun: Vec<&String> =
+            runs.iter().filter(|run| !wanted.is_empty() && run.starts_with(wanted)).collect();
+        match begun.len() {
+            1 => Ok(begun.remove(0).clone()),
+            0 => {
+                let alike = |run: &String| (strsim::jaro_winkler(wanted, run), run.clone());
+                let nearest =
+                    runs.iter().map(alike).max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, run)| run);
+                Err(HistoryError::UnknownRun { run: wanted.to_owned(), nearest })
+            }
+            _ => Err(HistoryError::SeveralRuns {
+                begin: wanted.to_owned(),
+                runs: begun.into_iter().take(5).cloned().collect(),
+            }),
+        }
+    }
+
+    /// Returns the run that is under way, where it is recorded. Blocks.
+    ///
+    /// # Errors
+    /// Returns [`HistoryError::State`] where that cannot be found out.
+    pub fn under_way(&self) -> Result<Option<String>, HistoryError> {
+        let Some(holder) = self.lane.loop_holder()?.flatten() else { return Ok(None) };
+        let runs = self.lane.recorded_runs()?;
+        Ok(runs.into_iter().rev().find(|run| is_of(&holder, run)))
+    }
+
+    /// Reads the events of a run, one after the other.
+    pub fn entries(&self, run: &str) -> Entries {
+        Entries::of(Arc::clone(&self.lane), run)
+    }
+
+    /// Follows a run to its end.
+    pub fn tail(&self, run: &str) -> Tail {
+        Tail::of(Arc::clone(&self.lane), run)
+    }
+
+    /// Reads all of a run. Blocks.
+    ///
+    /// # Errors
+    /// Returns [`HistoryError::NoRecord`] where nothing of it can be read,
+    /// [`HistoryError::LaterVersion`] and [`HistoryError::State`].
+    pub fn run(&self, run: &str) -> Result<RunHistory, HistoryError> {
+        let history = self.folded(run, &[])?;
+        match history.last {
+            Some(_) => Ok(history),
+            None => Err(HistoryError::NoRecord { run: run.to_owned(), file: RecordPart::Events.file_name() }),
+        }
+    }
+
+    /// Puts together what the events of a run tell that have one of some words.
+    pub(super) fn folded(
+        &self,
+        run: &str,
+        wanted: &'static [&'static str],
+    ) -> Result<RunHistory, HistoryError> {
+        let mut entries = self.entries(run).wanting(wanted);
+        let mut fold = Fold::new(run);
+        while let Some(entry) = entries.next_entry()? {
+            fold.take(&entry);
+        }
+        let mut history = fold.end(entries.unreadable());
+        if history.report.is_none() && is_under_way(&*self.lane, run)? {
+            history.state = RunState::UnderWay;
+        }
+        Ok(history)
+    }
+
+    /// Feeds the recorded inputs of a run to a fresh machine, up to the end of an iteration where
+    /// one is named, and compares what follows with what was recorded. Carries out nothing. Blocks.
+    ///
+    /// # Errors
+    /// Returns [`HistoryError::NoRecord`] where no input is recorded, [`HistoryError::Replay`]
+    /// where this version cannot replay it, and [`HistoryError::State`].
+    pub fn replay(&self, run: &str, until: Option<u32>) -> Result<Replay, HistoryError> {
+        let (mut place, mut replaying) = (RecordPlace::default(), None::<Replaying>);
+        loop {
+            let chunk = self.lane.read_record(run, RecordPart::Inputs, place)?;
+            if chunk.lines.is_empty() {
+                break;
+            }
+            place = chunk.next;
+            for line in chunk.lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                match &mut replaying {
+                    None => {
+                        let begun = Replaying::begin(line, until);
+                        replaying = Some(
+                            begun.map_err(|source| HistoryError::Replay { run: run.to_owned(), source })?,
+                        );
+                    }
+                    Some(replaying) => {
+                        if !replaying.take(line) {
+                            return Ok(replaying.clone().end());
+                        }
+                    }
+                }
+            }
+        }
+        let nothing = || HistoryError::NoRecord { run: run.to_owned(), file: RecordPart::Inputs.file_name() };
+        replaying.map(Replaying::end).ok_or_else(nothing)
+    }
+}
+
+/// Says whether the loop of a run is at work.
+pub(super) fn is_under_way(lane: &dyn LaneStore, run: &str) -> Result<bool, HistoryError> {
+    Ok(lane.loop_holder()?.is_some_and(|holder| holder.is_none_or(|holder| is_of(&holder, run))))
+}
+
+/// Says whether the holder of a loop's lock works for a run.
+fn is_of(holder: &Holder, run: &str) -> bool {
+    holder.doing.strip_prefix("run ") == Some(run)
+}

@@ -1,0 +1,120 @@
+//! Why a check failed.
+
+use super::{Why, WhyReason};
+use crate::{
+    event::CheckResult,
+    history::{CheckHistory, EventRef, History, HistoryError, words::verdict},
+    model::payload::CheckFailure,
+    text::excerpt,
+};
+
+/// How many lines of what a check printed are told, the last ones, and how much of each in bytes.
+const MAX_LINES: usize = 12;
+const MAX_LINE_BYTES: usize = 400;
+/// What is read of a record.
+const WANTED: &[&str] = &["quality_checked", "run_started"];
+
+impl History {
+    pub(super) fn why_check(&self) -> Result<Why, HistoryError> {
+        let about = "the last check".to_owned();
+        let runs = self.last_runs()?;
+        if runs.is_empty() {
+            return Err(HistoryError::NoRuns);
+        }
+        let mut last: Option<CheckHistory> = None;
+        // The first of those that failed in a row, and the one before it, which did not.
+        let (mut since, mut before): (Option<CheckHistory>, Option<CheckHistory>) = (None, None);
+        'runs: for run in &runs {
+            for check in self.folded(run, WANTED)?.checks.into_iter().rev() {
+                // A check that was cancelled, or had nothing to ask, says nothing.
+                if matches!(check.result, CheckResult::Cancelled | CheckResult::Unverified) {
+                    continue;
+                }
+                let has_failed = check.result != CheckResult::Passed;
+                if last.is_none() {
+                    last = Some(check.clone());
+                }
+                if !has_failed {
+                    before = Some(check);
+                    break 'runs;
+                }
+                since = Some(check);
+            }
+        }
+        let Some(last) = last else {
+            let answer = format!("no check is recorded in the last {} runs", runs.len());
+            return Ok(Why { about, answer, reasons: Vec::new() });
+        };
+        let Some(since) = since else {
+            let answer = format!("{} in iteration {}{}", verdict(last.result), last.iteration, at(&last));
+            let events = vec![last.event.clone()];
+            return Ok(Why {
+                about,
+                answer,
+                reasons: vec![WhyReason { events, ..WhyReason::new("it passed") }],
+            });
+        };
+        let commands: Vec<&str> = last.failures.iter().map(|failure| failure.command.as_str()).collect();
+        let what = match (commands.as_slice(), &last.reason) {
+            ([], Some(reason)) => format!(": {reason}"),
+            ([], None) => String::new(),
+            (commands, _) => format!(": {}", commands.join(", ")),
+        };
+        let mut answer = format!("{}{what}", verdict(last.result));
+        answer.push_str(&match &since.commit {
+            Some(commit) => format!(", since commit {commit}"),
+            None => format!(", since iteration {}", since.iteration),
+        });
+        let mut reasons: Vec<WhyReason> =
+            last.failures.iter().map(|failure| of(failure, &last.event)).collect();
+        if let Some(reason) = &last.reason {
+            reasons.push(WhyReason { events: vec![last.event.clone()], ..WhyReason::new(reason) });
+        }
+        let first = format!(
+            "it failed first in iteration {} of run {}{}",
+            since.iteration,
+            since.event.run,
+            at(&since)
+        );
+        reasons.push(WhyReason { events: vec![since.event], ..WhyReason::new(first) });
+        reasons.push(match before {
+            Some(passed) => WhyReason {
+                events: vec![passed.event.clone()],
+                ..WhyReason::new(format!(
+                    "it passed last in iteration {} of run {}{}",
+                    passed.iteration,
+                    passed.event.run,
+                    at(&passed)
+                ))
+            },
+            None => WhyReason::new("no check that passed is recorded before it"),
+        });
+        Ok(Why { about, answer, reasons })
+    }
+}
+
+fn at(check: &CheckHistory) -> String {
+    check.commit.as_ref().map(|commit| format!(", at commit {commit}")).unwrap_or_default()
+}
+
+fn of(failure: &CheckFailure, event: &EventRef) -> WhyReason {
+    let code = failure.exit_code.map(|code| format!(" (exit code {code})")).unwrap_or_default();
+    let text = format!("{}{code}: {}", failure.command, failure.message);
+    WhyReason {
+        details: tails(std::slice::from_ref(failure)),
+        events: vec![event.clone()],
+        ..WhyReason::new(text)
+    }
+}
+
+/// Returns the last lines that checks printed, and where the rest is.
+pub(super) fn tails(failures: &[CheckFailure]) -> Vec<String> {
+    let mut told = Vec::new();
+    for failure in failures {
+        let lines: Vec<&str> = failure.tail.lines().filter(|line| !line.trim().is_empty()).collect();
+        let last = lines.iter().skip(lines.len().saturating_sub(MAX_LINES));
+        told.extend(last.map(|line| excerpt(line, MAX_LINE_BYTES)));
+        told.extend(failure.log.as_ref().map(|log| format!("all of it: {log}")));
+    }
+    told
+}

@@ -1,0 +1,108 @@
+//! Why something is as it is, with the events that say so.
+//!
+//! A [`Question`] gets a [`Why`]: one line, and reasons that each name the events they rest on. What
+//! is next is explained by [`Choice`](crate::plan::Choice), which is how it is chosen; everything
+//! else comes from the record. What no event tells is said to be unknown.
+
+mod check;
+mod handler;
+mod next;
+mod run;
+mod task;
+
+use serde::Serialize;
+
+use super::{EventRef, History, HistoryError, LogEntry, event_line, fold::event_ref};
+use crate::model::TaskId;
+
+/// How many runs are looked through for an answer, the last ones.
+const MAX_RUNS: usize = 20;
+/// How many events of a run are held at once that may matter, the last ones.
+const MAX_HELD: usize = 20_000;
+
+/// What is to be explained.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// What is next, and why nothing else.
+    Next,
+    /// Where a task stands.
+    Task(TaskId),
+    /// How the last check went.
+    Check,
+    /// Why a run stopped; the last one where none is named. It may be the beginning of an id.
+    Run(Option<String>),
+    /// Why a handler was not called, by its id.
+    Handler(String),
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Why {
+    /// What it is about, such as `task 2` or `the last check`.
+    pub about: String,
+    /// The answer, on one line.
+    pub answer: String,
+    /// The reasons, the most important one first.
+    pub reasons: Vec<WhyReason>,
+}
+
+/// A reason.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WhyReason {
+    /// The reason, on one line.
+    pub text: String,
+    /// What there is to see of it, such as the end of what a check printed; one line each.
+    pub details: Vec<String>,
+    /// The events that it rests on; none where it follows from the plan.
+    pub events: Vec<EventRef>,
+}
+
+impl WhyReason {
+    fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), details: Vec::new(), events: Vec::new() }
+    }
+
+    /// Makes a reason of an event, in its own words.
+    fn of(entry: &LogEntry) -> Self {
+        let event = event_ref(&entry.record);
+        let text = event_line(&entry.record.event).unwrap_or_else(|| event.event.clone());
+        Self { events: vec![event], ..Self::new(text) }
+    }
+}
+
+impl History {
+    /// Answers a question. Blocks.
+    ///
+    /// # Errors
+    /// Returns [`HistoryError::NoRuns`] and its siblings where there is no record to answer from, and
+    /// [`HistoryError::State`] where plan or record cannot be read, or there is no such task.
+    pub fn why(&self, question: &Question) -> Result<Why, HistoryError> {
+        match question {
+            Question::Next => self.why_next(),
+            Question::Task(task) => self.why_task(task),
+            Question::Check => self.why_check(),
+            Question::Run(run) => self.why_run(&self.resolve(run.as_deref())?),
+            Question::Handler(handler) => self.why_handler(handler),
+        }
+    }
+
+    /// Returns the runs to look through, the newest first.
+    fn last_runs(&self) -> Result<Vec<String>, HistoryError> {
+        let runs = self.lane.recorded_runs()?;
+        Ok(runs.into_iter().rev().take(MAX_RUNS).collect())
+    }
+
+    /// Returns the events of a run that matter, the last ones.
+    fn held(&self, run: &str, matters: impl Fn(&LogEntry) -> bool) -> Result<Vec<LogEntry>, HistoryError> {
+        let (mut entries, mut held) = (self.entries(run), Vec::new());
+        while let Some(entry) = entries.next_entry()? {
+            if matters(&entry) {
+                held.push(entry);
+            }
+            if held.len() > 2 * MAX_HELD {
+                held.drain(..MAX_HELD);
+            }
+        }
+        Ok(held)
+    }
+}

@@ -1,0 +1,252 @@
+//! Events in words, one line each.
+
+use crate::{
+    agent::AgentEvent,
+    event::{CheckResult, Event, PlanChange},
+    hook::{HookPoint, HookStatus, Outcome},
+    model::{
+        TaskId, Usage,
+        payload::{Mode, TaskBrief, Turn},
+    },
+    process,
+    text::{counted, dollars, excerpt},
+};
+
+/// How much is told of one thing that somebody said, in bytes.
+const MAX_SAID: usize = 300;
+
+/// Returns the word for the kind of an event, as its JSON has it.
+pub fn event_name(event: &Event) -> &'static str {
+    match event {
+        Event::RunStarted { .. } => "run_started",
+        Event::IterationStarted { .. } => "iteration_started",
+        Event::HookFired { .. } => "hook_fired",
+        Event::AgentStarted { .. } => "agent_started",
+        Event::Agent { .. } => "agent",
+        Event::AgentFinished { .. } => "agent_finished",
+        Event::TaskCompleted { .. } => "task_completed",
+        Event::PlanChanged { .. } => "plan_changed",
+        Event::TasksTakenBack { .. } => "tasks_taken_back",
+        Event::QualityChecked { .. } => "quality_checked",
+        Event::AbilityBlocked { .. } => "ability_blocked",
+        Event::IterationFinished { .. } => "iteration_finished",
+        Event::Waiting { .. } => "waiting",
+        Event::Paused => "paused",
+        Event::Resumed => "resumed",
+        Event::Stopping { .. } => "stopping",
+        Event::Warning { .. } => "warning",
+        Event::Swept { .. } => "swept",
+        Event::Lagged { .. } => "lagged",
+        Event::RunFinished(_) => "run_finished",
+    }
+}
+
+/// Says on one line what an event tells; nothing where a reader learns nothing from it, such as a
+/// point at which only built-in handlers stand that had nothing to say. The words of others are as
+/// they said them: whoever shows the line escapes it.
+pub fn event_line(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::RunStarted { resumed, agent, model, max_iterations, tasks, goes_on_from, .. } => {
+            let model = model.as_ref().map(|model| format!(" ({model})")).unwrap_or_default();
+            let verb = if *resumed { "the run goes on" } else { "the run starts" };
+            let from = goes_on_from.as_ref().map(|from| format!(" from {from}")).unwrap_or_default();
+            let limit = max_iterations.map(|max| format!(", at most {}", counted(max.get(), "iteration")));
+            let tasks = if tasks.is_empty() { String::new() } else { format!(", for {}", ids(tasks)) };
+            format!("{verb}{from} with {agent}{model}{}{tasks}", limit.unwrap_or_default())
+        }
+        Event::IterationStarted { iteration, mode, task } => {
+            format!("iteration {iteration} begins: {}", aim(*mode, task.as_ref()))
+        }
+        Event::HookFired { point, outcome, .. } => return hook_line(*point, outcome),
+        Event::AgentStarted { turn, agent, model, why, .. } => {
+            let model = model.as_ref().map(|model| format!(" ({model})")).unwrap_or_default();
+            let why = if why.is_empty() { String::new() } else { format!(", {why}") };
+            format!("{agent}{model} is called{}{why}", of(*turn))
+        }
+        Event::Agent { report, .. } => return report_line(report),
+        Event::AgentFinished { turn, exit_code, failure, usage, duration_ms, .. } => {
+            let code = exit_code.map(|code| format!(" with exit code {code}")).unwrap_or_default();
+            let failure = failure.as_ref().map(|failure| format!(", {}: {}", failure.class, failure.message));
+            let took = took(*duration_ms);
+            format!(
+                "the agent ended{}{code} after {took}{}{}",
+                of(*turn),
+                consumed(*usage),
+                failure.unwrap_or_default()
+            )
+        }
+        Event::TaskCompleted { task, title, provisional } => {
+            let how = if *provisional { ", provisionally" } else { "" };
+            format!("task {task} is completed{how}: {title}")
+        }
+        Event::PlanChanged { change, task, reason, actor, .. } => {
+            let why = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            format!("task {task} {} by {actor}{why}", changed(*change))
+        }
+        Event::TasksTakenBack { tasks, reasons } => {
+            format!("taken back: {} ({})", ids(tasks), reasons.join("; "))
+        }
+        Event::QualityChecked { result, failures, reason, .. } => {
+            let failures = failures.iter().map(|failure| format!("{}: {}", failure.command, failure.message));
+            let why: Vec<String> = failures.chain(reason.clone()).collect();
+            let why = if why.is_empty() { String::new() } else { format!(": {}", why.join("; ")) };
+            format!("{}{why}", verdict(*result))
+        }
+        Event::AbilityBlocked { ability_id, reason, prevented, .. } => {
+            let how = if *prevented { "was blocked" } else { "was seen too late, and ended the turn" };
+            format!("{ability_id} {how}: {reason}")
+        }
+        Event::IterationFinished { iteration, outcome, failure, completed, usage, excused, .. } => {
+            let outcome = if *excused { "met a usage limit" } else { outcome.as_str() };
+            let done =
+                if completed.is_empty() { String::new() } else { format!(", completed {}", ids(completed)) };
+            let failure = failure.as_ref().map(|failure| format!(", {}: {}", failure.class, failure.message));
+            let failure = failure.unwrap_or_default();
+            format!("iteration {iteration} {outcome}{done}{}{failure}", consumed(*usage))
+        }
+        Event::Waiting { wait_ms, reason, until } => {
+            let until = until.map(|until| format!(" until {until:.0}")).unwrap_or_default();
+            format!("waits {}{until}: {reason}", took(*wait_ms))
+        }
+        Event::Paused => "paused".to_owned(),
+        Event::Resumed => "resumed".to_owned(),
+        Event::Stopping { reason, detail } => format!("stopping: {reason}{}", in_brackets(detail.as_deref())),
+        Event::Warning { message } => format!("warning: {message}"),
+        Event::Swept { swept, ended, left } => {
+            let (ended, left) = (process::listed(ended), process::listed(left));
+            let doubt = if *swept { "" } else { "; some may be left" };
+            format!("processes ended: [{ended}], left: [{left}]{doubt}")
+        }
+        Event::Lagged { lost } => {
+            let events = counted(*lost, "event");
+            format!("{events} of what the agent said are not recorded")
+        }
+        Event::RunFinished(report) => format!(
+            "the run ended: {}{}, {}, completed {}",
+            report.exit_reason,
+            in_brackets(report.detail.as_deref()),
+            counted(report.iterations, "iteration"),
+            if report.completed.is_empty() { "nothing".to_owned() } else { ids(&report.completed) }
+        ),
+    })
+}
+
+fn hook_line(point: HookPoint, outcome: &Outcome) -> Option<String> {
+    let is_built_in = |handler: &str| !handler.contains(':');
+    let is_quiet =
+        outcome.timings.iter().all(|one| is_built_in(&one.handler) && one.status == HookStatus::Ok);
+    let says_nothing = outcome.refused.is_none()
+        && outcome.abort.is_none()
+        && outcome.broken.is_empty()
+        && outcome.said.is_empty();
+    if is_quiet && says_nothing && outcome.warnings.is_empty() && outcome.skipped.is_none() {
+        return None;
+    }
+    let calls = outcome.timings.iter().map(|timing| {
+        format!("{} {} in {}", timing.handler, timing.ended(), took(crate::clock::whole_ms(timing.took)))
+    });
+    let mut parts: Vec<String> = calls.collect();
+    parts.extend(outcome.skipped.as_ref().map(|why| format!("not called: {why}")));
+    parts.extend(outcome.refused.as_ref().map(|reason| format!("refused: {reason}")));
+    parts.extend(outcome.broken.iter().map(|broken| format!("{} broke: {}", broken.handler, broken.failure)));
+    if let (Some(abort), true) = (&outcome.abort, outcome.broken.is_empty()) {
+        parts.push(format!("{} broke: {}", abort.handler, abort.failure));
+    }
+    parts.extend(
+        outcome.warnings.iter().map(|warning| format!("{} warns: {}", warning.handler, warning.message)),
+    );
+    let said = |said: &crate::hook::Said| format!("{} says: {}", said.handler, short(&said.item.content));
+    parts.extend(outcome.said.iter().map(said));
+    Some(format!("{point}: {}", parts.join("; ")))
+}
+
+fn report_line(report: &AgentEvent) -> Option<String> {
+    Some(match report {
+        AgentEvent::Ready { .. } | AgentEvent::Usage(_) => return None,
+        AgentEvent::Text { text } => format!("> {}", short(text)),
+        AgentEvent::ToolCall(call) => format!("{} {}", call.ability_id, short(&call.input.to_string())),
+        AgentEvent::ToolResult(result) => {
+            format!("{} {}", result.ability_id, format!("{:?}", result.status).to_lowercase())
+        }
+        AgentEvent::PermissionDenied { tool, message } => format!("{tool} was denied: {}", short(message)),
+        AgentEvent::RateLimited { message, .. } => format!("usage limit: {}", short(message)),
+        AgentEvent::SoftDeadline { remaining_ms } => format!("{} are left", took(*remaining_ms)),
+        AgentEvent::Unreadable { line } => format!("unreadable: {}", short(line)),
+    })
+}
+
+/// Keeps what somebody said on one line, and short.
+fn short(text: &str) -> String {
+    let words: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    excerpt(&words.join(" "), MAX_SAID)
+}
+
+/// Says what an iteration is about.
+pub(super) fn aim(mode: Mode, task: Option<&TaskBrief>) -> String {
+    match (mode, task) {
+        (Mode::Implementation, Some(task)) => format!("{} {}", task.id, task.title),
+        (Mode::Implementation, None) => "no task".to_owned(),
+        (Mode::Discovery, _) => "looking for tasks".to_owned(),
+    }
+}
+
+/// Says how the checks went.
+pub(super) fn verdict(result: CheckResult) -> &'static str {
+    match result {
+        CheckResult::Passed => "checks passed",
+        CheckResult::Failed => "checks failed",
+        CheckResult::Advisory => "checks failed, which is only advice",
+        CheckResult::Cancelled => "checks were cancelled",
+        CheckResult::Unverified => "nothing to check with",
+    }
+}
+
+fn changed(change: PlanChange) -> &'static str {
+    match change {
+        PlanChange::Skipped => "was skipped",
+        PlanChange::Blocked => "was blocked",
+        PlanChange::Reset => "was made pending again",
+        PlanChange::Added => "was added",
+        PlanChange::Reopened => "was reopened",
+        PlanChange::Changed => "was changed",
+        PlanChange::Removed => "was removed",
+    }
+}
+
+/// Names an extra turn.
+pub(super) fn of(turn: Turn) -> &'static str {
+    match turn {
+        Turn::Main => "",
+        Turn::Recovery => " (recovery)",
+        Turn::Immediate => " (immediate)",
+        Turn::Final => " (final)",
+    }
+}
+
+/// Lists tasks.
+pub(super) fn ids(tasks: &[TaskId]) -> String {
+    tasks.iter().map(|task| task.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Says what was consumed, after a comma; nothing where that is not known.
+pub(super) fn consumed(usage: Usage) -> String {
+    let tokens =
+        if usage.tokens() > 0 { format!(", {}", counted(usage.tokens(), "token")) } else { String::new() };
+    let cost = usage.cost_usd.map(|cost| format!(", {}", dollars(cost))).unwrap_or_default();
+    tokens + &cost
+}
+
+/// Writes a time as people read it.
+pub(super) fn took(ms: u64) -> String {
+    let secs = ms / 1_000;
+    match secs {
+        0 => format!("{ms} ms"),
+        1..60 => format!("{secs}.{} s", ms % 1_000 / 100),
+        60..3_600 => format!("{} min {:02} s", secs / 60, secs % 60),
+        _ => format!("{} h {:02} min", secs / 3_600, secs % 3_600 / 60),
+    }
+}
+
+pub(super) fn in_brackets(detail: Option<&str>) -> String {
+    detail.map(|detail| format!(" ({detail})")).unwrap_or_default()
+}

@@ -1,0 +1,350 @@
+//! The record of a run: what it told, and what its machine was given, as lines.
+//!
+//! A [`LaneStore`](super::LaneStore) keeps both parts and returns them in [`RecordChunk`]s of
+//! whole lines, so that no reader needs memory for a whole record. What the lines say is the
+//! engine's business, and what follows from them that of [`history`](crate::history).
+//!
+//! The file store has them in the run's directory of logs: `run.jsonl` and `inputs.jsonl`, the
+//! owner's alone. Past 8 MiB a file is moved aside, as `run.1.jsonl`, `run.2.jsonl` and so on; of
+//! each part the last 64 are kept. A line that a crash cut short is left out by whoever reads.
+
+use std::{
+    fs::{File, Permissions},
+    io::{self, Read as _, Seek as _, SeekFrom},
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::OFlags;
+
+use super::{
+    RunDir, StateError, Watch,
+    file::append,
+    logs::is_run_id,
+    rotated::MAX_BYTES,
+    watch::{ReadOn, Source},
+};
+use crate::fs::{PRIVATE_FILE, PathKind, Root, found};
+
+/// How many files of a part are kept beside the one that is written to.
+const MAX_SEGMENTS: usize = 64;
+/// How much is read at once.
+const CHUNK_BYTES: u64 = 1 << 20;
+/// How long a line can be that is read; a longer one is left out.
+const MAX_LINE_BYTES: u64 = 64 << 20;
+/// How many files of a run's directory are looked at.
+const MAX_FILES: usize = 200_000;
+/// How many runs are listed.
+const MAX_RUNS: usize = 10_000;
+
+/// A part of a run's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RecordPart {
+    /// Every event that the run told: `run.jsonl`.
+    Events,
+    /// Every input of its machine, with what followed from it: `inputs.jsonl`.
+    Inputs,
+}
+
+impl RecordPart {
+    /// Returns the name of its file.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Self::Events => "run.jsonl",
+            Self::Inputs => "inputs.jsonl",
+        }
+    }
+
+    fn stem(self) -> &'static str {
+        match self {
+            Self::Events => "run",
+            Self::Inputs => "inputs",
+        }
+    }
+
+    /// Returns the number of a file that was moved aside, by its name.
+    fn segment(self, name: &str) -> Option<u64> {
+        name.strip_prefix(self.stem())?.strip_prefix('.')?.strip_suffix(".jsonl")?.parse().ok()
+    }
+}
+
+/// How far a part of a record was read. The default is its beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RecordPlace {
+    /// The file, from 1; 0 before the first.
+    pub(super) segment: u64,
+    /// How many bytes of it were read.
+    pub(super) offset: u64,
+}
+
+/// Some lines of a record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordChunk {
+    /// Whole lines, each with its end; empty where there are no more by now.
+    pub lines: Vec<u8>,
+    /// Where to read on.
+    pub next: RecordPlace,
+}
+
+/// Cuts what was read after its last whole line.
+pub(super) fn whole_lines(bytes: &mut Vec<u8>) {
+    let whole = memchr::memrchr(b'\n', bytes).map_or(0, |end| end + 1);
+    bytes.truncate(whole);
+}
+
+/// Appends lines to a part of a run's record. Blocks.
+pub(super) fn append_to(dir: &RunDir, run: &str, part: RecordPart, lines: &[u8]) -> Result<(), StateError> {
+    let logs = checked(dir, run)?;
+    dir.make_logs(run)?;
+    let (root, path) = (dir.root(), logs.join(part.file_name()));
+    // Whoever made the file may have left it open to others.
+    let private = || {
+        let file = root.open_own(&path, OFlags::RDWR | OFlags::CREATE)?;
+        Ok(file.set_permissions(Permissions::from_mode(PRIVATE_FILE))?)
+    };
+    private().map_err(StateError::file("close to others", &path))?;
+    let length = append(root, &path, lines)?.metadata().map_err(StateError::io("look at", &path))?.len();
+    if length > MAX_BYTES { rotate(root, &logs, part) } else { Ok(()) }
+}
+
+/// Moves the file aside that is written to, and removes the oldest beyond those that are kept.
+fn rotate(root: &Root, logs: &Path, part: RecordPart) -> Result<(), StateError> {
+    let segments = segments(root, logs, part)?;
+    let number = segments.last().map_or(1, |last| last.saturating_add(1));
+    let (path, name) = (logs.join(part.file_name()), segment_name(part, number));
+    root.rename_own(&path, name.as_ref()).map_err(StateError::file("rotate", &path))?;
+    let beyond = (segments.len() + 1).saturating_sub(MAX_SEGMENTS);
+    for oldest in segments.iter().take(beyond) {
+        let path = logs.join(segment_name(part, *oldest));
+        root.remove_own(&path).map_err(StateError::file("remove", &path))?;
+    }
+    Ok(())
+}
+
+fn segment_name(part: RecordPart, number: u64) -> String {
+    format!("{}.{number}.jsonl", part.stem())
+}
+
+/// Returns the numbers of the files that were moved aside, ascending.
+fn segments(root: &Root, logs: &Path, part: RecordPart) -> Result<Vec<u64>, StateError> {
+    let listed = found(root.list(logs, MAX_FILES)).map_err(StateError::file("read", logs))?;
+    let files = listed.unwrap_or_default().into_iter().filter(|entry| entry.kind == PathKind::File);
+    let mut numbers: Vec<u64> = files.filter_map(|entry| part.segment(entry.name.to_str()?)).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Reads lines of a part of a run's record from a place on. Blocks.
+pub(super) fn read_from(
+    dir: &RunDir,
+    run: &str,
+    part: RecordPart,
+    from: RecordPlace,
+) -> Result<RecordChunk, StateError> {
+    let Ok(logs) = checked(dir, run) else { return Ok(RecordChunk { lines: Vec::new(), next: from }) };
+    let root = dir.root();
+    let mut place = RecordPlace { segment: from.segment.max(1), offset: from.offset };
+    loop {
+        let path = logs.join(segment_name(part, place.segment));
+        if let Some(file) = open(root, &path)? {
+            let chunk = read_chunk(file, place).map_err(StateError::io("read", &path))?;
+            if !chunk.lines.is_empty() {
+                return Ok(chunk);
+            }
+            place = RecordPlace { segment: place.segment.saturating_add(1), offset: 0 };
+            continue;
+        }
+        // What was read of stays until it is moved aside, under the number that it has here.
+        if place.offset == 0
+            && let Some(next) =
+                segments(root, &logs, part)?.into_iter().find(|number| *number > place.segment)
+        {
+            place.segment = next;
+            continue;
+        }
+        let path = logs.join(part.file_name());
+        let Some(file) = open(root, &path)? else {
+            return Ok(RecordChunk { lines: Vec::new(), next: place });
+        };
+        // It may have been moved aside before it was opened.
+        if open(root, &logs.join(segment_name(part, place.segment)))?.is_some() {
+            continue;
+        }
+        return read_chunk(file, place).map_err(StateError::io("read", &path));
+    }
+}
+
+fn open(root: &Root, path: &Path) -> Result<Option<File>, StateError> {
+    found(root.open(path)).map_err(StateError::file("read", path))
+}
+
+/// Reads whole lines; one that is too long is gone over.
+fn read_chunk(mut file: File, place: RecordPlace) -> io::Result<RecordChunk> {
+    file.seek(SeekFrom::Start(place.offset))?;
+    let mut lines = Vec::new();
+    let mut limit = CHUNK_BYTES;
+    loop {
+        let room = limit.saturating_sub(lines.len() as u64);
+        let read = file.by_ref().take(room).read_to_end(&mut lines)?;
+        if memchr::memchr(b'\n', &lines).is_some() || (read as u64) < room {
+            break;
+        }
+        if limit >= MAX_LINE_BYTES {
+            let next = RecordPlace { offset: after_line(&mut file)?, ..place };
+            return read_chunk(file, next);
+        }
+        limit = limit.saturating_mul(4).min(MAX_LINE_BYTES);
+    }
+    whole_lines(&mut lines);
+    let next = RecordPlace { offset: place.offset.saturating_add(lines.len() as u64), ..place };
+    Ok(RecordChunk { lines, next })
+}
+
+/// Returns where the line ends that the file is in.
+fn after_line(file: &mut File) -> io::Result<u64> {
+    let mut piece = Vec::new();
+    loop {
+        let at = file.stream_position()?;
+        piece.clear();
+        file.by_ref().take(CHUNK_BYTES).read_to_end(&mut piece)?;
+        match memchr::memchr(b'\n', &piece) {
+            Some(end) => return Ok(at.saturating_add(end as u64 + 1)),
+            None if piece.is_empty() => return Ok(at),
+            None => {}
+        }
+    }
+}
+
+/// Lists the runs that have a record, oldest first. Blocks.
+pub(super) fn recorded_in(dir: &RunDir) -> Result<Vec<String>, StateError> {
+    let logs = dir.all_logs();
+    let listed = found(dir.root().list(&logs, MAX_RUNS)).map_err(StateError::file("read", &logs))?;
+    let runs = listed.unwrap_or_default().into_iter().filter(|entry| entry.kind == PathKind::Directory);
+    let named = runs.filter(|entry| is_run_id(&entry.name)).filter_map(|entry| entry.name.into_string().ok());
+    let has_record = |run: &String| {
+        let parts = [RecordPart::Events, RecordPart::Inputs];
+        parts.iter().any(|part| dir.root().has(&dir.logs(run).join(part.file_name())).unwrap_or(false))
+    };
+    let mut runs: Vec<String> = named.filter(has_record).collect();
+    // The time comes first in an id.
+    runs.sort_unstable();
+    Ok(runs)
+}
+
+/// Begins to watch the record of a run. Where the system watches nothing, the watch ends.
+pub(super) fn watch(dir: &RunDir, run: &str) -> Watch {
+    let (read_on, watch) = Watch::new();
+    let watching = checked(dir, run).ok().and_then(|logs| Watching::of(&logs, read_on));
+    watch.renewed_by(move || if watching.is_some() { Source::Same } else { Source::Gone })
+}
+
+/// A watcher at work.
+struct Watching {
+    _watcher: notify::RecommendedWatcher,
+}
+
+impl Watching {
+    fn of(logs: &Path, read_on: ReadOn) -> Option<Self> {
+        use notify::Watcher as _;
+
+        let is_of_record = |path: &PathBuf| {
+            path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with(".jsonl"))
+        };
+        let heard = move |event: notify::Result<notify::Event>| {
+            let is_told =
+                |event: notify::Event| !event.kind.is_access() && event.paths.iter().any(is_of_record);
+            if event.is_ok_and(is_told) {
+                read_on.tell();
+            }
+        };
+        let mut watcher = notify::recommended_watcher(heard).ok()?;
+        watcher.watch(logs, notify::RecursiveMode::NonRecursive).ok()?;
+        Some(Self { _watcher: watcher })
+    }
+}
+
+/// Returns the directory of a run's logs, whose id becomes a part of the path.
+fn checked(dir: &RunDir, run: &str) -> Result<PathBuf, StateError> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if run.is_empty() || run.len() > 100 || !run.chars().all(is_name) {
+        let path = dir.all_logs();
+        return Err(StateError::io("name a run in", path)(io::ErrorKind::InvalidInput.into()));
+    }
+    Ok(dir.logs(run))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::fs;
+
+    use super::*;
+
+    const RUN: &str = "20261121T100000Z-abcd";
+
+    fn all(dir: &RunDir) -> Vec<String> {
+        let (mut lines, mut place) = (Vec::new(), RecordPlace::default());
+        loop {
+            let chunk = read_from(dir, RUN, RecordPart::Events, place).unwrap();
+            if chunk.lines.is_empty() {
+                return lines;
+            }
+            place = chunk.next;
+            lines.extend(String::from_utf8(chunk.lines).unwrap().lines().map(str::to_owned));
+        }
+    }
+
+    #[test]
+    fn a_torn_tail_is_left_out_and_ends_nobody_elses_line() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = RunDir::new(root.path());
+        append_to(&dir, RUN, RecordPart::Events, b"one\n").unwrap();
+        let path = dir.logs(RUN).join("run.jsonl");
+        fs::write(&path, "one\n{\"tor").unwrap();
+        assert_eq!(all(&dir), ["one"]);
+        append_to(&dir, RUN, RecordPart::Events, b"two\n").unwrap();
+        assert_eq!(all(&dir), ["one", "{\"tor", "two"]);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_long_record_is_moved_aside_read_in_order_and_its_beginning_goes_in_the_end() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = RunDir::new(root.path());
+        let logs = dir.logs(RUN);
+        let place = RecordPlace::default();
+        append_to(&dir, RUN, RecordPart::Events, b"first\n").unwrap();
+        let read = read_from(&dir, RUN, RecordPart::Events, place).unwrap();
+        // A reader that waits at the end of a file goes on in it once it was moved aside.
+        for number in 0..3 {
+            let line = format!("{number}{}\n", "x".repeat(usize::try_from(MAX_BYTES).unwrap()));
+            append_to(&dir, RUN, RecordPart::Events, line.as_bytes()).unwrap();
+        }
+        let on = read_from(&dir, RUN, RecordPart::Events, read.next).unwrap();
+        assert_eq!(on.lines.first(), Some(&b'0'));
+        let begins: Vec<String> = all(&dir).iter().map(|line| line.chars().take(1).collect()).collect();
+        assert_eq!(begins, ["f", "0", "1", "2"]);
+        for number in 4..=70 {
+            fs::write(logs.join(format!("run.{number}.jsonl")), "old\n").unwrap();
+        }
+        fs::write(logs.join("run.jsonl"), "x".repeat(usize::try_from(MAX_BYTES).unwrap())).unwrap();
+        append_to(&dir, RUN, RecordPart::Events, b"last\n").unwrap();
+        let kept = segments(dir.root(), &logs, RecordPart::Events).unwrap();
+        assert_eq!((kept.len(), kept.first(), kept.last()), (64, Some(&8), Some(&71)));
+        assert_eq!(all(&dir).last().unwrap(), "last");
+    }
+
+    #[test]
+    fn a_record_is_neither_written_nor_read_outside_of_its_directory() {
+        let (root, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let dir = RunDir::new(root.path());
+        assert!(append_to(&dir, "../x", RecordPart::Events, b"a\n").is_err());
+        dir.make_logs(RUN).unwrap();
+        fs::write(other.path().join("f"), "secret\n").unwrap();
+        std::os::unix::fs::symlink(other.path().join("f"), dir.logs(RUN).join("run.jsonl")).unwrap();
+        assert!(append_to(&dir, RUN, RecordPart::Events, b"a\n").is_err());
+        assert!(read_from(&dir, RUN, RecordPart::Events, RecordPlace::default()).is_err());
+        assert_eq!(fs::read_to_string(other.path().join("f")).unwrap(), "secret\n");
+    }
+}

@@ -1,0 +1,73 @@
+//! Runs and records for these tests.
+
+use std::sync::Arc;
+
+use samuel_core::{
+    config::CheckCommand,
+    engine::RunBuilder,
+    event::{EVENT_SCHEMA_VERSION, Event, EventRecord},
+    history::History,
+    state::{LaneStore, RecordPart, RecordPlace},
+    testing::{Bench, completes_each_task},
+};
+
+/// The id of a record that a test writes.
+pub(crate) const RUN: &str = "20261121T100000Z-abcd";
+
+/// A project with tasks, on the disk.
+pub(crate) fn on_disk(tasks: &[(&str, &str)]) -> Bench {
+    let bench = tasks.iter().fold(Bench::builder(), |bench, (id, title)| bench.task(id, title));
+    bench.on_disk().build().unwrap()
+}
+
+/// A run whose agent completes its tasks, and whose check is a command.
+pub(crate) fn checked(bench: &Bench, check: &str) -> RunBuilder {
+    let check = CheckCommand::new(check);
+    bench.run(completes_each_task()).settings(move |settings| settings.quality_checks = vec![check])
+}
+
+pub(crate) fn history(bench: &Bench) -> History {
+    History::of(bench.project())
+}
+
+/// Writes events as those of a run, a second apart.
+pub(crate) fn tell(lane: &dyn LaneStore, run: &str, events: Vec<Event>) {
+    let mut lines = Vec::new();
+    for (event, seq) in events.into_iter().zip(1_u64..) {
+        let record = EventRecord {
+            schema_version: EVENT_SCHEMA_VERSION,
+            seq,
+            at: jiff::Timestamp::from_second(i64::try_from(seq).unwrap()).unwrap(),
+            elapsed_ms: seq * 1_000,
+            run_id: Arc::from(run),
+            event,
+        };
+        lines.extend(serde_json::to_vec(&record).unwrap());
+        lines.push(b'\n');
+    }
+    lane.append_record(run, RecordPart::Events, &lines).unwrap();
+}
+
+/// Returns all lines of a part of a record.
+pub(crate) fn lines(lane: &dyn LaneStore, run: &str, part: RecordPart) -> Vec<u8> {
+    let (mut all, mut place) = (Vec::new(), RecordPlace::default());
+    loop {
+        let chunk = lane.read_record(run, part, place).unwrap();
+        if chunk.lines.is_empty() {
+            return all;
+        }
+        all.extend(chunk.lines);
+        place = chunk.next;
+    }
+}
+
+/// A generator of numbers that is the same in every run of a test.
+pub(crate) struct Numbers(pub(crate) u64);
+
+impl Numbers {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        // The constants are those of the usual 64-bit generator.
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % limit.max(1)
+    }
+}

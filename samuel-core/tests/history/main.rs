@@ -1,0 +1,9 @@
+//! What is recorded of runs, and what is read from it.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+mod cut_off;
+mod kit;
+mod pages;
+mod record;
+mod replay;
+mod why;

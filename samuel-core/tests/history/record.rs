@@ -1,0 +1,169 @@
+//! What is written, and following it.
+
+use std::{sync::Arc, time::Duration};
+
+use samuel_core::{
+    event::{Event, EventRecord},
+    history::{EntryFilter, HistoryError, RunState},
+    model::{Coded, ErrorCode, ExitReason, TaskId},
+    state::RecordPart,
+    testing::{HeldAgent, completes_each_task},
+};
+
+use crate::kit::{RUN, checked, history, lines, on_disk, tell};
+
+/// How long nothing takes that happens at all.
+const HANG: Duration = Duration::from_secs(20);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_event_that_is_told_is_recorded_in_order_with_its_version() {
+    let bench = on_disk(&[("1", "First"), ("2", "Second")]);
+    let played = bench.play(bench.run(completes_each_task())).await.unwrap();
+    let run = history(&bench).resolve(None).unwrap();
+    let text = String::from_utf8(lines(&*bench.lane(), &run, RecordPart::Events)).unwrap();
+    let recorded: Vec<EventRecord> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(recorded, played.events);
+    assert!(text.lines().all(|line| line.starts_with("{\"schema_version\":1,")));
+    let inputs = String::from_utf8(lines(&*bench.lane(), &run, RecordPart::Inputs)).unwrap();
+    assert!(inputs.lines().count() > 20 && inputs.lines().all(|line| line.contains("\"schema_version\":1,")));
+
+    let read = history(&bench).run(&run).unwrap();
+    assert_eq!((read.state, read.iterations.len(), read.gaps), (RunState::Ended, 2, Default::default()));
+    assert_eq!(read.completed, [TaskId::new("1"), TaskId::new("2")]);
+    assert_eq!(read.report.map(|report| report.exit_reason), Some(ExitReason::Completed));
+    let filter = EntryFilter { task: Some(TaskId::new("2")), ..EntryFilter::default() };
+    let mut entries = history(&bench).entries(&run);
+    let mut iterations = Vec::new();
+    while let Some(entry) = entries.next_entry().unwrap() {
+        if filter.takes(&entry) && !matches!(entry.record.event, Event::RunFinished(_)) {
+            iterations.push(entry.iteration);
+        }
+    }
+    iterations.dedup();
+    assert_eq!(iterations, [Some(2)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn following_ends_with_the_run_and_tells_what_it_told() {
+    let bench = on_disk(&[("1", "First")]);
+    let agent = Arc::new(HeldAgent::new());
+    let run = bench.run(completes_each_task()).agent(Arc::clone(&agent) as _);
+    let run = run.settings(|settings| settings.max_iterations = std::num::NonZero::new(1));
+    let handle = run.build().unwrap().start().await.unwrap();
+    agent.called().await;
+    // Nothing tells when it is written that the agent was called, but that it is.
+    let id = tokio::time::timeout(HANG, async {
+        loop {
+            match history(&bench).under_way().unwrap() {
+                Some(id) => break id,
+                None => tokio::task::yield_now().await,
+            }
+        }
+    });
+    let id = id.await.unwrap();
+    let mut tail = history(&bench).tail(&id);
+    let mut told = Vec::new();
+    let followed = async {
+        while let Some(entry) = tail.next().await.unwrap() {
+            if matches!(entry.record.event, Event::AgentStarted { .. }) {
+                agent.release();
+            }
+            told.push(entry.record);
+        }
+    };
+    tokio::time::timeout(HANG, followed).await.unwrap();
+    assert!(matches!(told.last().unwrap().event, Event::RunFinished(_)));
+    assert_eq!(told.first().unwrap().seq, 1);
+    handle.wait().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn following_a_run_whose_loop_is_gone_ends_with_what_it_wrote() {
+    let bench = on_disk(&[("1", "First")]);
+    tell(&*bench.lane(), RUN, vec![Event::Paused, Event::Resumed]);
+    let mut tail = history(&bench).tail(RUN);
+    let followed = async {
+        let mut told = 0;
+        while tail.next().await.unwrap().is_some() {
+            told += 1;
+        }
+        told
+    };
+    assert_eq!(tokio::time::timeout(HANG, followed).await.unwrap(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_cannot_be_written_is_one_warning_and_the_run_goes_on() {
+    let bench = on_disk(&[("1", "First"), ("2", "Second")]);
+    // A file stands where the directory of logs would.
+    std::fs::write(bench.lane().dir().all_logs(), "").unwrap();
+    let played = bench.play(bench.run(completes_each_task())).await.unwrap();
+    assert_eq!(played.report.exit_reason, ExitReason::Completed);
+    let told = played.events.iter().filter(|record| match &record.event {
+        Event::Warning { message } => message.contains("could not be recorded"),
+        _ => false,
+    });
+    assert_eq!(told.count(), 1);
+    assert!(matches!(history(&bench).resolve(None), Err(HistoryError::State(_) | HistoryError::NoRuns)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_go_with_the_logs_of_their_runs() {
+    let bench = on_disk(&[("1", "First")]);
+    for _ in 0..3 {
+        let run = checked(&bench, "true").settings(|settings| settings.keep_runs = 2);
+        bench.play(run).await.unwrap();
+        bench
+            .store()
+            .mutate(
+                samuel_core::state::Mutation::Reset { id: TaskId::new("1") },
+                samuel_core::state::Actor::User,
+            )
+            .unwrap();
+    }
+    let runs = history(&bench).runs().unwrap();
+    assert_eq!(runs.runs.len(), 2);
+    assert!(runs.runs.iter().all(|run| run.exit_reason == Some(ExitReason::Completed)), "{runs:#?}");
+}
+
+#[test]
+fn a_run_is_found_by_the_beginning_of_its_id_and_an_unknown_one_names_the_nearest() {
+    let bench = on_disk(&[("1", "First")]);
+    let history = history(&bench);
+    assert_eq!(history.resolve(None).unwrap_err().code(), ErrorCode::RECORD_NOT_FOUND);
+    assert!(matches!(history.resolve(Some("x")), Err(HistoryError::NoRuns)));
+    tell(&*bench.lane(), RUN, vec![Event::Paused]);
+    tell(&*bench.lane(), "20261121T110000Z-0123", vec![Event::Paused]);
+    assert_eq!(history.resolve(Some("20261121T10")).unwrap(), RUN);
+    assert_eq!(history.resolve(None).unwrap(), "20261121T110000Z-0123");
+    let several = history.resolve(Some("2026")).unwrap_err().to_string();
+    assert_eq!(
+        several,
+        "\"2026\" is the beginning of several runs: 20261121T100000Z-abcd, 20261121T110000Z-0123"
+    );
+    let unknown = history.resolve(Some("20261121T100000Z-abce")).unwrap_err();
+    assert_eq!(
+        unknown.to_string(),
+        "no run \"20261121T100000Z-abce\" is recorded; the nearest is 20261121T100000Z-abcd"
+    );
+}
+
+#[test]
+fn a_record_of_a_later_version_and_one_that_is_torn_say_so() {
+    let bench = on_disk(&[("1", "First")]);
+    tell(&*bench.lane(), RUN, vec![Event::Paused]);
+    bench.lane().append_record(RUN, RecordPart::Events, b"{\"torn\n\xff\xfe\n").unwrap();
+    let read = history(&bench).run(RUN).unwrap();
+    assert_eq!((read.state, read.gaps.unreadable), (RunState::CutOff, 2));
+    let later = b"{\"schema_version\":9,\"event\":\"of_tomorrow\"}\n";
+    bench.lane().append_record(RUN, RecordPart::Events, later).unwrap();
+    let refused = history(&bench).run(RUN).unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::RECORD_VERSION);
+    assert_eq!(
+        refused.to_string(),
+        "the record of run 20261121T100000Z-abcd has version 9, and this Samuel reads version 1"
+    );
+    // A list of runs has it all the same.
+    let listed = history(&bench).runs().unwrap();
+    assert_eq!(listed.runs.len(), 1);
+}
