@@ -15,6 +15,7 @@ use samuel_core::{
     git::Caller,
     process::{Supervisor, find_program},
     project::{Origin, Project, ProjectError, find_root},
+    sandbox::{Containers, Engine, EngineKind},
     state::{Actor, Asker},
     trust::TrustStore,
 };
@@ -244,6 +245,21 @@ impl Host {
         let is_usable = |dir: &PathBuf| dir.is_absolute() && dir.as_os_str().len() <= MAX_SOCKET_DIR;
         let temporary = || format!("/tmp/samuel-{}", rustix::process::getuid().as_raw()).into();
         of_login.into_iter().chain(kept).find(is_usable).unwrap_or_else(temporary)
+    }
+
+    /// Returns where containers come from: the engine that `SAMUEL_RUNTIME` names, else podman or docker, and the guest
+    /// that `SAMUEL_GUEST` names, else the one beside this program.
+    pub(crate) fn containers(&self) -> Containers {
+        let engine = match self.var("SAMUEL_RUNTIME") {
+            None => Engine::find(None, &self.env),
+            Some(name) => match EngineKind::named(name) {
+                Some(kind) => Engine::find(Some(kind), &self.env),
+                None => Err(format!("SAMUEL_RUNTIME is \"{name}\", which is neither podman nor docker")),
+            },
+        };
+        let beside = || self.exe.as_deref().and_then(Path::parent).map(|dir| dir.join("samuel-guest"));
+        let guest = self.var("SAMUEL_GUEST").map(PathBuf::from).or_else(beside).unwrap_or_default();
+        Containers::new(engine, guest, self.socket_dir())
     }
 
     /// Returns the command by which an agent's own hooks ask a run.

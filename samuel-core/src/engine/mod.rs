@@ -65,6 +65,7 @@ mod preview;
 mod profile;
 mod run;
 mod sandbox_report;
+mod sandboxes;
 mod services;
 pub mod socket;
 mod start_warning;
