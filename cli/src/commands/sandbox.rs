@@ -49,7 +49,7 @@ fn check(project: &Project, args: &SandboxCheckArgs, host: &Host) -> Result<Repl
 /// Builds the image of the project, and names it in samuel.toml.
 fn image(project: &Project, host: &Host) -> Result<Reply, Failure> {
     let image = host.containers().build_image(project.root())?;
-    pin_image(project.root(), &image)?;
+    pin_image(project.root(), &image).map_err(|error| Failure::of(&error))?;
     let text = format!("Built {}\nsamuel.toml has it as image below [sandbox].\n", safe(&image));
     Ok(Reply::new(json!({ "image": image }), text))
 }

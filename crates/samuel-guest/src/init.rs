@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group, wait
 use crate::{
     launch::{GREETING_LIMIT, Greeting, LAUNCH_LIMIT, LIFELINE, Launch, LaunchError, NOT_STARTED, TOKEN},
     limits::{self, Limit},
-    relay,
+    relay, seccomp,
     signals::Arrived,
 };
 
@@ -42,6 +42,8 @@ pub fn guest_main(directory: &Path) -> u8 {
 
 fn run(directory: &Path) -> Result<u8, Failure> {
     let (launch, lifeline) = connect(directory).map_err(Failure::Lifeline)?;
+    // Before there are other threads.
+    seccomp::deny_escapes().map_err(Failure::Filter)?;
     for one in &launch.relays {
         let started = relay::start(one.port, PathBuf::from(&one.socket));
         started.map_err(|source| Failure::Relay { port: one.port, source })?;
@@ -143,6 +145,7 @@ fn tell_of_limits(launch: &Launch) {
 enum Failure {
     Lifeline(LifelineError),
     Relay { port: u16, source: io::Error },
+    Filter(io::Error),
     Signals(io::Error),
     Nothing,
     Directory { path: String },
@@ -165,6 +168,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Lifeline(error) => write!(f, "the lifeline cannot be used: {error}"),
             Self::Relay { port, source } => write!(f, "port {port} cannot be passed on: {source}"),
+            Self::Filter(error) => write!(f, "system calls cannot be filtered: {error}"),
             Self::Signals(error) => write!(f, "signals cannot be passed on: {error}"),
             Self::Nothing => f.write_str("there is no command to run"),
             Self::Directory { path } => write!(f, "{path} is no directory in the sandbox"),

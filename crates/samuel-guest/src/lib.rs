@@ -3,7 +3,7 @@
 //! An engine starts the program `samuel-guest` as process 1 of a container. It connects to the *lifeline*, a
 //! Unix socket of the Samuel that waits for the command, says a token, and receives a [`Launch`]: arguments,
 //! environment, working directory. So none of them is an argument of the engine, in what it shows of a
-//! container, or in its storage. The guest then starts the command, passes signals on, reaps what is orphaned,
+//! container, or in its storage. The guest then denies itself what no command needs (`seccomp`), starts the command, passes signals on, reaps what is orphaned,
 //! and exits as the command did. A lifeline that ends takes all processes of the container with it, however
 //! Samuel ended.
 //!
@@ -28,6 +28,8 @@ mod init;
 mod limits;
 #[cfg(target_os = "linux")]
 mod relay;
+#[cfg(target_os = "linux")]
+mod seccomp;
 #[cfg(target_os = "linux")]
 mod signals;
 #[cfg(target_os = "linux")]

@@ -186,7 +186,7 @@ mod tests {
             user,
             contents,
             workspace: Some(&contents.view.workspace),
-            files: &["/etc/hostname".into()],
+            files: &["/etc/passwd".into()],
             guest: Path::new("/opt/samuel-guest"),
             directory: Path::new("/run/user/1000/samuel/c-1"),
             open_files: 1024,
@@ -197,13 +197,77 @@ mod tests {
     #[test]
     fn podman_is_told_every_wall() {
         let told = line(EngineKind::Podman, (1000, 100), &contents()).expect("plain paths");
-        insta::assert_snapshot!(told.replace(" --", "\n--").replace("0000000000", ""), @"");
+        insta::assert_snapshot!(told.replace(" --", "\n--").replace("0000000000", ""), @r"
+        run
+        --interactive
+        --rm
+        --read-only
+        --pull=never
+        --log-driver=none
+        --name samuel-1-2-3
+        --label samuel.dir=0123
+        --network=none
+        --ipc=private
+        --cap-drop=ALL
+        --security-opt=no-new-privileges
+        --pid=private
+        --uts=private
+        --read-only-tmpfs=false
+        --image-volume=ignore
+        --http-proxy=false
+        --userns=keep-id
+        --no-healthcheck
+        --hostname=samuel
+        --user 1000:100
+        --pids-limit 500
+        --memory 2g
+        --memory-swap 2g
+        --ulimit nofile=1024:1024
+        --ulimit nproc=16384:16384
+        --tmpfs /tmp:rw,exec,nosuid,nodev,mode=1777,size=1073741824
+        --tmpfs /home/me:rw,exec,nosuid,nodev,mode=1777,size=1073741824
+        --mount type=bind,source=/run/user/1000/samuel/c-1,target=/run/samuel,readonly
+        --mount type=bind,source=/opt/samuel-guest,target=/run/samuel/guest,readonly
+        --mount type=bind,source=/usr,target=/usr,readonly
+        --mount type=bind,source=/etc/passwd,target=/etc/passwd,readonly
+        --mount type=bind,source=/state/work,target=/state/work
+        --entrypoint /run/samuel/guest localhost/agents@sha256:0000 /run/samuel
+        ");
     }
 
     #[test]
     fn docker_is_told_the_same_in_its_own_words() {
         let told = line(EngineKind::Docker, (0, 0), &contents()).expect("plain paths");
-        insta::assert_snapshot!(told.replace(" --", "\n--").replace("0000000000", ""), @"");
+        insta::assert_snapshot!(told.replace(" --", "\n--").replace("0000000000", ""), @r"
+        run
+        --interactive
+        --rm
+        --read-only
+        --pull=never
+        --log-driver=none
+        --name samuel-1-2-3
+        --label samuel.dir=0123
+        --network=none
+        --ipc=private
+        --cap-drop=ALL
+        --security-opt=no-new-privileges
+        --no-healthcheck
+        --hostname=samuel
+        --user 0:0
+        --pids-limit 500
+        --memory 2g
+        --memory-swap 2g
+        --ulimit nofile=1024:1024
+        --ulimit nproc=16384:16384
+        --tmpfs /tmp:rw,exec,nosuid,nodev,mode=1777,size=1073741824
+        --tmpfs /home/me:rw,exec,nosuid,nodev,mode=1777,size=1073741824
+        --mount type=bind,source=/run/user/1000/samuel/c-1,target=/run/samuel,readonly
+        --mount type=bind,source=/opt/samuel-guest,target=/run/samuel/guest,readonly
+        --mount type=bind,source=/usr,target=/usr,readonly
+        --mount type=bind,source=/etc/passwd,target=/etc/passwd,readonly
+        --mount type=bind,source=/state/work,target=/state/work
+        --entrypoint /run/samuel/guest localhost/agents@sha256:0000 /run/samuel
+        ");
     }
 
     #[test]
