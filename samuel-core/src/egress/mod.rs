@@ -4,6 +4,15 @@
 //! outside and connects to what an [`EgressPolicy`] names, and to nothing else: no address that a name leads to
 //! within the machine or its network, unless the policy has that address itself. There are no firewall rules,
 //! and no names are resolved inside. How a command reaches the proxy is the [`sandbox`](crate::sandbox)'s.
+//!
+//! ```
+//! use samuel_core::egress::{EgressPolicy, Verdict};
+//!
+//! let policy = EgressPolicy::parse(["api.example.org", "*.example.com:8443"])?;
+//! assert_eq!(policy.judge("api.example.org", 443), Verdict::Name);
+//! assert_eq!(policy.judge("api.example.org", 22), Verdict::Refused);
+//! # Ok::<(), String>(())
+//! ```
 
 mod address;
 mod policy;
