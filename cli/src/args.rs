@@ -258,7 +258,7 @@ pub(crate) enum RunCommand {
     Undo(UndoArgs),
     /// Put back a plan that was lost; the last ten are kept outside of the project
     Restore(RestoreArgs),
-    /// Try out what the sandbox of a run holds
+    /// Try out what the sandbox of a run holds, build its image, remove what it left
     #[command(subcommand)]
     Sandbox(SandboxCommand),
     /// Print the prompt that the agent would get next
@@ -308,6 +308,19 @@ pub(crate) enum SandboxCommand {
                             cannot be used"
     )]
     Check(SandboxCheckArgs),
+    /// Build the image that .samuel/sandbox/Containerfile describes, and pin it in samuel.toml
+    #[command(
+        after_help = "Nothing is pulled, and what the file runs has no network: images it begins with have to be \
+                            there, such as by `tar -C rootfs -c . | podman import - NAME`. SAMUEL_RUNTIME names the \
+                            engine, podman or docker.\n\nExit codes: 0 built, 1 it cannot be"
+    )]
+    Image,
+    /// Remove the containers of this project that a Samuel has left that is gone
+    #[command(
+        after_help = "Each start does it as well. Containers of other projects, and of a run that is at work, \
+                            stay.\n\nExit codes: 0 done, 1 the engine cannot be asked"
+    )]
+    Sweep,
 }
 
 #[derive(Debug, Args)]
@@ -429,7 +442,7 @@ pub(crate) struct StartArgs {
     /// what to run in place of their usual program.
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     pub(crate) agent_command: Vec<String>,
-    /// What the agent and the checks run in: host, which is no sandbox, or bwrap
+    /// What the agent and the checks run in: host, which is no sandbox, bwrap or oci
     #[arg(long, value_name = "NAME")]
     pub(crate) sandbox: Option<String>,
     /// Work on this task alone, and on what it depends on; a group stands for its parts
@@ -606,9 +619,12 @@ pub(crate) struct DemoArgs {
     /// Work in this new or empty directory and keep it [default: a temporary one]
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
-    /// What the agent and the checks run in: host, which is no sandbox, or bwrap
+    /// What the agent and the checks run in: host, which is no sandbox, bwrap or oci
     #[arg(long, value_name = "NAME", default_value = "host")]
     pub(crate) sandbox: String,
+    /// The image of the sandbox oci, pinned by its digest; it needs a shell and the usual small programs
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) image: Option<String>,
 }
 
 #[derive(Debug, Args)]

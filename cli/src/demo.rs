@@ -17,7 +17,7 @@ use samuel_core::{
     lifecycle::make_ready,
     plan::{TaskFilter, TaskList},
     project::{NewPlan, Project},
-    sandbox::HOST,
+    sandbox::{HOST, OCI},
     text::counted,
     trust::TrustPolicy,
 };
@@ -60,7 +60,10 @@ async fn demonstrate(
     // Before there is a directory, which is removed only if the process ends by itself.
     let signals = Signals::take_over()?;
     let keep = args.keep.as_deref().map(|path| host.absolute(path)).transpose()?;
-    let config = Config::render_new("greeter", &[CHECK_COMMAND.to_owned()], "ralph");
+    let mut config = Config::render_new("greeter", &[CHECK_COMMAND.to_owned()], "ralph");
+    if let Some(image) = &args.image {
+        config = config.replace("#image = \"\"\n", &format!("image = {}\n", json!(image)));
+    }
     let files = [("prd-greeter.md", PRD), ("check.sh", CHECK), (CONFIG_FILE, &config)];
     let repository = &*repository.insert(Repository::create(keep, &files, host).await?);
     let state = state_directory(args, host)?;
@@ -105,7 +108,10 @@ fn scripted_run(
     sockets: Option<PathBuf>,
     host: &Host,
 ) -> Result<Run, Failure> {
-    let script = Script::from_toml(SCRIPT);
+    // Images need not have git; what is left uncommitted in a clone, Samuel commits.
+    let commits = |line: &&str| line.contains("git commit");
+    let lines: Vec<&str> = SCRIPT.lines().filter(|line| sandbox != OCI || !commits(line)).collect();
+    let script = Script::from_toml(&lines.join("\n"));
     let script = script.map_err(|error| Failure::internal("the recording cannot be read").because(&error))?;
     let config = AgentConfig {
         script: Some(script),
@@ -122,6 +128,7 @@ fn scripted_run(
             settings.pause = Duration::ZERO;
         })
         .supervisor(host.supervisor()?)
+        .containers(host.containers())
         .env(host.env.iter().cloned())
         .binary(host.command_for_agents()?)
         // It is our own recording, in a directory of our own.

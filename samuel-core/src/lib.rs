@@ -51,6 +51,7 @@ pub mod config;
 pub mod context;
 pub mod detect;
 pub mod dialect;
+pub mod egress;
 pub mod engine;
 pub mod environment;
 pub mod event;

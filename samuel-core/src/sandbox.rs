@@ -2,8 +2,9 @@
 //!
 //! A [`Sandbox`] makes another command of a command: what it runs in, with the
 //! command as its argument. Which one is chosen by name, for each call of the agent;
-//! checks run in the one of the settings. There is [`Host`], which adds nothing, [`Bwrap`], which shows
-//! a command little more than its workspace and is tried out by [`probe`](probe()), and a program brings its own ([`RunBuilder::sandboxes`](crate::engine::RunBuilder::sandboxes)).
+//! checks run in the one of the settings. There is [`Host`], which adds nothing; [`Bwrap`], which shows
+//! a command little more than its workspace; [`Oci`], which runs it in a container of an image; both are tried
+//! out by [`probe`](probe()); and a program brings its own ([`RunBuilder::sandboxes`](crate::engine::RunBuilder::sandboxes)).
 //!
 //! ```
 //! use samuel_core::{process::CommandSpec, sandbox::{Sandbox, SandboxError}};
@@ -27,7 +28,9 @@
 //! # Ok::<(), SandboxError>(())
 //! ```
 
+mod ask;
 mod bwrap;
+mod oci;
 mod probe;
 
 use std::{fmt, sync::Arc};
@@ -40,12 +43,11 @@ use crate::{
 
 pub use bwrap::{ANY_HOST, BWRAP, Bwrap, View};
 pub(crate) use bwrap::{problem_of_egress, problem_of_mount};
+pub use oci::{Containers, Contents, Engine, EngineKind, Image, Memory, OCI, Oci};
 pub use probe::{ProbeFinding, ProbeGround, ProbeOutcome, probe};
 
 /// The name of [`Host`].
 pub const HOST: &str = "host";
-/// The names of sandboxes that are not built yet.
-pub const RESERVED: [&str; 1] = ["oci"];
 
 /// What commands run in.
 pub trait Sandbox: fmt::Debug + Send + Sync {
@@ -81,6 +83,27 @@ pub trait Sandbox: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Says whether the programs of its commands are its own, such as those of an image, rather than those of this
+    /// machine: then no agent's program is looked up before it is called. By default they are not.
+    fn brings_programs(&self) -> bool {
+        false
+    }
+
+    /// Clears away what a run that was cut off may have left; asked once, before the first command of a run. Blocks.
+    /// By default there is nothing.
+    ///
+    /// # Errors
+    /// Returns a [`SandboxError`] where that cannot be done. The run does not start then.
+    fn begin(&self) -> Result<(), SandboxError> {
+        Ok(())
+    }
+
+    /// Returns what somebody should know of the commands since it was asked last, one sentence each, such as a host
+    /// that was refused. By default nothing.
+    fn notices(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Names what does the work and its version, for people. By default nothing.
     fn version(&self) -> Option<String> {
         None
@@ -107,18 +130,18 @@ pub struct Sandboxes(Vec<Arc<dyn Sandbox>>);
 
 impl Default for Sandboxes {
     fn default() -> Self {
-        Self(vec![Arc::new(Host), Arc::new(Bwrap::default())])
+        Self(vec![Arc::new(Host), Arc::new(Bwrap::default()), Arc::new(Oci::default())])
     }
 }
 
 impl Sandboxes {
-    /// Takes those that a program brings, beside [`Host`] and [`Bwrap`].
+    /// Takes those that a program brings, beside [`Host`], [`Bwrap`] and [`Oci`].
     ///
     /// # Errors
     /// Returns [`SandboxError::Taken`] for a name that stands for another.
     pub fn with(brought: impl IntoIterator<Item = Arc<dyn Sandbox>>) -> Result<Self, SandboxError> {
         brought.into_iter().try_fold(Self::default(), |mut all, one| {
-            if RESERVED.contains(&one.name()) || all.0.iter().any(|other| other.name() == one.name()) {
+            if all.0.iter().any(|other| other.name() == one.name()) {
                 return Err(SandboxError::Taken { name: one.name().to_owned() });
             }
             all.0.push(one);
@@ -131,6 +154,14 @@ impl Sandboxes {
     pub fn with_bwrap(mut self, bwrap: Bwrap) -> Self {
         self.0.retain(|sandbox| sandbox.name() != BWRAP);
         self.0.insert(1, Arc::new(bwrap));
+        self
+    }
+
+    /// Replaces the [`Oci`], in which nothing can run by default.
+    #[must_use]
+    pub fn with_oci(mut self, oci: Oci) -> Self {
+        self.0.retain(|sandbox| sandbox.name() != OCI);
+        self.0.insert(2, Arc::new(oci));
         self
     }
 
@@ -148,7 +179,7 @@ impl Sandboxes {
     /// Returns the sandbox of a name, once it says that commands can run in it.
     ///
     /// # Errors
-    /// Returns [`SandboxError::Unknown`] or [`SandboxError::Unbuilt`] where there is none,
+    /// Returns [`SandboxError::Unknown`] where there is none,
     /// and what [`Sandbox::check`] says.
     pub fn find(&self, name: &str) -> Result<Arc<dyn Sandbox>, SandboxError> {
         let found = self.named(name)?;
@@ -159,16 +190,11 @@ impl Sandboxes {
     /// Returns the sandbox of a name, whether or not commands can run in it.
     ///
     /// # Errors
-    /// Returns [`SandboxError::Unknown`] or [`SandboxError::Unbuilt`] where there is none.
+    /// Returns [`SandboxError::Unknown`] where there is none.
     pub fn named(&self, name: &str) -> Result<Arc<dyn Sandbox>, SandboxError> {
         let Some(found) = self.0.iter().find(|sandbox| sandbox.name() == name) else {
-            let name = name.to_owned();
-            return Err(match RESERVED.contains(&name.as_str()) {
-                true => SandboxError::Unbuilt { name },
-                false => {
-                    SandboxError::Unknown { nearest: nearest(&name, self.known()).map(str::to_owned), name }
-                }
-            });
+            let (name, nearest) = (name.to_owned(), nearest(name, self.known()).map(str::to_owned));
+            return Err(SandboxError::Unknown { name, nearest });
         };
         Ok(Arc::clone(found))
     }
@@ -186,12 +212,6 @@ pub enum SandboxError {
         /// The nearest name, where one is near.
         nearest: Option<String>,
     },
-    /// The name is reserved for a later version.
-    #[error("sandbox \"{name}\" is not available yet")]
-    Unbuilt {
-        /// The name.
-        name: String,
-    },
     /// A program brings a sandbox under a name that stands for another.
     #[error("a sandbox of the program's own cannot be called \"{name}\", which is the name of another")]
     Taken {
@@ -205,6 +225,12 @@ pub enum SandboxError {
         name: String,
         /// What is wrong.
         problem: String,
+    },
+    /// A container could not be removed, in which something may still be at work.
+    #[error("container {container} of an earlier command could not be removed, and nothing is run beside it")]
+    Stuck {
+        /// Its name.
+        container: String,
     },
     /// It cannot keep to what is set below `[sandbox]`.
     #[error("sandbox.{key}: {problem}")]
@@ -220,6 +246,7 @@ impl Coded for SandboxError {
     fn code(&self) -> ErrorCode {
         match self {
             Self::Unusable { .. } | Self::Setting { .. } => ErrorCode::SANDBOX_UNAVAILABLE,
+            Self::Stuck { .. } => ErrorCode::SANDBOX_STUCK,
             _ => ErrorCode::SANDBOX_UNKNOWN,
         }
     }
@@ -296,13 +323,9 @@ mod tests {
         let (seen, played) = seen_by_the_agent(Some(HOST)).await;
         assert_eq!(seen, "inside=\n");
         assert_eq!(played.report.exit_reason, ExitReason::Completed, "the check stays where it was");
-        let (seen, played) = seen_by_the_agent(Some("oci")).await;
+        let (seen, played) = seen_by_the_agent(Some("bwarp")).await;
         assert_eq!(seen, "", "nothing ran");
-        assert!(
-            played.transcript().contains("sandbox \"oci\" is not available yet"),
-            "{}",
-            played.transcript()
-        );
+        assert!(played.transcript().contains("unknown sandbox \"bwarp\""), "{}", played.transcript());
     }
 
     #[tokio::test]
@@ -341,10 +364,13 @@ mod tests {
         );
         assert!(told_near.ends_with("Some((Some(2), Some(1)))"), "{told_near}");
         let told_far = refused(&far, None);
-        assert!(told_far.contains(&format!("{place} \"docker\" | Use one of host, bwrap.")), "{told_far}");
+        assert!(
+            told_far.contains(&format!("{place} \"docker\" | Use one of host, bwrap, oci.")),
+            "{told_far}"
+        );
         let selected = far.run(Script::default()).sandbox(Arc::new(Marked));
         assert!(
-            told(selected.build().unwrap_err()).contains("Use one of host, bwrap, marked."),
+            told(selected.build().unwrap_err()).contains("Use one of host, bwrap, oci, marked."),
             "a misspelt name is one all the same"
         );
     }
@@ -372,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sandbox_that_is_unknown_unbuilt_or_unusable_is_refused_in_words() {
+    fn a_sandbox_that_is_unknown_or_unusable_is_refused_in_words() {
         let told = |name| {
             let error = with("vm").unwrap().find(name).unwrap_err();
             format!("{error} | {} | {}", error.help().prose(), error.code().name)
@@ -381,9 +407,6 @@ mod tests {
         assert_eq!(told("docker"), format!("unknown sandbox \"docker\" | {use_host}"));
         assert_eq!(told("bwarp"), "unknown sandbox \"bwarp\" | Did you mean \"bwrap\"? | E_SANDBOX_UNKNOWN");
         assert_eq!(told("hots"), "unknown sandbox \"hots\" | Did you mean \"host\"? | E_SANDBOX_UNKNOWN");
-        for name in RESERVED {
-            assert_eq!(told(name), format!("sandbox \"{name}\" is not available yet | {use_host}"));
-        }
         assert!(
             told("vm").starts_with("sandbox \"vm\" cannot be used: no kernel for it | "),
             "{}",
@@ -395,7 +418,7 @@ mod tests {
     #[test]
     fn only_the_host_is_available() {
         assert_eq!(Sandboxes::default().find(HOST).unwrap().name(), "host");
-        assert!(RESERVED.iter().all(|name| Sandboxes::default().find(name).is_err()));
+        assert!(Sandboxes::default().find(OCI).is_err());
     }
 
     #[test]

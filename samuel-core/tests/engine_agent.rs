@@ -118,7 +118,7 @@ async fn an_agent_or_sandbox_that_there_is_not_fails_the_iteration_and_nothing_r
     let sandbox = BeforeAgentInvokeOutput { sandbox: Some("oci".to_owned()), ..Default::default() };
     for (answer, expected) in [
         (agent, "unknown agent \"cluade\"; those that can be called are claude, codex"),
-        (sandbox, "sandbox \"oci\" is not available yet; agents can run in host"),
+        (sandbox, "sandbox \"oci\" cannot be used: it needs an engine"),
     ] {
         let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
         let handler = FakeHandler::<points::BeforeAgentInvoke>::answers(answer);

@@ -9,6 +9,7 @@ mod bench;
 mod ci;
 mod contract;
 mod deny;
+mod guest;
 mod python;
 mod tally;
 mod test;
@@ -29,6 +30,7 @@ usage: cargo xtask <task>
                      the suites that take minutes
   ci                 what CI runs: .ci/run
   contract [--check] what follows from wit/: records, tables, documentation
+  guest              the first process of containers, linked statically
   deny               the dependencies, by cargo deny and deny.toml
   bench <name>       measures a release build; without a name lists them
   toon-oracle        compares the TOON codec with the reference, from npm
@@ -54,6 +56,7 @@ fn run(args: &[String]) -> Result<()> {
         "test" => test::run(args),
         "ci" => ci::run(),
         "contract" => contract::run(args),
+        "guest" => guest::run(args),
         "deny" => deny::run(),
         #[cfg(feature = "core")]
         "bench" => bench::run(args),

@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::{
-    contract, deny, python,
+    contract, deny, guest, python,
     tally::Tally,
     workspace::{cargo, root, target},
 };
@@ -50,6 +50,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     codec_for_components(&mut tally);
     macos(&mut tally);
     deny::check(&mut tally);
+    guest(&mut tally);
     tests(&mut tally, long)?;
     python_tests(&mut tally, long)?;
     check(
@@ -82,11 +83,22 @@ fn contract(tally: &mut Tally) {
     tally.check("what follows from the contract", checked.is_ok());
 }
 
+/// Builds the first process of containers, which their tests start.
+fn guest(tally: &mut Tally) {
+    println!("== cargo xtask guest");
+    let built = guest::build();
+    if let Err(error) = &built {
+        eprintln!("error: {error:#}");
+    }
+    tally.check("the guest of containers", built.is_ok());
+}
+
 /// Says which tools are missing that tests would use.
 fn tools(tally: &mut Tally) {
     for (tool, what) in [
         ("git", "the tests of repositories fail"),
         ("bwrap", "nothing is tried out in the sandbox bwrap"),
+        ("podman", "nothing is tried out in the sandbox oci"),
         ("node", "the tests with agents from npm cannot run"),
         ("npm", "the tests with agents from npm cannot run, the plugin in JavaScript is not built"),
         ("python3", "the Python package cannot be tested, the plugin in Python is not built"),

@@ -21,7 +21,7 @@ pub(crate) fn check(global: &Global, host: &Host) -> Result<Reply, Failure> {
     let options = load_options(host)?;
     let checkup =
         Checkup::of(&root, &host.caller(), host.project_to_check(&root), &host.env, |project, run| {
-            with_handlers(project, run.trust(trust::recorded(host)), &options)
+            with_handlers(project, run.trust(trust::recorded(host)).containers(host.containers()), &options)
         });
     let text = checkup_text(&checkup);
     if checkup.is_healthy() {

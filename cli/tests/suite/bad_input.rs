@@ -38,7 +38,6 @@ fn an_agent_or_a_sandbox_that_is_unknown_is_refused_before_anything_runs() {
     for (args, message, help) in [
         (["--agent", "cluade"], "unknown agent \"cluade\"", "Did you mean \"claude\"?"),
         (["--sandbox", "dokcer"], "unknown sandbox \"dokcer\"", "Use sandbox \"host\""),
-        (["--sandbox", "oci"], "sandbox \"oci\" is not available yet", "Use sandbox \"host\""),
         (["--max-failures", "0"], "0 is out of range, expected a whole number of at least 1", "--help"),
         (
             ["--max-iterations", "99999999999999999999"],
@@ -55,6 +54,9 @@ fn an_agent_or_a_sandbox_that_is_unknown_is_refused_before_anything_runs() {
         assert_eq!(code, 2, "{stderr}");
         assert!(stderr.contains(message) && stderr.contains(help), "{stderr}");
     }
+    let (code, stderr) = error_of(&bench.samuel(&["run", "start", "--yes", "--sandbox", "oci"]));
+    assert_eq!(code, 1, "{stderr}");
+    assert!(stderr.contains("sandbox.image: the sandbox oci needs an image"), "{stderr}");
     assert_eq!(bench.files(), before);
 }
 
@@ -285,7 +287,7 @@ fn no_name_is_suggested_that_would_be_refused() {
     bench.write("samuel.toml", "version = \"2\"\n[methodology.ralph]\nsandbox = \"oci\"\n");
     for args in [&["run", "start", "--yes"][..], &["run", "start", "--dry-run"], &["doctor"]] {
         let ran = bench.samuel(args);
-        let told = "methodology.ralph.sandbox: sandbox \"oci\" is not available yet";
+        let told = "methodology.ralph.sandbox: the sandbox oci needs an image, pinned by its digest";
         let shown = ran.stdout.clone() + &ran.stderr;
         assert!(ran.code != 0 && shown.contains(told) && shown.contains("samuel.toml:3:1"), "{shown}");
     }

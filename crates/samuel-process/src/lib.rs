@@ -56,6 +56,7 @@
 //! installs no signal handler in the embedding program.
 
 mod capture;
+mod companion;
 mod containment;
 mod control;
 mod drive;
@@ -104,6 +105,7 @@ mod shim;
 mod sweep;
 
 pub use capture::create_private;
+pub use companion::Companion;
 pub use containment::Containment;
 pub use error::ProcessError;
 pub use input::StdinPipe;
@@ -116,6 +118,6 @@ pub use running::{Running, Stopper, spawn};
 pub use spec::{Clocks, CommandSpec, OutputLimits, Spill, Stdin};
 pub use startable::{problem_of_line, problem_of_program};
 pub use supervisor::{
-    Supervisor, SupervisorId, strongest_containment, supervisor_main, sweep_remains, this_process,
+    Supervisor, SupervisorId, is_gone, strongest_containment, supervisor_main, sweep_remains, this_process,
     wait_for_sweep,
 };

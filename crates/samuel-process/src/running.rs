@@ -4,7 +4,7 @@
 //! caller's side of it, and [`run`](super::run) is one that waits for the end.
 
 use super::{
-    CommandOutput, CommandSpec, Line, ProcessError, StdinPipe, Supervisor, SupervisorId,
+    CommandOutput, CommandSpec, Line, ProcessError, StdinPipe, Supervisor, SupervisorId, companion,
     control::Lifeline,
     drive::{Drive, Listener, StopRequest},
     lines::LineQueue,
@@ -90,9 +90,10 @@ pub async fn spawn(spec: CommandSpec, supervisor: &Supervisor) -> Result<Running
 impl Running {
     /// Launches a command; its pid comes once it has been started.
     pub(super) fn launch(
-        spec: CommandSpec,
+        mut spec: CommandSpec,
         supervisor: &Supervisor,
     ) -> Result<(Self, oneshot::Receiver<u32>), ProcessError> {
+        let companions = std::mem::take(&mut spec.companions);
         let lines = Arc::new(LineQueue::default());
         let (requests, received) = mpsc::unbounded_channel();
         let (heard, last_output) = watch::channel(Instant::now());
@@ -102,7 +103,8 @@ impl Running {
         let grace_when_dropped = if spec.grace_when_dropped { spec.grace } else { Duration::ZERO };
         let (drive, input) = Drive::launch(spec, supervisor, Arc::clone(&lines), listener)?;
         let (supervisor, lifeline) = (drive.supervisor(), drive.lifeline());
-        let task = Some(tokio::spawn(drive.complete()));
+        let task =
+            Some(tokio::spawn(async move { companion::release(companions, drive.complete().await).await }));
         let stopper = Stopper { requests };
         let running = Self {
             task,

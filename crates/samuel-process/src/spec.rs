@@ -4,11 +4,12 @@
 //! [`spawn`](super::spawn) carry it out. It has no defaults that come from the
 //! machine: working directory and environment are the caller's to give.
 
-use super::Containment;
+use super::{Companion, Containment};
 use std::{
     ffi::{OsStr, OsString},
     fmt,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -54,6 +55,7 @@ pub struct CommandSpec {
     pub(super) grace_when_dropped: bool,
     pub(super) merge_stderr: bool,
     pub(super) containment: Containment,
+    pub(super) companions: Vec<Arc<dyn Companion>>,
 }
 
 /// The whole environment, by name and value.
@@ -153,6 +155,7 @@ impl CommandSpec {
             grace_when_dropped: false,
             merge_stderr: false,
             containment: Containment::Cgroup,
+            companions: Vec::new(),
         }
     }
 
@@ -287,6 +290,35 @@ impl CommandSpec {
     /// on the command line.
     pub fn containment(mut self, strongest: Containment) -> Self {
         self.containment = strongest;
+        self
+    }
+
+    /// Replaces program and arguments.
+    pub fn command<A: Into<OsString>>(
+        mut self,
+        program: impl Into<OsString>,
+        args: impl IntoIterator<Item = A>,
+    ) -> Self {
+        self.program = program.into();
+        self.args = args.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Takes every variable out of the environment that was put there before.
+    pub fn env_clear(mut self) -> Self {
+        self.env.0.clear();
+        self
+    }
+
+    /// Replaces the working directory.
+    pub fn current_dir(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.cwd = cwd.into();
+        self
+    }
+
+    /// Adds something that goes with the command, and is [released](Companion::release) once that has ended.
+    pub fn companion(mut self, companion: Arc<dyn Companion>) -> Self {
+        self.companions.push(companion);
         self
     }
 

@@ -180,6 +180,18 @@ pub fn strongest_containment() -> (Containment, Option<io::Error>) {
     (Containment::Group, None)
 }
 
+/// Says whether a process is no more: there is none of its number, or one that began at another time. `false`
+/// outside Linux, where nobody can tell.
+pub fn is_gone(id: SupervisorId) -> bool {
+    #[cfg(target_os = "linux")]
+    return super::proc_table::is_gone(id);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = id;
+        false
+    }
+}
+
 /// Returns the identity of a supervisor that we have just started; always
 /// `None` outside Linux, where there are none.
 pub(super) fn identify(pid: u32) -> Option<SupervisorId> {

@@ -31,6 +31,7 @@ mod file;
 mod json_schema;
 mod layer;
 mod names;
+mod pin;
 mod plugin_name;
 mod problem;
 mod route;
@@ -61,6 +62,7 @@ pub use names::{
     DEFAULT_METHODOLOGY, InvalidMethodologyName, KnownMethodology, RUN_COMMANDS, UnknownMethodology,
     check_methodology_name, resolve_methodology,
 };
+pub use pin::pin_image;
 pub(crate) use plugin_name::broken_plugin_name_rule;
 pub use plugin_name::{PLUGIN_NAME_RULE, RESERVED_PLUGIN_NAMES};
 pub(crate) use problem::shorten;

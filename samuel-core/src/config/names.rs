@@ -4,7 +4,7 @@ use super::{Config, ConfigError, Origin, Problem, ProblemKind, Problems};
 use crate::{
     hook::nearest,
     model::{Coded, ErrorCode, Location},
-    sandbox::{RESERVED, SandboxError, Sandboxes},
+    sandbox::{SandboxError, Sandboxes},
 };
 
 /// The methodology of a project whose samuel.toml names none.
@@ -193,7 +193,7 @@ impl Config {
         refused(list)
     }
 
-    /// Checks that every sandbox that is named exists or is reserved. Which exist is known
+    /// Checks that every sandbox that is named exists. Which exist is known
     /// once a program has brought its own.
     ///
     /// # Errors
@@ -202,26 +202,21 @@ impl Config {
         let known = there.known();
         let unknown = |methodology| {
             let name = self.methodology(methodology).sandbox;
-            let exists = RESERVED.iter().chain(&known).any(|known| *known == name);
+            let exists = known.contains(&name.as_str());
             let kind = ProblemKind::unknown_name("sandbox", &name, &known);
             if exists { None } else { self.problem_at(format!("methodology.{methodology}.sandbox"), kind) }
         };
         refused(self.methodologies().filter_map(unknown).collect())
     }
 
-    /// Returns the place where samuel.toml names a sandbox for a methodology that is not built yet, or asks of
-    /// it what it cannot do.
+    /// Returns the place where samuel.toml asks of a sandbox what it cannot do, or where it names the one that
+    /// lacks a setting.
     pub(crate) fn sandbox_problem(&self, methodology: &str, error: &SandboxError) -> Option<ConfigError> {
-        if let SandboxError::Setting { key, problem } = error {
-            let kind = ProblemKind::Specific { what: problem.clone(), help: error.help() };
-            let problem = self.problem_at(format!("sandbox.{key}"), kind)?;
-            return Some(ConfigError::Invalid(Problems::of(vec![problem])));
-        }
-        let SandboxError::Unbuilt { name } = error else { return None };
-        let kind = ProblemKind::Specific { what: error.to_string(), help: error.help() };
-        let is_named = self.methodology(methodology).sandbox == *name;
-        let problem = is_named.then(|| self.problem_at(format!("methodology.{methodology}.sandbox"), kind));
-        Some(ConfigError::Invalid(Problems::of(vec![problem.flatten()?])))
+        let SandboxError::Setting { key, problem } = error else { return None };
+        let kind = || ProblemKind::Specific { what: problem.clone(), help: error.help() };
+        let set = self.problem_at(format!("sandbox.{key}"), kind());
+        let named = || self.problem_at(format!("methodology.{methodology}.sandbox"), kind());
+        Some(ConfigError::Invalid(Problems::of(vec![set.or_else(named)?])))
     }
 
     fn problem_at(&self, key: String, kind: ProblemKind) -> Option<Problem> {

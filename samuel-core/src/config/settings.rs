@@ -67,8 +67,8 @@ settings! {
         /// See `rate_limit`; also how long altogether a usage limit without a known end is tried
         /// again, after 5, 10, 20 minutes and so on.
         rate_limit_wait: Duration = Duration::from_secs(6 * 60 * 60), Time(Duration::ZERO..=MONTH);
-        /// What the agent and the checks run in. `host` is no sandbox; `bwrap` is bubblewrap, in a clone and
-        /// without a network; `oci` is reserved, and a run with it does not start. A program can bring others (`RunBuilder::sandboxes`).
+        /// What the agent and the checks run in. `host` is no sandbox; `bwrap` is bubblewrap, and `oci`
+        /// containers of podman or docker, both in a clone and without a network. A program can bring others (`RunBuilder::sandboxes`).
         sandbox: String = HOST.to_owned(), Text;
         /// Of how many runs the agent's output in `.samuel/run/logs` is kept, the one that starts
         /// included; 0 keeps all.
@@ -165,11 +165,14 @@ settings! {
     struct SandboxSettings {
         /// Where the agent and the checks work. `in-place` is the project's own work tree; `clone` is a clone of
         /// it in a private directory, from which commits reach the checked out branch once the checks have passed.
-        /// With the sandbox `bwrap` it is `clone` unless this says otherwise.
+        /// With the sandboxes `bwrap` and `oci` it is `clone` unless this says otherwise.
         workspace: WorkspaceKind = WorkspaceKind::InPlace, workspaces();
-        /// What agents in a sandbox reach of the network: nothing by default. `["*"]` is the whole network of the
-        /// host. Quality checks reach nothing.
+        /// What agents in a sandbox reach of the network: nothing by default. With `oci` it lists hosts, such as
+        /// `["api.example.org", "*.example.com:8443"]`, and `["*"]` stands for all names; with `bwrap` it is either
+        /// nothing or `["*"]`, which is the whole network of the host. Quality checks reach nothing of it.
         egress: Vec<String> = Vec::new(), Texts;
+        /// What quality checks in the sandbox `oci` reach of the network, as `egress` lists it.
+        check_egress: Vec<String> = Vec::new(), Texts;
         /// Files and directories that agents and checks in a sandbox can read beside the system's, by their
         /// absolute paths.
         mounts: Vec<String> = Vec::new(), Texts;
@@ -177,6 +180,13 @@ settings! {
         /// without a sandbox: `plan` is any of the plan, `task` the one of its call alone. It may add tasks
         /// either way.
         scope: AgentScope = AgentScope::Plan, scopes();
+        /// The image of the sandbox `oci`, pinned by its digest, such as `localhost/agents@sha256:...`, with the
+        /// agent and what checks need. It has to be there; none is pulled.
+        image: String = String::new(), Text;
+        /// How much memory a container of `oci` has: a whole number with `k`, `m` or `g`, at least `16m`.
+        memory: String = "4g".to_owned(), Text;
+        /// How many processes and threads a container of `oci` has.
+        pids: u32 = 2048, Count(16);
     }
 }
 

@@ -8,30 +8,31 @@ use std::{path::PathBuf, sync::Arc};
 use super::{
     error::RunError,
     run::{Frozen, Run, check_agent, placed},
+    sandboxes::{bwrap_of, oci_of},
     unheld_budget::unheld,
 };
 use crate::{
     agent::{Agent, AgentConfig, AgentError, MutationRoute, Routing, Script, StoreSink},
-    config::{CONFIG_FILE, MethodologySettings},
+    config::MethodologySettings,
     context::Framing,
-    git::Repository,
     hook::{Registry, RegistryBuilder, handler_methods},
     model::{Scope, TaskId, hex},
     process::Supervisor,
     project::Project,
-    sandbox::{BWRAP, Bwrap, Sandbox, SandboxError, Sandboxes, View, problem_of_egress, problem_of_mount},
+    sandbox::{BWRAP, Containers, OCI, Oci, Sandbox, SandboxError, Sandboxes},
     trust::TrustPolicy,
-    workspace::{CloneWorkspace, OnStep, WorkspaceKind},
+    workspace::{OnStep, WorkspaceKind},
 };
 
 /// Collects what a run needs.
 #[derive(Debug)]
 pub struct RunBuilder {
-    project: Project,
+    pub(super) project: Project,
     settings: MethodologySettings,
     agent: Option<Arc<dyn Agent>>,
     script: Option<Script>,
     sandboxes: Vec<Arc<dyn Sandbox>>,
+    pub(super) containers: Option<Containers>,
     workspace: Option<WorkspaceKind>,
     on_step: Option<OnStep>,
     pub(crate) handlers: RegistryBuilder,
@@ -60,6 +61,7 @@ impl RunBuilder {
             agent: None,
             script: None,
             sandboxes: Vec::new(),
+            containers: None,
             workspace: None,
             on_step: None,
             handlers: Registry::builder(),
@@ -103,9 +105,16 @@ impl RunBuilder {
         self.sandboxes([sandbox])
     }
 
+    /// Says where the containers of the sandbox `oci` come from. Without it that sandbox cannot be used.
+    #[must_use]
+    pub fn containers(mut self, containers: Containers) -> Self {
+        self.containers = Some(containers);
+        self
+    }
+
     /// Says where the agent and the checks work, whatever samuel.toml says below `[sandbox]`. A clone takes a
     /// directory outside of the project ([`Project::keeping_plans_in`]). By default it is what samuel.toml says, and
-    /// with the sandbox `bwrap` a clone where it says nothing.
+    /// with the sandboxes `bwrap` and `oci` a clone where it says nothing.
     #[must_use]
     pub fn workspace(mut self, workspace: WorkspaceKind) -> Self {
         self.workspace = Some(workspace);
@@ -290,9 +299,11 @@ impl RunBuilder {
             Some(agent) => Arc::clone(agent),
             None => self.configured_agent()?,
         };
-        check_agent(&*agent, &self.env, &self.project, &self.settings)?;
-        let unheld = unheld(&*agent, &self.settings);
         let sandbox = self.chosen_sandbox()?;
+        if !sandbox.brings_programs() {
+            check_agent(&*agent, &self.env, &self.project, &self.settings)?;
+        }
+        let unheld = unheld(&*agent, &self.settings);
         let within = sandbox.version().map(|version| format!(", in {version}")).unwrap_or_default();
         Ok((format!("{} can be called{within}", agent.name()), unheld))
     }
@@ -313,7 +324,9 @@ impl RunBuilder {
         let config = self.project.config();
         match self.workspace {
             Some(workspace) => workspace,
-            None if self.settings.sandbox == BWRAP && config.origin("sandbox.workspace").is_none() => {
+            None if [BWRAP, OCI].contains(&self.settings.sandbox.as_str())
+                && config.origin("sandbox.workspace").is_none() =>
+            {
                 WorkspaceKind::Clone
             }
             None => config.sandbox.workspace,
@@ -333,7 +346,12 @@ impl RunBuilder {
     fn known_sandboxes(&self) -> Result<Sandboxes, SandboxError> {
         let sandboxes = Sandboxes::with(self.sandboxes.iter().cloned())?;
         Ok(match self.workspace_kind() {
-            WorkspaceKind::Clone => sandboxes.with_bwrap(bwrap_of(&self.project, &self.env)),
+            WorkspaceKind::Clone => sandboxes
+                .with_bwrap(bwrap_of(&self.project, &self.env))
+                .with_oci(oci_of(&self.project, &self.env, self.containers.as_ref())),
+            WorkspaceKind::InPlace if self.containers.is_some() => {
+                sandboxes.with_oci(Oci::refusing_in_place())
+            }
             WorkspaceKind::InPlace => sandboxes,
         })
     }
@@ -386,34 +404,6 @@ impl RunBuilder {
         };
         Run::assemble(frozen, self.handlers)
     }
-}
-
-/// Makes the sandbox in which a clone of the project can be worked on.
-fn bwrap_of(project: &Project, env: &[(String, String)]) -> Bwrap {
-    let settings = &project.config().sandbox;
-    let home = env.iter().rev().find(|(name, _)| name == "HOME").map(|(_, home)| PathBuf::from(home));
-    if let Some(problem) = problem_of_egress(&settings.egress) {
-        return Bwrap::refusing(SandboxError::Setting { key: "egress", problem });
-    }
-    let mut mounts = settings.mounts.iter();
-    if let Some(problem) = mounts.find_map(|path| problem_of_mount(path, home.as_deref())) {
-        return Bwrap::refusing(SandboxError::Setting { key: "mounts", problem });
-    }
-    let refusing = |problem: &str| {
-        Bwrap::refusing(SandboxError::Unusable { name: BWRAP.to_owned(), problem: problem.to_owned() })
-    };
-    let Some(state_dir) = project.state_dir() else {
-        return refusing("there is no private directory for a clone of the project");
-    };
-    let Ok(Some(repository)) = Repository::open(project.root(), project.caller()) else {
-        return refusing("the project is in no git repository, so agents have no clone of it to work in");
-    };
-    let directory = WorkspaceKind::directory_of(state_dir, project.root());
-    let mut read_only: Vec<PathBuf> = settings.mounts.iter().map(PathBuf::from).collect();
-    read_only.push(repository.common_dir().join("objects"));
-    read_only.extend([".samuel", CONFIG_FILE].map(|name| project.root().join(name)));
-    let workspace = CloneWorkspace::work_dir_in(&directory, "");
-    Bwrap::new(View { read_only, home, network: !settings.egress.is_empty(), ..View::new(workspace) })
 }
 
 fn agent_config(

@@ -23,9 +23,11 @@ use crate::{
     model::{Coded, Location, Remedy},
     plugin::PluginError,
     project::{Project, ProjectError},
+    sandbox::OCI,
 };
 use looks::{
-    OfRun, brought, chains, checks, configured, containment, misconfigured, plugins, repository, trust,
+    OfRun, brought, chains, checks, configured, containment, engines, misconfigured, plugins, repository,
+    trust,
 };
 use state::state;
 
@@ -68,6 +70,8 @@ pub enum Subject {
     Templates,
     /// The agent, its program and its sandbox.
     Agent,
+    /// The engines that run containers, where the sandbox `oci` is chosen.
+    Sandbox,
     /// The quality checks.
     Checks,
     /// Whether what a run would execute is trusted.
@@ -89,6 +93,7 @@ impl Subject {
             Self::Hooks => "hooks",
             Self::Templates => "templates",
             Self::Agent => "agent",
+            Self::Sandbox => "sandbox",
             Self::Checks => "checks",
             Self::Trust => "trust",
             Self::Git => "git",
@@ -126,7 +131,7 @@ impl Health {
 
 impl Checkup {
     /// Looks at the project at a root for somebody, as it was opened for them, or at
-    /// why it cannot be. Blocks, starts no process but bubblewrap where that is chosen, and writes nothing; a
+    /// why it cannot be. Blocks, starts no process but bubblewrap or an engine of containers where that is chosen, and writes nothing; a
     /// control group is made and removed to see whether that can be done.
     ///
     /// `env` is what runs get. `prepare` does to a run what is done before a
@@ -153,8 +158,13 @@ impl Checkup {
             }
             Ok(project) => {
                 findings.push(configured(&project));
-                let builder = || Run::builder(project.clone()).env(env.iter().cloned());
-                let prepared = prepare(&project, builder());
+                let plain = || Run::builder(project.clone()).env(env.iter().cloned());
+                let prepared = prepare(&project, plain());
+                let containers = prepared.as_ref().ok().and_then(|run| run.containers.clone());
+                let builder = || match &containers {
+                    Some(containers) => plain().containers(containers.clone()),
+                    None => plain(),
+                };
                 findings.push(plugins(&project, prepared.as_ref().err()));
                 let (of_chains, of_run) = match prepared {
                     Ok(builder) => chains(builder),
@@ -176,8 +186,11 @@ impl Checkup {
                             .with_unheld(of_run.unheld),
                     },
                 };
+                findings.push(agent);
+                if let Some(containers) = containers.as_ref().filter(|_| project.settings().sandbox == OCI) {
+                    findings.push(engines(containers, env));
+                }
                 findings.extend([
-                    agent,
                     checks(&project, of_run.warnings),
                     trust(of_run.trust),
                     repository(root, caller, env),

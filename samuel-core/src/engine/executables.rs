@@ -12,6 +12,7 @@ use crate::{
     config::{CheckCommand, format_duration},
     dialect::REPOSITORY_HOOKS,
     hook::{ChainSpec, HookPoint, Registry, RegistryBuilder},
+    sandbox::{BWRAP, OCI},
     trust::{Executable, ExecutableKind, Executables, command_line, handlers, plugin},
 };
 
@@ -108,13 +109,19 @@ fn agent_entry(
 ) -> Executable {
     // Looked up as it is for the call: what is shown is what starts.
     let env = compose_agent_env(&frozen.env, agent, &[]);
-    let program = agent.locate(&env, frozen.project.root());
+    let program = match frozen.brings_programs() {
+        true => None,
+        false => agent.locate(&env, frozen.project.root()),
+    };
     let mut entry = Executable {
         place: program.map(|program| program.display().to_string()),
         command: (!words.is_empty()).then(|| command_line(words)),
         ..Executable::new(ExecutableKind::Agent, agent.name())
     };
     entry.detail("sandbox", frozen.settings.sandbox.as_str());
+    for (name, value) in shown_of_sandbox(frozen) {
+        entry.detail(name, value);
+    }
     if let Some(notice) = agent.permission_notice() {
         entry.detail("note", notice);
     }
@@ -125,6 +132,22 @@ fn agent_entry(
         entry.detail(&format!("file {path}"), digest);
     }
     entry
+}
+
+/// Says what of the machine a sandbox shows, and what its programs are.
+fn shown_of_sandbox(frozen: &Frozen) -> Vec<(&'static str, String)> {
+    let settings = &frozen.project.config().sandbox;
+    let image = (frozen.settings.sandbox == OCI).then(|| settings.image.clone());
+    let listed = |list: &[String]| (!list.is_empty()).then(|| list.join(", "));
+    let is_walled = [BWRAP, OCI].contains(&frozen.settings.sandbox.as_str());
+    let of_walls = |list: &[String]| listed(list).filter(|_| is_walled);
+    let details = [
+        ("image", image),
+        ("mounts", of_walls(&settings.mounts)),
+        ("egress", of_walls(&settings.egress)),
+        ("egress of checks", of_walls(&settings.check_egress)),
+    ];
+    details.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 fn quality_check(number: usize, check: &CheckCommand, control_files: &ControlFiles) -> Executable {

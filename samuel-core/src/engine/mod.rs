@@ -72,6 +72,7 @@ mod record;
 mod refusals;
 mod run;
 mod sandbox_report;
+mod sandboxes;
 mod services;
 pub mod socket;
 mod start_warning;

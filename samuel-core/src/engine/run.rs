@@ -177,6 +177,9 @@ impl Frozen {
 
     /// Returns the agents, by name, that cannot be called, and why.
     pub(super) fn unstartable(&self) -> Vec<(String, AgentError)> {
+        if self.brings_programs() {
+            return Vec::new();
+        }
         let choices = self.choices().unwrap_or_default().into_iter();
         let checked = choices.filter_map(|(choice, agent)| {
             let env = compose_agent_env(&self.env, &*agent, &[]);
@@ -186,6 +189,17 @@ impl Frozen {
         let mut known = HashSet::new();
         found.retain(|(agent, _)| known.insert(agent.clone()));
         found
+    }
+
+    /// Says whether the agents' programs are those of the sandbox.
+    pub(super) fn brings_programs(&self) -> bool {
+        self.sandboxes.named(&self.settings.sandbox).is_ok_and(|sandbox| sandbox.brings_programs())
+    }
+
+    /// Has the sandbox clear away what a run that was cut off left.
+    async fn begin_sandbox(&self) -> Result<(), RunError> {
+        let (sandboxes, name) = (self.sandboxes.clone(), self.settings.sandbox.clone());
+        blocking(move || Ok(sandboxes.find(&name)?.begin()?)).await?
     }
 
     /// Says how the run looks for tasks.
@@ -248,9 +262,12 @@ impl Run {
             settings: frozen.settings.clone(),
             guardrails: frozen.project.config().guardrails.clone(),
             agents: frozen.agents(),
-            program: frozen
-                .agent
-                .locate(&compose_agent_env(&frozen.env, &*frozen.agent, &[]), frozen.project.root()),
+            program: match frozen.brings_programs() {
+                true => None,
+                false => frozen
+                    .agent
+                    .locate(&compose_agent_env(&frozen.env, &*frozen.agent, &[]), frozen.project.root()),
+            },
             sandboxes: frozen.sandboxes.clone(),
             store: Arc::clone(&frozen.store),
             lane: Arc::clone(&frozen.lane),
@@ -324,6 +341,7 @@ impl Run {
         self.know_plan().await?;
         let begin = self.recover().await?;
         self.log_accepted().await?;
+        self.frozen.begin_sandbox().await?;
         let clone = self.open_clone().await?;
         let (detected, repository) =
             tokio::join!(self.detect(), self.repository(self.directory_of(clone.is_some())));
@@ -352,7 +370,7 @@ impl Run {
     /// # Errors
     /// Returns [`RunError::Agent`] or [`RunError::ConfiguredAgent`] where it cannot.
     pub fn check_agent(&self) -> Result<(), RunError> {
-        if in_place_of_agent(&self.registry).is_some() {
+        if in_place_of_agent(&self.registry).is_some() || self.frozen.brings_programs() {
             return Ok(());
         }
         let Frozen { agent, env, project, settings, routing, .. } = &self.frozen;

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::{builder::RunBuilder, error::RunError};
+use super::{builder::RunBuilder, error::RunError, sandboxes::contents_of};
 use crate::{
     process::Supervisor,
-    sandbox::{BWRAP, Bwrap, ProbeFinding, ProbeGround, ProbeOutcome, SandboxError, View, probe},
+    sandbox::{BWRAP, Bwrap, OCI, Oci, ProbeFinding, ProbeGround, ProbeOutcome, SandboxError, View, probe},
 };
 
 /// What a sandbox holds.
@@ -42,11 +42,18 @@ impl RunBuilder {
         };
         let ground = ProbeGround::create().map_err(no_ground)?;
         let supervisor = self.supervisor_or_default();
-        let findings = if chosen.name() == BWRAP {
-            let bwrap = Bwrap::new(View { network, ..ground.view() });
-            probe(&ground, &bwrap, network, &supervisor).await?
-        } else {
-            probe(&ground, &*chosen, false, &supervisor).await?
+        let findings = match (chosen.name(), &self.containers) {
+            (BWRAP, _) => {
+                let bwrap = Bwrap::new(View { network, ..ground.view() });
+                probe(&ground, &bwrap, network, &supervisor).await?
+            }
+            (OCI, Some(containers)) => {
+                let settings = &self.project.config().sandbox;
+                let contents = contents_of(settings, || Ok(ground.view()))?;
+                let oci = Oci::new(containers.clone(), contents, self.project.root());
+                probe(&ground, &oci, false, &supervisor).await?
+            }
+            _ => probe(&ground, &*chosen, false, &supervisor).await?,
         };
         Ok(SandboxReport { sandbox: chosen.name().to_owned(), version: chosen.version(), findings })
     }

@@ -118,6 +118,7 @@ codes! {
     AGENT_FAILED, 1, true, Say("Read the agent's log in .samuel/run/logs.");
     SANDBOX_UNKNOWN, 2, false, Say("Use sandbox \"host\".");
     SANDBOX_UNAVAILABLE, 1, true, Say("Set up what the sandbox needs, then start again.");
+    SANDBOX_STUCK, 1, true, Say("Look at the engine, remove the container with it, then start again.");
     WORKSPACE_UNFIT, 1, false, Say("Work in place: set workspace = \"in-place\" below [sandbox] in samuel.toml.");
     WORKSPACE_DIRTY, 1, false, Say("Commit the changes or put them aside with `git stash -u`; or work in place, with workspace = \"in-place\" below [sandbox] in samuel.toml.");
     WORKSPACE_PLANTED, 1, false, Say("Run no git in that clone before you have looked at what was found.");

@@ -12,12 +12,12 @@ use std::{
     fs,
     os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    sync::{Arc, OnceLock, mpsc},
+    process::Command,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
-use super::{Sandbox, SandboxError};
+use super::{Sandbox, SandboxError, ask::asked};
 use crate::process::CommandSpec;
 
 /// The name of [`Bwrap`].
@@ -101,10 +101,7 @@ pub struct Bwrap {
 impl Default for Bwrap {
     /// Makes one in which no command can run, since it shows no directory to work in.
     fn default() -> Self {
-        Self::refusing(unusable(
-            "it keeps agents out of the project's work tree, so the workspace has to be a clone; set workspace = \
-             \"clone\" below [sandbox] in samuel.toml",
-        ))
+        Self::refusing(unusable(NOT_IN_PLACE))
     }
 }
 
@@ -199,10 +196,17 @@ pub(crate) fn problem_of_mount(path: &str, home: Option<&Path>) -> Option<String
     if holds_home || real == Path::new("/") {
         return Some(format!("`{path}` holds all of your files"));
     }
+    let of_system = ["/proc", "/sys", "/dev", "/run", "/var", "/var/run"].map(Path::new);
+    if of_system.contains(&real.as_path()) {
+        return Some(format!("`{path}` holds what the programs of this machine are reached by"));
+    }
     let is_socket = fs::metadata(&real).is_ok_and(|found| found.file_type().is_socket());
     is_socket.then(|| format!("`{path}` is a socket, behind which a program acts for whoever asks"))
 }
 
+/// What is said where the workspace is no clone.
+pub(super) const NOT_IN_PLACE: &str = "it keeps agents out of the project's work tree, so the workspace has to be a clone; set workspace = \
+                                       \"clone\" below [sandbox] in samuel.toml";
 /// What is said where there is no bubblewrap.
 const MISSING: &str = "bubblewrap is not installed; on Debian and Ubuntu: apt-get install bubblewrap";
 
@@ -250,26 +254,28 @@ impl Arguments {
 }
 
 /// Says whether an empty directory in place of a home covers nothing of the system.
-fn hides_nothing(home: &Path) -> bool {
+pub(super) fn hides_nothing(home: &Path) -> bool {
     let system = SYSTEM.iter().chain(&["/etc", "/proc", "/dev"]).map(Path::new);
     home.is_absolute()
         && home != Path::new("/tmp")
         && !system.clone().any(|one| home.starts_with(one) || one.starts_with(home))
 }
 
-/// Returns files outside of the view that a command needs: its program, the command by which agents call
-/// Samuel, and the socket by which they do.
+/// Returns files outside of the view that a command needs: its program, and what leads to Samuel.
 fn used(spec: &CommandSpec) -> Vec<PathBuf> {
+    let program = Some(PathBuf::from(spec.program()));
+    let program = program.filter(|path| path.is_absolute() && !path.is_dir());
+    program.into_iter().chain(ways_to_samuel(spec)).collect()
+}
+
+/// Returns the command by which agents call Samuel, and the socket by which they do, as far as they are files.
+pub(super) fn ways_to_samuel(spec: &CommandSpec) -> Vec<PathBuf> {
     let variable = |wanted: &str| {
         let found = spec.variables().filter(|(name, _)| *name == wanted).last();
         found.and_then(|(_, value)| value.to_str()).map(str::to_owned)
     };
     let samuel = variable("SAMUEL_BINARY").and_then(|line| shlex::split(&line)?.into_iter().next());
-    let named = [
-        Some(PathBuf::from(spec.program())),
-        samuel.map(PathBuf::from),
-        variable("SAMUEL_SOCKET").map(PathBuf::from),
-    ];
+    let named = [samuel.map(PathBuf::from), variable("SAMUEL_SOCKET").map(PathBuf::from)];
     named.into_iter().flatten().filter(|path| path.is_absolute() && !path.is_dir()).collect()
 }
 
@@ -283,37 +289,13 @@ fn try_out() -> Result<String, String> {
         return Err("it needs Linux".to_owned());
     }
     let program = program().ok_or(MISSING)?;
-    let version = asked(Command::new(&program).arg("--version"))?;
+    let version = asked(Command::new(&program).arg("--version").env_clear(), PATIENCE)?;
     let mut args = Arguments::of_walls(false);
     args.size(1 << 20, "/tmp");
     args.words(["--remount-ro", "/", "--", "true"]);
-    asked(Command::new(&program).args(&args.0))
+    asked(Command::new(&program).args(&args.0).env_clear(), PATIENCE)
         .map_err(|told| format!("{} cannot set it up here: {told}", version.trim()))?;
     Ok(version.trim().to_owned())
-}
-
-/// Runs a command to its end, and returns what it printed or what went wrong.
-fn asked(command: &mut Command) -> Result<String, String> {
-    let command = command.env_clear().current_dir("/").stdin(Stdio::null());
-    let started = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let child = started.map_err(|error| error.to_string())?;
-    let pid = child.id();
-    let (sender, ended) = mpsc::channel();
-    std::thread::spawn(move || sender.send(Child::wait_with_output(child)));
-    let Ok(output) = ended.recv_timeout(PATIENCE) else {
-        if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-        }
-        return Err(format!("it gave no answer within {} seconds", PATIENCE.as_secs()));
-    };
-    let output = output.map_err(|error| error.to_string())?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => {
-            let told = String::from_utf8_lossy(&output.stderr);
-            Err(told.lines().last().unwrap_or("it failed without a word").trim().to_owned())
-        }
-    }
 }
 
 fn unusable(problem: &str) -> SandboxError {

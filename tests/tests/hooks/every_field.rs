@@ -73,7 +73,7 @@ context.extra | extras | {"extras": [{"name": "A", "content": "MARK"}]} | prompt
 before:agent.invoke | agent | {"agent": "MARK"} | told | unknown agent \"MARK\"; those that can be called are claude
 before:agent.invoke | prompt | {"prompt": "MARK"} | prompts | MARK
 before:agent.invoke | env | {"env": [["MARK", "1"]]} | env | MARK=1
-before:agent.invoke | sandbox | {"sandbox": "oci"} | told | sandbox \"oci\" is not available yet; agents can run in host
+before:agent.invoke | sandbox | {"sandbox": "oci"} | told | sandbox \"oci\" cannot be used
 agent.invoke | exit_code | {"exit_code": 3} | told | ended with exit code 3
 agent.invoke | stdout | {"exit_code": 3, "stdout": "MARK"} | told | exit code 3: MARK
 agent.invoke | stderr | {"exit_code": 3, "stderr": "MARK"} | told | exit code 3: MARK

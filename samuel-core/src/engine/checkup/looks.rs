@@ -18,6 +18,7 @@ use crate::{
     plugin::PluginError,
     process::{Containment, find_program, strongest_containment},
     project::{Project, ProjectError},
+    sandbox::{Containers, Engine, EngineKind},
     text::counted,
     trust::{Difference, Executables, TrustRefusal},
 };
@@ -233,6 +234,27 @@ pub(super) fn containment() -> Finding {
         }
         _ => Finding::ok(subject, "only its process group keeps track of each command"),
     }
+}
+
+/// Says which engines of containers there are, how they work here, and which of them is used.
+pub(super) fn engines(containers: &Containers, env: &[(String, String)]) -> Finding {
+    let subject = Subject::Sandbox;
+    let told = |kind: EngineKind| {
+        let engine = match Engine::find(Some(kind), env) {
+            Ok(engine) => engine,
+            Err(missing) => return missing,
+        };
+        match engine.version().and_then(|version| Ok((version, engine.mode()?))) {
+            Ok((version, mode)) => format!("{version}: {mode}"),
+            Err(problem) => format!("{} does not answer: {problem}", kind.name()),
+        }
+    };
+    let found = match containers.engine() {
+        Ok(engine) => Finding::ok(subject, format!("containers are run by {}", engine.program().display())),
+        Err(error) => Finding::failed(subject, &error),
+    };
+    let guest = format!("the guest is {}", containers.guest().display());
+    Finding { details: EngineKind::ALL.map(told).into_iter().chain([guest]).collect(), ..found }
 }
 
 /// Looks at the repository, and for git, with which agents commit.

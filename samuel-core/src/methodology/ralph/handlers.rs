@@ -296,7 +296,10 @@ impl Handlers {
         env.extend(call.access().iter().flat_map(RunAccess::env));
         env.push((RunAccess::SANDBOX.to_owned(), sandbox.name().to_owned()));
         let is_configured = Arc::ptr_eq(&agent, self.agents.configured());
-        let program = self.program.clone().filter(|_| is_configured).or_else(|| self.locate(&*agent));
+        let program = match sandbox.brings_programs() {
+            true => agent.command_line().into_iter().next().map(PathBuf::from),
+            false => self.program.clone().filter(|_| is_configured).or_else(|| self.locate(&*agent)),
+        };
         let conversation = input.conversation.as_deref().filter(|_| agent.resumes());
         // Who takes it wires it.
         let bridge = match agent.hooks_notice() {
@@ -308,7 +311,7 @@ impl Handlers {
             env,
             program,
             project_root: self.work_dir.clone(),
-            sandbox,
+            sandbox: Arc::clone(&sandbox),
             logs: call.logs().map(|CallLogs { out, err }| LogFiles { out, err }),
             iteration: header.iteration,
             turn: header.turn,
@@ -326,6 +329,7 @@ impl Handlers {
             let anew = AgentRequest { conversation: None, logs: again, ..request };
             answered = answer_of(&*agent, anew, &call).await?;
         }
+        warn(&call, sandbox.notices());
         let logs = logs.iter().flat_map(|LogFiles { out, err }| [out, err]);
         let logs = logs.filter_map(|path| place_of_log(path, &self.project_root)).collect();
         let failed =
@@ -416,6 +420,7 @@ impl Handlers {
         };
         let checked = run_checks(&checks, setting).await;
         warn(&call, warnings.into_inner().unwrap_or_default());
+        warn(&call, sandbox.notices());
         checked.map_err(|cancelled| HookFailure::new(BreakClass::Cancelled, cancelled.to_string()))
     }
 

@@ -1,0 +1,213 @@
+//! The guest at work: from the lifeline to the exit code of the command.
+
+use std::{
+    env, fmt,
+    fs::File,
+    io::{self, BufRead, BufReader, Read, Write},
+    os::unix::{net::UnixStream, process::CommandExt},
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group, wait};
+
+use crate::{
+    launch::{GREETING_LIMIT, Greeting, LAUNCH_LIMIT, LIFELINE, Launch, LaunchError, NOT_STARTED, TOKEN},
+    limits::{self, Limit},
+    relay, seccomp,
+    signals::Arrived,
+};
+
+/// The exit code where the program cannot be executed, as shells have it.
+const NOT_EXECUTABLE: u8 = 126;
+/// The exit code where there is no such program.
+const NOT_FOUND: u8 = 127;
+/// What is added to the number of a signal that ended the command.
+const BY_SIGNAL: i32 = 128;
+/// How long Samuel may take to say what is to be started.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Runs the command that the lifeline in a directory tells of, and returns its exit code.
+///
+/// It is [`NOT_STARTED`] where there is none, with the reason on standard error. As process 1 of a container it
+/// ends all others with itself; elsewhere it ends the group of its command once the lifeline ends.
+pub fn guest_main(directory: &Path) -> u8 {
+    run(directory).unwrap_or_else(|failure| {
+        eprintln!("samuel: {failure}");
+        failure.exit_code()
+    })
+}
+
+fn run(directory: &Path) -> Result<u8, Failure> {
+    let (launch, lifeline) = connect(directory).map_err(Failure::Lifeline)?;
+    // Before there are other threads.
+    seccomp::deny_escapes().map_err(Failure::Filter)?;
+    for one in &launch.relays {
+        let started = relay::start(one.port, PathBuf::from(&one.socket));
+        started.map_err(|source| Failure::Relay { port: one.port, source })?;
+    }
+    let signals = Arrived::note().map_err(Failure::Signals)?;
+    let command = start(&launch)?;
+    signals.pass_on(command);
+    thread::spawn(move || {
+        hold(lifeline);
+        // The end of a process 1 is that of all others.
+        if getpid() != Pid::INIT {
+            let _ = kill_process_group(command, Signal::KILL);
+        }
+        std::process::exit(BY_SIGNAL + Signal::KILL.as_raw());
+    });
+    let code = reap_until_end_of(command)?;
+    tell_of_limits(&launch);
+    Ok(code)
+}
+
+/// Greets Samuel, and receives what is to be done.
+fn connect(directory: &Path) -> Result<(Launch, UnixStream), LifelineError> {
+    let mut token = String::new();
+    let limit = u64::try_from(GREETING_LIMIT).unwrap_or(u64::MAX);
+    File::open(directory.join(TOKEN))?.take(limit).read_to_string(&mut token)?;
+    let mut stream = UnixStream::connect(directory.join(LIFELINE))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(Greeting::new(token.trim()).to_line()?.as_bytes())?;
+    let mut line = String::new();
+    let limit = u64::try_from(LAUNCH_LIMIT).unwrap_or(u64::MAX);
+    BufReader::new(stream.try_clone()?.take(limit)).read_line(&mut line)?;
+    if line.is_empty() {
+        return Err(LifelineError::Refused);
+    }
+    stream.set_read_timeout(None)?;
+    Ok((Launch::from_line(&line)?, stream))
+}
+
+/// Waits for the end of the lifeline.
+fn hold(mut lifeline: UnixStream) {
+    let mut said = [0; 64];
+    loop {
+        match lifeline.read(&mut said) {
+            Ok(0) => return,
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => return,
+            // Nothing more is to be said; what is, has no meaning.
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+/// Starts the command in a group of processes of its own, over the environment of the image.
+fn start(launch: &Launch) -> Result<Pid, Failure> {
+    let [program, arguments @ ..] = launch.argv.as_slice() else { return Err(Failure::Nothing) };
+    if !Path::new(&launch.cwd).is_dir() {
+        return Err(Failure::Directory { path: launch.cwd.clone() });
+    }
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(&launch.cwd).process_group(0);
+    command.envs(launch.env.iter().map(|(name, value)| (name, value)));
+    let child = command.spawn().map_err(|source| Failure::Program { program: program.clone(), source })?;
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    pid.ok_or(Failure::Nothing)
+}
+
+/// Waits for all that end, until the command does.
+fn reap_until_end_of(command: Pid) -> Result<u8, Failure> {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == command => {
+                let by_signal = status.terminating_signal().map(|signal| BY_SIGNAL + signal);
+                let code = status.exit_status().or(by_signal).unwrap_or(1);
+                return Ok(u8::try_from(code).unwrap_or(u8::MAX));
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(Failure::Wait(errno.into())),
+        }
+    }
+}
+
+/// Says which limits the command has run into.
+fn tell_of_limits(launch: &Launch) {
+    for limit in limits::reached() {
+        match (limit, &launch.memory, launch.pids) {
+            (Limit::Memory, Some(memory), _) => eprintln!(
+                "samuel: a process was ended for want of memory: the sandbox has {memory} (memory below [sandbox] in samuel.toml)"
+            ),
+            (Limit::Processes, _, Some(pids)) => eprintln!(
+                "samuel: a process could not be started: the sandbox has room for {pids} (pids below [sandbox] in samuel.toml)"
+            ),
+            _ => {}
+        }
+    }
+}
+
+/// Why no command was run to its end.
+#[derive(Debug)]
+enum Failure {
+    Lifeline(LifelineError),
+    Relay { port: u16, source: io::Error },
+    Filter(io::Error),
+    Signals(io::Error),
+    Nothing,
+    Directory { path: String },
+    Program { program: String, source: io::Error },
+    Wait(io::Error),
+}
+
+impl Failure {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Program { source, .. } if source.kind() == io::ErrorKind::NotFound => NOT_FOUND,
+            Self::Program { .. } => NOT_EXECUTABLE,
+            _ => NOT_STARTED,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lifeline(error) => write!(f, "the lifeline cannot be used: {error}"),
+            Self::Relay { port, source } => write!(f, "port {port} cannot be passed on: {source}"),
+            Self::Filter(error) => write!(f, "system calls cannot be filtered: {error}"),
+            Self::Signals(error) => write!(f, "signals cannot be passed on: {error}"),
+            Self::Nothing => f.write_str("there is no command to run"),
+            Self::Directory { path } => write!(f, "{path} is no directory in the sandbox"),
+            Self::Program { program, source } if source.kind() == io::ErrorKind::NotFound => {
+                let path = env::var("PATH").unwrap_or_default();
+                write!(f, "\"{program}\" was not found in the image (PATH of the image: {path})")
+            }
+            Self::Program { program, source } => write!(f, "\"{program}\" cannot be executed: {source}"),
+            Self::Wait(error) => write!(f, "the command cannot be waited for: {error}"),
+        }
+    }
+}
+
+/// Why the lifeline cannot be used.
+#[derive(Debug)]
+enum LifelineError {
+    Refused,
+    Io(io::Error),
+    Launch(LaunchError),
+}
+
+impl From<io::Error> for LifelineError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<LaunchError> for LifelineError {
+    fn from(error: LaunchError) -> Self {
+        Self::Launch(error)
+    }
+}
+
+impl fmt::Display for LifelineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused => f.write_str("it was closed without a command"),
+            Self::Io(error) => error.fmt(f),
+            Self::Launch(error) => error.fmt(f),
+        }
+    }
+}

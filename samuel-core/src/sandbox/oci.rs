@@ -1,0 +1,307 @@
+//! The sandbox `oci`: commands in containers of podman or docker.
+//!
+//! An [`Oci`] runs each command in a new container of an image that is pinned by its digest. A command sees what
+//! its [`View`] names, and of the rest of the machine nothing: no network device, no process, no file, no
+//! variable. What the container has, `arguments` lists; the engine's own commands are in `engine`, the first
+//! process and how it is told what to run in `lifeline`, the end of a container in `container`.
+//!
+//! A run is refused before anything starts where the engine, the image or the guest is missing, or where the
+//! engine does not hold the limits that it is asked for.
+
+mod arguments;
+mod build;
+mod container;
+mod engine;
+mod guest;
+mod image;
+mod lifeline;
+mod memory;
+mod tried;
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use samuel_guest::{Launch, Relay};
+
+use super::{
+    Sandbox, SandboxError, View,
+    bwrap::{NOT_IN_PLACE, ways_to_samuel},
+};
+use crate::{
+    egress::{EgressPolicy, Refusals},
+    model::digest_of,
+    process::CommandSpec,
+};
+use arguments::Contained;
+use container::Container;
+use tried::Tried;
+
+pub use engine::{Engine, EngineKind};
+pub use image::Image;
+pub use memory::Memory;
+
+/// The name of [`Oci`].
+pub const OCI: &str = "oci";
+/// The port on which commands find the proxy. It is above those that systems hand out.
+const PROXY_PORT: u16 = 61_080;
+/// The names under which programs look for a proxy.
+const PROXY_VARIABLES: [&str; 6] =
+    ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+/// The names under which they look for what needs none.
+const NO_PROXY_VARIABLES: [&str; 2] = ["NO_PROXY", "no_proxy"];
+/// How many digits of a project's digest its containers are labelled with.
+const LABEL_DIGITS: usize = 16;
+
+/// Where containers come from: an engine, the guest, and a directory for sockets.
+///
+/// Clones share what was found out about the engine, which takes it a while.
+#[derive(Clone, Debug)]
+pub struct Containers {
+    engine: Result<Engine, String>,
+    guest: PathBuf,
+    directory: PathBuf,
+    tried: Arc<OnceLock<Result<Tried, SandboxError>>>,
+    stuck: Stuck,
+}
+
+/// The name of a container that could not be removed.
+type Stuck = Arc<Mutex<Option<String>>>;
+
+impl Containers {
+    /// Takes an engine, or the words why there is none; the path of the program `samuel-guest`, which is built
+    /// static; and a directory for sockets, which is made where it is missing, and for this user alone. Its
+    /// path has to be short: it has 107 bytes with a socket's, which takes 20 of them.
+    pub fn new(
+        engine: Result<Engine, String>,
+        guest: impl Into<PathBuf>,
+        directory: impl Into<PathBuf>,
+    ) -> Self {
+        let (guest, directory) = (guest.into(), directory.into());
+        Self { engine, guest, directory, tried: Arc::default(), stuck: Arc::default() }
+    }
+
+    /// Returns the engine.
+    ///
+    /// # Errors
+    /// Returns [`SandboxError::Unusable`] where there is none.
+    pub fn engine(&self) -> Result<&Engine, SandboxError> {
+        self.engine.as_ref().map_err(|problem| unusable(problem.clone()))
+    }
+
+    /// Returns the path of the guest.
+    pub fn guest(&self) -> &Path {
+        &self.guest
+    }
+
+    /// Removes the containers of a project whose Samuel is gone, and returns their names. Blocks.
+    ///
+    /// # Errors
+    /// Returns [`SandboxError::Unusable`] where the engine cannot be asked, and [`SandboxError::Stuck`] for a
+    /// container that it does not remove.
+    pub fn sweep(&self, root: &Path) -> Result<Vec<String>, SandboxError> {
+        self.engine()?.sweep(&label_of(root))
+    }
+}
+
+/// What commands in containers get.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    /// What they see of the machine. Whether it has a network is said by `egress` alone.
+    pub view: View,
+    /// The image.
+    pub image: Image,
+    /// How much memory a container has, swap included.
+    pub memory: Memory,
+    /// How many processes and threads a container has, those of the guest among them.
+    pub pids: u32,
+    /// What agents reach of the network.
+    pub egress: EgressPolicy,
+    /// What quality checks reach of it.
+    pub check_egress: EgressPolicy,
+}
+
+/// Commands in containers.
+#[derive(Clone)]
+pub struct Oci {
+    ready: Result<Arc<Ready>, SandboxError>,
+}
+
+#[derive(Debug)]
+struct Ready {
+    containers: Containers,
+    contents: Contents,
+    label: String,
+    refusals: Arc<Refusals>,
+}
+
+impl Default for Oci {
+    /// Makes one in which no command can run, since it has neither engine nor image.
+    fn default() -> Self {
+        Self::refusing(unusable(
+            "it needs an engine, an image and a workspace that is a clone, and this program names none",
+        ))
+    }
+}
+
+impl Oci {
+    /// Makes one for the project at a root, by which its containers are found again.
+    pub fn new(containers: Containers, contents: Contents, root: &Path) -> Self {
+        let label = label_of(root);
+        Self { ready: Ok(Arc::new(Ready { containers, contents, label, refusals: Arc::default() })) }
+    }
+
+    /// Makes one in which no command can run, since the workspace is no clone.
+    pub(crate) fn refusing_in_place() -> Self {
+        Self::refusing(unusable(NOT_IN_PLACE))
+    }
+
+    /// Makes one in which no command can run, with the reason.
+    pub(crate) fn refusing(why: SandboxError) -> Self {
+        Self { ready: Err(why) }
+    }
+
+    fn ready(&self) -> Result<&Ready, SandboxError> {
+        self.ready.as_deref().map_err(Clone::clone)
+    }
+
+    fn wrap_with(&self, spec: CommandSpec, egress: &EgressPolicy) -> Result<CommandSpec, SandboxError> {
+        let ready = self.ready()?;
+        let tried = ready.tried()?;
+        if let Some(container) = &*ready.containers.stuck.lock().unwrap_or_else(PoisonError::into_inner) {
+            return Err(SandboxError::Stuck { container: container.clone() });
+        }
+        ready.contain(spec, &tried, egress)
+    }
+}
+
+impl Sandbox for Oci {
+    fn name(&self) -> &str {
+        OCI
+    }
+
+    fn check(&self) -> Result<(), SandboxError> {
+        self.ready()?.tried().map(drop)
+    }
+
+    fn wrap(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
+        self.wrap_with(spec, &self.ready()?.contents.egress)
+    }
+
+    fn wrap_check(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
+        self.wrap_with(spec, &self.ready()?.contents.check_egress)
+    }
+
+    fn version(&self) -> Option<String> {
+        let tried = self.ready().ok()?.tried().ok()?;
+        Some(tried.version)
+    }
+
+    fn brings_programs(&self) -> bool {
+        true
+    }
+
+    fn begin(&self) -> Result<(), SandboxError> {
+        let ready = self.ready()?;
+        ready.containers.engine()?.sweep(&ready.label).map(drop)
+    }
+
+    fn notices(&self) -> Vec<String> {
+        self.ready().map(|ready| ready.refusals.take()).unwrap_or_default()
+    }
+}
+
+impl Ready {
+    /// Returns what was found out about the engine, by one container that is run for it.
+    fn tried(&self) -> Result<Tried, SandboxError> {
+        self.containers.tried.get_or_init(|| tried::try_out(self)).clone()
+    }
+
+    /// Makes of a command the one that runs it in a container.
+    fn contain(
+        &self,
+        spec: CommandSpec,
+        tried: &Tried,
+        egress: &EgressPolicy,
+    ) -> Result<CommandSpec, SandboxError> {
+        let engine = self.containers.engine()?;
+        let launch = self.launch(&spec, !egress.is_empty())?;
+        let proxy = (!egress.is_empty()).then(|| (egress.clone(), Arc::clone(&self.refusals)));
+        let container = Container::prepare(&self.containers, &launch, proxy)?;
+        let arguments = arguments::of(&Contained {
+            kind: engine.kind(),
+            runtime: tried.runtime,
+            name: container.name(),
+            label: &self.label,
+            user: (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw()),
+            contents: &self.contents,
+            workspace: Some(&self.contents.view.workspace),
+            files: &ways_to_samuel(&spec),
+            guest: &self.containers.guest,
+            directory: container.directory(),
+            open_files: arguments::open_files_of_process(),
+        });
+        let arguments = arguments.map_err(unusable)?;
+        let spec = spec.env_clear().envs(engine.env().iter().cloned()).current_dir("/");
+        Ok(spec.command(engine.program(), arguments).companion(Arc::new(container)))
+    }
+
+    /// Describes a command for the guest.
+    fn launch(&self, spec: &CommandSpec, has_proxy: bool) -> Result<Launch, SandboxError> {
+        let text = |what: &str, text: &std::ffi::OsStr| {
+            let text = text.to_str().map(str::to_owned);
+            text.ok_or_else(|| unusable(format!("{what} of a command is no text")))
+        };
+        let mut launch = Launch::new(
+            [text("the program", spec.program())?],
+            text("the directory", spec.cwd().as_os_str())?,
+        );
+        for argument in spec.arguments() {
+            launch.argv.push(text("an argument", argument)?);
+        }
+        for (name, value) in spec.variables() {
+            let (name, value) = (text("a variable", name)?, text("a variable", value)?);
+            match name.as_str() {
+                // Programs are those of the image, and where they are it knows.
+                "PATH" => {}
+                "TMPDIR" => launch = launch.env(name, "/tmp"),
+                _ if PROXY_VARIABLES.contains(&name.as_str()) => {}
+                _ => launch = launch.env(name, value),
+            }
+        }
+        if has_proxy {
+            let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
+            let variables = PROXY_VARIABLES.map(|name| (name.to_owned(), proxy.clone()));
+            let none = NO_PROXY_VARIABLES.map(|name| (name.to_owned(), "localhost,127.0.0.1,::1".to_owned()));
+            launch.env.extend(variables.into_iter().chain(none));
+            launch.relays.push(Relay { port: PROXY_PORT, socket: container::path_inside(container::EGRESS) });
+        }
+        launch.memory = Some(self.contents.memory.to_string());
+        launch.pids = Some(self.contents.pids);
+        Ok(launch)
+    }
+}
+
+impl fmt::Debug for Oci {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Oci");
+        match &self.ready {
+            Ok(ready) => shown.field("image", &ready.contents.image),
+            Err(error) => shown.field("refuses", error),
+        };
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// Returns the label of the containers of the project at a root.
+fn label_of(root: &Path) -> String {
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let digest = digest_of(root.as_os_str().as_encoded_bytes());
+    digest.trim_start_matches("sha256:").chars().take(LABEL_DIGITS).collect()
+}
+
+fn unusable(problem: impl Into<String>) -> SandboxError {
+    SandboxError::Unusable { name: OCI.to_owned(), problem: problem.into() }
+}

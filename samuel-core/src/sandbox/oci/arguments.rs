@@ -1,0 +1,287 @@
+//! The command line of a container: one pure function from what a command gets to what the engine is told.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use rustix::process::{Resource, getrlimit};
+
+use super::{
+    Contents, EngineKind,
+    container::{DIRECTORY, GUEST, path_inside},
+    engine::LABEL,
+};
+use crate::sandbox::bwrap::hides_nothing;
+
+/// The most open files that a container asks for; what its maker may have is the other limit.
+const OPEN_FILES: u64 = 16_384;
+/// How many processes the user of a container may have in all. The container's own limit is a lower one.
+const PROCESSES: u64 = 16_384;
+
+/// What a container is made of.
+pub(super) struct Contained<'a> {
+    pub(super) kind: EngineKind,
+    /// The runtime below the engine, in place of its own.
+    pub(super) runtime: Option<&'static str>,
+    pub(super) name: &'a str,
+    pub(super) label: &'a str,
+    /// The user and the group that Samuel has.
+    pub(super) user: (u32, u32),
+    pub(super) contents: &'a Contents,
+    /// The directory to write to, where there is one.
+    pub(super) workspace: Option<&'a Path>,
+    /// Files that are shown beside the view.
+    pub(super) files: &'a [PathBuf],
+    pub(super) guest: &'a Path,
+    /// The directory with the sockets.
+    pub(super) directory: &'a Path,
+    pub(super) open_files: u64,
+}
+
+/// Returns how many files a container can have open.
+pub(super) fn open_files_of_process() -> u64 {
+    getrlimit(Resource::Nofile).maximum.unwrap_or(OPEN_FILES).min(OPEN_FILES)
+}
+
+/// Returns the arguments of the engine.
+///
+/// # Errors
+/// Returns in words why a path cannot be shown.
+pub(super) fn of(contained: &Contained<'_>) -> Result<Vec<OsString>, String> {
+    let Contained { kind, contents, user: (uid, gid), .. } = contained;
+    let mut args = Arguments(Vec::new());
+    if let (EngineKind::Podman, Some(runtime)) = (kind, contained.runtime) {
+        args.pair("--runtime", runtime);
+    }
+    args.words(["run", "--interactive", "--rm", "--read-only", "--pull=never", "--log-driver=none"]);
+    if let (EngineKind::Docker, Some(runtime)) = (kind, contained.runtime) {
+        args.pair("--runtime", runtime);
+    }
+    args.pair("--name", contained.name);
+    args.pair("--label", format!("{LABEL}={}", contained.label));
+    args.words(["--network=none", "--ipc=private", "--cap-drop=ALL", "--security-opt=no-new-privileges"]);
+    if *kind == EngineKind::Podman {
+        // Its own configuration could have other defaults.
+        args.words([
+            "--pid=private",
+            "--uts=private",
+            "--read-only-tmpfs=false",
+            "--image-volume=ignore",
+            "--http-proxy=false",
+        ]);
+        if *uid != 0 {
+            args.word("--userns=keep-id");
+        }
+    }
+    args.words(["--no-healthcheck", "--hostname=samuel"]);
+    args.pair("--user", format!("{uid}:{gid}"));
+    args.pair("--pids-limit", contents.pids.to_string());
+    args.pair("--memory", contents.memory.as_str());
+    args.pair("--memory-swap", contents.memory.as_str());
+    args.pair("--ulimit", format!("nofile={0}:{0}", contained.open_files));
+    args.pair("--ulimit", format!("nproc={PROCESSES}:{PROCESSES}"));
+    args.tmpfs(Path::new("/tmp"), contents.view.tmp_bytes)?;
+    if let Some(home) = contents.view.home.as_deref().filter(|home| hides_nothing(home)) {
+        args.tmpfs(home, contents.view.tmp_bytes)?;
+    }
+    args.mount(contained.directory, Path::new(DIRECTORY), Access::Read)?;
+    args.mount(contained.guest, Path::new(&path_inside(GUEST)), Access::Read)?;
+    let shown = contents.view.read_only.iter().chain(contained.files);
+    for path in shown.filter(|path| path.exists()) {
+        args.mount(path, path, Access::Read)?;
+    }
+    if let Some(workspace) = contained.workspace {
+        args.mount(workspace, workspace, Access::Write)?;
+    }
+    args.pair("--entrypoint", path_inside(GUEST));
+    args.word(contents.image.as_str());
+    args.word(DIRECTORY);
+    Ok(args.0)
+}
+
+/// What a mount can be used for.
+enum Access {
+    Read,
+    Write,
+}
+
+struct Arguments(Vec<OsString>);
+
+impl Arguments {
+    fn word(&mut self, word: impl Into<OsString>) {
+        self.0.push(word.into());
+    }
+
+    fn words<const N: usize>(&mut self, words: [&str; N]) {
+        self.0.extend(words.map(OsString::from));
+    }
+
+    fn pair(&mut self, option: &str, value: impl Into<OsString>) {
+        self.word(option);
+        self.word(value);
+    }
+
+    /// Makes an empty directory of a size.
+    fn tmpfs(&mut self, path: &Path, bytes: u64) -> Result<(), String> {
+        let path = plain(path)?;
+        self.pair("--tmpfs", format!("{path}:rw,exec,nosuid,nodev,mode=1777,size={bytes}"));
+        Ok(())
+    }
+
+    fn mount(&mut self, from: &Path, to: &Path, access: Access) -> Result<(), String> {
+        let (from, to) = (plain(from)?, plain(to)?);
+        let access = match access {
+            Access::Read => ",readonly",
+            Access::Write => "",
+        };
+        self.pair("--mount", format!("type=bind,source={from},target={to}{access}"));
+        Ok(())
+    }
+}
+
+/// Returns a path that stands for itself in an option.
+fn plain(path: &Path) -> Result<&str, String> {
+    let text = path.to_str().filter(|text| !text.contains([',', ':', '"', '\n']));
+    text.ok_or_else(|| {
+        format!(
+            "the path {} has a character that engines read as their own: a comma, a colon, a quotation mark",
+            path.display()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        egress::EgressPolicy,
+        sandbox::{Image, Memory, View},
+    };
+
+    fn contents() -> Contents {
+        let view = View {
+            read_only: vec!["/usr".into(), "/there/is/no/such/path".into()],
+            home: Some("/home/me".into()),
+            ..View::new("/state/work")
+        };
+        let image = Image::parse(&format!("localhost/agents@sha256:{}", "0".repeat(64))).expect("an image");
+        let (egress, check_egress) = (EgressPolicy::default(), EgressPolicy::default());
+        Contents {
+            view,
+            image,
+            memory: Memory::parse("2g").expect("an amount"),
+            pids: 500,
+            egress,
+            check_egress,
+        }
+    }
+
+    fn line(kind: EngineKind, user: (u32, u32), contents: &Contents) -> Result<String, String> {
+        let arguments = of(&Contained {
+            kind,
+            runtime: None,
+            name: "samuel-1-2-3",
+            label: "0123",
+            user,
+            contents,
+            workspace: Some(&contents.view.workspace),
+            files: &["/etc/passwd".into()],
+            guest: Path::new("/opt/samuel-guest"),
+            directory: Path::new("/run/user/1000/samuel/c-1"),
+            open_files: 1024,
+        })?;
+        Ok(arguments.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn podman_is_told_every_wall() {
+        let told = line(EngineKind::Podman, (1000, 100), &contents()).expect("plain paths");
+        insta::assert_snapshot!(told.replace(" --", "\n--").replace("0000000000", ""), @r"
+        run
+        --interactive
+        --rm
+        --read-only
+        --pull=never
+        --log-driver=none
+        --name samuel-1-2-3
+        --label samuel.dir=0123
+        --network=none
+        --ipc=private
+        --cap-drop=ALL
+        --security-opt=no-new-privileges
+        --pid=private
+        --uts=private
+        --read-only-tmpfs=false
+        --image-volume=ignore
+        --http-proxy=false
+        --userns=keep-id
+        --no-healthcheck
+        --hostname=samuel
+        --user 1000:100
+        --pids-limit 500
+        --memory 2g
+        --memory-swap 2g
+        --ulimit nofile=1024:1024
+        --ulimit nproc=16384:16384
+        --tmpfs /tmp:rw,exec,nosuid,nodev,mode=1777,size=1073741824
+        --tmpfs /home/me:rw,exec,nosuid,nodev,mode=1777,size=1073741824
+        --mount type=bind,source=/run/user/1000/samuel/c-1,target=/run/samuel,readonly
+        --mount type=bind,source=/opt/samuel-guest,target=/run/samuel/guest,readonly
+        --mount type=bind,source=/usr,target=/usr,readonly
+        --mount type=bind,source=/etc/passwd,target=/etc/passwd,readonly
+        --mount type=bind,source=/state/work,target=/state/work
+        --entrypoint /run/samuel/guest localhost/agents@sha256:0000 /run/samuel
+        ");
+    }
+
+    #[test]
+    fn docker_is_told_the_same_in_its_own_words() {
+        let told = line(EngineKind::Docker, (0, 0), &contents()).expect("plain paths");
+        insta::assert_snapshot!(told.replace(" --", "\n--").replace("0000000000", ""), @r"
+        run
+        --interactive
+        --rm
+        --read-only
+        --pull=never
+        --log-driver=none
+        --name samuel-1-2-3
+        --label samuel.dir=0123
+        --network=none
+        --ipc=private
+        --cap-drop=ALL
+        --security-opt=no-new-privileges
+        --no-healthcheck
+        --hostname=samuel
+        --user 0:0
+        --pids-limit 500
+        --memory 2g
+        --memory-swap 2g
+        --ulimit nofile=1024:1024
+        --ulimit nproc=16384:16384
+        --tmpfs /tmp:rw,exec,nosuid,nodev,mode=1777,size=1073741824
+        --tmpfs /home/me:rw,exec,nosuid,nodev,mode=1777,size=1073741824
+        --mount type=bind,source=/run/user/1000/samuel/c-1,target=/run/samuel,readonly
+        --mount type=bind,source=/opt/samuel-guest,target=/run/samuel/guest,readonly
+        --mount type=bind,source=/usr,target=/usr,readonly
+        --mount type=bind,source=/etc/passwd,target=/etc/passwd,readonly
+        --mount type=bind,source=/state/work,target=/state/work
+        --entrypoint /run/samuel/guest localhost/agents@sha256:0000 /run/samuel
+        ");
+    }
+
+    #[test]
+    fn a_path_that_would_be_an_option_of_a_mount_is_refused() {
+        for path in ["/a,readonly=false", "/a:rw", "/a\"b"] {
+            let mut contents = contents();
+            contents.view.workspace = path.into();
+            assert!(line(EngineKind::Podman, (0, 0), &contents).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn root_needs_no_map_of_users() {
+        let told = line(EngineKind::Podman, (0, 0), &contents()).expect("plain paths");
+        assert!(told.contains("--user 0:0") && !told.contains("--userns"), "{told}");
+    }
+}

@@ -1,0 +1,29 @@
+//! Building the image that a project describes.
+
+use std::{path::Path, time::Duration};
+
+use super::{Containers, SandboxError, label_of, unusable};
+
+/// Where a project describes its image, from its root. What lies beside it can be copied into the image.
+const FILE: &str = ".samuel/sandbox/Containerfile";
+/// How long it may take.
+const PATIENCE: Duration = Duration::from_secs(30 * 60);
+
+impl Containers {
+    /// Builds the image that the project at a root describes in `.samuel/sandbox/Containerfile`, of what lies in that
+    /// directory and of images that are there: nothing is pulled, and what it runs has no network. Returns the
+    /// reference that pins it. Blocks, for half an hour at most.
+    ///
+    /// # Errors
+    /// Returns [`SandboxError::Unusable`] where there is no engine or no such file, and where it cannot be built.
+    pub fn build_image(&self, root: &Path) -> Result<String, SandboxError> {
+        let file = root.join(FILE);
+        if !file.symlink_metadata().is_ok_and(|found| found.is_file()) {
+            return Err(unusable(format!("there is no {FILE} that describes an image")));
+        }
+        let name = format!("localhost/samuel-{}", label_of(root));
+        let context = file.parent().unwrap_or(root);
+        let built = self.engine()?.build(&name, &file, context, PATIENCE);
+        built.map_err(|told| unusable(format!("the image of {FILE} cannot be built: {told}")))
+    }
+}

@@ -1,0 +1,111 @@
+//! Whether containers can be run here as they are asked for: one is, and says what limits it has.
+
+use std::{process::Command, time::Duration};
+
+use samuel_guest::Launch;
+
+use super::{
+    Ready, SandboxError,
+    arguments::{self, Contained},
+    container::{Container, GUEST, path_inside},
+    engine::EngineKind,
+    guest, unusable,
+};
+use crate::sandbox::ask::asked;
+
+/// Runtimes in whose place an engine's own is tried: the first that works is used. Where crun is the engine's own,
+/// it fails on machines with both versions of control groups.
+const RUNTIMES: [Option<&str>; 2] = [None, Some("runc")];
+/// How long the container may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What was found out about an engine.
+#[derive(Clone, Debug)]
+pub(super) struct Tried {
+    /// The engine and its version, for people.
+    pub(super) version: String,
+    /// The runtime that works.
+    pub(super) runtime: Option<&'static str>,
+}
+
+/// Runs a container that does nothing.
+pub(super) fn try_out(ready: &Ready) -> Result<Tried, SandboxError> {
+    if !cfg!(target_os = "linux") {
+        return Err(unusable("it needs Linux"));
+    }
+    let engine = ready.containers.engine()?;
+    if let Some(problem) = guest::problem_of(&ready.containers.guest) {
+        return Err(unusable(problem));
+    }
+    let name = engine.kind().name();
+    let version = engine.version().map_err(|told| unusable(format!("{name} does not answer: {told}")))?;
+    let image = &ready.contents.image;
+    engine.has_image(image.as_str()).map_err(|told| SandboxError::Setting {
+        key: "image",
+        problem: format!("{version} does not have the image {image}, and Samuel pulls none: {told}"),
+    })?;
+    let mut first = None;
+    for runtime in RUNTIMES {
+        match limits_in(ready, runtime) {
+            Ok(limits) => {
+                hold_against(ready, &version, &limits)?;
+                let version = match runtime {
+                    Some(runtime) => format!("{version} with {runtime}"),
+                    None => version,
+                };
+                return Ok(Tried { version, runtime });
+            }
+            Err(told) => drop(first.get_or_insert(told)),
+        }
+    }
+    Err(unusable(format!("{version} cannot run a container here: {}", first.unwrap_or_default())))
+}
+
+/// Runs a container that says what limits it has.
+fn limits_in(ready: &Ready, runtime: Option<&'static str>) -> Result<String, String> {
+    let told = |error: SandboxError| error.to_string();
+    let engine = ready.containers.engine().map_err(told)?;
+    let launch = Launch::new([path_inside(GUEST).as_str(), "--limits"], "/");
+    let container = Container::prepare(&ready.containers, &launch, None).map_err(told)?;
+    let arguments = arguments::of(&Contained {
+        kind: engine.kind(),
+        runtime,
+        name: container.name(),
+        label: &ready.label,
+        user: (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw()),
+        contents: &ready.contents,
+        // It is not there before a run makes it.
+        workspace: None,
+        files: &[],
+        guest: &ready.containers.guest,
+        directory: container.directory(),
+        open_files: arguments::open_files_of_process(),
+    })?;
+    let mut command = Command::new(engine.program());
+    command.env_clear().envs(engine.env().iter().map(|(name, value)| (name, value))).args(arguments);
+    let answer = asked(&mut command, PATIENCE);
+    container.remove();
+    answer
+}
+
+/// Refuses limits that are weaker than asked, as some engines set them with no more than a warning.
+fn hold_against(ready: &Ready, version: &str, limits: &str) -> Result<(), SandboxError> {
+    let found = |wanted: &str| {
+        let values = limits.lines().filter_map(|line| line.split_once(' '));
+        values.filter(|(name, _)| *name == wanted).find_map(|(_, value)| value.trim().parse::<u64>().ok())
+    };
+    for (name, asked) in [("memory", ready.contents.memory.bytes()), ("pids", ready.contents.pids.into())] {
+        if found(name).is_none_or(|found| found > asked) {
+            let hint = hint_of(ready.containers.engine()?.kind());
+            return Err(unusable(format!("{version} does not hold the limit of {name} here; {hint}")));
+        }
+    }
+    Ok(())
+}
+
+fn hint_of(kind: EngineKind) -> &'static str {
+    match kind {
+        EngineKind::Podman => "without root it needs control groups of version 2",
+        EngineKind::Docker => "see the warnings of `docker info`",
+    }
+}
