@@ -103,6 +103,9 @@ pub(super) fn apply(project: &Project, host: &Host, mutation: Mutation) -> Resul
             format!("{} {} is changed\n", safe(task.id.as_str()), safe(&task.title))
         }
         (Some(task), _) => format!("{} is {}\n", safe(task.id.as_str()), task.status),
+        (None, TaskChange::Claims { of }) => {
+            of.iter().map(|target| format!("{} is given back\n", safe(target.as_str()))).collect()
+        }
         (None, TaskChange::Unchanged) => "nothing is different\n".to_owned(),
         (None, change) => {
             change.edits().iter().map(|edit| format!("{}\n", safe(&edit.to_string()))).collect()

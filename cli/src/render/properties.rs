@@ -12,7 +12,8 @@ use samuel_core::{
     },
     hook::{ChainMode, HookPoint, Kind, Layer, OnFailure, Tier},
     model::{
-        AgentTotal, ErrorCode, ExitReason, Location, Plan, Progress, Status, Task, TaskCounts, TaskId, Usage,
+        AgentTotal, Claim, ClaimPhase, ErrorCode, ExitReason, Location, Plan, Progress, Status, Task,
+        TaskCounts, TaskId, Usage,
     },
     plan::{TaskFilter, TaskList},
     project::{
@@ -84,6 +85,7 @@ fn history(text: &str) -> TaskHistory {
         ready: false,
         waits_for: vec![TaskId::new(text)],
         group: None,
+        claim: Some(claim(text, ClaimPhase::Released)),
         parents: related(Some(Status::Pending)),
         parts: RelatedTasks::default(),
         depends_on: related(None),
@@ -98,6 +100,23 @@ fn history(text: &str) -> TaskHistory {
     }
 }
 
+fn claim(text: &str, phase: ClaimPhase) -> Claim {
+    Claim {
+        task: TaskId::new(text).into(),
+        token: 7,
+        worker: Some(text.to_owned()),
+        phase,
+        attempt: 2,
+        branch: Some(text.to_owned()),
+        commit: None,
+        since: jiff::Timestamp::MAX,
+        base: None,
+        tree: None,
+        landed: None,
+        why: Some(text.to_owned()),
+    }
+}
+
 fn status(text: &str) -> ProjectStatus {
     ProjectStatus {
         project: text.to_owned(),
@@ -108,6 +127,7 @@ fn status(text: &str) -> ProjectStatus {
         tasks: TaskCounts::default(),
         next: NextStep::Task { task: Box::new(task(text)) },
         only: vec![TaskId::new(text)],
+        claims: vec![claim(text, ClaimPhase::Working), claim(text, ClaimPhase::Landing)],
         progress: Progress::default(),
         agents: vec![AgentTotal { agent: text.to_owned(), usage: Usage::default() }],
         running: false,

@@ -6,7 +6,10 @@ use samuel_core::{
     text::{counted, dollars},
 };
 
-use super::{Places, holder_text, named_ids, safe, time_of_day, watch::consumed, with_local_time};
+use super::{
+    Places, claims::claim_text, holder_text, named_ids, safe, tasks::name, time_of_day, watch::consumed,
+    with_local_time,
+};
 
 /// How many reasons for being blocked are shown.
 const REASONS: usize = 10;
@@ -39,6 +42,10 @@ pub(crate) fn status_text(status: &ProjectStatus, places: &Places) -> String {
     line(if at_work { "At work" } else { "Next" }, next(status));
     if !status.only.is_empty() {
         line("Run for", format!("{}, and what they depend on", named_ids(&status.only)));
+    }
+    for (place, claim) in status.claims.iter().filter(|claim| claim.is_live()).enumerate() {
+        let title = if place == 0 { "Claimed" } else { "" };
+        line(title, format!("{} {}", name(claim.task.as_str()), claim_text(claim)));
     }
     let progress = &status.progress;
     if progress.total_iterations_run > 0 {

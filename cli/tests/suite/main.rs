@@ -9,6 +9,7 @@ mod bad_input;
 mod bare;
 mod bridge;
 mod changes;
+mod claims;
 mod demo;
 mod documents;
 mod guards;

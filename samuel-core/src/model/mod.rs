@@ -13,6 +13,7 @@
 //! ```
 
 mod agent_total;
+mod claim;
 mod code;
 mod counts;
 mod digest;
@@ -29,6 +30,8 @@ mod scope;
 mod task;
 
 pub use agent_total::AgentTotal;
+pub(crate) use claim::MAX_WHY_BYTES;
+pub use claim::{Claim, ClaimPhase, ClaimTarget, ReleaseReason, Role};
 pub use code::{Coded, ErrorCode, Location};
 pub use counts::TaskCounts;
 pub use family::{Family, MAX_SIBLINGS};

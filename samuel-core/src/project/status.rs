@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{OtherPlan, Project};
 use crate::{
     config::PilotSettings,
-    model::{AgentTotal, Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId, payload::Mode},
+    model::{AgentTotal, Claim, Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId, payload::Mode},
     plan::{Pilot, Work},
     state::{Diagnostic, Holder, RunEnd, StateError},
 };
@@ -33,6 +33,9 @@ pub struct ProjectStatus {
     /// The tasks that the run is for that is under way, or was cut off; none where it is
     /// for all, or there is no such run.
     pub only: Vec<TaskId>,
+    /// Who works on what while several work on the plan, and what is kept of attempts that came to
+    /// nothing.
+    pub claims: Vec<Claim>,
     /// What all runs did so far.
     pub progress: Progress,
     /// What the calls of each agent consumed in all runs of the plan, as far as one saved it.
@@ -134,6 +137,7 @@ impl Project {
                 NextStep::of(plan, &loaded.unparsed, &scope, &pilot_of(&self.settings().pilot, false))
             },
             only: scope.into(),
+            claims: plan.claims.clone(),
             progress: plan.progress.clone(),
             agents,
             running: held.is_some(),

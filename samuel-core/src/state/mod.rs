@@ -27,6 +27,7 @@ mod apply;
 mod baseline;
 mod blocked;
 mod catch_up;
+mod claims;
 mod context;
 mod diagnostic;
 mod edit;
@@ -41,6 +42,7 @@ mod import;
 mod journal;
 mod kept;
 mod kept_checkpoint;
+mod known_claims;
 mod known_log;
 mod lane_store;
 mod last_read;
@@ -67,6 +69,7 @@ mod rotated;
 mod run_dir;
 mod scratch;
 mod stores;
+mod task_status;
 mod undo;
 mod unversioned;
 mod validate;
@@ -75,6 +78,7 @@ mod watched_files;
 
 pub use apply::apply;
 pub use baseline::set_baseline;
+pub use claims::LandingClaim;
 pub use context::{
     CommitLine, CurrentTask, FamilyTask, LargeFile, ProjectSnapshot, RecentCompletion, SnapshotFile,
     SnapshotSummary, TaskContext, TaskLine, TaskSummary, TodoCount,

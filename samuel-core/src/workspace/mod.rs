@@ -42,6 +42,10 @@ mod users_tree;
 pub use clone::{
     CloneWorkspace, Collected, ControlLook, OnStep, Step, WorkNote, WorkspaceLimits, WorkspaceSetup,
 };
+pub(crate) use clone::{NOBODY, blocking, check_version};
 pub use error::{Refusal, WorkspaceError};
+pub(crate) use git::{Configured, Git};
 pub use inspect::{Finding, InspectLimits, inspect};
 pub use kind::{UnknownWorkspace, WorkspaceKind};
+pub(crate) use record::Landing;
+pub(crate) use users_tree::UsersTree;

@@ -29,7 +29,8 @@ pub(crate) struct Excerpt {
 /// Returns nothing if the text has to be read as a whole.
 pub(crate) fn read_excerpt(path: &Path, content: &[u8], ids: &[&TaskId]) -> Option<Document> {
     let text = Lines::find(str::from_utf8(content).ok()?)?;
-    if !text.columns.starts_with(COLUMNS_THAT_COUNT) {
+    // What becomes of claims depends on tasks that an excerpt has not.
+    if !text.columns.starts_with(COLUMNS_THAT_COUNT) || text.has_key("claims") {
         return None;
     }
     let heads: Vec<Head<'_>> = text.rows.iter().map(|row| head(row)).collect::<Option<_>>()?;
