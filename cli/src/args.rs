@@ -20,7 +20,7 @@ pub(crate) use hooks::{
 use limits::setting;
 pub(crate) use limits::{DiscoveryArgs, Given, LimitArgs, option_of};
 pub(crate) use look::{SchemaArgs, ShowTaskArgs, TasksArgs};
-pub(crate) use plan::{AnswerArgs, AskArgs, BlockArgs, EditArgs, MoveArgs, RmArgs, UndoArgs};
+pub(crate) use plan::{AnswerArgs, AskArgs, BlockArgs, EditArgs, MoveArgs, ReleaseArgs, RmArgs, UndoArgs};
 pub(crate) use plugins::{
     InstallArgs, LsArgs, NewPluginArgs, PluginCommand, PluginDirectory, PluginName, PluginTestArgs,
     VerifyArgs,
@@ -252,6 +252,8 @@ pub(crate) enum RunCommand {
     Rm(RmArgs),
     /// Say that a task cannot be worked on until it is reset
     Block(BlockArgs),
+    /// Give back a task that somebody has claimed and works on no more
+    Release(ReleaseArgs),
     /// Move a task in the list, or make it a part of another; what is next follows from priority and id
     Move(MoveArgs),
     /// Take a change of the plan back

@@ -1,6 +1,7 @@
 //! How answers look: as JSON, and as text on a terminal.
 
 mod checkup;
+mod claims;
 mod envelope;
 mod escape;
 mod guards;

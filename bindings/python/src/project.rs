@@ -21,7 +21,7 @@ use samuel_core::{
     hook::Registry,
     lifecycle::make_ready,
     methodology::Methodology,
-    model::{Coded, Source, Status, Task, TaskId},
+    model::{ClaimTarget, Coded, ReleaseReason, Source, Status, Task, TaskId},
     plan::{ListForm, TaskFilter, TaskList},
     prd::{self, Document, Form},
     project::{ChangeOrigin, Initialised, NewPlan, PrdOptions, PrdSource, Project, UpdateOptions, find_root},
@@ -450,6 +450,18 @@ impl PyProject {
     fn reset<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
         let id = task_id(py, id)?;
         self.change(py, Mutation::Reset { id })
+    }
+
+    /// Gives back a task or role that somebody has claimed.
+    fn release<'py>(&self, py: Python<'py>, of: &str, reason: Option<String>) -> PyResult<Bound<'py, PyAny>> {
+        let of: ClaimTarget = of.parse().map_err(|error: samuel_core::model::InvalidTask| {
+            coded(py, samuel_core::model::ErrorCode::TASK_INVALID, &error.to_string())
+        })?;
+        told(py, || {
+            let plan = self.0.plan_store().load()?.plan;
+            let release = Mutation::release(&plan, &of, ReleaseReason::Asked { reason })?;
+            self.apply(release).map(|applied| applied.task)
+        })
     }
 
     /// Adds a task: with an id of its own if it has one, else with the next.

@@ -320,3 +320,24 @@ def test_an_update_tells_what_both_sides_changed(samuel_project: MakeProject) ->
     assert project.task("1").description == "As decided."
     with pytest.raises(ValueError, match="prefer is"):
         project.update(text=changed, prefer="both")  # type: ignore[arg-type]
+
+
+def test_a_task_is_claimed_by_one_worker_and_given_back(samuel_project: MakeProject) -> None:
+    project = samuel_project("First", "Second")
+    token = project.claim("1", "lane-1")
+    row = project.task_list().rows[0].claim
+    assert row is not None
+    assert (row.task, row.token, row.worker, row.phase, row.attempt) == ("1", token, "lane-1", "working", 1)
+    assert [claim.task for claim in project.status().claims] == ["1"]
+    with pytest.raises(samuel.StateError) as claimed:
+        project.claim("1", "lane-2")
+    assert claimed.value.code == "E_TASK_CLAIMED"
+    given_back = project.release("1", reason="its machine is down")
+    assert given_back is not None
+    assert given_back.status == "pending"
+    assert project.task_history("1").claim is None
+    with pytest.raises(samuel.StateError) as void:
+        project.release("1")
+    assert void.value.code == "E_CLAIM_VOID"
+    project.claim("@discover", "lane-1")
+    assert project.release("@discover") is None

@@ -2,7 +2,7 @@
 
 use clap::{ArgGroup, Args};
 use samuel_core::{
-    model::{Complexity, Priority, TaskId},
+    model::{ClaimTarget, Complexity, Priority, TaskId},
     state::{Place, TaskEdit},
 };
 
@@ -177,4 +177,19 @@ pub(crate) struct UndoArgs {
     /// The number of the change
     #[arg(value_name = "CHANGE", value_parser = super::whole_number::<u64>(1..=u64::MAX))]
     pub(crate) change: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The task is pending again, and what its worker makes of it lands no more: the work stays on its \
+                  branch. What is being landed is not given back. Agents may not release tasks.\n\nExit codes: 0 \
+                  given back, 1 claimed by nobody, or not there, 75 being landed"
+)]
+pub(crate) struct ReleaseArgs {
+    /// The task, or the role: @merge or @discover
+    #[arg(value_name = "ID")]
+    pub(crate) of: ClaimTarget,
+    /// Why, for the history
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) reason: Option<String>,
 }

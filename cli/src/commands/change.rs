@@ -120,6 +120,9 @@ pub(super) fn apply(plan: &PlanAccess, host: &Host, mutation: Mutation) -> Resul
             format!("{} is pending, and its next prompt holds the answer\n", safe(task.id.as_str()))
         }
         (Some(task), _) => format!("{} is {}\n", safe(task.id.as_str()), task.status),
+        (None, TaskChange::Claims { of }) => {
+            of.iter().map(|target| format!("{} is given back\n", safe(target.as_str()))).collect()
+        }
         (None, TaskChange::Unchanged) => "nothing is different\n".to_owned(),
         (None, change) => {
             change.edits().iter().map(|edit| format!("{}\n", safe(&edit.to_string()))).collect()

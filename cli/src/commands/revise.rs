@@ -1,10 +1,10 @@
-//! Commands that change what the plan says: `edit`, `rm`, `block`, `move`, `undo`.
+//! Commands that change what the plan says: `edit`, `rm`, `block`, `release`, `move`, `undo`.
 
 use std::{fs, path::Path, process::Command};
 
 use samuel_core::{
     broker::PlanAccess,
-    model::{ErrorCode, Task, TaskId},
+    model::{ErrorCode, ReleaseReason, Task, TaskId},
     project::Project,
     state::{Actor, Mutation, Parts, StateError, TaskEdit},
 };
@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 
 use super::change::apply;
 use crate::{
-    args::{BlockArgs, EditArgs, MoveArgs, RmArgs, UndoArgs},
+    args::{BlockArgs, EditArgs, MoveArgs, ReleaseArgs, RmArgs, UndoArgs},
     failure::{Failure, io_failure},
     host::Host,
     reply::Reply,
@@ -56,6 +56,14 @@ pub(crate) fn rm(project: &Project, args: RmArgs, host: &Host) -> Result<Reply, 
 pub(crate) fn block(plan: &PlanAccess, args: BlockArgs, host: &Host) -> Result<Reply, Failure> {
     let BlockArgs { id, reason } = args;
     apply(plan, host, Mutation::Block { id, reason })
+}
+
+/// Gives back a task that is claimed.
+pub(crate) fn release(project: &Project, args: ReleaseArgs, host: &Host) -> Result<Reply, Failure> {
+    let ReleaseArgs { of, reason } = args;
+    let plan = project.plan_store().load()?.plan;
+    let release = Mutation::release(&plan, &of, ReleaseReason::Asked { reason })?;
+    apply(project, host, release)
 }
 
 /// Moves a task.

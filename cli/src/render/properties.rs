@@ -12,8 +12,8 @@ use samuel_core::{
     },
     hook::{ChainMode, HookLayer, HookPoint, Kind, OnFailure, Tier},
     model::{
-        AgentTotal, ErrorCode, ExitReason, LiveState, Location, Plan, Progress, Question, Status, Task,
-        TaskCounts, TaskId, Usage, WaitingCall, payload::Turn,
+        AgentTotal, Claim, ClaimPhase, ErrorCode, ExitReason, LiveState, Location, Plan, Progress, Question,
+        Status, Task, TaskCounts, TaskId, Usage, WaitingCall, payload::Turn,
     },
     plan::{TaskFilter, TaskList},
     project::{
@@ -87,6 +87,7 @@ fn history(text: &str) -> TaskHistory {
         ready: false,
         waits_for: vec![TaskId::new(text)],
         group: None,
+        claim: Some(claim(text, ClaimPhase::Released)),
         parents: related(Some(Status::Pending)),
         parts: RelatedTasks::default(),
         depends_on: related(None),
@@ -98,6 +99,23 @@ fn history(text: &str) -> TaskHistory {
         more_changes: 1,
         whole: false,
         diagnostics: Vec::new(),
+    }
+}
+
+fn claim(text: &str, phase: ClaimPhase) -> Claim {
+    Claim {
+        task: TaskId::new(text).into(),
+        token: 7,
+        worker: Some(text.to_owned()),
+        phase,
+        attempt: 2,
+        branch: Some(text.to_owned()),
+        commit: None,
+        since: jiff::Timestamp::MAX,
+        base: None,
+        tree: None,
+        landed: None,
+        why: Some(text.to_owned()),
     }
 }
 
@@ -117,6 +135,7 @@ fn status(text: &str) -> ProjectStatus {
             options: vec![text.to_owned()],
         }],
         only: vec![TaskId::new(text)],
+        claims: vec![claim(text, ClaimPhase::Working), claim(text, ClaimPhase::Landing)],
         progress: Progress::default(),
         agents: vec![AgentTotal { agent: text.to_owned(), usage: Usage::default() }],
         call: Some(Called {

@@ -7,7 +7,8 @@ use samuel_core::{
 };
 
 use super::{
-    Places, holder_text, named_ids, safe, safe_words, time_of_day, watch::consumed, with_local_time,
+    Places, claims::claim_text, holder_text, named_ids, safe, safe_words, tasks::name, time_of_day,
+    watch::consumed, with_local_time,
 };
 
 /// How many reasons for being blocked are shown.
@@ -45,6 +46,10 @@ pub(crate) fn status_text(status: &ProjectStatus, places: &Places, adding: &str)
     }
     if !status.only.is_empty() {
         line("Run for", format!("{}, and what they depend on", named_ids(&status.only)));
+    }
+    for (place, claim) in status.claims.iter().filter(|claim| claim.is_live()).enumerate() {
+        let title = if place == 0 { "Claimed" } else { "" };
+        line(title, format!("{} {}", name(claim.task.as_str()), claim_text(claim)));
     }
     let progress = &status.progress;
     if progress.total_iterations_run > 0 {

@@ -7,7 +7,9 @@ use samuel_core::{
 };
 
 use super::{
-    Places, safe, safe_words,
+    Places,
+    claims::claim_text,
+    safe, safe_words,
     tasks::{mark, name, parts_text},
     time_of_day,
 };
@@ -24,8 +26,10 @@ pub(crate) fn task_text(history: &TaskHistory, places: &Places) -> String {
     line("Priority", task.priority.to_string());
     line("Complexity", task.complexity.to_string());
     line("Source", task.source.to_string());
-    if let Some(owner) = &task.owner {
-        line("Owner", name(owner));
+    match (&history.claim, &task.owner) {
+        (Some(claim), _) => line("Claimed", claim_text(claim)),
+        (None, Some(owner)) => line("Owner", name(owner)),
+        (None, None) => {}
     }
     if let Some(group) = history.group {
         line("Group", parts_text(group));

@@ -6,7 +6,7 @@ use samuel_core::{
     text::counted,
 };
 
-use super::{safe, safe_words};
+use super::{claims::claim_text, safe, safe_words};
 
 /// How much of an id, or of the name of who works on a task, is shown in a list, in
 /// characters. What Samuel stores is not longer, but another store's may be.
@@ -56,8 +56,12 @@ fn task_line(task: &Task, row: &ListRow, width: usize) -> String {
         let short: String = sha.chars().take(10).collect();
         line.push_str(&format!("  ({})", safe(&short)));
     }
-    if let (Status::InProgress, Some(owner)) = (task.status, &task.owner) {
-        line.push_str(&format!("  (by {})", name(owner)));
+    match (&row.claim, &task.owner) {
+        (Some(claim), _) => line.push_str(&format!("  ({})", claim_text(claim))),
+        (None, Some(owner)) if task.status == Status::InProgress => {
+            line.push_str(&format!("  (by {})", name(owner)));
+        }
+        _ => {}
     }
     if let Some(question) = task.open_question() {
         line.push_str(&format!("  (asks: {})", safe_words(&question.line())));

@@ -10,6 +10,7 @@ mod bare;
 mod bridge;
 mod broker;
 mod changes;
+mod claims;
 mod control;
 mod demo;
 mod documents;

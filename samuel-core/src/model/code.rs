@@ -82,6 +82,9 @@ codes! {
     TASK_NOT_FOUND, 1, false, ListTasks;
     TASK_EXISTS, 1, false, ChooseTaskId;
     TASK_CHANGED, 75, true, Say("Try again.");
+    TASK_CLAIMED, 75, true, Say("Wait until it has landed, or give it back with `samuel run release`.");
+    TASK_LANDING, 75, true, Say("Try again in a moment.");
+    CLAIM_VOID, 1, false, Say("Leave it: somebody else has the task by now, or it is done.");
     TASK_GROUP, 1, false, Say("Change its parts: a group follows from them.");
     TASK_IN_USE, 1, false, Say("Remove what needs it too, its parts with --with-parts, or edit the tasks that depend on it.");
     TASK_DENIED, 1, false, Say("Ask the person who started the run; done, skip, ask and enqueue are an agent's.");

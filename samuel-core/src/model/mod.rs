@@ -14,6 +14,7 @@
 
 mod agent_scope;
 mod agent_total;
+mod claim;
 mod code;
 mod counts;
 mod digest;
@@ -35,6 +36,8 @@ mod task;
 pub use agent_scope::AgentScope;
 pub use agent_total::AgentTotal;
 pub(crate) use agent_total::with_model;
+pub(crate) use claim::MAX_WHY_BYTES;
+pub use claim::{Claim, ClaimPhase, ClaimTarget, ReleaseReason, Role};
 pub use code::{Coded, ErrorCode, Location};
 pub use counts::TaskCounts;
 pub use family::{Family, MAX_SIBLINGS};

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Status, Task, TaskId, words};
+use super::{Claim, Status, Task, TaskId, words};
 
 /// The version of the layout of `prd.toon`.
 pub const PLAN_VERSION: &str = "2";
@@ -28,6 +28,10 @@ pub struct Plan {
     pub tasks: Vec<Task>,
     /// How far the work is, over all runs.
     pub progress: Progress,
+    /// Who works on what, while several work on the plan, and what is kept of attempts that came
+    /// to nothing; mostly empty. Each task and role has one at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
     /// What the PRD said when the plan last followed it, as digests; empty where there
     /// was none. [`merge`](crate::state::merge()) reads and writes it.
     #[serde(default)]

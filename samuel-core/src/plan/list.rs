@@ -1,11 +1,11 @@
 //! Tasks as they are listed: as a tree or in the order of the plan, all or some.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::{Readiness, TaskTree, TreeRow};
-use crate::model::{Groups, Plan, Source, Status, Task, TaskId};
+use crate::model::{Claim, Groups, Plan, Source, Status, Task, TaskId};
 
 /// Which tasks are listed, and how. By default all, as a tree where there are groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,6 +62,9 @@ pub struct ListRow {
     pub ready: bool,
     /// Where its parts stand; nothing of a task without parts.
     pub group: Option<GroupState>,
+    /// Who works on it while several work on the plan, or what is kept of attempts that came to
+    /// nothing.
+    pub claim: Option<Claim>,
 }
 
 /// Where the parts of a group stand.
@@ -109,6 +112,8 @@ impl TaskList {
                 above.take_while(|group| shown.insert(*group)).for_each(drop);
             }
         }
+        let claims: HashMap<&TaskId, &Claim> =
+            plan.claims.iter().filter_map(|claim| Some((claim.task.task()?, claim))).collect();
         let (mut tasks, mut rows) = (Vec::with_capacity(shown.len()), Vec::with_capacity(shown.len()));
         for TreeRow { place, depth } in tree.rows().iter().filter(|row| shown.contains(&row.place)) {
             let Some(task) = plan.tasks.get(*place) else { continue };
@@ -118,6 +123,7 @@ impl TaskList {
                 matches: asked_for.contains(place),
                 ready: readiness.is_ready(*place),
                 group: GroupState::of(plan, groups, *place),
+                claim: claims.get(&task.id).copied().cloned(),
             });
             tasks.push(task.clone());
         }

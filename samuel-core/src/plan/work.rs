@@ -95,7 +95,7 @@ impl<'a> Readiness<'a> {
     }
 
     /// Reads it from a plan of which only a scope is wanted.
-    pub(super) fn within(plan: &'a Plan, scope: &Scope) -> Self {
+    pub(crate) fn within(plan: &'a Plan, scope: &Scope) -> Self {
         let groups = Groups::of(&plan.tasks);
         let statuses = groups.statuses(plan.tasks.iter().map(|task| task.status));
         let settled =
@@ -134,7 +134,8 @@ impl<'a> Readiness<'a> {
             return false;
         };
         match task.status {
-            Status::InProgress => true,
+            // What is claimed is worked on by whoever has claimed it.
+            Status::InProgress => self.plan.live_claim(&task.id).is_none(),
             Status::Pending => self.open(place).next().is_none() && self.held_above(place).is_none(),
             Status::Completed | Status::Skipped | Status::Blocked => false,
         }
@@ -175,7 +176,7 @@ impl<'a> Readiness<'a> {
         needed
     }
 
-    pub(super) fn is_wanted(&self, place: usize) -> bool {
+    pub(crate) fn is_wanted(&self, place: usize) -> bool {
         self.wanted.as_ref().is_none_or(|wanted| wanted.get(place) == Some(&true))
     }
 
@@ -273,6 +274,10 @@ pub(super) fn reasons_of_left(plan: &Plan, readiness: &Readiness<'_>) -> Vec<(us
             let why = task.skip_reason.as_deref().map(|reason| format!(": {reason}"));
             return Some(format!("{id} is marked as blocked{}", why.unwrap_or_default()));
         }
+        if let Some(claim) = plan.live_claim(id) {
+            let worker = claim.worker.as_deref().unwrap_or("nobody who is still there");
+            return Some(format!("{id} is claimed by {worker} since {} ({})", claim.since, claim.phase));
+        }
         if let Some(path) = circles.remove(id) {
             let path: Vec<String> = path.iter().map(ToString::to_string).collect();
             return Some(format!("{id} depends on itself: {}", path.join(" -> ")));
@@ -350,6 +355,23 @@ mod tests {
         let answered = question.answered("c").expect("an answer");
         let answered = Task { status: Status::Pending, question: Some(answered), ..asked };
         assert_eq!(id(work([answered])), "1");
+    }
+
+    #[test]
+    fn what_is_claimed_is_left_to_whoever_has_claimed_it() {
+        let tasks = vec![task("1", &[]), task("2", &["1"])];
+        let mut plan = Plan { tasks, ..Plan::default() };
+        let claim = |plan: &mut Plan, id: &str| {
+            let task = TaskId::new(id).into();
+            let claim = crate::state::Mutation::Claim { task, worker: "lane-1".to_owned() };
+            crate::state::apply(plan, &claim, jiff::Timestamp::UNIX_EPOCH).expect("it is pending");
+        };
+        claim(&mut plan, "1");
+        let told = reasons(Work::of(&plan, &[], &Scope::All));
+        let claimed = "1 is claimed by lane-1 since 1970-01-01T00:00:00Z (working)";
+        assert_eq!(told, [claimed, "2 depends on 1, which cannot be worked on"]);
+        plan.tasks.push(task("3", &[]));
+        assert_eq!(id(Work::of(&plan, &[], &Scope::All)), "3");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Attempt, AttemptEnd, Project, attempts::attempts};
 use crate::{
-    model::{Plan, Status, Task, TaskId},
+    model::{Claim, Plan, Status, Task, TaskId},
     plan::{GroupState, Readiness},
     state::{
         Actor, Edit, JournalEntry, JournalRecord, Mutation, StateDiagnostic, StateError, TaskChange,
@@ -41,6 +41,9 @@ pub struct TaskHistory {
     pub waits_for: Vec<TaskId>,
     /// Where its parts stand; nothing of a task without parts.
     pub group: Option<GroupState>,
+    /// Who works on it while several work on the plan, or what is kept of attempts that came to
+    /// nothing.
+    pub claim: Option<Claim>,
     /// The groups that it is in, the innermost first.
     pub parents: RelatedTasks,
     /// Its own parts.
@@ -158,6 +161,7 @@ impl Project {
             ready: readiness.is_ready(place),
             waits_for: relations.waits_for(),
             group: GroupState::of(plan, readiness.groups(), place),
+            claim: plan.claim(&task.id.clone().into()).cloned(),
             parents: relations.parents(),
             parts: relations.parts(),
             depends_on: relations.depends_on(),
@@ -322,6 +326,11 @@ fn change(id: &TaskId, record: &JournalRecord) -> Option<HistoryChange> {
                     owner.iter().map(|owner| format!("by {owner}")).collect()
                 }
                 Mutation::TakeBack { failures, .. } => failures.clone(),
+                Mutation::Claim { worker, .. } => vec![format!("by {worker}")],
+                Mutation::Release { reason, .. } => vec![reason.to_string()],
+                Mutation::Submit { commit, branch, .. } => vec![format!("commit {commit} of {branch}")],
+                Mutation::Landing { into, new, .. } => vec![format!("moves {into} to {new}")],
+                Mutation::Drop { reason, .. } => vec![reason.clone()],
                 Mutation::Undo { change: Some(number), .. } => vec![format!("takes back change {number}")],
                 Mutation::Edit { .. } | Mutation::Update { .. } | Mutation::Move { .. }
                     if !fields.is_empty() =>

@@ -9,7 +9,8 @@ use super::{OtherPlan, Project};
 use crate::{
     config::PilotSettings,
     model::{
-        AgentTotal, LiveState, Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId, payload::Mode,
+        AgentTotal, Claim, LiveState, Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId,
+        payload::Mode,
     },
     plan::{Pilot, Work},
     state::{Called, Holder, RunEnd, StateDiagnostic, StateError},
@@ -37,6 +38,9 @@ pub struct ProjectStatus {
     /// The tasks that the run is for that is under way, or was cut off; none where it is
     /// for all, or there is no such run.
     pub only: Vec<TaskId>,
+    /// Who works on what while several work on the plan, and what is kept of attempts that came to
+    /// nothing.
+    pub claims: Vec<Claim>,
     /// What all runs did so far.
     pub progress: Progress,
     /// What the calls of each agent consumed in all runs of the plan, as far as one saved it.
@@ -171,6 +175,7 @@ impl Project {
             },
             questions: OpenQuestion::all_of(plan),
             only: scope.into(),
+            claims: plan.claims.clone(),
             progress: plan.progress.clone(),
             agents,
             call: called.flatten().filter(|_| held.is_some() && is_under_way),

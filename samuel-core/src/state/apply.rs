@@ -10,16 +10,20 @@ use jiff::Timestamp;
 use super::{
     Mutation, StateError, TaskChange,
     baseline::Baseline,
+    claims,
     new_task::{add_numbered, enqueue},
     regroup::{Before, forget_above},
     revise::revise,
+    task_question::{answer_question, ask, not_stored},
+    task_status::{block, changed, done, let_go, reset, skip, start, take_back},
 };
 use crate::model::{
-    Groups, InvalidQuestion, Plan, Progress, ProgressStatus, Question, Status, Task, TaskId, Usage, add_cost,
+    Claim, Groups, Plan, Progress, ProgressStatus, Question, Status, Task, TaskId, Usage, add_cost,
     commit_hash, payload::Mode, settle,
 };
 
-/// Changes a plan. After an error the plan is as it was.
+/// Changes a plan. After an error the plan is as it was. A claim that is made has the token
+/// `plan.revision + 1`, the revision of a store that counts one by one.
 ///
 /// # Errors
 /// Returns [`StateError::TaskNotFound`] for an unknown id,
@@ -29,20 +33,46 @@ use crate::model::{
 /// hash, [`StateError::NotStartable`] for a task that is settled or blocked,
 /// [`StateError::QuestionInvalid`], [`StateError::NotAskable`], [`StateError::AnswerWaits`] or
 /// [`StateError::NoQuestion`] for a question or an answer that is none or comes at the wrong time,
-/// [`StateError::DiscoveryFull`] for more new tasks than a discovery iteration under way may add, and
-/// [`StateError::IsGroup`] for a group that is to stand elsewhere than its parts say.
+/// [`StateError::DiscoveryFull`] for more new tasks than a discovery iteration under way may add,
+/// [`StateError::IsGroup`] for a group that is to stand elsewhere than its parts say,
+/// [`StateError::Claimed`] for a task or role that somebody else has, [`StateError::NotReady`] for a
+/// claim of a task that waits for another, [`StateError::ClaimVoid`] for a token that is not the
+/// present one of its claim, [`StateError::ClaimPhase`] for a claim that is further or less far than the
+/// change takes, and [`StateError::Landing`] for a task whose work may be on a branch already.
 pub fn apply(plan: &mut Plan, mutation: &Mutation, now: Timestamp) -> Result<TaskChange, StateError> {
-    apply_reserving(plan, mutation, now, &[])
+    let revision = plan.revision.saturating_add(1);
+    apply_at(plan, mutation, At { now, revision, reserved: &[] })
 }
 
-/// Like [`apply`], with ids that no new task may be given although no task of
-/// the plan has them: those in rows that could not be read.
-pub(crate) fn apply_reserving(
-    plan: &mut Plan,
-    mutation: &Mutation,
-    now: Timestamp,
-    reserved: &[TaskId],
-) -> Result<TaskChange, StateError> {
+/// What a change is beside what it says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At<'a> {
+    pub(crate) now: Timestamp,
+    /// The revision that it makes, which is the token of a claim.
+    pub(crate) revision: u64,
+    /// Ids that no new task may be given although no task of the plan has them: those in rows that
+    /// could not be read.
+    pub(crate) reserved: &'a [TaskId],
+}
+
+/// Changes a plan as [`apply`] does.
+pub(crate) fn apply_at(plan: &mut Plan, mutation: &Mutation, at: At<'_>) -> Result<TaskChange, StateError> {
+    let settles = matches!(mutation, Mutation::Land { .. } | Mutation::Drop { .. });
+    let landing = !settles && plan.claims.iter().any(Claim::is_landing);
+    let before = landing.then(|| plan.clone());
+    let change = applied(plan, mutation, at)?;
+    claims::drop_stale(plan, at.reserved);
+    if let Some(before) = before
+        && let Some(id) = claims::lost_in_landing(&before, plan).cloned()
+    {
+        *plan = before;
+        return Err(StateError::Landing { id });
+    }
+    Ok(change)
+}
+
+fn applied(plan: &mut Plan, mutation: &Mutation, at: At<'_>) -> Result<TaskChange, StateError> {
+    let At { now, reserved, .. } = at;
     if let Some(refused) = refused_of_group(plan, mutation) {
         return Err(refused);
     }
@@ -60,7 +90,10 @@ pub(crate) fn apply_reserving(
             done(find(plan, id)?, commit, *iteration, now)
         }
         Mutation::Skip { id, reason } => skip(find(plan, id)?, reason.as_deref()),
-        Mutation::Reset { id } => reset(find(plan, id)?),
+        Mutation::Reset { id } => {
+            let change = reset(find(plan, id)?);
+            forget_attempts(plan, id, change)
+        }
         Mutation::Enqueue { task } => {
             // A task of the PRD that was removed is still known by its id.
             let known = Baseline::parse(&plan.baseline);
@@ -69,14 +102,19 @@ pub(crate) fn apply_reserving(
             enqueue(plan, task, now, &reserved)?
         }
         Mutation::Add { task } => add_numbered(plan, (**task).clone(), now)?,
-        Mutation::StartTask { id, owner } => start(find(plan, id)?, owner.as_deref())?,
-        Mutation::ReturnToPending { id } => {
-            let task = find(plan, id)?;
-            match task.status {
-                Status::InProgress => set_status(task, Status::Pending),
-                _ => TaskChange::Unchanged,
-            }
+        Mutation::StartTask { id, owner } => {
+            claims::refuse_start(plan, id, owner.as_deref())?;
+            start(find(plan, id)?, owner.as_deref())?
         }
+        // Whoever has claimed it lets go of it by its token.
+        Mutation::ReturnToPending { id } if plan.live_claim(id).is_some() => TaskChange::Unchanged,
+        Mutation::ReturnToPending { id } => let_go(find(plan, id)?),
+        Mutation::Claim { .. }
+        | Mutation::Release { .. }
+        | Mutation::Submit { .. }
+        | Mutation::Landing { .. }
+        | Mutation::Land { .. }
+        | Mutation::Drop { .. } => claims::change(plan, mutation, at)?,
         Mutation::TakeBack { ids, .. } => take_back(plan, ids),
         Mutation::AddUsage { usage } => add_usage(&mut plan.progress, *usage),
         Mutation::Block { id, reason } => block(find(plan, id)?, reason.as_deref()),
@@ -121,7 +159,9 @@ pub(crate) fn apply_reserving(
                     edits.extend(follows);
                 }
             }
-            None if change != TaskChange::Progress => drop(settle(&mut plan.tasks, Some(now))),
+            None if !matches!(change, TaskChange::Progress | TaskChange::Claims { .. }) => {
+                drop(settle(&mut plan.tasks, Some(now)))
+            }
             None => {}
         }
         match (mutation, &change) {
@@ -137,6 +177,18 @@ pub(crate) fn apply_reserving(
         count_tasks(plan);
     }
     Ok(change)
+}
+
+/// Has a task that is reset begin with a first attempt, which is a change by itself.
+fn forget_attempts(plan: &mut Plan, id: &TaskId, change: TaskChange) -> TaskChange {
+    let known = plan.claims.len();
+    claims::forget_attempts(plan, id);
+    match change {
+        TaskChange::Unchanged if plan.claims.len() < known => {
+            TaskChange::Claims { of: vec![id.clone().into()] }
+        }
+        change => change,
+    }
 }
 
 /// Returns how many tasks may still be added after a change that adds some while a discovery is under
@@ -196,140 +248,6 @@ fn find<'a>(plan: &'a mut Plan, id: &TaskId) -> Result<&'a mut Task, StateError>
     let nearest = if plan.task(id).is_none() { plan.nearest_ids(id) } else { Vec::new() };
     let found = plan.tasks.iter_mut().find(|task| task.id == *id);
     found.ok_or_else(|| StateError::TaskNotFound { id: id.clone(), nearest })
-}
-
-fn set_status(task: &mut Task, to: Status) -> TaskChange {
-    let from = std::mem::replace(&mut task.status, to);
-    task.owner = None;
-    if from == to { TaskChange::Unchanged } else { TaskChange::Task { id: task.id.clone(), from, to } }
-}
-
-/// Runs a change of one task and says what came of it.
-fn changed(task: &mut Task, change: impl FnOnce(&mut Task)) -> TaskChange {
-    let before = task.clone();
-    change(task);
-    if *task == before {
-        return TaskChange::Unchanged;
-    }
-    TaskChange::Task { id: task.id.clone(), from: before.status, to: task.status }
-}
-
-/// The first completion counts: a later one only fills in what is missing.
-fn done(task: &mut Task, commit_sha: Option<&str>, iteration: Option<u32>, now: Timestamp) -> TaskChange {
-    changed(task, |task| {
-        if task.status != Status::Completed {
-            forget_outcome(task);
-            task.status = Status::Completed;
-            task.completed_at = Some(now);
-        }
-        task.commit_sha = task.commit_sha.take().or_else(|| commit_sha.map(str::to_owned));
-        task.iteration = task.iteration.or(iteration);
-    })
-}
-
-fn skip(task: &mut Task, reason: Option<&str>) -> TaskChange {
-    changed(task, |task| {
-        if task.status != Status::Skipped {
-            forget_outcome(task);
-            task.status = Status::Skipped;
-        }
-        if let Some(reason) = reason {
-            task.skip_reason = Some(reason.to_owned());
-        }
-    })
-}
-
-fn block(task: &mut Task, reason: Option<&str>) -> TaskChange {
-    changed(task, |task| {
-        if task.status != Status::Blocked {
-            forget_outcome(task);
-            task.status = Status::Blocked;
-        }
-        if let Some(reason) = reason {
-            task.skip_reason = Some(reason.to_owned());
-        }
-    })
-}
-
-/// Blocks a task with a question, which no answer waits behind that its agent was not given.
-fn ask(task: &mut Task, question: Question) -> Result<TaskChange, StateError> {
-    let id = task.id.clone();
-    match task.status {
-        Status::Pending if task.answered_question().is_some() => return Err(StateError::AnswerWaits { id }),
-        Status::Pending | Status::InProgress => {}
-        Status::Blocked if task.open_question().is_some() => {}
-        status => return Err(StateError::NotAskable { id, status }),
-    }
-    Ok(changed(task, |task| {
-        if task.status != Status::Blocked {
-            forget_outcome(task);
-            task.status = Status::Blocked;
-        }
-        task.question = Some(question);
-    }))
-}
-
-fn answer_question(task: &mut Task, answer: &str) -> Result<TaskChange, StateError> {
-    let id = task.id.clone();
-    let Some(question) = task.open_question() else { return Err(StateError::NoQuestion { id }) };
-    let answered = question.answered(answer).map_err(|source| not_stored(&id, source))?;
-    Ok(changed(task, |task| {
-        forget_outcome(task);
-        task.status = Status::Pending;
-        task.question = Some(answered);
-    }))
-}
-
-fn not_stored(id: &TaskId, source: InvalidQuestion) -> StateError {
-    StateError::QuestionInvalid { id: id.clone(), source }
-}
-
-fn reset(task: &mut Task) -> TaskChange {
-    changed(task, |task| {
-        forget_outcome(task);
-        task.status = Status::Pending;
-    })
-}
-
-/// Clears what says how a task was settled.
-fn forget_outcome(task: &mut Task) {
-    task.completed_at = None;
-    task.commit_sha = None;
-    task.iteration = None;
-    task.skip_reason = None;
-    task.owner = None;
-    task.question = None;
-}
-
-fn start(task: &mut Task, owner: Option<&str>) -> Result<TaskChange, StateError> {
-    match task.status {
-        Status::Pending | Status::InProgress => Ok(changed(task, |task| {
-            task.status = Status::InProgress;
-            task.owner = owner.map(str::to_owned);
-        })),
-        status => Err(StateError::NotStartable { id: task.id.clone(), status }),
-    }
-}
-
-/// Takes back what can be taken back; a task that is gone keeps no other
-/// completion standing. A group is completed by its parts, so they are taken back.
-fn take_back(plan: &mut Plan, ids: &[TaskId]) -> TaskChange {
-    let groups = Groups::of(&plan.tasks);
-    let mut is_asked: Vec<bool> = plan.tasks.iter().map(|task| ids.contains(&task.id)).collect();
-    groups.mark_parts(&mut is_asked);
-    let mut taken = Vec::new();
-    for (place, (task, is_asked)) in plan.tasks.iter_mut().zip(is_asked).enumerate() {
-        let is_completed = match groups.is_group(place) {
-            // It was before it had parts, and would be again without them.
-            true => task.status != Status::Completed && task.completed_at.is_some(),
-            false => task.status == Status::Completed,
-        };
-        if is_completed && is_asked {
-            reset(task);
-            taken.push(task.id.clone());
-        }
-    }
-    if taken.is_empty() { TaskChange::Unchanged } else { TaskChange::TakenBack { ids: taken } }
 }
 
 fn commit_iteration(

@@ -1,13 +1,14 @@
-//! Whose it is that a task is blocked: what an agent did not block, no agent opens.
+//! What no agent may do to a task although it may do so to others: what an agent did not block, no
+//! agent opens, and what is claimed is done once it has landed.
 
 use super::{Actor, Asker, Edit, JournalEntry, JournalRecord, Mutation, StateError, TaskChange};
 use crate::model::{Plan, Status, TaskId};
 
-/// Refuses to have an agent complete, skip or reset a task that somebody else blocked. Where
-/// the journal does not tell who did, it was somebody else.
+/// Refuses to have an agent complete, skip or reset a task that is claimed, or that somebody else
+/// blocked. Where the journal does not tell who did, it was somebody else.
 ///
 /// # Errors
-/// Returns [`StateError::BlockedByOther`].
+/// Returns [`StateError::Claimed`] and [`StateError::BlockedByOther`].
 pub(super) fn refuse_opening(
     plan: &Plan,
     mutation: &Mutation,
@@ -17,6 +18,9 @@ pub(super) fn refuse_opening(
     let (Mutation::Done { id, .. } | Mutation::Skip { id, .. } | Mutation::Reset { id }) = mutation else {
         return Ok(());
     };
+    if let (Actor::Agent, Some(claim)) = (asker.actor, plan.live_claim(id)) {
+        return Err(StateError::claimed(claim));
+    }
     let is_blocked = || plan.task(id).is_some_and(|task| task.status == Status::Blocked);
     if asker.actor != Actor::Agent || !is_blocked() {
         return Ok(());

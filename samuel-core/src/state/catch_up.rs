@@ -17,6 +17,7 @@ use super::{
     found::Found,
     journal::{After, MAX_RECORD_BYTES, Tail},
     kept::Place,
+    known_claims,
     last_read::PlanFile,
 };
 use crate::{model::MAX_ID_CHARS, text::described};
@@ -113,8 +114,8 @@ impl FileStore {
         self.heal_tail()?;
         let found = self.find_still(known)?;
         let now = self.now();
-        let mut records = found.records;
-        if found.journal_is_lost {
+        let (mut records, journal_is_lost) = (found.records, found.journal_is_lost);
+        if journal_is_lost {
             let after = After { revision: known.revision, digest: Some(digest_of([&known.content[..]])) };
             let left = self.journal().supervisor_records_after(known.seq).unwrap_or_default();
             // Their numbers are counted again.
@@ -147,6 +148,10 @@ impl FileStore {
             file = self.without(file, &excess)?;
             edits = excess.taken_from(edits);
             refused = excess.told();
+        }
+        if let Some(claims) = known.lost_claims(&file, &records).filter(|_| !journal_is_lost) {
+            file = self.with_claims(file, claims)?;
+            warnings.push(known_claims::TOLD.to_owned());
         }
         let put_back = (!warnings.is_empty()).then(|| {
             let data = json!({ "what": warnings });

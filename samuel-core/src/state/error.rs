@@ -10,11 +10,14 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
+
 use super::{Holder, NotUndone, ToldError};
 use crate::{
     fs::FileError,
     model::{
-        Coded, ErrorCode, InvalidQuestion, InvalidTask, Location, Plan, Remedy, Status, TaskId, did_you_mean,
+        Claim, ClaimPhase, ClaimTarget, Coded, ErrorCode, InvalidQuestion, InvalidTask, Location, Plan,
+        Remedy, Status, TaskId, did_you_mean,
     },
     text::counted,
 };
@@ -185,6 +188,54 @@ pub enum StateError {
         /// The task's id.
         id: TaskId,
     },
+    /// A task or role is claimed, by somebody else or in another way than the change takes.
+    #[error("{} is claimed by {} since {since}", of.named(), by_worker(worker))]
+    Claimed {
+        /// The task or role.
+        of: ClaimTarget,
+        /// Who works on it, where somebody does.
+        worker: Option<String>,
+        /// Since when.
+        since: Timestamp,
+    },
+    /// A claim is not, or no more, what a change names.
+    #[error("the claim {token} of {} is void: {}", of.named(), now_claimed(now))]
+    ClaimVoid {
+        /// The task or role.
+        of: ClaimTarget,
+        /// The token that was named.
+        token: u64,
+        /// The token of the present claim, where there is one.
+        now: Option<u64>,
+    },
+    /// A claim is further, or less far, than a change takes.
+    #[error("the claim of {} is {phase}, and this cannot be done to it", of.named())]
+    ClaimPhase {
+        /// The task or role.
+        of: ClaimTarget,
+        /// How far the claim is.
+        phase: ClaimPhase,
+    },
+    /// A task or role is to be released that nobody has.
+    #[error("{} is claimed by nobody", of.named())]
+    NotClaimed {
+        /// The task or role.
+        of: ClaimTarget,
+    },
+    /// A task is being landed: whether its work is on the branch already is not known.
+    #[error("task {id} is being landed")]
+    Landing {
+        /// The task's id.
+        id: TaskId,
+    },
+    /// A task is to be claimed that waits for another one.
+    #[error("task {id} waits for {waits_for} and cannot be claimed")]
+    NotReady {
+        /// The task's id.
+        id: TaskId,
+        /// What it waits for.
+        waits_for: TaskId,
+    },
     /// A discovery iteration is under way, and adds no more tasks than it may.
     #[error("{}", full(*added, *room))]
     DiscoveryFull {
@@ -265,6 +316,11 @@ pub enum StateError {
 }
 
 impl StateError {
+    /// Makes a [`StateError::Claimed`] of the claim that is in the way.
+    pub(crate) fn claimed(claim: &Claim) -> Self {
+        Self::Claimed { of: claim.task.clone(), worker: claim.worker.clone(), since: claim.since }
+    }
+
     /// Makes a [`StateError::TaskNotFound`] with the ids of the plan that are like it.
     pub fn no_task(plan: &Plan, id: &TaskId) -> Self {
         Self::TaskNotFound { id: id.clone(), nearest: plan.nearest_ids(id) }
@@ -324,11 +380,17 @@ impl Coded for StateError {
             Self::QuestionInvalid { .. } => ErrorCode::QUESTION_INVALID,
             Self::NotAskable { .. } | Self::AnswerWaits { .. } => ErrorCode::QUESTION_REFUSED,
             Self::NoQuestion { .. } => ErrorCode::QUESTION_NOT_OPEN,
+            Self::Claimed { .. } => ErrorCode::TASK_CLAIMED,
+            Self::Landing { .. } => ErrorCode::TASK_LANDING,
+            Self::ClaimVoid { .. } | Self::ClaimPhase { .. } | Self::NotClaimed { .. } => {
+                ErrorCode::CLAIM_VOID
+            }
             Self::TaskInvalid { .. }
             | Self::UnknownDependency { .. }
             | Self::Cycle { .. }
             | Self::PartOfItself { .. }
             | Self::NotStartable { .. }
+            | Self::NotReady { .. }
             | Self::MovedIntoItself { .. }
             | Self::TooLarge { .. } => ErrorCode::TASK_INVALID,
             Self::Told(told) => told.code,
@@ -370,6 +432,19 @@ impl Coded for StateError {
 /// Names the change that is not taken back.
 fn not_undone(change: &Option<u64>) -> String {
     change.map(|change| format!("change {change} cannot be taken back: ")).unwrap_or_default()
+}
+
+/// Names who has a claim.
+fn by_worker(worker: &Option<String>) -> &str {
+    worker.as_deref().unwrap_or("nobody who is still there")
+}
+
+/// Says what became of a claim.
+fn now_claimed(now: &Option<u64>) -> String {
+    match now {
+        Some(now) => format!("claim {now} has taken its place"),
+        None => "nobody has it any more".to_owned(),
+    }
 }
 
 /// Says that a discovery adds no more.

@@ -156,7 +156,7 @@ impl FileStore {
         let Some(mutation) = cut_short(document, tail) else { return Ok(()) };
         // The plan may have been edited since; then the change may not apply
         // any more, and nobody was promised that it would.
-        if document.apply(mutation, tail.at).is_ok() {
+        if document.apply_as(mutation, tail.at, tail.revision).is_ok() {
             document.plan_mut().revision = tail.revision;
             let text = plan_file::encode(document)?;
             files::write(self.dir.root(), &self.dir.prd(), text.as_bytes(), Durability::Synced)?;
@@ -268,12 +268,12 @@ impl FileStore {
         let mutation = undo::resolve(mutation, asker, records)?;
         let is_kept = keeps(&mutation);
         let before = is_undoable(&mutation).then(|| Arc::clone(&file.document.plan));
-        let change = file.document.apply(&mutation, now)?;
+        let revision = revision_after(base.max(tail.revision));
+        let change = file.document.apply_as(&mutation, now, revision)?;
         if change == TaskChange::Unchanged {
             let applied = Applied::new(&file.document.plan, &mutation, change);
             return Ok(Applied { diagnostics: file.diagnostics, ..applied });
         }
-        let revision = revision_after(base.max(tail.revision));
         file.document.plan_mut().revision = revision;
         self.name_methodology(file.document.plan_mut());
         let pieces = file.encode_changed(&change)?;
@@ -446,8 +446,15 @@ pub(super) fn part_after(seq: u64, records: Vec<JournalRecord>) -> JournalPart {
 /// Says whether the plan is kept after a change: where it has other tasks, and
 /// where an iteration has ended, since by then much may be otherwise.
 fn keeps(mutation: &Mutation) -> bool {
-    matches!(mutation, Mutation::Enqueue { .. } | Mutation::Add { .. } | Mutation::CommitIteration { .. })
-        || !mutation.is_for_agents() && !matches!(mutation, Mutation::Heard { .. })
+    let adds_or_ends = matches!(
+        mutation,
+        Mutation::Enqueue { .. }
+            | Mutation::Add { .. }
+            | Mutation::CommitIteration { .. }
+            | Mutation::Land { .. }
+    );
+    let is_heard = matches!(mutation, Mutation::Heard { .. });
+    adds_or_ends || !(mutation.is_for_agents() || mutation.is_of_claims() || is_heard)
 }
 
 /// Returns the SHA-256 of a text in pieces, in hexadecimal digits.

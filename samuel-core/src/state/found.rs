@@ -29,12 +29,14 @@ pub(super) struct Found {
     edits: Vec<Edit>,
     /// Whether something passes the limit of a discovery iteration.
     has_excess: bool,
+    /// Whether claims are other ones than they must be.
+    has_other_claims: bool,
 }
 
 impl Found {
     pub(super) fn is_as_told(&self) -> bool {
         let is_whole = !self.journal_is_lost && !self.ignore_is_lost && !self.is_cut_short;
-        self.plan.is_ok() && is_whole && !self.has_excess && self.edits.is_empty()
+        self.plan.is_ok() && is_whole && !self.has_excess && !self.has_other_claims && self.edits.is_empty()
     }
 
     /// Says whether the plan may be half written.
@@ -67,9 +69,20 @@ impl FileStore {
         let edits = plan.as_ref().map(|file| known.edits(file, &records)).unwrap_or_default();
         let excess = |file: &PlanFile| known.excess(&file.document.plan, &records, &self.written).is_some();
         let has_excess = plan.as_ref().is_ok_and(excess);
+        let lost_claims = |file: &PlanFile| known.lost_claims(file, &records).is_some();
+        let has_other_claims = !journal_is_lost && plan.as_ref().is_ok_and(lost_claims);
         let is_cut_short = plan.as_ref().is_ok_and(|file| cut_short(&file.document, &tail).is_some());
         let ignore_is_lost = known.ignored && !self.is_ignored();
-        Ok(Found { plan, records, journal_is_lost, ignore_is_lost, is_cut_short, edits, has_excess })
+        Ok(Found {
+            plan,
+            records,
+            journal_is_lost,
+            ignore_is_lost,
+            is_cut_short,
+            edits,
+            has_excess,
+            has_other_claims,
+        })
     }
 
     /// Looks at the files once the plan stands still. An editor that writes it in

@@ -25,6 +25,8 @@ pub(crate) fn prepare(mut plan: Plan, revision: u64, now: Timestamp) -> Result<P
     plan.revision = revision;
     plan.project.created_at = plan.project.created_at.or(Some(now));
     plan.project.updated_at = Some(now);
+    // Whoever had claimed something had claimed it of another plan.
+    plan.claims.clear();
     settle(&mut plan.tasks, Some(now));
     count_tasks(&mut plan);
     Ok(plan)

@@ -41,7 +41,7 @@ impl LastRead {
         path: &Path,
         mutation: &Mutation,
     ) -> Result<PlanFile, StateError> {
-        self.read_with(root, path, |content| plan_file::read_excerpt(path, content, &mutation.tasks()?))
+        self.read_with(root, path, |content| plan_file::read_excerpt(path, content, &mutation.rows()?))
     }
 
     /// Reads the file, as a whole if `excerpt` has nothing.

@@ -27,6 +27,7 @@ mod apply;
 mod baseline;
 mod blocked;
 mod catch_up;
+mod claims;
 mod context;
 mod diagnostic;
 mod edit;
@@ -41,6 +42,7 @@ mod import;
 mod journal;
 mod kept;
 mod kept_checkpoint;
+mod known_claims;
 mod known_log;
 mod lane_store;
 mod last_read;
@@ -68,6 +70,8 @@ mod run_dir;
 mod run_record;
 mod scratch;
 mod stores;
+mod task_question;
+mod task_status;
 mod told;
 mod undo;
 mod unversioned;
@@ -77,6 +81,7 @@ mod watched_files;
 
 pub use apply::apply;
 pub use baseline::set_baseline;
+pub use claims::LandingClaim;
 pub use context::{
     CommitLine, CurrentTask, FamilyTask, LargeFile, ProjectSnapshot, RecentCompletion, SnapshotFile,
     SnapshotSummary, TaskContext, TaskLine, TaskSummary, TodoCount,

@@ -7,9 +7,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Edit, Parts, Place, PlanUpdate, Replaced, TaskEdit};
+use super::{Edit, LandingClaim, Parts, Place, PlanUpdate, Replaced, StateError, TaskEdit};
 use crate::model::{
-    Complexity, Priority, ProgressStatus, Question, Source, Status, Task, TaskId, Usage, payload::Mode,
+    ClaimTarget, Complexity, Plan, Priority, ProgressStatus, Question, ReleaseReason, Source, Status, Task,
+    TaskId, Usage, payload::Mode,
 };
 
 pub use crate::model::payload::Actor;
@@ -150,6 +151,69 @@ pub enum Mutation {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         back: Option<Box<Replaced>>,
     },
+    /// Somebody begins to work on a pending task that waits for nothing, or takes a role that nobody
+    /// has. The revision that this makes is the claim's token.
+    Claim {
+        /// The task or role.
+        task: ClaimTarget,
+        /// Who works on it, at most 200 characters.
+        worker: String,
+    },
+    /// A claim ends without its work having landed: its task is pending again. What was being landed by
+    /// a role that is released is settled by whoever claims the role next.
+    Release {
+        /// The task or role.
+        task: ClaimTarget,
+        /// The claim's token.
+        token: u64,
+        /// Why.
+        reason: ReleaseReason,
+        /// The branch or reference that keeps the work, where that is not the one that was submitted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept: Option<String>,
+    },
+    /// The work on a task is done and can be merged. Whoever merges must be able to reach the commit.
+    Submit {
+        /// The task.
+        task: TaskId,
+        /// The claim's token.
+        token: u64,
+        /// The branch with the work.
+        branch: String,
+        /// The commit at its head.
+        commit: String,
+        /// The commit that the work began at.
+        base: String,
+        /// The tree that has passed the checks, where one has.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tree: Option<String>,
+    },
+    /// A branch is about to be moved on to submitted work, which until then nobody knows to have
+    /// landed or not. It is written down before, so that whoever finds it asks the branch.
+    Landing {
+        /// The token of the role that merges.
+        role: u64,
+        /// The branch that is moved.
+        into: String,
+        /// The commit that it is at.
+        old: String,
+        /// The commit that it is moved to.
+        new: String,
+        /// What lands by it; at least one.
+        claims: Vec<LandingClaim>,
+    },
+    /// The branch has moved: the tasks that were being landed are completed.
+    Land {
+        /// The token of the role that merges.
+        role: u64,
+    },
+    /// The branch has not moved and will not: what was being landed waits again.
+    Drop {
+        /// The token of the role that merges.
+        role: u64,
+        /// Why, for the journal.
+        reason: String,
+    },
     /// The loop begins to look for tasks: until the iteration is committed no more than these are
     /// added.
     BeginDiscovery {
@@ -179,6 +243,20 @@ pub enum Mutation {
 }
 
 impl Mutation {
+    /// Makes the release of the claim that a task or role has in a plan now.
+    ///
+    /// # Errors
+    /// Returns [`StateError::NotClaimed`] where nobody has one, and [`StateError::TaskNotFound`] for a
+    /// task that is not in the plan.
+    pub fn release(plan: &Plan, of: &ClaimTarget, reason: ReleaseReason) -> Result<Self, StateError> {
+        if let Some(id) = of.task().filter(|id| plan.task(id).is_none()) {
+            return Err(StateError::no_task(plan, id));
+        }
+        let claim = plan.claim(of).filter(|claim| claim.is_live() && claim.worker.is_some());
+        let claim = claim.ok_or_else(|| StateError::NotClaimed { of: of.clone() })?;
+        Ok(Self::Release { task: of.clone(), token: claim.token, reason, kept: None })
+    }
+
     /// Returns the word for it, as in the journal and in lock files.
     pub fn name(&self) -> &'static str {
         match self {
@@ -199,6 +277,12 @@ impl Mutation {
             Self::Move { .. } => "move",
             Self::Update { .. } => "update",
             Self::Undo { .. } => "undo",
+            Self::Claim { .. } => "claim",
+            Self::Release { .. } => "release",
+            Self::Submit { .. } => "submit",
+            Self::Landing { .. } => "landing",
+            Self::Land { .. } => "land",
+            Self::Drop { .. } => "drop",
             Self::BeginDiscovery { .. } => "begin_discovery",
             Self::CommitIteration { .. } => "commit_iteration",
             Self::AddUsage { .. } => "add_usage",
@@ -209,6 +293,9 @@ impl Mutation {
     /// Returns the tasks it is about; nothing if it depends on all of them.
     pub(crate) fn tasks(&self) -> Option<Vec<&TaskId>> {
         match self {
+            Self::Claim { task, .. } | Self::Release { task, .. } => Some(task.task().into_iter().collect()),
+            Self::Submit { task, .. } => Some(vec![task]),
+            Self::Landing { claims, .. } => Some(claims.iter().map(|claim| &claim.task).collect()),
             Self::Done { id, .. }
             | Self::Skip { id, .. }
             | Self::Reset { id }
@@ -230,14 +317,34 @@ impl Mutation {
             | Self::Remove { .. }
             | Self::Move { .. }
             | Self::Update { .. }
-            | Self::Undo { .. } => None,
+            | Self::Undo { .. }
+            | Self::Land { .. }
+            | Self::Drop { .. } => None,
         }
     }
 
+    /// Returns the tasks whose rows are enough to make it; nothing where it takes all of them.
+    pub(crate) fn rows(&self) -> Option<Vec<&TaskId>> {
+        if self.is_of_claims() { None } else { self.tasks() }
+    }
+
+    /// Says whether it is about claims alone.
+    pub(crate) fn is_of_claims(&self) -> bool {
+        matches!(
+            self,
+            Self::Claim { .. }
+                | Self::Release { .. }
+                | Self::Submit { .. }
+                | Self::Landing { .. }
+                | Self::Land { .. }
+                | Self::Drop { .. }
+        )
+    }
+
     /// Says whether an agent may ask for it. One that could edit or remove its tasks
-    /// could end early, and one that could answer would speak for the user.
+    /// could end early, one that could answer would speak for the user, and claims are whoever's who runs agents.
     pub(crate) fn is_for_agents(&self) -> bool {
-        !matches!(
+        let revises = matches!(
             self,
             Self::Edit { .. }
                 | Self::Remove { .. }
@@ -246,7 +353,8 @@ impl Mutation {
                 | Self::Undo { .. }
                 | Self::Answer { .. }
                 | Self::Heard { .. }
-        )
+        );
+        !revises && !self.is_of_claims()
     }
 }
 
@@ -342,6 +450,11 @@ pub enum TaskChange {
         /// What is different. Groups that only follow from their parts are left out.
         edits: Vec<Edit>,
     },
+    /// Only claims changed, and no task.
+    Claims {
+        /// Of which tasks and roles.
+        of: Vec<ClaimTarget>,
+    },
     /// Only the progress figures changed.
     Progress,
 }
@@ -353,6 +466,7 @@ impl TaskChange {
             Self::Added { id } | Self::Task { id, .. } => id == task,
             Self::TakenBack { ids } => ids.contains(task),
             Self::Several { edits } => edits.iter().any(|edit| edit.task() == Some(task)),
+            Self::Claims { of } => of.iter().any(|target| target.task() == Some(task)),
             Self::Unchanged | Self::Progress => false,
         }
     }
@@ -375,7 +489,7 @@ impl TaskChange {
                 Edit::Status { to: status, .. } | Edit::Added { status, .. } => is_open(status),
                 _ => false,
             }),
-            Self::Unchanged | Self::Progress => false,
+            Self::Unchanged | Self::Claims { .. } | Self::Progress => false,
         }
     }
 

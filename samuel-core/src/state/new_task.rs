@@ -123,7 +123,10 @@ mod tests {
     use super::*;
     use crate::{
         model::InvalidTask,
-        state::{Mutation, apply, apply::apply_reserving},
+        state::{
+            Mutation, apply,
+            apply::{At, apply_at},
+        },
     };
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -145,9 +148,10 @@ mod tests {
     fn an_enqueued_task_gets_the_next_free_number() {
         let mut plan = plan(&["1", "2.7", "10.1", "T-99", "x"]);
         plan.tasks[0].depends_on = vec![id("12")];
-        let change = apply_reserving(&mut plan, &enqueue("a"), NOW, &[]).unwrap();
+        let change = apply_at(&mut plan, &enqueue("a"), At { now: NOW, revision: 1, reserved: &[] }).unwrap();
         assert_eq!(change, TaskChange::Added { id: id("13") });
-        let change = apply_reserving(&mut plan, &enqueue("b"), NOW, &[id("40")]).unwrap();
+        let change =
+            apply_at(&mut plan, &enqueue("b"), At { now: NOW, revision: 2, reserved: &[id("40")] }).unwrap();
         assert_eq!(change, TaskChange::Added { id: id("41") });
         assert_eq!(plan.tasks.last().unwrap().created_at, Some(NOW));
         assert_eq!(plan.progress.total_tasks, 7);

@@ -53,6 +53,7 @@ impl FileStore {
         let changed = document.plan_mut();
         changed.revision = revision;
         changed.project.updated_at = Some(now);
+        changed.claims.clear();
         if changed.progress.status == ProgressStatus::Running {
             // It was kept while a loop worked on it, and none does now.
             changed.progress.status = ProgressStatus::Stopped;

@@ -389,7 +389,7 @@ fn put_in_order(plan: &mut Plan, order: &[TaskId]) {
 
 /// Says whether somebody may take a change back. The loop's own changes are not.
 pub(crate) fn is_undoable(mutation: &Mutation) -> bool {
-    !matches!(
+    let is_loops = matches!(
         mutation,
         Mutation::StartTask { .. }
             | Mutation::Heard { .. }
@@ -398,7 +398,8 @@ pub(crate) fn is_undoable(mutation: &Mutation) -> bool {
             | Mutation::CommitIteration { .. }
             | Mutation::AddUsage { .. }
             | Mutation::SetProgressStatus { .. }
-    )
+    );
+    !is_loops && !mutation.is_of_claims()
 }
 
 /// Finds in the journal what a mutation takes back, where it is one that does.

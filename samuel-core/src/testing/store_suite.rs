@@ -30,14 +30,14 @@ use tokio::{runtime::Builder, time::timeout};
 
 use crate::{
     model::{
-        AgentTotal, Coded, ErrorCode, Plan, Priority, ProgressStatus, Scope, Status, Task, TaskId, Usage,
-        payload::Turn,
+        AgentTotal, Coded, ErrorCode, Plan, Priority, ProgressStatus, ReleaseReason, Scope, Status, Task,
+        TaskId, Usage, payload::Turn,
     },
     state::{
         Actor, Artifact, Asker, Called, Checkpoint, Existing, Holder, JournalEntry, JournalPart,
-        JournalRecord, LaneStore, Mutation, NewTask, Note, PlanStore, ProgressEntry, ProgressKind,
-        RecordPart, RecordPlace, SavedRun, StateError, SupervisorProcess, SupervisorRole, TaskChange,
-        TaskEdit, Used,
+        JournalRecord, LandingClaim, LaneStore, Mutation, NewTask, Note, PlanStore, ProgressEntry,
+        ProgressKind, RecordPart, RecordPlace, SavedRun, StateError, SupervisorProcess, SupervisorRole,
+        TaskChange, TaskEdit, Used,
     },
 };
 
@@ -66,6 +66,7 @@ pub fn plan_store(mut open: impl FnMut() -> Arc<dyn PlanStore>) {
         whoever_watches_is_told_to_read_on,
         progress_is_read_back_and_learnings_outlive_rotation,
         a_discovery_adds_as_many_tasks_as_it_may_and_the_log_names_the_others,
+        a_claim_lands_once_and_whoever_is_late_changes_nothing,
     ];
     cases.iter().for_each(|case| case(&*open()));
 }
@@ -346,6 +347,54 @@ fn a_discovery_adds_as_many_tasks_as_it_may_and_the_log_names_the_others(store: 
             assert!(log.notes(ProgressKind::Found).any(|(_, text)| text.ends_with(": fifth")), "{log:?}");
         }
     }
+}
+
+fn a_claim_lands_once_and_whoever_is_late_changes_nothing(store: &dyn PlanStore) {
+    plan_of_three(store);
+    let change = |mutation| store.mutate(mutation, Actor::Runtime);
+    let claim = |of: &str| Mutation::Claim { task: of.parse().unwrap(), worker: "lane-1".into() };
+    let submit = |token: u64| Mutation::Submit {
+        task: id("1"),
+        token,
+        branch: format!("samuel/run/1-{token}"),
+        commit: "abcd".into(),
+        base: "0000".into(),
+        tree: None,
+    };
+    let first = change(claim("1")).unwrap();
+    assert_eq!(first.task.map(|task| task.status), Some(Status::InProgress));
+    let lost = Mutation::Release {
+        task: id("1").into(),
+        token: first.revision,
+        reason: ReleaseReason::Lost,
+        kept: None,
+    };
+    change(lost).unwrap();
+    let token = change(claim("1")).unwrap().revision;
+    assert_eq!(code(&change(submit(first.revision)).unwrap_err()), ErrorCode::CLAIM_VOID);
+    assert_eq!(code(&change(claim("1")).unwrap_err()), ErrorCode::TASK_CLAIMED);
+    let denied = store.mutate(submit(token), Actor::Agent).unwrap_err();
+    let done = store.mutate(done("1", None, None), Actor::Agent).unwrap_err();
+    assert_eq!((code(&denied), code(&done)), (ErrorCode::TASK_DENIED, ErrorCode::TASK_CLAIMED));
+    change(submit(token)).unwrap();
+    let role = change(claim("@merge")).unwrap().revision;
+    let landed = LandingClaim { task: id("1"), token, commit: "abcd".into(), landed: "ef01".into() };
+    let (into, old, new) = ("main".into(), "0000".into(), "ef01".into());
+    change(Mutation::Landing { role, into, old, new, claims: vec![landed] }).unwrap();
+    let skip = Mutation::Skip { id: id("1"), reason: None };
+    assert_eq!(code(&store.mutate(skip, Actor::User).unwrap_err()), ErrorCode::TASK_LANDING);
+    let before = store.load().unwrap();
+    assert_eq!(before.plan.claims.iter().filter(|claim| claim.is_landing()).count(), 2);
+    let applied = change(Mutation::Land { role }).unwrap();
+    assert!(applied.change.completed().eq([&id("1")]));
+    assert_eq!(code(&change(Mutation::Land { role }).unwrap_err()), ErrorCode::CLAIM_VOID);
+    let plan = store.load().unwrap().plan;
+    let task = plan.task(&id("1")).cloned().unwrap();
+    assert_eq!((task.status, task.commit_sha.as_deref()), (Status::Completed, Some("ef01")));
+    assert_eq!((plan.claims.len(), plan.progress.completed_tasks), (1, 1));
+    // Another plan has nobody's claims.
+    store.import(Plan::clone(&plan), Actor::User, Existing::Replace).unwrap();
+    assert_eq!(store.load().unwrap().plan.claims, []);
 }
 
 fn without_notes_there_are_none(lane: &dyn LaneStore) {

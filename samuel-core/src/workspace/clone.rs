@@ -47,7 +47,7 @@ const NEW_TREE: &str = "tree.new";
 /// Settings of the user by which files and commits are made; the clone gets them.
 const USERS_SETTINGS: [&str; 4] = ["user.name", "user.email", "core.autocrlf", "core.eol"];
 /// Who commits where git does not know the user.
-const NOBODY: [(&str, &str); 2] = [("user.name", "Samuel"), ("user.email", "samuel@localhost")];
+pub(crate) const NOBODY: [(&str, &str); 2] = [("user.name", "Samuel"), ("user.email", "samuel@localhost")];
 /// The largest configuration that is read, in bytes.
 const MAX_CONFIG: u64 = 1 << 20;
 /// The oldest git that keeps to the settings it is given.
@@ -221,7 +221,7 @@ impl CloneWorkspace {
         })
         .await?;
         let git = Git::of(&setup.env, setup.supervisor.clone(), &directory, &users.top)?;
-        check_version(&git, &setup.root).await?;
+        check_version(&git, &setup.root, LEAST_GIT).await?;
         let record = record::read::<Record>(&directory.join("record.json"));
         let mut told = Vec::new();
         let landed = users.recover(&git, &directory.join("landing.json")).await?;
@@ -800,14 +800,14 @@ impl CloneWorkspace {
 }
 
 /// Checks that git does what it is told here: older ones read a configuration that they should not.
-async fn check_version(git: &Git, root: &Path) -> Result<(), WorkspaceError> {
+pub(crate) async fn check_version(git: &Git, root: &Path, least: (u32, u32)) -> Result<(), WorkspaceError> {
     let said = git.line(root, &["version"]).await?;
     let number = said.split_whitespace().nth(2).unwrap_or_default();
     let mut parts = number.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
-    if (parts.next().unwrap_or_default(), parts.next().unwrap_or_default()) >= LEAST_GIT {
+    if (parts.next().unwrap_or_default(), parts.next().unwrap_or_default()) >= least {
         return Ok(());
     }
-    let (major, minor) = LEAST_GIT;
+    let (major, minor) = least;
     Err(WorkspaceError::Unfit {
         root: root.to_owned(),
         problem: format!("{said} is too old"),
@@ -825,7 +825,7 @@ fn short(commit: &str) -> &str {
 }
 
 /// Runs something that blocks on a thread where that is allowed.
-async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
 ) -> Result<T, WorkspaceError> {
     match tokio::task::spawn_blocking(work).await {

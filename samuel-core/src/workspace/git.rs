@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::WorkspaceError;
 use crate::{
     git::program::{GitProgram, GitProgramError},
-    process::{CommandOutput, CommandSpec, OutputLimits, ProcessError, Supervisor, find_on_path},
+    process::{self, CommandOutput, CommandSpec, OutputLimits, ProcessError, Supervisor, find_on_path},
 };
 
 /// How long one call may take.
@@ -32,7 +32,7 @@ const SETTINGS: &[&str] = &[
 
 /// The git program of a caller.
 #[derive(Debug)]
-pub(super) struct Git {
+pub(crate) struct Git {
     program: PathBuf,
     env: Vec<(String, String)>,
     supervisor: Supervisor,
@@ -43,7 +43,7 @@ pub(super) struct Git {
 
 /// Whose configuration a call reads beside that of the repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Configured {
+pub(crate) enum Configured {
     /// Nobody's.
     Alone,
     /// The user's.
@@ -52,7 +52,7 @@ pub(super) enum Configured {
 
 impl Git {
     /// Finds the program in the absolute directories of the caller's path, outside of the project.
-    pub(super) fn of(
+    pub(crate) fn of(
         env: &[(String, String)],
         supervisor: Supervisor,
         home: &Path,
@@ -69,7 +69,7 @@ impl Git {
     }
 
     /// Describes a call in a directory.
-    pub(super) fn call(&self, directory: &Path, configured: Configured, args: &[&str]) -> CommandSpec {
+    pub(crate) fn call(&self, directory: &Path, configured: Configured, args: &[&str]) -> CommandSpec {
         // Whose the project is was looked at before.
         let safe = format!("safe.directory={}", directory.display());
         let mut all: Vec<&str> = SETTINGS.to_vec();
@@ -101,7 +101,7 @@ impl Git {
     }
 
     /// Carries out a call that is named for what it is.
-    pub(super) async fn finish(
+    pub(crate) async fn finish(
         &self,
         name: &str,
         spec: CommandSpec,
@@ -109,8 +109,13 @@ impl Git {
         self.program().finish(name, spec).await
     }
 
+    /// Carries out a call whose failure is an answer.
+    pub(crate) async fn answer(&self, spec: CommandSpec) -> Result<CommandOutput, GitProgramError> {
+        Ok(process::run(spec, &self.supervisor, &self.cancel).await?)
+    }
+
     /// Runs git without anybody's configuration.
-    pub(super) async fn run(
+    pub(crate) async fn run(
         &self,
         directory: &Path,
         args: &[&str],
@@ -120,18 +125,18 @@ impl Git {
     }
 
     /// Does the same and returns the line that it wrote.
-    pub(super) async fn line(&self, directory: &Path, args: &[&str]) -> Result<String, GitProgramError> {
+    pub(crate) async fn line(&self, directory: &Path, args: &[&str]) -> Result<String, GitProgramError> {
         Ok(self.run(directory, args).await?.stdout.text().trim().to_owned())
     }
 
     /// Says whether git does as it is asked; it fails alike where it cannot.
-    pub(super) async fn says_yes(&self, directory: &Path, args: &[&str]) -> bool {
+    pub(crate) async fn says_yes(&self, directory: &Path, args: &[&str]) -> bool {
         self.run(directory, args).await.is_ok()
     }
 
     /// Carries out a call that writes a list, and returns its parts, which end with a NUL each; nothing
     /// where it is longer than what is read.
-    pub(super) async fn list(
+    pub(crate) async fn list(
         &self,
         name: &str,
         spec: CommandSpec,

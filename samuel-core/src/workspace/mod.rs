@@ -46,6 +46,10 @@ mod users_tree;
 pub use clone::{
     CloneWorkspace, Collected, ControlLook, OnStep, WorkNote, WorkspaceLimits, WorkspaceSetup, WorkspaceStep,
 };
+pub(crate) use clone::{NOBODY, blocking, check_version};
 pub use error::{RefusedWork, WorkspaceError};
+pub(crate) use git::{Configured, Git};
 pub use inspect::{CloneProblem, InspectLimits, inspect};
 pub use kind::{UnknownWorkspace, WorkspaceKind};
+pub(crate) use record::Landing;
+pub(crate) use users_tree::UsersTree;

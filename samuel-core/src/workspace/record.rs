@@ -43,10 +43,10 @@ pub(super) struct Record {
 
 /// A fast-forward that is about to be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Landing {
-    pub(super) branch: String,
-    pub(super) old: String,
-    pub(super) new: String,
+pub(crate) struct Landing {
+    pub(crate) branch: String,
+    pub(crate) old: String,
+    pub(crate) new: String,
 }
 
 /// Reads a file of the workspace; nothing where there is none, or none that can be understood.

@@ -32,21 +32,21 @@ const OWN_FILES: [&str; 2] = ["samuel.toml", "samuel.lock"];
 
 /// The user's tree.
 #[derive(Clone, Debug)]
-pub(super) struct UsersTree {
+pub(crate) struct UsersTree {
     root: PathBuf,
     caller: Caller,
-    pub(super) top: PathBuf,
-    pub(super) common_dir: PathBuf,
+    pub(crate) top: PathBuf,
+    pub(crate) common_dir: PathBuf,
     git_dir: PathBuf,
     /// The project within the work tree, with a slash at its end.
-    pub(super) prefix: String,
+    pub(crate) prefix: String,
 }
 
 /// What a branch is at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Standing {
-    pub(super) branch: String,
-    pub(super) commit: String,
+pub(crate) struct Standing {
+    pub(crate) branch: String,
+    pub(crate) commit: String,
 }
 
 /// What a file is, measured by the two commits of a fast-forward.
@@ -60,7 +60,7 @@ enum State {
 
 impl UsersTree {
     /// Opens the tree of a project. Blocks; starts nothing.
-    pub(super) fn open(root: &Path, caller: &Caller) -> Result<Self, WorkspaceError> {
+    pub(crate) fn open(root: &Path, caller: &Caller) -> Result<Self, WorkspaceError> {
         let unfit = |problem: &str, help: &str| WorkspaceError::Unfit {
             root: root.to_owned(),
             problem: problem.to_owned(),
@@ -93,7 +93,7 @@ impl UsersTree {
     }
 
     /// Returns the branch and its commit. Blocks.
-    pub(super) fn standing(&self) -> Result<Standing, WorkspaceError> {
+    pub(crate) fn standing(&self) -> Result<Standing, WorkspaceError> {
         let unfit = |problem: &str, help: &str| WorkspaceError::Unfit {
             root: self.root.clone(),
             problem: problem.to_owned(),
@@ -139,7 +139,7 @@ impl UsersTree {
 
     /// Moves the branch on to a commit, of which `landing` says everything; `step` is called once that
     /// is written down. Returns why not, where something is in the way.
-    pub(super) async fn fast_forward(
+    pub(crate) async fn fast_forward(
         &self,
         git: &Git,
         landing: &Landing,
@@ -179,7 +179,7 @@ impl UsersTree {
     }
 
     /// Finishes a fast-forward that was cut off; says whether there was one that is done now.
-    pub(super) async fn recover(&self, git: &Git, note: &Path) -> Result<Option<Landing>, WorkspaceError> {
+    pub(crate) async fn recover(&self, git: &Git, note: &Path) -> Result<Option<Landing>, WorkspaceError> {
         let Some(landing) = record::read::<Landing>(note) else {
             record::remove(note)?;
             return Ok(None);

@@ -415,6 +415,26 @@ class Project:
         """
         return self._change({"type": "answer", "id": id, "answer": answer})[1]
 
+    def claim(self, task: str, worker: str) -> int:
+        """Claims a task, or the role `@merge` or `@discover`, and returns the claim's token.
+
+        Whoever submits, lands or releases it names the token; see docs/claims.md.
+
+        Raises:
+            StateError: Somebody else has it (`E_TASK_CLAIMED`), or it is not pending or
+                waits for another task (`E_TASK_INVALID`).
+        """
+        return self._change({"type": "claim", "task": task, "worker": worker})[0]
+
+    def release(self, task: str, *, reason: str | None = None) -> Task | None:
+        """Gives back a task that somebody has claimed, and returns it as it is then; nothing of a role.
+
+        Raises:
+            StateError: Nobody has claimed it (`E_CLAIM_VOID`), or it is being landed
+                (`E_TASK_LANDING`).
+        """
+        return self._native.release(task, reason)
+
     def edit(
         self,
         id: str,

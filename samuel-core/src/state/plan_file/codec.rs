@@ -66,6 +66,7 @@ pub(crate) fn decode(path: &Path, content: &[u8]) -> Result<(Document, Vec<State
     document.unparsed.extend(recovered.skipped.iter().map(kept_text));
     document.missing = Missing::among(&recovered.diagnostics);
     document.unparsed.extend(document.missing.map(|missing| missing.to_string()));
+    document.drop_stale_claims();
     let faults = recovered.diagnostics.iter().map(|fault| StateDiagnostic {
         file: path.to_owned(),
         line: Some(fault.line + body.lines_before),
@@ -237,7 +238,7 @@ mod tests {
             // A store has groups stand where their parts say.
             settle(&mut tasks, None);
             let project = PlanHeader { name, description, source_prd, prd_format, methodology: None, created_at, updated_at };
-            Plan { version: PLAN_VERSION.to_owned(), revision, project, tasks, progress, baseline }
+            Plan { version: PLAN_VERSION.to_owned(), revision, project, tasks, progress, claims: Vec::new(), baseline }
         }
     }
 

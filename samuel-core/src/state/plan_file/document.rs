@@ -16,6 +16,7 @@ use serde::{
 
 use super::{
     cell::KeptLines,
+    claims::{ClaimRows, ReadClaims},
     excerpt::Excerpt,
     missing::Missing,
     record::{self, Joined, Record, Split, or_default, text},
@@ -23,7 +24,11 @@ use super::{
 };
 use crate::{
     model::{PLAN_VERSION, Plan, PlanHeader, Progress, Status, Task, TaskId, settle},
-    state::{MAX_REVISION, Mutation, StateError, TaskChange, apply::apply_reserving},
+    state::{
+        MAX_REVISION, Mutation, StateError, TaskChange,
+        apply::{At, apply_at},
+        claims::drop_stale,
+    },
     toon::{self, DecodeOptions, Lenient, Map, NumberText},
 };
 
@@ -103,8 +108,22 @@ impl Document {
     /// # Errors
     /// Returns what [`apply`](crate::state::apply) returns.
     pub(crate) fn apply(&mut self, mutation: &Mutation, now: Timestamp) -> Result<TaskChange, StateError> {
-        let lost = self.lost_ids();
-        let change = apply_reserving(self.plan_mut(), mutation, now, &lost)?;
+        let revision = self.plan.revision + 1;
+        self.apply_as(mutation, now, revision)
+    }
+
+    /// Does the same as the change that makes a revision.
+    ///
+    /// # Errors
+    /// Returns what [`apply`](crate::state::apply) returns.
+    pub(crate) fn apply_as(
+        &mut self,
+        mutation: &Mutation,
+        now: Timestamp,
+        revision: u64,
+    ) -> Result<TaskChange, StateError> {
+        let reserved = &self.lost_ids();
+        let change = apply_at(self.plan_mut(), mutation, At { now, revision, reserved })?;
         if let Some(excerpt) = &self.excerpt {
             let progress = &mut Arc::make_mut(&mut self.plan).progress;
             progress.total_tasks += excerpt.left_out;
@@ -141,6 +160,14 @@ impl Document {
     pub(crate) fn push(&mut self, task: Task, others: Map) {
         self.others.cells.keep(&task.id, others);
         self.plan_mut().tasks.push(task);
+    }
+
+    /// Drops claims that hold no more, because their task stands elsewhere in the file.
+    pub(super) fn drop_stale_claims(&mut self) {
+        if !self.plan.claims.is_empty() {
+            let lost = self.lost_ids();
+            drop_stale(self.plan_mut(), &lost);
+        }
     }
 
     /// Says whether the plan has all tasks of the file.
@@ -209,6 +236,7 @@ impl<'de> Deserialize<'de> for Document {
                             let progress: Split<Progress> = or_default(&mut map)?;
                             (plan.progress, others.progress) = (progress.record, progress.others);
                         }
+                        "claims" => plan.claims = or_default::<_, ReadClaims>(&mut map)?.0,
                         "baseline" => plan.baseline = text(&mut map)?.unwrap_or_default(),
                         "unparsed" => unparsed = or_default::<_, KeptLines>(&mut map)?.0,
                         _ => {
@@ -347,6 +375,9 @@ impl Serialize for Part<'_> {
         map.serialize_entry("project", &Joined { record: &plan.project, others: &others.project })?;
         map.serialize_entry("tasks", &self.rows)?;
         map.serialize_entry("progress", &Joined { record: &plan.progress, others: &others.progress })?;
+        if !plan.claims.is_empty() {
+            map.serialize_entry("claims", &ClaimRows(&plan.claims))?;
+        }
         if !plan.baseline.is_empty() {
             map.serialize_entry("baseline", &plan.baseline)?;
         }

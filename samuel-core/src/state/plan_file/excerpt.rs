@@ -29,9 +29,10 @@ pub(crate) struct Excerpt {
 /// Returns nothing if the text has to be read as a whole.
 pub(crate) fn read_excerpt(path: &Path, content: &[u8], ids: &[&TaskId]) -> Option<Document> {
     let text = Lines::find(str::from_utf8(content).ok()?)?;
-    // Whether there is such a column depends on every row.
+    // Whether there is a column of questions depends on every row, and what becomes of claims on tasks that an
+    // excerpt has not.
     let has_questions = text.columns.split(['{', ',', '}']).any(|column| column == QUESTION);
-    if has_questions || !text.columns.starts_with(COLUMNS_THAT_COUNT) {
+    if has_questions || !text.columns.starts_with(COLUMNS_THAT_COUNT) || text.has_key("claims") {
         return None;
     }
     let heads: Vec<Head<'_>> = text.rows.iter().map(|row| head(row)).collect::<Option<_>>()?;

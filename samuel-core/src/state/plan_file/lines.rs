@@ -46,6 +46,12 @@ impl<'a> Lines<'a> {
         is_whole.then_some(Self { before, columns, rows, after })
     }
 
+    /// Says whether a key stands behind the rows.
+    pub(super) fn has_key(&self, key: &str) -> bool {
+        let is_it = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(['[', ':']));
+        self.after.lines().any(is_it)
+    }
+
     /// Returns the text with only some of its rows.
     pub(super) fn with_rows(&self, rows: &[&str]) -> String {
         let head = self.head(rows.len());

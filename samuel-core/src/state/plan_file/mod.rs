@@ -9,6 +9,7 @@
 //! primitives. A list within a cell is one string that holds a JSON array.
 
 mod cell;
+mod claims;
 mod codec;
 mod document;
 mod excerpt;

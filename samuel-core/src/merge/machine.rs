@@ -1,0 +1,422 @@
+//! The machine: what is merged next, and what follows from what came of it.
+
+use std::{
+    collections::VecDeque,
+    num::{NonZeroU32, NonZeroUsize},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Built, ClaimKey, Effect, Input, Merged, Moved, Queue, Refusal, Standing, Submission, UnsettledLanding,
+};
+use crate::{
+    model::{ReleaseReason, TaskId, words},
+    state::{LandingClaim, Mutation},
+};
+
+/// How many trees that have passed are remembered.
+const MAX_PASSED: usize = 256;
+/// How often the checks must fail with the same work before it is blamed.
+const SURE: u32 = 2;
+
+/// What a merge queue is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MergeSetup {
+    /// The token of the claim of the role `@merge`.
+    pub role: u64,
+    /// The branch that work lands on, without `refs/heads/`.
+    pub into: String,
+    /// How many submissions are merged and checked together, at most.
+    pub batch: NonZeroUsize,
+    /// How many attempts a task has before it is blocked; nothing for any number.
+    pub max_attempts: Option<NonZeroU32>,
+}
+
+/// A landing that something is in the way of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// What, in one line, with the files where it is files.
+    pub reason: String,
+}
+
+words! {
+    /// Where a submission is in the queue.
+    QueuePlace ("place in the queue") {
+        /// It waits for those before it.
+        Waits = "waits",
+        /// It is being merged.
+        Merging = "merging",
+        /// It is being checked, alone or with others.
+        Checking = "checking",
+        /// It was in a batch whose checks failed, and is checked with fewer.
+        Suspect = "suspect",
+        /// It is being landed.
+        Landing = "landing",
+        /// Something is in the way of its landing.
+        Held = "held",
+        /// It goes back.
+        Returning = "returning",
+    }
+}
+
+/// The merge queue of one branch, as plain data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MergeMachine {
+    setup: MergeSetup,
+    state: State,
+    /// The trees that have passed, oldest first.
+    passed: VecDeque<String>,
+    /// What is tried before the queue goes on, the last one first.
+    groups: Vec<Group>,
+}
+
+/// Submissions that are merged and checked together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Group {
+    keys: Vec<ClaimKey>,
+    /// Whether they are a part of a batch whose checks failed.
+    is_part: bool,
+    /// How often the checks failed with them.
+    red: u32,
+}
+
+/// Submissions that were merged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Batch {
+    base: String,
+    merged: Vec<Merged>,
+    is_part: bool,
+    red: u32,
+    /// Which attempt each of them is.
+    attempts: Vec<u32>,
+}
+
+/// Where a machine stands: what it waits for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum State {
+    /// For the first input.
+    New,
+    Looking,
+    Asking(UnsettledLanding),
+    Merging {
+        group: Group,
+        attempts: Vec<(ClaimKey, u32)>,
+        /// The trees that passed before they were submitted.
+        trees: Vec<String>,
+    },
+    Checking(Batch),
+    /// For the plan to have what is about to land.
+    Announcing(Batch),
+    /// For the branch to move; what lands is known unless somebody else began it.
+    Moving {
+        landing: UnsettledLanding,
+        group: Group,
+    },
+    /// For the plan to have how a landing ended.
+    Settling {
+        again: Option<Group>,
+        held: Option<Held>,
+    },
+    /// For the plan to have what goes back, in turn; then a batch is checked.
+    Returning {
+        left: VecDeque<Mutation>,
+        then: Option<Batch>,
+    },
+    Waiting(Option<Held>),
+    Ended(String),
+}
+
+impl MergeMachine {
+    /// Makes a machine that begins with [`Input::Wake`].
+    pub fn new(setup: MergeSetup) -> Self {
+        Self { setup, state: State::New, passed: VecDeque::new(), groups: Vec::new() }
+    }
+
+    /// Has a machine that was saved go on, perhaps with another claim of its role: with
+    /// [`Input::Wake`]. What it waited for may have been done or not; the plan and the branch tell.
+    #[must_use]
+    pub fn resumed(mut self, role: u64) -> Self {
+        self.setup.role = role;
+        self.state = State::New;
+        self
+    }
+
+    /// Returns what is in the way of a landing, while something is.
+    pub fn held(&self) -> Option<&Held> {
+        match &self.state {
+            State::Waiting(held) => held.as_ref(),
+            State::Settling { held, .. } => held.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Says where a submission is in the queue.
+    pub fn place(&self, key: &ClaimKey) -> QueuePlace {
+        let in_group = |group: &Group| group.keys.contains(key);
+        let in_batch = |batch: &Batch| batch.merged.iter().any(|merged| merged.key == *key);
+        let is_suspect = self.groups.iter().any(|group| group.is_part && in_group(group));
+        match &self.state {
+            State::Merging { group, .. } if in_group(group) => QueuePlace::Merging,
+            State::Checking(batch) if in_batch(batch) => QueuePlace::Checking,
+            State::Announcing(batch) if in_batch(batch) => QueuePlace::Landing,
+            State::Moving { group, .. } if in_group(group) => QueuePlace::Landing,
+            State::Returning { then: Some(batch), .. } if in_batch(batch) => QueuePlace::Merging,
+            State::Returning { left, .. } if left.iter().any(|change| is_about(change, &key.task)) => {
+                QueuePlace::Returning
+            }
+            State::Waiting(Some(_)) if self.groups.iter().any(in_group) => QueuePlace::Held,
+            _ if is_suspect => QueuePlace::Suspect,
+            _ => QueuePlace::Waits,
+        }
+    }
+
+    /// Takes what came of the last effect, and returns the next one. An answer to what was not
+    /// asked begins anew with a look at the plan, which has all that counts.
+    pub fn step(&mut self, input: Input) -> Effect {
+        let state = std::mem::replace(&mut self.state, State::Looking);
+        match (state, input) {
+            (State::Ended(reason), _) => self.end(reason),
+            (_, Input::Failed { reason }) => self.end(reason),
+            (State::Looking, Input::Queue(queue)) => self.begin(queue),
+            (State::Asking(landing), Input::Stands(standing)) => self.recover(landing, standing),
+            (State::Merging { group, attempts, trees }, Input::Built(built)) => {
+                self.merged(&group, &attempts, &trees, built)
+            }
+            (State::Checking(batch), Input::Checked(failures)) if failures.is_empty() => self.passed(batch),
+            (State::Checking(batch), Input::Checked(failures)) => self.failed(batch, failures),
+            (State::Announcing(batch), Input::Changed(changed)) => self.announced(&batch, changed),
+            (State::Moving { group, .. }, Input::Moved(moved)) => self.moved(group, moved),
+            (State::Settling { .. }, Input::Changed(Err(Refusal::RoleLost))) => self.lost(),
+            (State::Settling { again, held }, Input::Changed(_)) => {
+                self.groups.extend(again.filter(|group| !group.keys.is_empty()));
+                match held {
+                    Some(held) => self.to(State::Waiting(Some(held)), Effect::Wait),
+                    None => self.look(),
+                }
+            }
+            (State::Returning { mut left, then }, Input::Changed(changed)) => {
+                // Whoever has the task by now keeps it.
+                let is_block = matches!(left.front(), Some(Mutation::Block { .. }));
+                drop(left.pop_front_if(|_| changed.is_err() && is_block));
+                self.give_back(left, then)
+            }
+            _ => self.look(),
+        }
+    }
+
+    fn to(&mut self, state: State, effect: Effect) -> Effect {
+        self.state = state;
+        effect
+    }
+
+    fn look(&mut self) -> Effect {
+        self.to(State::Looking, Effect::Look)
+    }
+
+    fn end(&mut self, reason: String) -> Effect {
+        self.to(State::Ended(reason.clone()), Effect::End { reason })
+    }
+
+    fn lost(&mut self) -> Effect {
+        self.end("somebody else has the role @merge by now".to_owned())
+    }
+
+    /// Settles what was being landed, or merges what is next.
+    fn begin(&mut self, queue: Queue) -> Effect {
+        if let Some(landing) = queue.landing {
+            return self.to(State::Asking(landing.clone()), Effect::Ask(landing));
+        }
+        let Some((group, submissions)) = self.next(queue.submissions) else {
+            return self.to(State::Waiting(None), Effect::Wait);
+        };
+        let attempts = submissions.iter().map(|work| (work.key.clone(), work.attempt)).collect();
+        let trees = submissions.iter().filter_map(|work| work.tree.clone()).collect();
+        let into = self.setup.into.clone();
+        self.to(State::Merging { group, attempts, trees }, Effect::Build { into, submissions })
+    }
+
+    /// Returns what is merged together next: what is left of a group, or of the queue.
+    fn next(&mut self, queue: Vec<Submission>) -> Option<(Group, Vec<Submission>)> {
+        while let Some(mut group) = self.groups.pop() {
+            // Somebody may have released one, or settled its task.
+            group.keys.retain(|key| queue.iter().any(|work| work.key == *key));
+            if !group.keys.is_empty() {
+                let is_in = |work: &Submission| group.keys.contains(&work.key);
+                return Some((group.clone(), queue.into_iter().filter(is_in).collect()));
+            }
+        }
+        let batch: Vec<Submission> = queue.into_iter().take(self.setup.batch.get()).collect();
+        let keys = batch.iter().map(|work| work.key.clone()).collect::<Vec<_>>();
+        (!keys.is_empty()).then(|| (Group { keys, ..Group::default() }, batch))
+    }
+
+    fn recover(&mut self, landing: UnsettledLanding, standing: Standing) -> Effect {
+        match standing {
+            Standing::Landed => self.settle(Mutation::Land { role: self.setup.role }, None, None),
+            // Nobody who stalled may move it later, so it is moved now.
+            Standing::Untouched => {
+                let group = Group::default();
+                self.to(State::Moving { landing: landing.clone(), group }, Effect::Move(landing))
+            }
+            Standing::Elsewhere => self.withdraw(None, None, "the branch went elsewhere"),
+        }
+    }
+
+    fn merged(
+        &mut self,
+        group: &Group,
+        attempts: &[(ClaimKey, u32)],
+        trees: &[String],
+        built: Built,
+    ) -> Effect {
+        let attempt = |key: &ClaimKey| {
+            let known = attempts.iter().find(|(known, _)| known == key);
+            known.map_or(1, |(_, attempt)| *attempt)
+        };
+        let mut left = VecDeque::new();
+        for conflict in built.conflicts.into_iter().filter(|conflict| conflict.is_with_branch) {
+            let reason = ReleaseReason::Conflict { files: conflict.files };
+            left.extend(self.returned(&conflict.key, attempt(&conflict.key), reason));
+        }
+        for refused in built.refused {
+            let reason = ReleaseReason::Failed { reason: refused.reason };
+            left.extend(self.returned(&refused.key, attempt(&refused.key), reason));
+        }
+        trees.iter().for_each(|tree| self.remember(tree));
+        let attempts = built.merged.iter().map(|merged| attempt(&merged.key)).collect();
+        let Group { is_part, red, .. } = *group;
+        let batch = Batch { base: built.base, merged: built.merged, is_part, red, attempts };
+        self.give_back(left, (!batch.merged.is_empty()).then_some(batch))
+    }
+
+    fn check(&mut self, batch: Batch) -> Effect {
+        let Some(last) = batch.merged.last() else { return self.look() };
+        let (commit, tree) = (last.landed.clone(), last.tree.clone());
+        if self.passed.contains(&tree) {
+            return self.announce(batch);
+        }
+        self.to(State::Checking(batch), Effect::Check { commit, tree })
+    }
+
+    fn passed(&mut self, batch: Batch) -> Effect {
+        if let Some(tree) = batch.merged.last().map(|last| last.tree.clone()) {
+            self.remember(&tree);
+        }
+        self.announce(batch)
+    }
+
+    fn failed(&mut self, mut batch: Batch, failures: Vec<String>) -> Effect {
+        batch.red += 1;
+        match (batch.merged.len(), batch.merged.first(), batch.attempts.first()) {
+            (1, Some(culprit), Some(attempt)) if batch.red >= SURE => {
+                let left = self.returned(&culprit.key, *attempt, ReleaseReason::Checks { failures });
+                self.give_back(left.into(), None)
+            }
+            (1, ..) => self.check(batch),
+            _ if batch.red < SURE && !batch.is_part => self.check(batch),
+            _ => {
+                let keys: Vec<ClaimKey> = batch.merged.into_iter().map(|merged| merged.key).collect();
+                let (first, second) = keys.split_at(keys.len() / 2);
+                for half in [second, first] {
+                    self.groups.push(Group { keys: half.to_vec(), is_part: true, red: 0 });
+                }
+                self.look()
+            }
+        }
+    }
+
+    fn announce(&mut self, batch: Batch) -> Effect {
+        let landing = self.landing_of(&batch);
+        let claims = batch.merged.iter().map(|merged| LandingClaim {
+            task: merged.key.task.clone(),
+            token: merged.key.token,
+            commit: merged.commit.clone(),
+            landed: merged.landed.clone(),
+        });
+        let change = Mutation::Landing {
+            role: self.setup.role,
+            into: landing.into,
+            old: landing.old,
+            new: landing.new,
+            claims: claims.collect(),
+        };
+        self.to(State::Announcing(batch), Effect::Change(change))
+    }
+
+    fn landing_of(&self, batch: &Batch) -> UnsettledLanding {
+        let new = batch.merged.last().map(|last| last.landed.clone()).unwrap_or_default();
+        UnsettledLanding { into: self.setup.into.clone(), old: batch.base.clone(), new }
+    }
+
+    fn announced(&mut self, batch: &Batch, changed: Result<(), Refusal>) -> Effect {
+        let keys = batch.merged.iter().map(|merged| merged.key.clone()).collect();
+        let group = Group { keys, is_part: batch.is_part, red: 0 };
+        match changed {
+            Ok(()) => {
+                let landing = self.landing_of(batch);
+                self.to(State::Moving { landing: landing.clone(), group }, Effect::Move(landing))
+            }
+            Err(Refusal::RoleLost) => self.lost(),
+            // The others are built without what is gone.
+            Err(Refusal::Void) => {
+                self.groups.push(group);
+                self.look()
+            }
+        }
+    }
+
+    fn moved(&mut self, group: Group, moved: Moved) -> Effect {
+        match moved {
+            Moved::Done => self.settle(Mutation::Land { role: self.setup.role }, None, None),
+            Moved::Stale => self.withdraw(Some(group), None, "the branch has moved meanwhile"),
+            Moved::Held { reason } => {
+                let held = Held { reason: reason.clone() };
+                self.withdraw(Some(group), Some(held), &reason)
+            }
+        }
+    }
+
+    fn withdraw(&mut self, again: Option<Group>, held: Option<Held>, reason: &str) -> Effect {
+        let change = Mutation::Drop { role: self.setup.role, reason: reason.to_owned() };
+        self.settle(change, again, held)
+    }
+
+    fn settle(&mut self, change: Mutation, again: Option<Group>, held: Option<Held>) -> Effect {
+        self.to(State::Settling { again, held }, Effect::Change(change))
+    }
+
+    /// Returns the changes that give work back: its task is free again, or blocked where its attempts are
+    /// used up.
+    fn returned(&self, key: &ClaimKey, attempt: u32, reason: ReleaseReason) -> Vec<Mutation> {
+        let is_last = self.setup.max_attempts.is_some_and(|max| attempt >= max.get());
+        let block = is_last.then(|| Mutation::Block {
+            id: key.task.clone(),
+            reason: Some(format!("{attempt} attempts did not land; the last one: {reason}")),
+        });
+        let task = key.task.clone().into();
+        let release = Mutation::Release { task, token: key.token, reason, kept: None };
+        [release].into_iter().chain(block).collect()
+    }
+
+    fn give_back(&mut self, mut left: VecDeque<Mutation>, then: Option<Batch>) -> Effect {
+        match (left.pop_front(), then) {
+            (Some(change), then) => self.to(State::Returning { left, then }, Effect::Change(change)),
+            (None, Some(batch)) => self.check(batch),
+            (None, None) => self.look(),
+        }
+    }
+
+    fn remember(&mut self, tree: &str) {
+        if !self.passed.iter().any(|known| known == tree) {
+            self.passed.push_back(tree.to_owned());
+        }
+        if self.passed.len() > MAX_PASSED {
+            self.passed.pop_front();
+        }
+    }
+}
+
+fn is_about(change: &Mutation, task: &TaskId) -> bool {
+    change.tasks().is_some_and(|tasks| tasks.contains(&task))
+}

@@ -1,0 +1,55 @@
+//! Plans of tasks that conflict, fail and clash, with a merger that is killed between any two steps
+//! and others who push, release and submit meanwhile.
+
+use super::world::{MAX_ATTEMPTS, Mutant, Nature, Random, World};
+
+/// How many plans are gone through.
+const PLANS: u64 = 2_000;
+/// How many of them a mutant may survive.
+const MUTANT_PLANS: u64 = 400;
+
+fn world(seed: u64, mutant: Mutant) -> World {
+    let mut random = Random::new(seed ^ 0x5eed);
+    let tasks = 2 + usize::try_from(random.below(9)).unwrap();
+    let mut natures = vec![Nature::default(); tasks];
+    for (place, nature) in natures.iter_mut().enumerate() {
+        match random.below(8) {
+            0 => nature.bad = (1..=MAX_ATTEMPTS).collect(),
+            1 => nature.bad = [1].into(),
+            _ => {}
+        }
+        let mut other = |percent| {
+            let other = usize::try_from(random.below(tasks as u64)).unwrap();
+            (other < place && random.chance(percent)).then_some(other)
+        };
+        // One of each: somebody who is in conflict with all others would use up its attempts.
+        nature.conflicts = other(25).into_iter().collect();
+        nature.clashes = other(15).into_iter().collect();
+    }
+    let mut world = World::new(natures, seed, mutant);
+    world.crashes = random.below(3) * 8;
+    world.meddling = random.below(3) * 8;
+    world
+}
+
+#[test]
+fn nothing_lands_twice_and_nothing_is_lost_wherever_the_merger_is_killed() {
+    let (mut kills, mut checks) = (0, 0);
+    for seed in 0..PLANS {
+        let mut world = world(seed, Mutant::None);
+        if let Err(broken) = world.run() {
+            panic!("plan {seed}: {broken}");
+        }
+        kills += world.kills;
+        checks += world.checks;
+    }
+    assert!(kills > 1_000 && checks > 1_000, "{kills} kills, {checks} checks");
+}
+
+#[test]
+fn a_merger_that_forgets_one_of_the_rules_is_caught() {
+    for mutant in [Mutant::NoLanding, Mutant::Equality, Mutant::NoToken, Mutant::NoCheck] {
+        let caught = (0..MUTANT_PLANS).filter(|seed| world(*seed, mutant).run().is_err()).count();
+        assert!(caught > 0, "{mutant:?} was caught in none of {MUTANT_PLANS} plans");
+    }
+}

@@ -1,0 +1,5 @@
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod campaign;
+mod decisions;
+mod world;

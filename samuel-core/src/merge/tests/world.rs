@@ -1,0 +1,440 @@
+//! A world for the machine: a plan that the real [`apply`] changes, a branch, checks, workers, and
+//! somebody else who pushes.
+//!
+//! [`World::run`] drives a machine as a driver would, through JSON after each step, and kills it
+//! where it is told to. After every step it holds what must always hold.
+
+use std::{
+    collections::{HashMap, HashSet},
+    num::{NonZeroU32, NonZeroUsize},
+};
+
+use jiff::Timestamp;
+
+use super::super::*;
+use crate::{
+    model::{ClaimPhase, ClaimTarget, Plan, ReleaseReason, Role, Status, Task, TaskId},
+    state::{Mutation, StateError, TaskChange, apply},
+};
+
+/// How many attempts a task has.
+pub(super) const MAX_ATTEMPTS: u32 = 3;
+/// How many steps a run may take before it counts as endless.
+const MAX_STEPS: usize = 3_000;
+
+/// A driver that is wrong, which the campaign must catch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mutant {
+    None,
+    /// What is about to land is not written down.
+    NoLanding,
+    /// A landing has landed only where the branch is at its commit.
+    Equality,
+    /// The token of a claim is not compared.
+    NoToken,
+    /// A batch is landed whatever the checks say.
+    NoCheck,
+}
+
+/// What a task's work is like.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Nature {
+    /// The attempts, from 1, with which the checks fail.
+    pub(super) bad: HashSet<u32>,
+    /// The tasks that it is in conflict with where it did not begin on them.
+    pub(super) conflicts: HashSet<usize>,
+    /// The tasks with which the checks fail where neither began on the other.
+    pub(super) clashes: HashSet<usize>,
+}
+
+/// Work of a task as it was submitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Work {
+    task: usize,
+    token: u64,
+    attempt: u32,
+    /// The tasks whose work it began on.
+    knows: Vec<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Commit {
+    parent: Option<String>,
+    /// What it adds to its parent; nothing of what somebody else pushed.
+    adds: Option<Work>,
+}
+
+pub(super) struct World {
+    pub(super) plan: Plan,
+    natures: Vec<Nature>,
+    commits: HashMap<String, Commit>,
+    pub(super) head: String,
+    submitted: HashMap<String, Work>,
+    mutant: Mutant,
+    random: Random,
+    /// How likely it is, in percent, that a step is the last of its process, and that others meddle.
+    pub(super) crashes: u64,
+    pub(super) meddling: u64,
+    pub(super) checks: usize,
+    pub(super) kills: usize,
+    role: u64,
+    pending_landing: Option<Mutation>,
+}
+
+/// Numbers that look random and are the same each time.
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % limit.max(1)
+    }
+
+    pub(super) fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}
+
+impl World {
+    pub(super) fn new(natures: Vec<Nature>, seed: u64, mutant: Mutant) -> Self {
+        let task = |number: usize| Task::new(TaskId::new((number + 1).to_string()), "t");
+        let tasks = (0..natures.len()).map(task).collect();
+        let root = Commit { parent: None, adds: None };
+        let head = "00000000".to_owned();
+        Self {
+            plan: Plan { tasks, revision: 1, ..Plan::default() },
+            natures,
+            commits: HashMap::from([(head.clone(), root)]),
+            head,
+            submitted: HashMap::new(),
+            mutant,
+            random: Random::new(seed),
+            crashes: 0,
+            meddling: 0,
+            checks: 0,
+            kills: 0,
+            role: 0,
+            pending_landing: None,
+        }
+    }
+
+    fn id(task: usize) -> TaskId {
+        TaskId::new((task + 1).to_string())
+    }
+
+    fn change(&mut self, mutation: &Mutation) -> Result<TaskChange, StateError> {
+        let now = Timestamp::from_second(self.plan.revision.try_into().unwrap()).unwrap();
+        let change = apply(&mut self.plan, mutation, now)?;
+        self.plan.revision += u64::from(change != TaskChange::Unchanged);
+        Ok(change)
+    }
+
+    fn commit(&mut self, parent: &str, adds: Option<Work>) -> String {
+        let id = format!("{:08x}", self.commits.len());
+        self.commits.insert(id.clone(), Commit { parent: Some(parent.to_owned()), adds });
+        id
+    }
+
+    /// Returns the commits of a line, from a head to the root.
+    fn line(&self, head: &str) -> Vec<String> {
+        let parent = |id: &String| self.commits.get(id).and_then(|commit| commit.parent.clone());
+        std::iter::successors(Some(head.to_owned()), parent).collect()
+    }
+
+    fn works(&self, head: &str) -> Vec<Work> {
+        self.line(head).iter().filter_map(|id| self.commits[id].adds.clone()).collect()
+    }
+
+    /// Says whether the checks fail with some works.
+    fn is_red(&self, works: &[Work]) -> bool {
+        let knows = |one: &Work, other: &Work| one.knows.contains(&other.task);
+        works.iter().any(|work| {
+            let nature = &self.natures[work.task];
+            let clashes = |other: &Work| {
+                nature.clashes.contains(&other.task) && !knows(work, other) && !knows(other, work)
+            };
+            nature.bad.contains(&work.attempt) || works.iter().any(clashes)
+        })
+    }
+
+    fn in_conflict(&self, work: &Work, with: &[Work]) -> Vec<String> {
+        let clash = |other: &&Work| {
+            let theirs = self.natures[other.task].conflicts.contains(&work.task);
+            let is_conflict = theirs || self.natures[work.task].conflicts.contains(&other.task);
+            other.task != work.task && is_conflict && !work.knows.contains(&other.task)
+        };
+        with.iter().filter(clash).map(|other| format!("{}.rs", other.task + 1)).collect()
+    }
+
+    /// Has workers submit what is pending, some of it or all.
+    fn work(&mut self, percent: u64) -> bool {
+        let mut has_worked = false;
+        for task in 0..self.natures.len() {
+            let id = Self::id(task);
+            if self.plan.task(&id).unwrap().status != Status::Pending || !self.random.chance(percent) {
+                continue;
+            }
+            let target = ClaimTarget::Task(id.clone());
+            // As whoever chooses tasks does: the merger may have been killed before it blocked it.
+            if self.plan.claim(&target).is_some_and(|claim| claim.attempt >= MAX_ATTEMPTS) {
+                self.change(&Mutation::Block { id, reason: None }).unwrap();
+                continue;
+            }
+            let knows = self.works(&self.head.clone()).iter().map(|work| work.task).collect();
+            self.change(&Mutation::Claim { task: target.clone(), worker: "lane".to_owned() }).unwrap();
+            let claim = self.plan.claim(&target).unwrap();
+            let (token, attempt) = (claim.token, claim.attempt);
+            let commit = format!("abc{:05x}", self.submitted.len());
+            self.submitted.insert(commit.clone(), Work { task, token, attempt, knows });
+            let (branch, base) = (format!("samuel/run/{id}-{token}"), self.head.clone());
+            self.change(&Mutation::Submit { task: id, token, branch, commit, base, tree: None }).unwrap();
+            has_worked = true;
+        }
+        has_worked
+    }
+
+    /// Has others do something meanwhile: push, release a task, or submit another one.
+    fn meddle(&mut self) {
+        match self.random.below(3) {
+            0 => {
+                let head = self.head.clone();
+                self.head = self.commit(&head, None);
+            }
+            1 => {
+                let place = self.random.below(self.natures.len() as u64);
+                let of = ClaimTarget::Task(Self::id(usize::try_from(place).unwrap()));
+                if let Ok(release) = Mutation::release(&self.plan, &of, ReleaseReason::Asked { reason: None })
+                {
+                    // One that is being landed is refused.
+                    let _ = self.change(&release);
+                }
+                self.work(50);
+            }
+            _ => drop(self.work(30)),
+        }
+    }
+
+    fn begin(&mut self) -> MergeMachine {
+        let claim = Mutation::Claim { task: Role::Merge.into(), worker: "merger".to_owned() };
+        self.change(&claim).unwrap();
+        self.role = self.plan.claim(&Role::Merge.into()).unwrap().token;
+        MergeMachine::new(MergeSetup {
+            role: self.role,
+            into: "main".to_owned(),
+            batch: NonZeroUsize::new(4).unwrap(),
+            max_attempts: NonZeroU32::new(MAX_ATTEMPTS),
+        })
+    }
+
+    /// The process is killed, and another one takes the role.
+    fn killed(&mut self, machine: MergeMachine) -> MergeMachine {
+        self.kills += 1;
+        self.pending_landing = None;
+        let (task, token) = (Role::Merge.into(), self.role);
+        self.change(&Mutation::Release { task, token, reason: ReleaseReason::Lost, kept: None }).unwrap();
+        if self.random.chance(30) {
+            self.meddle();
+        }
+        let new = self.begin();
+        match self.random.chance(50) {
+            true => machine.resumed(self.role),
+            false => new,
+        }
+    }
+
+    /// Drives machines until nothing is left to do.
+    ///
+    /// Returns what does not hold.
+    pub(super) fn run(&mut self) -> Result<(), String> {
+        self.work(100);
+        let mut machine = self.begin();
+        let mut input = Input::Wake;
+        for _ in 0..MAX_STEPS {
+            let effect = machine.step(input);
+            let json = serde_json::to_string(&machine).unwrap();
+            assert_eq!(serde_json::from_str::<MergeMachine>(&json).unwrap(), machine);
+            if self.random.chance(self.meddling) {
+                self.meddle();
+            }
+            if effect == Effect::Wait && !self.work(100) {
+                return self.holds_at_the_end();
+            }
+            let (before, after) = (self.random.chance(self.crashes), self.random.chance(self.crashes));
+            if before {
+                machine = self.killed(machine);
+                input = Input::Wake;
+                continue;
+            }
+            input = self.carry_out(effect)?;
+            self.holds()?;
+            if after {
+                machine = self.killed(machine);
+                input = Input::Wake;
+            }
+        }
+        Err("it does not end".to_owned())
+    }
+
+    fn carry_out(&mut self, effect: Effect) -> Result<Input, String> {
+        Ok(match effect {
+            Effect::Look => Input::Queue(Queue::of(&self.plan)),
+            Effect::Build { submissions, .. } => Input::Built(self.build(&submissions)),
+            Effect::Check { commit, .. } => {
+                self.checks += 1;
+                let is_red = self.is_red(&self.works(&commit)) && self.mutant != Mutant::NoCheck;
+                Input::Checked(if is_red { vec!["tests failed".to_owned()] } else { Vec::new() })
+            }
+            Effect::Change(mutation) => Input::Changed(self.changed(mutation)),
+            Effect::Move(UnsettledLanding { old, new, .. }) => {
+                let is_current = self.head == old;
+                if is_current {
+                    self.head = new;
+                    if self.is_red(&self.works(&self.head.clone())) {
+                        return Err(format!("{} landed and its checks fail", self.head));
+                    }
+                }
+                Input::Moved(if is_current { Moved::Done } else { Moved::Stale })
+            }
+            Effect::Ask(UnsettledLanding { old, new, .. }) => {
+                let has_landed = match self.mutant {
+                    Mutant::Equality => self.head == new,
+                    _ => self.line(&self.head).contains(&new),
+                };
+                Input::Stands(match has_landed {
+                    true => Standing::Landed,
+                    false if self.head == old => Standing::Untouched,
+                    false => Standing::Elsewhere,
+                })
+            }
+            Effect::Wait => Input::Wake,
+            Effect::End { reason } => return Err(reason),
+        })
+    }
+
+    fn build(&mut self, submissions: &[Submission]) -> Built {
+        let base = self.head.clone();
+        let mut built = Built { base: base.clone(), ..Built::default() };
+        let mut at = base;
+        for Submission { key, commit, .. } in submissions {
+            let work = self.submitted[commit].clone();
+            let files = self.in_conflict(&work, &self.works(&at));
+            if !files.is_empty() {
+                let is_with_branch = !self.in_conflict(&work, &self.works(&built.base)).is_empty();
+                built.conflicts.push(Conflict { key: key.clone(), files, is_with_branch });
+                continue;
+            }
+            at = self.commit(&at, Some(work));
+            let (landed, tree) = (at.clone(), format!("tree {at}"));
+            built.merged.push(Merged { key: key.clone(), commit: commit.clone(), landed, tree });
+        }
+        built
+    }
+
+    fn changed(&mut self, mutation: Mutation) -> Result<(), Refusal> {
+        let mutation = match (self.mutant, mutation) {
+            (Mutant::NoLanding, landing @ Mutation::Landing { .. }) => {
+                self.pending_landing = Some(landing);
+                return Ok(());
+            }
+            (Mutant::NoLanding, land @ Mutation::Land { .. }) => {
+                if let Some(landing) = self.pending_landing.take() {
+                    let _ = self.change(&landing);
+                }
+                land
+            }
+            (Mutant::NoToken, Mutation::Landing { role, into, old, new, mut claims }) => {
+                for claim in &mut claims {
+                    if let Some(now) = self.plan.claim(&claim.task.clone().into()) {
+                        claim.token = now.token;
+                        claim.commit = now.commit.clone().unwrap_or_default();
+                    }
+                }
+                Mutation::Landing { role, into, old, new, claims }
+            }
+            (_, mutation) => mutation,
+        };
+        match self.change(&mutation) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Refusal::of(&error).unwrap_or_else(|| panic!("{error}"))),
+        }
+    }
+
+    /// What must always hold.
+    fn holds(&self) -> Result<(), String> {
+        let works = self.works(&self.head);
+        let line = self.line(&self.head);
+        for (task, tokens) in tokens_by_task(&works) {
+            if tokens.len() > 1 {
+                return Err(format!("task {} landed by {tokens:?}", task + 1));
+            }
+        }
+        for task in self.plan.tasks.iter().filter(|task| task.status == Status::Completed) {
+            let commit = task.commit_sha.as_ref().ok_or("completed without a commit")?;
+            if !line.contains(commit) {
+                return Err(format!("task {} is completed and {commit} has not landed", task.id));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns with how many others a task is in conflict, or clashes: each costs it one attempt at most.
+    fn partners(&self, task: usize) -> usize {
+        let of = |nature: &Nature, other: usize| {
+            usize::from(nature.conflicts.contains(&other)) + usize::from(nature.clashes.contains(&other))
+        };
+        let all = self.natures.iter().enumerate();
+        all.map(|(other, nature)| of(nature, task) + of(&self.natures[task], other)).sum()
+    }
+
+    /// What must hold once nothing is left to do: nothing is lost, and what is no fault of its own landed.
+    fn holds_at_the_end(&self) -> Result<(), String> {
+        self.holds()?;
+        let landed = tokens_by_task(&self.works(&self.head));
+        for (place, nature) in self.natures.iter().enumerate() {
+            let task = self.plan.task(&Self::id(place)).unwrap();
+            let is_hopeless = (1..=MAX_ATTEMPTS).all(|attempt| nature.bad.contains(&attempt));
+            match task.status {
+                Status::Completed if !landed.contains_key(&place) => {
+                    return Err(format!("task {} is completed and lost", task.id));
+                }
+                Status::Completed if is_hopeless => return Err(format!("task {} fails and landed", task.id)),
+                Status::Completed => {}
+                Status::Blocked if nature.bad.len() + self.partners(place) >= MAX_ATTEMPTS as usize => {}
+                status => return Err(format!("task {} is {status} in the end", task.id)),
+            }
+            if task.status != Status::Completed && landed.contains_key(&place) {
+                return Err(format!("task {} landed and is {}", task.id, task.status));
+            }
+        }
+        // What landed is what was submitted last.
+        let tokens: HashMap<usize, u64> = self.submitted.values().fold(HashMap::new(), |mut last, work| {
+            let token = last.entry(work.task).or_default();
+            *token = work.token.max(*token);
+            last
+        });
+        for (task, landed) in landed {
+            if landed != [tokens[&task]] {
+                return Err(format!("task {} landed by {landed:?}, an attempt that was void", task + 1));
+            }
+        }
+        let left = self
+            .plan
+            .claims
+            .iter()
+            .find(|claim| claim.phase != ClaimPhase::Released && claim.task.task().is_some());
+        left.map_or(Ok(()), |claim| Err(format!("{} is still claimed", claim.task)))
+    }
+}
+
+fn tokens_by_task(works: &[Work]) -> HashMap<usize, Vec<u64>> {
+    works.iter().fold(HashMap::new(), |mut all, work| {
+        all.entry(work.task).or_insert_with(Vec::new).push(work.token);
+        all
+    })
+}

@@ -1,0 +1,229 @@
+//! The claims that a plan must have, held against those in its file.
+//!
+//! Claims are whoever's who runs agents, and stand in a file that agents can write. A claim that
+//! somebody takes away there would let two work on one task; one that somebody makes up would
+//! keep others from it. So what differs from what is known and what the journal tells is not
+//! taken over, but put back.
+
+use std::cmp::Ordering;
+
+use super::{
+    FileStore, JournalEntry, JournalRecord, Mutation, StateError,
+    acknowledged::Acknowledged,
+    apply::{At, apply_at},
+    claims::{drop_stale, forget_attempts},
+    files,
+    last_read::PlanFile,
+    plan_file,
+};
+use crate::{
+    fs::Durability,
+    model::{Claim, ClaimTarget, Plan, Status, Task, TaskId},
+};
+
+/// What is told of claims that are put back.
+pub(super) const TOLD: &str = "prd.toon was edited: the claims in it are put back as they were";
+
+impl Acknowledged {
+    /// Returns the claims that are to be put back, by the records since then; nothing where the file
+    /// has them, or another plan was stored.
+    pub(super) fn lost_claims(&self, file: &PlanFile, records: &[JournalRecord]) -> Option<Vec<Claim>> {
+        let now = &file.document.plan;
+        let is_known = self.plan.claims.is_empty() && now.claims.is_empty();
+        let about_claims = |record: &JournalRecord| matches!(&record.entry, JournalEntry::Mutation { mutation, .. } if mutation.is_of_claims());
+        if self.content == file.content || (is_known && !records.iter().any(about_claims)) {
+            return None;
+        }
+        let mut plan = known_tasks(&self.plan);
+        for record in records {
+            fold(&mut plan, record)?;
+        }
+        plan.tasks.clone_from(&now.tasks);
+        drop_stale(&mut plan, &file.document.lost_ids());
+        (sorted(&plan.claims) != sorted(&now.claims)).then_some(plan.claims)
+    }
+}
+
+/// Returns of a plan what claims depend on.
+fn known_tasks(plan: &Plan) -> Plan {
+    let task = |task: &Task| Task { status: task.status, ..Task::new(task.id.clone(), "") };
+    let tasks = plan.tasks.iter().map(task).collect();
+    Plan { tasks, claims: plan.claims.clone(), ..Plan::default() }
+}
+
+/// Has claims be what a record made of them; nothing where it stored another plan. What a record tells
+/// took effect, so a task was pending when it was claimed, whatever is known of it.
+fn fold(plan: &mut Plan, record: &JournalRecord) -> Option<()> {
+    match &record.entry {
+        JournalEntry::Imported { .. } => return None,
+        JournalEntry::Mutation { mutation, .. } if mutation.is_of_claims() => {
+            if let Mutation::Claim { task: ClaimTarget::Task(id), .. } = mutation {
+                have_pending(plan, id);
+            }
+            let at = At { now: record.at, revision: record.revision, reserved: &[] };
+            // A record that somebody made up changes nothing.
+            let _ = apply_at(plan, mutation, at);
+        }
+        entry => {
+            for task in &mut plan.tasks {
+                if let (_, Some(status)) = entry.standing_of(&task.id) {
+                    task.status = status;
+                }
+            }
+            if let JournalEntry::Mutation { mutation: Mutation::Reset { id }, .. } = entry {
+                forget_attempts(plan, id);
+            }
+            drop_stale(plan, &[]);
+        }
+    }
+    Some(())
+}
+
+fn have_pending(plan: &mut Plan, id: &TaskId) {
+    match plan.tasks.iter_mut().find(|task| task.id == *id) {
+        Some(task) => task.status = Status::Pending,
+        None => plan.tasks.push(Task::new(id.clone(), "")),
+    }
+    drop_stale(plan, &[]);
+}
+
+fn sorted(claims: &[Claim]) -> Vec<&Claim> {
+    let mut sorted: Vec<&Claim> = claims.iter().collect();
+    sorted.sort_by(|one, other| match one.task.as_str().cmp(other.task.as_str()) {
+        Ordering::Equal => one.token.cmp(&other.token),
+        order => order,
+    });
+    sorted
+}
+
+impl FileStore {
+    /// Writes the plan with other claims, under the lock.
+    pub(super) fn with_claims(&self, file: PlanFile, claims: Vec<Claim>) -> Result<PlanFile, StateError> {
+        let PlanFile { mut document, .. } = file;
+        document.plan_mut().claims = claims;
+        let text = plan_file::encode(&document)?;
+        files::write(self.dir().root(), &self.dir().prd(), text.as_bytes(), Durability::Synced)?;
+        self.read_plan()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
+
+    use std::{fs, sync::Arc};
+
+    use super::*;
+    use crate::{
+        clock::SystemClock,
+        model::{ReleaseReason, Role},
+        state::{Actor, CaughtUp, Existing, PlanStore as _, RunDir},
+    };
+
+    /// A store of three tasks of which the first is claimed, as a loop knows it.
+    struct Known {
+        _root: tempfile::TempDir,
+        store: FileStore,
+        token: u64,
+    }
+
+    impl Known {
+        fn new() -> Self {
+            let root = tempfile::tempdir().unwrap();
+            let store = FileStore::new(RunDir::new(root.path()), Arc::new(SystemClock::new()));
+            let tasks = ["1", "2", "3"].map(|id| Task::new(TaskId::new(id), "t")).to_vec();
+            store.import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse).unwrap();
+            let mut known = Self { _root: root, store, token: 0 };
+            known.token = known.claim("1");
+            known.store.catch_up(0).unwrap();
+            known
+        }
+
+        fn claim(&self, id: &str) -> u64 {
+            let claim = Mutation::Claim { task: id.parse().unwrap(), worker: "lane-1".to_owned() };
+            self.store.mutate(claim, Actor::Runtime).unwrap().revision
+        }
+
+        fn change(&self, mutation: Mutation) {
+            self.store.mutate(mutation, Actor::User).unwrap();
+        }
+
+        /// Replaces something in the file without asking the store.
+        fn edit(&self, from: &str, to: &str) {
+            let path = self.store.dir().prd();
+            let text = fs::read_to_string(&path).unwrap();
+            assert!(text.contains(from), "{text}");
+            fs::write(&path, text.replacen(from, to, 1)).unwrap();
+        }
+
+        fn caught_up(&self) -> CaughtUp {
+            self.store.catch_up(self.store.journal_since(0).unwrap().records.last().unwrap().seq).unwrap()
+        }
+
+        fn claims(&self) -> Vec<String> {
+            let plan = self.store.load().unwrap().plan;
+            let told = |claim: &Claim| format!("{} {} {}", claim.task, claim.token, claim.phase);
+            plan.claims.iter().map(told).collect()
+        }
+    }
+
+    #[test]
+    fn claims_that_are_taken_out_of_the_file_or_made_up_there_are_put_back() {
+        let known = Known::new();
+        let before = known.claims();
+        let text = fs::read_to_string(known.store.dir().prd()).unwrap();
+        let table = text.find("\nclaims[1]").unwrap();
+        let row = text[table + 1..].split('\n').nth(1).unwrap().to_owned();
+        for (from, to) in [
+            (row.as_str(), row.replace("working", "submitted")),
+            (row.as_str(), row.replace("lane-1", "lane-9")),
+            (row.as_str(), row.replacen(&known.token.to_string(), "7", 1).replace("\"7\"", "\"1\"")),
+        ] {
+            known.edit(from, &to);
+            let caught = known.caught_up();
+            assert_eq!((known.claims(), caught.warnings), (before.clone(), vec![TOLD.to_owned()]), "{to}");
+        }
+        let text = fs::read_to_string(known.store.dir().prd()).unwrap();
+        let table = text.find("\nclaims[1]").unwrap() + 1;
+        let end = table + text[table..].match_indices('\n').nth(1).unwrap().0 + 1;
+        known.edit(&text[table..end], "");
+        assert_eq!(known.claims(), [""; 0]);
+        known.caught_up();
+        assert_eq!(known.claims(), before);
+        assert_eq!(known.caught_up().warnings, [""; 0], "it is told once");
+    }
+
+    #[test]
+    fn what_the_journal_tells_of_claims_is_nobodys_edit() {
+        let known = Known::new();
+        let merge = Mutation::Claim { task: Role::Merge.into(), worker: "lane-1".to_owned() };
+        known.change(merge);
+        known.change(Mutation::Skip { id: TaskId::new("1"), reason: None });
+        let second = known.claim("2");
+        known.change(Mutation::Reset { id: TaskId::new("2") });
+        let third = known.claim("2");
+        assert!(third > second);
+        let reason = ReleaseReason::Checks { failures: vec!["red".to_owned()] };
+        known.change(Mutation::Release {
+            task: TaskId::new("2").into(),
+            token: third,
+            reason,
+            kept: Some("refs/samuel/rescue/2".to_owned()),
+        });
+        known.change(Mutation::Skip { id: TaskId::new("3"), reason: None });
+        let before = known.claims();
+        assert_eq!(before.len(), 2, "{before:?}");
+        let caught = known.caught_up();
+        assert_eq!((caught.warnings, known.claims()), (Vec::new(), before));
+    }
+
+    #[test]
+    fn a_task_that_is_completed_in_the_file_is_claimed_no_more() {
+        let known = Known::new();
+        known.edit(",in_progress,", ",completed,");
+        let caught = known.caught_up();
+        assert_eq!(known.claims(), [""; 0]);
+        assert!(caught.warnings[0].contains("task 1 was in_progress and is completed"), "{caught:?}");
+        assert!(!caught.warnings.contains(&TOLD.to_owned()), "{caught:?}");
+    }
+}
