@@ -240,3 +240,67 @@ proptest! {
         }
     }
 }
+
+/// What a target that tells numbers by their text sees of a value.
+#[derive(Debug, PartialEq)]
+enum Seen {
+    Token(String),
+    Other(String),
+}
+
+impl<'de> serde::Deserialize<'de> for Seen {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Look;
+
+        impl<'de> serde::de::Visitor<'de> for Look {
+            type Value = Seen;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a primitive")
+            }
+
+            fn visit_newtype_struct<D: serde::Deserializer<'de>>(self, inner: D) -> Result<Seen, D::Error> {
+                <&str>::deserialize(inner).map(|text| Seen::Token(text.to_owned()))
+            }
+
+            fn visit_u64<E>(self, value: u64) -> Result<Seen, E> {
+                Ok(Seen::Other(format!("{value}")))
+            }
+
+            fn visit_i64<E>(self, value: i64) -> Result<Seen, E> {
+                Ok(Seen::Other(format!("{value}")))
+            }
+
+            fn visit_f64<E>(self, value: f64) -> Result<Seen, E> {
+                Ok(Seen::Other(format!("{value}")))
+            }
+
+            fn visit_str<E>(self, value: &str) -> Result<Seen, E> {
+                Ok(Seen::Other(format!("{value:?}")))
+            }
+        }
+
+        deserializer.deserialize_any(Look)
+    }
+}
+
+#[test]
+fn numbers_reach_targets_that_ask_for_it_as_their_text() {
+    let text = "[7]: 1,1.10,18446744073709551616,-9223372036854775809,1e999,-1e400,1.10.0";
+    let seen = |numbers| {
+        let options = DecodeOptions { numbers, ..DecodeOptions::default() };
+        let seen: Vec<Seen> = toon::from_str_with(text, options).unwrap();
+        seen
+    };
+    let token = |text: &str| Seen::Token(text.to_owned());
+    let other = |text: &str| Seen::Other(text.to_owned());
+    let wide = ["18446744073709551616", "-9223372036854775809", "1e999", "-1e400"].map(token);
+    let [a, b, c, d] = wide;
+    assert_eq!(seen(NumberText::Wide), [other("1"), other("1.1"), a, b, c, d, other("\"1.10.0\"")]);
+    let tokens = seen(NumberText::Tokens);
+    assert_eq!(tokens[..2], [token("1"), token("1.10")]);
+    assert!(tokens[2..6].iter().all(|seen| matches!(seen, Seen::Token(_))));
+    assert_eq!(tokens[6], other("\"1.10.0\""));
+    let canonical = seen(NumberText::Canonical);
+    assert!(canonical.iter().all(|seen| matches!(seen, Seen::Other(_))), "{canonical:?}");
+}

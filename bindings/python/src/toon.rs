@@ -6,15 +6,15 @@ use pyo3::{
     Bound, IntoPyObject, Py, PyAny, PyErr, PyResult, Python,
     exceptions::PyValueError,
     intern, pyfunction,
-    types::{PyAnyMethods, PyDict, PyDictMethods, PyList, PyModule, PyString},
+    types::{PyAnyMethods, PyDict, PyDictMethods, PyFloat, PyInt, PyList, PyModule, PyString},
 };
-use samuel_core::toon::{self, Action, DecodeOptions, Delimiter, EncodeOptions, Limits};
+use samuel_core::toon::{self, Action, DecodeOptions, Delimiter, EncodeOptions, Limits, NumberText};
 use serde::{
-    Deserializer,
+    Deserialize, Deserializer,
     de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::convert::{Plain, Writing, data_to_python};
+use crate::convert::{DEEPEST, Plain, Writing};
 
 /// Writes an object as TOON.
 #[pyfunction]
@@ -24,6 +24,8 @@ pub(crate) fn toon_dumps(
     delimiter: &str,
     default: Option<Bound<'_, PyAny>>,
     sort_keys: bool,
+    allow_nan: bool,
+    max_depth: usize,
 ) -> PyResult<String> {
     let delimiter = match delimiter {
         "," => Delimiter::Comma,
@@ -33,7 +35,10 @@ pub(crate) fn toon_dumps(
             return Err(PyValueError::new_err(format!("delimiter must be ',', '\\t' or '|', not {other:?}")));
         }
     };
-    let writing = Writing::new(default, sort_keys);
+    let max_depth = max_depth.min(DEEPEST);
+    let mut writing = Writing::default();
+    (writing.default, writing.sort_keys, writing.allow_nan) = (default, sort_keys, allow_nan);
+    (writing.wide, writing.max_depth) = (true, max_depth);
     let plain = Plain { value, writing: &writing };
     toon::to_string_with(&plain, EncodeOptions { indent_size: indent, delimiter })
         .map_err(|error| writing.raised().unwrap_or_else(|| PyValueError::new_err(error.to_string())))
@@ -47,17 +52,82 @@ pub(crate) fn toon_loads<'py>(
     indent: usize,
     strict: bool,
     max_depth: usize,
+    hooks: (Hook<'py>, Hook<'py>, Hook<'py>, Hook<'py>),
 ) -> PyResult<Bound<'py, PyAny>> {
+    let (object, pairs, int, float) = hooks;
+    let hooks = Hooks { object, pairs, int, float, raised: RefCell::default() };
     let limits = Limits { depth: max_depth.min(DEEPEST), ..Limits::default() };
-    let options = DecodeOptions { indent_size: indent, strict, limits, ..DecodeOptions::default() };
-    let build = Build { py, keys: &Keys::default() };
-    let read = toon::Deserializer::from_str_with(text, options)
-        .and_then(|mut reader| build.deserialize(&mut reader));
-    read.map_err(|error| decode_error(py, text, &error))
+    let numbers = match (&hooks.int, &hooks.float) {
+        (None, None) => NumberText::Wide,
+        _ => NumberText::Tokens,
+    };
+    let options = DecodeOptions { indent_size: indent, strict, limits, numbers };
+    read(py, text, options, &hooks)
+        .map_err(|error| hooks.raised.take().unwrap_or_else(|| decode_error(py, text, &error)))
 }
 
-/// The most levels that fit into the stack of any thread.
-const DEEPEST: usize = 512;
+fn read<'py>(
+    py: Python<'py>,
+    text: &str,
+    options: DecodeOptions,
+    hooks: &Hooks<'py>,
+) -> toon::Result<Bound<'py, PyAny>> {
+    let build = Build { py, keys: &Keys::default(), hooks };
+    build.deserialize(&mut toon::Deserializer::from_str_with(text, options)?)
+}
+
+/// A function of the caller.
+type Hook<'py> = Option<Bound<'py, PyAny>>;
+
+/// What makes objects of what is read, where it is not what Python has.
+#[derive(Default)]
+struct Hooks<'py> {
+    /// Makes an object of a dict.
+    object: Hook<'py>,
+    /// Makes an object of the keys with their values; goes before `object`.
+    pairs: Hook<'py>,
+    /// Makes a number of the text of an integer.
+    int: Hook<'py>,
+    /// Makes a number of the text of any other number.
+    float: Hook<'py>,
+    /// What a function raised.
+    raised: RefCell<Option<PyErr>>,
+}
+
+impl<'py> Hooks<'py> {
+    /// Calls one of the functions. What it raises ends the reading and reaches the caller as it is.
+    fn call<E: Error>(
+        &self,
+        hook: &Bound<'py, PyAny>,
+        argument: Bound<'py, PyAny>,
+    ) -> Result<Bound<'py, PyAny>, E> {
+        hook.call1((argument,)).map_err(|error| {
+            let message = error.to_string();
+            *self.raised.borrow_mut() = Some(error);
+            E::custom(message)
+        })
+    }
+
+    /// Makes a number of its text.
+    fn number<E: Error>(&self, py: Python<'py>, text: &str) -> Result<Bound<'py, PyAny>, E> {
+        let is_whole = text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
+        let hook = if is_whole { &self.int } else { &self.float };
+        match hook {
+            Some(hook) => self.call(hook, PyString::new(py, text).into_any()),
+            // Python refuses integers of thousands of digits.
+            None if is_whole => whole(py, text).map_err(E::custom),
+            None => match text.parse::<f64>() {
+                Ok(value) if value.is_finite() => Ok(PyFloat::new(py, value).into_any()),
+                _ => Err(E::custom(format!("{text} is beyond the range of a float"))),
+            },
+        }
+    }
+}
+
+/// Makes an integer of its digits.
+fn whole<'py>(py: Python<'py>, digits: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.get_type::<PyInt>().call1((digits,))
+}
 
 fn decode_error(py: Python<'_>, text: &str, error: &toon::Error) -> PyErr {
     let place = text.get(..error.offset()).map_or(0, |before| before.chars().count());
@@ -81,7 +151,10 @@ type Recovered<'py> = (Bound<'py, PyAny>, Bound<'py, PyList>, usize, Bound<'py, 
 pub(crate) fn toon_recover<'py>(py: Python<'py>, text: &[u8], indent: usize) -> PyResult<Recovered<'py>> {
     let options = DecodeOptions { indent_size: indent, ..DecodeOptions::default() };
     let recovered = toon::recover_with::<toon::Value>(text, options);
-    let value = data_to_python(py, &recovered.value)?;
+    let value = match &recovered.value {
+        Some(value) => plain(py, value)?,
+        None => py.None().into_bound(py),
+    };
     let faults = recovered.diagnostics.iter().map(|fault| {
         let action = match fault.action {
             Action::Kept => "kept",
@@ -93,6 +166,33 @@ pub(crate) fn toon_recover<'py>(py: Python<'py>, text: &[u8], indent: usize) -> 
     let skipped = recovered.skipped.iter().map(|left_out| (left_out.line, &left_out.raw));
     let faults = PyList::new(py, faults.collect::<Vec<_>>())?;
     Ok((value, faults, recovered.more, PyList::new(py, skipped.collect::<Vec<_>>())?))
+}
+
+/// Makes an object of a value. Numbers are what reading makes of them; where it refuses one, its
+/// text.
+fn plain<'py>(py: Python<'py>, value: &toon::Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        toon::Value::Null => py.None().into_bound(py),
+        toon::Value::Bool(truth) => truth.into_pyobject(py)?.to_owned().into_any(),
+        toon::Value::String(text) => PyString::new(py, text).into_any(),
+        toon::Value::Number(number) => {
+            let text = number.to_string();
+            let options = DecodeOptions { numbers: NumberText::Wide, ..DecodeOptions::default() };
+            read(py, &text, options, &Hooks::default())
+                .unwrap_or_else(|_| PyString::new(py, &text).into_any())
+        }
+        toon::Value::Array(values) => {
+            let items = values.iter().map(|value| plain(py, value)).collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, items)?.into_any()
+        }
+        toon::Value::Object(map) => {
+            let dict = PyDict::new(py);
+            for (key, value) in map.iter() {
+                dict.set_item(key, plain(py, value)?)?;
+            }
+            dict.into_any()
+        }
+    })
 }
 
 /// The keys met so far, by their place in the text: all rows of a table share
@@ -133,6 +233,7 @@ impl std::hash::Hasher for Places {
 struct Build<'a, 'py> {
     py: Python<'py>,
     keys: &'a Keys,
+    hooks: &'a Hooks<'py>,
 }
 
 impl<'de, 'py> DeserializeSeed<'de> for Build<'_, 'py> {
@@ -168,6 +269,10 @@ impl<'de, 'py> Visitor<'de> for Build<'_, 'py> {
         Ok(PyString::new(self.py, text).into_any())
     }
 
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, number: D) -> Result<Bound<'py, PyAny>, D::Error> {
+        self.hooks.number(self.py, <&str>::deserialize(number)?)
+    }
+
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Bound<'py, PyAny>, A::Error> {
         let mut built = Vec::new();
         while let Some(item) = items.next_element_seed(self)? {
@@ -177,12 +282,23 @@ impl<'de, 'py> Visitor<'de> for Build<'_, 'py> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Bound<'py, PyAny>, A::Error> {
+        if let Some(hook) = &self.hooks.pairs {
+            let mut pairs = Vec::new();
+            while let Some(key) = entries.next_key_seed(Key(self))? {
+                pairs.push((key, entries.next_value_seed(self)?));
+            }
+            let pairs = PyList::new(self.py, pairs).map_err(A::Error::custom)?;
+            return self.hooks.call(hook, pairs.into_any());
+        }
         let dict = PyDict::new(self.py);
         while let Some(key) = entries.next_key_seed(Key(self))? {
             let value = entries.next_value_seed(self)?;
             dict.set_item(key, value).map_err(A::Error::custom)?;
         }
-        Ok(dict.into_any())
+        match &self.hooks.object {
+            Some(hook) => self.hooks.call(hook, dict.into_any()),
+            None => Ok(dict.into_any()),
+        }
     }
 }
 

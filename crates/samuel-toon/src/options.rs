@@ -90,6 +90,15 @@ pub enum NumberText {
     /// such, also below `#[serde(flatten)]`. Other self-describing types see a
     /// map with one entry. The default of [`recover`](super::recover()).
     AsWritten,
+    /// As `Canonical`, but integers of more than 64 bits, and numbers beyond the range of an
+    /// `f64`, reach other self-describing types whole: as the text of the token, given to
+    /// [`visit_newtype_struct`](serde::de::Visitor::visit_newtype_struct). For languages whose
+    /// integers have no end.
+    Wide,
+    /// Every number reaches other self-describing types as the text of its token, given to
+    /// [`visit_newtype_struct`](serde::de::Visitor::visit_newtype_struct). For targets that read
+    /// numbers themselves, as decimals for instance.
+    Tokens,
 }
 
 /// Bounds on what a document may ask for; each excess is a typed error, but for

@@ -456,9 +456,26 @@ def plugins_uninstall(project: Project, name: str) -> None: ...
 def plugins_verify(project: Project, name: str | None) -> tuple[VerifiedPlugin, ...]: ...
 def supervise() -> int: ...
 def toon_dumps(
-    value: object, indent: int, delimiter: str, default: Callable[[Any], Any] | None, sort_keys: bool
+    value: object,
+    indent: int,
+    delimiter: str,
+    default: Callable[[Any], Any] | None,
+    sort_keys: bool,
+    allow_nan: bool,
+    max_depth: int,
 ) -> str: ...
-def toon_loads(text: str, indent: int, strict: bool, max_depth: int) -> Any: ...
+def toon_loads(
+    text: str,
+    indent: int,
+    strict: bool,
+    max_depth: int,
+    hooks: tuple[
+        Callable[[dict[str, Any]], Any] | None,
+        Callable[[list[tuple[str, Any]]], Any] | None,
+        Callable[[str], Any] | None,
+        Callable[[str], Any] | None,
+    ],
+) -> Any: ...
 def toon_recover(
     text: bytes, indent: int
 ) -> tuple[Any, list[tuple[str, str, int, int, str, Any]], int, list[tuple[int, str]]]: ...

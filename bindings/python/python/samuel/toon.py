@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import _samuel
 
 if TYPE_CHECKING:
+    import json
     from collections.abc import Callable
     from typing import Any, Literal, Protocol
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "MAX_DEPTH",
     "Diagnostic",
     "Recovered",
     "Skipped",
@@ -63,31 +65,42 @@ class ToonDecodeError(ValueError):
         return type(self), (self.msg, self.doc, self.pos)
 
 
+MAX_DEPTH = 512
+"""How deep data may be nested, in both directions, unless `max_depth` says less."""
+
+
 def dumps(
     obj: Any,
     *,
     indent: int = 2,
     delimiter: Literal[",", "\t", "|"] = ",",
     default: Callable[[Any], Any] | None = None,
+    cls: type[json.JSONEncoder] | None = None,
     sort_keys: bool = False,
+    allow_nan: bool = True,
+    max_depth: int = MAX_DEPTH,
 ) -> str:
     """Writes an object as TOON.
 
-    Takes what `json.dumps` takes. Numbers that JSON does not have (`nan`,
-    infinities) become `null`.
+    Takes what `json.dumps` takes. Integers keep all of their digits.
 
     Args:
         obj: The object.
         indent: Spaces of one level.
         delimiter: What separates cells.
         default: Turns an object of another class into one that can be written.
+        cls: An encoder of `json`, whose `default` is used where there is no other.
         sort_keys: Whether keys are sorted; else they keep their order.
+        allow_nan: Whether `nan` and infinities, which TOON does not have, become `null`; else they are refused.
+        max_depth: How deep data may be nested, at most 512, which is what `loads` reads.
 
     Raises:
         TypeError: An object or a key is of a class that cannot be written.
-        ValueError: The data is circular, or holds an integer of more than 64 bits.
+        ValueError: The data is circular or nested too deep, or holds a number that is refused.
     """
-    return _samuel.toon_dumps(obj, indent, delimiter, default, sort_keys)
+    if default is None and cls is not None:
+        default = cls().default
+    return _samuel.toon_dumps(obj, indent, delimiter, default, sort_keys, allow_nan, max_depth)
 
 
 def dump(
@@ -97,30 +110,80 @@ def dump(
     indent: int = 2,
     delimiter: Literal[",", "\t", "|"] = ",",
     default: Callable[[Any], Any] | None = None,
+    cls: type[json.JSONEncoder] | None = None,
     sort_keys: bool = False,
+    allow_nan: bool = True,
+    max_depth: int = MAX_DEPTH,
 ) -> None:
     """Writes an object as TOON to a text file; see `dumps`."""
-    fp.write(dumps(obj, indent=indent, delimiter=delimiter, default=default, sort_keys=sort_keys))
+    text = dumps(
+        obj,
+        indent=indent,
+        delimiter=delimiter,
+        default=default,
+        cls=cls,
+        sort_keys=sort_keys,
+        allow_nan=allow_nan,
+        max_depth=max_depth,
+    )
+    fp.write(text)
 
 
-def loads(s: str | bytes | bytearray, *, indent: int = 2, strict: bool = True, max_depth: int = 128) -> Any:
+def loads(
+    s: str | bytes | bytearray,
+    *,
+    indent: int = 2,
+    strict: bool = True,
+    max_depth: int = MAX_DEPTH,
+    object_hook: Callable[[dict[str, Any]], Any] | None = None,
+    object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
+    parse_int: Callable[[str], Any] | None = None,
+    parse_float: Callable[[str], Any] | None = None,
+) -> Any:
     """Reads an object from TOON.
+
+    Integers have any size. A number that is not whole and beyond the range of `float`, such as `1e999`, is an
+    error unless `parse_float` reads it. What a function raises reaches the caller as it is.
 
     Args:
         s: The text; bytes must be UTF-8.
         indent: Spaces of one level.
         strict: Whether every rule of the specification is enforced.
         max_depth: How deep data may be nested, at most 512.
+        object_hook: Called with each object as a dict; its result takes the place of the dict.
+        object_pairs_hook: Called with the keys and values of each object in their order; goes before `object_hook`.
+        parse_int: Called with the text of each integer, in place of `int`.
+        parse_float: Called with the text of every other number, in place of `float`; `decimal.Decimal` for instance.
 
     Raises:
         ToonDecodeError: The text is no TOON.
     """
-    return _samuel.toon_loads(_text(s), indent, strict, max_depth)
+    hooks = (object_hook, object_pairs_hook, parse_int, parse_float)
+    return _samuel.toon_loads(_text(s), indent, strict, max_depth, hooks)
 
 
-def load(fp: _Readable, *, indent: int = 2, strict: bool = True, max_depth: int = 128) -> Any:
+def load(
+    fp: _Readable,
+    *,
+    indent: int = 2,
+    strict: bool = True,
+    max_depth: int = MAX_DEPTH,
+    object_hook: Callable[[dict[str, Any]], Any] | None = None,
+    object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
+    parse_int: Callable[[str], Any] | None = None,
+    parse_float: Callable[[str], Any] | None = None,
+) -> Any:
     """Reads an object from a file of TOON; see `loads`."""
-    return loads(fp.read(), indent=indent, strict=strict, max_depth=max_depth)
+    return loads(
+        fp.read(),
+        indent=indent,
+        strict=strict,
+        max_depth=max_depth,
+        object_hook=object_hook,
+        object_pairs_hook=object_pairs_hook,
+        parse_int=parse_int,
+        parse_float=parse_float,
+    )
 
 
 class Diagnostic(NamedTuple):

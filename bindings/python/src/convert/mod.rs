@@ -11,7 +11,7 @@ mod table;
 mod to_python;
 
 pub(crate) use from_python::{from_python, from_python_any_number};
-pub(crate) use plain::{Plain, Writing};
+pub(crate) use plain::{DEEPEST, Plain, Writing};
 pub(crate) use to_python::{data_to_python, event_to_python, to_python};
 
 use std::fmt;

@@ -14,31 +14,46 @@ use pyo3::{
         PyString, PyStringMethods, PyTuple, PyTupleMethods,
     },
 };
+use samuel_core::toon::Number;
 use serde::{
     Serialize, Serializer,
     ser::{Error, SerializeMap, SerializeSeq},
 };
 
-/// How deep data may be nested; deeper data is taken for circular.
-const MAX_DEPTH: usize = 500;
+/// The most levels of nesting that fit into the stack of any thread.
+pub(crate) const DEEPEST: usize = 512;
 
 /// What one writing of data shares.
-#[derive(Default)]
 pub(crate) struct Writing<'py> {
     /// Turns an object of an unknown class into one of a known class.
-    default: Option<Bound<'py, PyAny>>,
+    pub(crate) default: Option<Bound<'py, PyAny>>,
     /// Whether the keys of dicts are sorted.
-    sort_keys: bool,
+    pub(crate) sort_keys: bool,
+    /// Whether `nan` and infinities are written, as `null`, or refused.
+    pub(crate) allow_nan: bool,
+    /// Whether integers of more than 64 bits are written, which JSON of serde cannot, or refused.
+    pub(crate) wide: bool,
+    /// How deep data may be nested; deeper data is taken for circular.
+    pub(crate) max_depth: usize,
     depth: Cell<usize>,
     raised: RefCell<Option<PyErr>>,
 }
 
-impl<'py> Writing<'py> {
-    /// Begins a writing.
-    pub(crate) fn new(default: Option<Bound<'py, PyAny>>, sort_keys: bool) -> Self {
-        Self { default, sort_keys, ..Self::default() }
+impl Default for Writing<'_> {
+    fn default() -> Self {
+        Self {
+            default: None,
+            sort_keys: false,
+            allow_nan: true,
+            wide: false,
+            max_depth: DEEPEST,
+            depth: Cell::default(),
+            raised: RefCell::default(),
+        }
     }
+}
 
+impl<'py> Writing<'py> {
     /// Returns the exception that ended the writing, if one did.
     pub(crate) fn raised(&self) -> Option<PyErr> {
         self.raised.borrow_mut().take()
@@ -73,8 +88,9 @@ impl<'py> Plain<'_, 'py> {
         write: impl FnOnce() -> Result<S::Ok, S::Error>,
     ) -> Result<S::Ok, S::Error> {
         let depth = self.writing.depth.get();
-        if depth >= MAX_DEPTH {
-            let message = format!("circular reference, or more than {MAX_DEPTH} levels of nesting");
+        let max_depth = self.writing.max_depth;
+        if depth >= max_depth {
+            let message = format!("circular reference, or more than {max_depth} levels of nesting");
             return Err(self.writing.fail(PyValueError::new_err(message)));
         }
         self.writing.depth.set(depth + 1);
@@ -145,10 +161,24 @@ impl<'py> Plain<'_, 'py> {
             serializer.serialize_i64(number)
         } else if let Ok(number) = self.value.extract::<u64>() {
             serializer.serialize_u64(number)
+        } else if self.writing.wide {
+            // The digits are those of the integer also where a subclass prints as something else.
+            let digits = self.value.py().get_type::<PyInt>().call_method1("__repr__", (self.value,));
+            let digits = self.writing.unwrap(digits.and_then(|digits| digits.extract::<String>()))?;
+            let number = Number::parse(&digits).ok_or_else(|| S::Error::custom("not an integer"))?;
+            number.serialize(serializer)
         } else {
             let message = "an integer of more than 64 bits cannot be written without loss";
             Err(self.writing.fail(PyValueError::new_err(message)))
         }
+    }
+
+    fn float<S: Serializer>(&self, number: f64, serializer: S) -> Result<S::Ok, S::Error> {
+        if !number.is_finite() && !self.writing.allow_nan {
+            let message = format!("{} is no number that TOON has", self.value);
+            return Err(self.writing.fail(PyValueError::new_err(message)));
+        }
+        serializer.serialize_f64(number)
     }
 
     /// Writes an object of a class that has no form of its own.
@@ -185,7 +215,7 @@ impl Serialize for Plain<'_, '_> {
         } else if value.is_instance_of::<PyInt>() {
             self.int(serializer)
         } else if let Ok(number) = value.cast::<PyFloat>() {
-            serializer.serialize_f64(number.value())
+            self.float(number.value(), serializer)
         } else if value.is_none() {
             serializer.serialize_unit()
         } else if let Ok(dict) = value.cast::<PyDict>() {

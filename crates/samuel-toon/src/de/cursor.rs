@@ -164,8 +164,8 @@ impl<'de> Cursor<'de> {
         self.repair.as_ref().is_some_and(|repair| repair.collects())
     }
 
-    pub(crate) fn keeps_spelling(&self) -> bool {
-        self.options.numbers == NumberText::AsWritten
+    pub(crate) fn numbers(&self) -> NumberText {
+        self.options.numbers
     }
 
     /// Looks at the next line with content, without taking it.

@@ -15,6 +15,7 @@ use serde::{
 use crate::{
     error::{Error, ErrorKind, Result},
     number::{self, Number, Shape},
+    options::NumberText,
     text,
     value::{AnyVisitor, NUMBER_KEY, VALUE_NAME, Value},
 };
@@ -251,7 +252,7 @@ impl<'de> Token<'de> {
     }
 
     /// Gives the visitor what the specification says this token is (section 4).
-    pub(crate) fn visit_any<V: Visitor<'de>>(self, spelling: bool, visitor: V) -> Result<V::Value> {
+    pub(crate) fn visit_any<V: Visitor<'de>>(self, numbers: NumberText, visitor: V) -> Result<V::Value> {
         if self.form == Form::Bare {
             match self.text {
                 "null" => return visitor.visit_unit(),
@@ -262,18 +263,27 @@ impl<'de> Token<'de> {
             if matches!(self.text.as_bytes().first(), Some(b'-' | b'0'..=b'9'))
                 && let Some(shape) = number::shape(self.text.as_bytes())
             {
-                return self.visit_number(shape, spelling, visitor);
+                return self.visit_number(shape, numbers, visitor);
             }
         }
         self.visit_text(visitor)
     }
 
-    fn visit_number<V: Visitor<'de>>(self, shape: Shape, spelling: bool, visitor: V) -> Result<V::Value> {
-        if spelling {
-            let Some(number) = Number::parse_as_written(self.text) else {
-                return self.visit_text(visitor);
-            };
-            return visit_exact(&number, visitor);
+    fn visit_number<V: Visitor<'de>>(
+        self,
+        shape: Shape,
+        numbers: NumberText,
+        visitor: V,
+    ) -> Result<V::Value> {
+        match numbers {
+            NumberText::Canonical | NumberText::Wide => {}
+            NumberText::Tokens => return self.visit_token(visitor),
+            NumberText::AsWritten => {
+                return match Number::parse_as_written(self.text) {
+                    Some(number) => visit_exact(&number, visitor),
+                    None => self.visit_text(visitor),
+                };
+            }
         }
         if shape == Shape::Integer {
             if let Some(value) = unsigned(self.text.as_bytes()) {
@@ -281,6 +291,9 @@ impl<'de> Token<'de> {
             }
             if let Ok(value) = self.text.parse::<i64>() {
                 return if value < 0 { visitor.visit_i64(value) } else { visitor.visit_u64(0) };
+            }
+            if numbers == NumberText::Wide {
+                return self.visit_token(visitor);
             }
         }
         let value = self.text.parse::<f64>().map_err(Error::custom)?;
@@ -291,16 +304,26 @@ impl<'de> Token<'de> {
                 (_, Some(value)) => visitor.visit_i64(value),
                 _ => visitor.visit_f64(value),
             },
+            None if numbers == NumberText::Wide => self.visit_token(visitor),
             None => self.visit_text(visitor),
         }
     }
 
+    /// Gives a visitor the text of a number, told from other text by how it is given.
+    #[cold]
+    fn visit_token<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_newtype_struct(serde::de::value::BorrowedStrDeserializer::new(self.text))
+    }
+
     /// Gives a [`Value`](crate::Value) its number without loss.
-    pub(crate) fn visit_lossless<V: Visitor<'de>>(self, spelling: bool, visitor: V) -> Result<V::Value> {
+    pub(crate) fn visit_lossless<V: Visitor<'de>>(self, numbers: NumberText, visitor: V) -> Result<V::Value> {
         if self.form != Form::Bare || number::shape(self.text.as_bytes()).is_none() {
-            return self.visit_any(spelling, visitor);
+            return self.visit_any(numbers, visitor);
         }
-        let number = if spelling { Number::parse_as_written(self.text) } else { Number::parse(self.text) };
+        let number = match numbers {
+            NumberText::AsWritten => Number::parse_as_written(self.text),
+            _ => Number::parse(self.text),
+        };
         match number {
             Some(number) => visit_exact(&number, visitor),
             None => self.visit_text(visitor),
@@ -308,8 +331,8 @@ impl<'de> Token<'de> {
     }
 
     /// Makes a [`Value`] of the token.
-    pub(crate) fn to_value(self, spelling: bool) -> Result<Value> {
-        self.visit_lossless(spelling, AnyVisitor)
+    pub(crate) fn to_value(self, numbers: NumberText) -> Result<Value> {
+        self.visit_lossless(numbers, AnyVisitor)
     }
 
     pub(crate) fn visit_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -448,7 +471,7 @@ impl<'de> Deserializer<'de> for TokenReader<'_, 'de> {
 
     fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value> {
         self.hint(Hint::Any);
-        self.token.visit_any(self.cursor.keeps_spelling(), visitor)
+        self.token.visit_any(self.cursor.numbers(), visitor)
     }
 
     token_methods! {
@@ -488,7 +511,7 @@ impl<'de> Deserializer<'de> for TokenReader<'_, 'de> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
         if name == VALUE_NAME {
-            self.token.visit_lossless(self.cursor.keeps_spelling(), visitor)
+            self.token.visit_lossless(self.cursor.numbers(), visitor)
         } else {
             visitor.visit_newtype_struct(self)
         }

@@ -17,7 +17,7 @@ use crate::{
         token::Token,
     },
     error::{Error, ErrorKind, LimitKind, Result},
-    options::DecodeOptions,
+    options::{DecodeOptions, NumberText},
     value::Value,
 };
 
@@ -270,7 +270,7 @@ impl<R: BufRead> EventReader<R> {
     }
 
     fn primitive(&mut self, cursor: &Cursor<'_>, token: Token<'_>) -> Result<()> {
-        let value = token.to_value(cursor.keeps_spelling())?;
+        let value = token.to_value(cursor.numbers())?;
         self.queue.push_back(StreamEvent::Primitive(value));
         Ok(())
     }
@@ -337,7 +337,7 @@ impl<R: BufRead> EventReader<R> {
         cursor.set_pos(start);
         let cells = cursor.row_cells(*delimiter, columns.leaves)?;
         let mut events = Vec::with_capacity(2 * cells.len() + 2);
-        push_row(columns, &mut cells.iter(), cursor.keeps_spelling(), &mut events)?;
+        push_row(columns, &mut cells.iter(), cursor.numbers(), &mut events)?;
         self.queue.extend(events);
         Ok(())
     }
@@ -346,15 +346,15 @@ impl<R: BufRead> EventReader<R> {
 fn push_row<'a, 'de: 'a>(
     columns: &Columns<'_>,
     cells: &mut impl Iterator<Item = &'a Token<'de>>,
-    spelling: bool,
+    numbers: NumberText,
     events: &mut Vec<StreamEvent>,
 ) -> Result<()> {
     events.push(StreamEvent::StartObject);
     for column in &columns.list {
         events.push(StreamEvent::Key(column.name.clone().into_owned()));
         match (&column.group, &column.group.is_none().then(|| cells.next()).flatten()) {
-            (Some(group), _) => push_row(group, cells, spelling, events)?,
-            (None, Some(token)) => events.push(StreamEvent::Primitive(token.to_value(spelling)?)),
+            (Some(group), _) => push_row(group, cells, numbers, events)?,
+            (None, Some(token)) => events.push(StreamEvent::Primitive(token.to_value(numbers)?)),
             (None, None) => {}
         }
     }
