@@ -53,6 +53,8 @@ pub(crate) enum PluginCommand {
     New(NewPluginArgs),
     /// Build a plugin's component with the tools of its language
     Build(PluginDirectory),
+    /// Renew what a plugin carries of the crate samuel-plugin or of the contract
+    UpdateSdk(PluginDirectory),
     /// Fire each point that a plugin handles, with a sample, and show what it answers
     Test(PluginTestArgs),
 }
@@ -67,8 +69,8 @@ pub(crate) struct PluginDirectory {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The component of a plugin in Rust is built with the crate samuel-plugin: from the registry, \
-                        or from --sdk-path or --sdk-git.\n\nExamples:\n  samuel plugin new licence --kind skill \
+    after_help = "A plugin carries what it is built with: one in Rust the crate samuel-plugin, in sdk/, others the \
+                        contract, in wit/deps/. `samuel plugin update-sdk` renews it.\n\nExamples:\n  samuel plugin new licence --kind skill \
                         --lang python\n  samuel plugin new licence --sdk-path ~/samuel/bindings/rust"
 )]
 pub(crate) struct NewPluginArgs {
@@ -85,11 +87,14 @@ pub(crate) struct NewPluginArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) path: Option<PathBuf>,
     /// Take the crate samuel-plugin from this directory
-    #[arg(long, value_name = "DIR", conflicts_with = "sdk_git")]
+    #[arg(long, value_name = "DIR", group = "sdk")]
     pub(crate) sdk_path: Option<PathBuf>,
     /// Take the crate samuel-plugin from this git repository
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", group = "sdk")]
     pub(crate) sdk_git: Option<String>,
+    /// Take the crate samuel-plugin from the registry, in this version
+    #[arg(long, value_name = "VERSION", group = "sdk")]
+    pub(crate) sdk_version: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -8,7 +8,7 @@ use samuel_core::{
     model::ErrorCode,
     plugin::{
         BuildOptions, NewPlugin, PluginKind, Scaffolded, SdkSource, Trial, TrialOptions, build, check,
-        manifest_schema, scaffold, try_out,
+        manifest_schema, scaffold, try_out, update_sdk,
     },
     text::counted,
 };
@@ -38,6 +38,7 @@ pub(crate) fn run(command: PluginCommand, global: &Global, host: &Host) -> Resul
         PluginCommand::Schema => schema(),
         PluginCommand::New(args) => new(&args, global, host),
         PluginCommand::Build(args) => build_plugin(&args, global, host),
+        PluginCommand::UpdateSdk(args) => renew_sdk(&args, global, host),
         PluginCommand::Test(args) => test(&args, global, host),
     }
 }
@@ -64,13 +65,14 @@ fn new(args: &NewPluginArgs, global: &Global, host: &Host) -> Result<Reply, Fail
         None if is_here => here,
         None => here.join(&args.name),
     };
-    let sdk = match (&args.sdk_path, &args.sdk_git) {
-        (Some(path), _) => {
+    let sdk = match (&args.sdk_path, &args.sdk_git, &args.sdk_version) {
+        (Some(path), ..) => {
             let path = host.absolute(path)?;
             SdkSource::Path(path.canonicalize().map_err(|error| io_failure("find", &path, &error))?)
         }
-        (None, Some(url)) => SdkSource::Git(url.clone()),
-        (None, None) => SdkSource::Registry,
+        (None, Some(url), _) => SdkSource::Git(url.clone()),
+        (None, None, Some(version)) => SdkSource::Registry(version.clone()),
+        (None, None, None) => SdkSource::Carried,
     };
     let plugin = NewPlugin { name: args.name.clone(), kind: args.kind, language: args.lang, sdk };
     let done = scaffold(&directory, &plugin)?;
@@ -80,8 +82,13 @@ fn new(args: &NewPluginArgs, global: &Global, host: &Host) -> Result<Reply, Fail
 fn new_text(done: &Scaffolded) -> String {
     let directory = safe(&done.directory.display().to_string());
     let mut text = format!("Created a plugin of kind {} in {}: {directory}\n", done.kind, done.language);
-    let shown = done.files.iter().filter(|file| !file.starts_with("wit/deps/"));
+    let carried = |file: &&String| file.starts_with("wit/deps/") || file.starts_with("sdk/");
+    let shown = done.files.iter().filter(|file| !carried(file));
     shown.for_each(|file| text.push_str(&format!("  wrote {}\n", safe(file))));
+    let count = done.files.iter().filter(carried).count();
+    if count > 0 {
+        text.push_str(&format!("  wrote {} that it is built with\n", counted(count, "file")));
+    }
     text + match done.kind {
         // Text has nothing to build.
         PluginKind::Skill | PluginKind::Methodology => {
@@ -89,6 +96,18 @@ fn new_text(done: &Scaffolded) -> String {
         }
         _ => "Next: read its README.md, then `samuel plugin build` and `samuel plugin test` there\n",
     }
+}
+
+fn renew_sdk(args: &PluginDirectory, global: &Global, host: &Host) -> Result<Reply, Failure> {
+    let directory = host.directory(global)?.join(&args.plugin);
+    let done = update_sdk(&directory)?;
+    let mut text = match done.written.len() + done.removed.len() {
+        0 => format!("Up to date: what the plugin carries is of Samuel {}\n", done.version),
+        _ => format!("Renewed what the plugin carries, of Samuel {}\n", done.version),
+    };
+    done.written.iter().for_each(|file| text.push_str(&format!("  wrote {}\n", safe(file))));
+    done.removed.iter().for_each(|file| text.push_str(&format!("  removed {}\n", safe(file))));
+    Ok(Reply::new(&done, text))
 }
 
 fn build_plugin(args: &PluginDirectory, global: &Global, host: &Host) -> Result<Reply, Failure> {

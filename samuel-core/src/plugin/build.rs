@@ -12,11 +12,18 @@ use std::{
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::{Manifest, PluginError, PluginKind, check};
+use super::{MAX_BYTES, Manifest, PluginError, PluginKind, check};
+use crate::fs::{Manner, Root};
 use crate::process::{self, CommandSpec, End, OutputLimits, ProcessError, Supervisor, find_program};
 
 /// How much of what a tool says is kept, in bytes.
 const MAX_OUTPUT: usize = 16 << 10;
+
+/// The most bytes of a Cargo.toml.
+const MAX_MANIFEST: u64 = 1 << 20;
+
+/// The directory below a plugin in Rust that cargo builds in.
+const CARGO_TARGET: &str = "target";
 
 /// How a plugin is built.
 #[derive(Clone, Debug)]
@@ -94,9 +101,37 @@ pub async fn build(directory: &Path, options: &BuildOptions) -> Result<BuildRepo
             message: format!("{how}\n{}", output.stdout.text().trim_end()),
         });
     }
+    if tool.program == "cargo" {
+        take_out(directory, manifest.module.as_deref().unwrap_or_default())?;
+    }
     check(directory)?;
     let took_ms = u64::try_from(output.duration.as_millis()).unwrap_or(u64::MAX);
     Ok(BuildReport { command: Some(command), made: manifest.module.or(manifest.image), took_ms })
+}
+
+/// Puts the component that cargo built where the manifest has it. A manifest that names a place
+/// below `target` means cargo's own.
+fn take_out(directory: &Path, module: &str) -> Result<(), PluginError> {
+    if Path::new(module).starts_with(CARGO_TARGET) {
+        return Ok(());
+    }
+    let root = Root::new(directory);
+    let manifest = directory.join("Cargo.toml");
+    let text = root.read_text(&manifest, MAX_MANIFEST).map_err(PluginError::file("read", &manifest))?;
+    let name = crate_name(&text).ok_or_else(|| PluginError::Request {
+        problem: format!("{} names no package whose component could be taken", manifest.display()),
+    })?;
+    let built = directory.join(CARGO_TARGET).join("wasm32-wasip2/release").join(format!("{name}.wasm"));
+    let component = root.read(&built, MAX_BYTES).map_err(PluginError::file("read", &built))?;
+    let target = directory.join(module);
+    root.write(&target, [&component[..]], &Manner::PROJECT).map_err(PluginError::file("write", &target))
+}
+
+/// Returns the name of what cargo builds: the library's, else the package's with `_` for `-`.
+fn crate_name(manifest: &str) -> Option<String> {
+    let manifest: toml::Table = manifest.parse().ok()?;
+    let name = |table: &str| manifest.get(table)?.get("name")?.as_str();
+    name("lib").or_else(|| name("package")).map(|name| name.replace('-', "_"))
 }
 
 fn component_tool(
@@ -107,10 +142,10 @@ fn component_tool(
     let module = manifest.module.clone().unwrap_or_default();
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     if directory.join("Cargo.toml").is_file() {
-        // Wherever the user builds to, the manifest names a place below it.
+        // Wherever the user builds to, the component is looked for here.
         return Ok(Tool {
             program: "cargo".to_owned(),
-            args: words("build --release --target wasm32-wasip2 --target-dir target"),
+            args: words(&format!("build --release --target wasm32-wasip2 --target-dir {CARGO_TARGET}")),
             advice: "see https://rustup.rs, then run `rustup target add wasm32-wasip2`",
         });
     }

@@ -13,7 +13,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::{MANIFEST_FILE, PluginError, PluginKind, check_plugin_name};
+use super::{MANIFEST_FILE, PluginError, PluginKind, check_plugin_name, sdk::sdk_files};
 
 /// The language a plugin is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -59,9 +59,12 @@ impl FromStr for PluginLanguage {
 /// Where the crate samuel-plugin comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SdkSource {
-    /// The registry, in the version of this Samuel.
+    /// The plugin's own directory `sdk`, which holds the crate of this Samuel; see
+    /// [`update_sdk`](super::update_sdk).
     #[default]
-    Registry,
+    Carried,
+    /// The registry, by a requirement such as `2.0`.
+    Registry(String),
     /// A directory.
     Path(PathBuf),
     /// A git repository.
@@ -73,10 +76,8 @@ impl SdkSource {
     fn dependency(&self) -> String {
         let text = |text: &str| toml::Value::String(text.to_owned()).to_string();
         match self {
-            Self::Registry => {
-                let version: Vec<&str> = env!("CARGO_PKG_VERSION").split('.').take(2).collect();
-                text(&version.join("."))
-            }
+            Self::Carried => "{ path = \"sdk\" }".to_owned(),
+            Self::Registry(version) => text(version),
             Self::Path(path) => format!("{{ path = {} }}", text(&path.display().to_string())),
             Self::Git(url) => format!("{{ git = {} }}", text(url)),
         }
@@ -126,7 +127,7 @@ pub fn scaffold(directory: &Path, plugin: &NewPlugin) -> Result<Scaffolded, Plug
         }
         (PluginKind::Wasm, language) => {
             let language = language.unwrap_or(PluginLanguage::Rust);
-            (language, component(language))
+            (language, component(language, &plugin.sdk))
         }
         (PluginKind::Skill | PluginKind::Oci, Some(PluginLanguage::Rust)) => {
             return Err(refused(format!(
@@ -166,17 +167,12 @@ struct Fill(Vec<(&'static str, String)>);
 impl Fill {
     fn of(plugin: &NewPlugin, language: PluginLanguage) -> Self {
         let name = plugin.name.clone();
-        let module = match language {
-            PluginLanguage::Rust => format!("target/wasm32-wasip2/release/{}.wasm", name.replace('-', "_")),
-            _ => "plugin.wasm".to_owned(),
-        };
         let (script, base, interpreter) = match language {
             PluginLanguage::JavaScript => ("context-extra.mjs", "docker.io/library/node:22-slim", "node"),
             _ => ("context-extra.py", "docker.io/library/python:3.13-slim", "python3"),
         };
         Self(vec![
             ("{{name}}", name),
-            ("{{module}}", module),
             ("{{sdk}}", plugin.sdk.dependency()),
             ("{{script}}", script.to_owned()),
             ("{{base}}", base.to_owned()),
@@ -224,45 +220,31 @@ macro_rules! template {
     };
 }
 
-/// Samuel's contract, which components in Python and JavaScript carry along.
-macro_rules! contract {
-    ($($name:literal)+) => {
-        [$(Template::new(
-            concat!("wit/deps/samuel-plugin/", $name, ".wit"),
-            include_str!(concat!("../../wit/", $name, ".wit")),
-        )),+]
-    };
-}
-
-fn component(language: PluginLanguage) -> Vec<Template> {
-    let manifest = Template::new(MANIFEST_FILE, template!("manifest-wasm"));
-    let mut files = match language {
-        PluginLanguage::Rust => {
-            return vec![
-                manifest,
-                Template::new("Cargo.toml", template!("rust/Cargo.toml")),
-                Template::new("src/lib.rs", template!("rust/lib.rs")),
-                Template::new("README.md", template!("rust/README.md")),
-                Template::new(".gitignore", template!("rust/gitignore")),
-            ];
-        }
-        PluginLanguage::Python => vec![
-            manifest,
+fn component(language: PluginLanguage, sdk: &SdkSource) -> Vec<Template> {
+    let mut files = vec![Template::new(MANIFEST_FILE, template!("manifest-wasm"))];
+    files.extend(match language {
+        PluginLanguage::Rust => [
+            Template::new("Cargo.toml", template!("rust/Cargo.toml")),
+            Template::new("src/lib.rs", template!("rust/lib.rs")),
+            Template::new("README.md", template!("rust/README.md")),
+            Template::new(".gitignore", template!("rust/gitignore")),
+        ],
+        PluginLanguage::Python => [
             Template::new("app.py", template!("python/app.py")),
             Template::new("README.md", template!("python/README.md")),
             Template::new(".gitignore", template!("python/gitignore")),
+            Template::new("wit/plugin.wit", template!("plugin.wit")),
         ],
-        PluginLanguage::JavaScript => vec![
-            manifest,
+        PluginLanguage::JavaScript => [
             Template::new("app.js", template!("javascript/app.js")),
             Template::new("README.md", template!("javascript/README.md")),
             Template::new(".gitignore", template!("javascript/gitignore")),
+            Template::new("wit/plugin.wit", template!("plugin.wit")),
         ],
-    };
-    files.push(Template::new("wit/plugin.wit", template!("plugin.wit")));
-    files.extend(contract! {
-        "agent" "context" "host" "lifecycle" "loop" "prompt-context" "session" "types" "worlds"
     });
+    if language != Language::Rust || *sdk == SdkSource::Carried {
+        files.extend(sdk_files(language).into_iter().map(|(path, text)| Template::new(path, text)));
+    }
     files
 }
 
@@ -297,24 +279,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_component_carries_the_whole_contract() {
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("wit");
-        let mut names: Vec<String> = fs::read_dir(directory)
-            .unwrap()
-            .map(|entry| format!("wit/deps/samuel-plugin/{}", entry.unwrap().file_name().display()))
-            .collect();
-        names.sort();
-        let mut carried: Vec<&str> = component(PluginLanguage::Python).iter().map(|file| file.path).collect();
-        carried.retain(|path| path.starts_with("wit/deps"));
-        carried.sort_unstable();
-        assert_eq!(carried, names);
-    }
-
-    #[test]
     fn a_name_or_language_that_does_not_go_is_refused_and_nothing_is_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let make = |name: &str, kind, language| {
-            let plugin = NewPlugin { name: name.to_owned(), kind, language, sdk: SdkSource::Registry };
+            let plugin = NewPlugin { name: name.to_owned(), kind, language, sdk: SdkSource::Carried };
             scaffold(&dir.path().join("new"), &plugin)
         };
         for name in ["x", "1st", "Name", "a/b", "end-", "-x", "api"] {
@@ -330,7 +298,7 @@ mod tests {
             name: "a--1".to_owned(),
             kind: PluginKind::Wasm,
             language: None,
-            sdk: SdkSource::Registry,
+            sdk: SdkSource::Carried,
         };
         assert!(scaffold(&dir.path().join("odd"), &odd).is_ok(), "a manifest has it");
         assert!(make("a-b", PluginKind::Skill, None).is_ok());
