@@ -195,7 +195,7 @@ async fn each_refusal_has_its_own_code_and_is_told_and_written_down() {
             (mutate(json!({"type": "edit", "id": "1", "edit": {}})), "E_BROKER_VERB"),
             (mutate(json!({"type": "done", "id": "2"})), "E_BROKER_SCOPE"),
             (mutate(json!({"type": "approve", "id": "2"})), "E_SOCKET_MESSAGE"),
-            (mutate(json!({"type": "enqueue", "title": "x", "status": "completed"})), "E_SOCKET_MESSAGE"),
+            (mutate(json!({"type": "done"})), "E_SOCKET_MESSAGE"),
             (json!({"id": 1, "approve": {}}), "E_SOCKET_VERB"),
             (json!({"id": 1, "ability_before": {"ability_id": "Bash", "input": {}}}), "E_SOCKET_SCOPE"),
             (mutate(json!({"type": "done", "id": "9"})), "E_BROKER_SCOPE"),
