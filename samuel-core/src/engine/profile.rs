@@ -199,6 +199,7 @@ mod tests {
             consecutive_failures: 0,
             excused: false,
             unrecorded: false,
+            commit: None,
         }
     }
 
