@@ -242,7 +242,7 @@ fn component(language: PluginLanguage, sdk: &SdkSource) -> Vec<Template> {
             Template::new("wit/plugin.wit", template!("plugin.wit")),
         ],
     });
-    if language != Language::Rust || *sdk == SdkSource::Carried {
+    if language != PluginLanguage::Rust || *sdk == SdkSource::Carried {
         files.extend(sdk_files(language).into_iter().map(|(path, text)| Template::new(path, text)));
     }
     files
