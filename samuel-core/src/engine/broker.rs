@@ -157,6 +157,7 @@ impl Broker {
                 revision: plan.revision,
                 project: plan.project.clone(),
                 progress: plan.progress.clone(),
+                claims: if is_first { plan.claims.clone() } else { Vec::new() },
                 tasks,
                 baseline: String::new(),
             },

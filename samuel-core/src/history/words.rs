@@ -29,8 +29,12 @@ pub fn event_name(event: &Event) -> &'static str {
         Event::TasksTakenBack { .. } => "tasks_taken_back",
         Event::QualityChecked { .. } => "quality_checked",
         Event::AbilityBlocked { .. } => "ability_blocked",
+        Event::RequestRefused { .. } => "request_refused",
         Event::IterationFinished { .. } => "iteration_finished",
         Event::Waiting { .. } => "waiting",
+        Event::Commanded { .. } => "commanded",
+        Event::ApprovalAsked { .. } => "approval_asked",
+        Event::ApprovalGiven { .. } => "approval_given",
         Event::Paused => "paused",
         Event::Resumed => "resumed",
         Event::Stopping { .. } => "stopping",
@@ -107,6 +111,22 @@ pub fn event_line(event: &Event) -> Option<String> {
         Event::Waiting { wait_ms, reason, until } => {
             let until = until.map(|until| format!(" until {until:.0}")).unwrap_or_default();
             format!("waits {}{until}: {reason}", took(*wait_ms))
+        }
+        Event::RequestRefused { verb, code, message, count, .. } => {
+            let verb = verb.as_ref().map(|verb| format!("{verb} ")).unwrap_or_default();
+            let count = if *count > 1 { format!(", {count} times so far") } else { String::new() };
+            format!("{verb}refused over the run's socket: {message} ({code}{count})")
+        }
+        Event::Commanded { command, by, text } => {
+            let told = text.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+            format!("{command} by {by}{told}")
+        }
+        Event::ApprovalAsked { call, ability_id, input, reason, .. } => {
+            format!("call {call}, {ability_id}, waits for approval: {reason}: {input}")
+        }
+        Event::ApprovalGiven { call, approved, reason } => {
+            let why = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            format!("call {call} is {}{why}", if *approved { "approved" } else { "denied" })
         }
         Event::Paused => "paused".to_owned(),
         Event::Resumed => "resumed".to_owned(),
@@ -210,6 +230,8 @@ fn changed(change: PlanChange) -> &'static str {
         PlanChange::Reopened => "was reopened",
         PlanChange::Changed => "was changed",
         PlanChange::Removed => "was removed",
+        PlanChange::Asked => "waits for an answer, asked",
+        PlanChange::Answered => "got its answer",
     }
 }
 

@@ -57,7 +57,7 @@ pub enum Input {
     /// What the checks said: what failed, one line each; nothing where all passed.
     Checked(Vec<String>),
     /// Whether the plan was changed.
-    Changed(Result<(), Refusal>),
+    Changed(Result<(), ClaimRefusal>),
     /// What became of a branch.
     Moved(Moved),
     /// How a branch stands.
@@ -79,7 +79,7 @@ pub struct Built {
     /// What was not, because it is in conflict.
     pub conflicts: Vec<Conflict>,
     /// What must not land.
-    pub refused: Vec<RefusedWork>,
+    pub refused: Vec<RefusedSubmission>,
 }
 
 /// One submission that was merged.
@@ -108,7 +108,7 @@ pub struct Conflict {
 
 /// One submission that must not land.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RefusedWork {
+pub struct RefusedSubmission {
     /// What it is of.
     pub key: ClaimKey,
     /// Why, in one line.
@@ -117,14 +117,14 @@ pub struct RefusedWork {
 
 /// Why the plan was not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Refusal {
+pub enum ClaimRefusal {
     /// The role is somebody else's by now.
     RoleLost,
     /// What the change is about is not as it was: somebody released, settled or removed it.
     Void,
 }
 
-impl Refusal {
+impl ClaimRefusal {
     /// Reads it of an error of a store; nothing of one that says nothing of the change.
     pub fn of(error: &StateError) -> Option<Self> {
         match error {

@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Built, ClaimKey, Effect, Input, Merged, Moved, Queue, Refusal, Standing, Submission, UnsettledLanding,
+    Built, ClaimKey, Effect, Input, Merged, Moved, Queue, ClaimRefusal, Standing, Submission, UnsettledLanding,
 };
 use crate::{
     model::{ReleaseReason, TaskId, words},
@@ -187,7 +187,7 @@ impl MergeMachine {
             (State::Checking(batch), Input::Checked(failures)) => self.failed(batch, failures),
             (State::Announcing(batch), Input::Changed(changed)) => self.announced(&batch, changed),
             (State::Moving { group, .. }, Input::Moved(moved)) => self.moved(group, moved),
-            (State::Settling { .. }, Input::Changed(Err(Refusal::RoleLost))) => self.lost(),
+            (State::Settling { .. }, Input::Changed(Err(ClaimRefusal::RoleLost))) => self.lost(),
             (State::Settling { again, held }, Input::Changed(_)) => {
                 self.groups.extend(again.filter(|group| !group.keys.is_empty()));
                 match held {
@@ -349,7 +349,7 @@ impl MergeMachine {
         UnsettledLanding { into: self.setup.into.clone(), old: batch.base.clone(), new }
     }
 
-    fn announced(&mut self, batch: &Batch, changed: Result<(), Refusal>) -> Effect {
+    fn announced(&mut self, batch: &Batch, changed: Result<(), ClaimRefusal>) -> Effect {
         let keys = batch.merged.iter().map(|merged| merged.key.clone()).collect();
         let group = Group { keys, is_part: batch.is_part, red: 0 };
         match changed {
@@ -357,9 +357,9 @@ impl MergeMachine {
                 let landing = self.landing_of(batch);
                 self.to(State::Moving { landing: landing.clone(), group }, Effect::Move(landing))
             }
-            Err(Refusal::RoleLost) => self.lost(),
+            Err(ClaimRefusal::RoleLost) => self.lost(),
             // The others are built without what is gone.
-            Err(Refusal::Void) => {
+            Err(ClaimRefusal::Void) => {
                 self.groups.push(group);
                 self.look()
             }

@@ -49,7 +49,7 @@ mod submission;
 #[cfg(test)]
 mod tests;
 
-pub use effect::{Built, Conflict, Effect, Input, Merged, Moved, Refusal, RefusedWork, Standing};
+pub use effect::{Built, Conflict, Effect, Input, Merged, Moved, ClaimRefusal, RefusedSubmission, Standing};
 pub use machine::{Held, MergeMachine, MergeSetup, QueuePlace};
 pub use repository::{MergeRepository, RepositorySetup};
 pub use strategy::{CLAIM_TRAILER, MergeStrategy, TASK_TRAILER};

@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    Built, Conflict, MergeStrategy, Merged, Moved, RefusedWork, Standing, Submission, UnsettledLanding,
+    Built, Conflict, MergeStrategy, Merged, Moved, RefusedSubmission, Standing, Submission, UnsettledLanding,
     strategy::with_trailers,
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     git::Caller,
     process::{CommandSpec, ExitStatus, Supervisor},
     workspace::{
-        Configured, ControlLook, Git, Landing, NOBODY, Refusal, UsersTree, WorkspaceError, blocking,
+        Configured, ControlLook, Git, Landing, NOBODY, RefusedWork, UsersTree, WorkspaceError, blocking,
         check_version,
     },
 };
@@ -160,7 +160,7 @@ impl MergeRepository {
                 }
             };
             if let Some(refusal) = self.refusal(&at, &tree).await? {
-                built.refused.push(RefusedWork { key, reason: refusal.to_string() });
+                built.refused.push(RefusedSubmission { key, reason: refusal.to_string() });
                 continue;
             }
             let landed = self.landed(&at, &tree, submission).await?;
@@ -270,11 +270,11 @@ impl MergeRepository {
     }
 
     /// Says why what a merge changes must not land.
-    async fn refusal(&self, at: &str, tree: &str) -> Result<Option<Refusal>, WorkspaceError> {
+    async fn refusal(&self, at: &str, tree: &str) -> Result<Option<RefusedWork>, WorkspaceError> {
         let args =
             ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-abbrev", at, tree];
         let Some(parts) = self.git.list("diff-tree", self.within(&args)).await? else {
-            return Ok(Some(Refusal::TooMany { what: "files".to_owned() }));
+            return Ok(Some(RefusedWork::TooMany { what: "files".to_owned() }));
         };
         let mut control = Vec::new();
         for pair in parts.chunks(2) {
@@ -282,12 +282,12 @@ impl MergeRepository {
             let mut modes = entry.strip_prefix(b":").unwrap_or(entry).split(|byte| *byte == b' ').take(2);
             let file = String::from_utf8_lossy(file).into_owned();
             if modes.any(|mode| mode == GITLINK) {
-                return Ok(Some(Refusal::Gitlink { path: file }));
+                return Ok(Some(RefusedWork::Gitlink { path: file }));
             }
             let of_project = file.strip_prefix(&self.users.prefix);
             control.extend(of_project.filter(|path| self.setup.control.covers(path)).map(str::to_owned));
         }
-        Ok((!control.is_empty()).then_some(Refusal::ControlFiles { files: control }))
+        Ok((!control.is_empty()).then_some(RefusedWork::ControlFiles { files: control }))
     }
 
     /// Makes what lands of a submission: a commit that follows another one.

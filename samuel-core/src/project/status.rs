@@ -68,7 +68,7 @@ pub struct ProjectStatus {
 }
 
 /// A question about a task that waits for an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenQuestion {
     /// The task.
     pub task: TaskId,

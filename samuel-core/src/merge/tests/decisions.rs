@@ -153,9 +153,9 @@ fn what_is_in_conflict_with_the_branch_goes_back_and_with_others_it_waits() {
 
 #[test]
 fn one_whose_attempts_are_used_up_is_blocked_unless_somebody_else_has_it() {
-    for (released, then) in [(Ok(()), "block"), (Err(Refusal::Void), "Look")] {
+    for (released, then) in [(Ok(()), "block"), (Err(ClaimRefusal::Void), "Look")] {
         let (mut machine, _) = looked(vec![Submission { attempt: 3, ..work(1) }]);
-        let refused = vec![RefusedWork { key: key(1), reason: "it changes samuel.toml".to_owned() }];
+        let refused = vec![RefusedSubmission { key: key(1), reason: "it changes samuel.toml".to_owned() }];
         let built = Built { base: "0000".to_owned(), refused, ..Built::default() };
         assert_eq!(change(&machine.step(Input::Built(built))), "release 1: it changes samuel.toml");
         assert_eq!(change(&machine.step(Input::Changed(released))), then);
@@ -207,7 +207,7 @@ fn a_landing_that_was_cut_off_is_settled_by_what_the_branch_says() {
     machine.step(Input::Queue(Queue { submissions: Vec::new(), landing: Some(landing()) }));
     assert_eq!(machine.step(Input::Stands(Standing::Untouched)), Effect::Move(landing()));
     assert_eq!(machine.step(Input::Moved(Moved::Done)), Effect::Change(Mutation::Land { role: 100 }));
-    assert!(matches!(machine.step(Input::Changed(Err(Refusal::RoleLost))), Effect::End { .. }));
+    assert!(matches!(machine.step(Input::Changed(Err(ClaimRefusal::RoleLost))), Effect::End { .. }));
     assert!(matches!(machine.step(Input::Wake), Effect::End { .. }));
 }
 

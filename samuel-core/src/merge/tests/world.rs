@@ -336,7 +336,7 @@ impl World {
         built
     }
 
-    fn changed(&mut self, mutation: Mutation) -> Result<(), Refusal> {
+    fn changed(&mut self, mutation: Mutation) -> Result<(), ClaimRefusal> {
         let mutation = match (self.mutant, mutation) {
             (Mutant::NoLanding, landing @ Mutation::Landing { .. }) => {
                 self.pending_landing = Some(landing);
@@ -361,7 +361,7 @@ impl World {
         };
         match self.change(&mutation) {
             Ok(_) => Ok(()),
-            Err(error) => Err(Refusal::of(&error).unwrap_or_else(|| panic!("{error}"))),
+            Err(error) => Err(ClaimRefusal::of(&error).unwrap_or_else(|| panic!("{error}"))),
         }
     }
 

@@ -21,7 +21,7 @@ use crate::{
     model::{Claim, ClaimTarget, MAX_OWNER_CHARS, MAX_WHY_BYTES, TaskId, commit_hash},
     state::MAX_REVISION,
     text::excerpt,
-    toon::Attempt,
+    toon::Lenient,
 };
 
 /// How long the name of a branch is that is read, in bytes.
@@ -131,7 +131,7 @@ impl<'de> Deserialize<'de> for ReadClaims {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<ReadClaims, A::Error> {
                 let read = RefCell::new((Vec::new(), HashSet::new()));
-                while seq.next_element_seed(Attempt(NextClaim(&read)))?.is_some() {}
+                while seq.next_element_seed(Lenient(NextClaim(&read)))?.is_some() {}
                 Ok(ReadClaims(read.into_inner().0))
             }
         }
