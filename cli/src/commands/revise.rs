@@ -63,7 +63,7 @@ pub(crate) fn release(project: &Project, args: ReleaseArgs, host: &Host) -> Resu
     let ReleaseArgs { of, reason } = args;
     let plan = project.plan_store().load()?.plan;
     let release = Mutation::release(&plan, &of, ReleaseReason::Asked { reason })?;
-    apply(project, host, release)
+    apply(&project.clone().into(), host, release)
 }
 
 /// Moves a task.

@@ -39,6 +39,7 @@ fn every_key_is_read() {
         rate_limit: RateLimitPolicy::Stop,
         rate_limit_wait: Duration::from_secs(7 * 3600),
         sandbox: "bwrap".to_owned(),
+        ask_timeout: Duration::ZERO,
         task_budget: TaskBudget {
             max_cost_usd: Some(0.5),
             max_tokens: Some(500),

@@ -25,6 +25,15 @@ fn without_plan() -> Bench {
     })
 }
 
+/// Whom the run's own token leads to, which nobody uses here.
+struct Nobody;
+
+impl Serve for Nobody {
+    fn open(&self, _: Peer) -> (Welcome, Routes) {
+        Default::default()
+    }
+}
+
 /// Whom a token leads to that is for the plan alone.
 struct OfBroker(Broker);
 
@@ -46,7 +55,7 @@ struct OverSocket {
 impl OverSocket {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let socket = RunSocket::open(&dir.path().join("s"), "r", |_, _| {}).unwrap();
+        let socket = RunSocket::open(&dir.path().join("s"), Arc::new(Nobody), |_, _| {}).unwrap();
         let bench = without_plan();
         Self { bench, _dir: dir, socket, runtime: Handle::current() }
     }
