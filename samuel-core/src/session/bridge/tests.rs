@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::{
     agent::bridge::protocol,
-    hook::{BridgeAnswer as _, Call, HookFailure, points},
+    hook::{Answer as _, Call, HookFailure, points},
     model::payload::{
         AbilityAfterOutput, AbilityBeforeOutput, AbilityStatus, PromptSubmitOutput, SessionStopOutput,
         SuggestedAbility, TextItem,
