@@ -15,6 +15,8 @@ pub const LIFELINE: &str = "life.sock";
 pub const TOKEN: &str = "token";
 /// The exit code where the command was never started for a reason of the container: that of engines.
 pub const NOT_STARTED: u8 = 125;
+/// The exit code of a guest that has told its limits: not 0, so that an engine shows that it passes codes on.
+pub const LIMITS_TOLD: u8 = 17;
 /// The longest greeting, in bytes.
 pub const GREETING_LIMIT: usize = 1024;
 /// The longest launch, in bytes: no kernel takes more arguments and environment than this.

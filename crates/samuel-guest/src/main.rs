@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         [word] if word == "--limits" => {
             print!("{}", samuel_guest::limits_that_are_set());
-            ExitCode::SUCCESS
+            ExitCode::from(samuel_guest::LIMITS_TOLD)
         }
         #[cfg(target_os = "linux")]
         [directory] if !directory.to_string_lossy().starts_with('-') => {

@@ -35,7 +35,7 @@ use crate::{
     model::digest_of,
     process::CommandSpec,
 };
-use arguments::Contained;
+use arguments::{Contained, Most};
 use container::Container;
 use tried::Tried;
 
@@ -241,7 +241,7 @@ impl Ready {
             files: &ways_to_samuel(&spec),
             guest: &self.containers.guest,
             directory: container.directory(),
-            open_files: arguments::open_files_of_process(),
+            most: Most::of_process(),
         });
         let arguments = arguments.map_err(unusable)?;
         let spec = spec.env_clear().envs(engine.env().iter().cloned()).current_dir("/");

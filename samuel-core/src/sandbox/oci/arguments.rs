@@ -36,12 +36,23 @@ pub(super) struct Contained<'a> {
     pub(super) guest: &'a Path,
     /// The directory with the sockets.
     pub(super) directory: &'a Path,
-    pub(super) open_files: u64,
+    /// The most open files, and processes of the user, that it may have.
+    pub(super) most: Most,
 }
 
-/// Returns how many files a container can have open.
-pub(super) fn open_files_of_process() -> u64 {
-    getrlimit(Resource::Nofile).maximum.unwrap_or(OPEN_FILES).min(OPEN_FILES)
+/// Limits of a user's processes, none of which may be above that of Samuel itself.
+#[derive(Clone, Copy)]
+pub(super) struct Most {
+    open_files: u64,
+    processes: u64,
+}
+
+impl Most {
+    /// Returns what a container of this process can have.
+    pub(super) fn of_process() -> Self {
+        let limit = |resource, most: u64| getrlimit(resource).maximum.unwrap_or(most).min(most);
+        Self { open_files: limit(Resource::Nofile, OPEN_FILES), processes: limit(Resource::Nproc, PROCESSES) }
+    }
 }
 
 /// Returns the arguments of the engine.
@@ -79,8 +90,8 @@ pub(super) fn of(contained: &Contained<'_>) -> Result<Vec<OsString>, String> {
     args.pair("--pids-limit", contents.pids.to_string());
     args.pair("--memory", contents.memory.as_str());
     args.pair("--memory-swap", contents.memory.as_str());
-    args.pair("--ulimit", format!("nofile={0}:{0}", contained.open_files));
-    args.pair("--ulimit", format!("nproc={PROCESSES}:{PROCESSES}"));
+    args.pair("--ulimit", format!("nofile={0}:{0}", contained.most.open_files));
+    args.pair("--ulimit", format!("nproc={0}:{0}", contained.most.processes));
     args.tmpfs(Path::new("/tmp"), contents.view.tmp_bytes)?;
     if let Some(home) = contents.view.home.as_deref().filter(|home| hides_nothing(home)) {
         args.tmpfs(home, contents.view.tmp_bytes)?;
@@ -189,7 +200,7 @@ mod tests {
             files: &["/etc/passwd".into()],
             guest: Path::new("/opt/samuel-guest"),
             directory: Path::new("/run/user/1000/samuel/c-1"),
-            open_files: 1024,
+            most: Most { open_files: 1024, processes: PROCESSES },
         })?;
         Ok(arguments.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" "))
     }

@@ -2,16 +2,16 @@
 
 use std::{process::Command, time::Duration};
 
-use samuel_guest::Launch;
+use samuel_guest::{LIMITS_TOLD, Launch};
 
 use super::{
     Ready, SandboxError,
-    arguments::{self, Contained},
+    arguments::{self, Contained, Most},
     container::{Container, GUEST, path_inside},
     engine::EngineKind,
     guest, unusable,
 };
-use crate::sandbox::ask::asked;
+use crate::sandbox::ask::{last_words, output_of};
 
 /// Runtimes in whose place an engine's own is tried: the first that works is used. Where crun is the engine's own,
 /// it fails on machines with both versions of control groups.
@@ -79,13 +79,20 @@ fn limits_in(ready: &Ready, runtime: Option<&'static str>) -> Result<String, Str
         files: &[],
         guest: &ready.containers.guest,
         directory: container.directory(),
-        open_files: arguments::open_files_of_process(),
+        most: Most::of_process(),
     })?;
     let mut command = Command::new(engine.program());
     command.env_clear().envs(engine.env().iter().map(|(name, value)| (name, value))).args(arguments);
-    let answer = asked(&mut command, PATIENCE);
+    let ended = output_of(&mut command, PATIENCE);
     container.remove();
-    answer
+    let output = ended?;
+    match output.status.code() {
+        Some(code) if code == i32::from(LIMITS_TOLD) => {
+            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        }
+        Some(0) => Err("it does not say how a command ended".to_owned()),
+        _ => Err(last_words(&output)),
+    }
 }
 
 /// Refuses limits that are weaker than asked, as some engines set them with no more than a warning.
