@@ -52,7 +52,7 @@ pub(crate) struct Cli {
 /// What every command takes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Global {
-    /// Print JSON on stdout, and nothing else there: one document; `run start` and `run log` one per line
+    /// Print JSON on stdout, and nothing else there: one document; `run start` one per line, and so does `run log`
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Work in this directory [default: the project around the current one]
