@@ -129,7 +129,7 @@ pub(crate) fn activity_text(activity: &Activity) -> String {
     for task in tasks.into_iter().take(MAX_TASKS) {
         let failed = if task.failed > 0 { format!(", {} failed", task.failed) } else { String::new() };
         let back = if task.taken_back > 0 {
-            format!(", taken back {} times", task.taken_back)
+            format!(", taken back {}", times(task.taken_back))
         } else {
             String::new()
         };
@@ -155,6 +155,10 @@ pub(crate) fn activity_text(activity: &Activity) -> String {
         ));
     }
     text
+}
+
+fn times(count: u32) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
 fn eta_text(eta: &Eta) -> String {

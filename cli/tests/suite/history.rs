@@ -11,7 +11,7 @@ const DONE: &str = "\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
 fn ran() -> Bench {
     let bench = Bench::with_tasks(&["First <b>&</b> \u{202e}x", "Second"]);
     bench.configure("quality_checks = [\"test -f ok || { touch ok; echo not yet; false; }\"]");
-    bench.start(DONE, &["--yes"]).ends(0);
+    bench.start(DONE, &[]).ends(0);
     bench
 }
 
@@ -55,11 +55,7 @@ fn a_run_is_listed_told_explained_and_replayed() {
     let status = bench.ok(&["run", "status"]).stdout;
     says(
         &status,
-        &[
-            "Time left  none: no task is open",
-            "1: 2 iterations, 1 failed, taken back 1 times",
-            "Last failures:",
-        ],
+        &["Time left  none: no task is open", "1: 2 iterations, 1 failed, taken back once", "Last failures:"],
     );
     let data = &bench.ok(&["run", "status", "--json"]).json()["data"];
     assert_eq!((&data["activity"]["runs"], &data["revision"].is_u64()), (&1.into(), &true));

@@ -204,7 +204,7 @@ async fn real_runs_say_why_they_ended() {
     let bench = on_disk(&[("1", "First")]);
     let gate = FakeHandler::<points::IterationGate>::always(Act::refuse("not today"));
     let run = bench.run(Script::default()).hook("gate", gate);
-    assert_eq!(played(&bench, run).await, "it ended as gate-stop: api:gate: not today");
+    assert_eq!(played(&bench, run).await, "it ended as gate-stop: not today");
     let bench = on_disk(&[("1", "First")]);
     assert_eq!(played(&bench, bench.run(completes_each_task())).await, "it ended as completed");
 }

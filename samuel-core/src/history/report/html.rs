@@ -46,7 +46,7 @@ impl RunPage {
             out,
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
              content=\"width=device-width,initial-scale=1\"><meta http-equiv=\"Content-Security-Policy\" \
-             content=\"default-src 'none';style-src 'unsafe-inline'\"><link rel=\"icon\" href=\"data:,\"><title>{}</title><style>{STYLE}</style></head><body>\n",
+             content=\"default-src 'none';style-src 'unsafe-inline'\"><title>{}</title><style>{STYLE}</style></head><body>\n",
             text(&title)
         )?;
         self.head(out)?;
