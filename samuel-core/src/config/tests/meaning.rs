@@ -38,6 +38,7 @@ fn every_key_is_read() {
         ],
         rate_limit: RateLimitPolicy::Stop,
         rate_limit_wait: Duration::from_secs(7 * 3600),
+        ask_timeout: Duration::from_secs(8 * 60),
         sandbox: "bwrap".to_owned(),
         ask_timeout: Duration::ZERO,
         task_budget: TaskBudget {
