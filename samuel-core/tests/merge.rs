@@ -16,8 +16,8 @@ use samuel_core::{
     clock::SystemClock,
     git::Caller,
     merge::{
-        Built, ClaimKey, Effect, Input, MergeMachine, MergeRepository, MergeSetup, MergeStrategy, Moved, Queue,
-        Refusal, RepositorySetup, Standing, Submission, UnsettledLanding,
+        Built, ClaimKey, Effect, Input, MergeMachine, MergeRepository, MergeSetup, MergeStrategy, Moved,
+        Queue, Refusal, RepositorySetup, Standing, Submission, UnsettledLanding,
     },
     model::{ClaimPhase, ClaimTarget, Plan, Role, Status, Task, TaskId},
     process::Supervisor,
@@ -168,7 +168,10 @@ async fn a_conflict_is_told_with_its_files_and_with_whom_it_is() {
     let third = user.branch(3, &["echo y > y.txt"]);
     let merge = user.open(MergeStrategy::Merge).await;
     let built = merge.build("samuel/run", &[one.clone(), other.clone(), third]).await.unwrap();
-    assert_eq!((tokens(&built), built.conflicts[0].files.as_slice()), (vec![1, 3], &["a.txt".to_owned()][..]));
+    assert_eq!(
+        (tokens(&built), built.conflicts[0].files.as_slice()),
+        (vec![1, 3], &["a.txt".to_owned()][..])
+    );
     assert!(!built.conflicts[0].is_with_branch, "with another of the batch");
     let built = merge.build("samuel/run", &[one]).await.unwrap();
     merge.advance(&landing("samuel/run", &built)).await.unwrap();
@@ -179,10 +182,14 @@ async fn a_conflict_is_told_with_its_files_and_with_whom_it_is() {
 #[tokio::test]
 async fn every_strategy_names_each_claim_once_and_makes_the_same_tree() {
     let mut trees = Vec::new();
-    for (strategy, commits) in [(MergeStrategy::Merge, 2), (MergeStrategy::Squash, 2), (MergeStrategy::Rebase, 3)] {
+    for (strategy, commits) in
+        [(MergeStrategy::Merge, 2), (MergeStrategy::Squash, 2), (MergeStrategy::Rebase, 3)]
+    {
         let user = User::new();
-        let work =
-            [user.branch(1, &["echo 1 > c.txt", "echo 2 >> c.txt"]), user.branch(2, &["sed -i s/one/uno/ a.txt"])];
+        let work = [
+            user.branch(1, &["echo 1 > c.txt", "echo 2 >> c.txt"]),
+            user.branch(2, &["sed -i s/one/uno/ a.txt"]),
+        ];
         let merge = user.open(strategy).await;
         let built = merge.build("samuel/run", &work).await.unwrap();
         assert_eq!(merge.advance(&landing("samuel/run", &built)).await.unwrap(), Moved::Done);
@@ -267,7 +274,8 @@ async fn no_program_of_the_repository_is_run_and_what_must_not_land_is_refused()
     let one = user.branch(1, &[&format!("echo '{attributes}' > .gitattributes && sed -i s/one/uno/ a.txt")]);
     let other = user.branch(2, &["sed -i s/three/tre/ a.txt"]);
     let control = user.branch(3, &["echo x > samuel.toml"]);
-    let link = user.branch(4, &["mkdir sub && git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub"]);
+    let link =
+        user.branch(4, &["mkdir sub && git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub"]);
     fs::write(user.tree().join(".git/info/attributes"), attributes).unwrap();
     for (name, value) in [
         ("merge.trap.driver", trap.clone()),
@@ -327,7 +335,9 @@ async fn drive(user: &User, store: &dyn PlanStore, merge: &MergeRepository) {
     for _ in 0..200 {
         input = match machine.step(input) {
             Effect::Look => Input::Queue(Queue::of(&store.load().unwrap().plan)),
-            Effect::Build { into, submissions } => Input::Built(merge.build(&into, &submissions).await.unwrap()),
+            Effect::Build { into, submissions } => {
+                Input::Built(merge.build(&into, &submissions).await.unwrap())
+            }
             Effect::Check { commit, .. } => {
                 let files = user.git(&format!("ls-tree -r --name-only {commit}"));
                 let is_red = files.lines().any(|file| file == "bad");

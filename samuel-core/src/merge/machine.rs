@@ -109,11 +109,20 @@ enum State {
     /// For the plan to have what is about to land.
     Announcing(Batch),
     /// For the branch to move; what lands is known unless somebody else began it.
-    Moving { landing: UnsettledLanding, group: Group },
+    Moving {
+        landing: UnsettledLanding,
+        group: Group,
+    },
     /// For the plan to have how a landing ended.
-    Settling { again: Option<Group>, held: Option<Held> },
+    Settling {
+        again: Option<Group>,
+        held: Option<Held>,
+    },
     /// For the plan to have what goes back, in turn; then a batch is checked.
-    Returning { left: VecDeque<Mutation>, then: Option<Batch> },
+    Returning {
+        left: VecDeque<Mutation>,
+        then: Option<Batch>,
+    },
     Waiting(Option<Held>),
     Ended(String),
 }

@@ -49,8 +49,8 @@ mod submission;
 #[cfg(test)]
 mod tests;
 
-pub use effect::{Built, Conflict, Effect, Input, Merged, Moved, RefusedWork, Refusal, Standing};
+pub use effect::{Built, Conflict, Effect, Input, Merged, Moved, Refusal, RefusedWork, Standing};
 pub use machine::{Held, MergeMachine, MergeSetup, QueuePlace};
 pub use repository::{MergeRepository, RepositorySetup};
-pub use strategy::{MergeStrategy, TASK_TRAILER, CLAIM_TRAILER};
+pub use strategy::{CLAIM_TRAILER, MergeStrategy, TASK_TRAILER};
 pub use submission::{ClaimKey, Queue, Submission, UnsettledLanding};

@@ -153,8 +153,8 @@ impl MergeRepository {
                 Merge::Tree(tree) => tree,
                 Merge::Conflict(files) => {
                     let is_first = at == built.base;
-                    let is_with_branch = is_first
-                        || matches!(self.merge(&built.base, submission).await?, Merge::Conflict(_));
+                    let is_with_branch =
+                        is_first || matches!(self.merge(&built.base, submission).await?, Merge::Conflict(_));
                     built.conflicts.push(Conflict { key, files, is_with_branch });
                     continue;
                 }
@@ -239,8 +239,16 @@ impl MergeRepository {
 
     /// Merges the work of a submission with a commit.
     async fn merge(&self, at: &str, work: &Submission) -> Result<Merge, WorkspaceError> {
-        self.merge_tree(&["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", at, &work.commit])
-            .await
+        self.merge_tree(&[
+            "merge-tree",
+            "--write-tree",
+            "-z",
+            "--name-only",
+            "--no-messages",
+            at,
+            &work.commit,
+        ])
+        .await
     }
 
     async fn merge_tree(&self, args: &[&str]) -> Result<Merge, WorkspaceError> {
@@ -263,7 +271,8 @@ impl MergeRepository {
 
     /// Says why what a merge changes must not land.
     async fn refusal(&self, at: &str, tree: &str) -> Result<Option<Refusal>, WorkspaceError> {
-        let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-abbrev", at, tree];
+        let args =
+            ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-abbrev", at, tree];
         let Some(parts) = self.git.list("diff-tree", self.within(&args)).await? else {
             return Ok(Some(Refusal::TooMany { what: "files".to_owned() }));
         };
@@ -289,7 +298,8 @@ impl MergeRepository {
                 self.commit(&[at, &work.commit], tree, &message, None).await
             }
             MergeStrategy::Squash => {
-                let title = self.line(&["log", "-1", "--format=%s", "--end-of-options", &work.commit]).await?;
+                let title =
+                    self.line(&["log", "-1", "--format=%s", "--end-of-options", &work.commit]).await?;
                 let title = if title.is_empty() { format!("Squash {}", work.branch) } else { title };
                 self.commit(&[at], tree, &with_trailers(&title, &work.key), None).await
             }
@@ -316,9 +326,12 @@ impl MergeRepository {
         let mut onto = at.to_owned();
         for (place, commit) in commits.iter().enumerate() {
             let base = format!("--merge-base={commit}^");
-            let args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", &base, &onto, commit];
+            let args =
+                ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", &base, &onto, commit];
             let Merge::Tree(tree) = self.merge_tree(&args).await? else { return Ok(None) };
-            let told = self.line(&["log", "-1", "--format=%an%x00%ae%x00%aI%x00%B", commit]).await?;
+            let spec = self.within(&["log", "-1", "--format=%an%x00%ae%x00%aI%x00%B", commit]);
+            let told = self.git.finish("log", spec).await?.stdout.head;
+            let told = String::from_utf8_lossy(&told);
             let mut told = told.splitn(4, '\0').map(str::to_owned);
             let author = told.next().zip(told.next()).zip(told.next());
             let author = author.map(|((name, email), date)| Author { name, email, date });
@@ -341,7 +354,11 @@ impl MergeRepository {
         parents.iter().for_each(|parent| args.extend(["-p", parent]));
         args.push(tree);
         let [name, email] = self.user().await?;
-        let author = author.unwrap_or_else(|| Author { name: name.clone(), email: email.clone(), date: String::new() });
+        let author = author.unwrap_or_else(|| Author {
+            name: name.clone(),
+            email: email.clone(),
+            date: String::new(),
+        });
         let spec = self.within(&args).stdin(message.as_bytes().to_vec());
         let mut spec = spec
             .env("GIT_COMMITTER_NAME", name)

@@ -8,7 +8,9 @@ use serde::Serialize;
 use super::{OtherPlan, Project};
 use crate::{
     config::PilotSettings,
-    model::{AgentTotal, Claim, Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId, payload::Mode},
+    model::{
+        AgentTotal, Claim, Plan, Progress, ProgressStatus, Scope, Task, TaskCounts, TaskId, payload::Mode,
+    },
     plan::{Pilot, Work},
     state::{Diagnostic, Holder, RunEnd, StateError},
 };

@@ -167,7 +167,8 @@ mod tests {
 
     #[test]
     fn a_success_in_any_lane_ends_a_row_of_failures() {
-        let mut books = SharedBooks::new(SharedCaps { consecutive_failures: Some(2), ..SharedCaps::default() });
+        let mut books =
+            SharedBooks::new(SharedCaps { consecutive_failures: Some(2), ..SharedCaps::default() });
         for (failed, is_reached) in [(true, false), (false, false), (true, false), (true, true)] {
             books.ended(failed);
             assert_eq!(books.reached(Duration::ZERO).is_some(), is_reached);

@@ -111,7 +111,8 @@ fn ready<'a>(plan: &'a Plan, scope: &Scope) -> Vec<&'a Task> {
     let is_ready = |(place, task): &(usize, &Task)| {
         task.status == Status::Pending && readiness.is_wanted(*place) && readiness.is_ready(*place)
     };
-    let mut ready: Vec<&Task> = plan.tasks.iter().enumerate().filter(is_ready).map(|(_, task)| task).collect();
+    let mut ready: Vec<&Task> =
+        plan.tasks.iter().enumerate().filter(is_ready).map(|(_, task)| task).collect();
     ready.sort_by(|a, b| a.priority.cmp(&b.priority).then_with(|| a.id.cmp(&b.id)));
     ready
 }

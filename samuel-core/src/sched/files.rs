@@ -65,7 +65,11 @@ mod tests {
         for (one, other) in [("src/a.rs", "src/ab.rs"), ("src", "src2/a.rs"), ("src/*.rs", "docs/a.md")] {
             assert!(!overlaps(one, other) && !overlaps(other, one), "{one} {other}");
         }
-        assert_eq!(overlap(&task(&[], &[]), &task(&["a"], &[])), None, "who declares nothing is in nobody's way");
+        assert_eq!(
+            overlap(&task(&[], &[]), &task(&["a"], &[])),
+            None,
+            "who declares nothing is in nobody's way"
+        );
         assert_eq!(overlap(&task(&["b", "a/x"], &[]), &task(&["a"], &[])), Some("a/x"));
     }
 }

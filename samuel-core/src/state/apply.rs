@@ -145,7 +145,9 @@ fn applied(plan: &mut Plan, mutation: &Mutation, at: At<'_>) -> Result<TaskChang
                     edits.extend(follows);
                 }
             }
-            None if !matches!(change, TaskChange::Progress | TaskChange::Claims { .. }) => drop(settle(&mut plan.tasks, Some(now))),
+            None if !matches!(change, TaskChange::Progress | TaskChange::Claims { .. }) => {
+                drop(settle(&mut plan.tasks, Some(now)))
+            }
             None => {}
         }
         match (mutation, &change) {

@@ -311,8 +311,9 @@ fn end_landing(plan: &mut Plan, role: u64, now: Timestamp) -> Result<(), StateEr
 
 /// Returns the place of a claim, unless the token is not its present one, or nobody works on it.
 fn current(plan: &Plan, of: &ClaimTarget, token: u64) -> Result<usize, StateError> {
-    let is_it =
-        |claim: &Claim| claim.task == *of && claim.token == token && claim.worker.is_some() && claim.is_live();
+    let is_it = |claim: &Claim| {
+        claim.task == *of && claim.token == token && claim.worker.is_some() && claim.is_live()
+    };
     let place = plan.claims.iter().position(is_it);
     place.ok_or_else(|| {
         let now = plan.claim(of).filter(|claim| claim.is_live() && claim.worker.is_some());

@@ -16,8 +16,8 @@ use super::{Holder, NotUndone};
 use crate::{
     fs::FileError,
     model::{
-        Claim, ClaimPhase, ClaimTarget, Coded, ErrorCode, InvalidTask, Location, Plan, Remedy, Status, TaskId,
-        did_you_mean,
+        Claim, ClaimPhase, ClaimTarget, Coded, ErrorCode, InvalidTask, Location, Plan, Remedy, Status,
+        TaskId, did_you_mean,
     },
     text::counted,
 };
@@ -348,7 +348,9 @@ impl Coded for StateError {
             Self::DiscoveryFull { .. } => ErrorCode::DISCOVERY_FULL,
             Self::Claimed { .. } => ErrorCode::TASK_CLAIMED,
             Self::Landing { .. } => ErrorCode::TASK_LANDING,
-            Self::ClaimVoid { .. } | Self::ClaimPhase { .. } | Self::NotClaimed { .. } => ErrorCode::CLAIM_VOID,
+            Self::ClaimVoid { .. } | Self::ClaimPhase { .. } | Self::NotClaimed { .. } => {
+                ErrorCode::CLAIM_VOID
+            }
             Self::TaskInvalid { .. }
             | Self::UnknownDependency { .. }
             | Self::Cycle { .. }

@@ -30,9 +30,7 @@ impl Acknowledged {
     pub(super) fn lost_claims(&self, file: &PlanFile, records: &[JournalRecord]) -> Option<Vec<Claim>> {
         let now = &file.document.plan;
         let is_known = self.plan.claims.is_empty() && now.claims.is_empty();
-        let about_claims = |record: &JournalRecord| {
-            matches!(&record.entry, JournalEntry::Mutation { mutation, .. } if mutation.is_of_claims())
-        };
+        let about_claims = |record: &JournalRecord| matches!(&record.entry, JournalEntry::Mutation { mutation, .. } if mutation.is_of_claims());
         if self.content == file.content || (is_known && !records.iter().any(about_claims)) {
             return None;
         }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Edit, LandingClaim, Parts, Place, PlanUpdate, Replaced, StateError, TaskEdit};
 use crate::model::{
-    ClaimTarget, Complexity, Plan, Priority, ProgressStatus, ReleaseReason, Source, Status, Task, TaskId, Usage,
-    payload::Mode,
+    ClaimTarget, Complexity, Plan, Priority, ProgressStatus, ReleaseReason, Source, Status, Task, TaskId,
+    Usage, payload::Mode,
 };
 
 pub use crate::model::payload::Actor;

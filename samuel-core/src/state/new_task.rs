@@ -150,7 +150,8 @@ mod tests {
         plan.tasks[0].depends_on = vec![id("12")];
         let change = apply_at(&mut plan, &enqueue("a"), At { now: NOW, revision: 1, reserved: &[] }).unwrap();
         assert_eq!(change, TaskChange::Added { id: id("13") });
-        let change = apply_at(&mut plan, &enqueue("b"), At { now: NOW, revision: 2, reserved: &[id("40")] }).unwrap();
+        let change =
+            apply_at(&mut plan, &enqueue("b"), At { now: NOW, revision: 2, reserved: &[id("40")] }).unwrap();
         assert_eq!(change, TaskChange::Added { id: id("41") });
         assert_eq!(plan.tasks.last().unwrap().created_at, Some(NOW));
         assert_eq!(plan.progress.total_tasks, 7);

@@ -33,7 +33,12 @@ pub(super) fn let_go(task: &mut Task) -> TaskChange {
 }
 
 /// The first completion counts: a later one only fills in what is missing.
-pub(super) fn done(task: &mut Task, commit_sha: Option<&str>, iteration: Option<u32>, now: Timestamp) -> TaskChange {
+pub(super) fn done(
+    task: &mut Task,
+    commit_sha: Option<&str>,
+    iteration: Option<u32>,
+    now: Timestamp,
+) -> TaskChange {
     changed(task, |task| {
         if task.status != Status::Completed {
             forget_outcome(task);

@@ -132,6 +132,7 @@ _BY_AREA = {
     "PRD": ConfigError,
     "STATE": StateError,
     "TASK": StateError,
+    "CLAIM": StateError,
     "AGENT": AgentError,
     "HOOK": HookError,
     "PLUGIN": PluginError,

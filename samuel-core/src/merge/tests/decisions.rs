@@ -87,7 +87,12 @@ fn four_are_taken_the_critical_ones_first_and_then_those_that_wait_longest() {
         let submit = Mutation::Submit { task, token, branch: "b".to_owned(), commit, base, tree: None };
         apply(&mut plan, &submit, now).unwrap();
     }
-    apply(&mut plan, &Mutation::Claim { task: Role::Merge.into(), worker: "m".to_owned() }, Timestamp::UNIX_EPOCH).unwrap();
+    apply(
+        &mut plan,
+        &Mutation::Claim { task: Role::Merge.into(), worker: "m".to_owned() },
+        Timestamp::UNIX_EPOCH,
+    )
+    .unwrap();
     let queue = Queue::of(&plan);
     let order: Vec<&str> = queue.submissions.iter().map(|work| work.key.task.as_str()).collect();
     assert_eq!((order, queue.landing), (vec!["3", "2", "1"], None));
@@ -110,7 +115,9 @@ fn a_batch_that_passes_lands_at_once() {
 #[test]
 fn of_a_batch_that_fails_twice_the_culprit_alone_goes_back() {
     let (mut machine, _) = looked((1..=4).map(work).collect());
-    let queue = |ids: &[u64]| Input::Queue(Queue { submissions: ids.iter().copied().map(work).collect(), landing: None });
+    let queue = |ids: &[u64]| {
+        Input::Queue(Queue { submissions: ids.iter().copied().map(work).collect(), landing: None })
+    };
     machine.step(Input::Built(merged(&[1, 2, 3, 4])));
     assert!(matches!(machine.step(red()), Effect::Check { .. }), "once more whole");
     assert_eq!(machine.step(red()), Effect::Look);
@@ -135,7 +142,8 @@ fn of_a_batch_that_fails_twice_the_culprit_alone_goes_back() {
 #[test]
 fn what_is_in_conflict_with_the_branch_goes_back_and_with_others_it_waits() {
     let (mut machine, _) = looked((1..=3).map(work).collect());
-    let conflict = |id, is_with_branch| Conflict { key: key(id), files: vec!["a.rs".to_owned()], is_with_branch };
+    let conflict =
+        |id, is_with_branch| Conflict { key: key(id), files: vec!["a.rs".to_owned()], is_with_branch };
     let built = Built { conflicts: vec![conflict(1, true), conflict(3, false)], ..merged(&[2]) };
     assert_eq!(change(&machine.step(Input::Built(built))), "release 1: it is in conflict in a.rs");
     assert_eq!(machine.place(&key(1)), QueuePlace::Waits, "the change is on its way");
@@ -184,7 +192,8 @@ fn what_is_in_the_way_holds_the_landing_until_it_is_gone() {
 
 #[test]
 fn a_landing_that_was_cut_off_is_settled_by_what_the_branch_says() {
-    let landing = || UnsettledLanding { into: "main".to_owned(), old: "0000".to_owned(), new: "d001".to_owned() };
+    let landing =
+        || UnsettledLanding { into: "main".to_owned(), old: "0000".to_owned(), new: "d001".to_owned() };
     for (standing, then) in [(Standing::Landed, "land"), (Standing::Elsewhere, "drop")] {
         let (mut machine, _) = looked(vec![work(1)]);
         machine = machine.resumed(100);

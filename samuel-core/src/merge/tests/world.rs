@@ -209,7 +209,8 @@ impl World {
             1 => {
                 let place = self.random.below(self.natures.len() as u64);
                 let of = ClaimTarget::Task(Self::id(usize::try_from(place).unwrap()));
-                if let Ok(release) = Mutation::release(&self.plan, &of, ReleaseReason::Asked { reason: None }) {
+                if let Ok(release) = Mutation::release(&self.plan, &of, ReleaseReason::Asked { reason: None })
+                {
                     // One that is being landed is refused.
                     let _ = self.change(&release);
                 }
@@ -422,7 +423,11 @@ impl World {
                 return Err(format!("task {} landed by {landed:?}, an attempt that was void", task + 1));
             }
         }
-        let left = self.plan.claims.iter().find(|claim| claim.phase != ClaimPhase::Released && claim.task.task().is_some());
+        let left = self
+            .plan
+            .claims
+            .iter()
+            .find(|claim| claim.phase != ClaimPhase::Released && claim.task.task().is_some());
         left.map_or(Ok(()), |claim| Err(format!("{} is still claimed", claim.task)))
     }
 }

@@ -81,7 +81,10 @@ fn conflict() -> ReleaseReason {
 fn a_task_is_claimed_submitted_and_completed_once_it_has_landed() {
     let mut plan = Counted::new();
     let (token, role) = (plan.claim("1").unwrap(), plan.claim("@merge").unwrap());
-    assert_eq!((token, plan.task("1").status, plan.task("1").owner.as_deref()), (2, Status::InProgress, Some("lane-1")));
+    assert_eq!(
+        (token, plan.task("1").status, plan.task("1").owner.as_deref()),
+        (2, Status::InProgress, Some("lane-1"))
+    );
     plan.submit("1", token, "abcd").unwrap();
     assert_eq!(plan.task("1").status, Status::InProgress, "submitted is not completed");
     plan.landing(role, &[("1", token, "abcd")]).unwrap();
@@ -90,9 +93,15 @@ fn a_task_is_claimed_submitted_and_completed_once_it_has_landed() {
     let change = plan.change(Mutation::Land { role }).unwrap();
     assert!(change.completed().eq([&TaskId::new("1")]), "{change:?}");
     let task = plan.task("1");
-    assert_eq!((task.status, task.commit_sha.as_deref(), &task.owner), (Status::Completed, Some("abcdff"), &None));
+    assert_eq!(
+        (task.status, task.commit_sha.as_deref(), &task.owner),
+        (Status::Completed, Some("abcdff"), &None)
+    );
     assert_eq!((plan.row("1"), plan.0.progress.completed_tasks), (None, 1));
-    assert_eq!(plan.row("@merge").map(|claim| (claim.phase, claim.commit.clone())), Some((ClaimPhase::Working, None)));
+    assert_eq!(
+        plan.row("@merge").map(|claim| (claim.phase, claim.commit.clone())),
+        Some((ClaimPhase::Working, None))
+    );
     plan.claim("3").unwrap();
 }
 
@@ -105,7 +114,10 @@ fn what_names_another_token_than_the_present_one_is_void() {
     assert_eq!(late.to_string(), "the claim 2 of task 1 is void: nobody has it any more");
     let second = plan.claim("1").unwrap();
     let late = plan.submit("1", first, "abcd").unwrap_err();
-    assert_eq!(late.to_string(), format!("the claim 2 of task 1 is void: claim {second} has taken its place"));
+    assert_eq!(
+        late.to_string(),
+        format!("the claim 2 of task 1 is void: claim {second} has taken its place")
+    );
     let late = plan.release("1", first, ReleaseReason::Stopped).unwrap_err();
     assert!(matches!(late, StateError::ClaimVoid { now: Some(now), .. } if now == second), "{late:?}");
     plan.submit("1", second, "abcd").unwrap();
@@ -157,13 +169,20 @@ fn attempts_that_failed_count_and_those_that_were_cut_off_do_not() {
     let kept = plan.row("1").unwrap();
     assert_eq!((kept.attempt, kept.phase, &kept.worker), (1, ClaimPhase::Released, &None));
     assert_eq!(kept.branch, Some(format!("samuel/run/1-{token}")), "the work is kept");
-    assert_eq!((kept.commit.as_deref(), kept.why.as_deref()), (Some("abcd"), Some("it is in conflict in a.rs")));
+    assert_eq!(
+        (kept.commit.as_deref(), kept.why.as_deref()),
+        (Some("abcd"), Some("it is in conflict in a.rs"))
+    );
     assert_eq!(plan.task("1").status, Status::Pending);
     token = plan.claim("1").unwrap();
     assert_eq!(attempt(&plan), Some((2, ClaimPhase::Working)));
     plan.release("1", token, ReleaseReason::Stopped).unwrap();
     assert_eq!(attempt(&plan), Some((1, ClaimPhase::Released)));
-    assert_eq!(plan.row("1").unwrap().why.as_deref(), Some("it is in conflict in a.rs"), "the last that failed");
+    assert_eq!(
+        plan.row("1").unwrap().why.as_deref(),
+        Some("it is in conflict in a.rs"),
+        "the last that failed"
+    );
     plan.change(Mutation::Reset { id: TaskId::new("1") }).unwrap();
     assert_eq!(attempt(&plan), None, "a reset begins anew");
 }
@@ -184,7 +203,11 @@ fn whoever_settles_a_claimed_task_takes_the_claim_away() {
         let token = plan.claim("1").unwrap();
         plan.change(change.clone()).unwrap();
         assert_eq!(plan.row("1"), None, "{}", change.name());
-        assert!(matches!(plan.submit("1", token, "abcd"), Err(StateError::ClaimVoid { .. })), "{}", change.name());
+        assert!(
+            matches!(plan.submit("1", token, "abcd"), Err(StateError::ClaimVoid { .. })),
+            "{}",
+            change.name()
+        );
     }
     let mut plan = Counted::new();
     plan.claim("2").unwrap();
@@ -233,7 +256,10 @@ fn nobody_settles_what_may_have_landed_but_whoever_lands_it() {
     assert_eq!((found.phase, found.commit.as_deref()), (ClaimPhase::Landing, Some("ffff")));
     plan.change(Mutation::Drop { role: next, reason: "it has not landed".to_owned() }).unwrap();
     let back = plan.row("1").unwrap();
-    assert_eq!((back.phase, back.commit.as_deref(), &back.landed), (ClaimPhase::Submitted, Some("abcd"), &None));
+    assert_eq!(
+        (back.phase, back.commit.as_deref(), &back.landed),
+        (ClaimPhase::Submitted, Some("abcd"), &None)
+    );
     assert_eq!(plan.row("@merge").unwrap().phase, ClaimPhase::Working);
     plan.landing(next, &[("1", token, "abcd")]).unwrap();
     plan.change(Mutation::Land { role: next }).unwrap();
@@ -304,12 +330,15 @@ impl Counted {
             Step::Role => self.claim("@merge").map(|_| TaskChange::Progress),
             Step::ReleaseRole(token) => self.release("@merge", *token, ReleaseReason::Lost),
             Step::Landing(role, claims) => {
-                let claims: Vec<_> = claims.iter().map(|(task, token)| (IDS[*task], *token, "abcd")).collect();
+                let claims: Vec<_> =
+                    claims.iter().map(|(task, token)| (IDS[*task], *token, "abcd")).collect();
                 self.landing(*role, &claims)
             }
             Step::Land(role) => self.change(Mutation::Land { role: *role }),
             Step::Drop(role) => self.change(Mutation::Drop { role: *role, reason: String::new() }),
-            Step::Done(task) => self.change(Mutation::Done { id: id(task), commit_sha: None, iteration: None }),
+            Step::Done(task) => {
+                self.change(Mutation::Done { id: id(task), commit_sha: None, iteration: None })
+            }
             Step::Skip(task) => self.change(Mutation::Skip { id: id(task), reason: None }),
             Step::Reset(task) => self.change(Mutation::Reset { id: id(task) }),
         }
