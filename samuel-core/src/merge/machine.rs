@@ -8,7 +8,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Built, ClaimKey, Effect, Input, Merged, Moved, Queue, ClaimRefusal, Standing, Submission, UnsettledLanding,
+    Built, ClaimKey, ClaimRefusal, Effect, Input, Merged, Moved, Queue, Standing, Submission,
+    UnsettledLanding,
 };
 use crate::{
     model::{ReleaseReason, TaskId, words},

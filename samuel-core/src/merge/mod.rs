@@ -49,7 +49,7 @@ mod submission;
 #[cfg(test)]
 mod tests;
 
-pub use effect::{Built, Conflict, Effect, Input, Merged, Moved, ClaimRefusal, RefusedSubmission, Standing};
+pub use effect::{Built, ClaimRefusal, Conflict, Effect, Input, Merged, Moved, RefusedSubmission, Standing};
 pub use machine::{Held, MergeMachine, MergeSetup, QueuePlace};
 pub use repository::{MergeRepository, RepositorySetup};
 pub use strategy::{CLAIM_TRAILER, MergeStrategy, TASK_TRAILER};

@@ -329,7 +329,9 @@ impl MergeRepository {
             let args =
                 ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", &base, &onto, commit];
             let Merge::Tree(tree) = self.merge_tree(&args).await? else { return Ok(None) };
-            let told = self.line(&["log", "-1", "--format=%an%x00%ae%x00%aI%x00%B", commit]).await?;
+            let spec = self.within(&["log", "-1", "--format=%an%x00%ae%x00%aI%x00%B", commit]);
+            let told = self.git.finish("log", spec).await?.stdout.head;
+            let told = String::from_utf8_lossy(&told);
             let mut told = told.splitn(4, '\0').map(str::to_owned);
             let author = told.next().zip(told.next()).zip(told.next());
             let author = author.map(|((name, email), date)| Author { name, email, date });

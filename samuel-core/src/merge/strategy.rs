@@ -24,7 +24,11 @@ words! {
 
 /// Adds to a message which claim it lands. Each claim is named by one commit, whatever the strategy.
 pub(super) fn with_trailers(message: &str, key: &ClaimKey) -> String {
-    let message = message.trim_end();
+    // Without a title the trailers would be one.
+    let message = match message.trim_end() {
+        "" => format!("Land task {}", key.task),
+        message => message.to_owned(),
+    };
     format!("{message}\n\n{TASK_TRAILER}: {}\n{CLAIM_TRAILER}: {}\n", key.task, key.token)
 }
 
@@ -38,5 +42,6 @@ mod tests {
         let key = ClaimKey { task: TaskId::new("1.2"), token: 17 };
         let text = "Write it\n\nSamuel-Task: 1.2\nSamuel-Claim: 17\n";
         assert_eq!(with_trailers("Write it\n\n", &key), text);
+        assert!(with_trailers("", &key).starts_with("Land task 1.2\n\nSamuel-Task"));
     }
 }

@@ -67,6 +67,7 @@ pub fn plan_store(mut open: impl FnMut() -> Arc<dyn PlanStore>) {
         progress_is_read_back_and_learnings_outlive_rotation,
         a_discovery_adds_as_many_tasks_as_it_may_and_the_log_names_the_others,
         a_claim_lands_once_and_whoever_is_late_changes_nothing,
+        what_settles_a_claimed_task_can_be_taken_back_and_the_claim_stays_gone,
     ];
     cases.iter().for_each(|case| case(&*open()));
 }
@@ -395,6 +396,25 @@ fn a_claim_lands_once_and_whoever_is_late_changes_nothing(store: &dyn PlanStore)
     // Another plan has nobody's claims.
     store.import(Plan::clone(&plan), Actor::User, Existing::Replace).unwrap();
     assert_eq!(store.load().unwrap().plan.claims, []);
+}
+
+fn what_settles_a_claimed_task_can_be_taken_back_and_the_claim_stays_gone(store: &dyn PlanStore) {
+    plan_of_three(store);
+    let claim = Mutation::Claim { task: id("1").into(), worker: "lane-1".into() };
+    let token = store.mutate(claim, Actor::Runtime).unwrap().revision;
+    let claims = || store.load().unwrap().plan.claims.len();
+    store.mutate(done("2", None, None), Actor::Agent).unwrap();
+    assert_eq!(claims(), 1, "another task is none of its business");
+    store.mutate(Mutation::Skip { id: id("1"), reason: None }, Actor::User).unwrap();
+    assert_eq!(claims(), 0);
+    store.mutate(Mutation::Undo { change: None, back: None }, Actor::User).unwrap();
+    let task = store.load().unwrap().plan.task(&id("1")).cloned().unwrap();
+    assert_eq!((task.status, task.owner, claims()), (Status::Pending, None, 0));
+    let (branch, commit, base) = ("b".into(), "abcd".into(), "0000".into());
+    let late = Mutation::Submit { task: id("1"), token, branch, commit, base, tree: None };
+    assert_eq!(code(&store.mutate(late, Actor::Runtime).unwrap_err()), ErrorCode::CLAIM_VOID);
+    let own = store.mutate(Mutation::Undo { change: Some(token), back: None }, Actor::Runtime).unwrap_err();
+    assert!(matches!(own, StateError::NotUndone { .. }), "a claim is given back, not taken back: {own}");
 }
 
 fn without_notes_there_are_none(lane: &dyn LaneStore) {

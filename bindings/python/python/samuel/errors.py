@@ -133,6 +133,7 @@ _BY_AREA = {
     "STATE": StateError,
     "TASK": StateError,
     "QUESTION": StateError,
+    "CLAIM": StateError,
     "AGENT": AgentError,
     "HOOK": HookError,
     "PLUGIN": PluginError,

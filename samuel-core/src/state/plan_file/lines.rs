@@ -48,7 +48,10 @@ impl<'a> Lines<'a> {
 
     /// Says whether a key stands behind the rows.
     pub(super) fn has_key(&self, key: &str) -> bool {
-        let is_it = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(['[', ':']));
+        let is_it = |line: &str| {
+            let rest = line.strip_prefix('"').unwrap_or(line).strip_prefix(key);
+            rest.is_some_and(|rest| rest.starts_with(['[', ':', '"']))
+        };
         self.after.lines().any(is_it)
     }
 
