@@ -47,13 +47,13 @@ pub(super) fn unanswered(error: RunClientError) -> StateError {
 fn refused(refusal: Refusal) -> StateError {
     let known = ErrorCode::ALL.iter().find(|code| code.name == refusal.code).copied();
     let code = known.unwrap_or(ErrorCode { exit_code: refusal.exit_code, ..ErrorCode::SOCKET_MESSAGE });
-    let help = refusal.remedy.as_ref().and_then(|remedy| remedy_of(remedy, code.help));
+    let help = refusal.remedy.as_deref().and_then(|remedy| remedy_of(remedy, code.help));
     StateError::Told(Box::new(ToldError {
         code,
         message: refusal.message,
         cause: ToldCause::chain(refusal.causes),
         help: help.unwrap_or(Remedy::Tell(refusal.help)),
-        location: refusal.location,
+        location: refusal.location.map(|location| *location),
     }))
 }
 

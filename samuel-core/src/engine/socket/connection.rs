@@ -62,7 +62,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             };
             let asked = match Asked::read(&request) {
                 Ok(asked) => asked,
-                Err(BadRequest { id: None, refusal }) => return Some(refusal),
+                Err(BadRequest { id: None, refusal }) => return Some(*refusal),
                 Err(BadRequest { id: Some(id), refusal }) => {
                     entry.serve.refused(None, &refusal);
                     self.refuse(id, &refusal).await.ok()?;

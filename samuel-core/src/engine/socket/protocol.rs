@@ -85,10 +85,10 @@ pub struct Refusal {
     pub causes: Vec<String>,
     /// What to do next, by the names under which each edge has words of its own for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub remedy: Option<serde_json::Value>,
+    pub remedy: Option<Box<serde_json::Value>>,
     /// The file that it is about, where it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub location: Option<Location>,
+    pub location: Option<Box<Location>>,
 }
 
 fn failure() -> u8 {
@@ -118,9 +118,9 @@ impl Refusal {
         let causes = std::iter::successors(error.source(), |cause| cause.source());
         Self {
             help: help.prose(),
-            remedy: serde_json::to_value(&help).ok(),
+            remedy: serde_json::to_value(&help).ok().map(Box::new),
             causes: causes.map(ToString::to_string).collect(),
-            location: error.location(),
+            location: error.location().map(Box::new),
             ..Self::new(code, error.to_string())
         }
     }
@@ -207,14 +207,14 @@ pub(super) struct Asked {
 pub(super) struct BadRequest {
     /// Nothing where the line does not even say that.
     pub(super) id: Option<u64>,
-    pub(super) refusal: Refusal,
+    pub(super) refusal: Box<Refusal>,
 }
 
 impl Asked {
     /// Takes a line apart.
     pub(super) fn read(line: &[u8]) -> Result<Self, BadRequest> {
         let malformed = |id, message: String| {
-            let refusal = Refusal::new(ErrorCode::SOCKET_MESSAGE, message);
+            let refusal = Box::new(Refusal::new(ErrorCode::SOCKET_MESSAGE, message));
             BadRequest { id, refusal }
         };
         let mut fields: BTreeMap<String, Box<RawValue>> = serde_json::from_slice(line)

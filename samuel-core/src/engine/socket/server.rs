@@ -32,6 +32,9 @@ use crate::model::ErrorCode;
 /// files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// Told of a refusal that ends a connection, and whether whoever answers was told already.
+type Told = dyn Fn(&Refusal, bool) + Send + Sync;
+
 /// What all connections of a socket share.
 pub(super) struct Server {
     limits: Limits,
@@ -40,7 +43,7 @@ pub(super) struct Server {
     waiting: Arc<Semaphore>,
     entries: Mutex<Vec<Arc<Entry>>>,
     /// Told of each refusal that ends a connection, and whether whoever answers was told already.
-    refused: Arc<dyn Fn(&Refusal, bool) + Send + Sync>,
+    refused: Arc<Told>,
     /// Ends it, with all connections.
     closed: CancellationToken,
     /// Ends the listening, and leaves the connections.
@@ -74,11 +77,7 @@ impl Server {
         Self::told(Limits::of_sandbox(), Arc::clone(&self.refused), self.closed.child_token())
     }
 
-    fn told(
-        limits: Limits,
-        refused: Arc<dyn Fn(&Refusal, bool) + Send + Sync>,
-        closed: CancellationToken,
-    ) -> Arc<Self> {
+    fn told(limits: Limits, refused: Arc<Told>, closed: CancellationToken) -> Arc<Self> {
         Arc::new(Self {
             limits,
             slots: Arc::new(Semaphore::new(limits.connections)),
