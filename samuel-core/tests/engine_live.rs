@@ -11,7 +11,7 @@ use std::{
 use samuel_core::{
     agent::{Script, ScriptedCall, Step},
     engine::{Events, LiveError, LiveRun, RunHandle, socket::RunClient},
-    event::Event,
+    event::{Event, RunReport},
     hook::points,
     model::{
         Coded as _, Doing, ErrorCode, ExitReason, LiveState, Status, TaskId, payload::AbilityBeforeOutput,
@@ -235,6 +235,11 @@ async fn without_a_loop_inside_of_one_and_beside_a_forged_socket_nothing_is_aske
     assert_eq!(world.find().unwrap_err().code(), ErrorCode::CONTROL_NO_LOOP);
 }
 
+/// Waits for the end of a run, within the test's patience.
+async fn ended(handle: RunHandle) -> RunReport {
+    tokio::time::timeout(Duration::from_secs(30), handle.wait()).await.expect("the run ends").unwrap()
+}
+
 /// A gate that wants a person to decide on each command.
 fn gate() -> FakeHandler<points::AbilityBefore> {
     let output = AbilityBeforeOutput { ask: true, reason: Some("a command".into()), ..Default::default() };
@@ -277,12 +282,13 @@ async fn a_tool_call_waits_until_a_person_approves_or_denies_it() {
             let other = asked(&run, move |run| run.deny(Some(call + 1), None).unwrap_err().code()).await;
             assert_eq!(other, ErrorCode::CONTROL_NOTHING_WAITS);
             asked(&run, move |run| match approves || number == 1 {
-                true => run.approve(Some(call), Some("go ahead")).unwrap(),
+                // A text would take another turn of the agent, which asks again.
+                true => run.approve(Some(call), None).unwrap(),
                 false => run.deny(Some(call), Some("not that one")).unwrap(),
             })
             .await;
         }
-        let report = handle.wait().await.unwrap();
+        let report = ended(handle).await;
         assert_eq!(report.exit_reason, ExitReason::Completed, "{report:?}");
         assert_eq!(world.bench.path().join("made").exists(), approves);
         let log = world.bench.progress().unwrap();
@@ -299,14 +305,15 @@ async fn a_tool_call_that_nobody_approves_in_time_is_denied_and_without_a_time_a
         let mut events = handle.events();
         if !wait.is_zero() {
             asked_about(&mut events).await;
-            clock.pass(wait).await;
+            let passed = tokio::time::timeout(Duration::from_secs(20), clock.pass(wait)).await;
+            passed.expect("the call waits");
             // Nobody decides on the call that completes the task either.
             asked_about(&mut events).await;
         } else {
             until(&mut events, |event| matches!(event, Event::AbilityBlocked { prevented: true, .. })).await;
         }
         handle.stop();
-        handle.wait().await.unwrap();
+        ended(handle).await;
         assert!(!world.bench.path().join("made").exists());
         let log = world.bench.progress().unwrap();
         let told = if wait.is_zero() {
