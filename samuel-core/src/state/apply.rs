@@ -146,7 +146,7 @@ fn applied(plan: &mut Plan, mutation: &Mutation, at: At<'_>) -> Result<TaskChang
                 }
             }
             None if !matches!(change, TaskChange::Progress | TaskChange::Claims { .. }) => {
-                drop(settle(&mut plan.tasks, Some(now)))
+                settle(&mut plan.tasks, Some(now));
             }
             None => {}
         }
