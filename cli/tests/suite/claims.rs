@@ -35,7 +35,11 @@ fn who_works_on_what_is_listed_shown_and_told_by_the_status() {
     assert!(status.contains("\n             @merge by lane-1 since "), "{status}");
     assert!(status.contains("Next       2 Second"), "{status}");
     let shown = bench.ok(&["run", "show", "1"]).stdout;
-    assert!(shown.contains("Claimed    by lane-1 since ") && shown.contains("claim: by lane-1"), "{shown}");
+    assert!(
+        shown.contains("Claimed    by lane-1 since ")
+            && shown.contains("claim, pending to in_progress: by lane-1"),
+        "{shown}"
+    );
     let document = bench.ok(&["run", "tasks", "--json"]).json();
     let row = &document["data"]["rows"][0]["claim"];
     assert_eq!((&row["task"], &row["token"], &row["phase"]), (&"1".into(), &token.into(), &"working".into()));
@@ -57,7 +61,7 @@ fn a_task_is_given_back_once() {
     assert!(ran.stdout.starts_with("1 is pending (change "), "{ran:?}");
     assert_eq!(bench.status("1"), "pending");
     let shown = bench.ok(&["run", "show", "1"]).stdout;
-    assert!(shown.contains("release: its machine is down"), "{shown}");
+    assert!(shown.contains("in_progress to pending: its machine is down"), "{shown}");
     let again = bench.samuel(&["run", "release", "1"]).fails(1);
     assert!(again.stderr.starts_with("error: task 1 is claimed by nobody\n"), "{again:?}");
     claim(&bench, "@discover");

@@ -262,7 +262,8 @@ impl World {
             if self.random.chance(self.meddling) {
                 self.meddle();
             }
-            if effect == Effect::Wait && !self.work(100) {
+            // Somebody may have submitted something after the machine looked.
+            if effect == Effect::Wait && !self.work(100) && Queue::of(&self.plan) == Queue::default() {
                 return self.holds_at_the_end();
             }
             let (before, after) = (self.random.chance(self.crashes), self.random.chance(self.crashes));
