@@ -16,8 +16,8 @@ use samuel_core::{
     clock::SystemClock,
     git::Caller,
     merge::{
-        Built, ClaimKey, Effect, Input, MergeMachine, MergeRepository, MergeSetup, MergeStrategy, Moved,
-        Queue, Refusal, RepositorySetup, Standing, Submission, UnsettledLanding,
+        Built, ClaimKey, ClaimRefusal, Effect, Input, MergeMachine, MergeRepository, MergeSetup,
+        MergeStrategy, Moved, Queue, RepositorySetup, Standing, Submission, UnsettledLanding,
     },
     model::{ClaimPhase, ClaimTarget, Plan, Role, Status, Task, TaskId},
     process::Supervisor,
@@ -345,7 +345,7 @@ async fn drive(user: &User, store: &dyn PlanStore, merge: &MergeRepository) {
             }
             Effect::Change(change) => Input::Changed(match store.mutate(change, Actor::Runtime) {
                 Ok(_) => Ok(()),
-                Err(error) => Err(Refusal::of(&error).unwrap()),
+                Err(error) => Err(ClaimRefusal::of(&error).unwrap()),
             }),
             Effect::Move(landing) => Input::Moved(merge.advance(&landing).await.unwrap()),
             Effect::Ask(landing) => Input::Stands(merge.standing(&landing).await.unwrap()),

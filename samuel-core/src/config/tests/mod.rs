@@ -42,7 +42,6 @@ max_consecutive_failures = 2
 quality_checks = ["cargo test", { command = "cargo clippy", timeout = "5m" }]
 rate_limit = "stop"
 rate_limit_wait = "7h"
-ask_timeout = "15m"
 ask_timeout = "8m"
 sandbox = "bwrap"
 session_budget = { max_cost_usd = 2, max_tokens = 1_000, max_wall_time = "48h" }
