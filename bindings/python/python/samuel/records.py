@@ -144,10 +144,12 @@ class Task(Record):
         skip_reason: Why it was skipped.
         owner: Who works on it while it is in progress: the id of a run, or what its caller
             is called.
+        question: What was asked about it: open while it is blocked, and answered until its
+            agent was given the answer. Earlier versions of Samuel do not know of it.
     """
 
-    __slots__ = ("id", "title", "description", "status", "priority", "complexity", "parent_id", "depends_on", "files_to_create", "files_to_modify", "guardrails", "acceptance", "source", "created_at", "completed_at", "commit_sha", "iteration", "skip_reason", "owner")
-    __match_args__ = ("id", "title", "description", "status", "priority", "complexity", "parent_id", "depends_on", "files_to_create", "files_to_modify", "guardrails", "acceptance", "source", "created_at", "completed_at", "commit_sha", "iteration", "skip_reason", "owner")
+    __slots__ = ("id", "title", "description", "status", "priority", "complexity", "parent_id", "depends_on", "files_to_create", "files_to_modify", "guardrails", "acceptance", "source", "created_at", "completed_at", "commit_sha", "iteration", "skip_reason", "owner", "question")
+    __match_args__ = ("id", "title", "description", "status", "priority", "complexity", "parent_id", "depends_on", "files_to_create", "files_to_modify", "guardrails", "acceptance", "source", "created_at", "completed_at", "commit_sha", "iteration", "skip_reason", "owner", "question")
     id: str
     title: str
     description: str
@@ -167,6 +169,7 @@ class Task(Record):
     iteration: int | None
     skip_reason: str | None
     owner: str | None
+    question: Question | None
 
     def __init__(
         self,
@@ -189,6 +192,7 @@ class Task(Record):
         iteration: int | None = None,
         skip_reason: str | None = None,
         owner: str | None = None,
+        question: Question | None = None,
     ) -> None:
         _set(self, "id", id)
         _set(self, "title", title)
@@ -209,6 +213,137 @@ class Task(Record):
         _set(self, "iteration", iteration)
         _set(self, "skip_reason", skip_reason)
         _set(self, "owner", owner)
+        _set(self, "question", question)
+
+
+class Question(Record):
+    """A question about a task.
+
+    ``` use samuel_core::model::{InvalidQuestion, Question};
+
+    let question = Question::new("Which database?", vec!`"sqlite".into(), "postgres".into()`)?;
+    assert!(question.answer.is_none()); assert_eq!(question.answered("sqlite")?.answer.as_deref(),
+    Some("sqlite")); assert!(Question::new(" ", Vec::new()).is_err()); # Ok::<(),
+    InvalidQuestion>(()) ```
+
+    Attributes:
+        text: What is asked: any number of lines, not blank, at most `MAX_QUESTION_CHARS`
+            characters, without control characters but tabs and line feeds.
+        options: Answers that whoever asks proposes, a line of at most `MAX_OPTION_CHARS`
+            characters each, at most `MAX_OPTIONS`; any other answer may be given too.
+        answer: What a person answered, under the rules of a question, with
+            `MAX_ANSWER_CHARS` characters at most; nothing while the question is open.
+    """
+
+    __slots__ = ("text", "options", "answer")
+    __match_args__ = ("text", "options", "answer")
+    text: str
+    options: tuple[str, ...]
+    answer: str | None
+
+    def __init__(
+        self,
+        text: str,
+        options: Iterable[str],
+        answer: str | None = None,
+    ) -> None:
+        _set(self, "text", text)
+        _set(self, "options", items(options))
+        _set(self, "answer", answer)
+
+
+Doing: TypeAlias = Literal[
+    "getting_ready",
+    "working",
+    "discovering",
+    "waiting",
+    "paused",
+    "ending",
+    "ended",
+]
+"""What a run does, in a word.
+
+- `getting_ready`: It gets ready, or is between two iterations.
+- `working`: An iteration works on a task.
+- `discovering`: An iteration looks for tasks.
+- `waiting`: It waits: in a pause, or for a usage limit.
+- `paused`: It holds until it is resumed.
+- `ending`: It is about to end.
+- `ended`: It has ended.
+"""
+
+
+class WaitingCall(Record):
+    """A tool call that waits for a person to approve it.
+
+    Attributes:
+        call: The number by which it is approved or denied.
+        ability_id: The tool, such as `Bash`.
+        input: Its arguments in one line, shortened.
+        reason: Why a person is asked, in the handler's words.
+    """
+
+    __slots__ = ("call", "ability_id", "input", "reason")
+    __match_args__ = ("call", "ability_id", "input", "reason")
+    call: int
+    ability_id: str
+    input: str
+    reason: str
+
+    def __init__(
+        self,
+        call: int,
+        ability_id: str,
+        input: str,
+        reason: str,
+    ) -> None:
+        _set(self, "call", call)
+        _set(self, "ability_id", ability_id)
+        _set(self, "input", input)
+        _set(self, "reason", reason)
+
+
+class LiveState(Record):
+    """What a run does now.
+
+    Attributes:
+        run: The run's id.
+        doing: What it does.
+        iteration: The iteration under way, else the last one; 0 before the first.
+        task: The task of that iteration; nothing where it looks for tasks, and between
+            iterations.
+        title: The title of the task.
+        approvals: The tool calls that wait for a person to approve them.
+        until: Until when it waits, where that is known.
+    """
+
+    __slots__ = ("run", "doing", "iteration", "task", "title", "approvals", "until")
+    __match_args__ = ("run", "doing", "iteration", "approvals", "task", "title", "until")
+    run: str
+    doing: Doing
+    iteration: int
+    task: str | None
+    title: str | None
+    approvals: tuple[WaitingCall, ...]
+    until: str | None
+
+    def __init__(
+        self,
+        run: str,
+        doing: Doing,
+        iteration: int,
+        approvals: Iterable[WaitingCall],
+        task: str | None = None,
+        title: str | None = None,
+        until: str | None = None,
+    ) -> None:
+        _set(self, "run", run)
+        _set(self, "doing", doing)
+        _set(self, "iteration", iteration)
+        _set(self, "task", task)
+        _set(self, "title", title)
+        _set(self, "approvals", items(approvals))
+        _set(self, "until", until)
 
 
 ProgressStatus: TypeAlias = Literal["not_started", "running", "stopped", "completed"]
@@ -4450,6 +4585,84 @@ class AgentTotal(Record):
         _set(self, "usage", usage)
 
 
+ClaimPhase: TypeAlias = Literal["working", "submitted", "landing", "released"]
+"""How far a claim is.
+
+- `working`: Somebody works on it.
+- `submitted`: The work is done and waits to be merged.
+- `landing`: The work is being landed: it may be on the branch already.
+- `released`: Nobody works on it; what an earlier attempt came to is kept for the next one.
+"""
+
+
+class Claim(Record):
+    """Who works on a task or has a role, since when, and how far that is.
+
+    Attributes:
+        task: The task, or the role.
+        token: The revision of the plan that made the claim. Whoever changes the claim names
+            it.
+        worker: Who works on it; nothing where nobody does.
+        phase: How far it is.
+        attempt: Which attempt at the task it is, from 1. Of a released one: how many
+            attempts have failed, those that were cut off not counted.
+        branch: The branch with the work that was submitted; of a released one, where the
+            work is kept; of the role that lands, the branch that is moved. Nothing while there
+            is none.
+        commit: The commit that was submitted; of the role that lands, the one that the
+            branch is moved to.
+        since: Since when it is in this phase.
+        base: The commit that the work began at; of the role that lands, the one that the
+            branch is moved from.
+        tree: The tree that passed the checks before it was submitted, where one did.
+        landed: The commit with the work on the branch that is moved, while it lands.
+        why: Why the last attempt was released, in a few lines; nothing of a first one.
+    """
+
+    __slots__ = ("task", "token", "worker", "phase", "attempt", "branch", "commit", "since", "base", "tree", "landed", "why")
+    __match_args__ = ("task", "token", "phase", "attempt", "since", "worker", "branch", "commit", "base", "tree", "landed", "why")
+    task: str
+    token: int
+    worker: str | None
+    phase: ClaimPhase
+    attempt: int
+    branch: str | None
+    commit: str | None
+    since: str
+    base: str | None
+    tree: str | None
+    landed: str | None
+    why: str | None
+
+    def __init__(
+        self,
+        task: str,
+        token: int,
+        phase: ClaimPhase,
+        attempt: int,
+        since: str,
+        worker: str | None = None,
+        branch: str | None = None,
+        commit: str | None = None,
+        base: str | None = None,
+        tree: str | None = None,
+        landed: str | None = None,
+        why: str | None = None,
+    ) -> None:
+        _set(self, "task", task)
+        _set(self, "token", token)
+        _set(self, "worker", worker)
+        _set(self, "phase", phase)
+        _set(self, "attempt", attempt)
+        _set(self, "branch", branch)
+        _set(self, "commit", commit)
+        _set(self, "since", since)
+        _set(self, "base", base)
+        _set(self, "tree", tree)
+        _set(self, "landed", landed)
+        _set(self, "why", why)
+
+
 class Location(Record):
     """A place in a file.
 
@@ -4556,6 +4769,8 @@ PlanChange: TypeAlias = Literal[
     "reopened",
     "changed",
     "removed",
+    "asked",
+    "answered",
 ]
 """What became of a task that was changed beside the loop.
 
@@ -4566,6 +4781,8 @@ PlanChange: TypeAlias = Literal[
 - `reopened`: It was completed and is not any more, but is being worked on.
 - `changed`: It says something else.
 - `removed`: It is in the plan no more.
+- `asked`: It waits for an answer to the question that is the reason.
+- `answered`: Its question was answered with the reason, and it is pending again.
 """
 
 
@@ -5039,6 +5256,54 @@ class AbilityBlocked(EventBase):
         _set(self, "prevented", prevented)
 
 
+class RequestRefused(EventBase):
+    """The run refused what was asked over its socket: to an agent, or to somebody whom it does not
+    know.
+
+    Attributes:
+        iteration: The iteration of the agent's call, from 1; 0 where it is not known whose
+            call it is.
+        task: The task of that call, where there is one.
+        verb: The verb, as far as one was named.
+        code: The code, such as `E_BROKER_SCOPE`.
+        message: What is wrong, in words.
+        count: How many refusals of this code there were in the run by then. After the tenth
+            only some are told: the 16th, the 32nd and so on.
+    """
+
+    __slots__ = ("iteration", "task", "verb", "code", "message", "count")
+    __match_args__ = ("iteration", "code", "message", "count", "task", "verb")
+    _tag = ('event', 'request_refused')
+    iteration: int
+    task: str | None
+    verb: str | None
+    code: str
+    message: str
+    count: int
+
+    def __init__(
+        self,
+        iteration: int,
+        code: str,
+        message: str,
+        count: int,
+        task: str | None = None,
+        verb: str | None = None,
+        *,
+        seq: int = 0,
+        at: str = "",
+        elapsed_ms: int = 0,
+        run_id: str = "",
+    ) -> None:
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        _set(self, "iteration", iteration)
+        _set(self, "task", task)
+        _set(self, "verb", verb)
+        _set(self, "code", code)
+        _set(self, "message", message)
+        _set(self, "count", count)
+
+
 class IterationFinished(EventBase):
     """An iteration ended.
 
@@ -5128,6 +5393,117 @@ class Waiting(EventBase):
         _set(self, "wait_ms", wait_ms)
         _set(self, "reason", reason)
         _set(self, "until", until)
+
+
+class Commanded(EventBase):
+    """Somebody asked something of the run from another process.
+
+    Attributes:
+        command: What: `pause`, `resume`, `steer`, `cancel`, `stop`, `approve` or `deny`.
+        by: Who: the user and the session, as `samuel` names them.
+        text: What the agent is told with the next prompt.
+    """
+
+    __slots__ = ("command", "by", "text")
+    __match_args__ = ("command", "by", "text")
+    _tag = ('event', 'commanded')
+    command: str
+    by: str
+    text: str | None
+
+    def __init__(
+        self,
+        command: str,
+        by: str,
+        text: str | None = None,
+        *,
+        seq: int = 0,
+        at: str = "",
+        elapsed_ms: int = 0,
+        run_id: str = "",
+    ) -> None:
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        _set(self, "command", command)
+        _set(self, "by", by)
+        _set(self, "text", text)
+
+
+class ApprovalAsked(EventBase):
+    """A tool call waits for a person to approve it.
+
+    Attributes:
+        iteration: The iteration, from 1.
+        call: The number by which it is approved or denied.
+        ability_id: The tool, such as `Bash`.
+        input: Its arguments in one line, shortened.
+        reason: Why a person is asked, in the handler's words.
+        wait_ms: How long it waits, in milliseconds.
+    """
+
+    __slots__ = ("iteration", "call", "ability_id", "input", "reason", "wait_ms")
+    __match_args__ = ("iteration", "call", "ability_id", "input", "reason", "wait_ms")
+    _tag = ('event', 'approval_asked')
+    iteration: int
+    call: int
+    ability_id: str
+    input: str
+    reason: str
+    wait_ms: int
+
+    def __init__(
+        self,
+        iteration: int,
+        call: int,
+        ability_id: str,
+        input: str,
+        reason: str,
+        wait_ms: int,
+        *,
+        seq: int = 0,
+        at: str = "",
+        elapsed_ms: int = 0,
+        run_id: str = "",
+    ) -> None:
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        _set(self, "iteration", iteration)
+        _set(self, "call", call)
+        _set(self, "ability_id", ability_id)
+        _set(self, "input", input)
+        _set(self, "reason", reason)
+        _set(self, "wait_ms", wait_ms)
+
+
+class ApprovalGiven(EventBase):
+    """A tool call waits for a person no more.
+
+    Attributes:
+        call: Its number.
+        approved: Whether it may be made.
+        reason: Why not.
+    """
+
+    __slots__ = ("call", "approved", "reason")
+    __match_args__ = ("call", "approved", "reason")
+    _tag = ('event', 'approval_given')
+    call: int
+    approved: bool
+    reason: str | None
+
+    def __init__(
+        self,
+        call: int,
+        approved: bool,
+        reason: str | None = None,
+        *,
+        seq: int = 0,
+        at: str = "",
+        elapsed_ms: int = 0,
+        run_id: str = "",
+    ) -> None:
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        _set(self, "call", call)
+        _set(self, "approved", approved)
+        _set(self, "reason", reason)
 
 
 class Paused(EventBase):
@@ -5377,8 +5753,12 @@ Event: TypeAlias = (
     | TasksTakenBack
     | QualityChecked
     | AbilityBlocked
+    | RequestRefused
     | IterationFinished
     | Waiting
+    | Commanded
+    | ApprovalAsked
+    | ApprovalGiven
     | Paused
     | Resumed
     | Stopping
@@ -5548,14 +5928,17 @@ class Holder(Record):
         since: Since when.
         doing: What it does: the run's id, or the name of a change.
         methodology: The methodology it does it for; nothing where it is done for none.
+        socket: Where a loop listens for other processes; nothing where it does not, or not
+            yet.
     """
 
-    __slots__ = ("pid", "since", "doing", "methodology")
-    __match_args__ = ("pid", "since", "doing", "methodology")
+    __slots__ = ("pid", "since", "doing", "methodology", "socket")
+    __match_args__ = ("pid", "since", "doing", "methodology", "socket")
     pid: int
     since: str
     doing: str
     methodology: str | None
+    socket: str | None
 
     def __init__(
         self,
@@ -5563,11 +5946,13 @@ class Holder(Record):
         since: str,
         doing: str,
         methodology: str | None = None,
+        socket: str | None = None,
     ) -> None:
         _set(self, "pid", pid)
         _set(self, "since", since)
         _set(self, "doing", doing)
         _set(self, "methodology", methodology)
+        _set(self, "socket", socket)
 
 
 class AgentCall(Record):
@@ -6029,6 +6414,36 @@ NextStep: TypeAlias = NextTask | Discovery | AllDone | NoTaskReady
 """What a run would do next."""
 
 
+class OpenQuestion(Record):
+    """A question about a task that waits for an answer.
+
+    Attributes:
+        task: The task.
+        title: Its title.
+        question: What is asked.
+        options: Answers that are proposed; any other may be given too.
+    """
+
+    __slots__ = ("task", "title", "question", "options")
+    __match_args__ = ("task", "title", "question", "options")
+    task: str
+    title: str
+    question: str
+    options: tuple[str, ...]
+
+    def __init__(
+        self,
+        task: str,
+        title: str,
+        question: str,
+        options: Iterable[str],
+    ) -> None:
+        _set(self, "task", task)
+        _set(self, "title", title)
+        _set(self, "question", question)
+        _set(self, "options", items(options))
+
+
 class ProjectStatus(Record):
     """Where a project stands, as `Project::status` read it.
 
@@ -6040,8 +6455,11 @@ class ProjectStatus(Record):
         revision: The plan's revision.
         tasks: How many tasks stand where.
         next: What a run would do next: of these tasks, where `only` names some.
+        questions: The questions that wait for an answer, in the order of the plan.
         only: The tasks that the run is for that is under way, or was cut off; none where it
             is for all, or there is no such run.
+        claims: Who works on what while several work on the plan, and what is kept of
+            attempts that came to nothing.
         progress: What all runs did so far.
         agents: What the calls of each agent consumed in all runs of the plan, as far as one
             saved it.
@@ -6049,6 +6467,8 @@ class ProjectStatus(Record):
             one.
         running: Whether a loop is running now.
         holder: Who runs it, where that is known.
+        live: What the loop that is running says of itself, where it was asked;
+            `Project::status` asks nobody.
         waits_until: Until when the loop that is running waits for a usage limit of its
             agent, where it does.
         last_end: How the last run of the plan ended; nothing while one runs, after one that
@@ -6058,8 +6478,8 @@ class ProjectStatus(Record):
         unparsed: How many lines of the plan file could not be understood and are kept.
     """
 
-    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "only", "progress", "agents", "call", "running", "holder", "waits_until", "last_end", "diagnostics", "other_plans", "unparsed")
-    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "only", "progress", "agents", "running", "diagnostics", "other_plans", "unparsed", "source_prd", "call", "holder", "waits_until", "last_end")
+    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "questions", "only", "claims", "progress", "agents", "call", "running", "holder", "live", "waits_until", "last_end", "diagnostics", "other_plans", "unparsed")
+    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "questions", "only", "claims", "progress", "agents", "running", "diagnostics", "other_plans", "unparsed", "source_prd", "call", "holder", "live", "waits_until", "last_end")
     project: str
     root: str
     methodology: str
@@ -6067,12 +6487,15 @@ class ProjectStatus(Record):
     revision: int
     tasks: TaskCounts
     next: NextStep
+    questions: tuple[OpenQuestion, ...]
     only: tuple[str, ...]
+    claims: tuple[Claim, ...]
     progress: Progress
     agents: tuple[AgentTotal, ...]
     call: AgentCall | None
     running: bool
     holder: Holder | None
+    live: LiveState | None
     waits_until: str | None
     last_end: RunEnd | None
     diagnostics: tuple[StateDiagnostic, ...]
@@ -6087,7 +6510,9 @@ class ProjectStatus(Record):
         revision: int,
         tasks: TaskCounts,
         next: NextStep,
+        questions: Iterable[OpenQuestion],
         only: Iterable[str],
+        claims: Iterable[Claim],
         progress: Progress,
         agents: Iterable[AgentTotal],
         running: bool,
@@ -6097,6 +6522,7 @@ class ProjectStatus(Record):
         source_prd: str | None = None,
         call: AgentCall | None = None,
         holder: Holder | None = None,
+        live: LiveState | None = None,
         waits_until: str | None = None,
         last_end: RunEnd | None = None,
     ) -> None:
@@ -6107,12 +6533,15 @@ class ProjectStatus(Record):
         _set(self, "revision", revision)
         _set(self, "tasks", tasks)
         _set(self, "next", next)
+        _set(self, "questions", items(questions))
         _set(self, "only", items(only))
+        _set(self, "claims", items(claims))
         _set(self, "progress", progress)
         _set(self, "agents", items(agents))
         _set(self, "call", call)
         _set(self, "running", running)
         _set(self, "holder", holder)
+        _set(self, "live", live)
         _set(self, "waits_until", waits_until)
         _set(self, "last_end", last_end)
         _set(self, "diagnostics", items(diagnostics))
@@ -6152,15 +6581,18 @@ class ListRow(Record):
             part.
         ready: Whether it could be worked on now.
         group: Where its parts stand; nothing of a task without parts.
+        claim: Who works on it while several work on the plan, or what is kept of attempts
+            that came to nothing.
     """
 
-    __slots__ = ("id", "depth", "matches", "ready", "group")
-    __match_args__ = ("id", "depth", "matches", "ready", "group")
+    __slots__ = ("id", "depth", "matches", "ready", "group", "claim")
+    __match_args__ = ("id", "depth", "matches", "ready", "group", "claim")
     id: str
     depth: int
     matches: bool
     ready: bool
     group: GroupState | None
+    claim: Claim | None
 
     def __init__(
         self,
@@ -6169,12 +6601,14 @@ class ListRow(Record):
         matches: bool,
         ready: bool,
         group: GroupState | None = None,
+        claim: Claim | None = None,
     ) -> None:
         _set(self, "id", id)
         _set(self, "depth", depth)
         _set(self, "matches", matches)
         _set(self, "ready", ready)
         _set(self, "group", group)
+        _set(self, "claim", claim)
 
 
 class TaskList(Record):
@@ -6400,6 +6834,8 @@ class TaskHistory(Record):
         waits_for: What it waits for: tasks that it, or a group that it is in, depends on
             and that are neither completed nor skipped.
         group: Where its parts stand; nothing of a task without parts.
+        claim: Who works on it while several work on the plan, or what is kept of attempts
+            that came to nothing.
         parents: The groups that it is in, the innermost first.
         parts: Its own parts.
         depends_on: The tasks that it depends on.
@@ -6413,13 +6849,14 @@ class TaskHistory(Record):
         diagnostics: What is wrong with the plan file and was worked around.
     """
 
-    __slots__ = ("revision", "task", "ready", "waits_for", "group", "parents", "parts", "depends_on", "dependents", "commits", "attempts", "more_attempts", "changes", "more_changes", "whole", "diagnostics")
-    __match_args__ = ("revision", "task", "ready", "waits_for", "parents", "parts", "depends_on", "dependents", "commits", "attempts", "more_attempts", "changes", "more_changes", "whole", "diagnostics", "group")
+    __slots__ = ("revision", "task", "ready", "waits_for", "group", "claim", "parents", "parts", "depends_on", "dependents", "commits", "attempts", "more_attempts", "changes", "more_changes", "whole", "diagnostics")
+    __match_args__ = ("revision", "task", "ready", "waits_for", "parents", "parts", "depends_on", "dependents", "commits", "attempts", "more_attempts", "changes", "more_changes", "whole", "diagnostics", "group", "claim")
     revision: int
     task: Task
     ready: bool
     waits_for: tuple[str, ...]
     group: GroupState | None
+    claim: Claim | None
     parents: RelatedTasks
     parts: RelatedTasks
     depends_on: RelatedTasks
@@ -6450,12 +6887,14 @@ class TaskHistory(Record):
         whole: bool,
         diagnostics: Iterable[StateDiagnostic],
         group: GroupState | None = None,
+        claim: Claim | None = None,
     ) -> None:
         _set(self, "revision", revision)
         _set(self, "task", task)
         _set(self, "ready", ready)
         _set(self, "waits_for", items(waits_for))
         _set(self, "group", group)
+        _set(self, "claim", claim)
         _set(self, "parents", parents)
         _set(self, "parts", parts)
         _set(self, "depends_on", depends_on)
@@ -6467,6 +6906,14 @@ class TaskHistory(Record):
         _set(self, "more_changes", more_changes)
         _set(self, "whole", whole)
         _set(self, "diagnostics", items(diagnostics))
+
+
+Severity: TypeAlias = Literal["warning", "error"]
+"""How bad a finding is.
+
+- `warning`: What it was found in can be used; something may not be as it was meant.
+- `error`: It must be corrected first.
+"""
 
 
 CandidateStanding: TypeAlias = Literal["next", "later", "waits", "blocked", "not_wanted"]
@@ -6510,7 +6957,7 @@ class Candidate(Record):
         _set(self, "reason", reason)
 
 
-class Choice(Record):
+class AgentChoice(Record):
     """Which task is next, and why.
 
     Attributes:
@@ -6522,6 +6969,7 @@ class Choice(Record):
 
     __slots__ = ("next", "candidates")
     __match_args__ = ("candidates", "next")
+    _rust = "Choice"
     next: str | None
     candidates: tuple[Candidate, ...]
 
@@ -7544,14 +7992,6 @@ class RunPage(Record):
         _set(self, "more_files", more_files)
 
 
-Severity: TypeAlias = Literal["warning", "error"]
-"""How bad a finding is.
-
-- `warning`: What it was found in can be used; something may not be as it was meant.
-- `error`: It must be corrected first.
-"""
-
-
 RemarkKind: TypeAlias = Literal[
     "no-tasks",
     "empty-companion",
@@ -8235,6 +8675,7 @@ __all__ = [
     "AfterLoopInput",
     "AfterLoopOutput",
     "AgentCall",
+    "AgentChoice",
     "AgentEvent",
     "AgentFailure",
     "AgentFailureClass",
@@ -8250,6 +8691,8 @@ __all__ = [
     "AgentUnreadable",
     "AgentUsage",
     "AllDone",
+    "ApprovalAsked",
+    "ApprovalGiven",
     "Attempt",
     "AttemptEnd",
     "BeforeAgentInvokeInput",
@@ -8267,7 +8710,9 @@ __all__ = [
     "CheckFailure",
     "CheckHistory",
     "CheckResult",
-    "Choice",
+    "Claim",
+    "ClaimPhase",
+    "Commanded",
     "CompletedTask",
     "Complexity",
     "ConfigVars",
@@ -8285,6 +8730,7 @@ __all__ = [
     "Deliver",
     "DiagnosticKind",
     "Discovery",
+    "Doing",
     "Eta",
     "Event",
     "EventRef",
@@ -8350,6 +8796,7 @@ __all__ = [
     "ListRow",
     "ListedHook",
     "ListedPlugin",
+    "LiveState",
     "Location",
     "LongPlan",
     "LoopActivity",
@@ -8362,6 +8809,7 @@ __all__ = [
     "OldFileInTemplate",
     "OlderTemplate",
     "OnFailure",
+    "OpenQuestion",
     "OtherPlan",
     "OtherPrd",
     "PathVars",
@@ -8390,6 +8838,7 @@ __all__ = [
     "QualityCheckInput",
     "QualityCheckOutput",
     "QualityChecked",
+    "Question",
     "RateLimited",
     "RecordGaps",
     "RelatedTask",
@@ -8399,6 +8848,7 @@ __all__ = [
     "Replay",
     "ReplayDifference",
     "ReplayDifferenceKind",
+    "RequestRefused",
     "Restored",
     "Resumed",
     "RunEnd",
@@ -8473,6 +8923,7 @@ __all__ = [
     "Usage",
     "VerifiedPlugin",
     "Waiting",
+    "WaitingCall",
     "Warning",
     "Why",
     "WhyReason",

@@ -146,9 +146,9 @@ class Settings(TypedDict, total=False):
     """
 
     sandbox: str | None
-    """What the agent and the checks run in. `host` is no sandbox; `bwrap` is bubblewrap, in a
-    clone and without a network; `oci` is reserved, and a run with it does not start. A program
-    can bring others (`RunBuilder::sandboxes`).
+    """What the agent and the checks run in. `host` is no sandbox; `bwrap` is bubblewrap, and `oci`
+    containers of podman or docker, both in a clone and without a network. A program can bring
+    others (`RunBuilder::sandboxes`).
     """
 
     keep_runs: int | None
@@ -176,6 +176,12 @@ class Settings(TypedDict, total=False):
     forecast: bool | None
     """Whether a run ends as `budget` before an iteration that what is left of `session_budget`
     would not last for: the median of the last five is held against it, once three are known.
+    """
+
+    ask_timeout: float | str | None
+    """How long a tool call waits for `samuel run approve` or `deny` where a handler of
+    `ability.before` wants a person to decide; 0 denies it at once. An agent that is silent for
+    longer than `clocks.idle` is ended, so that one should be longer. A duration from 0s to 24h.
     """
 
     clocks: Clocks | None
