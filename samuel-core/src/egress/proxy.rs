@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional},
+    io::{AsyncReadExt, AsyncWriteExt, copy, copy_bidirectional, sink},
     net::{TcpStream, UnixListener, UnixStream, lookup_host},
     sync::Semaphore,
     time::timeout,
@@ -127,7 +127,13 @@ async fn refuse(inner: &mut UnixStream, refusal: &Refusal, host: &str) {
     let answer = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
     );
-    let _ = timeout(PATIENCE, inner.write_all(answer.as_bytes())).await;
+    let told = async {
+        inner.write_all(answer.as_bytes()).await?;
+        inner.shutdown().await?;
+        // A connection that is closed with something unread takes the answer along.
+        copy(inner, &mut sink()).await
+    };
+    let _ = timeout(PATIENCE, told).await;
 }
 
 impl Refusal {
