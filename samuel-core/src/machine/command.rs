@@ -119,6 +119,10 @@ impl Core {
         if state == State::Sleep {
             self.interrupt();
         } else if self.is_urgent() && state.gives_way() {
+            // An agent that waits for a person does not hear that it is to end.
+            for pending in std::mem::take(&mut self.side.asked) {
+                self.forget_asked(state.iteration(), pending, ENDING);
+            }
             if state.is_draining() {
                 // Nothing is under way but the side, which `give_up` ends.
                 self.let_go();
