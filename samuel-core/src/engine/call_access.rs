@@ -33,11 +33,8 @@ impl Serve for OfCall {
 
     fn refused(&self, verb: Option<&str>, refusal: &Refusal) {
         let Some(port) = self.0.upgrade() else { return };
-        // What the store refuses is an answer as any other.
-        if ["E_SOCKET_", "E_BROKER_"].iter().any(|area| refusal.code.starts_with(area)) {
-            let (iteration, task) = (port.place.iteration, port.task.as_deref());
-            port.services.refusals.tell(Refused { iteration, task, verb }, refusal);
-        }
+        let (iteration, task) = (port.place.iteration, port.task.as_deref());
+        port.services.refusals.tell(Refused { iteration, task, verb }, refusal);
     }
 }
 

@@ -38,8 +38,9 @@ impl Run {
     pub(super) async fn listen(&mut self, lock: &Arc<dyn LoopLock>) -> Result<(), RunError> {
         let Some(directory) = self.frozen.socket_dir.clone() else { return Ok(()) };
         let hub = Arc::clone(&self.hub);
-        let people = Arc::new(People::new(Arc::clone(&self.hub), Controller(self.inputs.0.clone())));
         let (told, refusals) = (Mutex::new(BTreeSet::new()), Arc::clone(&self.refusals));
+        let control = Controller(self.inputs.0.clone());
+        let people = Arc::new(People::new(Arc::clone(&self.hub), control, Arc::clone(&refusals)));
         let refused = move |refusal: &Refusal, is_told: bool| {
             if !is_told {
                 refusals.tell(Refused::default(), refusal);

@@ -15,6 +15,7 @@ use tokio::{sync::Mutex, time::timeout};
 use super::{
     handle::Controller,
     hub::{Events, Hub},
+    refusals::{Refusals, Refused},
     socket::{
         ApproveVerb, Ask, AskForEvents, CancelVerb, DenyVerb, EventBatch, EventsVerb, LookVerb, Nothing,
         PauseVerb, Peer, Receipt, Refusal, Replied, ResumeVerb, Routes, Serve, SteerVerb, StopVerb, Welcome,
@@ -37,11 +38,12 @@ const MAX_NAME_CHARS: usize = 200;
 pub(super) struct People {
     hub: Arc<Hub>,
     control: Controller,
+    refusals: Arc<Refusals>,
 }
 
 impl People {
-    pub(super) fn new(hub: Arc<Hub>, control: Controller) -> Self {
-        Self { hub, control }
+    pub(super) fn new(hub: Arc<Hub>, control: Controller, refusals: Arc<Refusals>) -> Self {
+        Self { hub, control, refusals }
     }
 
     /// Returns what answers a verb by giving commands.
@@ -59,9 +61,7 @@ impl People {
             ready((Ok(hub.live()), Receipt::none()))
         }
     }
-}
 
-impl People {
     /// Returns what answers a verb by commands that depend on what waits.
     fn decides(
         &self,
@@ -146,6 +146,11 @@ impl Serve for People {
                 }
             });
         (Welcome { run: self.hub.live().run, ..Welcome::default() }, routes)
+    }
+
+    /// Whoever holds this token may be an agent that read it.
+    fn refused(&self, verb: Option<&str>, refusal: &Refusal) {
+        self.refusals.tell(Refused { verb, ..Refused::default() }, refusal);
     }
 }
 

@@ -17,12 +17,18 @@ use super::{hub::Hub, socket::Refusal};
 use crate::{
     event::Event,
     state::{LaneStore, Note, NotedEvent},
+    text::excerpt,
 };
 
 /// The name of the notes in the journal.
 const NOTE: &str = "request_refused";
+/// How the codes of what is told begin.
+const AREAS: [&str; 2] = ["E_SOCKET_", "E_BROKER_"];
 /// How many refusals of one code are told one by one.
 const ONE_BY_ONE: u64 = 10;
+/// How much is told of a verb and of what is wrong, in bytes: both can repeat what was asked.
+const MAX_VERB_BYTES: usize = 64;
+const MAX_MESSAGE_BYTES: usize = 1 << 10;
 
 /// The refusals of a run.
 pub(super) struct Refusals {
@@ -37,7 +43,7 @@ pub(super) struct Refusals {
 /// To whom something was refused, and what.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Refused<'a> {
-    /// The iteration of the agent's call; 0 where it is no agent's, or nobody's who is known.
+    /// The iteration of the agent's call; 0 where it is a person's, or nobody's who is known.
     pub(super) iteration: u32,
     /// The task of the call.
     pub(super) task: Option<&'a str>,
@@ -50,8 +56,11 @@ impl Refusals {
         Self { hub, lane, counts: Mutex::default(), pending: Mutex::default() }
     }
 
-    /// Tells of a refusal, and has it written down. Does not wait. Has to be called within a runtime.
+    /// Tells of a refusal, and has it written down; what the store refuses is an answer as any other. Does not wait. Has to be called within a runtime.
     pub(super) fn tell(&self, refused: Refused<'_>, refusal: &Refusal) {
+        if !AREAS.iter().any(|area| refusal.code.starts_with(area)) {
+            return;
+        }
         let count = {
             let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
             let count = counts.entry(refusal.code.clone()).or_default();
@@ -62,7 +71,8 @@ impl Refusals {
             return;
         }
         let Refused { iteration, task, verb } = refused;
-        let (code, message) = (refusal.code.clone(), refusal.message.clone());
+        let verb = verb.map(|verb| excerpt(verb, MAX_VERB_BYTES));
+        let (code, message) = (refusal.code.clone(), excerpt(&refusal.message, MAX_MESSAGE_BYTES));
         let data = json!({
             "iteration": iteration, "task": task, "verb": verb, "code": code, "message": message, "count": count,
         });
@@ -75,7 +85,7 @@ impl Refusals {
             let _ = lane.note(Note::Event(NotedEvent { name: NOTE.to_owned(), data }));
         });
         drop(pending);
-        let (task, verb) = (task.map(str::to_owned), verb.map(str::to_owned));
+        let task = task.map(str::to_owned);
         self.hub.send(Event::RequestRefused { iteration, task, verb, code, message, count });
     }
 

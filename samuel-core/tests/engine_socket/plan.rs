@@ -196,7 +196,8 @@ async fn each_refusal_has_its_own_code_and_is_told_and_written_down() {
             (mutate(json!({"type": "done", "id": "2"})), "E_BROKER_SCOPE"),
             (mutate(json!({"type": "approve", "id": "2"})), "E_SOCKET_MESSAGE"),
             (mutate(json!({"type": "done"})), "E_SOCKET_MESSAGE"),
-            (json!({"id": 1, "approve": {}}), "E_SOCKET_VERB"),
+            (json!({"id": 1, "levitate": {}}), "E_SOCKET_VERB"),
+            (json!({"id": 1, "approve": {}}), "E_SOCKET_SCOPE"),
             (json!({"id": 1, "ability_before": {"ability_id": "Bash", "input": {}}}), "E_SOCKET_SCOPE"),
             (mutate(json!({"type": "done", "id": "9"})), "E_BROKER_SCOPE"),
         ] {
@@ -221,13 +222,50 @@ async fn each_refusal_has_its_own_code_and_is_told_and_written_down() {
     let (told, noted) = refusals(&bench, &played);
     let of = |wanted: &str| told.iter().filter(|(code, ..)| code == wanted).count();
     assert_eq!((of("E_BROKER_VERB"), of("E_BROKER_SCOPE"), of("E_SOCKET_TOKEN")), (2, 2, 2), "{told:?}");
-    assert_eq!((of("E_SOCKET_VERB"), of("E_SOCKET_SCOPE"), of("E_SOCKET_MESSAGE")), (1, 1, 2), "{told:?}");
+    assert_eq!((of("E_SOCKET_VERB"), of("E_SOCKET_SCOPE"), of("E_SOCKET_MESSAGE")), (1, 2, 2), "{told:?}");
     assert_eq!(of("E_SOCKET_TOO_LARGE"), 2, "{told:?}");
     assert!(told.contains(&("E_BROKER_SCOPE".to_owned(), Some("mutate".to_owned()), 1)), "{told:?}");
     let (mut told, mut noted): (Vec<String>, _) = (told.into_iter().map(|(code, ..)| code).collect(), noted);
     told.sort();
     noted.sort();
     assert_eq!(noted, told, "the journal says the same");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_refused_request_no_more_than_an_excerpt_is_told_and_one_by_the_runs_own_token_is_told_too() {
+    let (bench, _outside, sockets) = bench();
+    let parent = sockets.clone();
+    let work = move |address: BrokerAddress, _| {
+        let (mut talk, _) = Talk::open(&address, &address.token);
+        let long = "y".repeat(60 << 10);
+        assert_eq!(code(&talk.ask(&json!({"id": 1, (long.as_str()): {}}))), "E_SOCKET_VERB");
+        assert_eq!(code(&talk.ask(&json!({"id": 2, "mutate": {"type": long}}))), "E_SOCKET_MESSAGE");
+        assert_eq!(code(&talk.ask(&json!(long))), "E_SOCKET_MESSAGE");
+        let run_dir = fs::read_dir(&parent).unwrap().next().unwrap().unwrap().path();
+        let people = fs::read_to_string(run_dir.join("token")).unwrap();
+        let (mut talk, welcome) = Talk::open(&address, &people);
+        assert_eq!(welcome["ok"], true);
+        let done = json!({"id": 1, "mutate": {"type": "done", "id": "1"}});
+        assert_eq!(code(&talk.ask(&done)), "E_SOCKET_SCOPE");
+        assert_eq!(code(&talk.ask(&json!({"id": 2, "deny": {"call": 9}}))), "E_CONTROL_NOTHING_WAITS");
+    };
+    let played = played(&bench, &sockets, |run| run, work).await;
+    let told: Vec<(u32, &str, usize)> = played
+        .events
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::RequestRefused { iteration, verb, code, message, .. } => {
+                let bytes = verb.as_deref().unwrap_or_default().len().max(message.len());
+                Some((*iteration, code.as_str(), bytes))
+            }
+            _ => None,
+        })
+        .collect();
+    let codes: Vec<(u32, &str)> = told.iter().map(|(iteration, code, _)| (*iteration, *code)).collect();
+    let message = (1, "E_SOCKET_MESSAGE");
+    assert_eq!(codes, [(1, "E_SOCKET_VERB"), message, message, (0, "E_SOCKET_SCOPE")]);
+    assert!(told.iter().all(|(.., bytes)| *bytes < 2 << 10), "{told:?}");
+    assert_eq!(refusals(&bench, &played).1.len(), told.len(), "the journal says the same");
 }
 
 #[tokio::test(flavor = "multi_thread")]

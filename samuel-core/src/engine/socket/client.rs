@@ -87,19 +87,14 @@ impl RunClient {
         Ok(client)
     }
 
-    /// Gives the next question so much time anew.
-    pub(in crate::engine) fn extend(&mut self, time: Duration) {
-        self.deadline = Instant::now() + time;
-    }
-
     /// Returns what the run said of itself and of the token.
     pub fn welcome(&self) -> &Welcome {
         &self.welcome
     }
 
-    /// Allows another time for what is asked from now on.
+    /// Allows another time for what is asked from now on, of which more than a day counts as one.
     pub(crate) fn allow(&mut self, time: Duration) {
-        self.deadline = Instant::now() + time;
+        self.deadline = Instant::now() + time.min(MAX_TIME);
     }
 
     /// Returns the time that the run has for an answer, in milliseconds.

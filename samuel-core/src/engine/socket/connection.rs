@@ -14,12 +14,12 @@ use tokio::{
 use super::{
     limits::Limits,
     lines::{Lines, TooLong},
-    protocol::{Answer, Asked, BadRequest, MAX_MESSAGE, Refusal, Reply, line},
+    protocol::{Answer, Asked, BadRequest, MAX_MESSAGE, MAX_PROBLEM, Refusal, Reply, line},
     routes::{Peer, Routes},
     server::Entry,
     verbs,
 };
-use crate::model::ErrorCode;
+use crate::{model::ErrorCode, text::excerpt};
 
 /// The most bytes of the first message, and of those of a token that allows no verb.
 const MAX_FIRST: usize = 64 << 10;
@@ -70,8 +70,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
             };
             let answering = allowed(entry, &routes, &asked, request.len()).and_then(|()| {
-                let malformed =
-                    |problem| Refusal::new(ErrorCode::SOCKET_MESSAGE, format!("{}: {problem}", asked.verb));
+                let malformed = |problem: String| {
+                    let problem = excerpt(&problem, MAX_PROBLEM);
+                    Refusal::new(ErrorCode::SOCKET_MESSAGE, format!("{}: {problem}", asked.verb))
+                };
                 routes.answer(&asked.verb, &asked.body).ok_or_else(|| asked.unknown())?.map_err(malformed)
             });
             let answering = match answering {

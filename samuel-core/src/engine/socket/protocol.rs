@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use crate::{
     hook::RunAccess,
     model::{Coded, ErrorCode, Location},
+    text::excerpt,
 };
 
 /// The protocol and its version.
@@ -25,6 +26,8 @@ pub const TOKEN_VARIABLE: &str = RunAccess::TOKEN;
 
 /// How much is told of a name that there is not, in characters.
 const MAX_NAME: usize = 256;
+/// How much is told of what is wrong with a request, in bytes: it can repeat all of that.
+pub(super) const MAX_PROBLEM: usize = 1 << 10;
 
 /// The first message of a connection.
 #[derive(Serialize, Deserialize)]
@@ -218,7 +221,8 @@ impl Asked {
             BadRequest { id, refusal }
         };
         let mut fields: BTreeMap<String, Box<RawValue>> = serde_json::from_slice(line)
-            .map_err(|error| malformed(None, format!("the request is no JSON object: {error}")))?;
+            .map_err(|error| excerpt(&error.to_string(), MAX_PROBLEM))
+            .map_err(|problem| malformed(None, format!("the request is no JSON object: {problem}")))?;
         let id = fields.remove("id").and_then(|id| serde_json::from_str::<u64>(id.get()).ok());
         let Some(id) = id else {
             return Err(malformed(None, "the \"id\" of a request is a whole number from 0".to_owned()));

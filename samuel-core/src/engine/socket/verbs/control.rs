@@ -247,7 +247,7 @@ impl RunClient {
     /// # Errors
     /// As [`pause`](Self::pause).
     pub fn events(&mut self, wait: Duration) -> Result<EventBatch, RunClientError> {
-        self.extend(wait + WAY);
+        self.allow(wait.saturating_add(WAY));
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         self.ask::<EventsVerb>(&AskForEvents { wait_ms })
     }
