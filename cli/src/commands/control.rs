@@ -1,4 +1,4 @@
-//! A word with the loop that runs: `pause`, `resume`, `steer`, `stop`, `attach`.
+//! A word with the loop that runs: `pause`, `resume`, `steer`, `approve`, `deny`, `stop`, `attach`.
 //!
 //! Each finds the run by the lock of its loop and asks over its socket, as the person whose session it
 //! is. Inside a run they are refused.

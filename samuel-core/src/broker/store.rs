@@ -32,7 +32,7 @@ const MAX_READS: usize = 20;
 /// A plan that the loop keeps which called this agent.
 ///
 /// What an agent may ask of it is answered as a [`FileStore`](crate::state::FileStore) would: tasks can be
-/// completed, skipped, reset, blocked and added, and the plan can be read. Everything else is
+/// completed, skipped, reset, blocked, asked about and added, and the plan can be read. Everything else is
 /// [`E_BROKER_VERB`](ErrorCode::BROKER_VERB). A change that was acknowledged is on the disk of the loop; one
 /// whose answer is lost may be, which the error says ([`E_BROKER_UNANSWERED`](ErrorCode::BROKER_UNANSWERED)).
 /// Connections are made as they are needed, one at a time.

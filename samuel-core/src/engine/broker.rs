@@ -4,7 +4,11 @@
 //! to make, and of which tasks, and hands them to the store of the run. Who may connect, how
 //! often and with how much, was decided before that.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    collections::HashSet,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use jiff::Timestamp;
 use serde_json::to_vec;
@@ -17,7 +21,7 @@ use super::socket::{
 use crate::{
     model::{AgentScope, ErrorCode, Plan, Status, Task, TaskId},
     project::{Project, ProjectStatus, TaskHistory},
-    state::{Actor, Applied, Asker, LoadedPlan, Mutation, NewTask, StateError},
+    state::{Actor, Applied, Asker, LoadedPlan, Mutation, NewTask, StateError, TaskChange},
     text::excerpt,
 };
 
@@ -38,6 +42,8 @@ pub(super) struct Broker {
     scope: AgentScope,
     /// The task that the call is for.
     task: Option<TaskId>,
+    /// The tasks that the call has added, which it may ask about.
+    added: Arc<Mutex<HashSet<TaskId>>>,
     /// Room for what is asked at the same time, over all connections.
     room: Arc<Semaphore>,
 }
@@ -47,7 +53,7 @@ impl Broker {
     pub(super) fn new(project: Project, plan: &Plan, task: Option<TaskId>) -> Self {
         let scope = project.config().sandbox.scope;
         let room = Arc::new(Semaphore::new(AT_ONCE));
-        Self { project, made_at: plan.project.created_at, scope, task, room }
+        Self { project, made_at: plan.project.created_at, scope, task, added: Arc::default(), room }
     }
 
     /// Says which plan it is.
@@ -84,7 +90,11 @@ impl Broker {
         }
         self.check_scope(&mutation)?;
         let asker = Asker { actor: Actor::Agent, name: Some(name_of(peer)) };
-        self.project.plan_store().mutate_as(self.made_at, mutation, &asker).map_err(refused)
+        let applied = self.project.plan_store().mutate_as(self.made_at, mutation, &asker).map_err(refused)?;
+        if let TaskChange::Added { id } = &applied.change {
+            self.added.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
+        }
+        Ok(applied)
     }
 
     /// Refuses a change that settles another task than the call's, where that is its scope.
@@ -98,6 +108,7 @@ impl Broker {
         };
         let outside = |what: String| Err(Refusal::new(ErrorCode::BROKER_SCOPE, format!("{what}; {own}")));
         match mutation {
+            Mutation::Ask { id, .. } if self.has_added(id) => Ok(()),
             Mutation::Done { id, .. }
             | Mutation::Skip { id, .. }
             | Mutation::Reset { id }
@@ -120,6 +131,10 @@ impl Broker {
             }
             _ => Ok(()),
         }
+    }
+
+    fn has_added(&self, id: &TaskId) -> bool {
+        self.added.lock().unwrap_or_else(PoisonError::into_inner).contains(id)
     }
 
     /// Says whether a new task may be a part of another one: of the call's own, or of one that has parts

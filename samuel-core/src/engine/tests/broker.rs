@@ -181,6 +181,10 @@ fn done(id: &str) -> Mutation {
     Mutation::Done { id: TaskId::new(id), commit_sha: None, iteration: None }
 }
 
+fn ask(id: &str) -> Mutation {
+    Mutation::Ask { id: TaskId::new(id), question: "Which one?".to_owned(), options: Vec::new() }
+}
+
 fn enqueue(parent: Option<&str>) -> Mutation {
     Mutation::Enqueue { task: NewTask { parent_id: parent.map(TaskId::new), ..NewTask::new("New") } }
 }
@@ -225,6 +229,7 @@ fn under_the_scope_of_a_task_no_other_is_settled_and_none_is_made_a_group() {
         Mutation::Skip { id: id(), reason: None },
         Mutation::Reset { id: id() },
         Mutation::Block { id: id(), reason: None },
+        ask("3"),
         enqueue(Some("3")),
         Mutation::Add { task: Box::new(add("3.1")) },
         Mutation::Add { task: Box::new(Task { parent_id: Some(id()), ..add("9") }) },
@@ -245,6 +250,9 @@ fn under_the_scope_of_a_task_no_other_is_settled_and_none_is_made_a_group() {
         let told = format!("{mutation:?}");
         assert_eq!(code(broker.mutate(mutation, PEER)), "", "{told}");
     }
+    // It may ask about what it has added, as the prompt of a discovery says, and do no more with it.
+    assert_eq!(code(broker.mutate(ask("7.1"), PEER)), "");
+    assert_eq!(code(broker.mutate(done("7.1"), PEER)), "E_BROKER_SCOPE");
     let nobodys = Broker { task: None, ..broker };
     let refused = nobodys.mutate(done("3"), PEER).unwrap_err();
     assert!(refused.message.ends_with("; it has none of its own"), "{}", refused.message);
