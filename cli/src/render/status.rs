@@ -123,7 +123,10 @@ fn approvals_text(live: &LiveState) -> String {
             (safe(&call.ability_id), safe_words(&call.input), safe_words(&call.reason));
         format!("  {} {tool} {input}: {reason}\n", call.call)
     };
-    let lines: String = live.approvals.iter().take(REASONS).map(line).collect();
+    let mut lines: String = live.approvals.iter().take(REASONS).map(line).collect();
+    if live.approvals.len() > REASONS {
+        lines.push_str(&format!("  and {} more\n", live.approvals.len() - REASONS));
+    }
     format!("Wait for `samuel run approve --call <NUMBER>` or `deny`:\n{lines}")
 }
 

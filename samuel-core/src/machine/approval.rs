@@ -12,8 +12,11 @@ use crate::{
     state::ProgressKind,
 };
 
-/// How much is told of the arguments of a call, in characters.
-const MAX_INPUT_CHARS: usize = 500;
+/// How much is told of the arguments of a call, in characters: a person decides by them. All calls that wait fit
+/// into one answer over the run's socket.
+const MAX_INPUT_CHARS: usize = 2_000;
+/// How much is told of why a person is asked, in characters.
+const MAX_REASON_CHARS: usize = 500;
 
 /// A tool call that waits for a person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,8 +60,8 @@ impl Core {
         let text = format!("{ability_id} waits for approval of call {call}: {reason}");
         self.log(ProgressKind::Found, iteration.and_then(Iteration::task_id), text);
         let iteration = iteration.map_or(self.counters.iterations, |iteration| iteration.number);
-        let told = one_line(&input, MAX_INPUT_CHARS);
-        let reason_told = reason.clone();
+        let told = told_of(&input);
+        let reason_told = one_line(&reason, MAX_REASON_CHARS);
         self.emit(Event::ApprovalAsked {
             iteration,
             call,
@@ -112,5 +115,29 @@ impl Core {
             }
         };
         self.answer(notice.ticket, AbilityAnswer::Decided(decision));
+    }
+}
+
+/// Returns the arguments of a call in one line; of long ones it says how much is missing, so that nobody takes the
+/// start for the whole.
+fn told_of(input: &str) -> String {
+    let line = one_line(input, usize::MAX);
+    match line.chars().count().saturating_sub(MAX_INPUT_CHARS) {
+        0 => line,
+        more => format!("{} [{more} more characters are not shown]", one_line(&line, MAX_INPUT_CHARS)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_long_arguments_it_is_told_how_much_is_missing() {
+        assert_eq!(told_of("{\"a\":\n 1}"), "{\"a\": 1}");
+        let whole = "x".repeat(MAX_INPUT_CHARS);
+        assert_eq!(told_of(&whole), whole);
+        let long = told_of(&format!("{whole} rm -rf ."));
+        assert_eq!(long, format!("{whole} … [9 more characters are not shown]"));
     }
 }
