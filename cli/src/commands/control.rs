@@ -106,10 +106,11 @@ pub(crate) fn attach(project: &Project, global: &Global, host: &Host) -> Result<
             format!("ended as {end}\n"),
         )),
         Watched::Gone => Ok(Reply::new(json!({ "run": state.run, "left": false }), "the run has ended\n")),
-        // Who runs no more closes the connection first.
-        Watched::Lost(error) => match live(project, host) {
-            Ok(_) => Err(Failure::of(&error)),
-            Err(gone) => Err(gone.reword(format!("the loop of run {} is gone", safe(&state.run)))),
+        // Who is killed closes its connections before it lets go of its lock.
+        Watched::Lost(error) => match glance(project, host) {
+            Some(now) if now.run == state.run => Err(error.into()),
+            _ => Err(Failure::from(LiveError::NoLoop { root: project.root().to_owned() })
+                .reword(format!("the loop of run {} is gone", safe(&state.run)))),
         },
     }
 }

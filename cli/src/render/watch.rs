@@ -327,10 +327,12 @@ impl Watch {
             return;
         };
         let succeeded = *outcome == IterationOutcome::Succeeded;
-        let begun = self.iteration.take().map_or(record.elapsed_ms, |(_, _, begun)| begun);
-        let took = seconds(Duration::from_millis(record.elapsed_ms.saturating_sub(begun)));
+        // Who began to watch in the middle of it does not know.
+        let took = self.iteration.take().map_or(String::new(), |(_, _, begun)| {
+            format!(" in {}", seconds(Duration::from_millis(record.elapsed_ms.saturating_sub(begun))))
+        });
         let outcome = if *excused { "met a usage limit" } else { outcome.as_str() };
-        let mut line = format!("iteration {iteration}: {outcome} in {took}{}", consumed(*usage));
+        let mut line = format!("iteration {iteration}: {outcome}{took}{}", consumed(*usage));
         if let Some(failure) = failure {
             line.push_str(&format!(", {}: {}", failure.class, safe(&with_local_time(&failure.message))));
         }

@@ -49,6 +49,8 @@ fn a_loop_is_paused_steered_resumed_watched_and_ended_from_another_terminal() {
     assert!(paused.stdout.contains("holds before its next iteration"), "{paused:?}");
     bench.write("go-1", "");
     run.wait_for("holding until `samuel run resume`");
+    // How long an iteration took that it did not see begin it does not say.
+    assert_eq!(watcher.wait_for("iteration 1: "), "iteration 1: succeeded");
     watcher.wait_for("holding until `samuel run resume`");
     bench.ok(&["run", "steer", "mind the gap"]);
     let json = bench.ok(&["run", "resume", "and go", "--json"]).json();
@@ -82,6 +84,19 @@ fn a_loop_step_by_step_holds_after_each_iteration() {
     run.wait_for("holding until `samuel run resume`");
     bench.ok(&["run", "resume"]);
     assert_eq!(run.code(), 0);
+}
+
+#[test]
+fn who_watches_a_loop_that_is_killed_is_told_that_it_is_gone() {
+    let (bench, run) = at_work(&[]);
+    let attach = &mut bench.command_below("exec \"$0\" \"$@\" 2>&1", &["run", "attach"]);
+    let mut watcher = Beside::of(attach);
+    watcher.wait_for("which works on 1 First");
+    run.signal(Signal::KILL);
+    let told = watcher.wait_for("error: ");
+    assert!(told.starts_with("error: the loop of run ") && told.ends_with(" is gone"), "{told}");
+    assert_eq!(watcher.code(), 1);
+    run.code();
 }
 
 #[test]

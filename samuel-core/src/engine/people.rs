@@ -25,6 +25,7 @@ use crate::{
     event::{Event, EventRecord},
     machine::Command,
     model::{Doing, ErrorCode, LiveState},
+    text::is_odd,
 };
 
 /// How long it is waited at most for the next event, so that a connection is never idle for too long.
@@ -156,7 +157,7 @@ impl Serve for People {
 
 /// Returns who asks, as far as it says so and as the system does.
 fn name_of(ask: &Ask, peer: Peer) -> String {
-    let told = ask.by.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect::<String>();
+    let told = ask.by.chars().filter(|c| !is_odd(*c)).take(MAX_NAME_CHARS).collect::<String>();
     match (told.trim(), peer.pid) {
         ("", Some(pid)) => format!("user {} (process {pid})", peer.uid),
         ("", None) => format!("user {}", peer.uid),

@@ -281,7 +281,7 @@ pub enum StateError {
         why: NotUndone,
     },
     /// An agent asks for a change that is not an agent's to make.
-    #[error("an agent may not ask for {what}")]
+    #[error("\"{what}\" is no change that an agent makes")]
     NotForAgents {
         /// The word for the change.
         what: &'static str,

@@ -9,6 +9,8 @@ use tokio::time::Instant;
 pub(super) struct Limits {
     /// Connections at the same time.
     pub(super) connections: usize,
+    /// Of these, by the token of one call of an agent: the others are left for people.
+    pub(super) of_call: usize,
     /// How many more wait to be let in; others are refused at once.
     pub(super) waiting: usize,
     /// How long the first message may take, and how long a connection waits to be let in.
@@ -25,6 +27,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 64,
+            of_call: 56,
             waiting: 0,
             first: Duration::from_secs(5),
             idle: Duration::from_secs(30),
@@ -37,7 +40,7 @@ impl Default for Limits {
 impl Limits {
     /// What the path allows that is shown to a sandbox.
     pub(super) fn of_sandbox() -> Self {
-        Self { connections: 16, waiting: 64, ..Self::default() }
+        Self { connections: 16, of_call: 16, waiting: 64, ..Self::default() }
     }
 }
 

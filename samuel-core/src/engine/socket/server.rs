@@ -55,6 +55,8 @@ pub(super) struct Entry {
     token: Token,
     pub(super) holder: Holder,
     pub(super) serve: Arc<dyn Serve>,
+    /// Room for connections that opened with it.
+    slots: Arc<Semaphore>,
     /// How often it was used lately.
     meter: Mutex<Meter>,
     pub(super) closed: CancellationToken,
@@ -95,7 +97,12 @@ impl Server {
     /// Returns an error where the system has no random bytes.
     pub(super) fn grant(self: &Arc<Self>, holder: Holder, serve: Arc<dyn Serve>) -> io::Result<Grant> {
         let (closed, meter) = (self.closed.child_token(), Mutex::new(Meter::new(self.limits.rate)));
-        let entry = Arc::new(Entry { token: Token::new()?, holder, serve, meter, closed });
+        let most = match holder {
+            Holder::Person => self.limits.connections,
+            Holder::AgentCall => self.limits.of_call,
+        };
+        let slots = Arc::new(Semaphore::new(most));
+        let entry = Arc::new(Entry { token: Token::new()?, holder, serve, slots, meter, closed });
         self.entries().push(Arc::clone(&entry));
         Ok(Grant { server: Arc::clone(self), entry })
     }
@@ -182,7 +189,13 @@ impl Server {
         let mut connection = Connection::new(stream, self.limits);
         let (refusal, is_told) = match self.introduced(&mut connection).await {
             Ok(entry) => {
-                let last = connection.converse(&entry, peer).await;
+                let last = match entry.slots.try_acquire() {
+                    Ok(_slot) => connection.converse(&entry, peer).await,
+                    Err(_) => Some(Refusal::new(
+                        ErrorCode::SOCKET_BUSY,
+                        "as many connections are open as one call of an agent may have",
+                    )),
+                };
                 last.iter().for_each(|refusal| entry.serve.refused(None, refusal));
                 (last, true)
             }

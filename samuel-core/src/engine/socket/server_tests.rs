@@ -382,19 +382,34 @@ fn a_client_does_not_wait_for_who_does_not_accept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_65th_connection_is_refused_and_the_next_is_not_once_one_is_free() {
-    let (_dir, path, _, grant) = listening(Limits::default());
-    let token = grant.token().to_owned();
+async fn one_connection_too_many_is_refused_and_the_next_is_not_once_one_is_free() {
+    let (_dir, path, decides, grant) = listening(Limits::default());
+    let people = grant.server.grant(Holder::Person, decides).unwrap();
+    let (of_call, of_people) = (grant.token().to_owned(), people.token().to_owned());
     let tried = tokio::task::spawn_blocking(move || {
-        let mut open: Vec<RunClient> =
-            (0..64).map(|_| RunClient::connect(&path, &token, TIME).unwrap()).collect();
-        let refused = RunClient::connect(&path, &token, TIME).unwrap_err();
-        assert_eq!(refused.code().name, "E_SOCKET_BUSY");
-        assert!(refused.code().retryable);
-        open.pop();
-        while RunClient::connect(&path, &token, TIME).is_err() {
-            thread::yield_now();
-        }
+        let connect = |token: &str| RunClient::connect(&path, token, TIME);
+        // One that was refused may not have ended yet.
+        let connected = |token: &str| {
+            loop {
+                if let Ok(client) = connect(token) {
+                    return client;
+                }
+                thread::yield_now();
+            }
+        };
+        let is_busy = |token: &str| {
+            let refused = connect(token).unwrap_err();
+            assert_eq!(refused.code().name, "E_SOCKET_BUSY");
+            assert!(refused.code().retryable);
+        };
+        let mut agents: Vec<RunClient> = (0..56).map(|_| connected(&of_call)).collect();
+        is_busy(&of_call);
+        // Whatever a call of an agent holds, people reach the run.
+        let people: Vec<RunClient> = (0..8).map(|_| connected(&of_people)).collect();
+        is_busy(&of_people);
+        agents.pop();
+        drop(connected(&of_call));
+        drop(people);
     });
     tried.await.unwrap();
 }
