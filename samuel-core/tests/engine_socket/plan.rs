@@ -97,8 +97,11 @@ fn code(answer: &Value) -> &str {
     answer["error"]["code"].as_str().unwrap_or_default()
 }
 
+/// A code, the verb and the count of its refusals.
+type Told = (String, Option<String>, u64);
+
 /// What was refused, as events tell it, and as the journal does.
-fn refusals(bench: &Bench, played: &Played) -> (Vec<(String, Option<String>, u64)>, Vec<String>) {
+fn refusals(bench: &Bench, played: &Played) -> (Vec<Told>, Vec<String>) {
     let told = played.events.iter().filter_map(|record| match &record.event {
         Event::RequestRefused { code, verb, count, .. } => Some((code.clone(), verb.clone(), *count)),
         _ => None,
