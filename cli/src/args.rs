@@ -165,8 +165,7 @@ pub(crate) fn with_pilot(mut words: Vec<OsString>) -> Vec<OsString> {
             None => {}
         }
     }
-    let has_command =
-        words.get(at).and_then(|word| word.to_str()).is_some_and(|word| RunCommand::takes(word));
+    let has_command = words.get(at).and_then(|word| word.to_str()).is_some_and(RunCommand::takes);
     if !has_command {
         words.insert(at, "pilot".into());
     }

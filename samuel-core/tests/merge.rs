@@ -1,6 +1,6 @@
 //! Work of several branches, merged and landed with git in repositories that are made for it.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::{
     collections::BTreeMap,
@@ -247,7 +247,7 @@ async fn what_others_push_makes_a_landing_stale_and_on_top_of_it_leaves_it_lande
     let user = User::new();
     let work = user.branch(1, &["echo new > c.txt"]);
     let merge = user.open(MergeStrategy::Merge).await;
-    let built = merge.build("samuel/run", &[work.clone()]).await.unwrap();
+    let built = merge.build("samuel/run", std::slice::from_ref(&work)).await.unwrap();
     let stale = landing("samuel/run", &built);
     let push = |user: &User| {
         let tree = user.git("rev-parse samuel/run^{tree}");

@@ -345,7 +345,7 @@ fn a_sweep_takes_what_a_dead_samuel_left_and_nothing_of_others() {
     create(&ground, &dead);
     create(&ground, &alive);
     create(&other, &others);
-    assert_eq!(ground.containers().sweep(ground.directory.path()).unwrap(), [dead.clone()]);
+    assert_eq!(ground.containers().sweep(ground.directory.path()).unwrap(), std::slice::from_ref(&dead));
     let left = (ground.left(), other.left());
     podman(&["rm", "--force", "--ignore", &dead, &alive, &others]);
     assert_eq!(left, (alive, others));

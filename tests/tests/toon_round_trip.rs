@@ -1,5 +1,5 @@
 //! Round trips: what was encoded decodes to itself, for values and for types.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -45,6 +45,7 @@ fn words(step: &Remedy) -> &'static str {
             "Look at what is completed with Project.tasks(): a run begins anew, and in it that stands as it is \
              written."
         }
+        Remedy::GiveBackClaim => "Wait until it has landed, or give it back with Project.release(..).",
         Remedy::ListQuestions => "See what is asked with Project.status().",
         Remedy::ListTasks => "List the tasks with Project.tasks().",
         Remedy::ChooseTaskId => "Choose another id, or let Project.enqueue() assign one.",

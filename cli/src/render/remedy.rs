@@ -56,6 +56,7 @@ fn words(step: &Remedy) -> &'static str {
             "Look at what is completed with `samuel run tasks`: a start begins a new run, in which that stands as \
              it is written."
         }
+        Remedy::GiveBackClaim => "Wait until it has landed, or give it back with `samuel run release`.",
         Remedy::ListQuestions => "See what is asked with `samuel run status`.",
         Remedy::ListTasks => "List the tasks with `samuel run tasks`.",
         Remedy::ChooseTaskId => "Choose another id, or let `samuel run enqueue` assign one.",

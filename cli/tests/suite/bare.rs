@@ -72,7 +72,7 @@ fn the_help_of_a_command_is_headed_by_what_it_does() {
 fn the_help_of_a_start_says_what_it_prints_for_programs() {
     let help = Bench::empty().ok(&["run", "start", "--help"]).stdout;
     let words: Vec<&str> = help.split_whitespace().collect();
-    assert!(words.join(" ").contains("one document; a run one per line"), "{help}");
+    assert!(words.join(" ").contains("one document; a run and `run log` one per line"), "{help}");
 }
 
 #[test]

@@ -87,8 +87,20 @@ fn anonymous(text: &str, bench: &Bench) -> String {
 fn commands_answer_the_same_through_the_loop_as_with_the_files() {
     let through = answers("");
     let with_files = answers("unset SAMUEL_SOCKET SAMUEL_TOKEN");
+    // What only the record of runs says is not said over the socket.
+    let unrecorded = |told: &str| {
+        let of_record = |line: &&str| ["  Now ", "  Time left "].iter().any(|begin| line.starts_with(begin));
+        told.lines().filter(|line| !of_record(line)).map(|line| format!("{line}\n")).collect::<String>()
+    };
     for ((command, through), (_, with_files)) in through.iter().zip(&with_files) {
-        assert_eq!(through, with_files, "samuel {command}");
+        match command.as_str() {
+            "run status --json" => {
+                let without =
+                    |told: &str| told.split_once(",\"activity\":").map(|(before, _)| before.to_owned());
+                assert_eq!(without(through), without(with_files), "samuel {command}");
+            }
+            _ => assert_eq!(unrecorded(through), unrecorded(with_files), "samuel {command}"),
+        }
     }
     let of = |wanted: &str| &through.iter().find(|(command, _)| command == wanted).unwrap().1;
     says(of("run done 2 --commit-sha abcdef1"), &["2 is completed (change ", "exit 0"]);

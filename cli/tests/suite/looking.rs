@@ -64,7 +64,10 @@ fn filters_keep_the_groups_above_and_say_what_is_left_out() {
     let rows: Vec<Value> = data["rows"].as_array().unwrap().clone();
     assert_eq!(bench.tasks()[1]["id"], "1.1", "programs get the order of the plan");
     assert_eq!((&data["matching"], &data["total"], rows.len()), (&1.into(), &5.into(), 3));
-    assert_eq!(rows[2], json!({ "id": "1.2.1", "depth": 2, "matches": true, "ready": true, "group": null }));
+    assert_eq!(
+        rows[2],
+        json!({ "id": "1.2.1", "depth": 2, "matches": true, "ready": true, "group": null, "claim": null })
+    );
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     engine::socket::{ReadPlan, RunClient, RunClientError, Welcome},
-    model::{ErrorCode, Plan, TaskId},
+    model::{Coded as _, ErrorCode, Plan, Question, TaskId},
     project::{ProjectStatus, TaskHistory},
     state::{
         Actor, Applied, Asker, Existing, Imported, JournalPart, LoadedPlan, Mutation, PlanStore,
@@ -129,7 +129,6 @@ fn connect(address: &BrokerAddress) -> Result<RunClient, RunClientError> {
 
 impl PlanStore for BrokerStore {
     fn exists(&self) -> Result<bool, StateError> {
-        use crate::model::Coded as _;
         match self.ask(|client| client.plan(ReadPlan { from: usize::MAX }), unread) {
             Err(error) if error.code() == ErrorCode::STATE_NOT_INITIALISED => Ok(false),
             Err(error) if [ErrorCode::STATE_CORRUPT, ErrorCode::STATE_VERSION].contains(&error.code()) => {
@@ -168,7 +167,16 @@ impl PlanStore for BrokerStore {
             let path = plan.map(|plan| plan.file.clone()).unwrap_or_default();
             return Err(StateError::Replaced { path });
         }
-        self.ask(|client| client.mutate(&mutation), unanswered)
+        match (self.ask(|client| client.mutate(&mutation), unanswered), &mutation) {
+            (Err(error), Mutation::Ask { id, question, options })
+                if error.code() == ErrorCode::SOCKET_TOO_LARGE =>
+            {
+                // What no request holds is no question either.
+                let invalid = Question::new(question, options.clone()).err();
+                Err(invalid.map_or(error, |source| StateError::QuestionInvalid { id: id.clone(), source }))
+            }
+            (applied, _) => applied,
+        }
     }
 
     fn journal_since(&self, _: u64) -> Result<JournalPart, StateError> {

@@ -12,13 +12,10 @@ pub(super) fn is_public(address: IpAddr) -> bool {
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [first, second, third, _] = address.octets();
-    let is_reserved = match (first, second, third) {
-        (0 | 127 | 224.., ..) => true,
-        (100, 64..=127, _) => true,
-        (192, 0, 0) | (192, 88, 99) => true,
-        (198, 18 | 19, _) => true,
-        _ => false,
-    };
+    let is_reserved = matches!(
+        (first, second, third),
+        (0 | 127 | 224.., ..) | (100, 64..=127, _) | (192, 0, 0) | (192, 88, 99) | (198, 18 | 19, _)
+    );
     !(is_reserved || address.is_private() || address.is_link_local() || address.is_documentation())
 }
 

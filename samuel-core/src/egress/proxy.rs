@@ -152,6 +152,8 @@ impl Refusal {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
     use tokio::net::TcpListener;
 
     use super::*;

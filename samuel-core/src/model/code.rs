@@ -82,12 +82,12 @@ codes! {
     TASK_NOT_FOUND, 1, false, ListTasks;
     TASK_EXISTS, 1, false, ChooseTaskId;
     TASK_CHANGED, 75, true, Say("Try again.");
-    TASK_CLAIMED, 75, true, Say("Wait until it has landed, or give it back with `samuel run release`.");
+    TASK_CLAIMED, 75, true, GiveBackClaim;
     TASK_LANDING, 75, true, Say("Try again in a moment.");
     CLAIM_VOID, 1, false, Say("Leave it: somebody else has the task by now, or it is done.");
     TASK_GROUP, 1, false, Say("Change its parts: a group follows from them.");
     TASK_IN_USE, 1, false, Say("Remove what needs it too, its parts with --with-parts, or edit the tasks that depend on it.");
-    TASK_DENIED, 1, false, Say("Ask the person who started the run; done, skip, ask and enqueue are an agent's.");
+    TASK_DENIED, 1, false, Say("Ask the person who started the run; done, skip, reset, block, ask and enqueue are an agent's.");
     TASK_NOT_UNDONE, 1, false, Say("Take the later changes back first, or make the change that you want.");
     TASK_UNDO_NOT_KEPT, 1, false, ListKeptPlans;
     DISCOVERY_FULL, 1, false, Say("Leave it at the tasks that there are, or add more once the iteration has ended.");
@@ -152,7 +152,7 @@ codes! {
     BROKER_RATE, 75, true, Say("Wait a second, and ask no more than 50 times in each.");
     BROKER_VERB, 78, false, Say("Leave it to the person who started the run; done, skip, reset, block, ask, enqueue and add are an agent's.");
     BROKER_SCOPE, 78, false, Say("Settle the task that this call is for; what else is to be done, add as a task.");
-    BROKER_GONE, 1, false, Say("Nothing was changed. The next `samuel run start` goes on from what was acknowledged; outside of the sandbox the command works on the plan itself.");
+    BROKER_GONE, 1, false, Say("Nothing was changed. The next start goes on from what was acknowledged; outside of the sandbox the command works on the plan itself.");
     BROKER_UNANSWERED, 75, true, Say("It may have happened: look at the tasks, or ask again. What is done already stays as it is.");
     CONTROL_NO_LOOP, 1, false, StartRun;
     CONTROL_UNREACHABLE, 1, true, Say("Look at where it was started; at its terminal, Ctrl-C ends it after the iteration.");

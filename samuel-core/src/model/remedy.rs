@@ -45,6 +45,8 @@ pub enum Remedy {
     ListTasks,
     /// See which questions are open, and which tool calls wait.
     ListQuestions,
+    /// Wait for whoever works on the task, or give it back.
+    GiveBackClaim,
     /// Choose another id, or let one be assigned.
     ChooseTaskId,
     /// Change the tasks that were named, or leave them out.

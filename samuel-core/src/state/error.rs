@@ -76,7 +76,7 @@ pub enum StateError {
         /// The lock file.
         path: PathBuf,
         /// Who holds it, where the file says so.
-        holder: Option<Holder>,
+        holder: Option<Box<Holder>>,
         /// How long the caller waited.
         waited: Duration,
     },
@@ -86,7 +86,7 @@ pub enum StateError {
         /// The lock file.
         path: PathBuf,
         /// Who holds it, where the file says so.
-        holder: Option<Holder>,
+        holder: Option<Box<Holder>>,
     },
     /// A change was meant for a plan that another one has replaced.
     #[error("the plan at {} has been replaced since", path.display())]
@@ -496,7 +496,7 @@ fn no_kept_plan(number: &Option<u64>) -> String {
 }
 
 /// Says that a loop is running, or that something else holds what a loop holds.
-fn loop_running(path: &Path, holder: &Option<Holder>) -> String {
+fn loop_running(path: &Path, holder: &Option<Box<Holder>>) -> String {
     let path = path.display();
     match holder {
         Some(holder) => format!("a loop is running: {holder} holds {path}"),
@@ -508,7 +508,7 @@ fn loop_running(path: &Path, holder: &Option<Holder>) -> String {
 }
 
 /// Names a holder, also one that did not say who it is.
-fn by(holder: &Option<Holder>) -> &dyn fmt::Display {
+fn by(holder: &Option<Box<Holder>>) -> &dyn fmt::Display {
     match holder {
         Some(holder) => holder,
         None => &"an unnamed process",

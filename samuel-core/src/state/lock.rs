@@ -133,7 +133,7 @@ pub(super) fn take(
 }
 
 fn locked(file: &mut File, path: &Path, waited: Duration) -> StateError {
-    StateError::Locked { path: path.to_owned(), holder: read_holder(file), waited }
+    StateError::Locked { path: path.to_owned(), holder: read_holder(file).map(Box::new), waited }
 }
 
 #[derive(Clone, Copy)]

@@ -53,8 +53,10 @@ impl FileLoopLock {
         let path = dir.loop_lock();
         dir.check()?;
         dir.create()?;
-        let running =
-            || StateError::LoopRunning { holder: holder_in(dir, LOOP_LOCK_WAIT), path: path.clone() };
+        let running = || StateError::LoopRunning {
+            holder: holder_in(dir, LOOP_LOCK_WAIT).map(Box::new),
+            path: path.clone(),
+        };
         let tree = match lock_tree(dir, Mode::Exclusive, LOOP_LOCK_WAIT) {
             Tree::Taken(tree) => Some(tree),
             Tree::Held => return Err(running()),
@@ -99,7 +101,7 @@ impl LoopLock for FileLoopLock {
             return Ok(false);
         }
         if self.tree.is_none() && !root.is_at(file, &path) && is_held(root, &path) {
-            let holder = holder_in(&self.dir, Duration::ZERO);
+            let holder = holder_in(&self.dir, Duration::ZERO).map(Box::new);
             return Err(StateError::LoopRunning { holder, path });
         }
         self.dir.create_again()?;
@@ -181,7 +183,7 @@ mod tests {
         else {
             panic!("the second loop got the lock");
         };
-        assert_eq!(found, holder("run-1"));
+        assert_eq!(*found, holder("run-1"));
         assert_eq!(FileLoopLock::holder(&dir).unwrap(), Some(Some(holder("run-1"))));
         drop(first);
         assert_nobody_holds(&dir);
@@ -231,7 +233,7 @@ mod tests {
             else {
                 panic!("the second loop got the lock");
             };
-            assert_eq!(found, holder("run-1"));
+            assert_eq!(*found, holder("run-1"));
         }
         drop(first);
         assert_nobody_holds(&dir);

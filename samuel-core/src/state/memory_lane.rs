@@ -108,7 +108,10 @@ impl LaneStore for MemoryLane {
     fn lock_loop(&self, holder: &Holder) -> Result<Arc<dyn LoopLock>, StateError> {
         let mut held = locked(&self.holder);
         if held.is_some() {
-            return Err(StateError::LoopRunning { holder: held.clone(), path: self.dir.loop_lock() });
+            return Err(StateError::LoopRunning {
+                holder: held.clone().map(Box::new),
+                path: self.dir.loop_lock(),
+            });
         }
         *held = Some(holder.clone());
         Ok(Arc::new(MemoryLock(Arc::clone(&self.holder))))

@@ -483,7 +483,7 @@ fn one_loop_holds_the_lock_until_it_lets_go(lane: &dyn LaneStore) {
     assert!(!held.keep().unwrap(), "nothing has to be put back");
     let refused = lane.lock_loop(&holder("run-2")).map(drop).unwrap_err();
     assert!(
-        matches!(&refused, StateError::LoopRunning { holder: Some(found), .. } if *found == holder("run-1")),
+        matches!(&refused, StateError::LoopRunning { holder: Some(found), .. } if **found == holder("run-1")),
         "{refused}"
     );
     assert_eq!(lane.loop_holder().unwrap(), Some(Some(holder("run-1"))));

@@ -97,8 +97,11 @@ fn code(answer: &Value) -> &str {
     answer["error"]["code"].as_str().unwrap_or_default()
 }
 
+/// A code, the verb and the count of its refusals.
+type Told = (String, Option<String>, u64);
+
 /// What was refused, as events tell it, and as the journal does.
-fn refusals(bench: &Bench, played: &Played) -> (Vec<(String, Option<String>, u64)>, Vec<String>) {
+fn refusals(bench: &Bench, played: &Played) -> (Vec<Told>, Vec<String>) {
     let told = played.events.iter().filter_map(|record| match &record.event {
         Event::RequestRefused { code, verb, count, .. } => Some((code.clone(), verb.clone(), *count)),
         _ => None,
@@ -196,7 +199,7 @@ async fn each_refusal_has_its_own_code_and_is_told_and_written_down() {
             (mutate(json!({"type": "done", "id": "2"})), "E_BROKER_SCOPE"),
             (mutate(json!({"type": "approve", "id": "2"})), "E_SOCKET_MESSAGE"),
             (mutate(json!({"type": "done"})), "E_SOCKET_MESSAGE"),
-            (json!({"id": 1, "levitate": {}}), "E_SOCKET_VERB"),
+            (json!({"id": 1, "dance": {}}), "E_SOCKET_VERB"),
             (json!({"id": 1, "approve": {}}), "E_SOCKET_SCOPE"),
             (json!({"id": 1, "ability_before": {"ability_id": "Bash", "input": {}}}), "E_SOCKET_SCOPE"),
             (mutate(json!({"type": "done", "id": "9"})), "E_BROKER_SCOPE"),
@@ -233,7 +236,9 @@ async fn each_refusal_has_its_own_code_and_is_told_and_written_down() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_refused_request_no_more_than_an_excerpt_is_told_and_one_by_the_runs_own_token_is_told_too() {
-    let (bench, _outside, sockets) = bench();
+    let outside = tempfile::tempdir().unwrap();
+    let sockets = outside.path().join("sockets");
+    let bench = Bench::builder().task("1", "First").on_disk().build().unwrap();
     let parent = sockets.clone();
     let work = move |address: BrokerAddress, _| {
         let (mut talk, _) = Talk::open(&address, &address.token);
@@ -266,6 +271,19 @@ async fn of_a_refused_request_no_more_than_an_excerpt_is_told_and_one_by_the_run
     assert_eq!(codes, [(1, "E_SOCKET_VERB"), message, message, (0, "E_SOCKET_SCOPE")]);
     assert!(told.iter().all(|(.., bytes)| *bytes < 2 << 10), "{told:?}");
     assert_eq!(refusals(&bench, &played).1.len(), told.len(), "the journal says the same");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_that_no_request_holds_is_refused_as_with_the_files() {
+    let (bench, _outside, sockets) = bench();
+    let work = |address: BrokerAddress, _| {
+        let question = "x".repeat(100_000);
+        let ask = Mutation::Ask { id: TaskId::new("1"), question, options: Vec::new() };
+        let refused = BrokerStore::connect(address).unwrap().mutate(ask, Actor::Agent).unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::QUESTION_INVALID, "{refused}");
+    };
+    let played = played(&bench, &sockets, |run| run, work).await;
+    assert_eq!(bench.status("1"), Some(Status::Pending), "{}", played.transcript());
 }
 
 #[tokio::test(flavor = "multi_thread")]

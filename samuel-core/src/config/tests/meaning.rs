@@ -163,12 +163,12 @@ fn every_key_that_is_set_knows_its_place() {
     let config = parse(FULL).unwrap();
     let place = |key: &str| config.origin(key).map(|origin| (origin.line, origin.column));
     assert_eq!(place("default_methodology"), Some((3, 1)));
-    assert_eq!(place("methodology.ralph.session_budget.max_tokens"), Some((19, 38)));
+    assert_eq!(place("methodology.ralph.session_budget.max_tokens"), Some((20, 38)));
     assert_eq!(place("methodology.ralph.quality_checks[1].timeout"), Some((15, 61)));
-    assert_eq!(place("hooks.context.snapshot.order.samuel-python"), Some((59, 1)));
-    assert_eq!(place("hooks.quality.check.timeout"), Some((62, 1)));
-    assert_eq!(place("hooks.\"quality.check\".timeout"), Some((62, 1)));
-    assert_eq!(place("methodology.ralph.hooks.quality.check.strict"), Some((67, 1)));
+    assert_eq!(place("hooks.context.snapshot.order.samuel-python"), Some((60, 1)));
+    assert_eq!(place("hooks.quality.check.timeout"), Some((63, 1)));
+    assert_eq!(place("hooks.\"quality.check\".timeout"), Some((63, 1)));
+    assert_eq!(place("methodology.ralph.hooks.quality.check.strict"), Some((68, 1)));
     assert_eq!(place("methodology.ralph.max_tokens"), None);
     assert_eq!(config.origin("version").unwrap().to_string(), "samuel.toml:2:1");
     assert_eq!(Config::default().origin("version"), None);
@@ -184,10 +184,10 @@ fn a_chain_says_where_each_of_its_fields_comes_from() {
     assert_eq!(
         origins(HookPoint::QualityCheck, "ralph"),
         [
-            "hooks.\"quality.check\".enabled 63",
-            "methodology.ralph.hooks.\"quality.check\".strict 67",
-            "hooks.\"quality.check\".timeout 62",
-            "methodology.ralph.hooks.\"quality.check\".handlers 66",
+            "hooks.\"quality.check\".enabled 64",
+            "methodology.ralph.hooks.\"quality.check\".strict 68",
+            "hooks.\"quality.check\".timeout 63",
+            "methodology.ralph.hooks.\"quality.check\".handlers 67",
         ],
         "the on_failure of [hooks] has no say any more"
     );

@@ -185,8 +185,8 @@ async fn a_request_that_is_refused_by_its_id_leaves_the_connection_open() {
     let mut peer = Talk::introduced(stream, grant.token()).await;
     let long = "x".repeat(257);
     for (request, expected) in [
-        (json!({"id": 1, "levitate": {}}), "E_SOCKET_VERB"),
-        (json!({"id": 1, "approve": {}}), "E_SOCKET_SCOPE"),
+        (json!({"id": 1, "dance": {}}), "E_SOCKET_VERB"),
+        (json!({"id": 0, "approve": {}}), "E_SOCKET_SCOPE"),
         (json!({"id": 2}), "E_SOCKET_MESSAGE"),
         (json!({"id": 3, "ability_before": {}, "ability_after": {}}), "E_SOCKET_MESSAGE"),
         (json!({"id": 4, "ability_before": {"input": {}}}), "E_SOCKET_MESSAGE"),

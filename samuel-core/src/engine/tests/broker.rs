@@ -100,7 +100,9 @@ impl PlanStore for OverSocket {
         mutation: Mutation,
         asker: &Asker,
     ) -> Result<Applied, StateError> {
-        match is_for_agents(&mutation) {
+        // Over the socket everybody is an agent, which may not settle what somebody has claimed.
+        let is_persons = asker.actor != Actor::Agent && !self.files().load()?.plan.claims.is_empty();
+        match is_for_agents(&mutation) && !is_persons {
             true => self.ask(|store| store.mutate_as(made_at, mutation, asker)),
             false => self.files().mutate_as(made_at, mutation, asker),
         }

@@ -52,6 +52,8 @@ fn has_interpreter(head: &[u8]) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::indexing_slicing, reason = "tests")]
+
     use super::*;
 
     /// Makes an executable with headers of these kinds.
