@@ -328,9 +328,10 @@ impl Watch {
         };
         let succeeded = *outcome == IterationOutcome::Succeeded;
         // Who began to watch in the middle of it does not know.
-        let took = self.iteration.take().map_or(String::new(), |(_, _, begun)| {
+        let took = self.iteration.take().map(|(_, _, begun)| {
             format!(" in {}", seconds(Duration::from_millis(record.elapsed_ms.saturating_sub(begun))))
         });
+        let took = took.unwrap_or_default();
         let outcome = if *excused { "met a usage limit" } else { outcome.as_str() };
         let mut line = format!("iteration {iteration}: {outcome}{took}{}", consumed(*usage));
         if let Some(failure) = failure {
