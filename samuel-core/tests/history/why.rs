@@ -12,6 +12,7 @@ use samuel_core::{
         ExitReason, TaskId, Usage,
         payload::{Actor, CheckFailure, Turn},
     },
+    project::Project,
     state::{self, Mutation},
     testing::{Act, Bench, FakeHandler, HeldAgent, completes_each_task},
 };
@@ -301,6 +302,12 @@ fn why_task(bench: &Bench, task: &str) -> String {
     told(&history(bench).why(&Question::Task(TaskId::new(task))).unwrap())
 }
 
+/// Changes the plan as an agent does in another process.
+fn change(bench: &Bench, mutation: Mutation) {
+    let project = Project::open(bench.path(), None, bench.project().clock()).unwrap();
+    project.plan_store().mutate(mutation, state::Actor::Agent).unwrap();
+}
+
 #[test]
 fn each_way_to_take_a_completion_back_is_explained_from_the_record_alone() {
     // The plan has none of the tasks that the record tells of.
@@ -383,7 +390,7 @@ fn a_completion_that_an_interruption_kept_from_its_check_names_the_run_before() 
         let mut events = handle.events();
         agent.called().await;
         let done = Mutation::Done { id: TaskId::new("1"), commit_sha: None, iteration: None };
-        bench.store().mutate(done, state::Actor::Agent).unwrap();
+        change(&bench, done);
         let heard =
             async { while !matches!(events.next().await.unwrap().event, Event::TaskCompleted { .. }) {} };
         tokio::time::timeout(HANG, heard).await.unwrap();
@@ -511,7 +518,7 @@ async fn a_run_under_way_says_whether_it_holds_and_what_is_asked() {
     let handle = run.build().unwrap().start().await.unwrap();
     agent.called().await;
     let ask = Mutation::Ask { id: TaskId::new("2"), question: "Which?".to_owned(), options: Vec::new() };
-    bench.store().mutate(ask, state::Actor::Agent).unwrap();
+    change(&bench, ask);
     let question = Question::Run(None);
     // Nothing tells when it is written.
     let written = |wanted: &'static str| {
