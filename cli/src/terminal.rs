@@ -41,9 +41,9 @@ impl Stream {
         }
     }
 
-    /// A reader that went away, such as `head`, is no error.
+    /// Says whether somebody reads: one that went away, such as `head`, is no error.
     #[expect(clippy::disallowed_methods, reason = "this is the module that prints")]
-    fn write(self, text: &str) -> io::Result<()> {
+    fn write(self, text: &str) -> io::Result<bool> {
         let written = match self {
             Self::Out => {
                 let mut stdout = io::stdout().lock();
@@ -54,8 +54,8 @@ impl Stream {
             Self::Err => io::stderr().lock().write_all(text.as_bytes()),
         };
         match written {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            written => written,
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            written => written.map(|()| true),
         }
     }
 }
@@ -65,6 +65,14 @@ impl Stream {
 /// # Errors
 /// What the system says where it cannot be written.
 pub(crate) fn show(stream: Stream, text: &str) -> io::Result<()> {
+    show_on(stream, text).map(drop)
+}
+
+/// Does the same, and says whether somebody reads on.
+///
+/// # Errors
+/// What the system says where it cannot be written.
+pub(crate) fn show_on(stream: Stream, text: &str) -> io::Result<bool> {
     stream.write(&safe_lines(&redacted(text)))
 }
 
@@ -80,7 +88,7 @@ pub(crate) fn remark(text: &str) {
 /// # Errors
 /// What the system says where it cannot be written.
 pub(crate) fn hand_on(text: &str) -> io::Result<()> {
-    if Stream::Out.is_terminal() { show(Stream::Out, text) } else { Stream::Out.write(text) }
+    if Stream::Out.is_terminal() { show(Stream::Out, text) } else { Stream::Out.write(text).map(drop) }
 }
 
 /// Lets panics of threads be told like anything else: their messages quote what

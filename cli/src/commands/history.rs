@@ -29,26 +29,29 @@ pub(crate) fn log(project: &Project, args: &RunLogArgs, global: &Global) -> Resu
     let run = history.resolve(args.run.as_deref())?;
     let (filter, json) = (args.filter(), global.json);
     let mut told = 0_u64;
+    // Says whether to go on.
     let mut tell = |entry: &LogEntry| {
-        if filter.takes(entry) {
-            told += u64::from(show(entry, json)?);
-        }
-        Ok::<_, Failure>(())
+        let line = if filter.takes(entry) { line_of(entry, json)? } else { None };
+        let Some(line) = line else { return Ok::<_, Failure>(true) };
+        told += 1;
+        terminal::show_on(Stream::Out, &line).map_err(|error| {
+            Failure::new(ErrorCode::INPUT_IO, "the events cannot be written to stdout").because(&error)
+        })
     };
     let unreadable = if args.tail {
         let mut tail = history.tail(&run);
         block_on_or_leave(async {
-            while let Some(entry) = tail.next().await? {
-                tell(&entry)?;
-            }
+            while let Some(entry) = tail.next().await?
+                && tell(&entry)?
+            {}
             Ok::<_, Failure>(())
         })??;
         0
     } else {
         let mut entries = history.entries(&run);
-        while let Some(entry) = entries.next_entry()? {
-            tell(&entry)?;
-        }
+        while let Some(entry) = entries.next_entry()?
+            && tell(&entry)?
+        {}
         entries.unreadable()
     };
     let warning = (unreadable > 0).then(|| format!("{unreadable} lines of the record cannot be read"));
@@ -56,8 +59,8 @@ pub(crate) fn log(project: &Project, args: &RunLogArgs, global: &Global) -> Resu
     Ok(reply.warn(warning))
 }
 
-/// Prints an event, and says whether there was something to print.
-fn show(entry: &LogEntry, json: bool) -> Result<bool, Failure> {
+/// Returns what is printed of an event, where there is something to print.
+fn line_of(entry: &LogEntry, json: bool) -> Result<Option<String>, Failure> {
     let line = match json {
         true => {
             let line = serde_json::to_string(&entry.record);
@@ -66,7 +69,7 @@ fn show(entry: &LogEntry, json: bool) -> Result<bool, Failure> {
             safe_json(&line).into_owned()
         }
         false => {
-            let Some(words) = event_line(&entry.record.event) else { return Ok(false) };
+            let Some(words) = event_line(&entry.record.event) else { return Ok(None) };
             let inside = if entry.iteration.is_some() { "  " } else { "" };
             format!(
                 "{} {:>6}  {inside}{}",
@@ -76,9 +79,7 @@ fn show(entry: &LogEntry, json: bool) -> Result<bool, Failure> {
             )
         }
     };
-    // Whoever reads may have seen enough.
-    let _ = terminal::show(Stream::Out, &(line + "\n"));
-    Ok(true)
+    Ok(Some(line + "\n"))
 }
 
 /// Says why something is as it is.

@@ -15,7 +15,7 @@ use crate::{
     args::{Global, RunCommand, ShowTaskArgs, TasksArgs},
     failure::Failure,
     host::Host,
-    render::{Places, activity_text, status_text, task_table, task_text, with_methodology},
+    render::{Places, status_text, task_table, task_text, with_methodology},
     reply::Reply,
 };
 
@@ -66,7 +66,7 @@ pub(crate) fn status(plan: &PlanAccess, host: &Host) -> Result<Reply, Failure> {
         }
     }
     let adding = named(ADDING, plan);
-    let text = status_text(&status, &Places::of(host, plan.root()), &adding) + &activity_text(&activity);
+    let text = status_text(&status, &activity, &Places::of(host, plan.root()), &adding);
     Ok(Reply::new(&StatusReport { status, activity }, text).warn(warnings))
 }
 

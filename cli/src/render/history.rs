@@ -92,8 +92,8 @@ pub(crate) fn replay_text(replay: &Replay) -> String {
     text
 }
 
-/// Words what the last runs did, below where the plan stands.
-pub(crate) fn activity_text(activity: &Activity) -> String {
+/// Words what a loop does now and what the last runs cost, a line each, beside where the plan stands.
+pub(super) fn figures_text(activity: &Activity) -> String {
     let mut text = String::new();
     if let Some(now) = &activity.now {
         let of = match (now.iteration, &now.task) {
@@ -120,6 +120,12 @@ pub(crate) fn activity_text(activity: &Activity) -> String {
             consumed(share.usage)
         ));
     }
+    text
+}
+
+/// Words which tasks took long in the last runs, and what failed there.
+pub(super) fn failures_text(activity: &Activity) -> String {
+    let mut text = String::new();
     let mut tasks: Vec<_> =
         activity.tasks.iter().filter(|task| task.iterations > 1 || task.failed > 0).collect();
     tasks.sort_by_key(|task| std::cmp::Reverse(task.iterations));

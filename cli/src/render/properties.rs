@@ -10,6 +10,7 @@ use samuel_core::{
         AskedReport, ChainReport, Checkup, EntryReport, Finding, HandlerReport, Health, OriginReport,
         SettingReport, SkippedReport, Subject,
     },
+    history::{Activity, AgentShare, Eta, EventRef, FailureNote, Now, TaskFigures, Why, WhyReason},
     hook::{ChainMode, HookLayer, HookPoint, Kind, OnFailure, Tier},
     model::{
         AgentTotal, Claim, ClaimPhase, ErrorCode, ExitReason, LiveState, Location, Plan, Progress, Question,
@@ -25,7 +26,7 @@ use samuel_core::{
 
 use super::{
     Places, chain_table, checkup_text, columns, repair_text, safe, safe_lines, status_text, task_table,
-    task_text,
+    task_text, why_text,
 };
 use crate::{failure::Failure, reply::described};
 
@@ -234,6 +235,48 @@ fn repair(text: &str) -> Repair {
     Repair { diagnostics: Vec::new(), restored: vec![row], left: vec![left], backup }
 }
 
+fn event(text: &str) -> EventRef {
+    EventRef { run: text.to_owned(), seq: 1, at: jiff::Timestamp::UNIX_EPOCH, event: text.to_owned() }
+}
+
+fn activity(text: &str) -> Activity {
+    let task = TaskId::new(text);
+    let now = Now {
+        run: text.to_owned(),
+        iteration: Some(1),
+        mode: None,
+        task: Some(task.clone()),
+        title: text.to_owned(),
+        began_at: None,
+        doing: text.to_owned(),
+        event: event(text),
+    };
+    let failure = FailureNote {
+        iteration: 1,
+        task: Some(task.clone()),
+        class: text.to_owned(),
+        message: text.to_owned(),
+        event: event(text),
+    };
+    let usage = Usage { input_tokens: 1, ..Usage::default() };
+    let figures = TaskFigures { task, iterations: 2, failed: 1, taken_back: 1, took_ms: 1, usage };
+    Activity {
+        now: Some(now),
+        last_failures: vec![failure],
+        agents: vec![AgentShare { agent: text.to_owned(), calls: 1, usage }],
+        tasks: vec![figures],
+        eta: Eta { tasks: 1, unknown: Some(text.to_owned()), ..Eta::default() },
+        runs: 1,
+        more_runs: 0,
+    }
+}
+
+fn why(text: &str) -> Why {
+    let reason =
+        WhyReason { text: text.to_owned(), details: vec![text.to_owned()], events: vec![event(text)] };
+    Why { about: text.to_owned(), answer: text.to_owned(), reasons: vec![reason] }
+}
+
 /// Every page with a text in every place that can hold one.
 fn pages(text: &str) -> Vec<(&'static str, String)> {
     let step = NextStep::Blocked { reasons: vec![text.to_owned(), text.to_owned()] };
@@ -242,8 +285,12 @@ fn pages(text: &str) -> Vec<(&'static str, String)> {
     vec![
         ("tasks", task_table(&list(text))),
         ("task", task_text(&history(text), &places)),
-        ("status", status_text(&status(text), &places, "")),
-        ("blocked", status_text(&ProjectStatus { next: step, ..status(text) }, &places, "")),
+        ("status", status_text(&status(text), &activity(text), &places, "")),
+        (
+            "blocked",
+            status_text(&ProjectStatus { next: step, ..status(text) }, &Activity::default(), &places, ""),
+        ),
+        ("why", why_text(&why(text))),
         ("checkup", checkup_text(&checkup(text))),
         ("repair", repair_text(&repair(text))),
         ("chains", chain_table(&[chain(text)])),

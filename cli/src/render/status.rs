@@ -1,21 +1,34 @@
 //! Where a plan stands, as text.
 
 use samuel_core::{
+    history::Activity,
     model::{AgentTotal, ExitReason, LiveState, ProgressStatus, Status, WaitingCall},
     project::{NextStep, OpenQuestion, OtherPlan, ProjectStatus},
     text::{counted, dollars},
 };
 
 use super::{
-    Places, claims::claim_text, holder_text, named_ids, safe, safe_words, tasks::name, time_of_day,
-    watch::consumed, with_local_time,
+    Places,
+    claims::claim_text,
+    history::{failures_text, figures_text},
+    holder_text, named_ids, safe, safe_words,
+    tasks::name,
+    time_of_day,
+    watch::consumed,
+    with_local_time,
 };
 
 /// How many reasons for being blocked are shown.
 const REASONS: usize = 10;
 
-/// Words where a plan stands; `adding` says how tasks come into one that has none.
-pub(crate) fn status_text(status: &ProjectStatus, places: &Places, adding: &str) -> String {
+/// Words where a plan stands and what the last runs did; `adding` says how tasks come into a plan that has
+/// none.
+pub(crate) fn status_text(
+    status: &ProjectStatus,
+    activity: &Activity,
+    places: &Places,
+    adding: &str,
+) -> String {
     let tasks = &status.tasks;
     let mut text = format!("{} ({})\n", safe(&status.project), safe(&status.methodology));
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<11}{value}\n"));
@@ -84,6 +97,7 @@ pub(crate) fn status_text(status: &ProjectStatus, places: &Places, adding: &str)
     for plan in &status.other_plans {
         line("Other plan", other_plan_text(plan));
     }
+    text.push_str(&figures_text(activity));
     if let NextStep::Blocked { reasons } = &status.next {
         text.push_str("Blocked:\n");
         reasons.iter().take(REASONS).for_each(|reason| text.push_str(&format!("  {}\n", safe(reason))));
@@ -93,6 +107,7 @@ pub(crate) fn status_text(status: &ProjectStatus, places: &Places, adding: &str)
     }
     questions(&mut text, &status.questions);
     text.push_str(&status.live.as_ref().map(approvals_text).unwrap_or_default());
+    text.push_str(&failures_text(activity));
     text
 }
 

@@ -1,8 +1,13 @@
 //! `runs`, `log`, `why`, `report`, `replay`, and what `status` tells of runs.
 
-use std::fs;
+use std::{
+    cell::RefCell,
+    fs,
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+};
 
-use crate::bench::{Bench, says};
+use crate::bench::{Bench, says, wait_for_file, wait_until};
 
 /// An agent that records its task as done.
 const DONE: &str = "\"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
@@ -175,4 +180,31 @@ fn a_run_that_is_killed_at_any_moment_is_told_as_far_as_it_went() {
         }
     }
     assert!(cut_off > 0, "no run was cut off");
+}
+
+#[test]
+fn a_log_that_cannot_be_written_fails_and_one_that_nobody_reads_ends() {
+    let bench = Bench::with_tasks(&["First"]);
+    let agent = "touch called; n=0; while ! test -e go && test $n -lt 2000; do echo working; n=$((n + 1)); \
+                 sleep 0.02; done; \"$SAMUEL_BINARY\" run done 1";
+    let mut started = bench.command(&bench.start_args(agent));
+    let mut run = started.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for_file(&bench.path("called"));
+    let mut tail = bench.command(&["run", "log", "--tail"]).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut line, stdout) = (String::new(), tail.stdout.take().unwrap());
+    BufReader::new(stdout).read_line(&mut line).unwrap();
+    let tail = RefCell::new(tail);
+    // The run goes on, and its agent goes on telling.
+    wait_until("the log ends", || tail.borrow_mut().try_wait().unwrap().is_some());
+    assert!(tail.borrow_mut().wait().unwrap().success() && run.try_wait().unwrap().is_none());
+    bench.write("go", "");
+    assert!(run.wait().unwrap().success());
+
+    let Ok(full) = fs::File::options().write(true).open("/dev/full") else {
+        println!("skipped: there is no /dev/full");
+        return;
+    };
+    let ran = bench.command(&["run", "log"]).stdout(full).output().unwrap();
+    assert_eq!(ran.status.code(), Some(1));
+    says(&String::from_utf8(ran.stderr).unwrap(), &["error: the events cannot be written to stdout"]);
 }

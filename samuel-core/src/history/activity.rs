@@ -137,7 +137,7 @@ impl History {
     /// Returns [`HistoryError::State`] where the records cannot be listed. One that cannot be read
     /// is left out.
     pub fn activity(&self) -> Result<Activity, HistoryError> {
-        let runs = self.lane.recorded_runs()?;
+        let runs = self.recorded()?;
         let under_way = self.under_way()?;
         let mut sum = Sum::default();
         let mut bytes = 0_u64;
@@ -248,8 +248,11 @@ impl Sum {
                 tasks.iter().for_each(|task| self.task(task).taken_back += 1);
             }
             Event::IterationFinished { iteration, outcome, failure, completed, usage, .. } => {
-                let took = record.elapsed_ms.saturating_sub(run.began_ms);
-                if run.mode == Mode::Implementation && *outcome != IterationOutcome::Cancelled {
+                // One that was interrupted ends in the run that goes on, and began in the one before: how
+                // long it took is not known.
+                let began_here = entry.iteration.is_some();
+                let took = if began_here { record.elapsed_ms.saturating_sub(run.began_ms) } else { 0 };
+                if began_here && run.mode == Mode::Implementation && *outcome != IterationOutcome::Cancelled {
                     self.took.push(took);
                     self.completed += completed.len();
                 }

@@ -159,6 +159,7 @@ fn is_one_of(line: &[u8], wanted: &[&str]) -> bool {
 fn about(event: &Event) -> Option<TaskId> {
     match event {
         Event::TaskCompleted { task, .. } | Event::PlanChanged { task, .. } => Some(task.clone()),
+        Event::RequestRefused { task, .. } => task.as_ref().map(|task| TaskId::new(task.clone())),
         _ => None,
     }
 }

@@ -58,7 +58,9 @@ fn quantile(sorted: &[u64], quarter: usize) -> u64 {
     let place = (sorted.len().saturating_sub(1)) * quarter;
     let at = |place: usize| sorted.get(place).copied().unwrap_or_default();
     let (low, high) = (at(place / 4), at(place.div_ceil(4)));
-    low + (high.saturating_sub(low)) * (place % 4) as u64 / 4
+    // Times are those of a record, which may hold any.
+    let beyond = u128::from(high.saturating_sub(low)) * (place % 4) as u128 / 4;
+    low.saturating_add(u64::try_from(beyond).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -89,5 +91,8 @@ mod tests {
         assert_eq!(Eta::of(0, Vec::new(), 0).high_ms, Some(0));
         let vast = Eta::of(usize::MAX, vec![u64::MAX; 4], 1);
         assert_eq!(vast.high_ms, Some(u64::MAX));
+        let forged = Eta::of(1, vec![0, 0, u64::MAX, u64::MAX], 4);
+        assert_eq!(forged.high_ms, Some(u64::MAX));
+        assert_eq!(quantile(&[0, u64::MAX], 3), u64::MAX / 4 * 3 + 2);
     }
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     agent::AgentEvent,
     clock::whole_ms,
-    event::{Event, EventRecord},
+    event::{Event, EventRecord, PlanChange},
     hook::{HookStatus, Outcome},
     model::{AgentTotal, TaskId, Usage},
 };
@@ -127,6 +127,12 @@ impl Fold {
                 if let Some(iteration) = self.open() {
                     iteration.taken_back.extend(tasks.iter().cloned());
                 }
+            }
+            // As the run itself counts: what was changed or removed was completed all the same.
+            Event::PlanChanged { change, task, .. }
+                if !matches!(change, PlanChange::Added | PlanChange::Changed | PlanChange::Removed) =>
+            {
+                history.completed.retain(|completed| completed != task);
             }
             Event::QualityChecked { ok, result, failures, reason, commit, iteration } => {
                 let check = CheckHistory {

@@ -87,9 +87,18 @@ impl From<RunHistory> for RunSummary {
 
 /// How many runs a list has at most.
 const MAX_LISTED: usize = 200;
+/// How many runs of one second are put in order.
+const MAX_OF_A_SECOND: usize = 64;
 /// What a list reads of a record.
-const SUMMARISED: &[&str] =
-    &["run_started", "iteration_started", "iteration_finished", "run_finished", "agent_finished"];
+const SUMMARISED: &[&str] = &[
+    "run_started",
+    "iteration_started",
+    "iteration_finished",
+    "run_finished",
+    "agent_finished",
+    "tasks_taken_back",
+    "plan_changed",
+];
 
 impl History {
     /// Reads the past of a project.
@@ -102,7 +111,7 @@ impl History {
     /// # Errors
     /// Returns [`HistoryError::State`] where they cannot be listed.
     pub fn runs(&self) -> Result<RunList, HistoryError> {
-        let mut runs = self.lane.recorded_runs()?;
+        let mut runs = self.recorded()?;
         let more = runs.len().saturating_sub(MAX_LISTED);
         runs.drain(..more);
         let summary = |run: String| match self.folded(&run, SUMMARISED) {
@@ -118,9 +127,8 @@ impl History {
     /// Returns [`HistoryError::NoRuns`], [`HistoryError::UnknownRun`] with the nearest id or
     /// [`HistoryError::SeveralRuns`], and [`HistoryError::State`] where they cannot be listed.
     pub fn resolve(&self, run: Option<&str>) -> Result<String, HistoryError> {
-        let mut runs = self.lane.recorded_runs()?;
+        let mut runs = self.recorded()?;
         let Some(wanted) = run else {
-            // The one that is under way may be younger than its name among those of one second.
             return self.under_way()?.or_else(|| runs.pop()).ok_or(HistoryError::NoRuns);
         };
         if runs.is_empty() {
@@ -152,8 +160,27 @@ impl History {
     /// Returns [`HistoryError::State`] where that cannot be found out.
     pub fn under_way(&self) -> Result<Option<String>, HistoryError> {
         let Some(holder) = self.lane.loop_holder()?.flatten() else { return Ok(None) };
-        let runs = self.lane.recorded_runs()?;
+        let runs = self.recorded()?;
         Ok(runs.into_iter().rev().find(|run| is_of(&holder, run)))
+    }
+
+    /// Returns the runs that are recorded, the oldest first. Their ids say when they began to the second;
+    /// among those of one second their first events do.
+    pub(super) fn recorded(&self) -> Result<Vec<String>, HistoryError> {
+        let mut runs = self.lane.recorded_runs()?;
+        let is_of_one_second = |one: &String, other: &String| second(one) == second(other);
+        for runs in runs.chunk_by_mut(is_of_one_second) {
+            if (2..=MAX_OF_A_SECOND).contains(&runs.len()) {
+                runs.sort_by_cached_key(|run| self.began_at(run));
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Returns when a run told its first event, as far as that can be read.
+    fn began_at(&self, run: &str) -> Option<Timestamp> {
+        let first = self.entries(run).next_entry().ok().flatten();
+        first.map(|entry| entry.record.at)
     }
 
     /// Reads the events of a run, one after the other.
@@ -230,6 +257,11 @@ impl History {
         let nothing = || HistoryError::NoRecord { run: run.to_owned(), file: RecordPart::Inputs.file_name() };
         replaying.map(Replaying::end).ok_or_else(nothing)
     }
+}
+
+/// Returns what an id says of the time.
+fn second(run: &str) -> &str {
+    run.split_once('-').map_or(run, |(second, _)| second)
 }
 
 /// Says whether the loop of a run is at work.

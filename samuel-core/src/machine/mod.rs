@@ -60,6 +60,7 @@ pub use effect::{
 };
 pub(crate) use ending::MAX_STOP_BLOCKS;
 pub use plan_changes::PlanChanged;
+pub(crate) use quality::{BEFORE_CHECK, WITHOUT_CHECK};
 pub use recorded::{RECORD_SCHEMA_VERSION, RecordBegin, RecordStep};
 pub use replay::{DifferenceKind, Replay, ReplayDifference, ReplayError, Replaying};
 pub use setup::{RunLimits, Setup};

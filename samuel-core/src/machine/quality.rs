@@ -17,6 +17,10 @@ use crate::{
     text::excerpt,
 };
 
+/// Why a completion is taken back that no check followed.
+pub(crate) const WITHOUT_CHECK: &str = "completed without a check";
+/// Why one is taken back that an interruption kept from being checked.
+pub(crate) const BEFORE_CHECK: &str = "interrupted before a check";
 /// How much is kept of the reasons for which completions are taken back, in bytes: they
 /// stand beside every task, and in a record that has to fit into the journal.
 const MAX_REASON_BYTES: usize = 2 << 10;
@@ -215,7 +219,7 @@ impl Core {
     /// Takes back what was completed outside of iterations.
     pub(super) fn take_back_outside(&mut self) {
         let unchecked = std::mem::take(&mut self.checks.unchecked_outside);
-        self.take_back(unchecked, vec!["completed without a check".to_owned()]);
+        self.take_back(unchecked, vec![WITHOUT_CHECK.to_owned()]);
     }
 
     /// Has completions returned to pending, because no check stands behind them.

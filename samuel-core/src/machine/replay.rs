@@ -236,7 +236,9 @@ impl Replaying {
         }
         self.replay.steps = expected;
         self.replay.effects += count;
-        self.replay.iterations = self.machine.iteration_number().max(self.replay.iterations);
+        // The step that ends an iteration may begin the next one.
+        let begun = self.machine.iteration_number().min(self.until.unwrap_or(u32::MAX));
+        self.replay.iterations = begun.max(self.replay.iterations);
         Ok(())
     }
 }

@@ -1,7 +1,8 @@
 //! How a run goes on from a saved state.
 
 use super::{
-    Core, Machine, Moment, State, Then, command::Requests, is_provisional, iteration::Iteration, side::Side,
+    BEFORE_CHECK, Core, Machine, Moment, State, Then, command::Requests, is_provisional,
+    iteration::Iteration, side::Side,
 };
 use crate::{
     event::IterationFailure,
@@ -57,7 +58,7 @@ impl Core {
         if is_provisional(moment, Actor::User) {
             doubtful.extend(completed);
         }
-        self.take_back(doubtful, vec!["interrupted before a check".to_owned()]);
+        self.take_back(doubtful, vec![BEFORE_CHECK.to_owned()]);
         match state {
             State::BeforeIteration(proposed) | State::Gate(proposed) => {
                 self.drop_iteration(proposed.iteration);

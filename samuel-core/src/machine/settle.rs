@@ -1,8 +1,8 @@
 //! One iteration after its main turn: its outcome, the extra turns, the books.
 
 use super::{
-    Core, Effect, HookReply, Owner, Phase, State, Then, Wait, WorkLeft, core::Repeat, iteration::Iteration,
-    limit::to_the_second,
+    Core, Effect, HookReply, Owner, Phase, State, Then, WITHOUT_CHECK, Wait, WorkLeft, core::Repeat,
+    iteration::Iteration, limit::to_the_second,
 };
 use crate::{
     event::{Event, IterationFailure},
@@ -126,7 +126,7 @@ impl Core {
             (iteration.number, iteration.mode, iteration.usage, iteration.task_id());
         let mut unchecked = std::mem::take(&mut iteration.checking);
         unchecked.append(&mut iteration.unchecked);
-        self.take_back(unchecked, vec!["completed without a check".to_owned()]);
+        self.take_back(unchecked, vec![WITHOUT_CHECK.to_owned()]);
         if let Some(id) = task {
             self.mutations.push_back(Mutation::ReturnToPending { id });
         }

@@ -1,18 +1,25 @@
 //! Runs and records for these tests.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use samuel_core::{
     config::CheckCommand,
     engine::RunBuilder,
-    event::{EVENT_SCHEMA_VERSION, Event, EventRecord},
+    event::{EVENT_SCHEMA_VERSION, Event, EventRecord, IterationFailure},
     history::History,
+    model::{
+        FailureClass, IterationOutcome, Usage,
+        payload::{Mode, TaskBrief},
+    },
     state::{LaneStore, RecordPart, RecordPlace},
     testing::{Bench, completes_each_task},
 };
 
 /// The id of a record that a test writes.
 pub(crate) const RUN: &str = "20261121T100000Z-abcd";
+
+/// How long nothing takes that happens at all.
+pub(crate) const HANG: Duration = Duration::from_secs(20);
 
 /// A project with tasks, on the disk.
 pub(crate) fn on_disk(tasks: &[(&str, &str)]) -> Bench {
@@ -30,14 +37,42 @@ pub(crate) fn history(bench: &Bench) -> History {
     History::of(bench.project())
 }
 
+/// Returns the beginning of an iteration for a task.
+pub(crate) fn started(iteration: u32, task: &str) -> Event {
+    let task = TaskBrief { id: task.to_owned(), title: "A title".to_owned(), ..TaskBrief::default() };
+    Event::IterationStarted { iteration, mode: Mode::Implementation, task: Some(task) }
+}
+
+/// Returns the end of an iteration.
+pub(crate) fn finished(iteration: u32, failed: bool, in_a_row: u32) -> Event {
+    let failure =
+        IterationFailure { class: FailureClass::QualityCheck, message: format!("check {iteration}") };
+    Event::IterationFinished {
+        iteration,
+        outcome: if failed { IterationOutcome::Failed } else { IterationOutcome::Succeeded },
+        failure: failed.then_some(failure),
+        completed: Vec::new(),
+        usage: Usage::default(),
+        consecutive_failures: in_a_row,
+        excused: false,
+        unrecorded: false,
+        commit: None,
+    }
+}
+
 /// Writes events as those of a run, a second apart.
 pub(crate) fn tell(lane: &dyn LaneStore, run: &str, events: Vec<Event>) {
+    tell_from(lane, run, 0, events);
+}
+
+/// Writes events as those of a run, a second apart, from a second on.
+pub(crate) fn tell_from(lane: &dyn LaneStore, run: &str, second: i64, events: Vec<Event>) {
     let mut lines = Vec::new();
     for (event, seq) in events.into_iter().zip(1_u64..) {
         let record = EventRecord {
             schema_version: EVENT_SCHEMA_VERSION,
             seq,
-            at: jiff::Timestamp::from_second(i64::try_from(seq).unwrap()).unwrap(),
+            at: jiff::Timestamp::from_second(second + i64::try_from(seq).unwrap()).unwrap(),
             elapsed_ms: seq * 1_000,
             run_id: Arc::from(run),
             event,

@@ -1,19 +1,16 @@
 //! What is written, and following it.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use samuel_core::{
-    event::{Event, EventRecord},
+    event::{Event, EventRecord, PlanChange},
     history::{EntryFilter, HistoryError, RunState},
-    model::{Coded, ErrorCode, ExitReason, TaskId},
+    model::{Coded, ErrorCode, ExitReason, TaskId, payload::Actor},
     state::RecordPart,
     testing::{HeldAgent, completes_each_task},
 };
 
-use crate::kit::{RUN, checked, history, lines, on_disk, tell};
-
-/// How long nothing takes that happens at all.
-const HANG: Duration = Duration::from_secs(20);
+use crate::kit::{HANG, RUN, checked, finished, history, lines, on_disk, started, tell, tell_from};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_event_that_is_told_is_recorded_in_order_with_its_version() {
@@ -166,4 +163,54 @@ fn a_record_of_a_later_version_and_one_that_is_torn_say_so() {
     // A list of runs has it all the same.
     let listed = history(&bench).runs().unwrap();
     assert_eq!(listed.runs.len(), 1);
+}
+
+#[test]
+fn what_is_made_pending_again_is_no_longer_told_as_completed() {
+    let bench = on_disk(&[("1", "First")]);
+    let mut ended = finished(1, false, 0);
+    if let Event::IterationFinished { completed, .. } = &mut ended {
+        completed.push(TaskId::new("1"));
+    }
+    let reset = Event::PlanChanged {
+        change: PlanChange::Reset,
+        task: TaskId::new("1"),
+        title: "First".to_owned(),
+        reason: None,
+        actor: Actor::User,
+    };
+    tell(&*bench.lane(), RUN, vec![started(1, "1"), ended.clone()]);
+    assert_eq!(history(&bench).run(RUN).unwrap().completed, [TaskId::new("1")]);
+    let other = "20261121T110000Z-abcd";
+    tell(&*bench.lane(), other, vec![started(1, "1"), ended, reset]);
+    assert!(history(&bench).run(other).unwrap().completed.is_empty());
+    // A list of runs knows it, too.
+    assert!(history(&bench).runs().unwrap().runs[0].completed.is_empty());
+}
+
+#[test]
+fn an_iteration_that_began_in_the_run_before_says_nothing_of_how_long_iterations_take() {
+    let bench = on_disk(&[("1", "First")]);
+    tell(&*bench.lane(), RUN, vec![finished(1, true, 1), started(2, "1"), finished(2, false, 0)]);
+    let activity = history(&bench).activity().unwrap();
+    assert_eq!((activity.eta.iterations, activity.tasks[0].iterations), (1, 1), "{activity:#?}");
+    assert_eq!(activity.last_failures.len(), 1);
+}
+
+#[test]
+fn runs_that_began_within_one_second_are_in_the_order_in_which_they_began() {
+    let bench = on_disk(&[("1", "First")]);
+    let [first, second, third] = ["20261121T100000Z-cccc", "20261121T100000Z-aaaa", "20261121T100000Z-bbbb"];
+    for (run, from) in [(first, 10), (second, 20), (third, 30)] {
+        tell_from(&*bench.lane(), run, from, vec![started(1, "1"), finished(1, true, 1)]);
+    }
+    tell(&*bench.lane(), RUN, vec![Event::Paused]);
+    let past = history(&bench);
+    let listed = past.runs().unwrap().runs;
+    let listed: Vec<&str> = listed.iter().map(|run| run.run.as_str()).collect();
+    assert_eq!(listed, [third, second, first, RUN]);
+    assert_eq!(past.resolve(None).unwrap(), third);
+    let failures = past.activity().unwrap().last_failures;
+    let failed: Vec<&str> = failures.iter().map(|failure| failure.event.run.as_str()).collect();
+    assert_eq!(failed, [third, second, first]);
 }

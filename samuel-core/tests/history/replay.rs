@@ -19,6 +19,7 @@ async fn a_run_replays_equal_and_up_to_an_iteration() {
     assert_eq!(replay.iterations, played.report.iterations);
     let first = history(&bench).replay(&replay.run, Some(1)).unwrap();
     assert!(first.equal && !first.ended && first.steps < replay.steps, "{first:#?}");
+    assert_eq!(first.iterations, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,22 +1,23 @@
 //! Why runs stopped and completions were taken back, from the record alone.
 
-use std::{fmt::Write as _, num::NonZero};
+use std::{fmt::Write as _, num::NonZero, sync::Arc, time::Duration};
 
 use samuel_core::{
     agent::Script,
     engine::RunBuilder,
-    event::{CheckResult, PlanChange},
-    event::{Event, IterationFailure, RunReport},
+    event::{CheckResult, Event, PlanChange, RunReport},
     history::{Question, Why},
     hook::{Abort, BreakClass, HookFailure, HookPoint, OnFailure, Outcome, points},
     model::{
-        ExitReason, FailureClass, IterationOutcome, TaskId, Usage,
-        payload::{Actor, Turn},
+        ExitReason, TaskId, Usage,
+        payload::{Actor, CheckFailure, Turn},
     },
-    testing::{Act, Bench, FakeHandler, completes_each_task},
+    project::Project,
+    state::{self, Mutation},
+    testing::{Act, Bench, FakeHandler, HeldAgent, completes_each_task},
 };
 
-use crate::kit::{RUN, checked, history, on_disk, tell};
+use crate::kit::{HANG, RUN, checked, finished, history, on_disk, started, tell};
 
 fn told(why: &Why) -> String {
     let mut text = format!("{}\n", why.answer);
@@ -29,22 +30,6 @@ fn told(why: &Why) -> String {
         }
     }
     text
-}
-
-fn finished(iteration: u32, failed: bool, in_a_row: u32) -> Event {
-    let failure =
-        IterationFailure { class: FailureClass::QualityCheck, message: format!("check {iteration}") };
-    Event::IterationFinished {
-        iteration,
-        outcome: if failed { IterationOutcome::Failed } else { IterationOutcome::Succeeded },
-        failure: failed.then_some(failure),
-        completed: Vec::new(),
-        usage: Usage::default(),
-        consecutive_failures: in_a_row,
-        excused: false,
-        unrecorded: false,
-        commit: None,
-    }
 }
 
 fn report(exit_reason: ExitReason) -> RunReport {
@@ -283,4 +268,277 @@ fn what_is_next_is_explained_and_an_unknown_task_is_refused() {
     );
     let unknown = history(&bench).why(&Question::Task(TaskId::new("9"))).unwrap_err();
     assert!(unknown.to_string().contains('9'), "{unknown}");
+}
+
+/// Returns the beginning of a run, which goes on from another one where that is named.
+fn begins(goes_on_from: Option<&str>) -> Event {
+    Event::RunStarted {
+        resumed: goes_on_from.is_some(),
+        agent: "claude".to_owned(),
+        model: None,
+        routing: None,
+        max_iterations: None,
+        tasks: Vec::new(),
+        guards: Vec::new(),
+        commit: None,
+        goes_on_from: goes_on_from.map(str::to_owned),
+    }
+}
+
+fn completed(task: &str) -> Event {
+    Event::TaskCompleted { task: TaskId::new(task), title: "A title".to_owned(), provisional: true }
+}
+
+fn taken_back(task: &str, reason: &str) -> Event {
+    Event::TasksTakenBack { tasks: vec![TaskId::new(task)], reasons: vec![reason.to_owned()] }
+}
+
+fn changed(change: PlanChange, task: &str, reason: &str, actor: Actor) -> Event {
+    let (task, title) = (TaskId::new(task), "A title".to_owned());
+    Event::PlanChanged { change, task, title, reason: Some(reason.to_owned()), actor }
+}
+
+fn why_task(bench: &Bench, task: &str) -> String {
+    told(&history(bench).why(&Question::Task(TaskId::new(task))).unwrap())
+}
+
+/// Changes the plan as an agent does in another process.
+fn change(bench: &Bench, mutation: Mutation) {
+    let project = Project::open(bench.path(), None, bench.project().clock()).unwrap();
+    project.plan_store().mutate(mutation, state::Actor::Agent).unwrap();
+}
+
+#[test]
+fn each_way_to_take_a_completion_back_is_explained_from_the_record_alone() {
+    // The plan has none of the tasks that the record tells of.
+    let bench = on_disk(&[("99", "Another")]);
+    let failure = CheckFailure {
+        command: "make test".to_owned(),
+        message: "exit code 2".to_owned(),
+        exit_code: Some(2),
+        tail: "parser.rs:3 is wrong\n".to_owned(),
+        log: None,
+    };
+    let checked = Event::QualityChecked {
+        iteration: 1,
+        ok: false,
+        result: CheckResult::Failed,
+        failures: vec![failure],
+        reason: None,
+        commit: None,
+    };
+    let events = vec![
+        begins(Some("20261120T100000Z-abcd")),
+        taken_back("3", "interrupted before a check"),
+        started(1, "1"),
+        completed("1"),
+        // While the check is at work.
+        completed("2"),
+        checked,
+        taken_back("1", "make test: exit code 2"),
+        taken_back("2", "completed without a check"),
+        finished(1, true, 1),
+        started(2, "4"),
+        completed("4"),
+        taken_back("4", "control files were changed before the work was checked: check.sh"),
+        finished(2, true, 2),
+    ];
+    tell(&*bench.lane(), RUN, events);
+    let all: String = ["1", "2", "3", "4"].map(|task| why_task(&bench, task)).concat();
+    insta::assert_snapshot!(all, @r"
+    it is not in the plan, and its completion was taken back
+    - taken back: 1 (make test: exit code 2) [7 tasks_taken_back]
+    - checks failed: make test: exit code 2 [6 quality_checked]
+      | parser.rs:3 is wrong
+    - iteration 1 failed, quality-check: check 1 [9 iteration_finished]
+    - taken back: 2 (completed without a check) [8 tasks_taken_back]
+    - task 1 is completed, provisionally: A title [4 task_completed]
+    - iteration 1 begins: 1 A title [3 iteration_started]
+    it is not in the plan, and its completion was taken back
+    - taken back: 2 (completed without a check) [8 tasks_taken_back]
+    - task 2 is completed, provisionally: A title [5 task_completed]
+    it is not in the plan, and its completion was taken back
+    - taken back: 3 (interrupted before a check) [2 tasks_taken_back]
+    - the run goes on from 20261120T100000Z-abcd with claude [1 run_started]
+    it is not in the plan, and its completion was taken back
+    - taken back: 4 (control files were changed before the work was checked: check.sh) [12 tasks_taken_back]
+    - iteration 2 failed, quality-check: check 2 [13 iteration_finished]
+    - task 4 is completed, provisionally: A title [11 task_completed]
+    - iteration 2 begins: 4 A title [10 iteration_started]
+    ");
+}
+
+#[test]
+fn a_completion_that_was_taken_back_of_another_task_is_not_told_as_this_ones() {
+    let bench = on_disk(&[("1", "First"), ("2", "Second")]);
+    let events = vec![started(1, "1"), completed("2"), taken_back("2", "completed without a check")];
+    tell(&*bench.lane(), RUN, events);
+    let first = why_task(&bench, "1");
+    assert!(first.starts_with("it is open: "), "{first}");
+    let second = why_task(&bench, "2");
+    assert!(second.starts_with("it is open again, since its completion was taken back: "), "{second}");
+}
+
+#[test]
+fn a_completion_that_an_interruption_kept_from_its_check_names_the_run_before() {
+    let bench = on_disk(&[("1", "First"), ("2", "Second")]);
+    let agent = Arc::new(HeldAgent::new());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let run = checked(&bench, "true").agent(Arc::clone(&agent) as _).build().unwrap();
+        let mut handle = run.start().await.unwrap();
+        let mut events = handle.events();
+        agent.called().await;
+        let done = Mutation::Done { id: TaskId::new("1"), commit_sha: None, iteration: None };
+        change(&bench, done);
+        let heard =
+            async { while !matches!(events.next().await.unwrap().event, Event::TaskCompleted { .. }) {} };
+        tokio::time::timeout(HANG, heard).await.unwrap();
+        // Nothing tells when it is written that the run began.
+        let recorded = async {
+            while history(&bench).under_way().unwrap().is_none() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(HANG, recorded).await.unwrap();
+    });
+    // Everything in flight is dropped where it stands, like in a crash.
+    runtime.shutdown_timeout(Duration::from_secs(5));
+    let before = history(&bench).resolve(None).unwrap();
+
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let run = bench.run(Script::default()).settings(|settings| settings.max_iterations = NonZero::new(1));
+    runtime.block_on(bench.play(run)).unwrap();
+    let why = why_task(&bench, "1");
+    assert!(why.starts_with("it is open again, since its completion was taken back"), "{why}");
+    assert!(why.contains("- taken back: 1 (interrupted before a check) ["), "{why}");
+    assert!(why.contains(&format!("- the run goes on from {before} with ")), "{why}");
+}
+
+#[test]
+fn commands_approvals_refusals_and_questions_are_told_of_their_task_and_of_a_run_that_is_blocked() {
+    let bench = on_disk(&[("1", "First"), ("2", "Second")]);
+    let options = vec!["sqlite".to_owned(), "postgres".to_owned()];
+    let ask = Mutation::Ask { id: TaskId::new("1"), question: "Which\ndatabase?".to_owned(), options };
+    bench.store().mutate(ask, state::Actor::Agent).unwrap();
+    let command = |command: &str, text: Option<&str>| Event::Commanded {
+        command: command.to_owned(),
+        by: "1000/pts-3".to_owned(),
+        text: text.map(str::to_owned),
+    };
+    let call = Event::ApprovalAsked {
+        iteration: 1,
+        call: 7,
+        ability_id: "Bash".to_owned(),
+        input: "rm -rf x".to_owned(),
+        reason: "a command".to_owned(),
+        wait_ms: 1_000,
+    };
+    let refused = Event::RequestRefused {
+        iteration: 1,
+        task: Some("1".to_owned()),
+        verb: Some("answer".to_owned()),
+        code: "E_TASK_DENIED".to_owned(),
+        message: "only people answer".to_owned(),
+        count: 1,
+    };
+    let events = vec![
+        begins(None),
+        started(1, "1"),
+        command("steer", Some("leave the parser alone")),
+        call,
+        command("deny", None),
+        Event::ApprovalGiven { call: 7, approved: false, reason: Some("the user denied it".to_owned()) },
+        refused,
+        changed(PlanChange::Asked, "1", "Which\ndatabase?", Actor::Agent),
+        finished(1, false, 0),
+        changed(PlanChange::Asked, "2", "Which colour?", Actor::Agent),
+        changed(PlanChange::Answered, "2", "blue", Actor::User),
+        changed(PlanChange::Blocked, "3", "no access", Actor::User),
+        completed("3"),
+        Event::RunFinished(report(ExitReason::Blocked)),
+    ];
+    tell(&*bench.lane(), RUN, events);
+    insta::assert_snapshot!(why_task(&bench, "1"), @r"
+    it waits for an answer: Which database?
+    - asked: Which database? [8 plan_changed]
+      | proposed: sqlite
+      | proposed: postgres
+    - iteration 1 succeeded [9 iteration_finished]
+    - answer refused over the run's socket: only people answer (E_TASK_DENIED) [7 request_refused]
+    - call 7 is denied: the user denied it [6 approval_given]
+    - deny by 1000/pts-3 [5 commanded]
+    - call 7, Bash, waits for approval: a command: rm -rf x [4 approval_asked]
+    - steer by 1000/pts-3: leave the parser alone [3 commanded]
+    - iteration 1 begins: 1 A title [2 iteration_started]
+    ");
+    // Of the tasks that were asked about or blocked only those that are left so.
+    insta::assert_snapshot!(told(&history(&bench).why(&Question::Run(None)).unwrap()), @r"
+    it ended as blocked: because of blocked
+    - task 1 waits for an answer, asked by agent: Which database? [8 plan_changed]
+    - iteration 1 succeeded [9 iteration_finished]
+    - the run ended: blocked (because of blocked), 2 iterations, completed nothing [14 run_finished]
+    ");
+    bench
+        .store()
+        .mutate(Mutation::Answer { id: TaskId::new("1"), answer: "sqlite".to_owned() }, state::Actor::User)
+        .unwrap();
+    let answered = why_task(&bench, "1");
+    assert!(
+        answered.starts_with("it is open, and its next prompt has the answer to its question"),
+        "{answered}"
+    );
+}
+
+#[test]
+fn a_run_that_somebody_ended_names_who_did_it() {
+    let bench = on_disk(&[("1", "First")]);
+    let command = |command: &str| Event::Commanded {
+        command: command.to_owned(),
+        by: "1000/pts-3".to_owned(),
+        text: None,
+    };
+    let events = vec![
+        begins(None),
+        command("stop"),
+        command("steer"),
+        Event::Stopping { reason: ExitReason::Cancelled, detail: None },
+        Event::RunFinished(report(ExitReason::Cancelled)),
+    ];
+    tell(&*bench.lane(), RUN, events);
+    let why = told(&history(&bench).why(&Question::Run(None)).unwrap());
+    assert!(why.contains("- stop by 1000/pts-3 [2 commanded]") && !why.contains("steer"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_under_way_says_whether_it_holds_and_what_is_asked() {
+    let bench = on_disk(&[("1", "First"), ("2", "Second")]);
+    let agent = Arc::new(HeldAgent::new());
+    let run = bench.run(completes_each_task()).agent(Arc::clone(&agent) as _);
+    let handle = run.build().unwrap().start().await.unwrap();
+    agent.called().await;
+    let ask = Mutation::Ask { id: TaskId::new("2"), question: "Which?".to_owned(), options: Vec::new() };
+    change(&bench, ask);
+    let question = Question::Run(None);
+    // Nothing tells when it is written.
+    let written = |wanted: &'static str| {
+        let (past, question) = (history(&bench), question.clone());
+        let ask = async move {
+            loop {
+                match past.why(&question) {
+                    Ok(why) if told(&why).contains(wanted) => break told(&why),
+                    _ => tokio::task::yield_now().await,
+                }
+            }
+        };
+        async move { tokio::time::timeout(HANG, ask).await.unwrap() }
+    };
+    let why = written("- task 2 waits for an answer, asked by agent: Which? [").await;
+    assert!(why.starts_with("it has not stopped: its loop is at work\n"), "{why}");
+    handle.pause();
+    agent.release();
+    let why = written("it has not stopped: its loop holds until somebody lets it go on\n").await;
+    assert!(why.contains("- task 2 waits for an answer"), "{why}");
+    handle.stop();
+    handle.wait().await.unwrap();
 }

@@ -75,7 +75,8 @@ impl RunPage {
             for warning in run.warnings.iter().take(MAX_ROWS) {
                 writeln!(out, "- {}", shown(&warning.text))?;
             }
-            more(out, run.warnings.len(), "warning")?;
+            let all = usize::try_from(run.more_warnings).unwrap_or(usize::MAX);
+            more(out, run.warnings.len().saturating_add(all), "warning")?;
         }
         Ok(())
     }

@@ -23,5 +23,6 @@ td.t{min-width:14rem}td.id,td.ok,td.bad,td.warn{overflow-wrap:break-word}
 .note{border-left:3px solid var(--warn);background:var(--card);padding:.5rem .8rem;margin:.8rem 0;border-radius:0 6px 6px 0}
 details{margin:.3rem 0}summary{cursor:pointer;color:var(--mark)}
 ul{margin:.3rem 0;padding-left:1.3rem}
+@media (max-width:40rem){body{padding:.8rem}table{min-width:27rem;font-size:.86rem}td.t{min-width:6rem}th,td{padding:.3rem}ul{padding-left:1rem}}
 @media print{body{max-width:none}details>*{display:block}}
 ";

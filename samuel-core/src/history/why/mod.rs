@@ -66,7 +66,8 @@ impl WhyReason {
     fn of(entry: &LogEntry) -> Self {
         let event = event_ref(&entry.record);
         let text = event_line(&entry.record.event).unwrap_or_else(|| event.event.clone());
-        Self { events: vec![event], ..Self::new(text) }
+        let words: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        Self { events: vec![event], ..Self::new(words.join(" ")) }
     }
 }
 
@@ -88,7 +89,7 @@ impl History {
 
     /// Returns the runs to look through, the newest first.
     fn last_runs(&self) -> Result<Vec<String>, HistoryError> {
-        let runs = self.lane.recorded_runs()?;
+        let runs = self.recorded()?;
         Ok(runs.into_iter().rev().take(MAX_RUNS).collect())
     }
 
@@ -99,10 +100,15 @@ impl History {
             if matters(&entry) {
                 held.push(entry);
             }
-            if held.len() > 2 * MAX_HELD {
-                held.drain(..MAX_HELD);
-            }
+            leave_last(&mut held);
         }
         Ok(held)
+    }
+}
+
+/// Lets go of the first of many events.
+fn leave_last(held: &mut Vec<LogEntry>) {
+    if held.len() > 2 * MAX_HELD {
+        held.drain(..MAX_HELD);
     }
 }

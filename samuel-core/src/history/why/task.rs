@@ -1,10 +1,11 @@
 //! Why a task stands where it does.
 
-use super::{Why, WhyReason};
+use super::{Why, WhyReason, leave_last};
 use crate::{
-    event::Event,
-    history::{EntryFilter, History, HistoryError, LogEntry},
-    model::{Status, Task, TaskId},
+    event::{Event, PlanChange},
+    history::{EntryFilter, History, HistoryError, LogEntry, fold::event_ref},
+    machine::{BEFORE_CHECK, WITHOUT_CHECK},
+    model::{Question, Status, Task, TaskId},
     plan::Choice,
     state::StateError,
 };
@@ -20,7 +21,8 @@ impl History {
             Err(StateError::NotInitialised { .. }) => None,
             Err(error) => return Err(error.into()),
         };
-        let told = self.told_of(id)?;
+        let filter = EntryFilter { task: Some(id.clone()), ..EntryFilter::default() };
+        let told = self.told_of(&filter)?;
         let about = format!("task {id}");
         let task = loaded.as_ref().and_then(|loaded| loaded.plan.task(id));
         if task.is_none() && told.is_empty() {
@@ -29,34 +31,54 @@ impl History {
                 None => StateError::NotInitialised { path: self.project.run_dir().prd() }.into(),
             });
         }
-        let taken_back = last_taken_back(&told);
+        let taken_back = last_taken_back(&told, id);
         let answer = match (task, &loaded) {
             (Some(task), Some(loaded)) => {
-                let choice = Choice::of(&loaded.plan, &self.project.status()?.only.into());
+                let status = self.project.status()?;
+                let choice = Choice::of(&loaded.plan, &status.only.into());
                 let reason = choice.candidate(id).map(|candidate| candidate.reason.clone());
-                standing(task, reason, taken_back)
+                standing(task, reason, taken_back, status.running)
             }
-            _ => "it is not in the plan".to_owned(),
+            (_, plan) => {
+                let place = if plan.is_some() { "it is not in the plan" } else { "there is no plan here" };
+                let back = taken_back.map(|_| ", and its completion was taken back").unwrap_or_default();
+                format!("{place}{back}")
+            }
         };
         let mut reasons: Vec<WhyReason> = Vec::new();
+        reasons.extend(task.and_then(Task::open_question).map(|question| asked(question, id, &told)));
         if let Some(entry) = taken_back {
             reasons.push(WhyReason::of(entry));
-            reasons.extend(checks_behind(&told, entry));
+            reasons.extend(behind(&told, entry));
         }
-        let shown =
-            reasons.iter().flat_map(|reason| &reason.events).map(|event| event.seq).collect::<Vec<_>>();
-        let others = told.iter().rev().filter(|entry| tells(&entry.record.event));
+        let events = reasons.iter().flat_map(|reason| &reason.events);
+        let shown: Vec<u64> = events.map(|event| event.seq).collect();
+        let others = told.iter().rev().filter(|entry| filter.takes(entry) && tells(&entry.record.event));
         let others = others.filter(|entry| !shown.contains(&entry.record.seq)).take(MAX_EVENTS);
         reasons.extend(others.map(WhyReason::of));
         Ok(Why { about, answer, reasons })
     }
 
-    /// Returns what the last run tells of a task that tells anything of it.
-    fn told_of(&self, id: &TaskId) -> Result<Vec<LogEntry>, HistoryError> {
-        let filter = EntryFilter { task: Some(id.clone()), ..EntryFilter::default() };
+    /// Returns what the last run tells of a task that tells anything of it, with its beginning, and with the
+    /// checks before completions of it were taken back: these may be of an iteration for another task.
+    fn told_of(&self, filter: &EntryFilter) -> Result<Vec<LogEntry>, HistoryError> {
         for run in self.last_runs()? {
-            let told = self.held(&run, |entry| filter.takes(entry) && matters(&entry.record.event))?;
-            if !told.is_empty() {
+            let (mut entries, mut told, mut check) = (self.entries(&run), Vec::new(), None);
+            let mut is_told = false;
+            while let Some(entry) = entries.next_entry()? {
+                let (event, is_of_task) = (&entry.record.event, filter.takes(&entry));
+                if is_of_task && matches!(event, Event::TasksTakenBack { .. }) {
+                    told.extend(check.take());
+                }
+                if began(event) || is_of_task && matters(event) {
+                    is_told |= is_of_task;
+                    told.push(entry);
+                } else if matches!(event, Event::QualityChecked { .. }) {
+                    check = Some(entry);
+                }
+                leave_last(&mut told);
+            }
+            if is_told {
                 return Ok(told);
             }
         }
@@ -65,7 +87,7 @@ impl History {
 }
 
 /// Says in one line where a task stands.
-fn standing(task: &Task, reason: Option<String>, taken_back: Option<&LogEntry>) -> String {
+fn standing(task: &Task, reason: Option<String>, taken_back: Option<&LogEntry>, is_running: bool) -> String {
     let words = |why: Option<String>| why.map(|why| format!(": {why}")).unwrap_or_default();
     match task.status {
         Status::Completed => {
@@ -73,8 +95,15 @@ fn standing(task: &Task, reason: Option<String>, taken_back: Option<&LogEntry>) 
             format!("it is completed{commit}")
         }
         Status::Skipped => format!("it is left out{}", words(task.skip_reason.clone())),
-        Status::Blocked => format!("it is marked as blocked{}", words(task.skip_reason.clone())),
-        Status::InProgress => format!("it is being worked on{}", words(reason)),
+        Status::Blocked => match task.open_question() {
+            Some(question) => format!("it waits for an answer: {}", question.line()),
+            None => format!("it is marked as blocked{}", words(task.skip_reason.clone())),
+        },
+        Status::InProgress if is_running => format!("it is being worked on{}", words(reason)),
+        Status::InProgress => format!("it was begun, and no loop is at work{}", words(reason)),
+        Status::Pending if task.answered_question().is_some() => {
+            format!("it is open, and its next prompt has the answer to its question{}", words(reason))
+        }
         Status::Pending => match taken_back {
             Some(_) => format!("it is open again, since its completion was taken back{}", words(reason)),
             None => format!("it is open{}", words(reason)),
@@ -83,15 +112,39 @@ fn standing(task: &Task, reason: Option<String>, taken_back: Option<&LogEntry>) 
 }
 
 /// Returns the event that took the last completion of the task back, where none came after it.
-fn last_taken_back(told: &[LogEntry]) -> Option<&LogEntry> {
-    let last = told.iter().rev().find(|entry| {
-        matches!(entry.record.event, Event::TasksTakenBack { .. } | Event::TaskCompleted { .. })
+fn last_taken_back<'a>(told: &'a [LogEntry], id: &TaskId) -> Option<&'a LogEntry> {
+    let last = told.iter().rev().find(|entry| match &entry.record.event {
+        Event::TasksTakenBack { tasks, .. } => tasks.contains(id),
+        Event::TaskCompleted { task, .. } => task == id,
+        _ => false,
     })?;
     matches!(last.record.event, Event::TasksTakenBack { .. }).then_some(last)
 }
 
-/// Returns the check that completions were taken back for, with what it printed: the last before.
-fn checks_behind(told: &[LogEntry], taken_back: &LogEntry) -> Option<WhyReason> {
+/// Returns what is asked about the task, with the answers that are proposed, and the event that says so
+/// where there is one.
+fn asked(question: &Question, id: &TaskId, told: &[LogEntry]) -> WhyReason {
+    let is_asked = |entry: &&LogEntry| match &entry.record.event {
+        Event::PlanChanged { change: PlanChange::Asked, task, .. } => task == id,
+        _ => false,
+    };
+    let event = told.iter().rev().find(is_asked).map(|entry| event_ref(&entry.record));
+    let details = question.options.iter().map(|option| format!("proposed: {option}")).collect();
+    let events = event.into_iter().collect();
+    WhyReason { details, events, ..WhyReason::new(format!("asked: {}", question.line())) }
+}
+
+/// Returns what completions were taken back for, beside the reasons themselves: the check with what it
+/// printed, or how the run began that goes on from the one that was interrupted.
+fn behind(told: &[LogEntry], taken_back: &LogEntry) -> Option<WhyReason> {
+    let Event::TasksTakenBack { reasons, .. } = &taken_back.record.event else { return None };
+    if reasons.iter().any(|reason| reason == BEFORE_CHECK) {
+        return told.iter().rev().find(|entry| began(&entry.record.event)).map(WhyReason::of);
+    }
+    // A check of the same iteration may have failed before; it is not why.
+    if reasons.iter().any(|reason| reason == WITHOUT_CHECK) {
+        return None;
+    }
     let before = told.iter().rev().filter(|entry| entry.record.seq <= taken_back.record.seq);
     let checked = before.take_while(|entry| entry.iteration == taken_back.iteration);
     let failed = checked
@@ -100,6 +153,11 @@ fn checks_behind(told: &[LogEntry], taken_back: &LogEntry) -> Option<WhyReason> 
     let Event::QualityChecked { failures, .. } = &failed.record.event else { return None };
     let details = super::check::tails(failures);
     Some(WhyReason { details, ..WhyReason::of(failed) })
+}
+
+/// Says whether an event is the beginning of a run.
+fn began(event: &Event) -> bool {
+    matches!(event, Event::RunStarted { .. })
 }
 
 /// Says whether an event is kept to answer from.
@@ -118,5 +176,9 @@ fn tells(event: &Event) -> bool {
             | Event::PlanChanged { .. }
             | Event::QualityChecked { .. }
             | Event::AbilityBlocked { .. }
+            | Event::RequestRefused { .. }
+            | Event::Commanded { .. }
+            | Event::ApprovalAsked { .. }
+            | Event::ApprovalGiven { .. }
     )
 }
