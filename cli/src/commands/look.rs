@@ -15,7 +15,7 @@ use crate::{
     args::{Global, RunCommand, ShowTaskArgs, TasksArgs},
     failure::Failure,
     host::Host,
-    render::{Places, activity_text, status_text, task_table, task_text, with_methodology},
+    render::{Places, activity_lines, activity_lists, status_text, task_table, task_text, with_methodology},
     reply::Reply,
 };
 
@@ -66,7 +66,9 @@ pub(crate) fn status(plan: &PlanAccess, host: &Host) -> Result<Reply, Failure> {
         }
     }
     let adding = named(ADDING, plan);
-    let text = status_text(&status, &Places::of(host, plan.root()), &adding) + &activity_text(&activity);
+    let places = Places::of(host, plan.root());
+    let text =
+        status_text(&status, &places, &adding, &activity_lines(&activity)) + &activity_lists(&activity);
     Ok(Reply::new(&StatusReport { status, activity }, text).warn(warnings))
 }
 

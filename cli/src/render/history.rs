@@ -92,8 +92,8 @@ pub(crate) fn replay_text(replay: &Replay) -> String {
     text
 }
 
-/// Words what the last runs did, below where the plan stands.
-pub(crate) fn activity_text(activity: &Activity) -> String {
+/// Words what is done now, how long the rest may take and what agents consumed, as lines of a status.
+pub(crate) fn activity_lines(activity: &Activity) -> String {
     let mut text = String::new();
     if let Some(now) = &activity.now {
         let of = match (now.iteration, &now.task) {
@@ -119,6 +119,15 @@ pub(crate) fn activity_text(activity: &Activity) -> String {
             safe(&share.agent),
             consumed(share.usage)
         ));
+    }
+    text
+}
+
+/// Lists which tasks took long in the last runs and what failed, below where the plan stands.
+pub(crate) fn activity_lists(activity: &Activity) -> String {
+    let mut text = String::new();
+    if activity.runs == 0 {
+        return text;
     }
     let mut tasks: Vec<_> =
         activity.tasks.iter().filter(|task| task.iterations > 1 || task.failed > 0).collect();

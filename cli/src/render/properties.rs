@@ -242,8 +242,8 @@ fn pages(text: &str) -> Vec<(&'static str, String)> {
     vec![
         ("tasks", task_table(&list(text))),
         ("task", task_text(&history(text), &places)),
-        ("status", status_text(&status(text), &places, "")),
-        ("blocked", status_text(&ProjectStatus { next: step, ..status(text) }, &places, "")),
+        ("status", status_text(&status(text), &places, "", "")),
+        ("blocked", status_text(&ProjectStatus { next: step, ..status(text) }, &places, "", "")),
         ("checkup", checkup_text(&checkup(text))),
         ("repair", repair_text(&repair(text))),
         ("chains", chain_table(&[chain(text)])),

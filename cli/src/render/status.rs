@@ -14,8 +14,9 @@ use super::{
 /// How many reasons for being blocked are shown.
 const REASONS: usize = 10;
 
-/// Words where a plan stands; `adding` says how tasks come into one that has none.
-pub(crate) fn status_text(status: &ProjectStatus, places: &Places, adding: &str) -> String {
+/// Words where a plan stands; `adding` says how tasks come into one that has none, and `recorded` are
+/// lines on what runs have recorded.
+pub(crate) fn status_text(status: &ProjectStatus, places: &Places, adding: &str, recorded: &str) -> String {
     let tasks = &status.tasks;
     let mut text = format!("{} ({})\n", safe(&status.project), safe(&status.methodology));
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<11}{value}\n"));
@@ -84,6 +85,7 @@ pub(crate) fn status_text(status: &ProjectStatus, places: &Places, adding: &str)
     for plan in &status.other_plans {
         line("Other plan", other_plan_text(plan));
     }
+    text.push_str(recorded);
     if let NextStep::Blocked { reasons } = &status.next {
         text.push_str("Blocked:\n");
         reasons.iter().take(REASONS).for_each(|reason| text.push_str(&format!("  {}\n", safe(reason))));

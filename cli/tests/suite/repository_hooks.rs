@@ -296,15 +296,16 @@ fn a_blocking_hook_is_said_to_block_where_it_breaks_and_a_missing_script_is_told
 #[test]
 fn a_start_says_what_it_means_that_the_hooks_of_an_agent_ask() {
     let notices = [
-        ("claude", "hooks: its hooks ask about tool calls, by --settings"),
-        ("codex", "hooks: its hooks ask about tool calls, with --dangerously-bypass-hook-trust"),
-        ("gemini", "hooks: its hooks ask about tool calls, by a file that stands in for the machine's settings"),
-        ("copilot", "hooks: its hooks ask about tool calls, by --plugin-dir"),
+        ("claude", "by --settings"),
+        ("codex", "with --dangerously-bypass-hook-trust"),
+        ("gemini", "by a file that stands in for the machine's settings"),
+        ("copilot", "by --plugin-dir"),
     ];
     for (event, asks) in [("SessionStart", false), ("PreAbilityCall", true), ("PostAbilityCall", true)] {
         let bench = Bench::with_tasks(&["One"]);
         bench.ok(&["hooks", "scaffold", "guard", "--event", event]);
-        for (agent, notice) in notices {
+        for (agent, how) in notices {
+            let notice = &format!("hooks: its hooks ask about tool calls, {how}");
             // What is looked for is there, and nothing of it is started.
             let agent = ["run", "start", "--agent", agent, "--agent-command", "/bin/true"];
             let refused = bench.samuel(&agent).fails(78);
