@@ -64,8 +64,9 @@ async fn after_a_tool_call_it_is_told_what_it_was_given_and_which_files_it_chang
     };
     let renames = FakeHandler::always(samuel_core::testing::Act::compute(renames));
     let script = Script::default().call(ScriptedCall::any().write("src/a.rs", "").done());
-    let played = bench.play(bench.run(script).hook("after", after.clone()).hook("renames", renames));
+    let played = bench.play(bench.run(script).hook("after", after.clone()).hook("renames", renames.clone()));
     assert_eq!(played.await.unwrap().report.exit_reason, ExitReason::Completed);
+    assert_eq!(renames.last_input().unwrap().operation_key, None, "agents give none");
     let calls = after.calls();
     let input = calls[0].input();
     assert_eq!(input.input_summary.as_deref(), Some(r#"{"file_path":"src/b.rs","content":""}"#));

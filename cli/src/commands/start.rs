@@ -339,7 +339,8 @@ fn answer(followed: Followed) -> Result<Reply, Failure> {
     if report.exit_reason == ExitReason::EmptyDiscovery {
         failure = failure.advise(
             "Read .samuel/run/progress.md. Then say with --focus what to look at, or add tasks with `samuel run \
-             convert` and `samuel run enqueue`, and start again.",
+             convert` and `samuel run enqueue`, or open those that are blocked with `samuel run answer` and \
+             `samuel run reset`, and start again.",
         );
     }
     if report.exit_reason == ExitReason::Blocked && report.settled {

@@ -163,7 +163,7 @@ fn the_methodology_of_a_plugin_runs_with_its_defaults_its_chains_and_its_templat
 
 #[test]
 fn no_methodology_is_called_like_a_command() {
-    for name in ["start", "task", "help", "pilot", "why", "sandbox"] {
+    for name in ["start", "task", "help", "pilot", "why", "lanes"] {
         let bench = Bench::empty();
         source(&bench, "samuel-tdd", name, "");
         for args in [["plugin", "validate", "plugins/samuel-tdd"], ["install", "plugins/samuel-tdd", "--yes"]]

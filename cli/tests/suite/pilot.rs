@@ -180,6 +180,19 @@ fn a_discovery_adds_no_more_than_it_may_whoever_asks_and_however_many_at_once() 
 }
 
 #[test]
+fn a_discovery_may_ask_about_the_last_task_it_had_room_for_and_the_end_says_how_to_answer() {
+    let bench = Bench::empty();
+    let asks = "if [ ! -e found ]; then touch found; \"$SAMUEL_BINARY\" run enqueue A; \
+                \"$SAMUEL_BINARY\" run ask 1 'Which?'; \"$SAMUEL_BINARY\" run enqueue B; true; fi";
+    let ran = pilot(&bench, &["run", "pilot"], &agent(asks), &["--max-discovery-tasks", "1"]).ends(4);
+    assert_eq!(bench.tasks().len(), 1, "{ran:?}");
+    says(&ran.stdout, &["asked: 1 A: Which?", "iteration 3: discovery"]);
+    assert_eq!(ran.text().matches("not added, the discovery").count(), 1, "told once: {ran:?}");
+    says(&ran.stderr, &["discovery found nothing twice in a row; 1 waits for an answer: Which?"]);
+    says(&ran.stderr, &["open those that are blocked with `samuel run answer`"]);
+}
+
+#[test]
 fn a_discovery_that_was_killed_keeps_nobody_from_adding_tasks() {
     let bench = Bench::empty();
     let fills = "\"$SAMUEL_BINARY\" run enqueue A; touch full; sleep 60";

@@ -17,6 +17,9 @@ fn a_question_is_listed_until_it_is_answered_and_the_next_prompt_has_both() {
     assert_eq!(ended.code, 3, "{ended:?}");
     let told = format!("{}{}", ended.stdout, ended.stderr);
     assert!(told.contains("1 waits for an answer: Which one?"), "{ended:?}");
+    let status = bench.ok(&["run", "status"]).stdout;
+    let (lines, lists) = status.split_once("\nBlocked:\n").unwrap();
+    assert!(lines.contains("\n  Time left  ") && !lists.contains("Time left"), "{status}");
     let answered = bench.ok(&["run", "answer", "1", "that"]);
     assert!(
         answered.stdout.starts_with("1 is pending, and its next prompt holds the answer"),

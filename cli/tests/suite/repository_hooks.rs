@@ -292,3 +292,30 @@ fn a_blocking_hook_is_said_to_block_where_it_breaks_and_a_missing_script_is_told
     let told = bench.ok(&["hooks", "list"]).stderr;
     assert_eq!(told.matches("does not exist").count(), 2, "{told}");
 }
+
+#[test]
+fn a_start_says_what_it_means_that_the_hooks_of_an_agent_ask() {
+    let notices = [
+        ("claude", "by --settings"),
+        ("codex", "with --dangerously-bypass-hook-trust"),
+        ("gemini", "by a file that stands in for the machine's settings"),
+        ("copilot", "by --plugin-dir"),
+    ];
+    for (event, asks) in [("SessionStart", false), ("PreAbilityCall", true), ("PostAbilityCall", true)] {
+        let bench = Bench::with_tasks(&["One"]);
+        bench.ok(&["hooks", "scaffold", "guard", "--event", event]);
+        for (agent, how) in notices {
+            let notice = &format!("hooks: its hooks ask about tool calls, {how}");
+            // What is looked for is there, and nothing of it is started.
+            let agent = ["run", "start", "--agent", agent, "--agent-command", "/bin/true"];
+            let refused = bench.samuel(&agent).fails(78);
+            assert_eq!(refused.stderr.contains(notice), asks, "{event}: {refused:?}");
+            let looked_at = bench.ok(&[&agent[..], &["--dry-run"]].concat());
+            assert_eq!(looked_at.stdout.contains(notice), asks, "{event}: {looked_at:?}");
+        }
+    }
+    let bench = Bench::with_tasks(&["One"]);
+    bench.ok(&["hooks", "scaffold", "guard", "--event", "PreAbilityCall"]);
+    let without = bench.samuel(&["run", "start", "--agent-command", "/bin/true"]).fails(78);
+    assert!(!without.stderr.contains("its hooks ask"), "{without:?}");
+}

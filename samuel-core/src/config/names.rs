@@ -79,11 +79,11 @@ pub const RUN_COMMANDS: &[&str] = &[
     "steer",
     "stop",
     "attach",
+    "release",
+    "sandbox",
     "lanes",
     "queue",
-    "release",
     "migrate-encoding",
-    "sandbox",
 ];
 
 /// The names of files and directories in `.samuel/run`, where a methodology may have a

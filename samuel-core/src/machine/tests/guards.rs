@@ -142,7 +142,47 @@ fn an_iteration_that_the_budget_would_not_last_for_is_not_begun() {
     assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::Budget, 5));
 }
 
+/// What an agent may say that a call cost: an amount, nothing, or what is no amount.
+fn cost() -> impl Strategy<Value = Option<f64>> {
+    prop_oneof![
+        8 => (0.0_f64..1.0).prop_map(Some),
+        1 => Just(None),
+        2 => prop::sample::select(vec![-1.0, -1e308, f64::NAN, f64::INFINITY, 1e308]).prop_map(Some),
+    ]
+}
+
+/// What counts of it.
+fn counted(cost: Option<f64>) -> f64 {
+    cost.filter(|cost| cost.is_finite() && *cost >= 0.0).map_or(0.0, |cost| cost.min(1e9))
+}
+
 proptest! {
+    #[test]
+    fn a_cost_budget_is_exceeded_by_no_more_than_the_iteration_under_way_whatever_agents_say_of_it(
+        costs in prop::collection::vec(cost(), 1..20), max in 0.01_f64..5.0, forecast: bool,
+    ) {
+        let calls = costs.clone();
+        let sim = Sim::new(20)
+            .limits(|limits| (limits.max_cost_usd, limits.forecast) = (Some(max), forecast))
+            .agent(move |fired, plan| {
+                let usage = Usage { cost_usd: calls[fired.nth % calls.len()], ..Usage::default() };
+                Work { usage, ..completes_its_task(fired, plan) }
+            })
+            .run();
+        let report = sim.report();
+        let said: Vec<Option<f64>> = costs.iter().copied().cycle().take(report.iterations as usize).collect();
+        let before: f64 = said.iter().rev().skip(1).map(|cost| counted(*cost)).sum();
+        prop_assert!(before < max, "{before} of {max} were spent before the last iteration");
+        let all = (before + said.last().map_or(0.0, |cost| counted(*cost))).min(1e9);
+        let spent = report.usage.cost_usd.unwrap_or(0.0);
+        prop_assert!((spent - all).abs() < 1e-6, "{spent} is not {all}");
+        let is_bad = |cost: &Option<f64>| cost.is_some_and(|cost| !cost.is_finite() || cost < 0.0);
+        let warned = |event: &&Event| {
+            matches!(event, Event::Warning { message } if message.ends_with("which counts as unknown"))
+        };
+        prop_assert_eq!(sim.events().filter(warned).count(), usize::from(said.iter().any(is_bad)), "told once");
+    }
+
     #[test]
     fn a_budget_is_exceeded_by_no_more_than_the_iteration_under_way(
         uses in prop::collection::vec(0_u64..40, 1..20), max in 1_u64..200, forecast: bool,

@@ -75,6 +75,8 @@ mod tests {
         assert!(text.starts_with("# One task: 1.2 Write the lexer\n"), "{text}");
         assert!(text.contains("samuel run done 1.2 --commit-sha $(git rev-parse --verify HEAD)\n"));
         assert!(text.contains("samuel run skip 1.2 --reason"));
+        assert!(text.contains("samuel run block 1.2 --reason"));
+        assert!(text.contains("samuel run ask 1.2 \""));
         assert!(text.contains("samuel run enqueue "));
         assert!(text.contains("Do not start another task"));
         assert!(text.contains("Never edit files below `.samuel` yourself"));
@@ -198,6 +200,7 @@ mod tests {
         assert!(text.contains("samuel run enqueue \"what is to be done, and where\" --priority high"));
         assert!(text.contains("--source pilot-discovery"));
         assert!(text.contains("Add at most 10 tasks"));
+        assert!(text.contains("samuel run ask ID \""));
         assert!(text.contains("Do not change code"));
     }
 

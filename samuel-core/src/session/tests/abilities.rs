@@ -62,6 +62,19 @@ async fn a_call_is_made_with_the_arguments_that_handlers_left_and_told_of_with_a
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_operation_key_of_both_points_is_what_the_caller_gave_and_nothing_else() {
+    let bench = bench();
+    let before = FakeHandler::<points::AbilityBefore>::passes();
+    let (session, after) = watched(of(&bench).hook::<points::AbilityBefore, _>("before", before.clone()));
+    let session = session.open().await.unwrap();
+    for (request, expected) in [(push(), None), (push().operation_key("git.push"), Some("git.push"))] {
+        session.call_ability(request, async |_| Ok::<_, String>(AbilityOutput::new(()))).await.unwrap();
+        let (asked, told) = (before.last_input().unwrap(), after.last_input().unwrap());
+        assert_eq!((asked.operation_key.as_deref(), told.operation_key.as_deref()), (expected, expected));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_is_blocked_asked_about_or_whose_guard_breaks_strictly_is_not_made() {
     let ask = AbilityBeforeOutput { ask: true, reason: Some("really?".to_owned()), ..Default::default() };
     let acts = [
