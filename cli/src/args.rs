@@ -623,7 +623,8 @@ pub(crate) struct DemoArgs {
     /// What the agent and the checks run in: host, which is no sandbox, bwrap or oci
     #[arg(long, value_name = "NAME", default_value = "host")]
     pub(crate) sandbox: String,
-    /// The image of the sandbox oci, pinned by its digest; it needs a shell and the usual small programs
+    /// The image of the sandbox oci, pinned by its digest; it needs a shell, the usual small programs and what
+    /// this command is linked with
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: Option<String>,
 }

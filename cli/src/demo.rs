@@ -38,6 +38,8 @@ use repository::Repository;
 const PRD: &str = include_str!("demo/prd.md");
 const CHECK: &str = include_str!("demo/check.sh");
 const SCRIPT: &str = include_str!("demo/script.toml");
+/// By what the recording names a commit of its own, for which it asks git.
+const NAMES_COMMIT: &str = " commit_sha = \"{{head}}\" ";
 /// How long a demonstration that was interrupted may take to leave its directory.
 const SETTLE: Duration = Duration::from_secs(5);
 
@@ -109,8 +111,12 @@ fn scripted_run(
     host: &Host,
 ) -> Result<Run, Failure> {
     // Images need not have git; what is left uncommitted in a clone, Samuel commits.
-    let commits = |line: &&str| line.contains("git commit");
-    let lines: Vec<&str> = SCRIPT.lines().filter(|line| sandbox != OCI || !commits(line)).collect();
+    let with_git = |line: &&str| line.contains("git commit");
+    let lines = SCRIPT.lines().filter(|line| sandbox != OCI || !with_git(line));
+    let lines: Vec<String> = match sandbox {
+        OCI => lines.map(|line| line.replace(NAMES_COMMIT, "")).collect(),
+        _ => lines.map(str::to_owned).collect(),
+    };
     let script = Script::from_toml(&lines.join("\n"));
     let script = script.map_err(|error| Failure::internal("the recording cannot be read").because(&error))?;
     let config = AgentConfig {

@@ -24,7 +24,7 @@ use samuel_core::{
     model::Coded as _,
     process::{CommandOutput, CommandSpec, End, ExitStatus, Supervisor, run},
     sandbox::{
-        Containers, Contents, Engine, EngineKind, Image, Memory, Oci, ProbeFinding, ProbeGround,
+        Bwrap, Containers, Contents, Engine, EngineKind, Image, Memory, Oci, ProbeFinding, ProbeGround,
         ProbeOutcome, Sandbox, SandboxError, View, probe,
     },
 };
@@ -515,4 +515,17 @@ fn what_cannot_be_used_is_refused_in_words_before_anything_runs() {
     });
     assert!(image.starts_with("sandbox.image: podman ") && image.contains("Samuel pulls none"), "{image}");
     assert_eq!(ground.left(), "");
+}
+
+/// Tests that are skipped say nothing of sandboxes, so that a run of CI has to have tried out one.
+#[test]
+fn where_a_sandbox_is_called_for_one_can_be_tried_out() {
+    if std::env::var_os("SAMUEL_NEEDS_SANDBOX").is_none() {
+        return;
+    }
+    let bwrap = Bwrap::new(View::new("/")).check();
+    assert!(
+        Ground::create().is_some() || bwrap.is_ok(),
+        "neither podman nor bubblewrap can be used, and a run of CI must try out one: {bwrap:?}"
+    );
 }

@@ -4,7 +4,10 @@ use std::os::unix::fs::PermissionsExt;
 
 use rustix::process::Signal;
 
-use crate::bench::{Bench, Beside, Ran, wait_for_file};
+use crate::{
+    bench::{Bench, Beside, Ran, wait_for_file},
+    containers,
+};
 
 #[test]
 fn the_demonstration_does_the_whole_job_without_an_identity_or_a_home() {
@@ -94,47 +97,17 @@ fn the_demonstration_under_bubblewrap_does_the_same() {
     assert_eq!(std::fs::read_dir(bench.tmp()).unwrap().count(), 0);
 }
 
-/// Imports an image with nothing but a shell, and returns the reference that pins it; or why that cannot be.
-fn shell_image(bench: &Bench) -> Result<String, String> {
-    let program = |name: &str| {
-        ["/usr/bin", "/bin"]
-            .map(|dir| format!("{dir}/{name}"))
-            .into_iter()
-            .find(|path| std::path::Path::new(path).exists())
-    };
-    let (Some(_), Some(busybox)) = (program("podman"), program("busybox")) else {
-        return Err("podman or busybox-static is not installed".to_owned());
-    };
-    let root = bench.path("rootfs");
-    let line = "mkdir -p bin etc tmp usr && cp \"$1\" bin/busybox && for name in sh cat echo ls test; do ln -s busybox bin/$name; done \
-                && echo root:x:0:0::/root:/bin/sh > etc/passwd && tar -c . | podman import - localhost/samuel-test-shell >&2 \
-                && podman image inspect --format '{{.Digest}}' localhost/samuel-test-shell";
-    std::fs::create_dir_all(&root).unwrap();
-    let ran = std::process::Command::new("sh")
-        .args(["-c", line, "sh", &busybox])
-        .current_dir(&root)
-        .output()
-        .unwrap();
-    let digest = String::from_utf8_lossy(&ran.stdout).trim().to_owned();
-    match ran.status.success() {
-        true => Ok(format!("localhost/samuel-test-shell@{digest}")),
-        false => Err(String::from_utf8_lossy(&ran.stderr).into_owned()),
-    }
-}
-
 #[test]
 #[allow(clippy::print_stdout, clippy::disallowed_macros, reason = "a test says why it is skipped")]
 fn the_demonstration_in_containers_does_the_same() {
     let bench = Bench::empty();
-    let image = match shell_image(&bench) {
+    let image = match containers::image() {
         Ok(image) => image,
         Err(why) => return println!("skipped: {why}"),
     };
-    let guest = std::env::current_exe().unwrap();
-    let guest = guest.ancestors().nth(3).unwrap().join("x86_64-unknown-linux-gnu/guest/samuel-guest");
     let ran = bench.samuel_where(
         "SAMUEL_GUEST",
-        guest.to_str().unwrap(),
+        containers::guest().to_str().unwrap(),
         &["demo", "--sandbox", "oci", "--image", &image, "--json"],
     );
     let document = ran.json();

@@ -11,6 +11,7 @@ mod bridge;
 mod broker;
 mod changes;
 mod claims;
+mod containers;
 mod control;
 mod demo;
 mod documents;

@@ -105,9 +105,19 @@ fn start(launch: &Launch) -> Result<Pid, Failure> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(&launch.cwd).process_group(0);
     command.envs(launch.env.iter().map(|(name, value)| (name, value)));
+    if !launch.paths.is_empty() {
+        command.env("PATH", with_paths(env::var("PATH").ok(), &launch.paths));
+    }
     let child = command.spawn().map_err(|source| Failure::Program { program: program.clone(), source })?;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     pid.ok_or(Failure::Nothing)
+}
+
+/// Returns the directories of the image's programs, with more behind them.
+fn with_paths(of_image: Option<String>, paths: &[String]) -> String {
+    let of_image = of_image.filter(|path| !path.is_empty());
+    let all: Vec<&str> = of_image.iter().chain(paths).map(String::as_str).collect();
+    all.join(":")
 }
 
 /// Waits for all that end, until the command does.
@@ -172,6 +182,9 @@ impl fmt::Display for Failure {
             Self::Signals(error) => write!(f, "signals cannot be passed on: {error}"),
             Self::Nothing => f.write_str("there is no command to run"),
             Self::Directory { path } => write!(f, "{path} is no directory in the sandbox"),
+            Self::Program { program, source } if lacks_its_interpreter(program, source) => {
+                write!(f, "\"{program}\" cannot be started: the image lacks what it is linked with or run by")
+            }
             Self::Program { program, source } if source.kind() == io::ErrorKind::NotFound => {
                 let path = env::var("PATH").unwrap_or_default();
                 write!(f, "\"{program}\" was not found in the image (PATH of the image: {path})")
@@ -180,6 +193,11 @@ impl fmt::Display for Failure {
             Self::Wait(error) => write!(f, "the command cannot be waited for: {error}"),
         }
     }
+}
+
+/// Says whether a program is there, and what the system would start it by is not: the kernel has one error for both.
+fn lacks_its_interpreter(program: &str, source: &io::Error) -> bool {
+    source.kind() == io::ErrorKind::NotFound && program.contains('/') && Path::new(program).is_file()
 }
 
 /// Why the lifeline cannot be used.
@@ -209,5 +227,39 @@ impl fmt::Display for LifelineError {
             Self::Io(error) => error.fmt(f),
             Self::Launch(error) => error.fmt(f),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_of_the_image_come_first() {
+        let more = ["/opt/samuel".to_owned(), "/opt/other".to_owned()];
+        assert_eq!(
+            with_paths(Some("/usr/bin:/bin".to_owned()), &more),
+            "/usr/bin:/bin:/opt/samuel:/opt/other"
+        );
+        for none in [None, Some(String::new())] {
+            assert_eq!(
+                with_paths(none, &more[..1]),
+                "/opt/samuel",
+                "no empty entry, which is the working directory"
+            );
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_there_is_not_called_missing() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("program").display().to_string();
+        let told = || {
+            let source = io::Error::from(io::ErrorKind::NotFound);
+            Failure::Program { program: path.clone(), source }.to_string()
+        };
+        assert!(told().contains("was not found in the image"), "{}", told());
+        std::fs::write(&path, "#!/no/such/interpreter\n").expect("a file");
+        assert!(told().contains("lacks what it is linked with"), "{}", told());
     }
 }

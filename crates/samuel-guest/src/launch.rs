@@ -40,6 +40,9 @@ pub struct Launch {
     pub env: Vec<(String, String)>,
     /// The working directory.
     pub cwd: String,
+    /// Directories in which programs are looked up after those of the image's `PATH`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
     /// Ports of the loopback that lead out by a socket.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relays: Vec<Relay>,

@@ -25,6 +25,9 @@ pub(super) const ABANDONED_SWEEP_LIMIT: Duration = Duration::from_secs(30);
 /// How long to wait for deaths before looking at the process table again.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
+/// How long what dies with its command may take for that, before it counts as left behind.
+const DYING: Duration = Duration::from_millis(100);
+
 /// The processes of one command.
 #[derive(Debug)]
 pub(super) struct Family {
@@ -90,11 +93,22 @@ impl Family {
         self.signal_group(Signal::INT);
     }
 
+    /// Waits a moment for what dies with a command that has ended by itself, such as the first process of its sandbox.
+    async fn wait_for_the_dying(&mut self, deaths: &mut SignalStream, deadline: Instant) {
+        let until = deadline.min(Instant::now() + DYING);
+        self.reap();
+        while self.status.is_some() && !self.extinct && Instant::now() < until {
+            let _ = timeout(LOOK_AGAIN, deaths.recv()).await;
+            self.reap();
+        }
+    }
+
     /// Kills whatever is alive and waits until it is gone.
     ///
     /// Everything is stopped first, so that nothing can fork away
     /// between being seen and being killed. `deaths` is the stream of SIGCHLD.
     pub(super) async fn sweep(&mut self, deaths: &mut SignalStream, deadline: Instant) -> Swept {
+        self.wait_for_the_dying(deaths, deadline).await;
         let running_group =
             self.leader.filter(|_| self.status.is_none()).map(|leader| leader.as_raw_nonzero().get());
         self.signal_group(Signal::KILL);

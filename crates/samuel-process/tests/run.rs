@@ -64,6 +64,22 @@ async fn a_child_left_in_the_background_is_killed_and_does_not_hold_up_the_resul
 }
 
 #[tokio::test]
+#[allow(clippy::print_stdout, reason = "a test says why it is skipped")]
+async fn a_child_that_dies_with_its_command_is_not_left() {
+    let dir = tempdir().unwrap();
+    // Each is killed by the kernel at the moment that the command ends.
+    let child = "setpriv --pdeathsig KILL sh -c 'echo up; exec sleep 30' >> up 2> refused &";
+    let line = format!(
+        "for n in 1 2 3 4 5 6 7 8; do {child} done; until test \"$(wc -l < up)\" -ge 8 || test -s refused; do sleep 0.01; done; cat refused"
+    );
+    let output = run_supervised(shell(&line, dir.path()).timeout(10 * SECOND)).await.unwrap();
+    match output.stdout.text().as_str() {
+        "" => assert_eq!(output.left_running, None),
+        refused => println!("skipped: {refused}"),
+    }
+}
+
+#[tokio::test]
 async fn a_child_left_in_the_background_lives_on_if_that_was_asked_for() {
     let dir = tempdir().unwrap();
     let mark = Mark::new("kept");

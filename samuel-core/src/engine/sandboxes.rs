@@ -72,6 +72,12 @@ fn view_of(project: &Project, env: &[(String, String)], name: &str) -> Result<Vi
             "the project is in no git repository, so agents have no clone of it to work in",
         ));
     };
+    if let Some(path) = settings.mounts.iter().find(|path| meets(Path::new(path), state_dir)) {
+        return Err(setting(
+            "mounts",
+            format!("`{path}` leads to what Samuel keeps from agents, in {}", state_dir.display()),
+        ));
+    }
     let directory = WorkspaceKind::directory_of(state_dir, project.root());
     let mut read_only: Vec<PathBuf> = settings.mounts.iter().map(PathBuf::from).collect();
     read_only.push(repository.common_dir().join("objects"));
@@ -79,6 +85,32 @@ fn view_of(project: &Project, env: &[(String, String)], name: &str) -> Result<Vi
     Ok(View { read_only, home, ..View::new(CloneWorkspace::work_dir_in(&directory, "")) })
 }
 
+/// Says whether one of two paths lies within the other, by whatever links.
+fn meets(path: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (path, other) = (real(path), real(other));
+    path.starts_with(&other) || other.starts_with(&path)
+}
+
 fn setting(key: &'static str, problem: String) -> SandboxError {
     SandboxError::Setting { key, problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mount_that_leads_to_the_private_directory_is_seen_by_whatever_path() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (state, link) = (directory.path().join("state"), directory.path().join("link"));
+        std::fs::create_dir_all(state.join("run")).expect("a directory");
+        std::os::unix::fs::symlink(&state, &link).expect("a link");
+        for path in [directory.path().to_owned(), state.clone(), state.join("run"), link.join("run")] {
+            assert!(meets(&path, &state), "{}", path.display());
+        }
+        for path in [directory.path().join("state-2"), PathBuf::from("/usr")] {
+            assert!(!meets(&path, &state), "{}", path.display());
+        }
+    }
 }

@@ -39,3 +39,29 @@ pub(super) fn last_words(output: &Output) -> String {
     let told = String::from_utf8_lossy(&output.stderr);
     told.lines().last().unwrap_or("it failed without a word").trim().to_owned()
 }
+
+/// Returns the last lines of what a command said was wrong, in one: a tool that runs others says so last, and why before.
+pub(super) fn last_lines(output: &Output, count: usize) -> String {
+    let told = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = told.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    match lines.get(lines.len().saturating_sub(count)..) {
+        Some(last) if !last.is_empty() => last.join(" | "),
+        _ => last_words(output),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_are_told_in_one() {
+        let told = |script: &str| {
+            let output = output_of(Command::new("/bin/sh").args(["-c", script]), Duration::from_secs(20));
+            last_lines(&output.expect("it ends"), 2)
+        };
+        assert_eq!(told("printf 'one\\ntwo\\n\\nthree\\n' >&2"), "two | three");
+        assert_eq!(told("echo one >&2"), "one");
+        assert_eq!(told("true"), "it failed without a word");
+    }
+}

@@ -9,7 +9,7 @@
 
 use std::{
     ffi::OsString,
-    fs,
+    fs::{self, FileType},
     os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
     process::Command,
@@ -18,7 +18,7 @@ use std::{
 };
 
 use super::{Sandbox, SandboxError, ask::asked};
-use crate::process::CommandSpec;
+use crate::process::{CommandSpec, find_on_path};
 
 /// The name of [`Bwrap`].
 pub const BWRAP: &str = "bwrap";
@@ -196,14 +196,38 @@ pub(crate) fn problem_of_mount(path: &str, home: Option<&Path>) -> Option<String
     if holds_home || real == Path::new("/") {
         return Some(format!("`{path}` holds all of your files"));
     }
-    let of_system = ["/proc", "/sys", "/dev", "/run", "/var", "/var/run"].map(Path::new);
+    let of_system = ["/proc", "/sys", "/dev", "/run", "/tmp", "/var", "/var/run"].map(Path::new);
     if of_system.contains(&real.as_path()) {
         return Some(format!("`{path}` holds what the programs of this machine are reached by"));
     }
     let is_socket = fs::metadata(&real).is_ok_and(|found| found.file_type().is_socket());
-    is_socket.then(|| format!("`{path}` is a socket, behind which a program acts for whoever asks"))
+    if is_socket {
+        return Some(format!("`{path}` is a socket, {ACTS}"));
+    }
+    socket_in(&real).map(|socket| format!("`{path}` holds the socket {}, {ACTS}", socket.display()))
 }
 
+/// Returns a socket in a directory, or in one of its directories: there engines and agents of keys have theirs.
+fn socket_in(directory: &Path) -> Option<PathBuf> {
+    let entries =
+        |directory: &Path| fs::read_dir(directory).into_iter().flatten().flatten().take(MAX_LOOKED_AT);
+    let is = |entry: &fs::DirEntry, kind: fn(&fs::FileType) -> bool| {
+        entry.file_type().is_ok_and(|found| kind(&found))
+    };
+    let socket = |directory: &Path| {
+        let found = entries(directory).find(|entry| is(entry, FileType::is_socket));
+        found.map(|entry| entry.path())
+    };
+    let below = || {
+        entries(directory).filter(|entry| is(entry, FileType::is_dir)).find_map(|entry| socket(&entry.path()))
+    };
+    socket(directory).or_else(below)
+}
+
+/// What is wrong with a socket.
+const ACTS: &str = "behind which a program acts for whoever asks";
+/// How many entries of a directory are looked at for sockets.
+const MAX_LOOKED_AT: usize = 1000;
 /// What is said where the workspace is no clone.
 pub(super) const NOT_IN_PLACE: &str = "it keeps agents out of the project's work tree, so the workspace has to be a clone; set workspace = \
                                        \"clone\" below [sandbox] in samuel.toml";
@@ -270,13 +294,29 @@ fn used(spec: &CommandSpec) -> Vec<PathBuf> {
 
 /// Returns the command by which agents call Samuel, and the socket by which they do, as far as they are files.
 pub(super) fn ways_to_samuel(spec: &CommandSpec) -> Vec<PathBuf> {
-    let variable = |wanted: &str| {
-        let found = spec.variables().filter(|(name, _)| *name == wanted).last();
-        found.and_then(|(_, value)| value.to_str()).map(str::to_owned)
-    };
-    let samuel = variable("SAMUEL_BINARY").and_then(|line| shlex::split(&line)?.into_iter().next());
-    let named = [samuel.map(PathBuf::from), variable("SAMUEL_SOCKET").map(PathBuf::from)];
-    named.into_iter().flatten().filter(|path| path.is_absolute() && !path.is_dir()).collect()
+    let command = command_of_samuel(spec).map(|(path, _)| path);
+    // Where that is a link, some call what it leads to.
+    let real = command.as_deref().and_then(|path| path.canonicalize().ok());
+    let socket = variable(spec, "SAMUEL_SOCKET").map(PathBuf::from);
+    let named = [command, real, socket].into_iter().flatten();
+    let mut files: Vec<PathBuf> = named.filter(|path| path.is_absolute() && !path.is_dir()).collect();
+    files.dedup();
+    files
+}
+
+/// Returns the program by which agents call Samuel, and whether they do so by its name alone.
+pub(super) fn command_of_samuel(spec: &CommandSpec) -> Option<(PathBuf, bool)> {
+    let name = shlex::split(&variable(spec, "SAMUEL_BINARY")?)?.into_iter().next()?;
+    if name.contains('/') {
+        return Some((name.into(), false));
+    }
+    find_on_path(&name, variable(spec, "PATH").as_deref(), None).map(|path| (path, true))
+}
+
+/// Returns the value that a variable of a command has.
+fn variable(spec: &CommandSpec, wanted: &str) -> Option<String> {
+    let found = spec.variables().filter(|(name, _)| *name == wanted).last();
+    found.and_then(|(_, value)| value.to_str()).map(str::to_owned)
 }
 
 fn program() -> Option<PathBuf> {
@@ -326,6 +366,17 @@ mod tests {
         assert!(told("/").ends_with("holds all of your files"));
         assert!(told(&home.path().display().to_string()).ends_with("holds all of your files"));
         assert!(told(&socket.display().to_string()).contains("is a socket"));
+        let tools = tempfile::tempdir().expect("a directory");
+        let of_engine = tools.path().join("podman");
+        fs::create_dir(&of_engine).expect("a directory");
+        assert_eq!(told(&tools.path().display().to_string()), "");
+        let _listener =
+            std::os::unix::net::UnixListener::bind(of_engine.join("podman.sock")).expect("a socket");
+        for directory in [tools.path(), of_engine.as_path()] {
+            let told = told(&directory.display().to_string());
+            assert!(told.contains("holds the socket") && told.contains("podman.sock"), "{told}");
+        }
+        assert!(problem_of_mount("/tmp", None).is_some_and(|told| told.contains("are reached by")));
         assert!(
             told("tools").contains("is not an absolute path")
                 && told("/nowhere/x").contains("does not exist")
@@ -345,6 +396,26 @@ mod tests {
         let wrapped = bwrap.wrap(spec).expect("it is usable");
         assert!(!format!("{:?}", wrapped.arguments()).contains("very-secret"));
         assert!(wrapped.variables().any(|(name, value)| name == "TOKEN" && value == "very-secret"));
+    }
+
+    #[test]
+    fn samuel_is_shown_whether_it_is_called_by_its_path_or_its_name() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let program = directory.path().canonicalize().expect("a path").join("samuel");
+        fs::write(&program, "#!/bin/sh\n").expect("a file");
+        fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
+        let link = directory.path().canonicalize().expect("a path").join("link");
+        std::os::unix::fs::symlink(&program, &link).expect("a link");
+        let ways = |command: &str| {
+            let path = format!("/no/such/directory:{}", program.parent().expect("a parent").display());
+            let spec = CommandSpec::shell("true", "/").env("PATH", path).env("SAMUEL_SOCKET", "/run/1/s");
+            ways_to_samuel(&spec.env("SAMUEL_BINARY", command))
+        };
+        let socket = PathBuf::from("/run/1/s");
+        assert_eq!(ways("samuel"), [program.clone(), socket.clone()]);
+        assert_eq!(ways(&program.display().to_string()), [program.clone(), socket.clone()]);
+        assert_eq!(ways("link"), [link, program.clone(), socket.clone()]);
+        assert_eq!(ways("other"), [socket]);
     }
 
     #[test]

@@ -28,7 +28,7 @@ use samuel_guest::{Launch, Relay};
 
 use super::{
     Sandbox, SandboxError, View,
-    bwrap::{NOT_IN_PLACE, ways_to_samuel},
+    bwrap::{NOT_IN_PLACE, command_of_samuel, ways_to_samuel},
 };
 use crate::{
     egress::{EgressPolicy, Refusals},
@@ -277,6 +277,10 @@ impl Ready {
             let none = NO_PROXY_VARIABLES.map(|name| (name.to_owned(), "localhost,127.0.0.1,::1".to_owned()));
             launch.env.extend(variables.into_iter().chain(none));
             launch.relays.push(Relay { port: PROXY_PORT, socket: container::path_inside(container::EGRESS) });
+        }
+        // By its name alone Samuel is found in no directory of the image.
+        if let Some((path, true)) = command_of_samuel(spec) {
+            launch.paths.extend(path.parent().and_then(Path::to_str).map(str::to_owned));
         }
         launch.memory = Some(self.contents.memory.to_string());
         launch.pids = Some(self.contents.pids);

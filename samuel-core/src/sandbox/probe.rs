@@ -77,7 +77,7 @@ probes! {
     "userns", "no user namespace can be made", r#"unshare --user true"#;
     "network-devices", "there is no network device but the loopback", r#"test "$(grep -c : /proc/net/dev)" -gt 1"#;
     "tcp", "no port of the host can be reached", r#"bash -c 'exec 3<> "/dev/tcp/127.0.0.1/$TCP_PORT"'"#;
-    "udp", "no datagram reaches the host", r#"bash -c 'echo x > "/dev/udp/127.0.0.1/$UDP_PORT"'; exit 1"#;
+    "udp", "no datagram reaches the host", r#"command -v bash > /dev/null || { echo 'bash: not found'; exit 127; }; bash -c 'echo x > "/dev/udp/127.0.0.1/$UDP_PORT"'; exit 1"#;
     "dns", "no name can be resolved by a server", r#"perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 17) or exit 1; connect(S, sockaddr_in(53, inet_aton("192.0.2.1"))) or exit 1; exit 0'"#;
     "raw-socket", "no raw socket can be opened", r#"perl -MSocket -e 'exit(socket(S, PF_INET, SOCK_RAW, 1) ? 0 : 1)'"#;
     "tmp-size", "/tmp has an end", r#"dd if=/dev/zero of=/tmp/samuel-probe-fill bs=1M count=9 2>&1; code=$?; rm -f /tmp/samuel-probe-fill; exit $code"#;

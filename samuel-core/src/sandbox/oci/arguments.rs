@@ -81,9 +81,8 @@ pub(super) fn of(contained: &Contained<'_>) -> Result<Vec<OsString>, String> {
             "--image-volume=ignore",
             "--http-proxy=false",
         ]);
-        if *uid != 0 {
-            args.word("--userns=keep-id");
-        }
+        // Files and connections are then those of the same user inside and outside.
+        args.word(if *uid == 0 { "--userns=host" } else { "--userns=keep-id" });
     }
     args.words(["--no-healthcheck", "--hostname=samuel"]);
     args.pair("--user", format!("{uid}:{gid}"));
@@ -98,9 +97,13 @@ pub(super) fn of(contained: &Contained<'_>) -> Result<Vec<OsString>, String> {
     }
     args.mount(contained.directory, Path::new(DIRECTORY), Access::Read)?;
     args.mount(contained.guest, Path::new(&path_inside(GUEST)), Access::Read)?;
-    let shown = contents.view.read_only.iter().chain(contained.files);
-    for path in shown.filter(|path| path.exists()) {
-        args.mount(path, path, Access::Read)?;
+    let mut shown: Vec<&Path> = Vec::new();
+    for path in contents.view.read_only.iter().chain(contained.files).filter(|path| path.exists()) {
+        // Engines refuse to mount over a path twice.
+        if !shown.contains(&path.as_path()) {
+            args.mount(path, path, Access::Read)?;
+            shown.push(path);
+        }
     }
     if let Some(workspace) = contained.workspace {
         args.mount(workspace, workspace, Access::Write)?;
@@ -291,8 +294,17 @@ mod tests {
     }
 
     #[test]
-    fn root_needs_no_map_of_users() {
+    fn root_is_root_whatever_the_engine_is_configured_with() {
         let told = line(EngineKind::Podman, (0, 0), &contents()).expect("plain paths");
-        assert!(told.contains("--user 0:0") && !told.contains("--userns"), "{told}");
+        assert!(told.contains("--user 0:0") && told.contains("--userns=host"), "{told}");
+    }
+
+    #[test]
+    fn what_is_shown_twice_is_mounted_once() {
+        let mut contents = contents();
+        contents.view.read_only = vec!["/usr".into(), "/usr/".into(), "/etc/passwd".into()];
+        let told = line(EngineKind::Podman, (0, 0), &contents).expect("plain paths");
+        assert_eq!(told.matches("target=/usr").count(), 1, "{told}");
+        assert_eq!(told.matches("target=/etc/passwd").count(), 1, "{told}");
     }
 }

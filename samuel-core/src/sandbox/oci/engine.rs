@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::super::{
     SandboxError,
-    ask::{asked, last_words, output_of},
+    ask::{asked, last_lines, output_of},
 };
 use crate::process::{SupervisorId, is_gone, this_process};
 
@@ -34,6 +34,8 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long it may take to remove a container.
 const REMOVAL: Duration = Duration::from_secs(10);
+/// How many lines are repeated of what was said by a build that failed.
+const BUILD_LINES: usize = 6;
 /// What the names of containers begin with.
 const PREFIX: &str = "samuel";
 /// The label with the project of a container.
@@ -172,7 +174,7 @@ impl Engine {
         command.args(["--label", "samuel.image=1", "--tag", name, "--file"]).arg(file).arg(context);
         let output = output_of(&mut command, patience)?;
         if !output.status.success() {
-            return Err(last_words(&output));
+            return Err(last_lines(&output, BUILD_LINES));
         }
         let format = match self.kind {
             EngineKind::Podman => "{{.Digest}}",
