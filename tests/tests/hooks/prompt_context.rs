@@ -87,7 +87,7 @@ async fn every_field_of_the_context_is_filled_in_a_run() {
     let groups = groups.collect::<Vec<_>>().join("\n").replace(&bench.path().display().to_string(), "<root>");
     insta::assert_snapshot!(groups.replace(env!("CARGO_PKG_VERSION"), "<version>"), @r#"
     Samuel {"Version":"<version>","Binary":"samuel"}
-    PlanHeader {"Name":"Parser","Description":"Reads files.","Root":"<root>","Branch":"main","Detected":["rust"]}
+    Project {"Name":"Parser","Description":"Reads files.","Root":"<root>","Branch":"main","Detected":["rust"]}
     Methodology {"Name":"ralph","Source":"built-in"}
     Iteration {"Number":4,"Max":4,"Type":"implementation","TaskID":"1.2","LastDiscoveryAt":"2026-01-01T00:00:00Z"}
     Config {"Agent":"scripted","MaxIterations":4,"PauseSecs":0,"MaxConsecFails":3,"QualityChecks":["test -f b.rs"],"Pilot":{"DiscoverInterval":5,"MaxDiscoveryTasks":10,"Focus":"tests"},"Context":{"MaxLearnings":50,"MaxCompleted":10,"MaxProgressLines":500}}
