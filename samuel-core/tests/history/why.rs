@@ -1,6 +1,6 @@
 //! Why runs stopped and completions were taken back, from the record alone.
 
-use std::{fmt::Write as _, num::NonZero, sync::Arc, time::Duration};
+use std::{fmt::Write as _, num::NonZero, sync::Arc};
 
 use samuel_core::{
     agent::Script,
@@ -377,42 +377,6 @@ fn a_completion_that_was_taken_back_of_another_task_is_not_told_as_this_ones() {
     assert!(first.starts_with("it is open: "), "{first}");
     let second = why_task(&bench, "2");
     assert!(second.starts_with("it is open again, since its completion was taken back: "), "{second}");
-}
-
-#[test]
-fn a_completion_that_an_interruption_kept_from_its_check_names_the_run_before() {
-    let bench = on_disk(&[("1", "First"), ("2", "Second")]);
-    let agent = Arc::new(HeldAgent::new());
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(async {
-        let run = checked(&bench, "true").agent(Arc::clone(&agent) as _).build().unwrap();
-        let mut handle = run.start().await.unwrap();
-        let mut events = handle.events();
-        agent.called().await;
-        let done = Mutation::Done { id: TaskId::new("1"), commit_sha: None, iteration: None };
-        change(&bench, done);
-        let heard =
-            async { while !matches!(events.next().await.unwrap().event, Event::TaskCompleted { .. }) {} };
-        tokio::time::timeout(HANG, heard).await.unwrap();
-        // Nothing tells when it is written that the run began.
-        let recorded = async {
-            while history(&bench).under_way().unwrap().is_none() {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(HANG, recorded).await.unwrap();
-    });
-    // Everything in flight is dropped where it stands, like in a crash.
-    runtime.shutdown_timeout(Duration::from_secs(5));
-    let before = history(&bench).resolve(None).unwrap();
-
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let run = bench.run(Script::default()).settings(|settings| settings.max_iterations = NonZero::new(1));
-    runtime.block_on(bench.play(run)).unwrap();
-    let why = why_task(&bench, "1");
-    assert!(why.starts_with("it is open again, since its completion was taken back"), "{why}");
-    assert!(why.contains("- taken back: 1 (interrupted before a check) ["), "{why}");
-    assert!(why.contains(&format!("- the run goes on from {before} with ")), "{why}");
 }
 
 #[test]
