@@ -183,6 +183,7 @@ fn a_run_that_is_killed_at_any_moment_is_told_as_far_as_it_went() {
 }
 
 #[test]
+#[allow(clippy::print_stdout, clippy::disallowed_macros, reason = "a test says why it is skipped")]
 fn a_log_that_cannot_be_written_fails_and_one_that_nobody_reads_ends() {
     let bench = Bench::with_tasks(&["First"]);
     let agent = "touch called; n=0; while ! test -e go && test $n -lt 2000; do echo working; n=$((n + 1)); \
