@@ -192,13 +192,13 @@ fn a_chain_says_where_each_of_its_fields_comes_from() {
         "the on_failure of [hooks] has no say any more"
     );
     assert!(
-        origins(HookPoint::QualityCheck, "x").contains(&"hooks.\"quality.check\".on_failure 64".to_owned())
+        origins(HookPoint::QualityCheck, "x").contains(&"hooks.\"quality.check\".on_failure 65".to_owned())
     );
     assert_eq!(
         origins(HookPoint::ContextSnapshot, "ralph"),
         [
-            "hooks.\"context.snapshot\".order.\"samuel-default\" 60",
-            "hooks.\"context.snapshot\".order.\"samuel-python\" 59",
+            "hooks.\"context.snapshot\".order.\"samuel-default\" 61",
+            "hooks.\"context.snapshot\".order.\"samuel-python\" 60",
         ]
     );
 }
