@@ -16,8 +16,9 @@ use samuel_core::{
     clock::SystemClock,
     git::Caller,
     merge::{
-        Built, ClaimKey, ClaimRefusal, Effect, Input, MergeMachine, MergeRepository, MergeSetup,
-        MergeStrategy, Moved, Queue, RepositorySetup, Standing, Submission, UnsettledLanding,
+        BranchStanding, Built, ClaimKey, ClaimRefusal, MergeEffect, MergeInput, MergeMachine,
+        MergeRepository, MergeSetup, MergeStrategy, Moved, Queue, RepositorySetup, Submission,
+        UnsettledLanding,
     },
     model::{ClaimPhase, ClaimTarget, Plan, Role, Status, Task, TaskId},
     process::Supervisor,
@@ -147,9 +148,9 @@ async fn branches_are_merged_one_on_the_other_and_land_without_a_work_tree() {
     assert_eq!((tokens(&built), built.conflicts.len(), built.refused.len()), (vec![1, 2], 0, 0));
     assert_eq!(user.git("rev-parse samuel/run"), built.base, "nothing has moved");
     let landing = landing("samuel/run", &built);
-    assert_eq!(merge.standing(&landing).await.unwrap(), Standing::Untouched);
+    assert_eq!(merge.standing(&landing).await.unwrap(), BranchStanding::Untouched);
     assert_eq!(merge.advance(&landing).await.unwrap(), Moved::Done);
-    assert_eq!(merge.standing(&landing).await.unwrap(), Standing::Landed);
+    assert_eq!(merge.standing(&landing).await.unwrap(), BranchStanding::Landed);
     assert_eq!(user.git("show samuel/run:c.txt samuel/run:b.txt"), "new\nb\nmore");
     assert_eq!(user.landed("samuel/run"), ["2", "1"]);
     assert_eq!(user.git("log -1 --format='%an <%ae> %cn' samuel/run"), "Ada <ada@example.org> Ada");
@@ -256,14 +257,14 @@ async fn what_others_push_makes_a_landing_stale_and_on_top_of_it_leaves_it_lande
     };
     push(&user);
     assert_eq!(merge.advance(&stale).await.unwrap(), Moved::Stale);
-    assert_eq!(merge.standing(&stale).await.unwrap(), Standing::Elsewhere);
+    assert_eq!(merge.standing(&stale).await.unwrap(), BranchStanding::Elsewhere);
     let built = merge.build("samuel/run", &[work]).await.unwrap();
     let landed = landing("samuel/run", &built);
     assert_eq!(merge.advance(&landed).await.unwrap(), Moved::Done);
     push(&user);
-    assert_eq!(merge.standing(&landed).await.unwrap(), Standing::Landed, "whatever came on top");
+    assert_eq!(merge.standing(&landed).await.unwrap(), BranchStanding::Landed, "whatever came on top");
     let gone = UnsettledLanding { new: "0123456789".repeat(4), ..landed };
-    assert_eq!(merge.standing(&gone).await.unwrap(), Standing::Elsewhere);
+    assert_eq!(merge.standing(&gone).await.unwrap(), BranchStanding::Elsewhere);
 }
 
 #[tokio::test]
@@ -331,25 +332,25 @@ async fn drive(user: &User, store: &dyn PlanStore, merge: &MergeRepository) {
         batch: NonZeroUsize::new(4).unwrap(),
         max_attempts: NonZeroU32::new(3),
     });
-    let mut input = Input::Wake;
+    let mut input = MergeInput::Wake;
     for _ in 0..200 {
         input = match machine.step(input) {
-            Effect::Look => Input::Queue(Queue::of(&store.load().unwrap().plan)),
-            Effect::Build { into, submissions } => {
-                Input::Built(merge.build(&into, &submissions).await.unwrap())
+            MergeEffect::Look => MergeInput::Queue(Queue::of(&store.load().unwrap().plan)),
+            MergeEffect::Build { into, submissions } => {
+                MergeInput::Built(merge.build(&into, &submissions).await.unwrap())
             }
-            Effect::Check { commit, .. } => {
+            MergeEffect::Check { commit, .. } => {
                 let files = user.git(&format!("ls-tree -r --name-only {commit}"));
                 let is_red = files.lines().any(|file| file == "bad");
-                Input::Checked(if is_red { vec!["bad is there".to_owned()] } else { Vec::new() })
+                MergeInput::Checked(if is_red { vec!["bad is there".to_owned()] } else { Vec::new() })
             }
-            Effect::Change(change) => Input::Changed(match store.mutate(change, Actor::Runtime) {
+            MergeEffect::Change(change) => MergeInput::Changed(match store.mutate(change, Actor::Runtime) {
                 Ok(_) => Ok(()),
                 Err(error) => Err(ClaimRefusal::of(&error).unwrap()),
             }),
-            Effect::Move(landing) => Input::Moved(merge.advance(&landing).await.unwrap()),
-            Effect::Ask(landing) => Input::Stands(merge.standing(&landing).await.unwrap()),
-            Effect::Wait => return,
+            MergeEffect::Move(landing) => MergeInput::Moved(merge.advance(&landing).await.unwrap()),
+            MergeEffect::Ask(landing) => MergeInput::Stands(merge.standing(&landing).await.unwrap()),
+            MergeEffect::Wait => return,
             other => panic!("{other:?}"),
         };
     }

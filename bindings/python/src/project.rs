@@ -17,7 +17,7 @@ use samuel_core::{
     dialect::{EventType, NewHook, ScriptLanguage},
     engine::LiveRun,
     git::Caller,
-    history::{Entries, EntryFilter, History, HistoryError, LogEntry, Question},
+    history::{Entries, EntryFilter, History, HistoryError, LogEntry, WhyQuestion},
     hook::Registry,
     lifecycle::make_ready,
     methodology::Methodology,
@@ -390,11 +390,11 @@ impl PyProject {
     /// Answers a question: about what is next, a task, the last check, a run or a handler.
     fn why<'py>(&self, py: Python<'py>, about: &str, id: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
         let question = match (about, id) {
-            ("next", None) => Question::Next,
-            ("check", None) => Question::Check,
-            ("run", id) => Question::Run(id.map(str::to_owned)),
-            ("task", Some(id)) => Question::Task(task_id(py, id)?),
-            ("handler", Some(id)) => Question::Handler(id.to_owned()),
+            ("next", None) => WhyQuestion::Next,
+            ("check", None) => WhyQuestion::Check,
+            ("run", id) => WhyQuestion::Run(id.map(str::to_owned)),
+            ("task", Some(id)) => WhyQuestion::Task(task_id(py, id)?),
+            ("handler", Some(id)) => WhyQuestion::Handler(id.to_owned()),
             _ => return Err(one_of("about", about, &["next", "check", "run", "task", "handler"])),
         };
         told(py, || History::of(&self.0).why(&question))

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use samuel_core::{
-    history::{EntryFilter, Question},
+    history::{EntryFilter, WhyQuestion},
     model::TaskId,
 };
 
@@ -54,19 +54,19 @@ pub(crate) struct WhyArgs {
 
 impl WhyArgs {
     /// Returns the question.
-    pub(crate) fn question(self) -> Result<Question, Failure> {
+    pub(crate) fn question(self) -> Result<WhyQuestion, Failure> {
         let task = |id: &str| {
-            id.parse::<TaskId>().map(Question::Task).map_err(|error| Failure::usage(error.to_string()))
+            id.parse::<TaskId>().map(WhyQuestion::Task).map_err(|error| Failure::usage(error.to_string()))
         };
         let words: Vec<&str> = self.what.iter().map(String::as_str).collect();
         match words.as_slice() {
-            [] => Ok(Question::Next),
-            ["check"] => Ok(Question::Check),
-            ["run"] => Ok(Question::Run(None)),
-            [run] if is_run_id(run) => Ok(Question::Run(Some((*run).to_owned()))),
+            [] => Ok(WhyQuestion::Next),
+            ["check"] => Ok(WhyQuestion::Check),
+            ["run"] => Ok(WhyQuestion::Run(None)),
+            [run] if is_run_id(run) => Ok(WhyQuestion::Run(Some((*run).to_owned()))),
             [id] | ["task", id] => task(id),
-            ["run", run] => Ok(Question::Run(Some((*run).to_owned()))),
-            ["handler", id] => Ok(Question::Handler((*id).to_owned())),
+            ["run", run] => Ok(WhyQuestion::Run(Some((*run).to_owned()))),
+            ["handler", id] => Ok(WhyQuestion::Handler((*id).to_owned())),
             [word, ..] => Err(Failure::usage(format!("{word:?} is none of task, run and handler"))),
         }
     }

@@ -6,11 +6,11 @@
 //! and no names are resolved inside. How a command reaches the proxy is the [`sandbox`](crate::sandbox)'s.
 //!
 //! ```
-//! use samuel_core::egress::{EgressPolicy, Verdict};
+//! use samuel_core::egress::{EgressPolicy, EgressVerdict};
 //!
 //! let policy = EgressPolicy::parse(["api.example.org", "*.example.com:8443"])?;
-//! assert_eq!(policy.judge("api.example.org", 443), Verdict::Name);
-//! assert_eq!(policy.judge("api.example.org", 22), Verdict::Refused);
+//! assert_eq!(policy.judge("api.example.org", 443), EgressVerdict::Name);
+//! assert_eq!(policy.judge("api.example.org", 22), EgressVerdict::Refused);
 //! # Ok::<(), String>(())
 //! ```
 
@@ -20,6 +20,6 @@ mod proxy;
 mod refusals;
 mod request;
 
-pub use policy::{EgressPolicy, Verdict};
+pub use policy::{EgressPolicy, EgressVerdict};
 pub(crate) use proxy::serve;
 pub(crate) use refusals::Refusals;

@@ -31,7 +31,7 @@ enum Host {
 
 /// What a policy says of a host and a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum EgressVerdict {
     /// It is not listed.
     Refused,
     /// It is listed by its name, which must not lead to what is not public.
@@ -62,22 +62,22 @@ impl EgressPolicy {
     }
 
     /// Judges what a command asks for: a name or an address, and a port.
-    pub fn judge(&self, host: &str, port: u16) -> Verdict {
+    pub fn judge(&self, host: &str, port: u16) -> EgressVerdict {
         if let Ok(address) = bare(host).parse::<IpAddr>() {
             return if self.has_address(address, port) {
-                Verdict::Address(address)
+                EgressVerdict::Address(address)
             } else {
-                Verdict::Refused
+                EgressVerdict::Refused
             };
         }
-        let Some(name) = name_of(host) else { return Verdict::Refused };
+        let Some(name) = name_of(host) else { return EgressVerdict::Refused };
         let is_listed = self.0.iter().filter(|rule| rule.has_port(port)).any(|rule| match &rule.host {
             Host::Any => true,
             Host::Name(listed) => *listed == name,
             Host::Below(end) => name.strip_suffix(end.as_str()).is_some_and(|rest| rest.ends_with('.')),
             Host::Address(_) => false,
         });
-        if is_listed { Verdict::Name } else { Verdict::Refused }
+        if is_listed { EgressVerdict::Name } else { EgressVerdict::Refused }
     }
 
     /// Says whether a name that is listed may lead to an address: to a public one, or one that is listed itself.
@@ -149,7 +149,7 @@ mod tests {
     fn a_host_is_reached_only_where_it_is_listed() {
         let listed = policy(&["api.example.org", "*.example.com:8443", "10.0.0.5:8080", "[2606:4700::1]"]);
         let named = [("api.example.org", 443), ("API.Example.Org.", 80), ("a.b.example.com", 8443)];
-        assert!(named.iter().all(|(host, port)| listed.judge(host, *port) == Verdict::Name));
+        assert!(named.iter().all(|(host, port)| listed.judge(host, *port) == EgressVerdict::Name));
         let refused = [
             ("api.example.org", 22),
             ("example.org", 443),
@@ -168,12 +168,15 @@ mod tests {
             ("api.example.org\0.evil", 443),
         ];
         assert_eq!(
-            refused.into_iter().find(|(host, port)| listed.judge(host, *port) != Verdict::Refused),
+            refused.into_iter().find(|(host, port)| listed.judge(host, *port) != EgressVerdict::Refused),
             None
         );
-        assert!(matches!(listed.judge("10.0.0.5", 8080), Verdict::Address(_)));
-        assert!(matches!(listed.judge("[2606:4700::1]", 443), Verdict::Address(_)));
-        assert!(matches!(listed.judge("::ffff:10.0.0.5", 8080), Verdict::Address(_)), "the same address");
+        assert!(matches!(listed.judge("10.0.0.5", 8080), EgressVerdict::Address(_)));
+        assert!(matches!(listed.judge("[2606:4700::1]", 443), EgressVerdict::Address(_)));
+        assert!(
+            matches!(listed.judge("::ffff:10.0.0.5", 8080), EgressVerdict::Address(_)),
+            "the same address"
+        );
     }
 
     #[test]
@@ -182,7 +185,7 @@ mod tests {
         let loopback = "127.0.0.1".parse().expect("an address");
         assert!(listed.may_lead_to(loopback, 8080) && !listed.may_lead_to(loopback, 443));
         assert!(listed.may_lead_to("1.1.1.1".parse().expect("an address"), 443));
-        assert_eq!(listed.judge("169.254.169.254", 80), Verdict::Refused, "the star stands for names");
+        assert_eq!(listed.judge("169.254.169.254", 80), EgressVerdict::Refused, "the star stands for names");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{
-    policy::{EgressPolicy, Verdict},
+    policy::{EgressPolicy, EgressVerdict},
     refusals::Refusals,
     request::Request,
 };
@@ -92,9 +92,9 @@ async fn read_head(stream: &mut UnixStream) -> Option<(String, Vec<u8>)> {
 async fn reach(request: &Request, policy: &EgressPolicy) -> Result<TcpStream, Refusal> {
     let port = request.port;
     let addresses: Vec<SocketAddr> = match policy.judge(&request.host, port) {
-        Verdict::Refused => return Err(Refusal::NotListed),
-        Verdict::Address(address) => vec![(address, port).into()],
-        Verdict::Name => {
+        EgressVerdict::Refused => return Err(Refusal::NotListed),
+        EgressVerdict::Address(address) => vec![(address, port).into()],
+        EgressVerdict::Name => {
             let looked_up = timeout(PATIENCE, lookup_host((request.host.as_str(), port))).await;
             let found = match looked_up {
                 Ok(Ok(found)) => found,

@@ -1,7 +1,7 @@
 //! What happened in runs, read from their records.
 //!
 //! [`History`] is the way in: it lists the runs of a project, reads what one told as
-//! [`Entries`] or as a whole ([`RunHistory`]), answers [questions](Question) with the events that
+//! [`Entries`] or as a whole ([`RunHistory`]), answers [questions](WhyQuestion) with the events that
 //! the answer rests on ([`Why`]), counts what runs cost ([`Activity`]), makes a page of a run
 //! ([`RunPage`]) and replays its inputs ([`Replay`](crate::machine::Replay)). Reading changes
 //! nothing, starts nothing, and takes no lock.
@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use samuel_core::{
-//!     history::{History, Question},
+//!     history::{History, WhyQuestion},
 //!     testing::{Bench, completes_each_task},
 //! };
 //!
@@ -23,7 +23,7 @@
 //!
 //! let history = History::of(bench.project());
 //! let run = history.resolve(None)?;
-//! let why = history.why(&Question::Run(Some(run.clone())))?;
+//! let why = history.why(&WhyQuestion::Run(Some(run.clone())))?;
 //! assert!(why.answer.contains("completed"), "{}", why.answer);
 //! assert!(history.replay(&run, None)?.equal);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -47,12 +47,12 @@ pub use activity::{Activity, AgentShare, FailureNote, Now, StatusReport, TaskFig
 pub use entries::{Entries, EntryFilter, LogEntry};
 pub use error::HistoryError;
 pub use eta::Eta;
-pub use report::{ChangedFile, FileChange, RunPage, TaskOutcome};
+pub use report::{ChangedFile, ReportedChange, RunPage, TaskOutcome};
 pub use run_history::{
     CheckHistory, EventRef, HistoryNote, HookFigures, IterationHistory, RecordGaps, RunHistory, RunState,
     TurnHistory,
 };
 pub use runs::{History, RunList, RunSummary};
 pub use tail::Tail;
-pub use why::{Question, Why, WhyReason};
+pub use why::{Why, WhyQuestion, WhyReason};
 pub use words::{event_line, event_name};

@@ -8,35 +8,35 @@ use crate::{
     state::{Mutation, StateError},
 };
 
-/// What is to be done next. Each is answered by the [`Input`] that it names.
+/// What is to be done next. Each is answered by the [`MergeInput`] that it names.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Effect {
-    /// Read the plan: [`Input::Queue`].
+pub enum MergeEffect {
+    /// Read the plan: [`MergeInput::Queue`].
     Look,
     /// Merge work on the head of a branch, each on the one before, and leave out what cannot be:
-    /// [`Input::Built`]. Moves nothing.
+    /// [`MergeInput::Built`]. Moves nothing.
     Build {
         /// The branch.
         into: String,
         /// The work, in the order in which it is merged.
         submissions: Vec<Submission>,
     },
-    /// Check a commit: [`Input::Checked`].
+    /// Check a commit: [`MergeInput::Checked`].
     Check {
         /// The commit.
         commit: String,
         /// Its tree.
         tree: String,
     },
-    /// Change the plan: [`Input::Changed`].
+    /// Change the plan: [`MergeInput::Changed`].
     Change(Mutation),
-    /// Move a branch from a commit, and from no other, to one that follows it: [`Input::Moved`].
+    /// Move a branch from a commit, and from no other, to one that follows it: [`MergeInput::Moved`].
     Move(UnsettledLanding),
-    /// Find out how a branch stands to a landing: [`Input::Stands`].
+    /// Find out how a branch stands to a landing: [`MergeInput::Stands`].
     Ask(UnsettledLanding),
     /// Wait until there may be something to merge, or what holds a landing is out of the way:
-    /// [`Input::Wake`].
+    /// [`MergeInput::Wake`].
     Wait,
     /// Stop: the role is somebody else's, or cannot be filled.
     End {
@@ -47,7 +47,7 @@ pub enum Effect {
 
 /// What came of an effect.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Input {
+pub enum MergeInput {
     /// Begin, or go on.
     Wake,
     /// What the plan has.
@@ -61,7 +61,7 @@ pub enum Input {
     /// What became of a branch.
     Moved(Moved),
     /// How a branch stands.
-    Stands(Standing),
+    Stands(BranchStanding),
     /// It could not be done, and whether it was is not known.
     Failed {
         /// Why, in one line.
@@ -75,7 +75,7 @@ pub struct Built {
     /// The head of the branch.
     pub base: String,
     /// What was merged, in turn; the last has the commit that is checked.
-    pub merged: Vec<Merged>,
+    pub merged: Vec<MergedWork>,
     /// What was not, because it is in conflict.
     pub conflicts: Vec<Conflict>,
     /// What must not land.
@@ -84,7 +84,7 @@ pub struct Built {
 
 /// One submission that was merged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Merged {
+pub struct MergedWork {
     /// What it is of.
     pub key: ClaimKey,
     /// The commit that was submitted.
@@ -155,7 +155,7 @@ pub enum Moved {
 
 /// How a branch stands to a landing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Standing {
+pub enum BranchStanding {
     /// The new commit is the branch's, or among its ancestors.
     Landed,
     /// The branch is at the commit that it was to be moved from.

@@ -8,8 +8,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Built, ClaimKey, ClaimRefusal, Effect, Input, Merged, Moved, Queue, Standing, Submission,
-    UnsettledLanding,
+    BranchStanding, Built, ClaimKey, ClaimRefusal, MergeEffect, MergeInput, MergedWork, Moved, Queue,
+    Submission, UnsettledLanding,
 };
 use crate::{
     model::{ReleaseReason, TaskId, words},
@@ -86,7 +86,7 @@ struct Group {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Batch {
     base: String,
-    merged: Vec<Merged>,
+    merged: Vec<MergedWork>,
     is_part: bool,
     red: u32,
     /// Which attempt each of them is.
@@ -129,13 +129,13 @@ enum State {
 }
 
 impl MergeMachine {
-    /// Makes a machine that begins with [`Input::Wake`].
+    /// Makes a machine that begins with [`MergeInput::Wake`].
     pub fn new(setup: MergeSetup) -> Self {
         Self { setup, state: State::New, passed: VecDeque::new(), groups: Vec::new() }
     }
 
     /// Has a machine that was saved go on, perhaps with another claim of its role: with
-    /// [`Input::Wake`]. What it waited for may have been done or not; the plan and the branch tell.
+    /// [`MergeInput::Wake`]. What it waited for may have been done or not; the plan and the branch tell.
     #[must_use]
     pub fn resumed(mut self, role: u64) -> Self {
         self.setup.role = role;
@@ -174,29 +174,31 @@ impl MergeMachine {
 
     /// Takes what came of the last effect, and returns the next one. An answer to what was not
     /// asked begins anew with a look at the plan, which has all that counts.
-    pub fn step(&mut self, input: Input) -> Effect {
+    pub fn step(&mut self, input: MergeInput) -> MergeEffect {
         let state = std::mem::replace(&mut self.state, State::Looking);
         match (state, input) {
             (State::Ended(reason), _) => self.end(reason),
-            (_, Input::Failed { reason }) => self.end(reason),
-            (State::Looking, Input::Queue(queue)) => self.begin(queue),
-            (State::Asking(landing), Input::Stands(standing)) => self.recover(landing, standing),
-            (State::Merging { group, attempts, trees }, Input::Built(built)) => {
+            (_, MergeInput::Failed { reason }) => self.end(reason),
+            (State::Looking, MergeInput::Queue(queue)) => self.begin(queue),
+            (State::Asking(landing), MergeInput::Stands(standing)) => self.recover(landing, standing),
+            (State::Merging { group, attempts, trees }, MergeInput::Built(built)) => {
                 self.merged(&group, &attempts, &trees, built)
             }
-            (State::Checking(batch), Input::Checked(failures)) if failures.is_empty() => self.passed(batch),
-            (State::Checking(batch), Input::Checked(failures)) => self.failed(batch, failures),
-            (State::Announcing(batch), Input::Changed(changed)) => self.announced(&batch, changed),
-            (State::Moving { group, .. }, Input::Moved(moved)) => self.moved(group, moved),
-            (State::Settling { .. }, Input::Changed(Err(ClaimRefusal::RoleLost))) => self.lost(),
-            (State::Settling { again, held }, Input::Changed(_)) => {
+            (State::Checking(batch), MergeInput::Checked(failures)) if failures.is_empty() => {
+                self.passed(batch)
+            }
+            (State::Checking(batch), MergeInput::Checked(failures)) => self.failed(batch, failures),
+            (State::Announcing(batch), MergeInput::Changed(changed)) => self.announced(&batch, changed),
+            (State::Moving { group, .. }, MergeInput::Moved(moved)) => self.moved(group, moved),
+            (State::Settling { .. }, MergeInput::Changed(Err(ClaimRefusal::RoleLost))) => self.lost(),
+            (State::Settling { again, held }, MergeInput::Changed(_)) => {
                 self.groups.extend(again.filter(|group| !group.keys.is_empty()));
                 match held {
-                    Some(held) => self.to(State::Waiting(Some(held)), Effect::Wait),
+                    Some(held) => self.to(State::Waiting(Some(held)), MergeEffect::Wait),
                     None => self.look(),
                 }
             }
-            (State::Returning { mut left, then }, Input::Changed(changed)) => {
+            (State::Returning { mut left, then }, MergeInput::Changed(changed)) => {
                 // Whoever has the task by now keeps it.
                 let is_block = matches!(left.front(), Some(Mutation::Block { .. }));
                 drop(left.pop_front_if(|_| changed.is_err() && is_block));
@@ -206,35 +208,35 @@ impl MergeMachine {
         }
     }
 
-    fn to(&mut self, state: State, effect: Effect) -> Effect {
+    fn to(&mut self, state: State, effect: MergeEffect) -> MergeEffect {
         self.state = state;
         effect
     }
 
-    fn look(&mut self) -> Effect {
-        self.to(State::Looking, Effect::Look)
+    fn look(&mut self) -> MergeEffect {
+        self.to(State::Looking, MergeEffect::Look)
     }
 
-    fn end(&mut self, reason: String) -> Effect {
-        self.to(State::Ended(reason.clone()), Effect::End { reason })
+    fn end(&mut self, reason: String) -> MergeEffect {
+        self.to(State::Ended(reason.clone()), MergeEffect::End { reason })
     }
 
-    fn lost(&mut self) -> Effect {
+    fn lost(&mut self) -> MergeEffect {
         self.end("somebody else has the role @merge by now".to_owned())
     }
 
     /// Settles what was being landed, or merges what is next.
-    fn begin(&mut self, queue: Queue) -> Effect {
+    fn begin(&mut self, queue: Queue) -> MergeEffect {
         if let Some(landing) = queue.landing {
-            return self.to(State::Asking(landing.clone()), Effect::Ask(landing));
+            return self.to(State::Asking(landing.clone()), MergeEffect::Ask(landing));
         }
         let Some((group, submissions)) = self.next(queue.submissions) else {
-            return self.to(State::Waiting(None), Effect::Wait);
+            return self.to(State::Waiting(None), MergeEffect::Wait);
         };
         let attempts = submissions.iter().map(|work| (work.key.clone(), work.attempt)).collect();
         let trees = submissions.iter().filter_map(|work| work.tree.clone()).collect();
         let into = self.setup.into.clone();
-        self.to(State::Merging { group, attempts, trees }, Effect::Build { into, submissions })
+        self.to(State::Merging { group, attempts, trees }, MergeEffect::Build { into, submissions })
     }
 
     /// Returns what is merged together next: what is left of a group, or of the queue.
@@ -252,15 +254,15 @@ impl MergeMachine {
         (!keys.is_empty()).then(|| (Group { keys, ..Group::default() }, batch))
     }
 
-    fn recover(&mut self, landing: UnsettledLanding, standing: Standing) -> Effect {
+    fn recover(&mut self, landing: UnsettledLanding, standing: BranchStanding) -> MergeEffect {
         match standing {
-            Standing::Landed => self.settle(Mutation::Land { role: self.setup.role }, None, None),
+            BranchStanding::Landed => self.settle(Mutation::Land { role: self.setup.role }, None, None),
             // Nobody who stalled may move it later, so it is moved now.
-            Standing::Untouched => {
+            BranchStanding::Untouched => {
                 let group = Group::default();
-                self.to(State::Moving { landing: landing.clone(), group }, Effect::Move(landing))
+                self.to(State::Moving { landing: landing.clone(), group }, MergeEffect::Move(landing))
             }
-            Standing::Elsewhere => self.withdraw(None, None, "the branch went elsewhere"),
+            BranchStanding::Elsewhere => self.withdraw(None, None, "the branch went elsewhere"),
         }
     }
 
@@ -270,7 +272,7 @@ impl MergeMachine {
         attempts: &[(ClaimKey, u32)],
         trees: &[String],
         built: Built,
-    ) -> Effect {
+    ) -> MergeEffect {
         let attempt = |key: &ClaimKey| {
             let known = attempts.iter().find(|(known, _)| known == key);
             known.map_or(1, |(_, attempt)| *attempt)
@@ -291,23 +293,23 @@ impl MergeMachine {
         self.give_back(left, (!batch.merged.is_empty()).then_some(batch))
     }
 
-    fn check(&mut self, batch: Batch) -> Effect {
+    fn check(&mut self, batch: Batch) -> MergeEffect {
         let Some(last) = batch.merged.last() else { return self.look() };
         let (commit, tree) = (last.landed.clone(), last.tree.clone());
         if self.passed.contains(&tree) {
             return self.announce(batch);
         }
-        self.to(State::Checking(batch), Effect::Check { commit, tree })
+        self.to(State::Checking(batch), MergeEffect::Check { commit, tree })
     }
 
-    fn passed(&mut self, batch: Batch) -> Effect {
+    fn passed(&mut self, batch: Batch) -> MergeEffect {
         if let Some(tree) = batch.merged.last().map(|last| last.tree.clone()) {
             self.remember(&tree);
         }
         self.announce(batch)
     }
 
-    fn failed(&mut self, mut batch: Batch, failures: Vec<String>) -> Effect {
+    fn failed(&mut self, mut batch: Batch, failures: Vec<String>) -> MergeEffect {
         batch.red += 1;
         match (batch.merged.len(), batch.merged.first(), batch.attempts.first()) {
             (1, Some(culprit), Some(attempt)) if batch.red >= SURE => {
@@ -327,7 +329,7 @@ impl MergeMachine {
         }
     }
 
-    fn announce(&mut self, batch: Batch) -> Effect {
+    fn announce(&mut self, batch: Batch) -> MergeEffect {
         let landing = self.landing_of(&batch);
         let claims = batch.merged.iter().map(|merged| LandingClaim {
             task: merged.key.task.clone(),
@@ -342,7 +344,7 @@ impl MergeMachine {
             new: landing.new,
             claims: claims.collect(),
         };
-        self.to(State::Announcing(batch), Effect::Change(change))
+        self.to(State::Announcing(batch), MergeEffect::Change(change))
     }
 
     fn landing_of(&self, batch: &Batch) -> UnsettledLanding {
@@ -350,13 +352,13 @@ impl MergeMachine {
         UnsettledLanding { into: self.setup.into.clone(), old: batch.base.clone(), new }
     }
 
-    fn announced(&mut self, batch: &Batch, changed: Result<(), ClaimRefusal>) -> Effect {
+    fn announced(&mut self, batch: &Batch, changed: Result<(), ClaimRefusal>) -> MergeEffect {
         let keys = batch.merged.iter().map(|merged| merged.key.clone()).collect();
         let group = Group { keys, is_part: batch.is_part, red: 0 };
         match changed {
             Ok(()) => {
                 let landing = self.landing_of(batch);
-                self.to(State::Moving { landing: landing.clone(), group }, Effect::Move(landing))
+                self.to(State::Moving { landing: landing.clone(), group }, MergeEffect::Move(landing))
             }
             Err(ClaimRefusal::RoleLost) => self.lost(),
             // The others are built without what is gone.
@@ -367,7 +369,7 @@ impl MergeMachine {
         }
     }
 
-    fn moved(&mut self, group: Group, moved: Moved) -> Effect {
+    fn moved(&mut self, group: Group, moved: Moved) -> MergeEffect {
         match moved {
             Moved::Done => self.settle(Mutation::Land { role: self.setup.role }, None, None),
             Moved::Stale => self.withdraw(Some(group), None, "the branch has moved meanwhile"),
@@ -378,13 +380,13 @@ impl MergeMachine {
         }
     }
 
-    fn withdraw(&mut self, again: Option<Group>, held: Option<Held>, reason: &str) -> Effect {
+    fn withdraw(&mut self, again: Option<Group>, held: Option<Held>, reason: &str) -> MergeEffect {
         let change = Mutation::Drop { role: self.setup.role, reason: reason.to_owned() };
         self.settle(change, again, held)
     }
 
-    fn settle(&mut self, change: Mutation, again: Option<Group>, held: Option<Held>) -> Effect {
-        self.to(State::Settling { again, held }, Effect::Change(change))
+    fn settle(&mut self, change: Mutation, again: Option<Group>, held: Option<Held>) -> MergeEffect {
+        self.to(State::Settling { again, held }, MergeEffect::Change(change))
     }
 
     /// Returns the changes that give work back: its task is free again, or blocked where its attempts are
@@ -400,9 +402,9 @@ impl MergeMachine {
         [release].into_iter().chain(block).collect()
     }
 
-    fn give_back(&mut self, mut left: VecDeque<Mutation>, then: Option<Batch>) -> Effect {
+    fn give_back(&mut self, mut left: VecDeque<Mutation>, then: Option<Batch>) -> MergeEffect {
         match (left.pop_front(), then) {
-            (Some(change), then) => self.to(State::Returning { left, then }, Effect::Change(change)),
+            (Some(change), then) => self.to(State::Returning { left, then }, MergeEffect::Change(change)),
             (None, Some(batch)) => self.check(batch),
             (None, None) => self.look(),
         }

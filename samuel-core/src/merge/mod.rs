@@ -1,7 +1,7 @@
 //! The merge queue: what was submitted is merged, the result is checked, and what passes lands.
 //!
-//! [`MergeMachine`] decides, and does no I/O: [`step`](MergeMachine::step) takes the [`Input`] that
-//! came of its last [`Effect`] and returns the next one, one at a time. Between two steps it is plain
+//! [`MergeMachine`] decides, and does no I/O: [`step`](MergeMachine::step) takes the [`MergeInput`] that
+//! came of its last [`MergeEffect`] and returns the next one, one at a time. Between two steps it is plain
 //! data. What waits to be merged is in the plan alone, as [claims](crate::model::Claim) that are
 //! submitted; the machine reads it anew before each batch ([`Queue::of`]) and keeps no second list of
 //! it, so nothing has to be reconciled after a crash.
@@ -31,13 +31,13 @@
 //!
 //! ```
 //! use std::num::NonZeroUsize;
-//! use samuel_core::merge::{Effect, Input, MergeMachine, MergeSetup, Queue};
+//! use samuel_core::merge::{MergeEffect, MergeInput, MergeMachine, MergeSetup, Queue};
 //!
 //! let batch = NonZeroUsize::new(4).expect("it is not 0");
 //! let setup = MergeSetup { role: 7, into: "main".to_owned(), batch, max_attempts: None };
 //! let mut machine = MergeMachine::new(setup);
-//! assert_eq!(machine.step(Input::Wake), Effect::Look);
-//! assert_eq!(machine.step(Input::Queue(Queue::default())), Effect::Wait, "nothing was submitted");
+//! assert_eq!(machine.step(MergeInput::Wake), MergeEffect::Look);
+//! assert_eq!(machine.step(MergeInput::Queue(Queue::default())), MergeEffect::Wait, "nothing was submitted");
 //! ```
 
 mod effect;
@@ -49,7 +49,10 @@ mod submission;
 #[cfg(test)]
 mod tests;
 
-pub use effect::{Built, ClaimRefusal, Conflict, Effect, Input, Merged, Moved, RefusedSubmission, Standing};
+pub use effect::{
+    BranchStanding, Built, ClaimRefusal, Conflict, MergeEffect, MergeInput, MergedWork, Moved,
+    RefusedSubmission,
+};
 pub use machine::{Held, MergeMachine, MergeSetup, QueuePlace};
 pub use repository::{MergeRepository, RepositorySetup};
 pub use strategy::{CLAIM_TRAILER, MergeStrategy, TASK_TRAILER};

@@ -12,8 +12,8 @@ use std::{
 };
 
 use super::{
-    Built, Conflict, MergeStrategy, Merged, Moved, RefusedSubmission, Standing, Submission, UnsettledLanding,
-    strategy::with_trailers,
+    BranchStanding, Built, Conflict, MergeStrategy, MergedWork, Moved, RefusedSubmission, Submission,
+    UnsettledLanding, strategy::with_trailers,
 };
 use crate::{
     fs::private,
@@ -165,7 +165,7 @@ impl MergeRepository {
             }
             let landed = self.landed(&at, &tree, submission).await?;
             at.clone_from(&landed);
-            built.merged.push(Merged { key, commit: submission.commit.clone(), landed, tree });
+            built.merged.push(MergedWork { key, commit: submission.commit.clone(), landed, tree });
         }
         Ok(built)
     }
@@ -205,18 +205,18 @@ impl MergeRepository {
     ///
     /// # Errors
     /// Returns an error where git fails.
-    pub async fn standing(&self, landing: &UnsettledLanding) -> Result<Standing, WorkspaceError> {
+    pub async fn standing(&self, landing: &UnsettledLanding) -> Result<BranchStanding, WorkspaceError> {
         let UnsettledLanding { into, old, new } = landing;
-        let Some(head) = self.head(into).await? else { return Ok(Standing::Elsewhere) };
+        let Some(head) = self.head(into).await? else { return Ok(BranchStanding::Elsewhere) };
         let top = &self.users.top;
         let commit = format!("{new}^{{commit}}");
         if !self.git.says_yes(top, &["cat-file", "-e", &commit]).await {
-            return Ok(Standing::Elsewhere);
+            return Ok(BranchStanding::Elsewhere);
         }
         if self.git.says_yes(top, &["merge-base", "--is-ancestor", new, &head]).await {
-            return Ok(Standing::Landed);
+            return Ok(BranchStanding::Landed);
         }
-        Ok(if head == *old { Standing::Untouched } else { Standing::Elsewhere })
+        Ok(if head == *old { BranchStanding::Untouched } else { BranchStanding::Elsewhere })
     }
 
     /// Returns the work tree in which a branch is checked out.

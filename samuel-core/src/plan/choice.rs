@@ -1,6 +1,6 @@
 //! Why a task is next, and why the others are not.
 //!
-//! A [`Choice`] is the explanation of what [`Work::of`](super::Work::of) chooses, made by the
+//! A [`TaskChoice`] is the explanation of what [`Work::of`](super::Work::of) chooses, made by the
 //! same [`Readiness`] and the same order: each task that is left is a [`Candidate`] with its reason.
 
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::model::{Plan, Scope, Status, Task, TaskId, words};
 
 /// Which task is next, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Choice {
+pub struct TaskChoice {
     /// The task that is next; nothing where none can be worked on.
     pub next: Option<TaskId>,
     /// The tasks that are left, groups aside: the one that is next, those that could be worked on
@@ -50,7 +50,7 @@ words! {
     }
 }
 
-impl Choice {
+impl TaskChoice {
     /// Explains the choice among the tasks of a plan that a run is for.
     pub fn of(plan: &Plan, scope: &Scope) -> Self {
         let readiness = Readiness::within(plan, scope);
@@ -131,7 +131,7 @@ mod tests {
 
     fn told(tasks: Vec<Task>, scope: &Scope) -> Vec<String> {
         let plan = Plan { tasks, ..Plan::default() };
-        let choice = Choice::of(&plan, scope);
+        let choice = TaskChoice::of(&plan, scope);
         let next = match Work::of(&plan, &[], scope) {
             Work::Task(brief) => Some(TaskId::new(brief.id)),
             _ => None,

@@ -26,7 +26,7 @@ mod next;
 mod tree;
 mod work;
 
-pub use choice::{Candidate, CandidateStanding, Choice};
+pub use choice::{Candidate, CandidateStanding, TaskChoice};
 pub use discovery::{Discoveries, Pilot};
 pub use list::{GroupState, ListForm, ListRow, TaskFilter, TaskList};
 pub use long::LongPlan;

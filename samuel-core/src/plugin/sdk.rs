@@ -47,7 +47,7 @@ const CRATE: &[SdkFile] = &files!("sdk/src" from "sdk":
 const CRATE_MANIFEST: SdkFile = (
     "sdk/Cargo.toml",
     concat!(
-        r#"# The crate samuel-plugin of the Samuel that made this plugin; `samuel plugin update-sdk` renews it.
+        r#"# The crate samuel-plugin of the Samuel that made this plugin. Its command `plugin update-sdk` renews it.
 [package]
 name = "samuel-plugin"
 version = ""#,

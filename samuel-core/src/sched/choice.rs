@@ -24,7 +24,7 @@ words! {
 
 /// Who asks what is next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asker {
+pub struct Claimant {
     /// The number of the lane, from 0. Lanes with other numbers try other tasks first.
     pub lane: usize,
     /// How many lanes there are.
@@ -37,7 +37,7 @@ pub struct Asker {
 
 /// What is next for a lane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Choice {
+pub struct ClaimChoice {
     /// The tasks to claim, in the order in which they are to be tried, until one claim takes effect.
     pub tasks: Vec<TaskId>,
     /// The tasks that are ready and left out, in the order in which they would be chosen.
@@ -88,9 +88,9 @@ impl fmt::Display for LeftOut {
 
 /// Says what a lane is to claim next: of the tasks that are ready, by priority and natural id, the first
 /// `2 * jobs` that nothing keeps back, beginning with one of the lane's own.
-pub fn choose(plan: &Plan, asker: &Asker, overlapping: Overlap) -> Choice {
+pub fn choose(plan: &Plan, asker: &Claimant, overlapping: Overlap) -> ClaimChoice {
     let under_way: Vec<&Task> = plan.claimed_tasks().map(|(task, _)| task).collect();
-    let mut choice = Choice { under_way: under_way.len(), ..Choice::default() };
+    let mut choice = ClaimChoice { under_way: under_way.len(), ..ClaimChoice::default() };
     let room = asker.jobs.max(1).saturating_mul(2);
     for task in ready(plan, &asker.scope) {
         match why_left_out(plan, asker, overlapping, task, &under_way) {
@@ -119,7 +119,7 @@ fn ready<'a>(plan: &'a Plan, scope: &Scope) -> Vec<&'a Task> {
 
 fn why_left_out(
     plan: &Plan,
-    asker: &Asker,
+    asker: &Claimant,
     overlapping: Overlap,
     task: &Task,
     under_way: &[&Task],
@@ -171,11 +171,11 @@ mod tests {
         plan.revision
     }
 
-    fn asker(lane: usize, jobs: usize) -> Asker {
-        Asker { lane, jobs, ..Asker::default() }
+    fn asker(lane: usize, jobs: usize) -> Claimant {
+        Claimant { lane, jobs, ..Claimant::default() }
     }
 
-    fn ids(choice: &Choice) -> Vec<&str> {
+    fn ids(choice: &ClaimChoice) -> Vec<&str> {
         choice.tasks.iter().map(TaskId::as_str).collect()
     }
 
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn one_whose_attempts_are_used_up_is_not_begun_again() {
         let mut plan = plan(vec![task(1, &[]), task(2, &[])]);
-        let asker = Asker { max_attempts: NonZeroU32::new(2), ..asker(0, 2) };
+        let asker = Claimant { max_attempts: NonZeroU32::new(2), ..asker(0, 2) };
         for failed in 1..=2 {
             let token = claim(&mut plan, &TaskId::new("1"));
             let (task, reason) = (TaskId::new("1").into(), ReleaseReason::Checks { failures: Vec::new() });
@@ -227,7 +227,7 @@ mod tests {
         let mut plan = plan((1..=4).map(|id| task(id, &[])).collect());
         plan.tasks[2].depends_on = vec![TaskId::new("1")];
         let scope = vec![TaskId::new("3")].into();
-        assert_eq!(ids(&choose(&plan, &Asker { scope, ..asker(0, 4) }, Overlap::Wait)), ["1"]);
+        assert_eq!(ids(&choose(&plan, &Claimant { scope, ..asker(0, 4) }, Overlap::Wait)), ["1"]);
     }
 
     const FILES: [&str; 5] = ["src", "src/a.rs", "src/b.rs", "docs/a.md", "Cargo.toml"];

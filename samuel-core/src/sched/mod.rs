@@ -8,12 +8,12 @@
 //!
 //! ```
 //! use samuel_core::model::{Plan, Task, TaskId};
-//! use samuel_core::sched::{Asker, Overlap, choose};
+//! use samuel_core::sched::{Claimant, Overlap, choose};
 //!
 //! let task = |id: &str| Task::new(TaskId::new(id), "t");
 //! let plan = Plan { tasks: vec![task("1"), task("2")], ..Plan::default() };
-//! let first = choose(&plan, &Asker { lane: 0, jobs: 2, ..Asker::default() }, Overlap::Wait);
-//! let second = choose(&plan, &Asker { lane: 1, jobs: 2, ..Asker::default() }, Overlap::Wait);
+//! let first = choose(&plan, &Claimant { lane: 0, jobs: 2, ..Claimant::default() }, Overlap::Wait);
+//! let second = choose(&plan, &Claimant { lane: 1, jobs: 2, ..Claimant::default() }, Overlap::Wait);
 //! assert_eq!((first.tasks[0].as_str(), second.tasks[0].as_str()), ("1", "2"));
 //! ```
 
@@ -22,4 +22,4 @@ mod choice;
 mod files;
 
 pub use books::{Cap, SharedBooks, SharedCaps};
-pub use choice::{Asker, Choice, LeftOut, Overlap, WhyLeftOut, choose};
+pub use choice::{ClaimChoice, Claimant, LeftOut, Overlap, WhyLeftOut, choose};

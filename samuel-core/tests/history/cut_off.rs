@@ -3,7 +3,7 @@
 use std::{fs, process::Command};
 
 use samuel_core::{
-    history::{Question, RunState},
+    history::{RunState, WhyQuestion},
     model::TaskId,
     testing::completes_each_task,
 };
@@ -38,9 +38,9 @@ async fn a_record_that_is_cut_off_anywhere_claims_nothing_that_did_not_happen() 
         let stands =
             |task: &TaskId| whole.iterations.iter().any(|iteration| iteration.completed.contains(task));
         assert!(read.completed.iter().all(stands));
-        let why = past.why(&Question::Run(Some(whole.run.clone()))).unwrap();
+        let why = past.why(&WhyQuestion::Run(Some(whole.run.clone()))).unwrap();
         assert!(why.answer.starts_with("it was cut off"), "{why:#?}");
-        for question in [Question::Check, Question::Task(TaskId::new("1")), Question::Next] {
+        for question in [WhyQuestion::Check, WhyQuestion::Task(TaskId::new("1")), WhyQuestion::Next] {
             let why = past.why(&question).unwrap();
             let last = read.last.as_ref().unwrap().seq;
             assert!(why.reasons.iter().flat_map(|reason| &reason.events).all(|event| event.seq <= last));
@@ -69,7 +69,9 @@ async fn reading_touches_nothing() {
     let before = listed();
     let past = history(&bench);
     let run = past.resolve(None).unwrap();
-    for question in [Question::Next, Question::Check, Question::Run(None), Question::Task(TaskId::new("1"))] {
+    for question in
+        [WhyQuestion::Next, WhyQuestion::Check, WhyQuestion::Run(None), WhyQuestion::Task(TaskId::new("1"))]
+    {
         past.why(&question).unwrap();
     }
     let _ = (

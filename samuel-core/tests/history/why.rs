@@ -6,7 +6,7 @@ use samuel_core::{
     agent::Script,
     engine::RunBuilder,
     event::{CheckResult, Event, PlanChange, RunReport},
-    history::{Question, Why},
+    history::{Why, WhyQuestion},
     hook::{Abort, BreakClass, HookFailure, HookPoint, OnFailure, Outcome, points},
     model::{
         ExitReason, TaskId, Usage,
@@ -103,7 +103,7 @@ fn each_exit_reason_is_explained_by_the_events_that_led_to_it() {
         events.extend(hook_that_ends(*reason));
         events.push(Event::RunFinished(report(*reason)));
         tell(&*bench.lane(), &run, events);
-        let why = history(&bench).why(&Question::Run(Some(run))).unwrap();
+        let why = history(&bench).why(&WhyQuestion::Run(Some(run))).unwrap();
         write!(all, "{}", told(&why)).unwrap();
     }
     insta::assert_snapshot!(all, @r"
@@ -164,7 +164,7 @@ fn each_exit_reason_is_explained_by_the_events_that_led_to_it() {
 /// Plays a run, and says why it ended.
 async fn played(bench: &Bench, run: RunBuilder) -> String {
     bench.play(run).await.unwrap();
-    let why = history(bench).why(&Question::Run(None)).unwrap();
+    let why = history(bench).why(&WhyQuestion::Run(None)).unwrap();
     told(&why).lines().next().unwrap().to_owned()
 }
 
@@ -201,7 +201,7 @@ async fn a_completion_that_a_check_took_back_is_explained_with_what_the_check_pr
         settings.max_iterations = NonZero::new(1);
     });
     bench.play(run).await.unwrap();
-    let of_task = history(&bench).why(&Question::Task(TaskId::new("1"))).unwrap();
+    let of_task = history(&bench).why(&WhyQuestion::Task(TaskId::new("1"))).unwrap();
     assert!(
         of_task.answer.starts_with("it is open again, since its completion was taken back"),
         "{of_task:#?}"
@@ -209,7 +209,7 @@ async fn a_completion_that_a_check_took_back_is_explained_with_what_the_check_pr
     let text = told(&of_task);
     assert!(text.contains("taken back: 1 (") && text.contains("tasks_taken_back"), "{text}");
     assert!(text.contains("| parser.rs:3 is wrong") && text.contains("quality_checked"), "{text}");
-    let of_check = history(&bench).why(&Question::Check).unwrap();
+    let of_check = history(&bench).why(&WhyQuestion::Check).unwrap();
     assert!(of_check.answer.starts_with("checks failed: echo parser.rs:3"), "{of_check:#?}");
     assert!(told(&of_check).contains("| parser.rs:3 is wrong"), "{of_check:#?}");
     assert!(told(&of_check).contains("no check that passed is recorded before it"), "{of_check:#?}");
@@ -231,7 +231,7 @@ fn a_check_says_since_which_commit_it_fails() {
         RUN,
         vec![checked(1, true, "aaa"), checked(2, false, "bbb"), checked(3, false, "ccc")],
     );
-    let why = history(&bench).why(&Question::Check).unwrap();
+    let why = history(&bench).why(&WhyQuestion::Check).unwrap();
     assert_eq!(
         told(&why),
         "checks failed: lint: 3 warnings, since commit bbb\n\
@@ -248,7 +248,7 @@ async fn a_handler_that_was_not_called_is_told_who_ended_the_chain() {
     let run = bench.run(Script::default()).hook("a-first", first);
     let run = run.hook("b-second", FakeHandler::<points::IterationGate>::passes());
     bench.play(run).await.unwrap();
-    let ask = |id: &str| told(&history(&bench).why(&Question::Handler(id.to_owned())).unwrap());
+    let ask = |id: &str| told(&history(&bench).why(&WhyQuestion::Handler(id.to_owned())).unwrap());
     let called = ask("api:a-first");
     assert!(called.starts_with("it was called at iteration.gate, and ended refused"), "{called}");
     let other = ask("api:b-second");
@@ -260,13 +260,13 @@ async fn a_handler_that_was_not_called_is_told_who_ended_the_chain() {
 #[test]
 fn what_is_next_is_explained_and_an_unknown_task_is_refused() {
     let bench = on_disk(&[("1", "First"), ("2", "Second")]);
-    let why = history(&bench).why(&Question::Next).unwrap();
+    let why = history(&bench).why(&WhyQuestion::Next).unwrap();
     assert_eq!(
         told(&why),
         "1 First is next: of 2 that can be worked on it is the most urgent (priority medium), and of those the first by id\n\
          - 2 Second []\n  | it can be worked on, but 1 comes first: that one has the same priority, and its id comes first\n"
     );
-    let unknown = history(&bench).why(&Question::Task(TaskId::new("9"))).unwrap_err();
+    let unknown = history(&bench).why(&WhyQuestion::Task(TaskId::new("9"))).unwrap_err();
     assert!(unknown.to_string().contains('9'), "{unknown}");
 }
 
@@ -299,7 +299,7 @@ fn changed(change: PlanChange, task: &str, reason: &str, actor: Actor) -> Event 
 }
 
 fn why_task(bench: &Bench, task: &str) -> String {
-    told(&history(bench).why(&Question::Task(TaskId::new(task))).unwrap())
+    told(&history(bench).why(&WhyQuestion::Task(TaskId::new(task))).unwrap())
 }
 
 /// Changes the plan as an agent does in another process.
@@ -437,7 +437,7 @@ fn commands_approvals_refusals_and_questions_are_told_of_their_task_and_of_a_run
     - iteration 1 begins: 1 A title [2 iteration_started]
     ");
     // Of the tasks that were asked about or blocked only those that are left so.
-    insta::assert_snapshot!(told(&history(&bench).why(&Question::Run(None)).unwrap()), @r"
+    insta::assert_snapshot!(told(&history(&bench).why(&WhyQuestion::Run(None)).unwrap()), @r"
     it ended as blocked: because of blocked
     - task 1 waits for an answer, asked by agent: Which database? [8 plan_changed]
     - iteration 1 succeeded [9 iteration_finished]
@@ -470,7 +470,7 @@ fn a_run_that_somebody_ended_names_who_did_it() {
         Event::RunFinished(report(ExitReason::Cancelled)),
     ];
     tell(&*bench.lane(), RUN, events);
-    let why = told(&history(&bench).why(&Question::Run(None)).unwrap());
+    let why = told(&history(&bench).why(&WhyQuestion::Run(None)).unwrap());
     assert!(why.contains("- stop by 1000/pts-3 [2 commanded]") && !why.contains("steer"), "{why}");
 }
 
@@ -483,7 +483,7 @@ async fn a_run_under_way_says_whether_it_holds_and_what_is_asked() {
     agent.called().await;
     let ask = Mutation::Ask { id: TaskId::new("2"), question: "Which?".to_owned(), options: Vec::new() };
     change(&bench, ask);
-    let question = Question::Run(None);
+    let question = WhyQuestion::Run(None);
     // Nothing tells when it is written.
     let written = |wanted: &'static str| {
         let (past, question) = (history(&bench), question.clone());

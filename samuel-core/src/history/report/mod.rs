@@ -71,12 +71,12 @@ pub struct ChangedFile {
     /// Its path, from the project's root.
     pub path: String,
     /// What became of it.
-    pub change: FileChange,
+    pub change: ReportedChange,
 }
 
 words! {
     /// What became of a file.
-    FileChange ("change of a file") {
+    ReportedChange ("change of a file") {
         /// It is new.
         Added = "added",
         /// It holds something else.
@@ -156,9 +156,9 @@ impl History {
         let more = changed.len().saturating_sub(MAX_FILES);
         let file = |changed: FileDiffers| {
             let change = match (changed.before, changed.after) {
-                (false, _) => FileChange::Added,
-                (true, true) => FileChange::Changed,
-                (true, false) => FileChange::Removed,
+                (false, _) => ReportedChange::Added,
+                (true, true) => ReportedChange::Changed,
+                (true, false) => ReportedChange::Removed,
             };
             ChangedFile { path: changed.path, change }
         };

@@ -1,7 +1,7 @@
 //! Why something is as it is, with the events that say so.
 //!
-//! A [`Question`] gets a [`Why`]: one line, and reasons that each name the events they rest on. What
-//! is next is explained by [`Choice`](crate::plan::Choice), which is how it is chosen; everything
+//! A [`WhyQuestion`] gets a [`Why`]: one line, and reasons that each name the events they rest on. What
+//! is next is explained by [`TaskChoice`](crate::plan::TaskChoice), which is how it is chosen; everything
 //! else comes from the record. What no event tells is said to be unknown.
 
 mod check;
@@ -22,7 +22,7 @@ const MAX_HELD: usize = 20_000;
 
 /// What is to be explained.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum WhyQuestion {
     /// What is next, and why nothing else.
     Next,
     /// Where a task stands.
@@ -77,13 +77,13 @@ impl History {
     /// # Errors
     /// Returns [`HistoryError::NoRuns`] and its siblings where there is no record to answer from, and
     /// [`HistoryError::State`] where plan or record cannot be read, or there is no such task.
-    pub fn why(&self, question: &Question) -> Result<Why, HistoryError> {
+    pub fn why(&self, question: &WhyQuestion) -> Result<Why, HistoryError> {
         match question {
-            Question::Next => self.why_next(),
-            Question::Task(task) => self.why_task(task),
-            Question::Check => self.why_check(),
-            Question::Run(run) => self.why_run(&self.resolve(run.as_deref())?),
-            Question::Handler(handler) => self.why_handler(handler),
+            WhyQuestion::Next => self.why_next(),
+            WhyQuestion::Task(task) => self.why_task(task),
+            WhyQuestion::Check => self.why_check(),
+            WhyQuestion::Run(run) => self.why_run(&self.resolve(run.as_deref())?),
+            WhyQuestion::Handler(handler) => self.why_handler(handler),
         }
     }
 

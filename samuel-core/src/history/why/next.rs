@@ -3,7 +3,7 @@
 use super::{Why, WhyReason};
 use crate::{
     history::{History, HistoryError},
-    plan::Choice,
+    plan::TaskChoice,
     project::NextStep,
     text::counted,
 };
@@ -12,7 +12,7 @@ impl History {
     pub(super) fn why_next(&self) -> Result<Why, HistoryError> {
         let status = self.project.status()?;
         let plan = self.project.plan_store().load()?.plan;
-        let choice = Choice::of(&plan, &status.only.clone().into());
+        let choice = TaskChoice::of(&plan, &status.only.clone().into());
         let answer = match &status.next {
             NextStep::Task { task } => {
                 let reason = choice.candidate(&task.id).map(|candidate| candidate.reason.clone());

@@ -6,7 +6,7 @@ use crate::{
     history::{EntryFilter, History, HistoryError, LogEntry, fold::event_ref},
     machine::{BEFORE_CHECK, WITHOUT_CHECK},
     model::{Question, Status, Task, TaskId},
-    plan::Choice,
+    plan::TaskChoice,
     state::StateError,
 };
 
@@ -35,7 +35,7 @@ impl History {
         let answer = match (task, &loaded) {
             (Some(task), Some(loaded)) => {
                 let status = self.project.status()?;
-                let choice = Choice::of(&loaded.plan, &status.only.into());
+                let choice = TaskChoice::of(&loaded.plan, &status.only.into());
                 let reason = choice.candidate(id).map(|candidate| candidate.reason.clone());
                 standing(task, reason, taken_back, status.running)
             }

@@ -28,7 +28,7 @@ fn work(id: u64) -> Submission {
 }
 
 fn merged(ids: &[u64]) -> Built {
-    let merged = |id: &u64| Merged {
+    let merged = |id: &u64| MergedWork {
         key: key(*id),
         commit: format!("c00{id}"),
         landed: format!("d00{id}"),
@@ -45,30 +45,30 @@ fn looked(queue: Vec<Submission>) -> (MergeMachine, Vec<u64>) {
         batch: NonZeroUsize::new(4).unwrap(),
         max_attempts: NonZeroU32::new(3),
     });
-    assert_eq!(machine.step(Input::Wake), Effect::Look);
-    let built = builds(machine.step(Input::Queue(Queue { submissions: queue, landing: None })));
+    assert_eq!(machine.step(MergeInput::Wake), MergeEffect::Look);
+    let built = builds(machine.step(MergeInput::Queue(Queue { submissions: queue, landing: None })));
     (machine, built)
 }
 
-fn builds(effect: Effect) -> Vec<u64> {
+fn builds(effect: MergeEffect) -> Vec<u64> {
     match effect {
-        Effect::Build { submissions, .. } => submissions.iter().map(|work| work.key.token).collect(),
+        MergeEffect::Build { submissions, .. } => submissions.iter().map(|work| work.key.token).collect(),
         other => panic!("{other:?}"),
     }
 }
 
-fn red() -> Input {
-    Input::Checked(vec!["tests failed".to_owned()])
+fn red() -> MergeInput {
+    MergeInput::Checked(vec!["tests failed".to_owned()])
 }
 
 /// Says what a change does, in a word.
-fn change(effect: &Effect) -> String {
+fn change(effect: &MergeEffect) -> String {
     match effect {
-        Effect::Change(Mutation::Release { task, reason, .. }) => format!("release {task}: {reason}"),
-        Effect::Change(Mutation::Landing { claims, old, new, .. }) => {
+        MergeEffect::Change(Mutation::Release { task, reason, .. }) => format!("release {task}: {reason}"),
+        MergeEffect::Change(Mutation::Landing { claims, old, new, .. }) => {
             format!("landing {} {old}..{new}", claims.len())
         }
-        Effect::Change(change) => change.name().to_owned(),
+        MergeEffect::Change(change) => change.name().to_owned(),
         other => format!("{other:?}"),
     }
 }
@@ -102,40 +102,40 @@ fn four_are_taken_the_critical_ones_first_and_then_those_that_wait_longest() {
 #[test]
 fn a_batch_that_passes_lands_at_once() {
     let (mut machine, _) = looked(vec![work(1), work(2)]);
-    let check = Effect::Check { commit: "d002".to_owned(), tree: "e002".to_owned() };
-    assert_eq!(machine.step(Input::Built(merged(&[1, 2]))), check);
+    let check = MergeEffect::Check { commit: "d002".to_owned(), tree: "e002".to_owned() };
+    assert_eq!(machine.step(MergeInput::Built(merged(&[1, 2]))), check);
     assert_eq!(machine.place(&key(1)), QueuePlace::Checking);
-    assert_eq!(change(&machine.step(Input::Checked(Vec::new()))), "landing 2 0000..d002");
+    assert_eq!(change(&machine.step(MergeInput::Checked(Vec::new()))), "landing 2 0000..d002");
     assert_eq!(machine.place(&key(1)), QueuePlace::Landing);
-    assert!(matches!(machine.step(Input::Changed(Ok(()))), Effect::Move(_)));
-    assert_eq!(change(&machine.step(Input::Moved(Moved::Done))), "land");
-    assert_eq!(machine.step(Input::Changed(Ok(()))), Effect::Look);
+    assert!(matches!(machine.step(MergeInput::Changed(Ok(()))), MergeEffect::Move(_)));
+    assert_eq!(change(&machine.step(MergeInput::Moved(Moved::Done))), "land");
+    assert_eq!(machine.step(MergeInput::Changed(Ok(()))), MergeEffect::Look);
 }
 
 #[test]
 fn of_a_batch_that_fails_twice_the_culprit_alone_goes_back() {
     let (mut machine, _) = looked((1..=4).map(work).collect());
     let queue = |ids: &[u64]| {
-        Input::Queue(Queue { submissions: ids.iter().copied().map(work).collect(), landing: None })
+        MergeInput::Queue(Queue { submissions: ids.iter().copied().map(work).collect(), landing: None })
     };
-    machine.step(Input::Built(merged(&[1, 2, 3, 4])));
-    assert!(matches!(machine.step(red()), Effect::Check { .. }), "once more whole");
-    assert_eq!(machine.step(red()), Effect::Look);
+    machine.step(MergeInput::Built(merged(&[1, 2, 3, 4])));
+    assert!(matches!(machine.step(red()), MergeEffect::Check { .. }), "once more whole");
+    assert_eq!(machine.step(red()), MergeEffect::Look);
     assert_eq!(machine.place(&key(4)), QueuePlace::Suspect);
     assert_eq!(builds(machine.step(queue(&[1, 2, 3, 4, 5]))), [1, 2], "a half, and no others");
-    machine.step(Input::Built(merged(&[1, 2])));
-    assert!(change(&machine.step(Input::Checked(Vec::new()))).starts_with("landing 2"));
-    machine.step(Input::Changed(Ok(())));
-    machine.step(Input::Moved(Moved::Done));
-    machine.step(Input::Changed(Ok(())));
+    machine.step(MergeInput::Built(merged(&[1, 2])));
+    assert!(change(&machine.step(MergeInput::Checked(Vec::new()))).starts_with("landing 2"));
+    machine.step(MergeInput::Changed(Ok(())));
+    machine.step(MergeInput::Moved(Moved::Done));
+    machine.step(MergeInput::Changed(Ok(())));
     assert_eq!(builds(machine.step(queue(&[3, 4, 5]))), [3, 4]);
-    machine.step(Input::Built(merged(&[3, 4])));
-    assert_eq!(machine.step(red()), Effect::Look, "a half fails once");
+    machine.step(MergeInput::Built(merged(&[3, 4])));
+    assert_eq!(machine.step(red()), MergeEffect::Look, "a half fails once");
     assert_eq!(builds(machine.step(queue(&[3, 4, 5]))), [3]);
-    machine.step(Input::Built(merged(&[3])));
-    assert!(matches!(machine.step(red()), Effect::Check { .. }), "nobody is blamed for one failure");
+    machine.step(MergeInput::Built(merged(&[3])));
+    assert!(matches!(machine.step(red()), MergeEffect::Check { .. }), "nobody is blamed for one failure");
     assert_eq!(change(&machine.step(red())), "release 3: the checks failed with it: tests failed");
-    assert_eq!(machine.step(Input::Changed(Ok(()))), Effect::Look);
+    assert_eq!(machine.step(MergeInput::Changed(Ok(()))), MergeEffect::Look);
     assert_eq!(builds(machine.step(queue(&[4, 5]))), [4]);
 }
 
@@ -145,9 +145,12 @@ fn what_is_in_conflict_with_the_branch_goes_back_and_with_others_it_waits() {
     let conflict =
         |id, is_with_branch| Conflict { key: key(id), files: vec!["a.rs".to_owned()], is_with_branch };
     let built = Built { conflicts: vec![conflict(1, true), conflict(3, false)], ..merged(&[2]) };
-    assert_eq!(change(&machine.step(Input::Built(built))), "release 1: it is in conflict in a.rs");
+    assert_eq!(change(&machine.step(MergeInput::Built(built))), "release 1: it is in conflict in a.rs");
     assert_eq!(machine.place(&key(1)), QueuePlace::Waits, "the change is on its way");
-    assert!(matches!(machine.step(Input::Changed(Ok(()))), Effect::Check { .. }), "the innocent goes on");
+    assert!(
+        matches!(machine.step(MergeInput::Changed(Ok(()))), MergeEffect::Check { .. }),
+        "the innocent goes on"
+    );
     assert_eq!(machine.place(&key(3)), QueuePlace::Waits);
 }
 
@@ -157,8 +160,8 @@ fn one_whose_attempts_are_used_up_is_blocked_unless_somebody_else_has_it() {
         let (mut machine, _) = looked(vec![Submission { attempt: 3, ..work(1) }]);
         let refused = vec![RefusedSubmission { key: key(1), reason: "it changes samuel.toml".to_owned() }];
         let built = Built { base: "0000".to_owned(), refused, ..Built::default() };
-        assert_eq!(change(&machine.step(Input::Built(built))), "release 1: it changes samuel.toml");
-        assert_eq!(change(&machine.step(Input::Changed(released))), then);
+        assert_eq!(change(&machine.step(MergeInput::Built(built))), "release 1: it changes samuel.toml");
+        assert_eq!(change(&machine.step(MergeInput::Changed(released))), then);
     }
 }
 
@@ -166,27 +169,30 @@ fn one_whose_attempts_are_used_up_is_blocked_unless_somebody_else_has_it() {
 fn a_tree_that_has_passed_is_not_checked_again() {
     let checked = Submission { tree: Some("e001".to_owned()), ..work(1) };
     let (mut machine, _) = looked(vec![checked]);
-    assert!(change(&machine.step(Input::Built(merged(&[1])))).starts_with("landing 1"));
+    assert!(change(&machine.step(MergeInput::Built(merged(&[1])))).starts_with("landing 1"));
     // Somebody pushed: what was built is built anew, and the same tree has passed still.
-    machine.step(Input::Changed(Ok(())));
-    assert_eq!(change(&machine.step(Input::Moved(Moved::Stale))), "drop");
-    assert_eq!(machine.step(Input::Changed(Ok(()))), Effect::Look);
-    assert_eq!(builds(machine.step(Input::Queue(Queue { submissions: vec![work(1)], landing: None }))), [1]);
-    assert!(change(&machine.step(Input::Built(merged(&[1])))).starts_with("landing 1"));
+    machine.step(MergeInput::Changed(Ok(())));
+    assert_eq!(change(&machine.step(MergeInput::Moved(Moved::Stale))), "drop");
+    assert_eq!(machine.step(MergeInput::Changed(Ok(()))), MergeEffect::Look);
+    assert_eq!(
+        builds(machine.step(MergeInput::Queue(Queue { submissions: vec![work(1)], landing: None }))),
+        [1]
+    );
+    assert!(change(&machine.step(MergeInput::Built(merged(&[1])))).starts_with("landing 1"));
 }
 
 #[test]
 fn what_is_in_the_way_holds_the_landing_until_it_is_gone() {
     let (mut machine, _) = looked(vec![work(1)]);
-    machine.step(Input::Built(merged(&[1])));
-    machine.step(Input::Checked(Vec::new()));
-    machine.step(Input::Changed(Ok(())));
+    machine.step(MergeInput::Built(merged(&[1])));
+    machine.step(MergeInput::Checked(Vec::new()));
+    machine.step(MergeInput::Changed(Ok(())));
     let held = Moved::Held { reason: "these files were changed there: a.rs".to_owned() };
-    assert_eq!(change(&machine.step(Input::Moved(held))), "drop");
-    assert_eq!(machine.step(Input::Changed(Ok(()))), Effect::Wait);
+    assert_eq!(change(&machine.step(MergeInput::Moved(held))), "drop");
+    assert_eq!(machine.step(MergeInput::Changed(Ok(()))), MergeEffect::Wait);
     assert!(machine.held().unwrap().reason.ends_with("a.rs"));
     assert_eq!(machine.place(&key(1)), QueuePlace::Held);
-    assert_eq!(machine.step(Input::Wake), Effect::Look);
+    assert_eq!(machine.step(MergeInput::Wake), MergeEffect::Look);
     assert_eq!(machine.held(), None);
 }
 
@@ -194,25 +200,31 @@ fn what_is_in_the_way_holds_the_landing_until_it_is_gone() {
 fn a_landing_that_was_cut_off_is_settled_by_what_the_branch_says() {
     let landing =
         || UnsettledLanding { into: "main".to_owned(), old: "0000".to_owned(), new: "d001".to_owned() };
-    for (standing, then) in [(Standing::Landed, "land"), (Standing::Elsewhere, "drop")] {
+    for (standing, then) in [(BranchStanding::Landed, "land"), (BranchStanding::Elsewhere, "drop")] {
         let (mut machine, _) = looked(vec![work(1)]);
         machine = machine.resumed(100);
-        machine.step(Input::Wake);
+        machine.step(MergeInput::Wake);
         let queue = Queue { submissions: Vec::new(), landing: Some(landing()) };
-        assert_eq!(machine.step(Input::Queue(queue)), Effect::Ask(landing()));
-        assert_eq!(change(&machine.step(Input::Stands(standing))), then);
+        assert_eq!(machine.step(MergeInput::Queue(queue)), MergeEffect::Ask(landing()));
+        assert_eq!(change(&machine.step(MergeInput::Stands(standing))), then);
     }
     let mut machine = looked(vec![work(1)]).0.resumed(100);
-    machine.step(Input::Wake);
-    machine.step(Input::Queue(Queue { submissions: Vec::new(), landing: Some(landing()) }));
-    assert_eq!(machine.step(Input::Stands(Standing::Untouched)), Effect::Move(landing()));
-    assert_eq!(machine.step(Input::Moved(Moved::Done)), Effect::Change(Mutation::Land { role: 100 }));
-    assert!(matches!(machine.step(Input::Changed(Err(ClaimRefusal::RoleLost))), Effect::End { .. }));
-    assert!(matches!(machine.step(Input::Wake), Effect::End { .. }));
+    machine.step(MergeInput::Wake);
+    machine.step(MergeInput::Queue(Queue { submissions: Vec::new(), landing: Some(landing()) }));
+    assert_eq!(machine.step(MergeInput::Stands(BranchStanding::Untouched)), MergeEffect::Move(landing()));
+    assert_eq!(
+        machine.step(MergeInput::Moved(Moved::Done)),
+        MergeEffect::Change(Mutation::Land { role: 100 })
+    );
+    assert!(matches!(
+        machine.step(MergeInput::Changed(Err(ClaimRefusal::RoleLost))),
+        MergeEffect::End { .. }
+    ));
+    assert!(matches!(machine.step(MergeInput::Wake), MergeEffect::End { .. }));
 }
 
 #[test]
 fn an_answer_to_nothing_that_was_asked_begins_with_a_look() {
     let (mut machine, _) = looked(vec![work(1)]);
-    assert_eq!(machine.step(Input::Moved(Moved::Done)), Effect::Look);
+    assert_eq!(machine.step(MergeInput::Moved(Moved::Done)), MergeEffect::Look);
 }

@@ -254,7 +254,7 @@ impl World {
     pub(super) fn run(&mut self) -> Result<(), String> {
         self.work(100);
         let mut machine = self.begin();
-        let mut input = Input::Wake;
+        let mut input = MergeInput::Wake;
         for _ in 0..MAX_STEPS {
             let effect = machine.step(input);
             let json = serde_json::to_string(&machine).unwrap();
@@ -263,36 +263,36 @@ impl World {
                 self.meddle();
             }
             // Somebody may have submitted something after the machine looked.
-            if effect == Effect::Wait && !self.work(100) && Queue::of(&self.plan) == Queue::default() {
+            if effect == MergeEffect::Wait && !self.work(100) && Queue::of(&self.plan) == Queue::default() {
                 return self.holds_at_the_end();
             }
             let (before, after) = (self.random.chance(self.crashes), self.random.chance(self.crashes));
             if before {
                 machine = self.killed(machine);
-                input = Input::Wake;
+                input = MergeInput::Wake;
                 continue;
             }
             input = self.carry_out(effect)?;
             self.holds()?;
             if after {
                 machine = self.killed(machine);
-                input = Input::Wake;
+                input = MergeInput::Wake;
             }
         }
         Err("it does not end".to_owned())
     }
 
-    fn carry_out(&mut self, effect: Effect) -> Result<Input, String> {
+    fn carry_out(&mut self, effect: MergeEffect) -> Result<MergeInput, String> {
         Ok(match effect {
-            Effect::Look => Input::Queue(Queue::of(&self.plan)),
-            Effect::Build { submissions, .. } => Input::Built(self.build(&submissions)),
-            Effect::Check { commit, .. } => {
+            MergeEffect::Look => MergeInput::Queue(Queue::of(&self.plan)),
+            MergeEffect::Build { submissions, .. } => MergeInput::Built(self.build(&submissions)),
+            MergeEffect::Check { commit, .. } => {
                 self.checks += 1;
                 let is_red = self.is_red(&self.works(&commit)) && self.mutant != Mutant::NoCheck;
-                Input::Checked(if is_red { vec!["tests failed".to_owned()] } else { Vec::new() })
+                MergeInput::Checked(if is_red { vec!["tests failed".to_owned()] } else { Vec::new() })
             }
-            Effect::Change(mutation) => Input::Changed(self.changed(mutation)),
-            Effect::Move(UnsettledLanding { old, new, .. }) => {
+            MergeEffect::Change(mutation) => MergeInput::Changed(self.changed(mutation)),
+            MergeEffect::Move(UnsettledLanding { old, new, .. }) => {
                 let is_current = self.head == old;
                 if is_current {
                     self.head = new;
@@ -300,21 +300,21 @@ impl World {
                         return Err(format!("{} landed and its checks fail", self.head));
                     }
                 }
-                Input::Moved(if is_current { Moved::Done } else { Moved::Stale })
+                MergeInput::Moved(if is_current { Moved::Done } else { Moved::Stale })
             }
-            Effect::Ask(UnsettledLanding { old, new, .. }) => {
+            MergeEffect::Ask(UnsettledLanding { old, new, .. }) => {
                 let has_landed = match self.mutant {
                     Mutant::Equality => self.head == new,
                     _ => self.line(&self.head).contains(&new),
                 };
-                Input::Stands(match has_landed {
-                    true => Standing::Landed,
-                    false if self.head == old => Standing::Untouched,
-                    false => Standing::Elsewhere,
+                MergeInput::Stands(match has_landed {
+                    true => BranchStanding::Landed,
+                    false if self.head == old => BranchStanding::Untouched,
+                    false => BranchStanding::Elsewhere,
                 })
             }
-            Effect::Wait => Input::Wake,
-            Effect::End { reason } => return Err(reason),
+            MergeEffect::Wait => MergeInput::Wake,
+            MergeEffect::End { reason } => return Err(reason),
         })
     }
 
@@ -332,7 +332,7 @@ impl World {
             }
             at = self.commit(&at, Some(work));
             let (landed, tree) = (at.clone(), format!("tree {at}"));
-            built.merged.push(Merged { key: key.clone(), commit: commit.clone(), landed, tree });
+            built.merged.push(MergedWork { key: key.clone(), commit: commit.clone(), landed, tree });
         }
         built
     }

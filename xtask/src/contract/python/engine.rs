@@ -102,7 +102,7 @@ const REPORTS: &[Source] = &[
         &[("HistoryChange", ""), ("RelatedTask", ""), ("RelatedTasks", ""), ("TaskHistory", "")],
     ),
     ("model/severity.rs", &[("Severity", "")]),
-    ("plan/choice.rs", &[("CandidateStanding", ""), ("Candidate", ""), ("Choice", "")]),
+    ("plan/choice.rs", &[("CandidateStanding", ""), ("Candidate", ""), ("TaskChoice", "")]),
     (
         "machine/replay.rs",
         &[("DifferenceKind", "ReplayDifferenceKind"), ("ReplayDifference", ""), ("Replay", "")],
@@ -136,7 +136,7 @@ const REPORTS: &[Source] = &[
     ("history/why/mod.rs", &[("WhyReason", ""), ("Why", "")]),
     (
         "history/report/mod.rs",
-        &[("FileChange", ""), ("ChangedFile", ""), ("TaskOutcome", ""), ("RunPage", "")],
+        &[("ReportedChange", ""), ("ChangedFile", ""), ("TaskOutcome", ""), ("RunPage", "")],
     ),
     ("prd/remark.rs", &[("RemarkKind", ""), ("Remark", "")]),
     ("prd/form.rs", &[("Form", ""), ("PrdForm", "")]),
