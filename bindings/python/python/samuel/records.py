@@ -6957,7 +6957,7 @@ class Candidate(Record):
         _set(self, "reason", reason)
 
 
-class AgentChoice(Record):
+class TaskChoice(Record):
     """Which task is next, and why.
 
     Attributes:
@@ -6969,7 +6969,6 @@ class AgentChoice(Record):
 
     __slots__ = ("next", "candidates")
     __match_args__ = ("candidates", "next")
-    _rust = "Choice"
     next: str | None
     candidates: tuple[Candidate, ...]
 
@@ -7876,7 +7875,7 @@ class Why(Record):
         _set(self, "reasons", items(reasons))
 
 
-FileChange: TypeAlias = Literal["added", "changed", "removed"]
+ReportedChange: TypeAlias = Literal["added", "changed", "removed"]
 """What became of a file.
 
 - `added`: It is new.
@@ -7896,12 +7895,12 @@ class ChangedFile(Record):
     __slots__ = ("path", "change")
     __match_args__ = ("path", "change")
     path: str
-    change: FileChange
+    change: ReportedChange
 
     def __init__(
         self,
         path: str,
-        change: FileChange,
+        change: ReportedChange,
     ) -> None:
         _set(self, "path", path)
         _set(self, "change", change)
@@ -8675,7 +8674,6 @@ __all__ = [
     "AfterLoopInput",
     "AfterLoopOutput",
     "AgentCall",
-    "AgentChoice",
     "AgentEvent",
     "AgentFailure",
     "AgentFailureClass",
@@ -8744,7 +8742,6 @@ __all__ = [
     "FailureNote",
     "Feedback",
     "FieldDiff",
-    "FileChange",
     "Form",
     "GroupState",
     "Guard",
@@ -8848,6 +8845,7 @@ __all__ = [
     "Replay",
     "ReplayDifference",
     "ReplayDifferenceKind",
+    "ReportedChange",
     "RequestRefused",
     "Restored",
     "Resumed",
@@ -8894,6 +8892,7 @@ __all__ = [
     "SyncBeforeOutput",
     "Task",
     "TaskBrief",
+    "TaskChoice",
     "TaskCompleted",
     "TaskCompletedInput",
     "TaskCompletedOutput",
