@@ -42,8 +42,7 @@ pub(super) fn contents_of(
     view: impl FnOnce() -> Result<View, SandboxError>,
 ) -> Result<Contents, SandboxError> {
     if settings.image.is_empty() {
-        let problem =
-            "the sandbox oci needs an image, pinned by its digest; `samuel run sandbox image` builds one";
+        let problem = "the sandbox oci needs an image, pinned by its digest: build and pin one first";
         return Err(setting("image", problem.to_owned()));
     }
     let image = Image::parse(&settings.image).map_err(|problem| setting("image", problem))?;
