@@ -47,6 +47,8 @@ pub(crate) struct Options<'py> {
     discover_only: bool,
     #[pyo3(default)]
     log_timings: bool,
+    /// Whether the run holds after each iteration.
+    #[pyo3(default)]
     step_by_step: bool,
     /// Where the run listens.
     #[pyo3(default)]
