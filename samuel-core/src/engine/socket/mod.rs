@@ -9,7 +9,7 @@
 //! Of the parts `verbs/` has what can be asked, a file a family, `protocol` how any of it is said,
 //! `lines` how it is framed, `token` who may say it, `limits` how much of it. `server` lets
 //! in, `connection` answers, and [`RunClient`] is what a short-lived process asks with. What an answer
-//! means to the run is not here: whoever a token leads to names the [`Routes`](routes::Routes).
+//! means to the run is not here: whoever a token leads to names the `Routes`.
 
 mod client;
 mod connection;
