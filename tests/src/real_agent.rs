@@ -1,6 +1,6 @@
 //! Installing the command lines of real agents, once for all tests.
 //!
-//! [`install`] fetches a package from npm into [`crate::cache`]. Where
+//! `install` fetches a package from npm into [`crate::cache`]. Where
 //! npm cannot be reached it says why, and the test is skipped.
 
 use std::{
