@@ -6,7 +6,7 @@ use pyo3::{
     Bound, Py, PyAny, PyErr, PyResult, Python,
     exceptions::{PyRuntimeError, PyTypeError},
     intern, pyclass, pyfunction, pymethods,
-    types::{PyAnyMethods, PyModule},
+    types::{PyAnyMethods, PyModule, PyTuple},
 };
 use samuel_core::hook::{AbilityCall, AbilityResult, AgentEvent, AgentPort};
 use serde::de::DeserializeOwned;
@@ -65,14 +65,16 @@ impl PyAgentPort {
         &self,
         py: Python<'py>,
         method: &str,
-        given: &Bound<'py, PyAny>,
+        given: &[Bound<'py, PyAny>],
     ) -> PyResult<Bound<'py, PyAny>> {
         let (Waits::Blocking(runtime) | Waits::Awaiting(runtime)) = &self.waits else {
             return Err(PyRuntimeError::new_err("a handler that is inline cannot wait"));
         };
         let port = Self::new(Arc::clone(&self.port), Waits::Blocking(runtime.clone()));
         let waiting = Py::new(py, port)?.into_bound(py).getattr(method)?;
-        PyModule::import(py, "asyncio")?.call_method1(intern!(py, "to_thread"), (waiting, given))
+        let called: Vec<_> = std::iter::once(&waiting).chain(given).collect();
+        let called = PyTuple::new(py, called)?;
+        PyModule::import(py, "asyncio")?.call_method1(intern!(py, "to_thread"), called)
     }
 }
 
@@ -108,12 +110,21 @@ impl PyAgentPort {
 
     /// The same as `before_ability`, to be awaited.
     fn abefore_ability<'py>(&self, call: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.in_thread(call.py(), "before_ability", call)
+        self.in_thread(call.py(), "before_ability", std::slice::from_ref(call))
     }
 
     /// The same as `after_ability`, to be awaited.
     fn aafter_ability<'py>(&self, result: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.in_thread(result.py(), "after_ability", result)
+        self.in_thread(result.py(), "after_ability", std::slice::from_ref(result))
+    }
+
+    /// The same as `supervised_by`, to be awaited.
+    fn asupervised_by<'py>(
+        &self,
+        pid: &Bound<'py, PyAny>,
+        start_time: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.in_thread(pid.py(), "supervised_by", &[pid.clone(), start_time.clone()])
     }
 }
 

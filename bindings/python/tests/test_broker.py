@@ -39,7 +39,8 @@ if not os.path.exists("told.json"):
 
 def test_an_agent_changes_and_reads_the_plan_over_the_socket(samuel_loop: MakeLoop, tmp_path: Path) -> None:
     program = tmp_path / "agent.py"
-    program.write_text(AGENT)
+    # An agent is given no PYTHONPATH.
+    program.write_text(f"import sys\nsys.path[:0] = {sys.path!r}\n{AGENT}")
     loop = samuel_loop(
         "One",
         agent="command",

@@ -104,6 +104,10 @@ def answer(row: dict[str, Any], call: Any) -> Any:
     return {**wire(output_class(call.point)()), **given}
 
 
+# The id of a process and its start time; the system has no processes of such an id.
+NO_PROCESS = (1 << 30, 1)
+
+
 def say(call: Any, text: str) -> None:
     call.port.emit(samuel.AgentText(text))
 
@@ -111,9 +115,6 @@ def say(call: Any, text: str) -> None:
 def reports(row: dict[str, Any], call: Any) -> None:
     for text in row.get("says", []):
         say(call, text)
-    if row.get("supervised"):
-        # More than the system has processes.
-        call.port.supervised_by(1 << 30, 1)
 
 
 def decided(call: Any, decision: samuel.AbilityDecision) -> None:
@@ -135,6 +136,8 @@ def function(row: dict[str, Any], tier: str, curtain: threading.Event) -> Callab
             case "ignores":
                 curtain.wait()
         reports(row, call)
+        if row.get("supervised"):
+            call.port.supervised_by(*NO_PROCESS)
         if "asks" in row:
             decided(call, call.port.before_ability(samuel.ToolCall("1", row["asks"], {})))
         return answer(row, call)
@@ -143,6 +146,8 @@ def function(row: dict[str, Any], tier: str, curtain: threading.Event) -> Callab
         if row.get("breaks") in ("hangs", "ignores"):
             await asyncio.Event().wait()
         reports(row, call)
+        if row.get("supervised"):
+            await call.port.asupervised_by(*NO_PROCESS)
         if "asks" in row:
             decided(call, await call.port.abefore_ability(samuel.ToolCall("1", row["asks"], {})))
         return answer(row, call)

@@ -172,6 +172,8 @@ class AgentPort:
         """The same as `before_ability`, to be awaited."""
     def aafter_ability(self, result: ToolResult) -> Awaitable[list[str]]:
         """The same as `after_ability`, to be awaited."""
+    def asupervised_by(self, pid: int, start_time: int) -> Awaitable[None]:
+        """The same as `supervised_by`, to be awaited."""
 
 @final
 class PromptContext:
