@@ -132,6 +132,7 @@ impl Run {
                 if is_under_way && !is_replaced =>
             {
                 forget_reset(&mut machine, &untold.records);
+                machine.forget_completions(plan);
                 let limits_before = Some(machine.limits().clone());
                 machine.set_setup(self.setup());
                 let now = self.frozen.project.clock().now();

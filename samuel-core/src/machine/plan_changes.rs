@@ -4,12 +4,14 @@
 //! Each is told, and is progress of the iteration that it falls into. What is no
 //! longer completed because of it is counted no more.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
-use super::{Core, State};
+use super::{Core, Machine, State};
 use crate::{
     event::{Event, PlanChange},
-    model::{TaskId, payload::Actor},
+    model::{Plan, Status, TaskId, payload::Actor},
     state::ProgressKind,
 };
 
@@ -81,15 +83,29 @@ impl Core {
 
     /// Counts a task no longer as completed, or as one that nobody recorded.
     fn forget_completion(&mut self, state: &mut State, task: &TaskId) {
-        let stays = |id: &TaskId| id != task;
-        self.counters.completed.retain(stays);
-        self.counters.unrecorded.retain(stays);
-        self.checks.unchecked_outside.retain(stays);
-        self.checks.doubtful.retain(stays);
+        self.counters.unrecorded.retain(|id| id != task);
+        self.retain_completions(state, |id| id != task);
+    }
+
+    /// Counts some tasks no longer as completed.
+    fn retain_completions(&mut self, state: &mut State, stays: impl Fn(&TaskId) -> bool) {
+        self.counters.completed.retain(&stays);
+        self.checks.unchecked_outside.retain(&stays);
+        self.checks.doubtful.retain(&stays);
         if let Some(iteration) = state.iteration_mut() {
             for list in [&mut iteration.unchecked, &mut iteration.checking, &mut iteration.checked] {
-                list.retain(stays);
+                list.retain(&stays);
             }
         }
+    }
+}
+
+impl Machine {
+    /// Counts tasks no longer as completed that are open again, since somebody changed
+    /// the plan while no loop was there to hear of it.
+    pub fn forget_completions(&mut self, plan: &Plan) {
+        let open = plan.tasks.iter().filter(|task| task.status != Status::Completed);
+        let open: HashSet<&TaskId> = open.map(|task| &task.id).collect();
+        self.core.retain_completions(&mut self.state, |id| !open.contains(id));
     }
 }
