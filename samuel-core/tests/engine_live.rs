@@ -146,12 +146,11 @@ async fn who_watches_sees_what_happens_and_leaves_the_run_alone() {
     let mut watches = asked(&run, |run| run.attach().unwrap()).await;
     assert_eq!(watches.state().task.as_deref(), Some("1"));
     let seen = tokio::task::spawn_blocking(move || {
-        let mut seen = Vec::new();
-        while let Ok(batch) = watches.next(Duration::from_secs(5)) {
+        let (mut seen, mut ended) = (Vec::new(), false);
+        while !ended {
+            let batch = watches.next(Duration::from_secs(5)).unwrap();
             seen.extend(batch.events.iter().map(|event| event["event"].as_str().unwrap().to_owned()));
-            if batch.ended || seen.iter().any(|event| event == "run_finished") {
-                break;
-            }
+            ended = batch.ended;
         }
         seen
     });
@@ -166,6 +165,7 @@ async fn who_watches_sees_what_happens_and_leaves_the_run_alone() {
     let seen = seen.await.unwrap();
     let begun = seen.iter().filter(|event| *event == "iteration_started").count();
     assert_eq!(begun, 1, "the second: {seen:?}");
+    assert_eq!(seen.last().map(String::as_str), Some("run_finished"), "the end is told, and is the last");
     assert!(seen.iter().any(|event| event == "task_completed"), "{seen:?}");
 }
 
