@@ -168,6 +168,8 @@ impl UsersTree {
         let failed = match merged {
             Ok(()) if self.standing()?.commit == landing.new => None,
             Ok(()) => Some("git did not move it".to_owned()),
+            // Its last step is the branch: it was ended after that.
+            Err(WorkspaceError::Git(_)) if self.standing()?.commit == landing.new => None,
             Err(WorkspaceError::Git(error)) => Some(error.to_string()),
             Err(error) => return Err(error),
         };
