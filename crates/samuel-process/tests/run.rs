@@ -4,6 +4,7 @@
 
 mod support;
 
+use rustix::io::{FdFlags, fcntl_setfd};
 use samuel_process::{
     CommandSpec, Containment, End, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor, run,
     strongest_containment,
@@ -11,7 +12,7 @@ use samuel_process::{
 use std::{
     fs,
     io::Read,
-    os::unix::fs::PermissionsExt,
+    os::{fd::AsRawFd, unix::fs::PermissionsExt},
     path::Path,
     process::{Command, Stdio},
     time::{Duration, Instant},
@@ -524,6 +525,17 @@ fn a_supervisor_without_a_control_socket_fails_at_once() {
     let mut rest = String::new();
     child.stdout.take().unwrap().read_to_string(&mut rest).unwrap();
     assert!(child.wait().is_ok());
+}
+
+#[tokio::test]
+async fn a_command_inherits_nothing_that_was_left_open() {
+    let dir = tempdir().unwrap();
+    let open = fs::File::open(dir.path()).unwrap();
+    // As whoever started this process may have left it.
+    fcntl_setfd(&open, FdFlags::empty()).unwrap();
+    let inherited = format!("test -e /proc/self/fd/{}", open.as_raw_fd());
+    let output = run_supervised(shell(&inherited, dir.path())).await.unwrap();
+    assert_eq!(output.status, ExitStatus::Exited(1));
 }
 
 #[tokio::test]
