@@ -13,7 +13,7 @@
 //! - `elsewhere` finds what it committed where nobody takes it from, `ref_locks` removes what a git left
 //!   that it killed.
 //! - `users_tree` moves the user's branch, by a fast-forward and in no other way, and finishes
-//!   or takes back one that was cut off.
+//!   or takes back one that was cut off; `branch_move` moves one that is checked out nowhere.
 //!
 //! Every git that is run here is run by its absolute path, with an environment and a
 //! configuration of Samuel's, without hooks, file system monitor, filters and submodules, with
@@ -32,6 +32,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod branch_move;
 mod bundle;
 mod clone;
 mod elsewhere;
@@ -43,6 +44,8 @@ mod record;
 mod ref_locks;
 mod users_tree;
 
+pub(crate) use branch_move::NotMoved;
+pub(crate) use bundle::{Change, embedded, shown};
 pub use clone::{
     CloneWorkspace, Collected, ControlLook, OnStep, WorkNote, WorkspaceLimits, WorkspaceSetup, WorkspaceStep,
 };
