@@ -110,7 +110,7 @@ impl MergeRepository {
         }
         // What somebody took over from the branch is there already.
         for (path, mode, id) in &entries {
-            if !self.has(at, path, mode, id).await? {
+            if !self.has_entry(at, path, mode, id).await? {
                 return Ok(true);
             }
         }
@@ -128,7 +128,7 @@ impl MergeRepository {
     }
 
     /// Says whether a commit has the very same entry.
-    async fn has(&self, at: &str, path: &[u8], mode: &[u8], id: &[u8]) -> Result<bool, WorkspaceError> {
+    async fn has_entry(&self, at: &str, path: &[u8], mode: &[u8], id: &[u8]) -> Result<bool, WorkspaceError> {
         let Ok(path) = std::str::from_utf8(path) else { return Ok(false) };
         let spec = self.within(&["ls-tree", "-z", "--full-tree", at, "--", path]);
         let entries = self.git.list("ls-tree", spec).await?.unwrap_or_default();
