@@ -145,6 +145,8 @@ mod tests {
             ("/p", "claude", "t"),
             ("/p", "codex", "s"),
             ("/q", "claude", "s"),
+            ("/p/deep/down", "claude", "s"),
+            ("/p/deep/below", "claude", "s"),
             // As one text they would be the first one.
             ("/pc", "laude", "s"),
             ("/p", "claudes", ""),
