@@ -147,6 +147,24 @@ impl Bench {
         ["run", "start", "--yes", "--pause", "0", "--agent", "command", one, "/bin/sh", one, "-c", one, agent]
     }
 
+    /// Makes a repository of the project, whose first commit has some of its files.
+    pub(crate) fn make_repository(&self, files: &[&str]) {
+        self.git(&["init", "--quiet", "--initial-branch=main"]);
+        self.git(&["config", "user.name", "Ada"]);
+        self.git(&["config", "user.email", "ada@example.org"]);
+        self.git(&[&["add"], files].concat());
+        self.git(&["commit", "--quiet", "--message", "Start"]);
+    }
+
+    /// Runs git in the project, which must succeed, and returns what it said.
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let mut command = Command::new("git");
+        command.args(args).current_dir(self.root()).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
     /// Every file below the project with its content, `.git` left out.
     pub(crate) fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();

@@ -63,17 +63,7 @@ pub(crate) fn guest() -> PathBuf {
 fn bench(titles: &[&str], keys: &str) -> Bench {
     let bench = Bench::with_tasks(titles);
     configure(&bench, keys);
-    for args in [
-        &["init", "--quiet", "--initial-branch=main"][..],
-        &["config", "user.name", "Ada"],
-        &["config", "user.email", "ada@example.org"],
-        &["add", "samuel.toml"],
-        &["commit", "--quiet", "--message", "Start"],
-    ] {
-        let mut git = Command::new("git");
-        git.args(args).current_dir(bench.root()).env("GIT_CONFIG_GLOBAL", "/dev/null");
-        assert!(git.status().unwrap().success());
-    }
+    bench.make_repository(&["samuel.toml"]);
     bench
 }
 

@@ -119,7 +119,7 @@ impl Run {
         let lost = match last.lost {
             Some(Lost::Witness) if !is_under_way => None,
             Some(Lost::Unread) => Some(Lost::Unread),
-            None if has_run(plan) && last.seq == 0 => Some(Lost::All),
+            None if has_run(plan) && last.seq == 0 && !tells_of_loop(&since.records) => Some(Lost::All),
             lost => lost,
         };
         let is_replaced =
@@ -270,6 +270,17 @@ fn forget_reset(machine: &mut Machine, records: &[JournalRecord]) {
 /// Says whether a loop has worked on a plan, which it then wrote to the journal.
 pub(super) fn has_run(plan: &Plan) -> bool {
     plan.progress.total_iterations_run > 0 || plan.progress.status == ProgressStatus::Running
+}
+
+/// Says whether a journal tells of a loop that worked on the plan. Each notes that it does
+/// before it saves anything, so that one may have been killed before it had.
+pub(super) fn tells_of_loop(records: &[JournalRecord]) -> bool {
+    let begins = |mutation: &Mutation| {
+        matches!(mutation, Mutation::SetProgressStatus { status: ProgressStatus::Running })
+    };
+    records
+        .iter()
+        .any(|record| matches!(&record.entry, JournalEntry::Mutation { mutation, .. } if begins(mutation)))
 }
 
 /// Returns what was completed since a state was saved: what records tell, and
