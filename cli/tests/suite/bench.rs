@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use samuel_core::{history::History, machine::DifferenceKind, project::Project};
 use serde_json::Value;
 
 /// How long anything may take before a test gives up.
@@ -22,6 +23,24 @@ pub(crate) const SAMUEL: &str = env!("CARGO_BIN_EXE_samuel");
 /// A project in a directory of its own.
 pub(crate) struct Bench {
     dir: tempfile::TempDir,
+}
+
+/// Every run that a test made replays equal: nothing is decided but by what was recorded.
+impl Drop for Bench {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        let Ok(project) = Project::at(self.dir.path().join("project")) else { return };
+        let history = History::of(&project);
+        for run in history.runs().map(|list| list.runs).unwrap_or_default() {
+            let Ok(replay) = history.replay(&run.run, None) else { continue };
+            // What a test cut off or wrote over has differences of another kind.
+            let differs =
+                replay.difference.as_ref().is_some_and(|differs| differs.kind == DifferenceKind::Effect);
+            assert!(!differs, "run {} replays differently: {replay:#?}", run.run);
+        }
+    }
 }
 
 /// What a command answered.

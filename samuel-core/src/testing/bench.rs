@@ -15,7 +15,7 @@ use crate::{
     engine::{Run, RunBuilder, RunError},
     git::Caller,
     history::History,
-    machine::DifferenceKind,
+    machine::{DifferenceKind, Replay},
     methodology::Methodology,
     model::{Plan, Status, Task, TaskId},
     process::Supervisor,
@@ -31,12 +31,19 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 ///
 /// The project is a temporary directory that goes with the bench. State is
 /// kept in memory and time stands still, unless the [builder](Bench::builder)
-/// is told otherwise.
+/// is told otherwise. In builds with debug assertions every run that was made of it is
+/// [replayed](History::replay) as it is dropped, and a fault where that leads to something else.
 #[derive(Debug)]
 pub struct Bench {
+    // It reads what lies in the directory, which goes after it.
+    runs: Replayed,
     directory: tempfile::TempDir,
     project: Project,
 }
+
+/// Replays the runs of a project as it is dropped.
+#[derive(Debug)]
+struct Replayed(Project);
 
 /// Says what is special about a bench.
 #[derive(Debug)]
@@ -92,6 +99,7 @@ impl Bench {
     #[must_use]
     pub fn over(mut self, change: impl FnOnce(Project) -> Project) -> Self {
         self.project = change(self.project);
+        self.runs.0 = self.project.clone();
         self
     }
 
@@ -161,8 +169,29 @@ impl Bench {
 
 /// Says whether other effects follow from the recorded inputs of a run than did.
 fn leads_elsewhere(played: &Played) -> bool {
-    let difference = played.replay().ok().and_then(|replay| replay.difference);
-    difference.is_some_and(|difference| difference.kind == DifferenceKind::Effect)
+    played.replay().is_ok_and(|replay| is_elsewhere(&replay))
+}
+
+/// Says whether a replay came to another effect. Records that a test cut off or changed are none of a fault.
+fn is_elsewhere(replay: &Replay) -> bool {
+    replay.difference.as_ref().is_some_and(|difference| difference.kind == DifferenceKind::Effect)
+}
+
+impl Drop for Replayed {
+    fn drop(&mut self) {
+        // A test that fails says more than what would be found here.
+        if !cfg!(debug_assertions) || std::thread::panicking() {
+            return;
+        }
+        let (history, lane) = (History::of(&self.0), self.0.lane_store());
+        for run in lane.recorded_runs().unwrap_or_default() {
+            let replay = history.replay(&run, None).ok();
+            debug_assert!(
+                !replay.as_ref().is_some_and(is_elsewhere),
+                "run {run} replays differently: {replay:#?}"
+            );
+        }
+    }
 }
 
 impl BenchBuilder {
@@ -241,7 +270,7 @@ impl BenchBuilder {
             project = project.with_plan_store(Arc::new(store)).with_lane_store(Arc::new(lane));
         }
         project.plan_store().import(self.plan, Actor::User, Existing::Refuse)?;
-        Ok(Bench { directory, project })
+        Ok(Bench { runs: Replayed(project.clone()), directory, project })
     }
 }
 

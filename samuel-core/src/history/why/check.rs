@@ -1,11 +1,11 @@
 //! Why a check failed.
 
-use super::{Why, WhyReason};
+use super::{GoneOver, Why, WhyReason};
 use crate::{
     event::CheckResult,
     history::{CheckHistory, EventRef, History, HistoryError, words::verdict},
     model::payload::CheckFailure,
-    text::excerpt,
+    text::{counted, excerpt},
 };
 
 /// How many lines of what a check printed are told, the last ones, and how much of each in bytes.
@@ -21,11 +21,14 @@ impl History {
         if runs.is_empty() {
             return Err(HistoryError::NoRuns);
         }
+        let (mut looked_at, mut gone_over) = (0, GoneOver::default());
         let mut last: Option<CheckHistory> = None;
         // The first of those that failed in a row, and the one before it, which did not.
         let (mut since, mut before): (Option<CheckHistory>, Option<CheckHistory>) = (None, None);
         'runs: for run in &runs {
-            for check in self.folded(run, WANTED)?.checks.into_iter().rev() {
+            looked_at += 1;
+            let Some(folded) = gone_over.read(run, self.folded(run, WANTED)) else { continue };
+            for check in folded.checks.into_iter().rev() {
                 // A check that was cancelled, or had nothing to ask, says nothing.
                 if matches!(check.result, CheckResult::Cancelled | CheckResult::Unverified) {
                     continue;
@@ -41,18 +44,17 @@ impl History {
                 since = Some(check);
             }
         }
+        let unread = gone_over.of(looked_at)?;
         let Some(last) = last else {
-            let answer = format!("no check is recorded in the last {} runs", runs.len());
-            return Ok(Why { about, answer, reasons: Vec::new() });
+            let answer =
+                format!("no check is recorded in the last {}", counted(runs.len() - unread.len(), "run"));
+            return Ok(Why { unread, ..Why::of(about, answer, Vec::new()) });
         };
         let Some(since) = since else {
             let answer = format!("{} in iteration {}{}", verdict(last.result), last.iteration, at(&last));
             let events = vec![last.event.clone()];
-            return Ok(Why {
-                about,
-                answer,
-                reasons: vec![WhyReason { events, ..WhyReason::new("it passed") }],
-            });
+            let reasons = vec![WhyReason { events, ..WhyReason::new("it passed") }];
+            return Ok(Why { unread, ..Why::of(about, answer, reasons) });
         };
         let commands: Vec<&str> = last.failures.iter().map(|failure| failure.command.as_str()).collect();
         let what = match (commands.as_slice(), &last.reason) {
@@ -89,7 +91,7 @@ impl History {
             },
             None => WhyReason::new("no check that passed is recorded before it"),
         });
-        Ok(Why { about, answer, reasons })
+        Ok(Why { unread, ..Why::of(about, answer, reasons) })
     }
 }
 
