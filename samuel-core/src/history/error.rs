@@ -68,9 +68,7 @@ pub enum HistoryError {
 fn no_record(run: &str, file: &str, unreadable: u64) -> String {
     match unreadable {
         0 => format!("nothing is recorded in {file} of run {run}"),
-        lines => {
-            format!("nothing can be read in {file} of run {run}: {} make no sense", counted(lines, "line"))
-        }
+        lines => format!("nothing can be read in {file} of run {run}, of {}", counted(lines, "line")),
     }
 }
 

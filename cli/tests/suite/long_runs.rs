@@ -1,0 +1,124 @@
+//! A run of very many iterations: what it needs, what it leaves, and how fast its record is read.
+//!
+//! In short a few hundred; `SAMUEL_LONG=1` makes it ten thousand, in which the agent says a gigabyte.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Child, Stdio},
+    time::{Duration, Instant},
+};
+
+use crate::bench::Bench;
+
+/// How much memory a run may take, in KiB, and how much more at its end than early in it.
+const MEMORY: u64 = 50 << 10;
+const GROWTH: u64 = 8 << 10;
+/// How much is kept of runs that have ended, in bytes.
+const KEPT: u64 = 20_000_000;
+/// How large a page may be, in bytes.
+const PAGE: usize = 5_000_000;
+
+/// How many iterations there are, and how many bytes the agent says in each.
+fn size() -> (u64, usize) {
+    if std::env::var_os("SAMUEL_LONG").is_some() { (10_000, 100_000) } else { (150, 20_000) }
+}
+
+/// A project whose agent says much and changes a file in each iteration, within Samuel itself.
+fn talkative(said: usize) -> Bench {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.configure(&format!("keep_bytes = {KEPT}\nmax_iterations = 0"));
+    let line = "all work and no play ".repeat(50);
+    let say = format!("{{ say = \"{line}\" }}");
+    let says = vec![say; said / line.len() + 1].join(",\n");
+    let write = "{ write = { path = \"n\", content = \"{{iteration}}\" } }";
+    bench.write(
+        "script.toml",
+        &format!("[[calls]]\ntask = \"1\"\nrepeat = true\nsteps = [\n{says},\n{write}\n]\n"),
+    );
+    bench
+}
+
+/// Makes a run of so many iterations, and returns how long it took and how much memory it had from time to time, in KiB.
+fn run(bench: &Bench, iterations: u64) -> (Duration, Vec<u64>) {
+    let limit = iterations.to_string();
+    let words =
+        ["run", "start", "--yes", "--pause", "0", "--agent", "scripted", "--agent-command", "script.toml"];
+    let started = Instant::now();
+    let mut command = bench.command(&[&words[..], &["--max-iterations", &limit]].concat());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut memory = Vec::new();
+    let code = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status.code();
+        }
+        memory.extend(memory_of(&child));
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(code, Some(4), "the limit of iterations ends it");
+    (started.elapsed(), memory)
+}
+
+/// Returns how much memory of its own a process has, in KiB.
+fn memory_of(child: &Child) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+/// Returns how many bytes the files below a directory hold.
+fn bytes_in(directory: &Path) -> u64 {
+    let entries = fs::read_dir(directory).unwrap().map(Result::unwrap);
+    entries
+        .map(|entry| match entry.file_type().unwrap().is_dir() {
+            true => bytes_in(&entry.path()),
+            false => entry.metadata().unwrap().len(),
+        })
+        .sum()
+}
+
+#[test]
+#[allow(clippy::print_stdout, clippy::disallowed_macros, reason = "the figures are what it is for")]
+fn very_many_iterations_need_little_memory_leave_what_is_kept_and_are_read_much_faster_than_they_ran() {
+    let (iterations, said) = size();
+    let bench = talkative(said);
+    let logs = bench.path(".samuel/run/logs");
+    run(&bench, 2);
+    let (took, memory) = run(&bench, iterations);
+    let most = memory.iter().max().copied().unwrap_or_default();
+    let tenth = memory.len() / 10;
+    let early = memory.iter().skip(tenth).take(tenth.max(1)).max().copied().unwrap_or_default();
+    let late = memory.iter().rev().take(tenth.max(1)).max().copied().unwrap_or_default();
+
+    let listed = bench.ok(&["run", "runs", "--json"]).json();
+    let run_of = listed["data"]["runs"][0].clone();
+    let id = run_of["run"].as_str().unwrap();
+    assert_eq!(run_of["iterations"], iterations, "{run_of}");
+    let of_run = bytes_in(&logs.join(id));
+    let all = bytes_in(&bench.path(".samuel/run"));
+
+    let began = Instant::now();
+    let replay = bench.ok(&["run", "replay", id, "--json"]).json()["data"].clone();
+    let replayed = began.elapsed();
+    assert_eq!((&replay["equal"], &replay["iterations"]), (&true.into(), &iterations.into()), "{replay}");
+    let page = bench.ok(&["run", "report", id, "--format", "html"]).stdout.len();
+    // The next run has room for what is kept of those before it.
+    run(&bench, 2);
+    let listed = bench.ok(&["run", "runs", "--json"]).json();
+    let last = bytes_in(&logs.join(listed["data"]["runs"][0]["run"].as_str().unwrap()));
+    let after = bytes_in(&logs);
+
+    let faster = took.as_secs_f64() / replayed.as_secs_f64();
+    println!(
+        "{iterations} iterations with {said} bytes said in each took {took:.1?}; replayed in {replayed:.1?}, {faster:.0}x \
+         faster; memory {early} KiB early, {late} KiB late, {most} KiB at most; record and logs {of_run} bytes, the run \
+         directory {all}, after the next run {after}; page {page} bytes"
+    );
+    assert!(most < MEMORY, "{most} KiB");
+    assert!(late < early + GROWTH, "{early} KiB early, {late} KiB late");
+    assert!(all < KEPT + of_run + 10_000_000, "{all} bytes, {of_run} of the run");
+    assert!(after < KEPT + last, "{after} bytes, {last} of the last run");
+    assert!(page < PAGE, "{page} bytes");
+    // Starting the command is most of it where the record is short.
+    assert!(faster >= if iterations >= 10_000 { 20.0 } else { 2.0 }, "{faster}");
+}
