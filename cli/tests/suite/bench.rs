@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use samuel_core::{project::Project, testing::differing_replays};
 use serde_json::Value;
 
 /// How long anything may take before a test gives up.
@@ -22,6 +23,18 @@ pub(crate) const SAMUEL: &str = env!("CARGO_BIN_EXE_samuel");
 /// A project in a directory of its own.
 pub(crate) struct Bench {
     dir: tempfile::TempDir,
+}
+
+/// Every run that a test made replays equal: nothing is decided but by what was recorded.
+impl Drop for Bench {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        let Ok(project) = Project::at(self.dir.path().join("project")) else { return };
+        let differing = differing_replays(&project);
+        assert!(differing.is_empty(), "runs replay differently: {differing:#?}");
+    }
 }
 
 /// What a command answered.

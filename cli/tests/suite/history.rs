@@ -30,7 +30,7 @@ fn a_run_is_listed_told_explained_and_replayed() {
     let bench = ran();
     let run = run_of(&bench);
     let runs = bench.ok(&["run", "runs"]).stdout;
-    says(&runs, &[&run, "completed", "3 iterations (1 failed)"]);
+    says(&runs, &[&run, "completed", "3 iterations (1 failed), completed 1, 2"]);
     let log = bench.ok(&["run", "log"]).stdout;
     says(
         &log,
@@ -132,17 +132,27 @@ fn what_is_not_there_is_refused_in_words_with_the_nearest_run() {
     let log = bench.ok(&["run", "log"]);
     says(&log.stderr, &["lines of the record cannot be read"]);
     says(&bench.ok(&["run", "why", "run"]).stdout, &["it was cut off"]);
-    let later = b"{\"schema_version\":7,\"event\":\"x\"}\n";
+    let nothing = bench.ok(&["run", "log", "--iteration", "99"]).stdout;
+    assert_eq!(nothing, format!("run {run} tells nothing of that\n"));
+    // What is no record at all is no run in which nothing happened.
+    fs::write(&path, "nothing\n").unwrap();
+    for command in [&["log"][..], &["log", "--tail"], &["report"], &["why", "run"]] {
+        let refused = bench.samuel(&[&["run"], command].concat()).fails(1);
+        says(&refused.stderr, &["nothing can be read in run.jsonl of run", ", of 1 line"]);
+    }
+    let later = b"{\"schema_version\":7,\"event\":\"run_started\"}\n";
     fs::write(&path, later).unwrap();
     let refused = bench.samuel(&["run", "log"]).fails(1);
     says(&refused.stderr, &["has version 7, and this Samuel reads version 1"]);
+    let why = bench.ok(&["run", "why", "1"]);
+    says(&why.stderr, &[&format!("warning: run {run} is gone over: "), "has version 7"]);
     // Where the plan stands is told all the same.
     bench.ok(&["run", "status"]);
 }
 
 #[test]
 fn a_run_that_is_killed_at_any_moment_is_told_as_far_as_it_went() {
-    let kills = if std::env::var_os("SAMUEL_LONG").is_some() { 200 } else { 8 };
+    let kills = if std::env::var_os("SAMUEL_LONG").is_some() { 500 } else { 8 };
     let bench = Bench::with_tasks(&["First", "Second", "Third", "Fourth"]);
     let mut cut_off = 0;
     for number in 0..kills {
@@ -173,10 +183,14 @@ fn a_run_that_is_killed_at_any_moment_is_told_as_far_as_it_went() {
         }
         let replay = bench.ok(&["run", "replay", run]).stdout;
         says(&replay, &["equal: "]);
-        // What it says to have completed was recorded by the agent, whom nobody took anything back from.
+        // What it says to have completed is completed, and was recorded by the agent, whom nobody took anything
+        // back from.
+        let tasks = bench.tasks();
         for task in page["data"]["run"]["completed"].as_array().unwrap() {
             let id = task.as_str().unwrap();
             assert!(log.contains(&format!("task {id} is completed")), "{id} in {log}");
+            let stands = tasks.iter().find(|task| task["id"] == id).unwrap();
+            assert_eq!(stands["status"], "completed", "{stands} {log}");
         }
     }
     assert!(cut_off > 0, "no run was cut off");

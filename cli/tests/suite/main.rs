@@ -22,6 +22,7 @@ mod hostile_repository;
 mod init;
 mod lifecycle;
 mod limits;
+mod long_runs;
 mod looking;
 mod methodology;
 mod pilot;

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ._samuel import TrustStore as TrustStore
     from ._samuel import __version__ as __version__
     from .errors import *
+    from .live import Attached as Attached
     from .live import LiveRun as LiveRun
     from .loop import Loop as Loop
     from .loop import Plugin as Plugin
@@ -59,7 +60,7 @@ _HOMES = {
         "SamuelError",
         "StateError",
     ),
-    "live": ("LiveRun",),
+    "live": ("Attached", "LiveRun"),
     "loop": ("Loop", "Plugin"),
     "methodology": ("Defaults", "Kit", "Methodology"),
     "project": ("Project",),

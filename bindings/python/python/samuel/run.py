@@ -214,7 +214,7 @@ def _log_events(native: _samuel.RunHandle, stream: _samuel.EventStream | None, l
                     logger.info("run %s ended: %s", event.run_id, reason)
 
 
-def batch_of(stream: _samuel.EventStream | None) -> list[Event] | None:
+def batch_of(stream: _samuel.EventStream | _samuel.Watching | None) -> list[Event] | None:
     """Takes what has come: nothing yet is None, nothing more an empty list."""
     batch = None if stream is None else stream.take(_BATCH)
     return [] if batch is None else batch or None

@@ -105,7 +105,7 @@ pub(super) const REPORTS: &[Source] = &[
             ("RunHistory", ""),
         ],
     ),
-    ("history/runs.rs", &[("RunSummary", ""), ("RunList", "")]),
+    ("history/runs.rs", &[("RunSummary", ""), ("RunList", ""), ("UnreadRun", "")]),
     ("history/eta.rs", &[("Eta", "")]),
     (
         "history/activity.rs",
