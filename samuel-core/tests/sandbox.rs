@@ -41,13 +41,10 @@ fn is_missing() -> bool {
     usable.inspect_err(|error| println!("skipped: {error}")).is_err()
 }
 
-async fn findings(
-    sandbox: impl FnOnce(&ProbeGround) -> Box<dyn Sandbox>,
-    network: bool,
-) -> Vec<ProbeFinding> {
+async fn findings(sandbox: impl FnOnce(&ProbeGround) -> Box<dyn Sandbox>) -> Vec<ProbeFinding> {
     let ground = ProbeGround::create().unwrap();
     let sandbox = sandbox(&ground);
-    probe(&ground, &*sandbox, network, &Supervisor::GroupOnly).await.unwrap()
+    probe(&ground, &*sandbox, &Supervisor::GroupOnly).await.unwrap()
 }
 
 /// Returns the names of the probes with an outcome.
@@ -57,8 +54,7 @@ fn names(findings: &[ProbeFinding], outcome: ProbeOutcome) -> Vec<&str> {
 
 /// Returns what gets out of a bubblewrap whose arguments were changed.
 async fn escapes_without(change: fn(&mut Vec<OsString>)) -> Vec<&'static str> {
-    let found =
-        findings(|ground| Box::new(Without { bwrap: Bwrap::new(ground.view()), change }), false).await;
+    let found = findings(|ground| Box::new(Without { bwrap: Bwrap::new(ground.view()), change })).await;
     found.iter().filter(|one| one.outcome == ProbeOutcome::Broken).map(|one| one.name).collect()
 }
 
@@ -67,7 +63,7 @@ async fn nothing_gets_out_of_bwrap() {
     if is_missing() {
         return;
     }
-    let found = findings(|ground| Box::new(Bwrap::new(ground.view())), false).await;
+    let found = findings(|ground| Box::new(Bwrap::new(ground.view()))).await;
     assert_eq!(names(&found, ProbeOutcome::Broken), [""; 0], "{found:#?}");
     assert!(found.len() >= 40, "{} probes", found.len());
     assert!(names(&found, ProbeOutcome::Untried).len() <= 2, "{found:#?}");
@@ -75,7 +71,7 @@ async fn nothing_gets_out_of_bwrap() {
 
 #[tokio::test]
 async fn every_probe_but_those_that_need_a_right_gets_out_of_no_sandbox() {
-    let found = findings(|_| Box::new(Host), false).await;
+    let found = findings(|_| Box::new(Host)).await;
     let broken = names(&found, ProbeOutcome::Broken);
     for name in [
         "plan-write",
@@ -141,14 +137,8 @@ async fn a_network_that_is_there_is_seen() {
     if is_missing() {
         return;
     }
-    let open = |ground: &ProbeGround| -> Box<dyn Sandbox> {
-        Box::new(Bwrap::new(View { network: true, ..ground.view() }))
-    };
-    let found = findings(open, false).await;
-    let broken = names(&found, ProbeOutcome::Broken);
-    assert!(["tcp", "udp"].iter().all(|name| broken.contains(name)), "{found:#?}");
-    let found = findings(open, true).await;
-    assert_eq!(names(&found, ProbeOutcome::Broken), [""; 0], "what egress opens is not promised: {found:#?}");
+    let broken = escapes_without(|args| args.insert(args.len() - 6, "--share-net".into())).await;
+    assert!(["tcp", "udp"].iter().all(|name| broken.contains(name)), "{broken:?}");
 }
 
 #[tokio::test]
@@ -160,7 +150,7 @@ async fn a_work_tree_in_place_of_the_clone_is_seen() {
         let workspace = ground.origin().parent().unwrap().to_owned();
         Box::new(Bwrap::new(View { workspace, read_only: Vec::new(), ..ground.view() }))
     };
-    let found = findings(whole, false).await;
+    let found = findings(whole).await;
     let broken = names(&found, ProbeOutcome::Broken);
     for name in [
         "plan-write",
