@@ -434,7 +434,7 @@ async fn nothing_gets_out_of_a_container() {
     let Some(ground) = Ground::create() else { return };
     let found = findings(&ground, ProbeGround::view, |_| {}).await;
     assert_eq!(names(&found, ProbeOutcome::Broken), [""; 0], "{found:#?}");
-    assert!(found.len() >= 40 && names(&found, ProbeOutcome::Untried).len() <= 2, "{found:#?}");
+    assert!(found.len() >= 44 && names(&found, ProbeOutcome::Untried).len() <= 2, "{found:#?}");
 }
 
 #[tokio::test]

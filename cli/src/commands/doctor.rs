@@ -24,7 +24,7 @@ pub(crate) fn check(global: &Global, host: &Host) -> Result<Reply, Failure> {
         Checkup::of(&root, &host.caller(), host.project_to_check(&root), &host.env, |project, run| {
             with_handlers(
                 project,
-                run.trust(trust::recorded(host)).containers(host.containers()).guest(guest),
+                run.trust(trust::recorded(host)).containers(host.containers()).guest(guest.clone()),
                 &options,
             )
         });

@@ -1,8 +1,8 @@
 //! Whom agents' programs talk to.
 //!
 //! A [`Provider`] is what an adapter declares of the host that its program needs: where it is, by which field it takes
-//! a key, and how the program is told to look for it elsewhere. A gateway of a sandbox
-//! ([`egress`](crate::egress)) with its name needs nothing else to be set.
+//! a key, and how the program is told to look for it elsewhere. A gateway of a sandbox with its name needs nothing
+//! else to be set.
 
 /// A host that an agent's program talks to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,24 +94,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_adapter_declares_makes_a_gateway() {
+    fn a_provider_is_found_by_its_name_and_told_to_its_program() {
         for provider in Provider::ALL {
             assert_eq!(Provider::named(provider.name), Some(provider));
-            let gateway = crate::egress::Gateway::new(crate::egress::GatewayParts {
-                name: provider.name.to_owned(),
-                upstream: provider.upstream(),
-                header: provider.header.to_owned(),
-                scheme: provider.scheme.to_owned(),
-                key: "sk-secret-key".to_owned(),
-                key_env: provider.key_env.iter().map(ToString::to_string).collect(),
-                base_env: provider.base_env.to_owned(),
-                ..Default::default()
-            });
-            assert_eq!(gateway.map(|gateway| gateway.host()).as_deref(), Ok(provider.host));
+            assert_eq!(provider.upstream(), format!("https://{}{}", provider.host, provider.path));
         }
+        assert_eq!(Provider::named("another"), None);
         assert_eq!(
             OPENAI.arguments("http://127.0.0.1:1/v1"),
             ["-c", "openai_base_url=\"http://127.0.0.1:1/v1\""]
         );
+        assert!(ANTHROPIC.arguments("http://127.0.0.1:1").is_empty(), "it is told by a variable");
     }
 }

@@ -1,6 +1,6 @@
 //! One table of `[sandbox.gateway.<name>]`.
 //!
-//! What is not set is what is known by the name; which names these are, [`agent`](crate::agent) says.
+//! What is not set is what is known by the name, where an agent's adapter declares it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};

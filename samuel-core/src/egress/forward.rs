@@ -4,7 +4,13 @@
 //! request is passed on, nor what stands behind that of an answer. So there is no second request that one side sees
 //! and the other does not.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use rustls::pki_types::ServerName;
 use tokio::{
@@ -95,7 +101,8 @@ async fn answer(
         outer_to.flush().await.map_err(|_| Broken::To)?;
         Incoming::new(rest, from, SILENCE).pass_on(&mut outer_to, framing, &mut Mask::of_nothing()).await
     };
-    let download = pass_back(outer_from, to, gateway, &request.method);
+    let begun = AtomicBool::new(false);
+    let download = pass_back(outer_from, to, gateway, &request.method, &begun);
     tokio::pin!(upload, download);
     // The host may answer before it has all of a request.
     let mut is_sent = false;
@@ -105,6 +112,8 @@ async fn answer(
             uploaded = &mut upload, if !is_sent => match uploaded {
                 // What does not take more may have answered why.
                 Ok(()) | Err(Broken::To) => is_sent = true,
+                // An answer that has begun is not gone on with in other words.
+                Err(Broken::From) if begun.load(Ordering::Relaxed) => return Err(Failed::Over),
                 Err(Broken::From) => return Err(Failed::Unclear),
             },
         }
@@ -129,8 +138,8 @@ async fn reach(gateway: &Gateway) -> Result<TlsStream<TcpStream>, Failed> {
 fn head_for_host(gateway: &Gateway, request: &RequestHead, framing: Framing) -> Vec<u8> {
     let (name, value) = gateway.field();
     let fields = request.fields.clone().without_connection().without(&OF_KEYS);
-    // In an answer that is compressed, nothing could be hidden.
-    let fields = fields.without(&[name, "accept-encoding", "expect"]);
+    // In an answer that is compressed or a part, nothing could be hidden.
+    let fields = fields.without(&[name, "accept-encoding", "expect", "range", "if-range"]);
     let fields =
         fields.with("host", gateway.host()).with("connection", "close").with("accept-encoding", "identity");
     let has_body = framing != Framing::Length(0) || request.fields.has("content-length");
@@ -138,12 +147,13 @@ fn head_for_host(gateway: &Gateway, request: &RequestHead, framing: Framing) -> 
     fields.with(name, value).head(&format!("{} {} HTTP/1.1", request.method, gateway.target(request)))
 }
 
-/// Passes the answer of the host back.
+/// Passes the answer of the host back, and notes once it has begun to.
 async fn pass_back(
     mut from: impl AsyncRead + Unpin,
     to: &mut (impl AsyncWrite + Unpin),
     gateway: &Gateway,
     method: &str,
+    begun: &AtomicBool,
 ) -> Result<(), Failed> {
     let (response, rest) = final_head(&mut from).await?;
     if response.status == 101 {
@@ -166,6 +176,7 @@ async fn pass_back(
     let head =
         fields.with("connection", "close").head(&format!("HTTP/1.1 {} {}", response.status, response.reason));
     let over = |_| Failed::Over;
+    begun.store(true, Ordering::Relaxed);
     to.write_all(&gateway.key.hide(&head)).await.map_err(over)?;
     if has_body {
         let passed = Incoming::new(rest, from, SILENCE).pass_on(to, framing, &mut gateway.key.mask()).await;

@@ -7,6 +7,9 @@ use memchr::memmem;
 /// What stands in the place of each byte that is hidden.
 const HIDDEN: u8 = b'*';
 
+/// From how many bytes on the beginning of a secret tells something of it.
+const TELLING: usize = 6;
+
 /// A text that is shown nowhere.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Secret(Arc<str>);
@@ -77,9 +80,13 @@ impl Mask {
         told
     }
 
-    /// Returns what was kept: nothing follows it.
+    /// Returns what was kept: nothing follows it. As much of the secret as would tell something of it is hidden.
     pub(super) fn end(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.kept)
+        let mut kept = std::mem::take(&mut self.kept);
+        if kept.len() >= TELLING {
+            kept.fill(HIDDEN);
+        }
+        kept
     }
 }
 
@@ -111,6 +118,11 @@ mod tests {
     fn what_only_begins_as_it_does_arrives_and_all_else_at_once() {
         assert_eq!(passed(&["data: hello\n\n"]), ("data: hello\n\n".to_owned(), String::new()));
         assert_eq!(passed(&["sk-se"]), (String::new(), "sk-se".to_owned()));
+        assert_eq!(
+            passed(&["sk-secre"]),
+            (String::new(), "********".to_owned()),
+            "an answer that is cut off"
+        );
         assert_eq!(passed(&["sk-se", "a"]).0, "sk-sea");
         assert_eq!(passed(&["sk-sk-secret"]).0, "sk-*********");
     }

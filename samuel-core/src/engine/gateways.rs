@@ -122,6 +122,15 @@ mod tests {
     }
 
     #[test]
+    fn each_provider_that_an_adapter_declares_has_a_gateway() {
+        for provider in Provider::ALL {
+            let key = provider.key_env.first().copied().unwrap_or_default();
+            let gateway = made(&[(provider.name, GatewaySettings::default())], &[(key, "sk-secret-key")]);
+            assert!(gateway.is_ok_and(|made| made.iter().all(|line| line.starts_with(provider.host))));
+        }
+    }
+
+    #[test]
     fn what_is_set_counts_and_what_is_not_known_is_asked_for() {
         let text = |text: &str| Some(text.to_owned());
         let own = GatewaySettings {

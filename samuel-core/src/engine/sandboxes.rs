@@ -83,7 +83,9 @@ pub(super) fn contents_of(
     let below = settings.mounts.iter().find_map(|path| Some((path, mounted_below(Path::new(path))?)));
     if let Some((path, below)) = below {
         let below = below.display();
-        let problem = format!("`{path}` has another file system in it, at {below}, which engines would leave to be written");
+        let problem = format!(
+            "`{path}` has another file system in it, at {below}, which engines would leave to be written"
+        );
         return Err(setting("mounts", problem));
     }
     let Reach { egress, check_egress, gateways } = reach_of(settings, env)?;
@@ -135,7 +137,8 @@ fn meets(path: &Path, other: &Path) -> bool {
 fn mounted_below(path: &Path) -> Option<PathBuf> {
     let real = path.canonicalize().ok()?;
     let mounts = read_text_anywhere(Path::new(MOUNTS), MAX_MOUNTS).unwrap_or_default();
-    let mut points = mounts.lines().filter_map(|line| Some(PathBuf::from(unescaped(line.split(' ').nth(4)?))));
+    let mut points =
+        mounts.lines().filter_map(|line| Some(PathBuf::from(unescaped(line.split(' ').nth(4)?))));
     points.find(|point| *point != real && point.starts_with(&real))
 }
 
