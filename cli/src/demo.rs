@@ -135,6 +135,7 @@ fn scripted_run(
         })
         .supervisor(host.supervisor()?)
         .containers(host.containers())
+        .guest(host.guest()?)
         .env(host.env.iter().cloned())
         .binary(host.command_for_agents()?)
         // It is our own recording, in a directory of our own.

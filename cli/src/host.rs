@@ -15,7 +15,7 @@ use samuel_core::{
     git::Caller,
     process::{Supervisor, find_program},
     project::{ChangeOrigin, Project, ProjectError, find_root},
-    sandbox::{Containers, Engine, EngineKind},
+    sandbox::{Containers, Engine, EngineKind, Guest},
     state::{Actor, Asker},
     trust::TrustStore,
 };
@@ -261,9 +261,21 @@ impl Host {
                 None => Err(format!("SAMUEL_RUNTIME is \"{name}\", which is neither podman nor docker")),
             },
         };
-        let beside = || self.exe.as_deref().and_then(Path::parent).map(|dir| dir.join("samuel-guest"));
-        let guest = self.var("SAMUEL_GUEST").map(PathBuf::from).or_else(beside).unwrap_or_default();
-        Containers::new(engine, guest, self.socket_dir())
+        let guest = self.var("SAMUEL_GUEST").map(PathBuf::from).or_else(|| self.guest_beside());
+        Containers::new(engine, guest.unwrap_or_default(), self.socket_dir())
+    }
+
+    /// Returns the first process of commands under bubblewrap: the guest beside this program, where there is one, else
+    /// this program, which is started by what is shown of this machine as well.
+    pub(crate) fn guest(&self) -> Result<Guest, Failure> {
+        match self.guest_beside().filter(|path| path.is_file()) {
+            Some(beside) => Ok(Guest::new(beside, self.socket_dir())),
+            None => Ok(Guest::new(self.exe()?, self.socket_dir()).with_arguments([Guest::SUBCOMMAND])),
+        }
+    }
+
+    fn guest_beside(&self) -> Option<PathBuf> {
+        self.exe.as_deref().and_then(Path::parent).map(|dir| dir.join("samuel-guest"))
     }
 
     /// Returns the command by which an agent's own hooks ask a run.

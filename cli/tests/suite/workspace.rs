@@ -82,8 +82,15 @@ fn an_agent_and_its_checks_under_bubblewrap_reach_the_clone_and_nothing_else() {
 #[test]
 fn a_sandbox_that_cannot_do_what_is_set_is_refused_with_its_place() {
     for (keys, expected) in [
-        ("egress = [\"api.example.org\"]", "samuel.toml:6:1: sandbox.egress: bwrap cannot keep hosts apart"),
-        ("egress = [\"http://x\"]", "samuel.toml:6:1: sandbox.egress: bwrap cannot keep hosts apart"),
+        ("egress = [\"http://x\"]", "samuel.toml:6:1: sandbox.egress: `http://x` is no host"),
+        ("check_egress = [\"a b\"]", "samuel.toml:6:1: sandbox.check_egress: `a b` is no host"),
+        (
+            "gateway.anthropic = {}",
+            "samuel.toml:6:1: sandbox.gateway: anthropic: its key is in no variable: ANTHROPIC_API_KEY",
+        ),
+        ("gateway.own = {}", "samuel.toml:6:1: sandbox.gateway: own: header is not set"),
+        ("gateway.\"A b\" = {}", "sandbox.gateway.\"A b\": `A b` is no name of a gateway"),
+        ("gateway.openai = { upstrem = \"x\" }", "sandbox.gateway.openai.upstrem"),
         ("mounts = [\"/\"]", "samuel.toml:6:1: sandbox.mounts: `/` holds all of your files"),
         ("mounts = [\"/nowhere/x\"]", "samuel.toml:6:1: sandbox.mounts: `/nowhere/x` does not exist"),
     ] {
@@ -101,7 +108,8 @@ fn a_sandbox_that_cannot_do_what_is_set_is_refused_with_its_place() {
         "version = \"2\"\n[methodology.ralph]\nsandbox = \"bwrap\"\n[sandbox]\nworkspace = \"in-place\"\n",
     );
     let ran = bench.start("touch ../ran", &[]);
-    assert!(ran.code != 0 && ran.stderr.contains("the workspace has to be a clone"), "{ran:?}");
+    let expected = "samuel.toml:5:1: sandbox.workspace: a sandbox keeps agents out of the project's work tree, so the workspace has to be a clone";
+    assert!(ran.code != 0 && ran.stderr.contains(expected), "{ran:?}");
 }
 
 #[test]

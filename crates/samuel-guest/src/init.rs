@@ -14,7 +14,10 @@ use std::{
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group, wait};
 
 use crate::{
-    launch::{GREETING_LIMIT, Greeting, LAUNCH_LIMIT, LIFELINE, Launch, LaunchError, NOT_STARTED, TOKEN},
+    launch::{
+        GREETING_LIMIT, Greeting, LAUNCH_LIMIT, LIFELINE, LIMITS_TOLD, Launch, LaunchError, NOT_STARTED,
+        TOKEN,
+    },
     limits::{self, Limit},
     relay, seccomp,
     signals::Arrived,
@@ -38,6 +41,20 @@ pub fn guest_main(directory: &Path) -> u8 {
         eprintln!("samuel: {failure}");
         failure.exit_code()
     })
+}
+
+/// Does what the program `samuel-guest` is asked to do by its arguments, and returns its exit code; nothing where
+/// they are none of its own.
+pub fn program_main(arguments: &[std::ffi::OsString]) -> Option<u8> {
+    match arguments {
+        [word] if word == "--limits" => {
+            // There may be nobody who reads it.
+            let _ = io::stdout().write_all(limits::limits_that_are_set().as_bytes());
+            Some(LIMITS_TOLD)
+        }
+        [directory] if !directory.to_string_lossy().starts_with('-') => Some(guest_main(directory.as_ref())),
+        _ => None,
+    }
 }
 
 fn run(directory: &Path) -> Result<u8, Failure> {

@@ -5,14 +5,14 @@
 //! it; a field shows itself as TOML, so that one reader serves files, callers, and the
 //! record that a program filled in.
 
-use std::{num::NonZeroU32, ops::RangeInclusive, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU32, ops::RangeInclusive, time::Duration};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json, json};
 use toml::Value as Toml;
 
 use super::{
-    AgentRoute, CheckCommand, RateLimitPolicy,
+    AgentRoute, CheckCommand, GatewaySettings, RateLimitPolicy,
     duration::format_duration,
     json_schema::{described, table, with},
     table::Table,
@@ -45,6 +45,8 @@ pub(crate) enum Kind {
     Names(&'static str, Vec<&'static str>),
     Checks,
     Routes,
+    /// Gateways by their names.
+    Gateways,
     /// Settings of their own, and which of them `true` and `false` set in their place.
     Table(Vec<Row>, Option<&'static str>),
 }
@@ -76,6 +78,7 @@ impl Kind {
             Self::Routes => {
                 value.list()?.iter().map(AgentRoute::read).collect::<Vec<_>>().into_iter().collect()
             }
+            Self::Gateways => GatewaySettings::read_all(value),
             Self::Table(_, Some(key)) if value.as_boolean().is_some() => {
                 Some(json!({ *key: value.as_boolean() }))
             }
@@ -116,6 +119,7 @@ impl Kind {
             }
             Self::Names(_, names) => json!({ "type": "array", "items": { "enum": names } }),
             Self::Routes => json!({ "type": "array", "items": AgentRoute::schema() }),
+            Self::Gateways => GatewaySettings::schema(),
             Self::Table(rows, None) => table(schema(rows, default), &[]),
             Self::Table(rows, Some(key)) => {
                 let short =
@@ -209,6 +213,7 @@ shown! {
     RateLimitPolicy, held => Self::NAMES.into_iter().find(|(_, policy)| policy == held)?.0.into();
     Vec<CheckCommand>, held => held.iter().filter_map(Field::shown).collect::<Vec<_>>().into();
     Vec<AgentRoute>, held => held.iter().filter_map(|route| Toml::try_from(route).ok()).collect::<Vec<_>>().into();
+    BTreeMap<String, GatewaySettings>, held => Toml::try_from(held).ok()?;
     CheckCommand, held => toml::Table::from_iter([
         ("command".to_owned(), held.command.as_str().into()),
         ("timeout".to_owned(), held.timeout.shown()?),

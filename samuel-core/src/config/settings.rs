@@ -6,19 +6,20 @@
 //! rule, and its text, which is that of the documentation, of the samuel.toml
 //! that `init` writes, of the JSON Schema and of Python.
 
-use std::{num::NonZeroU32, ops::RangeInclusive, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU32, ops::RangeInclusive, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use toml::Value as Toml;
 
 use super::{
-    AgentRoute, ConfigError,
+    AgentRoute, ConfigError, GatewaySettings,
     document::Document,
     setting::{
         DAY, Field,
         Kind::{
-            self, Amount, Checks, Count, Flag, Large, Name, Names, Routes, Short, Table, Text, Texts, Time,
+            self, Amount, Checks, Count, Flag, Gateways, Large, Name, Names, Routes, Short, Table, Text,
+            Texts, Time,
         },
         MONTH, Row, SECOND, rows, schema, settings, take,
     },
@@ -167,12 +168,16 @@ settings! {
         /// it in a private directory, from which commits reach the checked out branch once the checks have passed.
         /// With the sandboxes `bwrap` and `oci` it is `clone` unless this says otherwise.
         workspace: WorkspaceKind = WorkspaceKind::InPlace, workspaces();
-        /// What agents in a sandbox reach of the network: nothing by default. With `oci` it lists hosts, such as
-        /// `["api.example.org", "*.example.com:8443"]`, and `["*"]` stands for all names; with `bwrap` it is either
-        /// nothing or `["*"]`, which is the whole network of the host. Quality checks reach nothing of it.
+        /// The hosts that agents in the sandboxes `bwrap` and `oci` reach, through a proxy of Samuel: none by
+        /// default. It lists hosts such as `["api.example.org", "*.example.com:8443"]`, and `["*"]` stands for all
+        /// names. Quality checks reach none of them.
         egress: Vec<String> = Vec::new(), Texts;
-        /// What quality checks in the sandbox `oci` reach of the network, as `egress` lists it.
+        /// The hosts that quality checks in a sandbox reach, as `egress` lists them.
         check_egress: Vec<String> = Vec::new(), Texts;
+        /// Hosts that agents in a sandbox reach without the keys they take, by the gateways' names: `anthropic`,
+        /// `openai` and `google` are known and need nothing but an empty table, every other needs `upstream`,
+        /// `header`, `from_env` and `as_env`. Samuel puts the key into requests; the agent has one that is none.
+        gateway: BTreeMap<String, GatewaySettings> = BTreeMap::new(), Gateways;
         /// Files and directories that agents and checks in a sandbox can read beside the system's, by their
         /// absolute paths.
         mounts: Vec<String> = Vec::new(), Texts;

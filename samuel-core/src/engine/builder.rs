@@ -19,7 +19,7 @@ use crate::{
     model::{Scope, TaskId, hex},
     process::Supervisor,
     project::Project,
-    sandbox::{BWRAP, Containers, OCI, Oci, Sandbox, SandboxError, Sandboxes},
+    sandbox::{BWRAP, Containers, Guest, OCI, Oci, Sandbox, SandboxError, Sandboxes},
     trust::TrustPolicy,
     workspace::{OnStep, WorkspaceKind},
 };
@@ -33,13 +33,14 @@ pub struct RunBuilder {
     script: Option<Script>,
     sandboxes: Vec<Arc<dyn Sandbox>>,
     pub(super) containers: Option<Containers>,
+    pub(super) guest: Option<Guest>,
     workspace: Option<WorkspaceKind>,
     on_step: Option<OnStep>,
     pub(crate) handlers: RegistryBuilder,
     reads_hook_files: bool,
     trust: TrustPolicy,
     pub(super) supervisor: Option<Supervisor>,
-    env: Vec<(String, String)>,
+    pub(super) env: Vec<(String, String)>,
     pub(crate) binary: String,
     pub(crate) session: Option<String>,
     owner: Option<String>,
@@ -62,6 +63,7 @@ impl RunBuilder {
             script: None,
             sandboxes: Vec::new(),
             containers: None,
+            guest: None,
             workspace: None,
             on_step: None,
             handlers: Registry::builder(),
@@ -109,6 +111,14 @@ impl RunBuilder {
     #[must_use]
     pub fn containers(mut self, containers: Containers) -> Self {
         self.containers = Some(containers);
+        self
+    }
+
+    /// Names the first process of commands in the sandbox `bwrap`. Without it they have no filter of system calls, and
+    /// can reach no host.
+    #[must_use]
+    pub fn guest(mut self, guest: Guest) -> Self {
+        self.guest = Some(guest);
         self
     }
 
@@ -338,17 +348,12 @@ impl RunBuilder {
         self.known_sandboxes()?.find(&self.settings.sandbox)
     }
 
-    /// Says whether samuel.toml gives agents in a sandbox the network of the host.
-    pub(super) fn has_network(&self) -> bool {
-        !self.project.config().sandbox.egress.is_empty()
-    }
-
     fn known_sandboxes(&self) -> Result<Sandboxes, SandboxError> {
         let sandboxes = Sandboxes::with(self.sandboxes.iter().cloned())?;
         let sockets = self.socket_dir.as_deref();
         Ok(match self.workspace_kind() {
             WorkspaceKind::Clone => sandboxes
-                .with_bwrap(bwrap_of(&self.project, &self.env, sockets))
+                .with_bwrap(bwrap_of(&self.project, &self.env, sockets, self.guest.as_ref()))
                 .with_oci(oci_of(&self.project, &self.env, sockets, self.containers.as_ref())),
             WorkspaceKind::InPlace if self.containers.is_some() => {
                 sandboxes.with_oci(Oci::refusing_in_place())

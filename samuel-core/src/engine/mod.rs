@@ -47,6 +47,7 @@ mod executables;
 mod fire;
 mod flight;
 mod follow;
+mod gateways;
 mod handle;
 mod hook_list;
 mod hook_log;

@@ -7,12 +7,11 @@ use std::{
 
 use rustix::process::{Resource, getrlimit};
 
-use super::{
-    Contents, EngineKind,
-    container::{DIRECTORY, GUEST, path_inside},
-    engine::LABEL,
+use super::{Contents, EngineKind, engine::LABEL};
+use crate::sandbox::{
+    bwrap::hides_nothing,
+    sockets::{DIRECTORY, GUEST, path_inside},
 };
-use crate::sandbox::bwrap::hides_nothing;
 
 /// The most open files that a container asks for; what its maker may have is the other limit.
 const OPEN_FILES: u64 = 16_384;
@@ -188,6 +187,7 @@ mod tests {
             pids: 500,
             egress,
             check_egress,
+            gateways: Vec::new(),
         }
     }
 

@@ -7,11 +7,15 @@ use samuel_guest::{LIMITS_TOLD, Launch};
 use super::{
     Ready, SandboxError,
     arguments::{self, Contained, Most},
-    container::{Container, GUEST, path_inside},
+    container::Container,
     engine::EngineKind,
     guest, unusable,
 };
-use crate::sandbox::ask::{last_words, output_of};
+use crate::sandbox::{
+    ask::{last_words, output_of},
+    outlet::Outlets,
+    sockets::{GUEST, path_inside},
+};
 
 /// Runtimes in whose place an engine's own is tried: the first that works is used. Where crun is the engine's own,
 /// it fails on machines with both versions of control groups.
@@ -66,7 +70,7 @@ fn limits_in(ready: &Ready, runtime: Option<&'static str>) -> Result<String, Str
     let told = |error: SandboxError| error.to_string();
     let engine = ready.containers.engine().map_err(told)?;
     let launch = Launch::new([path_inside(GUEST).as_str(), "--limits"], "/");
-    let container = Container::prepare(&ready.containers, &launch, None).map_err(told)?;
+    let container = Container::prepare(&ready.containers, &launch, &Outlets::default()).map_err(told)?;
     let arguments = arguments::of(&Contained {
         kind: engine.kind(),
         runtime,
