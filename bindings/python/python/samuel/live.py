@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
     from .records import LiveState
 
+from ._home import awaited
 from .project import Project
 
 
@@ -20,7 +21,8 @@ class LiveRun:
     Args:
         project: The project, or its directory.
 
-    Every method returns what the run does, as it was when the call came.
+    Every method returns what the run does, as it was when the call came, and has a form
+    to be awaited, with an `a` before its name.
 
     Raises:
         SamuelError: No loop runs (`E_CONTROL_NO_LOOP`), it cannot be reached
@@ -62,6 +64,15 @@ class LiveRun:
     def deny(self, call: int, text: str | None = None) -> LiveState:
         """Keeps a tool call back that waits; the agent reads the text."""
         return self._ask("deny", text, call)
+
+    alook = awaited(look)
+    apause = awaited(pause)
+    aresume = awaited(resume)
+    asteer = awaited(steer)
+    acancel = awaited(cancel)
+    astop = awaited(stop)
+    aapprove = awaited(approve)
+    adeny = awaited(deny)
 
     def _ask(self, verb: str, text: str | None = None, call: int | None = None) -> LiveState:
         return self._project._native.command(verb, text, call)

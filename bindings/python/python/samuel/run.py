@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from . import _samuel
+    from ._home import Home
     from .records import Event
 
 __all__ = ["Run"]
@@ -24,11 +25,21 @@ _BATCH = 256
 
 
 class Run:
-    """A run that is under way. Its methods can be called from any thread."""
+    """A run that is under way. Its methods can be called from any thread.
+
+    One that `Loop.astart` started is awaited: `await run` is its result, `run.aevents()` its events, and
+    `async with run` waits for the end of it.
+    """
 
     def __init__(
-        self, built: _samuel.Run, trusted: bool, decided: bool, store: _samuel.TrustStore | None
+        self,
+        built: _samuel.Run,
+        trusted: bool,
+        decided: bool,
+        store: _samuel.TrustStore | None,
+        home: Home | None = None,
     ) -> None:
+        self._home = home
         self._logger = _logger()
         # One stream is the caller's, one the logger's.
         self._native = built.start(trusted, decided, 1 if self._logger is None else 2, store)
@@ -75,6 +86,7 @@ class Run:
         The first call's begin with the run, later ones' with the call. A reader
         that is slow loses what the agent says, never a change of state.
         """
+        self._may_block("aevents")
         taken = partial(batch_of, self._native.events())
         while batch := wait_for(self._native, taken):
             yield from batch
@@ -96,7 +108,9 @@ class Run:
         Raises:
             TimeoutError: The run goes on after that time.
             SamuelError: The run could not start, or broke.
+            RuntimeError: Waiting would block the event loop that handlers run on.
         """
+        self._may_block("await_result")
         self._native.ignore_events()
         if timeout is None:
             return self._made(wait_for(self._native, self._native.result))
@@ -109,6 +123,16 @@ class Run:
         """Waits for the run to end; see `wait`."""
         self._native.ignore_events()
         return self._made(await await_for(self._native, self._native.result))
+
+    def __await__(self) -> Generator[Any, None, RunResult]:
+        return self.await_result().__await__()
+
+    def _may_block(self, instead: str) -> None:
+        """Refuses to wait where the handlers of the run would wait as well."""
+        if self._home is not None and self._home.is_here():
+            raise RuntimeError(
+                f"this would block the event loop that the handlers of the run run on; use Run.{instead}"
+            )
 
     def _made(self, ended: tuple[Any, Any, list[BaseException]]) -> RunResult:
         live.discard(self)
@@ -136,6 +160,7 @@ class Run:
         self._native.stop()
 
     def __enter__(self) -> Run:
+        self._may_block("__aenter__, by `async with`")
         return self
 
     def __exit__(
