@@ -22,6 +22,9 @@ class Handler(Generic[F]):
         function: The function.
     """
 
+    __name__: str
+    __qualname__: str
+
     def __init__(self, owner: Registering, registration: Registration, function: F) -> None:
         update_wrapper(self, function)
         self.function = function

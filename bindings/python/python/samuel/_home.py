@@ -47,7 +47,11 @@ class Home:
         return cls(asyncio.get_running_loop())
 
     def settle(self, registration: Registration) -> Registration:
-        """Has a handler run here."""
+        """Has a handler run here; one that is sent into a process goes as it is now."""
+        if registration.tier == "process":
+            from ._sending import target_of
+
+            return registration._replace(target=target_of(registration.function))
         if registration.tier not in ("async", "thread"):
             return registration
         return registration._replace(function=Settled(registration.function, self))

@@ -11,7 +11,7 @@ from typing import Any
 from warnings import warn
 
 from ._handler import Handler, function_of
-from ._registration import Registration, is_async, target_of
+from ._registration import Registration, is_async
 from ._samuel import HOOK_POINTS
 from .errors import ConfigError, HandlerWarning, HookError
 
@@ -83,9 +83,10 @@ class Registering:
             inline: Whether it runs on the engine's own thread. That is the
                 fastest, and only for functions that return at once: nothing
                 can interrupt them.
-            isolate: `process` to run it in a process of its own, which is ended
-                at the deadline whatever it does. The function must be found by
-                its name in a module or script.
+            isolate: `process` to run it in a process of its own, which is kept from one call to the
+                next, and ended at the deadline whatever the function does. One of a module or a script is
+                imported there, once; another is sent with what it uses, and refused where
+                that cannot be sent.
         """
 
         def register(function: Callable[..., Any]) -> Handler[Any]:
@@ -126,7 +127,7 @@ class Registering:
         given = name or getattr(function, "__name__", type(function).__name__).strip("<>")
         place = self._place_of(point, given, None if name else function)
         named = given if place is not None or name else self._free_name(point, given)
-        target = target_of(function) if isolate else None
+        target = _target_of(function) if isolate else None
         made = Registration(point, named, function, None, order, timeout, strict, tier, target)
         if place is None:
             self._registrations.append(made)
@@ -196,6 +197,13 @@ def _is_again(before: Callable[..., Any], function: Callable[..., Any]) -> bool:
         getattr(before, "__qualname__", None),
         getattr(before, "__module__", None),
     )
+
+
+def _target_of(function: Callable[..., Any]) -> tuple[str, str]:
+    # Only those who isolate handlers need it.
+    from ._sending import target_of
+
+    return target_of(function)
 
 
 def _check_order(order: object) -> None:

@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator, Generator, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from . import _process
 from ._exit import STOP_LIMIT, live
 from ._waiting import await_for, wait_at_most, wait_for
+from .errors import HookError
 from .result import RunResult
 
 if TYPE_CHECKING:
@@ -39,6 +41,12 @@ class Run:
         store: _samuel.TrustStore | None,
         home: Home | None = None,
     ) -> None:
+        if _process.importing:
+            raise HookError(
+                "a script must not start a loop when it is imported, as the process of an isolated handler does",
+                code="E_USAGE",
+                help='Put what starts the loop below `if __name__ == "__main__":`.',
+            )
         self._home = home
         self._logger = _logger()
         # One stream is the caller's, one the logger's.
