@@ -142,6 +142,8 @@ class Loop(Equipped, LoopRegistering):
         for function in functions:
             self.hook("quality.check")(function)
         self._agent = agent
+        # What makes somebody for each run who is told its events.
+        self._watchers: list[Callable[[], Callable[[Event], object]]] = []
         self._options: dict[str, Any] = {
             "settings": own,
             "binary": binary,
@@ -305,12 +307,17 @@ class Loop(Equipped, LoopRegistering):
 
     def _begin(self, plugins: _samuel.LoadedPlugins | None) -> Run:
         built, store = self._ready(plugins), self._store()
-        return Run(built, store is None and self._trusts(built), callable(self._trust), store)
+        trusted = store is None and self._trusts(built)
+        return Run(built, trusted, callable(self._trust), store, watchers=self._watching())
 
     async def _abegin(self) -> Run:
         at = Home.here()
         built, store = await in_thread(self._ready, await self._aloaded()), self._store()
-        return Run(built, store is None and await self._atrusts(built), callable(self._trust), store, at)
+        trusted = store is None and await self._atrusts(built)
+        return Run(built, trusted, callable(self._trust), store, at, self._watching())
+
+    def _watching(self) -> list[Callable[[Event], object]]:
+        return [make() for make in self._watchers]
 
     def _ready(self, plugins: _samuel.LoadedPlugins | None) -> _samuel.Run:
         built = self._build(plugins)

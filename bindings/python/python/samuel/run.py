@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from . import _samuel
     from ._home import Home
     from .records import Event
+
+    Watcher = Callable[[Event], object]
 
 __all__ = ["Run"]
 
@@ -40,6 +42,7 @@ class Run:
         decided: bool,
         store: _samuel.TrustStore | None,
         home: Home | None = None,
+        watchers: Iterable[Watcher] = (),
     ) -> None:
         if _process.importing:
             raise HookError(
@@ -48,9 +51,10 @@ class Run:
                 help='Put what starts the loop below `if __name__ == "__main__":`.',
             )
         self._home = home
-        self._logger = _logger()
-        # One stream is the caller's, one the logger's.
-        self._native = built.start(trusted, decided, 1 if self._logger is None else 2, store)
+        logger = _logger()
+        self._watchers: list[Watcher] = [*watchers, *([] if logger is None else [partial(_log, logger)])]
+        # One stream is the caller's, the others the watchers'.
+        self._native = built.start(trusted, decided, 1 + len(self._watchers), store)
         live.add(self)
 
     def _wait_for_start(self) -> None:
@@ -59,7 +63,7 @@ class Run:
         except BaseException:
             self._leave()
             raise
-        self._log()
+        self._watch()
 
     async def _await_start(self) -> None:
         try:
@@ -67,16 +71,15 @@ class Run:
         except BaseException:
             await self._aleave()
             raise
-        self._log()
+        self._watch()
 
-    def _log(self) -> None:
-        """Tells the logger what happens, from a thread of its own."""
-        if self._logger is not None:
+    def _watch(self) -> None:
+        """Tells the watchers what happens, each from a thread of its own."""
+        while self._watchers:
             import threading
 
-            args = (self._native, self._native.events(), self._logger)
-            threading.Thread(target=_log_events, args=args, daemon=True, name="samuel-log").start()
-            self._logger = None
+            args = (self._native, self._native.events(), self._watchers.pop())
+            threading.Thread(target=_tell, args=args, daemon=True, name="samuel-watch").start()
 
     @property
     def run_id(self) -> str:
@@ -228,23 +231,27 @@ def _logger() -> logging.Logger | None:
     return logger if logger.hasHandlers() and logger.isEnabledFor(logging.WARNING) else None
 
 
-def _log_events(native: _samuel.RunHandle, stream: _samuel.EventStream | None, logger: logging.Logger) -> None:
-    from .records import HookFired, RunFinished, RunStarted, Swept, Warning
-
+def _tell(native: _samuel.RunHandle, stream: _samuel.EventStream | None, watcher: Watcher) -> None:
     while batch := wait_for(native, partial(batch_of, stream)):
         for event in batch:
-            match event:
-                case Warning(message):
-                    logger.warning("%s", message)
-                case Swept(swept=swept, ended=ended, left=left):
-                    logger.warning("processes ended: %s, left: %s, swept: %s", ended, left, swept)
-                case HookFired(point=point, outcome=outcome):
-                    for warning in outcome.warnings:
-                        logger.warning("%s %s %s: %s", point, warning.handler, warning.class_, warning.message)
-                case RunStarted(agent=agent):
-                    logger.info("run %s started with %s", event.run_id, agent)
-                case RunFinished(exit_reason=reason):
-                    logger.info("run %s ended: %s", event.run_id, reason)
+            watcher(event)
+
+
+def _log(logger: logging.Logger, event: Event) -> None:
+    from .records import HookFired, RunFinished, RunStarted, Swept, Warning
+
+    match event:
+        case Warning(message):
+            logger.warning("%s", message)
+        case Swept(swept=swept, ended=ended, left=left):
+            logger.warning("processes ended: %s, left: %s, swept: %s", ended, left, swept)
+        case HookFired(point=point, outcome=outcome):
+            for warning in outcome.warnings:
+                logger.warning("%s %s %s: %s", point, warning.handler, warning.class_, warning.message)
+        case RunStarted(agent=agent):
+            logger.info("run %s started with %s", event.run_id, agent)
+        case RunFinished(exit_reason=reason):
+            logger.info("run %s ended: %s", event.run_id, reason)
 
 
 def batch_of(stream: _samuel.EventStream | None) -> list[Event] | None:
