@@ -451,6 +451,7 @@ def dispatch(
     handlers: list[Registration],
     config: str,
     input: object,
+    context: dict[str, Any],
     cancelled: bool,
     repeat: int,
     session: str,

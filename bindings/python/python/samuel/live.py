@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from ._home import awaited
 from ._waiting import await_for, wait_for
 from .project import Project
 from .run import batch_of
@@ -28,7 +29,8 @@ class LiveRun:
     Args:
         project: The project, or its directory.
 
-    Every method but `attach` returns what the run does, as it was when the call came.
+    Every method but `attach` returns what the run does, as it was when the call came, and has a form
+    to be awaited, with an `a` before its name.
 
     Raises:
         SamuelError: No loop runs (`E_CONTROL_NO_LOOP`), it cannot be reached
@@ -79,6 +81,15 @@ class LiveRun:
             ...         print(event)
         """
         return Attached(self._project._native.attach())
+
+    alook = awaited(look)
+    apause = awaited(pause)
+    aresume = awaited(resume)
+    asteer = awaited(steer)
+    acancel = awaited(cancel)
+    astop = awaited(stop)
+    aapprove = awaited(approve)
+    adeny = awaited(deny)
 
     def _ask(self, verb: str, text: str | None = None, call: int | None = None) -> LiveState:
         return self._project._native.command(verb, text, call)
