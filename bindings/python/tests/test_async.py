@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -254,12 +256,13 @@ def test_many_runs_at_once_share_what_is_on_the_loop(samuel_project: MakeProject
     roots = [samuel_project("First").root for _ in range(number)]
     agent = samuel.testing.completes_each_task()
 
-    async def main() -> tuple[int, list[bool]]:
+    async def main() -> list[bool]:
         pool = Pool()
 
         async def one(root: str) -> bool:
             _request.set(root)
-            loop = samuel.Loop(root, agent=agent, trust=True, pause=0)
+            project = await samuel.Project.aopen(root)
+            loop = samuel.Loop(project, agent=agent, trust=True, pause=0)
 
             @loop.hook("quality.check", strict=True)
             async def check(call: Any) -> None:
@@ -268,9 +271,22 @@ def test_many_runs_at_once_share_what_is_on_the_loop(samuel_project: MakeProject
 
             return (await loop.arun()).ok
 
-        return pool.served, list(await asyncio.gather(*map(one, roots)))
+        ended = list(await asyncio.gather(*map(one, roots)))
+        assert pool.served == number
+        return ended
 
-    before = len(threading.enumerate())
-    _, ended = asyncio.run(main())
-    assert ended == [True] * number
-    assert len(threading.enumerate()) <= before + 1
+    threads = len(threading.enumerate())
+    assert asyncio.run(main()) == [True] * number
+    first = resident()
+    for root in roots:
+        samuel.Project(root).reset("1")
+    assert asyncio.run(main()) == [True] * number
+    assert len(threading.enumerate()) <= threads + 1
+    # What the first ones took has come back, and serves the others.
+    assert resident() <= 1.2 * first
+
+
+def resident() -> int:
+    """The memory of this process, in pages."""
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1])
