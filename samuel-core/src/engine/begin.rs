@@ -233,7 +233,7 @@ impl Run {
     }
 
     /// Says what the machine has to know of a run.
-    fn setup(&self) -> Setup {
+    pub(super) fn setup(&self) -> Setup {
         let settings = &self.frozen.settings;
         Setup {
             session: self.frozen.session.clone(),
@@ -248,6 +248,7 @@ impl Run {
             has_checks: self.has_checks(),
             scope: self.frozen.scope.clone(),
             pilot: self.frozen.pilot(),
+            in_lane: settings.parallel.jobs > 1,
             holds: self.frozen.holds,
             limits: self.limits(),
             framing: self.frozen.framing.clone(),

@@ -122,7 +122,7 @@ impl Follower {
         self.is_behind.store(read.is_err(), Ordering::Relaxed);
         match read {
             Ok(JournalPart { records, has_gap }) => {
-                if has_gap {
+                if has_gap && self.services.in_lane.is_none() {
                     let _ = self.services.inputs.send(Input::Unheard);
                 }
                 *seq = records.last().map_or(*seq, |record| record.seq);
@@ -131,9 +131,14 @@ impl Follower {
                 let told = untold_in(&records).into_iter();
                 let told = told.map(|text| self.services.note(0, None, ProgressKind::Found, text));
                 self.services.log(told.collect()).await;
-                for input in records.iter().flat_map(|record| self.told_by(record)) {
+                let lane = self.services.in_lane.as_ref();
+                let told = records.iter().flat_map(|record| self.told_by(record));
+                for input in told.filter(|input| lane.is_none_or(|lane| lane.hears(input))) {
                     // The run has ended if nobody listens any more.
                     let _ = self.services.inputs.send(input);
+                }
+                if let Some(lane) = lane.filter(|_| !records.is_empty()) {
+                    lane.look(&self.services.plan());
                 }
                 Ok(())
             }

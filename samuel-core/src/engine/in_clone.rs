@@ -39,7 +39,7 @@ pub(super) struct InClone {
 
 /// The control files of a run, as a workspace asks for them.
 #[derive(Debug)]
-struct OfRun(Arc<ControlFiles>);
+pub(super) struct OfRun(pub(super) Arc<ControlFiles>);
 
 impl ControlLook for OfRun {
     fn look(&self, root: &Path) -> BTreeMap<String, String> {
@@ -132,6 +132,9 @@ impl Services {
         place: &Place,
         mut reply: HookReply,
     ) -> EffectResult {
+        if let Some(lane) = &self.in_lane {
+            lane.leave(point, self, &mut reply).await;
+        }
         let left = match point {
             HookPoint::AgentInvoke => self.take_out(task, place, &mut reply).await,
             HookPoint::QualityCheck => self.judge_work(place, &mut reply).await,

@@ -6,6 +6,7 @@ mod arrivals;
 mod crashes;
 mod cut_off;
 mod kit;
+mod lanes;
 mod life;
 #[path = "../../../crates/samuel-process/tests/support/mod.rs"]
 mod process_support;

@@ -489,7 +489,7 @@ impl Sim {
             }
             _ => None,
         };
-        WorkLeft { work, answered, changed, queue_size, mode, elapsed_ms: 0 }
+        WorkLeft { work, answered, changed, queue_size, mode, elapsed_ms: 0, lane: None }
     }
 
     /// Returns the lines of the progress log.
