@@ -220,6 +220,9 @@ impl Watch {
                 let wait = seconds(Duration::from_millis(*wait_ms));
                 self.line(&format!("waiting until {} ({wait}) for {}", time_of_day(*until), safe(reason)));
             }
+            Event::Waiting { wait_ms: 0, reason, until: None } => {
+                self.line(&format!("waits: {}", safe(reason)))
+            }
             Event::Warning { message } => self.warn(message),
             Event::Swept { swept, ended, left } => self.swept(*swept, ended, left),
             Event::HookFired { outcome, point, .. } => {

@@ -20,6 +20,7 @@ mod history;
 mod hooks;
 mod hostile_repository;
 mod init;
+mod lanes;
 mod lifecycle;
 mod limits;
 mod looking;

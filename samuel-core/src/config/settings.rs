@@ -18,7 +18,8 @@ use super::{
     setting::{
         DAY, Field,
         Kind::{
-            self, Amount, Checks, Count, Flag, Large, Name, Names, Routes, Short, Table, Text, Texts, Time, Within,
+            self, Amount, Checks, Count, Flag, Large, Name, Names, Routes, Short, Table, Text, Texts, Time,
+            Within,
         },
         MONTH, Row, SECOND, rows, schema, settings, take,
     },

@@ -7,7 +7,7 @@ use super::{
     control_files::ControlRecord,
     driver::Saved,
     error::{RunError, blocking},
-    follow::{began_in, committed_in, completed_in, outdates_check},
+    follow::{began_in, committed_in, completed_in, landed_in, outdates_check},
     run::Run,
     services::Known,
 };
@@ -280,7 +280,9 @@ fn all_completed(records: &[JournalRecord], plan: &Plan, before: Option<Vec<Task
     if let Some(before) = before {
         let before: HashSet<TaskId> = before.into_iter().collect();
         let since = plan.tasks.iter().filter(|task| task.status == Status::Completed);
-        completed.extend(since.map(|task| task.id.clone()).filter(|id| !before.contains(id)));
+        let landed = landed_in(records);
+        let is_new = |id: &TaskId| !before.contains(id) && !landed.contains(id);
+        completed.extend(since.map(|task| task.id.clone()).filter(is_new));
     }
     completed
 }

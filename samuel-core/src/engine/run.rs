@@ -41,7 +41,7 @@ use super::{
 };
 use crate::{
     agent::{Agent, AgentConfig, AgentError, Agents, Choice, Routing, compose_agent_env, own_files},
-    config::{MethodologySettings, Origin},
+    config::{CheckCommand, MethodologySettings, Origin},
     context::Framing,
     detect::detect_languages,
     dialect::{HookFileOptions, HookFiles},
@@ -205,6 +205,12 @@ impl Frozen {
         blocking(move || Ok(sandboxes.find(&name)?.begin()?)).await?
     }
 
+    /// Returns the commands that get work trees of lanes ready; none where there is one loop.
+    pub(super) fn setup_commands(&self) -> &[CheckCommand] {
+        let parallel = &self.settings.parallel;
+        if parallel.jobs > 1 { &parallel.setup } else { &[] }
+    }
+
     /// Says how the run looks for tasks.
     pub(super) fn pilot(&self) -> Pilot {
         pilot_of(&self.settings.pilot, self.discovers_only)
@@ -246,11 +252,13 @@ impl Run {
         let others: Vec<Arc<dyn Agent>> =
             frozen.choices().unwrap_or_default().into_iter().skip(1).map(|(_, agent)| agent).collect();
         let agent_files = agent_files(&frozen, &others);
-        let checks = &frozen.settings.quality_checks;
+        let checks: Vec<CheckCommand> =
+            frozen.settings.quality_checks.iter().chain(frozen.setup_commands()).cloned().collect();
         let names = std::iter::once(&frozen.agent).chain(&others).map(|agent| agent.name());
         let unasked = names.flat_map(own_files);
         let hooks = of_hooks(&handlers, frozen.project.root());
-        let control_files = Arc::new(ControlFiles::of(&frozen.project, checks, &agent_files, unasked, hooks));
+        let control_files =
+            Arc::new(ControlFiles::of(&frozen.project, &checks, &agent_files, unasked, hooks));
         let methodology = frozen.project.base();
         let templates = Templates::load(&frozen.project.templates(), &methodology.templates())?;
         let replaced = templates.replaced();

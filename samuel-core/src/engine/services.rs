@@ -12,8 +12,17 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::{
-    call_logs::CallCount, control_files::ControlFiles, error::described, hook_log::HookLogWriter, hub::Hub,
-    in_clone::InClone, lanes::{Lane, LaneParts}, refusals::Refusals, socket::RunSocket, tickets::Tickets, work_tree::WorkTree,
+    call_logs::CallCount,
+    control_files::ControlFiles,
+    error::described,
+    hook_log::HookLogWriter,
+    hub::Hub,
+    in_clone::InClone,
+    lanes::{Lane, LaneParts},
+    refusals::Refusals,
+    socket::RunSocket,
+    tickets::Tickets,
+    work_tree::WorkTree,
 };
 use crate::{
     agent::Agents,

@@ -91,7 +91,11 @@ impl Core {
         if is_invoking {
             self.interrupt();
         }
-        self.log(ProgressKind::Found, task, "somebody settled it or gave it back; its agent is stopped".to_owned());
+        self.log(
+            ProgressKind::Found,
+            task,
+            "somebody settled it or gave it back; its agent is stopped".to_owned(),
+        );
     }
 
     /// Counts a task no longer as completed, or as one that nobody recorded.

@@ -130,7 +130,9 @@ impl Core {
             ..match self.setup.in_lane {
                 // What all lanes share holds these.
                 true => Standing::new(None, u32::MAX, self.evidence()),
-                false => Standing::new(limits.max_iterations, limits.max_consecutive_failures, self.evidence()),
+                false => {
+                    Standing::new(limits.max_iterations, limits.max_consecutive_failures, self.evidence())
+                }
             }
         }
     }

@@ -161,7 +161,15 @@ impl MergeRepository {
     pub async fn remove_branch(&self, branch: &str, commit: &str) -> Result<bool, WorkspaceError> {
         let top = &self.users.top;
         let name = reference(branch);
-        let args = ["for-each-ref", "--count=2", "--format=%(refname)", "--contains", commit, "refs/heads", "refs/samuel"];
+        let args = [
+            "for-each-ref",
+            "--count=2",
+            "--format=%(refname)",
+            "--contains",
+            commit,
+            "refs/heads",
+            "refs/samuel",
+        ];
         let holders = self.git.line(top, &args).await?;
         let path = self.checked_out(branch).await?;
         if path.is_some() || !holders.lines().any(|holder| holder != name) {

@@ -110,10 +110,10 @@ impl Worktree {
             record::remove(&git_dir.join(lock))?;
         }
         let mut nobody = Vec::new();
-        for ((name, value), variables) in NOBODY.into_iter().zip([
-            ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"],
-            ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"],
-        ]) {
+        for ((name, value), variables) in NOBODY
+            .into_iter()
+            .zip([["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"], ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"]])
+        {
             let spec = git.call(&users.top, Configured::ByUser, &["config", "--get", name]);
             if !git.answer(spec).await?.success() {
                 nobody.extend(variables.map(|variable| (variable, value)));
@@ -169,7 +169,8 @@ impl Worktree {
     }
 
     async fn copy(&self, file: &str) -> Result<(), WorkspaceError> {
-        let (from, tree, to) = (self.setup.root.join(file), self.setup.tree.clone(), self.work_dir().join(file));
+        let (from, tree, to) =
+            (self.setup.root.join(file), self.setup.tree.clone(), self.work_dir().join(file));
         blocking(move || {
             let bytes = match read_anywhere(&from, MAX_COPIED) {
                 Ok(bytes) => bytes,
@@ -179,7 +180,9 @@ impl Worktree {
             };
             // An agent may have left links there, which lead nowhere out of the work tree.
             let manner = Manner::PRIVATE.with(Durability::Unsynced);
-            Root::new(&tree).write(&to, [bytes.as_slice()], &manner).map_err(WorkspaceError::file("write", &to))
+            Root::new(&tree)
+                .write(&to, [bytes.as_slice()], &manner)
+                .map_err(WorkspaceError::file("write", &to))
         })
         .await
     }
@@ -212,7 +215,8 @@ impl Worktree {
     pub async fn commit(&self, title: &str) -> Result<MadeWork, WorkspaceError> {
         if self.is_dirty().await? {
             self.run(&["add", "--all"]).await?;
-            let args = ["commit", "--quiet", "--no-verify", "--allow-empty", "--cleanup=verbatim", "-m", title];
+            let args =
+                ["commit", "--quiet", "--no-verify", "--allow-empty", "--cleanup=verbatim", "-m", title];
             self.run(&args).await?;
         }
         let line = self.line(&["log", "-1", "--format=%H %T", "HEAD"]).await?;
@@ -244,7 +248,17 @@ impl Worktree {
             let args = ["commit-tree", "-p", &head, "-m", "Keep what was left uncommitted", &tree];
             Some(self.line(&args).await?)
         } else {
-            let args = ["for-each-ref", "--count=1", "--format=%(refname)", "--contains", &head, "refs/heads", "refs/samuel", "refs/remotes", "refs/tags"];
+            let args = [
+                "for-each-ref",
+                "--count=1",
+                "--format=%(refname)",
+                "--contains",
+                &head,
+                "refs/heads",
+                "refs/samuel",
+                "refs/remotes",
+                "refs/tags",
+            ];
             self.line(&args).await?.is_empty().then_some(head)
         };
         let Some(kept) = kept else { return Ok(None) };
@@ -255,6 +269,15 @@ impl Worktree {
     /// Returns the branch that is checked out; nothing between branches.
     pub async fn branch(&self) -> Option<String> {
         self.line(&["symbolic-ref", "--quiet", "--short", "HEAD"]).await.ok().filter(|name| !name.is_empty())
+    }
+
+    /// Makes the files those of the commit that is checked out, but for what git ignores.
+    ///
+    /// # Errors
+    /// Returns an error where git fails.
+    pub async fn discard(&self) -> Result<(), WorkspaceError> {
+        self.run(&["reset", "--quiet", "--hard"]).await?;
+        self.run(&["clean", "-ffdq"]).await.map(drop)
     }
 
     /// Leaves the branch that is checked out, at the same commit.
@@ -277,7 +300,7 @@ impl Worktree {
     ///
     /// # Errors
     /// Returns an error where git fails.
-    pub async fn remove(self) -> Result<(), WorkspaceError> {
+    pub async fn remove(&self) -> Result<(), WorkspaceError> {
         let tree = self.setup.tree.clone();
         let removed = tree.clone();
         blocking(move || record::remove(&removed)).await?;

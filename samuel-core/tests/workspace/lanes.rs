@@ -10,7 +10,7 @@ use samuel_core::{
     event::Event,
     model::{ExitReason, Plan, Status, Task, TaskId},
     project::Project,
-    state::{Actor, Existing},
+    state::{Actor, Existing, Mutation},
     trust::TrustPolicy,
 };
 
@@ -62,7 +62,8 @@ fn all_landed(user: &User, project: &Project, told: &Told) {
     assert_eq!(told.report.exit_reason, ExitReason::Completed, "{}", told.text());
     let (plan, into) = (plan(project), told.report.into.clone().unwrap());
     assert_eq!(plan.claims, [], "{}", told.text());
-    let log = user.git(&format!("log --first-parent --format='%(trailers:key=Samuel-Task,valueonly)' {into}"));
+    let log =
+        user.git(&format!("log --first-parent --format='%(trailers:key=Samuel-Task,valueonly)' {into}"));
     let mut landed: Vec<&str> = log.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     landed.sort_unstable();
     let mut ids: Vec<&str> = plan.tasks.iter().map(|task| task.id.as_str()).collect();
@@ -75,9 +76,11 @@ fn all_landed(user: &User, project: &Project, told: &Told) {
     }
     let place = |wanted: &dyn Fn(&Event) -> bool| told.events.iter().position(|record| wanted(&record.event));
     for task in &plan.tasks {
-        let begun = place(&|event| matches!(event, Event::TaskClaimed { task: claimed, .. } if *claimed == task.id));
+        let begun =
+            place(&|event| matches!(event, Event::TaskClaimed { task: claimed, .. } if *claimed == task.id));
         for other in &task.depends_on {
-            let landed = place(&|event| matches!(event, Event::TaskLanded { task: done, .. } if done == other));
+            let landed =
+                place(&|event| matches!(event, Event::TaskLanded { task: done, .. } if done == other));
             assert!(landed.unwrap() < begun.unwrap(), "{} before {other}\n{}", task.id, told.text());
         }
     }
@@ -104,8 +107,12 @@ async fn lanes_work_at_once_and_what_they_make_lands_once_on_a_branch_of_the_run
         assert_eq!(user.git(&format!("show {into}:other-{id}")), "x");
     }
     assert_eq!((user.head(), user.git("status --porcelain")), (before.0, "?? .samuel/".to_owned()));
-    assert_eq!(user.git("for-each-ref --format='%(refname)' refs/heads"), format!("refs/heads/main\nrefs/heads/{into}"));
-    let count = |wanted: fn(&Event) -> bool| told.events.iter().filter(|record| wanted(&record.event)).count();
+    assert_eq!(
+        user.git("for-each-ref --format='%(refname)' refs/heads"),
+        format!("refs/heads/main\nrefs/heads/{into}")
+    );
+    let count =
+        |wanted: fn(&Event) -> bool| told.events.iter().filter(|record| wanted(&record.event)).count();
     assert_eq!(count(|event| matches!(event, Event::RunStarted { .. })), 1);
     assert_eq!(count(|event| matches!(event, Event::RunFinished(_))), 1);
     assert_eq!(count(|event| matches!(event, Event::TaskCompleted { .. })), 5);
@@ -148,4 +155,166 @@ async fn what_cannot_have_lanes_is_refused_before_anything_starts() {
     });
     assert!(alone.await.starts_with("E_LANES_INVALID: a branch to land on, main,"));
     assert_eq!(plan(&project).claims, []);
+}
+
+/// Returns how often something was told.
+fn count(told: &Told, wanted: impl Fn(&Event) -> bool) -> usize {
+    told.events.iter().filter(|record| wanted(&record.event)).count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_in_conflict_goes_back_alone_and_its_next_agent_is_told_the_files_and_where_the_work_is() {
+    let user = User::new();
+    user.write("shared.txt", "start\n");
+    user.git("add -A");
+    user.git("commit -qm Shared");
+    let project = project(&user, &[("1", &[]), ("2", &[]), ("3", &[])]);
+    // Both change the same line before either has landed; the prompt of a second attempt is kept.
+    let work = "cat > ~/prompt-$SAMUEL_TASK_ID-$SAMUEL_ITERATION; touch ~/at-$SAMUEL_TASK_ID; \
+                while ! { test -e ~/at-1 && test -e ~/at-2 && test -e ~/at-3; }; do sleep 0.02; done; \
+                case $SAMUEL_TASK_ID in 1|2) echo $SAMUEL_TASK_ID >> shared.txt;; *) echo x > other.txt;; esac";
+    let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
+    let told = played(lanes(&user, &project, 3, script, &["true"])).await.unwrap();
+    all_landed(&user, &project, &told);
+    let returned = |event: &Event| match event {
+        Event::TaskReturned { reason, kept, .. } => {
+            assert_eq!(reason, "it is in conflict in shared.txt");
+            user.git(&format!("rev-parse --verify {}", kept.as_ref().unwrap()));
+            true
+        }
+        _ => false,
+    };
+    assert_eq!(count(&told, returned), 1, "{}", told.text());
+    let into = told.report.into.clone().unwrap();
+    let lines = user.git(&format!("show {into}:shared.txt"));
+    assert!(["start\n1\n2", "start\n2\n1"].contains(&lines.as_str()), "{lines}");
+    let log = user.tree().join(".samuel/run/logs");
+    let prompts = user.sh(&log, "cat */*.prompt");
+    assert!(prompts.contains("did not land: it is in conflict in shared.txt"), "{prompts}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_work_that_passes_alone_and_fails_together_one_goes_back_and_the_innocent_land() {
+    let user = User::new();
+    let project = project(&user, &[("1", &[]), ("2", &[]), ("3", &[])]);
+    let work = "touch ~/at-$SAMUEL_TASK_ID; \
+                while ! { test -e ~/at-1 && test -e ~/at-2 && test -e ~/at-3; }; do sleep 0.02; done; \
+                test $SAMUEL_TASK_ID = 3 || ! { test -e made-1 || test -e made-2; } || touch both; \
+                touch made-$SAMUEL_TASK_ID";
+    let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
+    let check = "! test -e made-1 || ! test -e made-2 || test -e both";
+    let told = played(lanes(&user, &project, 3, script, &[check])).await.unwrap();
+    all_landed(&user, &project, &told);
+    let is_back = |event: &Event| matches!(event, Event::TaskReturned { reason, .. } if reason.contains("the checks failed with it"));
+    assert_eq!(count(&told, is_back), 1, "{}", told.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_whose_attempts_are_used_up_is_blocked_and_the_others_are_done() {
+    let user = User::new();
+    let project = project(&user, &[("1", &[]), ("2", &[])]);
+    let script =
+        Script::default().call(ScriptedCall::any().repeated().run("touch made-$SAMUEL_TASK_ID").done());
+    let told = played(lanes(&user, &project, 2, script, &["! test -e made-1"])).await.unwrap();
+    assert_eq!(told.report.exit_reason, ExitReason::Blocked, "{}", told.text());
+    let status = |id: &str| plan(&project).task(&TaskId::new(id)).unwrap().status;
+    assert_eq!((status("1"), status("2")), (Status::Blocked, Status::Completed), "{}", told.text());
+    assert_eq!(told.report.completed, [TaskId::new("2")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tasks_that_declare_the_same_file_are_worked_on_one_after_the_other_and_say_why() {
+    let user = User::new();
+    let project = opened(&user);
+    let task = |id: &str| Task {
+        files_to_modify: vec!["a.txt".to_owned()],
+        ..Task::new(TaskId::new(id), format!("Do {id}"))
+    };
+    let tasks = ["1", "2", "3"].map(task).to_vec();
+    project.plan_store().import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse).unwrap();
+    let work = "mkdir ~/alone && echo $SAMUEL_TASK_ID >> a.txt && rmdir ~/alone";
+    let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
+    let told = played(lanes(&user, &project, 3, script, &["true"])).await.unwrap();
+    all_landed(&user, &project, &told);
+    assert_eq!(count(&told, |event| matches!(event, Event::TaskReturned { .. })), 0, "{}", told.text());
+    let waits = |event: &Event| matches!(event, Event::Waiting { reason, .. } if reason.contains("which declares a.txt too"));
+    assert!(count(&told, waits) > 0, "{}", told.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_is_skipped_has_its_agent_stopped_and_its_branch_kept() {
+    let user = User::new();
+    let project = project(&user, &[("1", &[]), ("2", &[])]);
+    let work = "if test $SAMUEL_TASK_ID = 1; then echo x > half; git add half; git commit -qm Half; touch ~/at; \
+                while :; do sleep 0.05; done; fi; while ! test -e ~/at; do sleep 0.02; done; touch made";
+    let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
+    let mut handle = lanes(&user, &project, 2, script, &[]).build().unwrap().start().await.unwrap();
+    let mut events = handle.events();
+    let mut branch = None;
+    while let Some(record) = events.next().await {
+        match record.event {
+            Event::TaskClaimed { task, branch: of, .. } if task.as_str() == "1" => branch = Some(of),
+            Event::TaskLanded { .. } => {
+                let skip = Mutation::Skip { id: TaskId::new("1"), reason: None };
+                project.plan_store().mutate(skip, Actor::User).unwrap();
+            }
+            _ => {}
+        }
+    }
+    let report = handle.wait().await.unwrap();
+    assert_eq!((report.exit_reason, report.completed), (ExitReason::Completed, vec![TaskId::new("2")]));
+    assert_eq!(user.git(&format!("show {}:half", branch.unwrap())), "x");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_landing_on_the_checked_out_branch_waits_while_the_users_changes_are_in_the_way() {
+    let user = User::new();
+    let project = project(&user, &[("1", &[])]);
+    user.write("a.txt", "mine\n");
+    let script = Script::default()
+        .call(ScriptedCall::any().repeated().run("echo theirs > a.txt; echo b > b.txt").done());
+    let run = lanes(&user, &project, 2, script, &["true"]).into("main");
+    let mut handle = run.build().unwrap().start().await.unwrap();
+    let mut events = handle.events();
+    let mut held = None;
+    while let Some(record) = events.next().await {
+        if let Event::LandingHeld { reason, .. } = record.event {
+            assert_eq!(user.read("a.txt").unwrap(), "mine\n");
+            held = Some(reason);
+            user.git("checkout -q a.txt");
+        }
+    }
+    assert!(held.unwrap().contains("a.txt"));
+    assert_eq!(handle.wait().await.unwrap().exit_reason, ExitReason::Completed);
+    assert_eq!((user.read("a.txt").unwrap(), user.read("b.txt").unwrap()), ("theirs\n".into(), "b\n".into()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_stopped_keeps_its_work_and_the_next_one_goes_on_with_the_branch() {
+    let user = User::new();
+    let project = project(&user, &[("1", &[]), ("2", &[])]);
+    let work = "if test $SAMUEL_TASK_ID = 1 && ! test -e ~/again; then echo x > half; touch ~/at; \
+                while :; do sleep 0.05; done; fi; touch made-$SAMUEL_TASK_ID";
+    let script = || Script::default().call(ScriptedCall::any().repeated().run(work).done());
+    let mut handle = lanes(&user, &project, 2, script(), &["true"]).build().unwrap().start().await.unwrap();
+    let mut events = handle.events();
+    let mut landed = false;
+    while let Some(record) = events.next().await {
+        landed |= matches!(record.event, Event::TaskLanded { .. });
+        if landed && user.home().join("at").exists() {
+            handle.stop();
+        }
+        if landed && !user.home().join("at").exists() {
+            tokio::task::yield_now().await;
+        }
+    }
+    let report = handle.wait().await.unwrap();
+    assert_eq!(report.exit_reason, ExitReason::Cancelled);
+    let claim = plan(&project).claims.first().cloned().unwrap();
+    let kept = claim.branch.unwrap();
+    assert_eq!(user.git(&format!("show {kept}:half")), "x", "what was left uncommitted is kept");
+    std::fs::write(user.home().join("again"), "").unwrap();
+    let told = played(lanes(&user, &project, 2, script(), &["true"])).await.unwrap();
+    assert_eq!(told.report.into, report.into, "it goes on with the branch");
+    all_landed(&user, &project, &told);
 }

@@ -7,6 +7,7 @@ mod crashes;
 mod cut_off;
 mod kit;
 mod lanes;
+mod lanes_killed;
 mod life;
 #[path = "../../../crates/samuel-process/tests/support/mod.rs"]
 mod process_support;

@@ -72,7 +72,9 @@ impl Coded for LanesError {
         match self {
             Self::Jobs { most, .. } => format!("Give a number from 1 to {most}.").into(),
             Self::Apart { help, .. } => (*help).into(),
-            Self::IntoAlone { .. } => "Say how many lanes there are with --jobs, or leave the branch out.".into(),
+            Self::IntoAlone { .. } => {
+                "Say how many lanes there are with --jobs, or leave the branch out.".into()
+            }
             Self::Copy { .. } => "Name it from the project's root, without \"..\".".into(),
             Self::Into { help, .. } | Self::Unfit { help, .. } => help.clone().into(),
         }

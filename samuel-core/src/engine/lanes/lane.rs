@@ -23,16 +23,17 @@ use super::{
 use crate::{
     engine::{error::described, fire::Place, plan_effects, services::Services},
     event::{Event, IterationFailure, RunFault},
-    hook::{HookPoint, Said, Speaker},
+    hook::{HookPoint, Outcome, Said, Speaker},
     machine::{Command, EffectResult, HookReply, Input, LaneWork, ReplyData, WorkLeft},
     model::{
-        Claim, ClaimPhase, ClaimTarget, Coded, ExitReason, FailureClass, IterationOutcome, Plan, ReleaseReason, TaskId,
-        payload::{Deliver, Mode, TaskBrief, TextItem},
+        Claim, ClaimPhase, ClaimTarget, Coded, ExitReason, FailureClass, IterationOutcome, Plan,
+        ReleaseReason, TaskId,
+        payload::{Deliver, Mode, TaskBrief, TextItem, Turn},
     },
     plan::Work,
     sched::{Claimant, WhyLeftOut, choose},
     state::{Actor, LoadedPlan, Mutation, ProgressKind, RunEnd, StateError},
-    workspace::{Worktree, WorkspaceError},
+    workspace::{WorkspaceError, Worktree},
 };
 
 /// How many reasons for waiting are told.
@@ -45,11 +46,13 @@ pub(in crate::engine) struct Lane {
     pub(super) number: u32,
     pub(in crate::engine) shared: Arc<Lanes>,
     pub(super) view: Arc<LaneView>,
-    pub(super) tree: Worktree,
+    tree: Arc<Worktree>,
     /// Whether the scheduler said that the lane ends.
     was_over: AtomicBool,
     /// What was told last of why it waits.
     waits_for: Mutex<String>,
+    /// The head of the branch when nothing was left last.
+    at_the_end: Mutex<Option<String>>,
 }
 
 /// Why a lane cannot go on.
@@ -70,6 +73,14 @@ impl LaneFault {
     }
 }
 
+/// A task that a lane has just claimed, and what is kept of earlier attempts.
+struct Claimed {
+    task: TaskId,
+    token: u64,
+    attempt: u32,
+    earlier: Option<Claim>,
+}
+
 /// What a lane does next.
 enum Found {
     /// It works on a task.
@@ -83,9 +94,14 @@ enum Found {
 }
 
 impl Lane {
-    pub(super) fn new(number: u32, shared: Arc<Lanes>, view: Arc<LaneView>, tree: Worktree) -> Arc<Self> {
-        let (was_over, waits_for) = (AtomicBool::default(), Mutex::default());
-        Arc::new(Self { number, shared, view, tree, was_over, waits_for })
+    pub(super) fn new(
+        number: u32,
+        shared: Arc<Lanes>,
+        view: Arc<LaneView>,
+        tree: Arc<Worktree>,
+    ) -> Arc<Self> {
+        let (was_over, waits_for, at_the_end) = (AtomicBool::default(), Mutex::default(), Mutex::default());
+        Arc::new(Self { number, shared, view, tree, was_over, waits_for, at_the_end })
     }
 
     /// Says where the machine of the lane is.
@@ -250,7 +266,7 @@ impl Lane {
         if let Some(own) = own {
             return Ok(self.go_on(plan, &own, elapsed));
         }
-        if self.shared.is_finished() {
+        if self.shared.is_finished() && !self.leads() {
             return self.nothing_left().await;
         }
         let asker = Claimant {
@@ -259,6 +275,9 @@ impl Lane {
             scope: self.shared.scope.clone(),
             max_attempts: self.shared.max_attempts,
         };
+        // What is chosen beside other tasks is claimed before the next lane chooses.
+        let alone = self.shared.claiming.lock().await;
+        let plan = &self.shared.blocking(|store| store.load().map(|loaded| loaded.plan)).await??;
         let choice = choose(plan, &asker, self.shared.overlap);
         for left_out in &choice.left_out {
             if let WhyLeftOut::Attempts { failed } = left_out.why {
@@ -270,7 +289,8 @@ impl Lane {
             }
         }
         if choice.tasks.is_empty() && choice.under_way == 0 {
-            let is_blocking = choice.left_out.iter().any(|left| matches!(left.why, WhyLeftOut::Attempts { .. }));
+            let is_blocking =
+                choice.left_out.iter().any(|left| matches!(left.why, WhyLeftOut::Attempts { .. }));
             if is_blocking {
                 return Ok(Found::Wait(Vec::new()));
             }
@@ -281,7 +301,9 @@ impl Lane {
             return Ok(self.shared.over().map_or(Found::Wait(Vec::new()), Found::Over));
         }
         for task in choice.tasks {
-            if let Some(own) = self.claim(services, plan, task).await? {
+            if let Some(claimed) = self.claim(plan, task).await? {
+                drop(alone);
+                let own = self.begin_with(services, plan, claimed).await?;
                 self.shared.wake();
                 return Ok(self.go_on(plan, &own, elapsed));
             }
@@ -312,13 +334,15 @@ impl Lane {
         }
     }
 
-    /// Ends the lane, since nothing is left. The leader goes to what has landed, for its last check.
+    /// Ends the lane, since nothing is left. The last check of the leader is of what has landed.
     async fn nothing_left(&self) -> Result<Found, LaneFault> {
         if !self.leads() {
             return Ok(Found::Over(RunEnd { reason: ExitReason::Completed, detail: None }));
         }
-        if let Some(head) = self.shared.repository.head(&self.shared.into).await? {
-            self.tree.check_out(&head).await?;
+        let head = self.shared.repository.head(&self.shared.into).await?;
+        let mut last = self.at_the_end.lock().unwrap_or_else(PoisonError::into_inner);
+        if *last != head {
+            *last = head;
             // What the last check of this lane said is of another commit.
             self.view.tell(Input::Unheard);
         }
@@ -336,16 +360,10 @@ impl Lane {
 
     // Claims.
 
-    /// Claims a task and gives it a branch; nothing where another lane was faster.
-    async fn claim(
-        self: &Arc<Self>,
-        services: &Arc<Services>,
-        plan: &Plan,
-        task: TaskId,
-    ) -> Result<Option<OwnClaim>, LaneFault> {
+    /// Claims a task; nothing where somebody settled it in this moment.
+    async fn claim(&self, plan: &Plan, task: TaskId) -> Result<Option<Claimed>, LaneFault> {
         let target = ClaimTarget::Task(task.clone());
         let earlier = plan.claim(&target).filter(|claim| claim.phase == ClaimPhase::Released).cloned();
-        let title = plan.task(&task).map(|task| task.title.clone()).unwrap_or_default();
         let claim = Mutation::Claim { task: target.clone(), worker: self.worker() };
         let claimed = self.shared.blocking(move |store| {
             let applied = store.mutate(claim, Actor::Runtime)?;
@@ -363,13 +381,25 @@ impl Lane {
             Err(error) => return Err(error.into()),
         };
         let attempt = now.claim(&target).map_or(1, |claim| claim.attempt);
+        Ok(Some(Claimed { task, token, attempt, earlier }))
+    }
+
+    /// Gives a task that was claimed its branch.
+    async fn begin_with(
+        &self,
+        services: &Arc<Services>,
+        plan: &Plan,
+        claimed: Claimed,
+    ) -> Result<OwnClaim, LaneFault> {
+        let Claimed { task, token, attempt, earlier } = claimed;
+        let title = plan.task(&task).map(|task| task.title.clone()).unwrap_or_default();
         let branch = branch_of(&self.shared.run, &task, token);
         let begun = self.begin(services, &branch).await;
         let base = match begun {
             Ok(base) => base,
             Err(error) => {
                 let reason = ReleaseReason::Stopped;
-                let release = Mutation::Release { task: target, token, reason, kept: None };
+                let release = Mutation::Release { task: task.into(), token, reason, kept: None };
                 // What is wrong with the work tree is told; a claim that stays is released by the next start.
                 let _ = self.shared.blocking(move |store| store.mutate(release, Actor::Runtime)).await?;
                 return Err(error);
@@ -382,7 +412,7 @@ impl Lane {
         if let Some(said) = earlier.and_then(|earlier| of_earlier(&earlier)) {
             self.view.tell(Input::Undelivered(vec![said]));
         }
-        Ok(Some(own))
+        Ok(own)
     }
 
     /// Gets the work tree ready for a branch, and returns the commit that it begins at.
@@ -429,10 +459,15 @@ impl Lane {
             base: own.base.clone(),
             tree: Some(made.tree.clone()),
         };
+        self.shared.submits(own.token, made.tree.clone());
         let submitted = self.shared.blocking(move |store| store.mutate(submit, Actor::Runtime)).await?;
         self.let_go();
         match submitted {
             Ok(_) => {
+                if !own.is_beyond {
+                    // The checks alone have written since.
+                    self.tree.discard().await?;
+                }
                 // So that the branch can go once it has landed.
                 self.tree.leave_branch().await?;
                 let (task, branch, commit) = (own.task, own.branch, made.commit);
@@ -500,26 +535,49 @@ impl Lane {
                 self.shared.close().await;
                 None
             }
-            (true, HookPoint::QualityCheck) if !place.in_iteration => {
-                // What has landed was checked where it was merged.
-                let head = self.tree.head().await.ok()?;
-                let reply = HookReply { data: ReplyData::Checks(Vec::new()), ..HookReply::default() };
-                self.shared.has_passed(&head).then_some(reply)
-            }
+            (true, HookPoint::QualityCheck) if !place.in_iteration => self.last_check(services).await,
             _ => None,
         }
+    }
+
+    /// Goes to what has landed for a check that is of no task. What the queue has checked there need not be
+    /// checked once more.
+    async fn last_check(&self, services: &Arc<Services>) -> Option<HookReply> {
+        let head = self.shared.repository.head(&self.shared.into).await.ok().flatten()?;
+        if self.shared.has_passed(&head) {
+            return Some(HookReply { data: ReplyData::Checks(Vec::new()), ..HookReply::default() });
+        }
+        if self.view.own().is_none() {
+            let gone = match self.rescue(services).await {
+                Ok(_) => self.tree.check_out(&head).await.map_err(LaneFault::from),
+                Err(fault) => Err(fault),
+            };
+            if let Err(fault) = gone {
+                let why = format!("what has landed cannot be checked: {}", described(&fault));
+                let outcome = Outcome { refused: Some(why), ..Outcome::default() };
+                return Some(HookReply { outcome, data: ReplyData::Checks(Vec::new()) });
+            }
+        }
+        None
     }
 
     /// Sees to what a point did: what is done is committed, and what has passed is known to have.
     pub(in crate::engine) async fn leave(
         self: &Arc<Self>,
         point: HookPoint,
+        turn: Turn,
         services: &Arc<Services>,
         reply: &mut HookReply,
     ) {
         match point {
             HookPoint::SessionStart | HookPoint::BeforeLoop if self.leads() => {
                 self.shared.said(point, reply.clone());
+            }
+            // What is done after the check, nobody has checked.
+            HookPoint::AgentInvoke if turn != Turn::Main => {
+                if let Some(own) = self.view.own().as_mut() {
+                    own.is_beyond = true;
+                }
             }
             HookPoint::AgentInvoke => {
                 if let Err(error) = self.take_down(services).await
@@ -531,7 +589,8 @@ impl Lane {
             }
             HookPoint::QualityCheck => {
                 let outcome = &reply.outcome;
-                let passes = outcome.refused.is_none() && outcome.abort.is_none() && outcome.broken.is_empty();
+                let passes =
+                    outcome.refused.is_none() && outcome.abort.is_none() && outcome.broken.is_empty();
                 if let Some(own) = self.view.own().as_mut() {
                     own.has_passed = passes && own.made.is_some();
                 }

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use crate::state::{
-    Artifact, Holder, KeptCheckpoint, LaneStore, LoopLock, Note, RecordChunk, RecordPart, RecordPlace, RunDir,
-    SavedRun, StateError, SupervisorProcess, Watch, read_artifact_of, write_artifact_of,
+    Artifact, Holder, KeptCheckpoint, LaneStore, LoopLock, Note, RecordChunk, RecordPart, RecordPlace,
+    RunDir, SavedRun, StateError, SupervisorProcess, Watch, read_artifact_of, write_artifact_of,
 };
 
 /// The store of a lane, over that of the run.

@@ -39,8 +39,8 @@ use crate::{
     sched::{Overlap, SharedBooks, SharedCaps},
     state::{Actor, LaneStore, LoopLock, Mutation, PlanStore, RunDir, StateError},
     workspace::{
-        KnownBranch, Making, Worktree, WorkspaceError, WorkspaceKind, WorktreeSetup, is_within, known_branch,
-        know_branch,
+        KnownBranch, Making, WorkspaceError, WorkspaceKind, Worktree, WorktreeSetup, is_within, know_branch,
+        known_branch,
     },
 };
 
@@ -52,8 +52,8 @@ const NOTE: &str = "lanes.json";
 /// The lanes of a run, before they begin.
 pub(in crate::engine) struct OpenedLanes {
     pub(in crate::engine) shared: Arc<Lanes>,
-    trees: Vec<Worktree>,
-    queue: Worktree,
+    trees: Vec<Arc<Worktree>>,
+    queue: Arc<Worktree>,
     /// What people should know.
     pub(in crate::engine) told: Vec<String>,
 }
@@ -72,7 +72,7 @@ pub(in crate::engine) struct LaneParts {
 /// What all machines of a run begin with.
 pub(in crate::engine) struct Followers {
     pub(in crate::engine) lanes: Vec<LaneParts>,
-    pub(in crate::engine) queue: (LaneParts, Worktree),
+    queue: (LaneParts, Arc<Worktree>),
     pub(in crate::engine) machine: Machine,
     pub(in crate::engine) batch: NonZeroUsize,
     pub(in crate::engine) commands: Vec<String>,
@@ -130,7 +130,10 @@ impl Run {
         };
         let state_dir = frozen.project.state_dir().filter(|_| !frozen.project.is_in_memory());
         let state_dir = state_dir.ok_or_else(|| {
-            unfit("no directory outside of the project is known for their work trees", "Set HOME or XDG_STATE_HOME.")
+            unfit(
+                "no directory outside of the project is known for their work trees",
+                "Set HOME or XDG_STATE_HOME.",
+            )
         })?;
         let directory = WorkspaceKind::directory_of(state_dir, &root).join(DIRECTORY);
         let (looked_at, caller) = (root.clone(), frozen.project.caller().clone());
@@ -140,7 +143,11 @@ impl Run {
         });
         let head = head.await?.map_err(WorkspaceError::from)?;
         let commit = match head.map(|head| head.commit()) {
-            None => return Err(unfit("it is in no git repository", "Run `git init` and make a first commit.").into()),
+            None => {
+                return Err(
+                    unfit("it is in no git repository", "Run `git init` and make a first commit.").into()
+                );
+            }
             Some(None) => return Err(unfit("it has no commit yet", "Make a first commit.").into()),
             Some(Some(commit)) => commit.to_string(),
         };
@@ -163,9 +170,10 @@ impl Run {
         self.put_in_order(plan, &repository, &into, &tree, &making, &mut told).await?;
         let mut trees = Vec::new();
         for number in 1..=parallel.jobs {
-            trees.push(Worktree::open(tree(format!("lane-{number}")), &making).await.map_err(of_lanes)?);
+            let opened = Worktree::open(tree(format!("lane-{number}")), &making).await.map_err(of_lanes)?;
+            trees.push(Arc::new(opened));
         }
-        let queue = Worktree::open(tree("queue".to_owned()), &making).await.map_err(of_lanes)?;
+        let queue = Arc::new(Worktree::open(tree("queue".to_owned()), &making).await.map_err(of_lanes)?);
         let settings = &frozen.settings;
         let caps = SharedCaps {
             iterations: settings.max_iterations.map(std::num::NonZeroU32::get),
@@ -190,6 +198,7 @@ impl Run {
             books: SharedBooks::new(caps).going_on(iterations, begin.machine.usage()),
             iterations,
         });
+        shared.has_trees(trees.iter().chain([&queue]).cloned().collect());
         Ok(Some(OpenedLanes { shared, trees, queue, told }))
     }
 
@@ -225,17 +234,24 @@ impl Run {
                 Ok(None) => "there is no such branch",
                 Err(_) => "no branch can have that name",
             };
-            let help = format!("Name a branch that is there; `git branch {into}` would make one of what is checked out.");
+            let help = format!(
+                "Name a branch that is there; `git branch {into}` would make one of what is checked out."
+            );
             return Err(LanesError::Into { into: into.clone(), problem: problem.to_owned(), help }.into());
         }
         let note = directory.join(NOTE);
         let made_at = plan.project.created_at;
-        let waits = plan.claims.iter().any(|claim| matches!(claim.phase, ClaimPhase::Submitted | ClaimPhase::Landing));
+        let waits = plan
+            .claims
+            .iter()
+            .any(|claim| matches!(claim.phase, ClaimPhase::Submitted | ClaimPhase::Landing));
         if let Some(known) = known_branch(&note).filter(|known| known.made_at == made_at)
             && let Some(head) = repository.head(&known.into).await.map_err(of_lanes)?
-            && (waits || !repository.has(commit, &head).await)
+            && (waits || head == commit || !repository.has(commit, &head).await)
         {
-            told.push(format!("goes on with {}, which is not in what is checked out yet", known.into));
+            if head != commit {
+                told.push(format!("goes on with {}, which is not in what is checked out yet", known.into));
+            }
             return Ok(known.into);
         }
         let into = format!("samuel/{}/result", self.frozen.run_id);
@@ -280,7 +296,9 @@ impl Run {
             self.release(claim, kept.clone()).await?;
             if let Some(task) = claim.task.task() {
                 let kept = kept.map_or_else(String::new, |kept| format!("; its work is kept as {kept}"));
-                told.push(format!("task {task} was being worked on when Samuel ended, and is free again{kept}"));
+                told.push(format!(
+                    "task {task} was being worked on when Samuel ended, and is free again{kept}"
+                ));
             }
         }
         Ok(())
@@ -350,7 +368,8 @@ impl Run {
             Some(config) => crate::agent::build(config, frozen.supervisor.clone())?,
             None => Arc::clone(&frozen.agent),
         };
-        let agents = Agents::new(agent, sink(&frozen.others), frozen.supervisor.clone()).built_from(built_from);
+        let agents =
+            Agents::new(agent, sink(&frozen.others), frozen.supervisor.clone()).built_from(built_from);
         let (mut handlers, kit) = self.base.clone();
         let kit = crate::methodology::Kit {
             work_dir: directory.clone(),
@@ -383,8 +402,7 @@ impl Followers {
             let (inputs, receiver) = mpsc::unbounded_channel();
             let services = Arc::new(leader.of_lane(parts, inputs.clone()));
             services.blocking(|services| services.work_tree.begin_run(None)).await?;
-            let follower =
-                Follower::new(Arc::clone(&services), Arc::downgrade(lock), seq, Arc::clone(plan));
+            let follower = Follower::new(Arc::clone(&services), Arc::downgrade(lock), seq, Arc::clone(plan));
             let driver = driver(Arc::clone(&services), follower, self.machine.clone(), receiver);
             let task = tokio::spawn(async move {
                 let report = driver.run(Input::Start).await;

@@ -18,7 +18,7 @@ use crate::{
         ClaimTarget, ExitReason, Plan, ReleaseReason, Role, TaskId,
         payload::{Actor as ChangedBy, Mode, QualityCheckInput, Turn},
     },
-    state::{Actor, Mutation, ProgressKind, StateError},
+    state::{Actor, Mutation, PlanStore, ProgressKind, StateError},
     workspace::{WorkspaceError, Worktree},
 };
 
@@ -30,7 +30,7 @@ pub(super) struct QueueDriver {
     pub(super) shared: Arc<Lanes>,
     pub(super) services: Arc<Services>,
     /// Where the checks are made.
-    pub(super) tree: Worktree,
+    pub(super) tree: Arc<Worktree>,
     pub(super) batch: NonZeroUsize,
     /// The commands of the checks, as their point is told.
     pub(super) commands: Vec<String>,
@@ -108,8 +108,8 @@ impl QueueDriver {
         let failed = |error: &dyn std::error::Error| MergeInput::Failed { reason: described(error) };
         let repository = &self.shared.repository;
         Next::Step(match effect {
-            MergeEffect::Look => match self.plan().await {
-                Ok(plan) => MergeInput::Queue(Queue::of(&plan)),
+            MergeEffect::Look => match self.caught_up().await {
+                Ok(plan) => MergeInput::Queue(self.queue(&plan)),
                 Err(error) => failed(&error),
             },
             MergeEffect::Build { into, submissions } => match repository.build(&into, &submissions).await {
@@ -180,6 +180,23 @@ impl QueueDriver {
         Next::Step(MergeInput::Wake)
     }
 
+    /// Reads the plan once what somebody wrote into it past the store is taken over or put back.
+    async fn caught_up(&self) -> Result<Arc<Plan>, StateError> {
+        let read = |store: &dyn PlanStore| Ok((store.catch_up(u64::MAX)?.warnings, store.load()?.plan));
+        let (warnings, plan) = self.shared.blocking(read).await??;
+        warnings.into_iter().for_each(|warning| self.services.warn(warning));
+        Ok(plan)
+    }
+
+    /// Returns what waits to be merged, with the trees that have passed here.
+    fn queue(&self, plan: &Plan) -> Queue {
+        let mut queue = Queue::of(plan);
+        for submission in &mut queue.submissions {
+            submission.tree = self.shared.tree_of(submission.key.token);
+        }
+        queue
+    }
+
     async fn plan(&self) -> Result<Arc<Plan>, StateError> {
         self.shared.blocking(|store| store.load().map(|loaded| loaded.plan)).await?
     }
@@ -208,7 +225,10 @@ impl QueueDriver {
 
     /// Changes the plan, and tells what follows.
     async fn change(&self, mutation: Mutation) -> Result<(), StateError> {
-        let before = self.plan().await?;
+        let before = match mutation {
+            Mutation::Landing { .. } => self.caught_up().await?,
+            _ => self.plan().await?,
+        };
         let asked = mutation.clone();
         self.shared.blocking(move |store| store.mutate(asked, Actor::Runtime)).await??;
         match mutation {

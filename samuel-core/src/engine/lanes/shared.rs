@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -12,14 +12,17 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::lane::rescue_of;
 use crate::{
+    engine::error::described,
     event::RunReport,
     hook::HookPoint,
     machine::{Command, HookReply, Input},
-    model::{AgentTotal, ExitReason, Scope, TaskId, Usage},
     merge::{MergeRepository, MergeStrategy},
+    model::{AgentTotal, ExitReason, Scope, TaskId, Usage},
     sched::{Cap, Overlap, SharedBooks},
     state::{PlanStore, RunEnd, StateError},
+    workspace::Worktree,
 };
 
 /// What all lanes of a run share.
@@ -36,6 +39,8 @@ pub(in crate::engine) struct Lanes {
     /// The store of the run, which no lane's view is between.
     pub(super) store: Arc<dyn PlanStore>,
     pub(super) repository: MergeRepository,
+    /// Held from the choice of a task to its claim, so that no two lanes choose beside each other.
+    pub(super) claiming: tokio::sync::Mutex<()>,
     state: Mutex<State>,
     /// Grows whenever a lane that waits may go on.
     changed: watch::Sender<u64>,
@@ -44,6 +49,8 @@ pub(in crate::engine) struct Lanes {
     /// Where the machines of the lanes that do not lead are told something.
     followers: Mutex<Vec<UnboundedSender<Input>>>,
     tasks: Mutex<Tasks>,
+    /// The work trees of the lanes, and of the queue.
+    trees: OnceLock<Vec<Arc<Worktree>>>,
     /// Ends the queue now.
     pub(super) stop_queue: CancellationToken,
 }
@@ -66,6 +73,8 @@ struct State {
     /// Which task each lane works on.
     working: BTreeMap<u32, TaskId>,
     landed: Vec<TaskId>,
+    /// The trees that have passed in the lane that submitted them, by the tokens of the claims.
+    trees: BTreeMap<u64, String>,
     /// The last commit that was landed, whose tree has passed the checks.
     passed: Option<String>,
     reports: Vec<RunReport>,
@@ -102,7 +111,8 @@ pub(super) struct LanesSetup {
 
 impl Lanes {
     pub(super) fn new(setup: LanesSetup) -> Arc<Self> {
-        let LanesSetup { jobs, run, into, strategy, overlap, scope, max_attempts, store, repository, .. } = setup;
+        let LanesSetup { jobs, run, into, strategy, overlap, scope, max_attempts, store, repository, .. } =
+            setup;
         let state = State { books: setup.books, iterations: setup.iterations, ..State::default() };
         Arc::new(Self {
             jobs,
@@ -114,11 +124,13 @@ impl Lanes {
             max_attempts,
             store,
             repository,
+            claiming: tokio::sync::Mutex::default(),
             state: Mutex::new(state),
             changed: watch::Sender::new(0),
             once: watch::Sender::new(Once::default()),
             followers: Mutex::default(),
             tasks: Mutex::default(),
+            trees: OnceLock::new(),
             stop_queue: CancellationToken::new(),
         })
     }
@@ -239,6 +251,27 @@ impl Lanes {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).queue = Some(queue);
     }
 
+    pub(super) fn has_trees(&self, trees: Vec<Arc<Worktree>>) {
+        // They are made once.
+        let _ = self.trees.set(trees);
+    }
+
+    /// Removes the work trees, once the plan is done; what is in no branch is kept. Returns what could not be.
+    pub(in crate::engine) async fn remove_trees(&self) -> Vec<String> {
+        let mut told = Vec::new();
+        for (number, tree) in (1..).zip(self.trees.get().into_iter().flatten()) {
+            let of_queue = number > self.jobs;
+            let reference = rescue_of(&format!("samuel/{}/lane-{number}", self.run));
+            let kept = if of_queue { Ok(None) } else { tree.rescue(&reference).await };
+            let removed = match kept {
+                Ok(_) => tree.remove().await,
+                Err(error) => Err(error),
+            };
+            told.extend(removed.err().map(|error| format!("a work tree stays: {}", described(&error))));
+        }
+        told
+    }
+
     // What fires once.
 
     /// Hands on what the handlers of a point said in the leader.
@@ -288,6 +321,17 @@ impl Lanes {
                 None
             }
         }
+    }
+
+    /// Takes down the tree that has passed its check and is submitted by a claim.
+    pub(super) fn submits(&self, token: u64, tree: String) {
+        self.state(|state| _ = state.trees.insert(token, tree));
+    }
+
+    /// Returns the tree that was submitted by a claim after it had passed here: what the plan's file says of
+    /// it, anybody may have written.
+    pub(super) fn tree_of(&self, token: u64) -> Option<String> {
+        self.state(|state| state.trees.get(&token).cloned())
     }
 
     /// Takes down what was landed, and the commit that all of it is at.

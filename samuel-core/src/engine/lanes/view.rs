@@ -41,6 +41,8 @@ pub(super) struct OwnClaim {
     pub(super) made: Option<MadeWork>,
     /// Whether that has passed the check.
     pub(super) has_passed: bool,
+    /// Whether an agent worked on after the check.
+    pub(super) is_beyond: bool,
     /// Whether the lane's own agent put the task aside.
     pub(super) is_put_aside: bool,
     /// Whether the machine was told that the claim is gone.
@@ -59,6 +61,7 @@ impl OwnClaim {
             is_done: false,
             made: None,
             has_passed: false,
+            is_beyond: false,
             is_put_aside: false,
             is_told_gone: false,
         }
@@ -66,7 +69,8 @@ impl OwnClaim {
 
     /// Says whether a plan that knows of the claim still has it.
     pub(super) fn is_current(&self, plan: &Plan) -> bool {
-        plan.revision < self.token || plan.live_claim(&self.task).is_some_and(|claim| claim.token == self.token)
+        plan.revision < self.token
+            || plan.live_claim(&self.task).is_some_and(|claim| claim.token == self.token)
     }
 }
 
@@ -155,7 +159,8 @@ impl LaneView {
         let by_run = Asker { actor: Actor::Runtime, name: asker.name.clone() };
         let skip = Mutation::Skip { id: id.clone(), reason: reason.clone() };
         self.put_aside(id, true);
-        let applied = self.store.mutate_as(made_at, skip, &by_run).inspect_err(|_| self.put_aside(id, false))?;
+        let applied =
+            self.store.mutate_as(made_at, skip, &by_run).inspect_err(|_| self.put_aside(id, false))?;
         let (change, actor) = (PlanChange::Skipped, Actor::Agent);
         self.tell(Input::PlanChanged(PlanChanged { change, task: id.clone(), title, reason, actor }));
         Ok(applied)
@@ -244,6 +249,11 @@ impl PlanStore for LaneView {
             }
             (Actor::Agent, mutation @ (Mutation::Block { .. } | Mutation::Ask { .. })) => {
                 let id = mutation.tasks().and_then(|ids| ids.first().map(|id| (*id).clone()));
+                if let Some(id) = id.as_ref().filter(|id| !self.has(id))
+                    && let Some(claim) = self.store.load()?.plan.live_claim(id)
+                {
+                    return Err(StateError::claimed(claim));
+                }
                 let own = id.filter(|id| self.has(id));
                 own.iter().for_each(|id| self.put_aside(id, true));
                 let made = self.store.mutate_as(made_at, mutation, asker);
@@ -283,5 +293,98 @@ impl PlanStore for LaneView {
 
     fn watch(&self) -> Watch {
         self.store.watch()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+    use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+    use super::*;
+    use crate::{
+        clock::Clock,
+        model::{Coded as _, Task},
+        state::{MemoryStore, NewTask},
+        testing::VirtualClock,
+    };
+
+    /// A plan of two tasks that two lanes have claimed, as the first one sees it.
+    fn lane() -> (LaneView, Arc<dyn PlanStore>, UnboundedReceiver<Input>) {
+        let clock: Arc<dyn Clock> = Arc::new(VirtualClock::new());
+        let store: Arc<dyn PlanStore> = Arc::new(MemoryStore::new(clock));
+        let tasks = ["1", "2"].map(|id| Task::new(TaskId::new(id), "t")).to_vec();
+        store.import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse).unwrap();
+        let claim = |id: &str| {
+            let (task, worker) = (TaskId::new(id).into(), format!("r/lane-{id}"));
+            store.mutate(Mutation::Claim { task, worker }, Actor::Runtime).unwrap().revision
+        };
+        let (token, _) = (claim("1"), claim("2"));
+        let (own, inputs) = (Mutex::default(), OnceLock::new());
+        let view = LaneView { shared: Weak::new(), store: Arc::clone(&store), leads: false, own, inputs };
+        let claim = OwnClaim::new(TaskId::new("1"), token, "b".to_owned(), "0".to_owned(), 1);
+        *view.own() = Some(claim);
+        let (sender, receiver) = unbounded_channel();
+        view.tells(sender);
+        (view, store, receiver)
+    }
+
+    fn done(id: &str) -> Mutation {
+        Mutation::Done { id: TaskId::new(id), commit_sha: None, iteration: None }
+    }
+
+    fn status(store: &dyn PlanStore, id: &str) -> Status {
+        store.load().unwrap().plan.task(&TaskId::new(id)).unwrap().status
+    }
+
+    #[test]
+    fn what_the_agent_says_is_done_is_so_for_the_lane_alone_until_it_is_taken_back() {
+        let (view, store, mut inputs) = lane();
+        let applied = view.mutate(done("1"), Actor::Agent).unwrap();
+        assert_eq!(applied.task.unwrap().status, Status::Completed);
+        assert_eq!((status(&view, "1"), status(&*store, "1")), (Status::Completed, Status::InProgress));
+        assert!(matches!(inputs.try_recv(), Ok(Input::TaskCompleted(_))));
+        assert_eq!(view.mutate(done("1"), Actor::Agent).unwrap().change, TaskChange::Unchanged);
+        assert!(inputs.try_recv().is_err(), "it is told once");
+        let back = Mutation::TakeBack { ids: vec![TaskId::new("1")], failures: Vec::new() };
+        view.mutate(back, Actor::Runtime).unwrap();
+        assert_eq!(status(&view, "1"), Status::InProgress);
+        assert!(!view.own().as_ref().unwrap().is_done);
+    }
+
+    #[test]
+    fn what_another_lane_works_on_is_not_the_agents_to_settle() {
+        let (view, store, _inputs) = lane();
+        let id = TaskId::new("2");
+        let ask = Mutation::Ask { id: id.clone(), question: "Which?".to_owned(), options: Vec::new() };
+        for change in [done("2"), Mutation::Block { id: id.clone(), reason: None }, ask] {
+            let refused = view.mutate(change.clone(), Actor::Agent).unwrap_err();
+            assert_eq!(refused.code().name, "E_TASK_CLAIMED", "{change:?}");
+        }
+        assert!(store.load().unwrap().plan.live_claim(&id).is_some());
+    }
+
+    #[test]
+    fn an_agent_puts_its_own_task_aside_and_adds_others() {
+        let (view, store, mut inputs) = lane();
+        view.mutate(Mutation::Enqueue { task: NewTask::new("More") }, Actor::Agent).unwrap();
+        let skip = Mutation::Skip { id: TaskId::new("1"), reason: Some("it is there".to_owned()) };
+        view.mutate(skip, Actor::Agent).unwrap();
+        assert_eq!((status(&*store, "1"), status(&*store, "3")), (Status::Skipped, Status::Pending));
+        assert!(matches!(inputs.try_recv(), Ok(Input::PlanChanged(_))));
+        assert!(view.own().as_ref().unwrap().is_put_aside, "its agent is not stopped for that");
+    }
+
+    #[test]
+    fn the_machine_begins_and_lets_go_of_the_lanes_task_without_the_plan() {
+        let (view, store, _inputs) = lane();
+        let before = store.load().unwrap().revision;
+        let id = TaskId::new("1");
+        view.mutate(Mutation::StartTask { id: id.clone(), owner: None }, Actor::Runtime).unwrap();
+        view.mutate(Mutation::ReturnToPending { id: id.clone() }, Actor::Runtime).unwrap();
+        assert_eq!(store.load().unwrap().revision, before);
+        // Once somebody has settled it, there is nothing to begin with.
+        store.mutate(Mutation::Skip { id: id.clone(), reason: None }, Actor::User).unwrap();
+        assert!(view.mutate(Mutation::StartTask { id, owner: None }, Actor::Runtime).is_err());
     }
 }
