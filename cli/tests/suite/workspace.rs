@@ -127,6 +127,25 @@ fn a_sandbox_that_cannot_do_what_is_set_is_refused_with_its_place() {
 }
 
 #[test]
+fn where_runs_listen_is_no_mount_also_while_none_does() {
+    let bench = bench(&["First"], "sandbox = \"bwrap\"");
+    let login = bench.tmp().join("login");
+    let sockets = login.join("samuel");
+    std::fs::create_dir_all(&sockets).unwrap();
+    let text = format!(
+        "version = \"2\"\n[methodology.ralph]\nsandbox = \"bwrap\"\n\n[sandbox]\nmounts = [\"{}\"]\n",
+        sockets.display()
+    );
+    bench.write("samuel.toml", &text);
+    let ran = bench.samuel_where(
+        "XDG_RUNTIME_DIR",
+        &login.display().to_string(),
+        &bench.start_args("touch ../ran"),
+    );
+    assert!(ran.code != 0 && ran.stderr.contains("leads to what Samuel keeps from agents"), "{ran:?}");
+}
+
+#[test]
 fn a_check_of_the_sandbox_says_of_each_promise_whether_it_held() {
     let bench = bench(&["First"], "");
     let ran = bench.samuel(&["run", "sandbox", "check"]);

@@ -364,10 +364,11 @@ impl RunBuilder {
 
     fn known_sandboxes(&self) -> Result<Sandboxes, SandboxError> {
         let sandboxes = Sandboxes::with(self.sandboxes.iter().cloned())?;
+        let sockets = self.socket_dir.as_deref();
         Ok(match self.workspace_kind() {
             WorkspaceKind::Clone => sandboxes
-                .with_bwrap(bwrap_of(&self.project, &self.env))
-                .with_oci(oci_of(&self.project, &self.env, self.containers.as_ref())),
+                .with_bwrap(bwrap_of(&self.project, &self.env, sockets))
+                .with_oci(oci_of(&self.project, &self.env, sockets, self.containers.as_ref())),
             WorkspaceKind::InPlace if self.containers.is_some() => {
                 sandboxes.with_oci(Oci::refusing_in_place())
             }

@@ -156,6 +156,8 @@ impl Driver {
         // It ends with the look that it makes.
         let _ = watching.await;
         flight.tasks.shutdown().await;
+        // Who watches is told of the end before its connection is closed.
+        self.services.hub.left_by_watchers().await;
         // Who still asks finds the connection closed.
         if self.leads() {
             let _ = self.services.blocking(Services::stop_listening).await;

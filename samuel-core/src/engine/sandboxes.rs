@@ -14,22 +14,27 @@ use crate::{
     workspace::{CloneWorkspace, WorkspaceKind},
 };
 
-/// Makes the sandbox `bwrap` in which a clone of the project can be worked on.
-pub(super) fn bwrap_of(project: &Project, env: &[(String, String)]) -> Bwrap {
+/// Makes the sandbox `bwrap` in which a clone of the project can be worked on. In `sockets` runs listen.
+pub(super) fn bwrap_of(project: &Project, env: &[(String, String)], sockets: Option<&Path>) -> Bwrap {
     let settings = &project.config().sandbox;
     if let Some(problem) = problem_of_egress(&settings.egress) {
         return Bwrap::refusing(setting("egress", problem));
     }
-    match view_of(project, env, BWRAP) {
+    match view_of(project, env, sockets, BWRAP) {
         Ok(view) => Bwrap::new(View { network: !settings.egress.is_empty(), ..view }),
         Err(error) => Bwrap::refusing(error),
     }
 }
 
-/// Makes the sandbox `oci` in which a clone of the project can be worked on.
-pub(super) fn oci_of(project: &Project, env: &[(String, String)], containers: Option<&Containers>) -> Oci {
+/// Makes the sandbox `oci` in which a clone of the project can be worked on. In `sockets` runs listen.
+pub(super) fn oci_of(
+    project: &Project,
+    env: &[(String, String)],
+    sockets: Option<&Path>,
+    containers: Option<&Containers>,
+) -> Oci {
     let Some(containers) = containers else { return Oci::default() };
-    let contents = contents_of(&project.config().sandbox, || view_of(project, env, OCI));
+    let contents = contents_of(&project.config().sandbox, || view_of(project, env, sockets, OCI));
     match contents {
         Ok(contents) => Oci::new(containers.clone(), contents, project.root()),
         Err(error) => Oci::refusing(error),
@@ -54,7 +59,12 @@ pub(super) fn contents_of(
 }
 
 /// Returns what commands see: a clone of the project, and of the project what they have to read.
-fn view_of(project: &Project, env: &[(String, String)], name: &str) -> Result<View, SandboxError> {
+fn view_of(
+    project: &Project,
+    env: &[(String, String)],
+    sockets: Option<&Path>,
+    name: &str,
+) -> Result<View, SandboxError> {
     let settings = &project.config().sandbox;
     let home = env.iter().rev().find(|(name, _)| name == "HOME").map(|(_, home)| PathBuf::from(home));
     let mut mounts = settings.mounts.iter();
@@ -71,11 +81,12 @@ fn view_of(project: &Project, env: &[(String, String)], name: &str) -> Result<Vi
             "the project is in no git repository, so agents have no clone of it to work in",
         ));
     };
-    if let Some(path) = settings.mounts.iter().find(|path| meets(Path::new(path), state_dir)) {
-        return Err(setting(
-            "mounts",
-            format!("`{path}` leads to what Samuel keeps from agents, in {}", state_dir.display()),
-        ));
+    // Beside its socket lies the token of a run, which commands it.
+    for kept in [Some(state_dir), sockets].into_iter().flatten() {
+        if let Some(path) = settings.mounts.iter().find(|path| meets(Path::new(path), kept)) {
+            let problem = format!("`{path}` leads to what Samuel keeps from agents, in {}", kept.display());
+            return Err(setting("mounts", problem));
+        }
     }
     let directory = WorkspaceKind::directory_of(state_dir, project.root());
     let mut read_only: Vec<PathBuf> = settings.mounts.iter().map(PathBuf::from).collect();
