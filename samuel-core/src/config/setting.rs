@@ -95,7 +95,7 @@ impl Kind {
     fn expected(&self) -> Option<String> {
         match self {
             Self::Count(least) | Self::Large(least) => (*least > 0).then(|| at_least((*least).into())),
-            Self::Within(least, most) => Some(format!("from {least} to {most}")),
+            Self::Within(least, most) => Some(format!("a whole number from {least} to {most}")),
             Self::Amount => Some(above_zero()),
             Self::Short(most) => Some(at_most_bytes(*most)),
             Self::Time(range) => Some(within(range)),

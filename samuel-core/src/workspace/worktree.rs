@@ -127,6 +127,38 @@ impl Worktree {
         self.setup.tree.join(&self.users.prefix).components().collect()
     }
 
+    /// Returns how many bytes the files of a commit have; nothing where there are too many to look at.
+    ///
+    /// # Errors
+    /// Returns an error where git fails.
+    pub async fn size_of(&self, commit: &str) -> Result<Option<u64>, WorkspaceError> {
+        let args = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit];
+        let spec = self.git.call(&self.users.top, Configured::Alone, &args);
+        let Some(entries) = self.git.list("ls-tree", spec).await? else { return Ok(None) };
+        let size = |entry: &Vec<u8>| {
+            let said = String::from_utf8_lossy(entry);
+            let (about, _) = said.split_once('\t')?;
+            about.split_whitespace().next_back()?.parse::<u64>().ok()
+        };
+        Ok(Some(entries.iter().filter_map(size).sum()))
+    }
+
+    /// Says whether files were checked out there before.
+    pub fn has_files(&self) -> bool {
+        self.git_dir.join("index").is_file()
+    }
+
+    /// Returns how many bytes are free where the work tree is.
+    ///
+    /// # Errors
+    /// Returns [`WorkspaceError::Io`] where the file system does not say.
+    pub fn free(&self) -> Result<u64, WorkspaceError> {
+        let said = rustix::fs::statvfs(&self.setup.tree);
+        let said =
+            said.map_err(|error| WorkspaceError::io("look at the space of", &self.setup.tree)(error.into()))?;
+        Ok(said.f_bavail.saturating_mul(said.f_frsize))
+    }
+
     /// Gives a task its branch at a commit and checks it out. What was there and is in no commit is
     /// gone after that, but for what git ignores.
     ///
@@ -238,7 +270,7 @@ impl Worktree {
     /// Returns an error where git fails.
     pub async fn rescue(&self, reference: &str) -> Result<Option<String>, WorkspaceError> {
         // Nothing was ever checked out in a new one.
-        if !self.git_dir.join("index").is_file() {
+        if !self.has_files() {
             return Ok(None);
         }
         let head = self.head().await?;

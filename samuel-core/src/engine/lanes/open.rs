@@ -4,7 +4,11 @@
 //! the project is what lanes can work on. Then what an earlier run's lanes were at is kept and released,
 //! while what they had submitted stays, to be landed without its agents.
 
-use std::{num::NonZeroUsize, path::PathBuf, sync::Arc};
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use tokio::sync::mpsc;
 
@@ -38,6 +42,7 @@ use crate::{
     sandbox::HOST,
     sched::{Overlap, SharedBooks, SharedCaps},
     state::{Actor, LaneStore, LoopLock, Mutation, PlanStore, RunDir, StateError},
+    text::counted,
     workspace::{
         KnownBranch, Making, WorkspaceError, WorkspaceKind, Worktree, WorktreeSetup, is_within, know_branch,
         known_branch,
@@ -105,6 +110,12 @@ impl Run {
         }
         if frozen.settings.pilot.enabled || frozen.discovers_only {
             return apart("looking for tasks", "Look for tasks with one lane, then start with several.");
+        }
+        if !frozen.settings.ask_timeout.is_zero() {
+            return apart(
+                "tool calls that wait for a person",
+                "Leave out `ask_timeout`, so that such calls are denied at once, or work with one lane.",
+            );
         }
         if let Some(path) = parallel.copy.iter().find(|path| !is_within(path)) {
             let key = format!("methodology.{}.parallel.copy", frozen.project.methodology());
@@ -174,6 +185,7 @@ impl Run {
             trees.push(Arc::new(opened));
         }
         let queue = Arc::new(Worktree::open(tree("queue".to_owned()), &making).await.map_err(of_lanes)?);
+        check_space(&root, trees.iter().chain([&queue]), &commit).await?;
         let settings = &frozen.settings;
         let caps = SharedCaps {
             iterations: settings.max_iterations.map(std::num::NonZeroU32::get),
@@ -222,7 +234,7 @@ impl Run {
         &self,
         repository: &MergeRepository,
         plan: &Plan,
-        directory: &std::path::Path,
+        directory: &Path,
         commit: &str,
         told: &mut Vec<String>,
     ) -> Result<String, RunError> {
@@ -419,6 +431,30 @@ impl Followers {
         shared.began_queue(tokio::spawn(queue.run()));
         Ok(())
     }
+}
+
+/// Sees whether there is room for the files of all work trees that have none yet.
+async fn check_space(
+    root: &Path,
+    trees: impl Iterator<Item = &Arc<Worktree>>,
+    commit: &str,
+) -> Result<(), RunError> {
+    let new: Vec<&Arc<Worktree>> = trees.filter(|tree| !tree.has_files()).collect();
+    let Some(first) = new.first() else { return Ok(()) };
+    let Some(size) = first.size_of(commit).await? else { return Ok(()) };
+    let (needed, free) = (size.saturating_mul(new.len() as u64), first.free()?);
+    if needed <= free {
+        return Ok(());
+    }
+    let in_mb = |bytes: u64| bytes.div_ceil(1 << 20);
+    let problem = format!(
+        "{} of {} MB each do not fit into the {} MB that are free below its state directory",
+        counted(new.len(), "work tree"),
+        in_mb(size),
+        in_mb(free)
+    );
+    let help = "Work with fewer lanes, or make room.".to_owned();
+    Err(LanesError::Unfit { root: root.to_owned(), problem, help }.into())
 }
 
 /// Words for lanes what keeps a project from having a workspace.
