@@ -22,6 +22,7 @@ mod hooks;
 mod hostile_repository;
 mod init;
 mod kills;
+mod lanes;
 mod lifecycle;
 mod limits;
 mod long_runs;

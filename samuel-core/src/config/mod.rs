@@ -71,9 +71,10 @@ pub(crate) use problem::shorten;
 pub use problem::{Problem, ProblemKind};
 pub use route::AgentRoute;
 pub use schema::CONFIG_VERSION;
+pub(crate) use settings::MAX_JOBS;
 pub use settings::{
-    AGENTS, CheckCommand, ClockSettings, ContextSettings, MethodologySettings, PilotSettings,
-    RateLimitPolicy, SandboxSettings, SessionBudget, TaskBudget,
+    AGENTS, CheckCommand, ClockSettings, ContextSettings, MethodologySettings, ParallelSettings,
+    PilotSettings, RateLimitPolicy, SandboxSettings, SessionBudget, TaskBudget,
 };
 pub use source::Origin;
 pub(crate) use table::Table;

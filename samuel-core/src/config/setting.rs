@@ -30,7 +30,9 @@ pub(crate) enum Kind {
     Flag,
     /// A whole number of at least this, of 32 bits.
     Count(u32),
-    /// The same of 64 bits.
+    /// The same, and at most that.
+    Within(u32, u32),
+    /// The same as `Count` of 64 bits.
     Large(u32),
     /// A number above 0.
     Amount,
@@ -63,6 +65,7 @@ impl Kind {
         match self {
             Self::Flag => value.boolean().map(Json::from),
             Self::Count(least) => value.integer((*least).into()..=u32::MAX.into()).map(Json::from),
+            Self::Within(least, most) => value.integer((*least).into()..=(*most).into()).map(Json::from),
             Self::Large(least) => value.integer((*least).into()..=i64::MAX).map(Json::from),
             Self::Amount => value.positive().map(Json::from),
             Self::Time(range) => value.duration(range.clone()).map(|time| json!(time)),
@@ -95,6 +98,7 @@ impl Kind {
     fn expected(&self) -> Option<String> {
         match self {
             Self::Count(least) | Self::Large(least) => (*least > 0).then(|| at_least((*least).into())),
+            Self::Within(least, most) => Some(format!("a whole number from {least} to {most}")),
             Self::Amount => Some(above_zero()),
             Self::Short(most) => Some(at_most_bytes(*most)),
             Self::Time(range) => Some(within(range)),
@@ -108,6 +112,7 @@ impl Kind {
         match self {
             Self::Flag => json!({ "type": "boolean" }),
             Self::Count(least) | Self::Large(least) => json!({ "type": "integer", "minimum": least }),
+            Self::Within(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
             Self::Amount => json!({ "type": "number", "exclusiveMinimum": 0 }),
             Self::Time(_) => json!({ "$ref": "#/$defs/duration" }),
             Self::Text | Self::Short(_) => json!({ "type": "string" }),

@@ -19,7 +19,7 @@ use super::{
         DAY, Field,
         Kind::{
             self, Amount, Checks, Count, Flag, Gateways, Large, Name, Names, Routes, Short, Table, Text,
-            Texts, Time,
+            Texts, Time, Within,
         },
         MONTH, Row, SECOND, rows, schema, settings, take,
     },
@@ -30,6 +30,8 @@ use crate::{context::GuardrailVars, model::AgentScope, sandbox::HOST, workspace:
 /// The names `agent` can have in samuel.toml.
 pub const AGENTS: &[&str] = &["claude", "codex", "gemini", "copilot", "kiro", "command", "scripted"];
 
+/// The most lanes that a run has.
+pub(crate) const MAX_JOBS: u32 = 64;
 /// The longest `pilot.focus`, in bytes: it stands in every prompt.
 const MAX_FOCUS_BYTES: usize = 4096;
 
@@ -92,6 +94,8 @@ settings! {
         clocks: ClockSettings = ClockSettings::default(), Table(ClockSettings::rows(), None);
         /// Looking for tasks: pilot mode.
         pilot: PilotSettings = PilotSettings::default(), Table(PilotSettings::rows(), Some("enabled"));
+        /// Working on several tasks at once.
+        parallel: ParallelSettings = ParallelSettings::default(), Table(ParallelSettings::rows(), None);
         /// How much the agent is told of earlier work and of the project.
         context: ContextSettings = ContextSettings::default(), Table(ContextSettings::rows(), None);
     }
@@ -144,6 +148,31 @@ settings! {
         max_discovery_tasks: u32 = 10, Count(1);
         /// What it looks at; empty stands for everything.
         focus: String = String::new(), Short(MAX_FOCUS_BYTES);
+    }
+
+    /// Working on several tasks at once: `[methodology.<name>.parallel]`.
+    #[derive(Eq)]
+    struct ParallelSettings {
+        /// How many lanes there are, each of which works on a task of its own in a work tree of its own. With 1
+        /// there is no lane: the loop works in the project itself.
+        jobs: u32 = 1, Within(1, MAX_JOBS);
+        /// The branch that work lands on. Empty stands for a new one of the run, which leaves those of the user as
+        /// they are.
+        into: String = String::new(), Text;
+        /// How work gets onto that branch: by a commit that merges the branch of each task, by one commit a
+        /// task, or by its commits made anew.
+        merge: String = "merge".to_owned(), Name("merge strategy", vec!["merge", "squash", "rebase"]);
+        /// How many tasks are merged and checked together, at most.
+        batch: u32 = 4, Count(1);
+        /// What happens to a task that declares a file which another one under way declares too: with `wait`
+        /// it waits until that one has landed, with `allow` it may come back with a conflict.
+        overlap: String = "wait".to_owned(), Name("overlap", vec!["wait", "allow"]);
+        /// Files that git does not track and the work tree of a lane gets, such as `.env`, by their paths from
+        /// the project's root.
+        copy: Vec<String> = Vec::new(), Texts;
+        /// Commands that get a new work tree ready, such as `npm ci`, run in this order. Each is text, or a table as
+        /// in `quality_checks`.
+        setup: Vec<CheckCommand> = Vec::new(), Checks;
     }
 
     /// How much the agent is told: `[methodology.<name>.context]`.

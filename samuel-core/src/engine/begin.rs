@@ -7,7 +7,7 @@ use super::{
     control_files::ControlRecord,
     driver::Saved,
     error::{RunError, blocking},
-    follow::{began_in, committed_in, completed_in, outdates_check},
+    follow::{began_in, committed_in, completed_in, landed_in, outdates_check},
     run::Run,
     services::Known,
 };
@@ -233,7 +233,7 @@ impl Run {
     }
 
     /// Says what the machine has to know of a run.
-    fn setup(&self) -> Setup {
+    pub(super) fn setup(&self) -> Setup {
         let settings = &self.frozen.settings;
         Setup {
             session: self.frozen.session.clone(),
@@ -248,6 +248,7 @@ impl Run {
             has_checks: self.has_checks(),
             scope: self.frozen.scope.clone(),
             pilot: self.frozen.pilot(),
+            in_lane: settings.parallel.jobs > 1,
             holds: self.frozen.holds,
             limits: self.limits(),
             framing: self.frozen.framing.clone(),
@@ -290,7 +291,9 @@ fn all_completed(records: &[JournalRecord], plan: &Plan, before: Option<Vec<Task
     if let Some(before) = before {
         let before: HashSet<TaskId> = before.into_iter().collect();
         let since = plan.tasks.iter().filter(|task| task.status == Status::Completed);
-        completed.extend(since.map(|task| task.id.clone()).filter(|id| !before.contains(id)));
+        let landed = landed_in(records);
+        let is_new = |id: &TaskId| !before.contains(id) && !landed.contains(id);
+        completed.extend(since.map(|task| task.id.clone()).filter(is_new));
     }
     completed
 }

@@ -59,6 +59,11 @@ impl Broker {
         Self { project, made_at: plan.project.created_at, scope, task, added: Arc::default(), room }
     }
 
+    /// Lets the call settle its own task alone, whatever samuel.toml says.
+    pub(super) fn for_its_task(self) -> Self {
+        Self { scope: AgentScope::Task, ..self }
+    }
+
     /// Says which plan it is.
     pub(super) fn plan(&self) -> PlanOfRun {
         PlanOfRun {

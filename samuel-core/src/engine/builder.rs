@@ -213,6 +213,24 @@ impl RunBuilder {
         self
     }
 
+    /// Has the run work in so many lanes at once, from 1 to 64, each on a task of its own in a work tree of its
+    /// own; with 1, the default, in the project itself (docs/parallel.md). Several take a repository and a
+    /// directory outside of the project ([`Project::keeping_plans_in`]), and agents that run programs a
+    /// [socket](Self::socket_dir).
+    #[must_use]
+    pub fn jobs(mut self, jobs: u32) -> Self {
+        self.settings.parallel.jobs = jobs;
+        self
+    }
+
+    /// Names the branch that the work of several lanes lands on, which has to be there. By default it is a new
+    /// one, which the report names ([`RunReport::into`](crate::event::RunReport::into)).
+    #[must_use]
+    pub fn into(mut self, branch: impl Into<String>) -> Self {
+        self.settings.parallel.into = branch.into();
+        self
+    }
+
     /// Lets other processes reach the run by a Unix socket, in a directory of its own that is made in
     /// this one and goes with the run (docs/run-socket.md). The directory is made where it is missing; it
     /// has to be this user's, is made nobody else's (mode 0700), and its path has to be short: a
@@ -274,6 +292,7 @@ impl RunBuilder {
         };
         let run = self.assemble(agent, config)?;
         run.frozen.check_choices()?;
+        run.check_lanes()?;
         Ok(run)
     }
 

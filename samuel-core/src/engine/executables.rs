@@ -34,7 +34,15 @@ pub(super) fn executables(
     }
     entries.extend(registry.plugins().iter().map(plugin));
     let checks = frozen.settings.quality_checks.iter();
-    entries.extend((1..).zip(checks).map(|(number, check)| quality_check(number, check, control_files)));
+    entries.extend(
+        (1..)
+            .zip(checks)
+            .map(|(number, check)| command(ExecutableKind::QualityCheck, number, check, control_files)),
+    );
+    let setup = (1..).zip(frozen.setup_commands());
+    entries.extend(
+        setup.map(|(number, line)| command(ExecutableKind::SetupCommand, number, line, control_files)),
+    );
     entries.extend(HookPoint::ALL.iter().filter_map(|point| hook_point(*point, registry.spec(*point)?)));
     entries.extend(handlers(registry, |_| true));
     entries.extend(templates.iter().map(|path| template(path, control_files)));
@@ -189,11 +197,15 @@ fn shown_of_provider(frozen: &Frozen, agent: &dyn Agent) -> Vec<(&'static str, S
     shown
 }
 
-fn quality_check(number: usize, check: &CheckCommand, control_files: &ControlFiles) -> Executable {
-    let mut entry = Executable {
-        command: Some(check.command.clone()),
-        ..Executable::new(ExecutableKind::QualityCheck, number.to_string())
-    };
+/// Describes a quality check, or a command that gets a work tree ready.
+fn command(
+    kind: ExecutableKind,
+    number: usize,
+    check: &CheckCommand,
+    control_files: &ControlFiles,
+) -> Executable {
+    let mut entry =
+        Executable { command: Some(check.command.clone()), ..Executable::new(kind, number.to_string()) };
     entry.detail("timeout", format_duration(check.timeout));
     for (path, digest) in control_files.run_by_check(check) {
         entry.detail(&format!("file {path}"), digest);

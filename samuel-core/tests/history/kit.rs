@@ -117,6 +117,7 @@ pub(crate) fn tell_from(lane: &dyn LaneStore, run: &str, second: i64, events: Ve
             at: jiff::Timestamp::from_second(BEGIN + second + i64::try_from(seq).unwrap()).unwrap(),
             elapsed_ms: seq * 1_000,
             run_id: Arc::from(run),
+            lane: None,
             event,
         };
         lines.extend(serde_json::to_vec(&record).unwrap());

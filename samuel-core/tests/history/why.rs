@@ -37,6 +37,7 @@ fn report(exit_reason: ExitReason) -> RunReport {
         swept: true,
         fault: None,
         limit: None,
+        into: None,
     }
 }
 

@@ -492,7 +492,7 @@ impl Sim {
             }
             _ => None,
         };
-        WorkLeft { work, answered, changed, queue_size, mode, elapsed_ms: self.elapsed_ms }
+        WorkLeft { work, answered, changed, queue_size, mode, elapsed_ms: self.elapsed_ms, lane: None }
     }
 
     /// Returns the lines of the progress log.
