@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use samuel_core::{history::History, machine::DifferenceKind, project::Project};
+use samuel_core::{project::Project, testing::differing_replays};
 use serde_json::Value;
 
 /// How long anything may take before a test gives up.
@@ -32,14 +32,8 @@ impl Drop for Bench {
             return;
         }
         let Ok(project) = Project::at(self.dir.path().join("project")) else { return };
-        let history = History::of(&project);
-        for run in history.runs().map(|list| list.runs).unwrap_or_default() {
-            let Ok(replay) = history.replay(&run.run, None) else { continue };
-            // What a test cut off or wrote over has differences of another kind.
-            let differs =
-                replay.difference.as_ref().is_some_and(|differs| differs.kind == DifferenceKind::Effect);
-            assert!(!differs, "run {} replays differently: {replay:#?}", run.run);
-        }
+        let differing = differing_replays(&project);
+        assert!(differing.is_empty(), "runs replay differently: {differing:#?}");
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     event::Event,
     model::{Groups, IterationOutcome, Plan, Task, TaskId, Usage, payload::Mode},
     project::ProjectStatus,
-    state::{JournalEntry, StateError},
+    state::StateError,
 };
 
 /// How many runs are read, the last ones.
@@ -171,14 +171,6 @@ impl History {
         };
         activity.eta = Eta::of(left, sum.took, sum.completed);
         Ok(activity)
-    }
-
-    /// Returns when the present plan was stored as a whole, as far as the journal goes back to that.
-    fn plan_since(&self) -> Option<Timestamp> {
-        let records = self.project.plan_store().journal_since(0).ok()?.records;
-        let stored =
-            records.iter().rev().find(|record| matches!(record.entry, JournalEntry::Imported { .. }));
-        stored.map(|record| record.at)
     }
 
     /// Adds a run to the sum, unless it began before the plan did.

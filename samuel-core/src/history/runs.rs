@@ -11,7 +11,7 @@ use crate::{
     machine::{Replay, Replaying},
     model::{ExitReason, TaskId, Usage},
     project::Project,
-    state::{Holder, LaneStore, RecordPart, RecordPlace},
+    state::{Holder, JournalEntry, LaneStore, RecordPart, RecordPlace},
     text::described,
 };
 
@@ -196,6 +196,20 @@ impl History {
             }
         }
         Ok(runs)
+    }
+
+    /// Returns when the present plan was stored as a whole, as far as the journal goes back to that. Runs from before
+    /// were for another one, whatever its tasks are called.
+    pub(super) fn plan_since(&self) -> Option<Timestamp> {
+        let records = self.project.plan_store().journal_since(0).ok()?.records;
+        let stored =
+            records.iter().rev().find(|record| matches!(record.entry, JournalEntry::Imported { .. }));
+        stored.map(|record| record.at)
+    }
+
+    /// Says whether a run began before a moment, as far as its record tells.
+    pub(super) fn is_before(&self, run: &str, moment: Timestamp) -> bool {
+        self.began(run).at.is_some_and(|at| at < moment)
     }
 
     /// Returns how a run began, as far as that can be read.

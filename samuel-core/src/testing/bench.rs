@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use super::{Played, VirtualClock};
+use super::{
+    Played, VirtualClock,
+    replays::{differing_replays, leads_elsewhere},
+};
 use crate::{
     agent::{Agent, AgentConfig, MutationRoute, Script, ScriptedAgent, StoreSink},
     clock::Clock,
@@ -15,7 +18,6 @@ use crate::{
     engine::{Run, RunBuilder, RunError},
     git::Caller,
     history::History,
-    machine::{DifferenceKind, Replay},
     methodology::Methodology,
     model::{Plan, Status, Task, TaskId},
     process::Supervisor,
@@ -146,7 +148,10 @@ impl Bench {
         let report = handle.wait().await?;
         let (root, history) = (self.path().display().to_string(), History::of(&self.project));
         let played = Played { events, report, root, history };
-        debug_assert!(!leads_elsewhere(&played), "the run replays differently: {:#?}", played.replay());
+        if cfg!(debug_assertions) {
+            let differing = played.replay().ok().filter(leads_elsewhere);
+            debug_assert!(differing.is_none(), "the run replays differently: {differing:#?}");
+        }
         Ok(played)
     }
 
@@ -167,29 +172,12 @@ impl Bench {
     }
 }
 
-/// Says whether other effects follow from the recorded inputs of a run than did.
-fn leads_elsewhere(played: &Played) -> bool {
-    played.replay().is_ok_and(|replay| is_elsewhere(&replay))
-}
-
-/// Says whether a replay came to another effect. Records that a test cut off or changed are none of a fault.
-fn is_elsewhere(replay: &Replay) -> bool {
-    replay.difference.as_ref().is_some_and(|difference| difference.kind == DifferenceKind::Effect)
-}
-
 impl Drop for Replayed {
     fn drop(&mut self) {
         // A test that fails says more than what would be found here.
-        if !cfg!(debug_assertions) || std::thread::panicking() {
-            return;
-        }
-        let (history, lane) = (History::of(&self.0), self.0.lane_store());
-        for run in lane.recorded_runs().unwrap_or_default() {
-            let replay = history.replay(&run, None).ok();
-            debug_assert!(
-                !replay.as_ref().is_some_and(is_elsewhere),
-                "run {run} replays differently: {replay:#?}"
-            );
+        if cfg!(debug_assertions) && !std::thread::panicking() {
+            let differing = differing_replays(&self.0);
+            debug_assert!(differing.is_empty(), "runs replay differently: {differing:#?}");
         }
     }
 }

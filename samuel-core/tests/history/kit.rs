@@ -99,6 +99,9 @@ pub(crate) fn finished(iteration: u32, failed: bool, in_a_row: u32) -> Event {
 /// When records that tests write begin, in seconds: after every plan of a test was stored.
 const BEGIN: i64 = 4_000_000_000;
 
+/// From where on events were told before any plan of a test was stored.
+pub(crate) const LONG_AGO: i64 = -BEGIN;
+
 /// Writes events as those of a run, a second apart.
 pub(crate) fn tell(lane: &dyn LaneStore, run: &str, events: Vec<Event>) {
     tell_from(lane, run, 0, events);

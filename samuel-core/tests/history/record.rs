@@ -10,7 +10,9 @@ use samuel_core::{
     testing::{HeldAgent, completes_each_task},
 };
 
-use crate::kit::{HANG, RUN, begins, checked, finished, history, lines, on_disk, started, tell, tell_from};
+use crate::kit::{
+    HANG, LONG_AGO, RUN, begins, checked, finished, history, lines, on_disk, started, tell, tell_from,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_event_that_is_told_is_recorded_in_order_with_its_version() {
@@ -239,7 +241,7 @@ fn figures_are_those_of_the_present_plan() {
     let bench = on_disk(&[("1", "First")]);
     let replaced = "20261120T100000Z-abcd";
     // Its plan had a task of the same name.
-    tell_from(&*bench.lane(), replaced, -4_000_000_000, vec![started(1, "1"), finished(1, true, 1)]);
+    tell_from(&*bench.lane(), replaced, LONG_AGO, vec![started(1, "1"), finished(1, true, 1)]);
     tell(&*bench.lane(), RUN, vec![started(1, "1"), finished(1, false, 0)]);
     let activity = history(&bench).activity().unwrap();
     assert_eq!((activity.runs, activity.unread_runs, activity.more_runs), (1, 0, 1), "{activity:#?}");

@@ -16,7 +16,9 @@ use samuel_core::{
     testing::{Act, Bench, FakeHandler, HeldAgent, completes_each_task},
 };
 
-use crate::kit::{HANG, RUN, begins, change, checked, finished, history, on_disk, started, tell, told};
+use crate::kit::{
+    HANG, LONG_AGO, RUN, begins, change, checked, finished, history, on_disk, started, tell, tell_from, told,
+};
 
 fn report(exit_reason: ExitReason) -> RunReport {
     RunReport {
@@ -228,6 +230,18 @@ fn a_check_says_since_which_commit_it_fails() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_run_without_anything_to_check_with_is_no_run_without_a_check() {
+    let bench = on_disk(&[("1", "First")]);
+    bench.play(bench.run(completes_each_task())).await.unwrap();
+    let why = told(&history(&bench).why(&WhyQuestion::Check).unwrap());
+    assert!(
+        why.starts_with("nothing was checked in the last run, for want of anything to check with\n"),
+        "{why}"
+    );
+    assert!(why.contains("- nothing to check with [") && why.contains(" quality_checked]"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_handler_that_was_not_called_is_told_who_ended_the_chain() {
     let bench = on_disk(&[("1", "First")]);
     let first = FakeHandler::<points::IterationGate>::script([Act::pass(), Act::refuse("not today")]);
@@ -240,7 +254,7 @@ async fn a_handler_that_was_not_called_is_told_who_ended_the_chain() {
     let other = ask("api:b-second");
     assert!(other.starts_with("it was "), "{other}");
     let nobody = ask("api:nobody");
-    assert!(nobody.starts_with("no run of the last 1 called it"), "{nobody}");
+    assert!(nobody.starts_with("it was not called in the last run: no chain that fired has it"), "{nobody}");
 }
 
 #[test]
@@ -506,7 +520,7 @@ fn a_record_that_cannot_be_read_is_gone_over_and_named_and_where_none_can_be_rea
     for (question, wanted) in [
         (WhyQuestion::Check, "checks passed in iteration 1"),
         (WhyQuestion::Task(TaskId::new("1")), "it is open: "),
-        (handler(), "no run of the last 1 called it"),
+        (handler(), "it was not called in the last run"),
     ] {
         let why = ask(question).unwrap();
         assert!(why.answer.starts_with(wanted), "{why:#?}");
@@ -521,4 +535,18 @@ fn a_record_that_cannot_be_read_is_gone_over_and_named_and_where_none_can_be_rea
     );
     let activity = history(&bench).activity().unwrap();
     assert_eq!((activity.runs, activity.unread_runs, activity.more_runs), (1, 1, 0));
+}
+
+#[test]
+fn what_happened_to_a_task_of_a_plan_that_was_replaced_is_not_told_of_its_namesake() {
+    let bench = on_disk(&[("1", "First")]);
+    let events = || {
+        vec![started(1, "1"), completed("1"), taken_back("1", "make test: exit code 2"), finished(1, true, 1)]
+    };
+    tell_from(&*bench.lane(), "20261120T100000Z-abcd", LONG_AGO, events());
+    let namesake = why_task(&bench, "1");
+    assert!(namesake.starts_with("it is open: ") && namesake.lines().count() == 1, "{namesake}");
+    tell(&*bench.lane(), RUN, events());
+    let same = why_task(&bench, "1");
+    assert!(same.starts_with("it is open again, since its completion was taken back: "), "{same}");
 }

@@ -1,11 +1,11 @@
 //! Why a check failed.
 
-use super::{GoneOver, Why, WhyReason};
+use super::{GoneOver, Why, WhyReason, the_last};
 use crate::{
     event::CheckResult,
     history::{CheckHistory, EventRef, History, HistoryError, words::verdict},
     model::payload::CheckFailure,
-    text::{counted, excerpt},
+    text::excerpt,
 };
 
 /// How many lines of what a check printed are told, the last ones, and how much of each in bytes.
@@ -22,18 +22,23 @@ impl History {
             return Err(HistoryError::NoRuns);
         }
         let (mut looked_at, mut gone_over) = (0, GoneOver::default());
-        let mut last: Option<CheckHistory> = None;
+        let (mut last, mut nothing_to_ask): (Option<CheckHistory>, Option<CheckHistory>) = (None, None);
         // The first of those that failed in a row, and the one before it, which did not.
         let (mut since, mut before): (Option<CheckHistory>, Option<CheckHistory>) = (None, None);
         'runs: for run in &runs {
             looked_at += 1;
             let Some(folded) = gone_over.read(run, self.folded(run, WANTED)) else { continue };
             for check in folded.checks.into_iter().rev() {
-                // A check that was cancelled, or had nothing to ask, says nothing.
-                if matches!(check.result, CheckResult::Cancelled | CheckResult::Unverified) {
-                    continue;
-                }
-                let has_failed = check.result != CheckResult::Passed;
+                let has_failed = match check.result {
+                    CheckResult::Passed => false,
+                    CheckResult::Failed | CheckResult::Advisory => true,
+                    // Neither says how the work is.
+                    CheckResult::Cancelled => continue,
+                    CheckResult::Unverified => {
+                        nothing_to_ask.get_or_insert(check);
+                        continue;
+                    }
+                };
                 if last.is_none() {
                     last = Some(check.clone());
                 }
@@ -46,9 +51,19 @@ impl History {
         }
         let unread = gone_over.of(looked_at)?;
         let Some(last) = last else {
-            let answer =
-                format!("no check is recorded in the last {}", counted(runs.len() - unread.len(), "run"));
-            return Ok(Why { unread, ..Why::of(about, answer, Vec::new()) });
+            let runs = the_last(looked_at - unread.len());
+            let (answer, reasons) = match nothing_to_ask {
+                Some(asked) => {
+                    let reason =
+                        WhyReason { events: vec![asked.event], ..WhyReason::new(verdict(asked.result)) };
+                    (
+                        format!("nothing was checked in {runs}, for want of anything to check with"),
+                        vec![reason],
+                    )
+                }
+                None => (format!("no check is recorded in {runs}"), Vec::new()),
+            };
+            return Ok(Why { unread, ..Why::of(about, answer, reasons) });
         };
         let Some(since) = since else {
             let answer = format!("{} in iteration {}{}", verdict(last.result), last.iteration, at(&last));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{GoneOver, Why, WhyReason};
+use super::{GoneOver, Why, WhyReason, the_last};
 use crate::{
     event::Event,
     history::{History, HistoryError, LogEntry, fold::event_ref},
@@ -45,8 +45,8 @@ impl History {
         let (answer, reasons) = match last.and_then(|entry| Some((entry, hook(entry)?))) {
             _ if points.is_empty() => (
                 format!(
-                    "no run of the last {} called it: no chain that fired has it",
-                    looked_at - unread.len()
+                    "it was not called in {}: no chain that fired has it",
+                    the_last(looked_at - unread.len())
                 ),
                 skipped(&newest),
             ),

@@ -13,7 +13,10 @@ mod task;
 use serde::Serialize;
 
 use super::{EventRef, History, HistoryError, LogEntry, UnreadRun, event_line, fold::event_ref};
-use crate::{model::TaskId, text::described};
+use crate::{
+    model::TaskId,
+    text::{counted, described},
+};
 
 /// How many runs are looked through for an answer, the last ones.
 const MAX_RUNS: usize = 20;
@@ -146,6 +149,11 @@ impl GoneOver {
             _ => Ok(self.runs),
         }
     }
+}
+
+/// Names the runs that were looked through.
+fn the_last(runs: usize) -> String {
+    if runs == 1 { "the last run".to_owned() } else { format!("the last {}", counted(runs, "run")) }
 }
 
 /// Lets go of the first of many events.

@@ -1,5 +1,7 @@
 //! Why a task stands where it does.
 
+use jiff::Timestamp;
+
 use super::{GoneOver, Why, WhyReason, leave_last};
 use crate::{
     event::{Event, PlanChange},
@@ -22,9 +24,11 @@ impl History {
             Err(error) => return Err(error.into()),
         };
         let filter = EntryFilter { task: Some(id.clone()), ..EntryFilter::default() };
-        let (told, unread) = self.told_of(&filter)?;
         let about = format!("task {id}");
         let task = loaded.as_ref().and_then(|loaded| loaded.plan.task(id));
+        // A plan that was replaced may have had another task of this name.
+        let since = task.and_then(|_| self.plan_since());
+        let (told, unread) = self.told_of(&filter, since)?;
         if task.is_none() && told.is_empty() {
             return Err(match &loaded {
                 Some(loaded) => StateError::no_task(&loaded.plan, id).into(),
@@ -61,10 +65,17 @@ impl History {
 
     /// Returns what the last run tells of a task that tells anything of it, with its beginning, and with the
     /// checks before completions of it were taken back: these may be of an iteration for another task. The
-    /// plan tells where a task stands, also where no record can be read.
-    fn told_of(&self, filter: &EntryFilter) -> Result<(Vec<LogEntry>, Vec<UnreadRun>), HistoryError> {
+    /// plan tells where a task stands, also where no record can be read. Runs that began before a moment tell nothing.
+    fn told_of(
+        &self,
+        filter: &EntryFilter,
+        since: Option<Timestamp>,
+    ) -> Result<(Vec<LogEntry>, Vec<UnreadRun>), HistoryError> {
         let mut gone_over = GoneOver::default();
         for run in self.last_runs()? {
+            if since.is_some_and(|since| self.is_before(&run, since)) {
+                break;
+            }
             let told = self.told_by(&run, filter);
             if let Some(told) = gone_over.read(&run, told).filter(|told| !told.is_empty()) {
                 return Ok((told, gone_over.runs));
