@@ -121,7 +121,7 @@ const REPORTS: &[Source] = &[
             ("RunHistory", ""),
         ],
     ),
-    ("history/runs.rs", &[("RunSummary", ""), ("RunList", "")]),
+    ("history/runs.rs", &[("RunSummary", ""), ("RunList", ""), ("UnreadRun", "")]),
     ("history/eta.rs", &[("Eta", "")]),
     (
         "history/activity.rs",
