@@ -3,6 +3,7 @@
 //! In short a few hundred; `SAMUEL_LONG=1` makes it ten thousand, in which the agent says a gigabyte.
 
 use std::{
+    ffi::OsString,
     fs,
     path::Path,
     process::{Child, Stdio},
@@ -16,6 +17,8 @@ const MEMORY: u64 = 50 << 10;
 const GROWTH: u64 = 8 << 10;
 /// How much is kept of runs that have ended, in bytes.
 const KEPT: u64 = 20_000_000;
+/// How many files lie beside the record of a short run, as they do after a long one.
+const FILES: usize = 20_000;
 /// How large a page may be, in bytes.
 const PAGE: usize = 5_000_000;
 
@@ -40,7 +43,11 @@ fn talkative(said: usize) -> Bench {
 }
 
 /// Makes a run of so many iterations, and returns how long it took and how much memory it had from time to time, in KiB.
-fn run(bench: &Bench, iterations: u64) -> (Duration, Vec<u64>) {
+/// So many files are put among its logs.
+fn run(bench: &Bench, iterations: u64, files: usize) -> (Duration, Vec<u64>) {
+    let logs = bench.path(".samuel/run/logs");
+    let before = names_in(&logs);
+    let mut is_crowded = files == 0;
     let limit = iterations.to_string();
     let words =
         ["run", "start", "--yes", "--pause", "0", "--agent", "scripted", "--agent-command", "script.toml"];
@@ -53,10 +60,21 @@ fn run(bench: &Bench, iterations: u64) -> (Duration, Vec<u64>) {
             break status.code();
         }
         memory.extend(memory_of(&child));
+        if !is_crowded && let Some(run) = names_in(&logs).iter().find(|run| !before.contains(run)) {
+            (0..files)
+                .for_each(|number| fs::write(logs.join(run).join(format!("0-{number}.out")), "").unwrap());
+            is_crowded = true;
+        }
         std::thread::sleep(Duration::from_millis(20));
     };
     assert_eq!(code, Some(4), "the limit of iterations ends it");
     (started.elapsed(), memory)
+}
+
+/// Returns the names of what lies in a directory, where there is one.
+fn names_in(directory: &Path) -> Vec<OsString> {
+    let entries = fs::read_dir(directory).into_iter().flatten();
+    entries.map(|entry| entry.unwrap().file_name()).collect()
 }
 
 /// Returns how much memory of its own a process has, in KiB.
@@ -83,8 +101,8 @@ fn very_many_iterations_need_little_memory_leave_what_is_kept_and_are_read_much_
     let (iterations, said) = size();
     let bench = talkative(said);
     let logs = bench.path(".samuel/run/logs");
-    run(&bench, 2);
-    let (took, memory) = run(&bench, iterations);
+    run(&bench, 2, 0);
+    let (took, memory) = run(&bench, iterations, if iterations < 10_000 { FILES } else { 0 });
     let most = memory.iter().max().copied().unwrap_or_default();
     let tenth = memory.len() / 10;
     let early = memory.iter().skip(tenth).take(tenth.max(1)).max().copied().unwrap_or_default();
@@ -103,7 +121,7 @@ fn very_many_iterations_need_little_memory_leave_what_is_kept_and_are_read_much_
     assert_eq!((&replay["equal"], &replay["iterations"]), (&true.into(), &iterations.into()), "{replay}");
     let page = bench.ok(&["run", "report", id, "--format", "html"]).stdout.len();
     // The next run has room for what is kept of those before it.
-    run(&bench, 2);
+    run(&bench, 2, 0);
     let listed = bench.ok(&["run", "runs", "--json"]).json();
     let last = bytes_in(&logs.join(listed["data"]["runs"][0]["run"].as_str().unwrap()));
     let after = bytes_in(&logs);
