@@ -59,7 +59,7 @@ escapes! { OF_A_CALL:
     "gateway-connect", r#"out 61081 'CONNECT other.example:443 HTTP/1.1\r\n\r\n'"#, ["HTTP/1.1 405 "];
     "gateway-elsewhere", r#"out 61081 'GET /v1/../secrets HTTP/1.1\r\n\r\n'"#, ["HTTP/1.1 403 "];
     "gateway-own-key", r#"out 61081 'GET /v1/x?key=AIzaMine HTTP/1.1\r\n\r\n'"#, ["HTTP/1.1 403 "];
-    "gateway-real-key", r#"env | grep -c "$PART_1$PART_2"; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2> /dev/null | tr '\0' '\n' | grep "$PART_1$PART_2" || echo no key"#, ["no key"];
+    "gateway-real-key", r#"cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2> /dev/null | tr '\0' '\n' | grep 'sk-part-one-[p]art-two' || echo no key"#, ["no key"];
     "nested-agent-files", r#"echo x >> "$SAMUEL_PROJECT_ROOT/samuel.toml""#, ["Read-only file system"];
 }
 
@@ -146,8 +146,7 @@ fn no_escape_of_an_agent_succeeds_and_each_has_a_code_of_its_own() {
         let plan = bench.tasks();
         let tries =
             OF_A_CALL.iter().map(|one| format!("echo '=== {}'\n( {}\n) 2>&1\n", one.name, one.script));
-        let agent =
-            format!("PART_1=sk-part-one-; PART_2=part-two\n{TOOLS}{}{PLANTS}", tries.collect::<String>());
+        let agent = format!("{TOOLS}{}{PLANTS}", tries.collect::<String>());
         let started = ran(&bench, engine, &bench.start_args(&agent));
         let files = texts(&bench);
         let log = files.iter().find(|(path, _)| path.contains("/logs/") && path.ends_with(".out"));
@@ -208,9 +207,9 @@ fn a_check_writes_nowhere_but_in_its_tree_and_reaches_no_host_and_no_socket() {
         let told = told.unwrap_or_else(|| panic!("{sandbox}: {started:?}"));
         let lines: Vec<&str> = told.lines().collect();
         assert!(!bench.path("out").exists(), "{sandbox}: {told}");
-        assert_eq!(
-            lines.iter().filter(|line| line.contains("Read-only file system")).count(),
-            2,
+        // What is made beside the project's files goes with the sandbox.
+        assert!(
+            lines.iter().any(|line| line.contains("prd.toon: Read-only file system")),
             "{sandbox}: {told}"
         );
         assert_eq!(

@@ -1,5 +1,5 @@
 //! Gateways at work, over TLS to a host on the loopback: what arrives there, what comes back, and what attackers get.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::{
     sync::{Arc, Mutex},

@@ -90,6 +90,7 @@ pub(super) fn contents_of(
         let problem = format!("{} is more than the {MAX_PIDS} processes that a kernel has", settings.pids);
         return Err(setting("pids", problem));
     }
+    let view = view()?;
     let below = settings.mounts.iter().find_map(|path| Some((path, mounted_below(Path::new(path))?)));
     if let Some((path, below)) = below {
         let below = below.display();
@@ -99,7 +100,7 @@ pub(super) fn contents_of(
         return Err(setting("mounts", problem));
     }
     let Reach { egress, check_egress, gateways } = reach_of(settings, env)?;
-    Ok(Contents { view: view()?, image, memory, pids: settings.pids, egress, check_egress, gateways })
+    Ok(Contents { view, image, memory, pids: settings.pids, egress, check_egress, gateways })
 }
 
 /// Returns what commands see: a clone of the project, and of the project what they have to read.

@@ -82,7 +82,7 @@ probes! {
     "raw-socket", "no raw socket can be opened", r#"perl -MSocket -e 'exit(socket(S, PF_INET, SOCK_RAW, 1) ? 0 : 1)'"#;
     "vsock", "no socket leads to the machine below", r#"perl -e 'use Socket; exit(socket(S, 40, SOCK_STREAM, 0) ? 0 : 1)'"#;
     "keyring", "no key of the kernel's can be read", r#"test "$(uname -m)" = x86_64 || exit 127; perl -e 'exit(syscall(250, 0, -3, 0) >= 0 ? 0 : 1)'"#;
-    "dev-write", "nothing can be written in /dev", r#"echo x > "/dev/samuel-probe-$$" && rm "/dev/samuel-probe-$$""#;
+    "shm-size", "/dev/shm has an end", r#"dd if=/dev/zero of=/dev/shm/samuel-probe-fill bs=1M count=70 2>&1; code=$?; rm -f /dev/shm/samuel-probe-fill; exit $code"#;
     "tmp-size", "/tmp has an end", r#"dd if=/dev/zero of=/tmp/samuel-probe-fill bs=1M count=9 2>&1; code=$?; rm -f /tmp/samuel-probe-fill; exit $code"#;
 }
 
