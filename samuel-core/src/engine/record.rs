@@ -47,7 +47,9 @@ enum Line {
 pub(super) struct Recorder {
     services: Arc<Services>,
     /// Nothing once a step could not be handed on: without it the later ones are of no use.
-    lines: Option<mpsc::Sender<Line>>,
+    lines: mpsc::Sender<Line>,
+    /// Whether a step found no room, so that what follows could not be replayed.
+    is_behind: bool,
     step: u64,
     task: JoinHandle<()>,
     stop: CancellationToken,
@@ -70,22 +72,23 @@ impl Recorder {
         let stop = CancellationToken::new();
         let writer = Writer { services: Arc::clone(services), events, lines: receiver, has_failed: false };
         let task = tokio::spawn(writer.write_all(stop.clone()));
-        Self { services: Arc::clone(services), lines: Some(lines), step: 0, task, stop }
+        Self { services: Arc::clone(services), lines, is_behind: false, step: 0, task, stop }
     }
 
     /// Returns what is kept of an input until its effects are known.
     pub(super) fn before(&self, machine: &Machine, input: &Input) -> Option<(u32, Input)> {
-        self.lines.as_ref().map(|_| (machine.iteration_number(), input.clone()))
+        (!self.is_behind).then(|| (machine.iteration_number(), input.clone()))
     }
 
     /// Records a step. Waits a moment for room, where what writes is behind.
     pub(super) async fn step(&mut self, before: Option<(u32, Input)>, effects: &[(EffectId, Effect)]) {
-        let (Some(lines), Some((iteration, input))) = (&self.lines, before) else { return };
+        let Some((iteration, input)) = before else { return };
         self.step += 1;
         let at = self.services.clock.now();
         let step = RecordStep { step: self.step, at, iteration, input, effects: effects.to_vec() };
-        if lines.send_timeout(Line::Step(Box::new(step)), ROOM_WAIT).await.is_err() {
-            self.lines = None;
+        if self.lines.send_timeout(Line::Step(Box::new(step)), ROOM_WAIT).await.is_err() {
+            // What is told is recorded all the same.
+            self.is_behind = true;
             self.services.warn(TOO_FAST);
         }
     }
@@ -179,7 +182,7 @@ impl Writer {
             && !std::mem::replace(&mut self.has_failed, true)
         {
             self.services.warn(format!(
-                "what happens in the run could not be recorded, so that `log` and `why` do not know all of it: {}",
+                "what happens in the run could not be recorded, so that not all of it will be known: {}",
                 described(&error)
             ));
         }
