@@ -46,9 +46,8 @@ enum Line {
 /// The driver's side of what writes the record.
 pub(super) struct Recorder {
     services: Arc<Services>,
-    /// Nothing once a step could not be handed on: without it the later ones are of no use.
     lines: mpsc::Sender<Line>,
-    /// Whether a step found no room, so that what follows could not be replayed.
+    /// Whether a step could not be handed on: without it the later ones are of no use.
     is_behind: bool,
     step: u64,
     task: JoinHandle<()>,
