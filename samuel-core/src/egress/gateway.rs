@@ -171,6 +171,11 @@ impl Gateway {
         &self.header
     }
 
+    /// Says whether what is inside looks for the key in a variable.
+    pub fn is_key(&self, name: &str) -> bool {
+        self.key_env.iter().any(|known| known == name)
+    }
+
     /// Says whether a variable is not for what is inside: it is about the host, or has its key in it.
     pub fn hides(&self, name: &str, value: &str) -> bool {
         self.names().contains(&name) || value.contains(self.key.expose())

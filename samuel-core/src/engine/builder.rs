@@ -7,6 +7,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use super::{
     error::RunError,
+    gateways::without_keys,
     run::{Frozen, Run, check_agent, placed},
     sandboxes::{bwrap_of, oci_of},
     unheld_budget::unheld,
@@ -397,8 +398,10 @@ impl RunBuilder {
 
     fn assemble(mut self, agent: Arc<dyn Agent>, built_from: Option<AgentConfig>) -> Result<Run, RunError> {
         self.settings.pilot.enabled |= self.discovers_only;
+        let sandboxes = self.known_sandboxes()?;
+        self.env = without_keys(self.env, &self.project.config().sandbox, &self.settings.sandbox);
         let frozen = Frozen {
-            sandboxes: self.known_sandboxes()?,
+            sandboxes,
             workspace: self.workspace_kind(),
             on_step: self.on_step,
             session: self.session.unwrap_or_else(|| self.project.name()),

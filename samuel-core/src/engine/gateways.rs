@@ -5,9 +5,9 @@ use std::path::Path;
 use crate::{
     agent::Provider,
     config::{GatewaySettings, SandboxSettings},
-    egress::{Gateway, GatewayParts},
+    egress::{Gateway, GatewayParts, PLACEHOLDER_KEY},
     fs::read_text_anywhere,
-    sandbox::{MAX_GATEWAYS, SandboxError},
+    sandbox::{BWRAP, MAX_GATEWAYS, OCI, SandboxError},
 };
 
 /// The most bytes of a file with authorities.
@@ -29,6 +29,27 @@ pub(super) fn gateways_of(
         parts.map_err(|problem| refused(format!("{name}: {problem}")))
     });
     made.collect()
+}
+
+/// Returns an environment without the keys of gateways: what agents get of it is recorded, and shown to them.
+pub(super) fn without_keys(
+    env: Vec<(String, String)>,
+    settings: &SandboxSettings,
+    sandbox: &str,
+) -> Vec<(String, String)> {
+    if ![BWRAP, OCI].contains(&sandbox) {
+        return env;
+    }
+    // Where one cannot be made, nothing runs in the sandbox.
+    let gateways = gateways_of(settings, &env).unwrap_or_default();
+    let told = |(name, value): (String, String)| {
+        if !gateways.iter().any(|gateway| gateway.hides(&name, &value)) {
+            return Some((name, value));
+        }
+        let is_key = gateways.iter().any(|gateway| gateway.is_key(&name));
+        is_key.then(|| (name, PLACEHOLDER_KEY.to_owned()))
+    };
+    env.into_iter().filter_map(told).collect()
 }
 
 fn parts_of(name: &str, given: &GatewaySettings, env: &[(String, String)]) -> Result<GatewayParts, String> {
@@ -119,6 +140,24 @@ mod tests {
         );
         let openai = [("openai", GatewaySettings::default())];
         assert!(made(&openai, &[("OPENAI_API_KEY", "sk-secret-key")]).is_ok(), "the second name");
+    }
+
+    #[test]
+    fn agents_in_a_sandbox_are_given_no_key_of_a_gateway() {
+        let gateway = [("anthropic".to_owned(), GatewaySettings::default())].into();
+        let settings = SandboxSettings { gateway, ..SandboxSettings::default() };
+        let env: Vec<(String, String)> = [
+            ("ANTHROPIC_API_KEY", "sk-secret-key"),
+            ("ANTHROPIC_AUTH_TOKEN", "another-key"),
+            ("COPIED", "Bearer sk-secret-key"),
+            ("PATH", "/usr/bin"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+        let inside = without_keys(env.clone(), &settings, BWRAP);
+        let inside: Vec<(&str, &str)> = inside.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(inside, [("ANTHROPIC_API_KEY", PLACEHOLDER_KEY), ("PATH", "/usr/bin")]);
+        assert_eq!(without_keys(env.clone(), &settings, "host"), env);
     }
 
     #[test]
