@@ -85,6 +85,38 @@ fn an_agent_that_is_not_installed_is_named() {
 }
 
 #[test]
+fn a_command_that_is_misspelt_or_called_without_run_is_suggested() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    for (args, told, meant) in [
+        (&["run", "shwo", "2"][..], "unrecognized subcommand 'shwo'", "exists: 'show'"),
+        (
+            &["run", "-C", ".", "donne", "1", "--reason", "x"],
+            "unrecognized subcommand 'donne'",
+            "exists: 'done'",
+        ),
+        (&["auto", "shwo", "2"], "unrecognized subcommand 'shwo'", "exists: 'show'"),
+        (&["start"], "unrecognized subcommand 'start'", "exists: 'run start'"),
+        (&["done", "1"], "unrecognized subcommand 'done'", "exists: 'run done'"),
+        (&["--json", "tasks"], "unrecognized subcommand 'tasks'", "exists: 'run tasks'"),
+    ] {
+        let ran = bench.samuel(args).ends(2);
+        let (said, help) = match args.contains(&"--json") {
+            true => {
+                let error = ran.json()["error"].clone();
+                (error["message"].to_string(), error["help"].to_string())
+            }
+            false => (ran.stderr.clone(), ran.stderr.clone()),
+        };
+        assert!(said.contains(told) && help.contains(meant), "{args:?}: {ran:?}");
+    }
+    // What is a methodology, or like nothing, is taken as it is.
+    for args in [&["run", "ralph", "2"][..], &["run", "xyzzy", "2"]] {
+        let ran = bench.samuel(args).fails(2);
+        says(&ran.stderr, &["unexpected argument '2' found"]);
+    }
+}
+
+#[test]
 fn a_loop_works_without_a_repository_that_can_be_read() {
     let bench = Bench::with_tasks(&["First"]);
     std::fs::create_dir(bench.path(".git")).unwrap();
