@@ -169,8 +169,12 @@ impl Project {
     ) -> Result<Self, ProjectError> {
         let root = root.into();
         match Self::open_for(caller.clone(), &*root, None, Arc::clone(&clock)) {
+            // Of another one a table of a methodology that is not here keeps every loop from starting.
             Err(error) if error.may_be_of_a_program() => {
-                Self::open_for_plan(caller, root, None, clock).map_err(|_| error)
+                match Self::open_for_plan(caller, root, None, clock) {
+                    Ok(project) if project.brings_no_methodology() => Ok(project),
+                    _ => Err(error),
+                }
             }
             opened => opened,
         }
