@@ -322,6 +322,10 @@ impl Project {
         }
     }
 
+    /// What to do where no plan can be kept outside of the work tree.
+    pub(crate) const KEEP_PLANS: &str =
+        "Set HOME, or name a directory that can be written to with SAMUEL_STATE_DIR.";
+
     /// Says why no plan can be kept outside of the work tree; nothing where it can be,
     /// or where nobody asked for it. Writes nothing.
     pub fn cannot_keep_plans(&self) -> Option<String> {

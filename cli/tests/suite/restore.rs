@@ -101,8 +101,9 @@ fn where_no_state_directory_is_known_the_start_and_doctor_say_that_no_plan_is_ke
         let text = String::from_utf8_lossy(&text);
         assert_eq!(text.matches(told).count(), usize::from(!home), "{args:?}: {text}");
         let is_start = args.contains(&"start");
-        let warned =
-            text.contains("a start that can keep them has a check decide on what this run completes");
+        let warned = text.contains(
+            "a start that can keep them has a check decide on what this run completes. Set HOME, or",
+        );
         assert_eq!(warned, is_start && !home, "{args:?}: {text}");
     }
 }
