@@ -37,7 +37,11 @@ fn an_agent_or_a_sandbox_that_is_unknown_is_refused_before_anything_runs() {
     let before = bench.files();
     for (args, message, help) in [
         (["--agent", "cluade"], "unknown agent \"cluade\"", "Did you mean \"claude\"?"),
-        (["--sandbox", "dokcer"], "unknown sandbox \"dokcer\"", "Use sandbox \"host\""),
+        (
+            ["--sandbox", "dokcer"],
+            "unknown sandbox \"dokcer\"",
+            "Use host, which is no sandbox, bwrap or oci.",
+        ),
         (["--max-failures", "0"], "0 is out of range, expected a whole number of at least 1", "--help"),
         (
             ["--max-iterations", "99999999999999999999"],
@@ -56,7 +60,10 @@ fn an_agent_or_a_sandbox_that_is_unknown_is_refused_before_anything_runs() {
     }
     let (code, stderr) = error_of(&bench.samuel(&["run", "start", "--yes", "--sandbox", "oci"]));
     assert_eq!(code, 1, "{stderr}");
-    assert!(stderr.contains("sandbox.image: the sandbox oci needs an image"), "{stderr}");
+    says(
+        &stderr,
+        &["sandbox.image: the sandbox oci needs an image", "`samuel run sandbox image` builds one"],
+    );
     assert_eq!(bench.files(), before);
 }
 
@@ -74,14 +81,6 @@ fn a_number_that_is_none_is_refused_with_the_numbers_there_are() {
         assert_eq!(code, 2, "{stderr}");
         assert!(stderr.contains(&format!("must be a whole number {range}")), "{stderr}");
     }
-}
-
-#[test]
-fn an_agent_that_is_not_installed_is_named() {
-    let bench = Bench::with_tasks(&["First"]);
-    let ran = bench.samuel_where("PATH", "/nowhere", &["run", "start", "--yes"]).ends(1);
-    assert!(ran.stderr.contains("agent \"claude\" needs the program \"claude\""), "{ran:?}");
-    assert!(!bench.path(".samuel/run/progress.md").exists());
 }
 
 #[test]
@@ -114,6 +113,14 @@ fn a_command_that_is_misspelt_or_called_without_run_is_suggested() {
         let ran = bench.samuel(args).fails(2);
         says(&ran.stderr, &["unexpected argument '2' found"]);
     }
+}
+
+#[test]
+fn an_agent_that_is_not_installed_is_named() {
+    let bench = Bench::with_tasks(&["First"]);
+    let ran = bench.samuel_where("PATH", "/nowhere", &["run", "start", "--yes"]).ends(1);
+    assert!(ran.stderr.contains("agent \"claude\" needs the program \"claude\""), "{ran:?}");
+    assert!(!bench.path(".samuel/run/progress.md").exists());
 }
 
 #[test]
