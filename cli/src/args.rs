@@ -8,6 +8,7 @@ mod history;
 mod hooks;
 mod limits;
 mod look;
+mod mistyped;
 mod plan;
 mod plugins;
 mod prd;
@@ -27,6 +28,7 @@ pub(crate) use hooks::{
 };
 pub(crate) use limits::{DiscoveryArgs, Given, LimitArgs, option_of};
 pub(crate) use look::{LookArgs, PromptArgs, SchemaArgs, ShowTaskArgs, TasksArgs};
+pub(crate) use mistyped::{nearest_command, with_command_meant};
 pub(crate) use plan::{AnswerArgs, AskArgs, BlockArgs, EditArgs, MoveArgs, ReleaseArgs, RmArgs, UndoArgs};
 pub(crate) use plugins::{
     InstallArgs, LsArgs, NewPluginArgs, PluginCommand, PluginDirectory, PluginName, PluginTestArgs,

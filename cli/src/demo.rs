@@ -59,6 +59,10 @@ async fn demonstrate(
     host: &Host,
     repository: &mut Option<Repository>,
 ) -> Result<Reply, Failure> {
+    if args.sandbox == OCI && args.image.is_none() {
+        return Err(Failure::usage("the sandbox oci needs an image")
+            .advise("Name one that is there with --image, pinned by its digest."));
+    }
     // Before there is a directory, which is removed only if the process ends by itself.
     let signals = Signals::take_over()?;
     let keep = args.keep.as_deref().map(|path| host.absolute(path)).transpose()?;
@@ -68,9 +72,9 @@ async fn demonstrate(
     }
     let files = [("prd-greeter.md", PRD), ("check.sh", CHECK), (CONFIG_FILE, &config)];
     let repository = &*repository.insert(Repository::create(keep, &files, host).await?);
-    let state = state_directory(args, host)?;
+    let state = state_directory(host)?;
     let project = Project::open(repository.path(), None, Arc::new(SystemClock::new()))?;
-    let project = project.keeping_plans_in(state.as_ref().map(|state| state.path().to_owned()));
+    let project = project.keeping_plans_in(Some(state.path().to_owned()));
     let prd = Some(repository.path().join("prd-greeter.md"));
     let plan = NewPlan { prd, ..NewPlan::default() };
     let done = make_ready(&project, plan, |_| {}).await?;
@@ -86,7 +90,9 @@ async fn demonstrate(
             ),
         );
     }
-    let sockets = state.as_ref().map(|state| host.socket_dir_in(state.path()));
+    // An agent in a sandbox or in a lane reaches its plan by that alone.
+    let is_elsewhere = args.sandbox != HOST || args.jobs.is_some_and(|jobs| jobs > 1);
+    let sockets = is_elsewhere.then(|| host.socket_dir_in(state.path()));
     let built = scripted_run(project.clone(), args, sockets, host)?;
     let show = if global.json { Show::Nothing } else { Show::lines(host, repository.path()) };
     let ran = run_to_its_end(built, false, signals, show, false).await;
@@ -94,14 +100,11 @@ async fn demonstrate(
     shown(repository, &project, ran).await
 }
 
-/// Makes a private directory for the clone in which an agent in a sandbox works, or for the work trees of lanes. It goes with the
-/// demonstration.
-fn state_directory(args: &DemoArgs, host: &Host) -> Result<Option<tempfile::TempDir>, Failure> {
+/// Makes a private directory for the plans that are kept, and for the clone in which an agent in a sandbox works or
+/// the work trees of lanes. It goes with the demonstration.
+fn state_directory(host: &Host) -> Result<tempfile::TempDir, Failure> {
     let parent = host.var("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
-    let make = || tempfile::Builder::new().prefix("samuel-demo-").tempdir_in(&parent);
-    // Agents in a sandbox or in a lane reach the run by a socket, and work elsewhere.
-    let is_elsewhere = args.sandbox != HOST || args.jobs.is_some_and(|jobs| jobs > 1);
-    let made = is_elsewhere.then(make).transpose();
+    let made = tempfile::Builder::new().prefix("samuel-demo-").tempdir_in(&parent);
     made.map_err(|error| io_failure("create a directory in", &parent, &error))
 }
 
@@ -144,7 +147,6 @@ fn scripted_run(
         .binary(host.command_for_agents()?)
         // It is our own recording, in a directory of our own.
         .trust(TrustPolicy::TrustAll);
-    // An agent in a sandbox reaches its plan by that alone.
     let run = match sockets {
         Some(sockets) => run.socket_dir(sockets),
         None => run,

@@ -49,6 +49,6 @@ pub fn main() -> ExitCode {
     let parsed = Cli::command().try_get_matches_from(&words);
     match parsed.and_then(|matches| Ok((commands::name(&matches), Cli::from_arg_matches(&matches)?))) {
         Ok((name, cli)) => Answer::to(&name, cli, Host::of_process(&words)).give(),
-        Err(error) => Answer::to_usage_error(&error, &words).give(),
+        Err(error) => Answer::to_usage_error(&args::with_command_meant(error, &words), &words).give(),
     }
 }

@@ -267,6 +267,9 @@ impl Coded for SandboxError {
         match self {
             Self::Unknown { nearest: Some(nearest), .. } => format!("Did you mean \"{nearest}\"?").into(),
             Self::Taken { .. } => "Give it a name of its own.".into(),
+            Self::Setting { key: "image", .. } => {
+                Remedy::BuildImage.after("Name one by its digest as image below [sandbox] in samuel.toml.")
+            }
             Self::Setting { key, .. } => format!("Correct {key} below [sandbox] in samuel.toml.").into(),
             _ => self.code().help.clone(),
         }
@@ -415,7 +418,7 @@ mod tests {
             let error = with("vm").unwrap().find(name).unwrap_err();
             format!("{error} | {} | {}", error.help().prose(), error.code().name)
         };
-        let use_host = "Use sandbox \"host\". | E_SANDBOX_UNKNOWN";
+        let use_host = "Use host, which is no sandbox, bwrap or oci. | E_SANDBOX_UNKNOWN";
         assert_eq!(told("docker"), format!("unknown sandbox \"docker\" | {use_host}"));
         assert_eq!(told("bwarp"), "unknown sandbox \"bwarp\" | Did you mean \"bwrap\"? | E_SANDBOX_UNKNOWN");
         assert_eq!(told("hots"), "unknown sandbox \"hots\" | Did you mean \"host\"? | E_SANDBOX_UNKNOWN");

@@ -89,6 +89,10 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::SeeUsage => "Correct the arguments of the call.",
         Remedy::SeePluginOptions => "See `samuel plugin --help`.",
         Remedy::BuildPlugin => "Build it with `samuel plugin build`.",
+        Remedy::EndLoop => "Wait for the running loop to finish, or end it.",
+        Remedy::BuildImage => {
+            "`samuel run sandbox image` builds one of .samuel/sandbox/Containerfile and names it there."
+        }
         Remedy::ListVariables => "Look at the prompt context, which Call.context has.",
         Remedy::RecoverToon => {
             "Correct the text at the place named above, or see what can be read of it with samuel.toon.recover()."

@@ -45,7 +45,7 @@ pub(crate) fn with_pilot(mut words: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// Returns the place behind the options that every command takes.
-fn after_globals(words: &[OsString], mut at: usize) -> usize {
+pub(super) fn after_globals(words: &[OsString], mut at: usize) -> usize {
     while let Some(word) = words.get(at).and_then(|word| word.to_str()) {
         at += match word {
             "--json" => 1,

@@ -1,5 +1,12 @@
 //! What happened in runs: `runs`, `log`, `why`, `report`, `replay`.
 
+use std::{
+    fs::{self, Permissions},
+    io::{self, Write as _},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+};
+
 use samuel_core::{
     history::{History, HistoryError, LogEntry, event_line},
     model::ErrorCode,
@@ -117,7 +124,7 @@ pub(crate) fn report(
     };
     let Some(path) = &args.output else { return Ok(Reply::new(&page, text).for_a_program()) };
     let path = host.absolute(path)?;
-    std::fs::write(&path, text).map_err(|error| {
+    put(&path, text.as_bytes()).map_err(|error| {
         Failure::new(ErrorCode::INPUT_IO, format!("{} cannot be written", path.display()))
             .because(&error)
             .advise("Check that the directory exists, is writable and has space left.")
@@ -126,10 +133,24 @@ pub(crate) fn report(
     Ok(Reply::new(&page, told))
 }
 
+/// Puts a file in the place of the one that is there, once it is written whole. What is no file, such as a
+/// pipe, is written to.
+fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let directory = path.parent().filter(|_| path.is_file() || !path.exists());
+    let Some(directory) = directory else { return fs::write(&path, bytes) };
+    // As of any new file, the umask takes its part away.
+    let mut new =
+        tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(directory)?;
+    new.write_all(bytes)?;
+    new.persist(&path).map_err(|error| error.error)?;
+    Ok(())
+}
+
 /// Replays the recorded inputs of a run.
 pub(crate) fn replay(project: &Project, args: &ReplayArgs) -> Result<Reply, Failure> {
     let history = History::of(project);
-    let replay = history.replay(&history.resolve(Some(&args.run))?, args.until)?;
+    let replay = history.replay(&history.resolve(args.run.as_deref())?, args.until)?;
     let text = replay_text(&replay);
     match replay.equal {
         true => Ok(Reply::new(&replay, text)),

@@ -165,7 +165,13 @@ pub(crate) fn uninstall(args: &PluginName, global: &Global, host: &Host) -> Resu
     let done = plugins(global, host)?.uninstall(&args.name)?;
     let mut text = format!("Removed {}\n", safe(&done.name));
     done.unlisted.iter().for_each(|unlisted| text.push_str(&unlisted_text(unlisted)));
-    Ok(Reply::new(&done, text).warn(beside_a_loop(global, host)))
+    let left = (!done.left.is_empty()).then(|| {
+        format!(
+            "samuel.toml still has {}, for a methodology that is gone with it: no run starts before that is removed",
+            safe(&done.left.join(", "))
+        )
+    });
+    Ok(Reply::new(&done, text).warn(left).warn(beside_a_loop(global, host)))
 }
 
 /// Says what became of a chain that named handlers of a plugin that is gone.

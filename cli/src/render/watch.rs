@@ -11,7 +11,7 @@ use samuel_core::{
     hook::Speaker,
     model::{
         AgentTotal, IterationOutcome, TaskId, Usage,
-        payload::{CheckFailure, Mode, TaskBrief},
+        payload::{CheckFailure, Mode, TaskBrief, Turn},
     },
     process::Process,
     text::{counted, dollars},
@@ -152,7 +152,13 @@ impl Watch {
             Event::IterationStarted { iteration, mode, task } => {
                 self.line(&format!("iteration {iteration}: {}", about(*mode, task.as_ref())));
             }
-            Event::AgentStarted { agent, model, why, .. } if self.is_routed => {
+            Event::AgentStarted { turn, agent, model, why, .. } => {
+                if *turn == Turn::Final {
+                    self.line("last turn: what is still to be said to the agent");
+                }
+                if !self.is_routed {
+                    return;
+                }
                 let model = model.as_ref().map(|model| format!(" ({})", safe(model))).unwrap_or_default();
                 self.line(&format!("  agent: {}{model}, {}", safe(agent), safe(why)));
             }
@@ -174,6 +180,9 @@ impl Watch {
             }
             Event::LandingHeld { into, reason } => {
                 self.line(&format!("the landing on {} waits: {}", safe(into), below(reason)));
+            Event::AgentFinished { turn: Turn::Final, failure: Some(failure), logs, .. } => {
+                self.line(&format!("last turn: failed, {}: {}", failure.class, safe(&failure.message)));
+                self.all_printed(logs);
             }
             Event::TaskCompleted { task, title, .. } => {
                 self.line(&format!("  done: {} {}", safe(task.as_str()), safe(title)));
@@ -374,11 +383,18 @@ impl Watch {
             self.line(&format!("  completed all the same: {}", ids(completed)));
         }
         let logs = std::mem::take(&mut self.logs);
-        if failure.is_some() && !logs.is_empty() {
+        if failure.is_some() {
+            self.all_printed(&logs);
+        }
+        self.activity = "between iterations".to_owned();
+    }
+
+    /// Names the files that hold what the agent printed in a call that failed, if there are some.
+    fn all_printed(&self, logs: &[String]) {
+        if !logs.is_empty() {
             let logs: Vec<String> = logs.iter().map(|log| self.places.shown(log)).collect();
             self.line(&format!("    all that the agent printed: {}", logs.join(", ")));
         }
-        self.activity = "between iterations".to_owned();
     }
 
     fn finished(&mut self, report: &RunReport) {
@@ -418,7 +434,10 @@ impl Watch {
             self.line(&format!("  the work is on {into}; `git merge {into}` takes it over"));
         }
         if report.undelivered > 0 {
-            self.line(&format!("  texts that did not reach the agent: {}", report.undelivered));
+            self.line(&format!(
+                "  texts that did not reach the agent, or in a turn that failed: {}",
+                report.undelivered
+            ));
         }
     }
 

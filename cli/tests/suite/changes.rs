@@ -360,7 +360,7 @@ fn a_plan_follows_its_prd_and_keeps_what_was_done() {
     let before = std::fs::read(bench.prd()).unwrap();
     let shown = bench.ok(&["run", "convert", "--update", "--dry-run", "prd.md"]).stdout;
     let diff = "+ 4 Fourth\n~ 1 First (completed)\n  title\n    -First\n    +First of all\n1 task not in the PRD any more, left as \
-                they are: 2\n  remove them with --prune\n";
+                it is: 2\n  remove it with --prune\n";
     assert_eq!(shown, format!("{diff}nothing was changed\n"));
     assert_eq!(std::fs::read(bench.prd()).unwrap(), before);
     let made = bench.ok(&["run", "convert", "--update", "prd.md"]);

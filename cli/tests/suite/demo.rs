@@ -46,8 +46,17 @@ fn the_demonstration_shows_tasks_commits_and_files_and_leaves_nothing() {
     ] {
         assert!(ran.stdout.contains(text), "{text} is not in {}", ran.stdout);
     }
+    assert!(!ran.stderr.contains("no plan is kept"), "{}", ran.stderr);
     assert_eq!(std::fs::read_dir(bench.tmp()).unwrap().count(), 0);
     assert_eq!(bench.files(), []);
+}
+
+#[test]
+fn the_demonstration_in_containers_asks_for_an_image_in_its_own_terms() {
+    let bench = Bench::empty();
+    let ran = bench.samuel(&["demo", "--sandbox", "oci"]).fails(2);
+    assert!(ran.stderr.contains("needs an image") && ran.stderr.contains("with --image"), "{ran:?}");
+    assert_eq!((ran.stdout.as_str(), bench.files()), ("", vec![]));
 }
 
 #[test]

@@ -570,7 +570,8 @@ impl Run {
         }
         if let Some(reason) = frozen.project.cannot_keep_plans() {
             services.warn(format!(
-                "{reason}; a start that can keep them has a check decide on what this run completes"
+                "{reason}; a start that can keep them has a check decide on what this run completes. {}",
+                Project::KEEP_PLANS
             ));
         }
         // Elsewhere there is nothing better to name.

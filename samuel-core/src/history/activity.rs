@@ -274,12 +274,15 @@ impl Sum {
             Event::TasksTakenBack { tasks, .. } => {
                 tasks.iter().for_each(|task| self.task(task).taken_back += 1);
             }
-            Event::IterationFinished { iteration, outcome, failure, completed, usage, .. } => {
+            Event::IterationFinished { iteration, outcome, failure, completed, usage, excused, .. } => {
+                // What met a usage limit is no failure, and says nothing of how long work takes.
+                let failure = failure.as_ref().filter(|_| !excused);
                 // One that was interrupted ends in the run that goes on, and began in the one before: how
                 // long it took is not known.
                 let began_here = entry.iteration.is_some();
                 let took = if began_here { record.elapsed_ms.saturating_sub(run.began_ms) } else { 0 };
-                if began_here && run.mode == Mode::Implementation && *outcome != IterationOutcome::Cancelled {
+                let is_work = run.mode == Mode::Implementation && *outcome != IterationOutcome::Cancelled;
+                if began_here && is_work && !excused {
                     self.took.push(took);
                     self.completed += completed.len();
                 }

@@ -76,7 +76,7 @@ codes! {
     STATE_VERSION, 5, false, Say("Update Samuel, or restore a file that this version wrote.");
     STATE_IO, 1, true, Say("Check that the directory exists, is writable and has space left.");
     STATE_LOCKED, 75, true, Say("Wait for the holder to finish, or end it.");
-    STATE_LOOP_RUNNING, 75, true, Say("Wait for the running loop to finish, or end it.");
+    STATE_LOOP_RUNNING, 75, true, EndLoop;
     STATE_REPLACED, 1, false, LookAtPlan;
     STATE_NOT_KEPT, 1, false, ListKeptPlans;
     TASK_NOT_FOUND, 1, false, ListTasks;
@@ -119,7 +119,7 @@ codes! {
     AGENT_UNKNOWN, 2, false, Say("Use one of claude, codex, gemini, copilot, kiro, command, scripted.");
     AGENT_NOT_FOUND, 1, false, Say("Install the agent, or name its program in `agent_command`.");
     AGENT_FAILED, 1, true, Say("Read the agent's log in .samuel/run/logs.");
-    SANDBOX_UNKNOWN, 2, false, Say("Use sandbox \"host\".");
+    SANDBOX_UNKNOWN, 2, false, Say("Use host, which is no sandbox, bwrap or oci.");
     SANDBOX_UNAVAILABLE, 1, true, Say("Set up what the sandbox needs, then start again.");
     SANDBOX_STUCK, 1, true, Say("Look at the engine, remove the container with it, then start again.");
     WORKSPACE_UNFIT, 1, false, Say("Work in place: set workspace = \"in-place\" below [sandbox] in samuel.toml.");

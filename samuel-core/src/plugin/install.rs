@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Capabilities, Capability, InstallSource, InstalledPlugin, LockFile, MANIFEST_FILE, Manifest,
-    PluginChange, PluginDifference, PluginError, PluginKind, Selection, Unlisted,
+    MethodologyProfile, PluginChange, PluginDifference, PluginError, PluginKind, Selection, Unlisted,
     catalog::{check_beside, plugin_directory, plugins_directory},
     check,
     check::check_contents,
@@ -131,6 +131,9 @@ pub struct Uninstalled {
     pub version: Option<String>,
     /// The chains in samuel.toml that named its handlers.
     pub unlisted: Vec<Unlisted>,
+    /// The settings in samuel.toml for its methodologies, which stay and keep runs from starting: keys such as
+    /// `default_methodology` and `methodology.tdd-strict`.
+    pub left: Vec<String>,
 }
 
 /// A plugin of a project, and whether its files are those that were installed.
@@ -321,6 +324,9 @@ impl Plugins {
             return Err(not_installed(name, &known));
         }
         let _held = self.hold()?;
+        // Of one that is broken nobody knows what it provides.
+        let manifest = Manifest::load(&plugin_directory(&self.root, name));
+        let provided = manifest.map(|manifest| manifest.profiles).unwrap_or_default();
         let mut lock = LockFile::load(&self.root)?;
         let before = lock.clone();
         let entry = lock.remove(name);
@@ -331,7 +337,8 @@ impl Plugins {
             lock.save(&self.root)
         });
         swap.settle(put, || before.save(&self.root))?;
-        Ok(Uninstalled { name: name.to_owned(), version: entry.map(|entry| entry.version), unlisted })
+        let left = Config::load(&self.root).map(|config| settings_of(&config, &provided)).unwrap_or_default();
+        Ok(Uninstalled { name: name.to_owned(), version: entry.map(|entry| entry.version), unlisted, left })
     }
 
     /// Lists what is installed, and what samuel.toml lists, in its order.
@@ -514,4 +521,12 @@ pub(super) async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|error| {
         Err(PluginError::Io { action: "reach", path: PathBuf::new(), source: io::Error::other(error) })
     })
+}
+
+/// Returns the keys that samuel.toml has for methodologies.
+fn settings_of(config: &Config, profiles: &[MethodologyProfile]) -> Vec<String> {
+    let is_one = |name: &str| profiles.iter().any(|profile| profile.names().any(|own| own == name));
+    let default = config.origin("default_methodology").filter(|_| is_one(&config.default_methodology));
+    let tables = config.methodologies().filter(|name| is_one(name)).map(|name| format!("methodology.{name}"));
+    default.map(|_| "default_methodology".to_owned()).into_iter().chain(tables).collect()
 }

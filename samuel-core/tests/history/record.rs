@@ -200,6 +200,20 @@ fn an_iteration_that_began_in_the_run_before_says_nothing_of_how_long_iterations
 }
 
 #[test]
+fn an_iteration_that_met_a_usage_limit_is_no_failure_and_says_nothing_of_how_long_work_takes() {
+    let bench = on_disk(&[("1", "First")]);
+    let mut limited = finished(1, true, 0);
+    if let Event::IterationFinished { excused, .. } = &mut limited {
+        *excused = true;
+    }
+    tell(&*bench.lane(), RUN, vec![started(1, "1"), limited, started(2, "1"), finished(2, false, 0)]);
+    let activity = history(&bench).activity().unwrap();
+    let [task] = &activity.tasks[..] else { panic!("{activity:#?}") };
+    assert_eq!((task.iterations, task.failed, activity.eta.iterations), (2, 0, 1), "{activity:#?}");
+    assert_eq!(activity.last_failures, []);
+}
+
+#[test]
 fn runs_that_began_within_one_second_are_in_the_order_in_which_they_began() {
     let bench = on_disk(&[("1", "First")]);
     let [first, second, third] = ["20261121T100000Z-cccc", "20261121T100000Z-aaaa", "20261121T100000Z-bbbb"];

@@ -26,7 +26,7 @@ fn plan_state(project: &Project, changes: Vec<String>) -> Finding {
             Some(reason) => Finding::warning(
                 Subject::State,
                 format!("{}; {reason}", finding.message),
-                "Set HOME, or name a directory that can be written to with SAMUEL_STATE_DIR.",
+                Project::KEEP_PLANS,
             ),
             None => finding,
         },
