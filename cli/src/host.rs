@@ -15,7 +15,7 @@ use samuel_core::{
     git::Caller,
     process::{Supervisor, find_program},
     project::{ChangeOrigin, Project, ProjectError, find_root},
-    sandbox::{Containers, Engine, EngineKind},
+    sandbox::Containers,
     state::{Actor, Asker},
     trust::TrustStore,
 };
@@ -254,16 +254,8 @@ impl Host {
     /// Returns where containers come from: the engine that `SAMUEL_RUNTIME` names, else podman or docker, and the guest
     /// that `SAMUEL_GUEST` names, else the one beside this program.
     pub(crate) fn containers(&self) -> Containers {
-        let engine = match self.var("SAMUEL_RUNTIME") {
-            None => Engine::find(None, &self.env),
-            Some(name) => match EngineKind::named(name) {
-                Some(kind) => Engine::find(Some(kind), &self.env),
-                None => Err(format!("SAMUEL_RUNTIME is \"{name}\", which is neither podman nor docker")),
-            },
-        };
-        let beside = || self.exe.as_deref().and_then(Path::parent).map(|dir| dir.join("samuel-guest"));
-        let guest = self.var("SAMUEL_GUEST").map(PathBuf::from).or_else(beside).unwrap_or_default();
-        Containers::new(engine, guest, self.socket_dir())
+        let beside = self.exe.as_deref().and_then(Path::parent).map(|dir| dir.join("samuel-guest"));
+        Containers::of_env(&self.env, beside.unwrap_or_default(), self.socket_dir())
     }
 
     /// Returns the command by which an agent's own hooks ask a run.

@@ -43,6 +43,9 @@ use crate::{
 
 pub use bwrap::{ANY_HOST, BWRAP, Bwrap, View};
 pub(crate) use bwrap::{problem_of_egress, problem_of_mount};
+pub(crate) use oci::{
+    Access, Mount, Program, ProgramParts, Spoken, Start, host_socket, is_same, new_token, pinned,
+};
 pub use oci::{Containers, Contents, Engine, EngineKind, Image, Memory, OCI, Oci};
 pub use probe::{ProbeFinding, ProbeGround, ProbeOutcome, probe};
 

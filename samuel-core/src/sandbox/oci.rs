@@ -11,17 +11,20 @@
 mod arguments;
 mod build;
 mod container;
+mod containerfile;
 mod engine;
 mod guest;
 mod image;
 mod lifeline;
 mod memory;
+mod program;
 mod tried;
 
 use std::{
+    collections::HashMap,
     fmt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use samuel_guest::{Launch, Relay};
@@ -35,13 +38,16 @@ use crate::{
     model::digest_of,
     process::CommandSpec,
 };
-use arguments::{Contained, Most};
+use arguments::{Contained, Manner, Most};
 use container::Container;
-use tried::Tried;
+use tried::{Trial, Tried};
 
+pub(crate) use arguments::{Access, Mount};
 pub use engine::{Engine, EngineKind};
 pub use image::Image;
+pub(crate) use lifeline::is_same;
 pub use memory::Memory;
+pub(crate) use program::{Program, ProgramParts, Spoken, Start, host_socket, new_token, pinned};
 
 /// The name of [`Oci`].
 pub const OCI: &str = "oci";
@@ -63,9 +69,12 @@ pub struct Containers {
     engine: Result<Engine, String>,
     guest: PathBuf,
     directory: PathBuf,
-    tried: Arc<OnceLock<Result<Tried, SandboxError>>>,
+    tried: Tries,
     stuck: Stuck,
 }
+
+/// What was found out about the engine, by image, memory and processes. What failed is tried again.
+type Tries = Arc<Mutex<HashMap<(String, String, u32), Tried>>>;
 
 /// The name of a container that could not be removed.
 type Stuck = Arc<Mutex<Option<String>>>;
@@ -81,6 +90,28 @@ impl Containers {
     ) -> Self {
         let (guest, directory) = (guest.into(), directory.into());
         Self { engine, guest, directory, tried: Arc::default(), stuck: Arc::default() }
+    }
+
+    /// Takes the engine that `SAMUEL_RUNTIME` of an environment names, else podman or docker, and the guest that
+    /// `SAMUEL_GUEST` names, else the one at `guest`. Of the directory it takes what [`new`](Self::new) does.
+    pub fn of_env(
+        env: &[(String, String)],
+        guest: impl Into<PathBuf>,
+        directory: impl Into<PathBuf>,
+    ) -> Self {
+        let variable = |wanted: &str| {
+            let found = env.iter().find(|(name, _)| name == wanted);
+            found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+        };
+        let engine = match variable("SAMUEL_RUNTIME") {
+            None => Engine::find(None, env),
+            Some(name) => match EngineKind::named(name) {
+                Some(kind) => Engine::find(Some(kind), env),
+                None => Err(format!("SAMUEL_RUNTIME is \"{name}\", which is neither podman nor docker")),
+            },
+        };
+        let guest = variable("SAMUEL_GUEST").map_or_else(|| guest.into(), PathBuf::from);
+        Self::new(engine, guest, directory)
     }
 
     /// Returns the engine.
@@ -216,7 +247,16 @@ impl Sandbox for Oci {
 impl Ready {
     /// Returns what was found out about the engine, by one container that is run for it.
     fn tried(&self) -> Result<Tried, SandboxError> {
-        self.containers.tried.get_or_init(|| tried::try_out(self)).clone()
+        let contents = &self.contents;
+        let trial = Trial {
+            containers: &self.containers,
+            image: &contents.image,
+            memory: &contents.memory,
+            pids: contents.pids,
+            tmp_bytes: contents.view.tmp_bytes,
+            label: &self.label,
+        };
+        trial.tried()
     }
 
     /// Makes of a command the one that runs it in a container.
@@ -226,7 +266,7 @@ impl Ready {
         tried: &Tried,
         egress: &EgressPolicy,
     ) -> Result<CommandSpec, SandboxError> {
-        let engine = self.containers.engine()?;
+        let (engine, view) = (self.containers.engine()?, &self.contents.view);
         let launch = self.launch(&spec, !egress.is_empty())?;
         let proxy = (!egress.is_empty()).then(|| (egress.clone(), Arc::clone(&self.refusals)));
         let container = Container::prepare(&self.containers, &launch, proxy)?;
@@ -236,9 +276,13 @@ impl Ready {
             name: container.name(),
             label: &self.label,
             user: (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw()),
-            contents: &self.contents,
-            workspace: Some(&self.contents.view.workspace),
-            files: &ways_to_samuel(&spec),
+            manner: Manner::Attached,
+            image: &self.contents.image,
+            memory: &self.contents.memory,
+            pids: self.contents.pids,
+            home: view.home.as_deref(),
+            tmp_bytes: view.tmp_bytes,
+            mounts: &arguments::mounts_of(view, &ways_to_samuel(&spec), Some(&view.workspace)),
             guest: &self.containers.guest,
             directory: container.directory(),
             most: Most::of_process(),
@@ -272,11 +316,7 @@ impl Ready {
             }
         }
         if has_proxy {
-            let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
-            let variables = PROXY_VARIABLES.map(|name| (name.to_owned(), proxy.clone()));
-            let none = NO_PROXY_VARIABLES.map(|name| (name.to_owned(), "localhost,127.0.0.1,::1".to_owned()));
-            launch.env.extend(variables.into_iter().chain(none));
-            launch.relays.push(Relay { port: PROXY_PORT, socket: container::path_inside(container::EGRESS) });
+            lead_to_proxy(&mut launch);
         }
         // By its name alone Samuel is found in no directory of the image.
         if let Some((path, true)) = command_of_samuel(spec) {
@@ -297,6 +337,15 @@ impl fmt::Debug for Oci {
         };
         shown.finish_non_exhaustive()
     }
+}
+
+/// Gives a command the port behind which the proxy is, and the variables that name it.
+fn lead_to_proxy(launch: &mut Launch) {
+    let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
+    let variables = PROXY_VARIABLES.map(|name| (name.to_owned(), proxy.clone()));
+    let none = NO_PROXY_VARIABLES.map(|name| (name.to_owned(), "localhost,127.0.0.1,::1".to_owned()));
+    launch.env.extend(variables.into_iter().chain(none));
+    launch.relays.push(Relay { port: PROXY_PORT, socket: container::path_inside(container::EGRESS) });
 }
 
 /// Returns the label of the containers of the project at a root.

@@ -8,8 +8,9 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use samuel_guest::{LIFELINE, Launch, NOT_STARTED, TOKEN};
+use samuel_guest::{Ended, LIFELINE, Launch, NOT_STARTED, TOKEN};
 use tempfile::TempDir;
+use tokio::sync::watch;
 
 use super::{Containers, Engine, SandboxError, Stuck, engine, lifeline::Lifeline, unusable};
 use crate::{
@@ -83,6 +84,16 @@ impl Container {
         self.directory.path()
     }
 
+    /// Returns where it is told how its command ended.
+    pub(super) fn ended(&self) -> watch::Receiver<Option<Ended>> {
+        self.lifeline.ended()
+    }
+
+    /// Ends what runs in it, without waiting for it.
+    pub(super) fn end(&self) {
+        self.lifeline.end();
+    }
+
     /// Ends what runs in it, and removes it.
     pub(super) fn remove(&self) {
         self.lifeline.end();
@@ -125,7 +136,7 @@ fn write_private(path: &Path, contents: &[u8]) -> io::Result<()> {
 }
 
 /// Returns random bytes, as text.
-fn random(count: usize) -> io::Result<String> {
+pub(super) fn random(count: usize) -> io::Result<String> {
     let mut bytes = vec![0; count];
     getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
     Ok(hex(&bytes))

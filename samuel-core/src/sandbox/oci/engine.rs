@@ -154,6 +154,29 @@ impl Engine {
         self.asked(&["image", "inspect", "--format", "{{.Id}}", image], PATIENCE).map(drop)
     }
 
+    /// Returns what an image starts: its entry point, and nothing where it has none. Blocks.
+    pub(super) fn entrypoint(&self, image: &str) -> Result<Vec<String>, String> {
+        let printed =
+            self.asked(&["image", "inspect", "--format", "{{json .Config.Entrypoint}}", image], PATIENCE)?;
+        let entrypoint: Option<Vec<String>> = serde_json::from_str(printed.trim())
+            .map_err(|error| format!("its entry point cannot be read: {error}"))?;
+        Ok(entrypoint.unwrap_or_default())
+    }
+
+    /// Returns the reference that pins the image of a name. Blocks.
+    pub(super) fn pin(&self, name: &str) -> Result<String, String> {
+        let format = match self.kind {
+            EngineKind::Podman => "{{.Digest}}",
+            // What it has built itself has no digest there, but an id, which is one.
+            EngineKind::Docker => "{{.Id}}",
+        };
+        let digest = self.asked(&["image", "inspect", "--format", format, name], PATIENCE)?;
+        Ok(match self.kind {
+            EngineKind::Podman => format!("{}@{}", without_tag(name), digest.trim()),
+            EngineKind::Docker => digest.trim().to_owned(),
+        })
+    }
+
     /// Builds an image of a file in a directory, without a network and without pulling anything, and returns
     /// the reference that pins it. Blocks, for `patience` at most.
     ///
@@ -176,16 +199,7 @@ impl Engine {
         if !output.status.success() {
             return Err(last_lines(&output, BUILD_LINES));
         }
-        let format = match self.kind {
-            EngineKind::Podman => "{{.Digest}}",
-            // What it has built itself has no digest there, but an id, which is one.
-            EngineKind::Docker => "{{.Id}}",
-        };
-        let digest = self.asked(&["image", "inspect", "--format", format, name], PATIENCE)?;
-        Ok(match self.kind {
-            EngineKind::Podman => format!("{name}@{}", digest.trim()),
-            EngineKind::Docker => digest.trim().to_owned(),
-        })
+        self.pin(name)
     }
 
     /// Removes a container, if it is there. Blocks, for 10 s at most.
@@ -223,6 +237,14 @@ impl Engine {
 
     fn asked(&self, arguments: &[&str], patience: Duration) -> Result<String, String> {
         asked(self.command().args(arguments), patience)
+    }
+}
+
+/// Returns the name of an image without its tag, which says nothing beside a digest.
+fn without_tag(name: &str) -> &str {
+    match name.rsplit_once(':') {
+        Some((bare, tag)) if !tag.contains('/') => bare,
+        _ => name,
     }
 }
 
