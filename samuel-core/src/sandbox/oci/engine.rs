@@ -3,7 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     process::Command,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde::Serialize;
@@ -202,18 +202,38 @@ impl Engine {
         self.pin(name)
     }
 
-    /// Removes a container, if it is there. Blocks, for 10 s at most.
+    /// Removes a container, if it is there. Blocks, for little more than 10 s at most.
     pub(super) fn remove(&self, name: &str) -> Result<(), String> {
+        let end = Instant::now() + REMOVAL;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let Err(told) = self.remove_within(name, left) else { return Ok(()) };
+            // The engine itself may be removing it, since it has ended, and refuse to do so twice.
+            match self.is_there(name) {
+                Ok(false) => return Ok(()),
+                _ if Instant::now() >= end => return Err(told),
+                _ => {}
+            }
+        }
+    }
+
+    fn remove_within(&self, name: &str, patience: Duration) -> Result<(), String> {
         let removed = match self.kind {
             EngineKind::Podman => {
-                self.asked(&["rm", "--force", "--ignore", "--time", "0", "--volumes", name], REMOVAL)
+                self.asked(&["rm", "--force", "--ignore", "--time", "0", "--volumes", name], patience)
             }
-            EngineKind::Docker => self.asked(&["rm", "--force", "--volumes", name], REMOVAL),
+            EngineKind::Docker => self.asked(&["rm", "--force", "--volumes", name], patience),
         };
         match removed {
             Err(told) if !told.to_lowercase().contains("no such container") => Err(told),
             _ => Ok(()),
         }
+    }
+
+    fn is_there(&self, name: &str) -> Result<bool, String> {
+        let filter = format!("name=^{name}$");
+        let listed = self.asked(&["ps", "--all", "--filter", &filter, "--format", "{{.Names}}"], PATIENCE)?;
+        Ok(!listed.trim().is_empty())
     }
 
     /// Removes the containers with a label whose Samuel is gone, and returns their names.
