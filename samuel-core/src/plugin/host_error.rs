@@ -28,6 +28,10 @@ pub(in crate::plugin) struct Excess {
 }
 
 /// The contract's `host-error`.
+#[cfg_attr(
+    not(feature = "wasm"),
+    allow(dead_code, reason = "only calls of components are timed and counted")
+)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "wasm", derive(ComponentType, Lift, Lower), component(variant))]
 pub(in crate::plugin) enum HostError {

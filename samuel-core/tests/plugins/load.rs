@@ -5,7 +5,7 @@ use std::fs;
 use samuel_core::{
     hook::{HookPoint, Tier, points},
     model::{Coded, Remedy},
-    plugin::{Catalog, LOCK_FILE, PluginError, PluginKind},
+    plugin::{Catalog, LOCK_FILE, PluginError},
 };
 
 use crate::bench::{Bench, dispatch, load_options};
