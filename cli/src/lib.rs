@@ -25,7 +25,10 @@ mod trust;
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::{CommandFactory as _, FromArgMatches as _};
-use samuel_core::process::{Supervisor, supervisor_main};
+use samuel_core::{
+    process::{Supervisor, supervisor_main},
+    sandbox::Guest,
+};
 
 use crate::{args::Cli, host::Host, reply::Answer};
 
@@ -39,6 +42,7 @@ pub fn main() -> ExitCode {
             return Answer::plain(format!("samuel {}\n", env!("CARGO_PKG_VERSION"))).give();
         }
         Some(Supervisor::SUBCOMMAND) if words.len() == 2 => return supervisor_main(),
+        Some(Guest::SUBCOMMAND) => return Guest::main(words.get(2..).unwrap_or_default()).into(),
         _ => {}
     }
     file_limit::tell_of_it();

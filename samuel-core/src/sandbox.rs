@@ -30,8 +30,13 @@
 
 mod ask;
 mod bwrap;
+mod guest;
+mod launch;
+mod lifeline;
 mod oci;
+mod outlet;
 mod probe;
+mod sockets;
 
 use std::{fmt, sync::Arc};
 
@@ -41,12 +46,13 @@ use crate::{
     process::CommandSpec,
 };
 
-pub use bwrap::{ANY_HOST, BWRAP, Bwrap, View};
-pub(crate) use bwrap::{problem_of_egress, problem_of_mount};
-pub(crate) use oci::{
-    Access, Mount, Program, ProgramParts, Spoken, Start, host_socket, is_same, new_token, pinned,
-};
+pub(crate) use bwrap::problem_of_mount;
+pub use bwrap::{BWRAP, Bwrap, Reach, View};
+pub use guest::Guest;
+pub(crate) use lifeline::is_same;
+pub(crate) use oci::{Access, Mount, Program, ProgramParts, Spoken, Start, host_socket, new_token, pinned};
 pub use oci::{Containers, Contents, Engine, EngineKind, Image, Memory, OCI, Oci};
+pub(crate) use outlet::MAX_GATEWAYS;
 pub use probe::{ProbeFinding, ProbeGround, ProbeOutcome, probe};
 
 /// The name of [`Host`].
@@ -105,6 +111,11 @@ pub trait Sandbox: fmt::Debug + Send + Sync {
     /// that was refused. By default nothing.
     fn notices(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Returns where its commands find a gateway, by its name: an address without a key. By default there is none.
+    fn base_url(&self, _gateway: &str) -> Option<String> {
+        None
     }
 
     /// Names what does the work and its version, for people. By default nothing.

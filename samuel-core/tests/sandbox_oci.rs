@@ -120,6 +120,7 @@ impl Ground {
             pids: 200,
             egress: EgressPolicy::default(),
             check_egress: EgressPolicy::default(),
+            gateways: Vec::new(),
         }
     }
 
@@ -354,6 +355,7 @@ async fn the_other_samuel() {
         pids: 100,
         egress: EgressPolicy::default(),
         check_egress: EgressPolicy::default(),
+        gateways: Vec::new(),
     };
     let oci = Oci::new(Containers::new(engine, guest(), directory.join("s")), contents, directory);
     let spec = oci
@@ -467,7 +469,7 @@ async fn findings(
     let probes = ProbeGround::create().unwrap();
     let contents = ground.contents(view(&probes));
     let oci = Oci::new(ground.containers(), contents, ground.directory.path());
-    probe(&probes, &Without { oci, change }, false, &Supervisor::GroupOnly).await.unwrap()
+    probe(&probes, &Without { oci, change }, &Supervisor::GroupOnly).await.unwrap()
 }
 
 fn names(findings: &[ProbeFinding], outcome: ProbeOutcome) -> Vec<&str> {
@@ -479,7 +481,7 @@ async fn nothing_gets_out_of_a_container() {
     let Some(ground) = Ground::create() else { return };
     let found = findings(&ground, ProbeGround::view, |_| {}).await;
     assert_eq!(names(&found, ProbeOutcome::Broken), [""; 0], "{found:#?}");
-    assert!(found.len() >= 40 && names(&found, ProbeOutcome::Untried).len() <= 2, "{found:#?}");
+    assert!(found.len() >= 44 && names(&found, ProbeOutcome::Untried).len() <= 2, "{found:#?}");
 }
 
 #[tokio::test]

@@ -369,6 +369,7 @@ fn commands_run_in_containers_of_docker_as_in_those_of_podman() {
         pids: 100,
         egress: EgressPolicy::default(),
         check_egress: EgressPolicy::default(),
+        gateways: Vec::new(),
     };
     let oci = Oci::new(engine.containers(&directory.path().join("s")), contents, directory.path());
     oci.check().unwrap();

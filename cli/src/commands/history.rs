@@ -4,6 +4,7 @@ use samuel_core::{
     history::{History, HistoryError, LogEntry, event_line},
     model::ErrorCode,
     project::Project,
+    text::counted,
 };
 
 use super::block_on_or_leave;
@@ -11,7 +12,7 @@ use crate::{
     args::{Global, ReplayArgs, ReportArgs, ReportFormat, RunLogArgs, WhyArgs},
     failure::Failure,
     host::Host,
-    render::{replay_text, run_table, safe_json, safe_words, time_of_day, why_text},
+    render::{replay_text, run_table, safe, safe_json, safe_words, time_of_day, why_text},
     reply::Reply,
     terminal::{self, Stream},
 };
@@ -41,21 +42,27 @@ pub(crate) fn log(project: &Project, args: &RunLogArgs, global: &Global) -> Resu
     let unreadable = if args.tail {
         let mut tail = history.tail(&run);
         block_on_or_leave(async {
-            while let Some(entry) = tail.next().await?
-                && tell(&entry)?
-            {}
-            Ok::<_, Failure>(())
+            while let Some(entry) = tail.next().await? {
+                // Nobody reads it any more.
+                if !tell(&entry)? {
+                    return Ok(());
+                }
+            }
+            Ok::<_, Failure>(tail.check_told()?)
         })??;
-        0
+        tail.unreadable()
     } else {
         let mut entries = history.entries(&run);
         while let Some(entry) = entries.next_entry()?
             && tell(&entry)?
         {}
+        entries.check_told()?;
         entries.unreadable()
     };
-    let warning = (unreadable > 0).then(|| format!("{unreadable} lines of the record cannot be read"));
-    let reply = Reply::new(serde_json::json!({ "run": run, "events": told }), "");
+    let warning =
+        (unreadable > 0).then(|| format!("{} of the record cannot be read", counted(unreadable, "line")));
+    let text = if told == 0 { format!("run {} tells nothing of that\n", safe(&run)) } else { String::new() };
+    let reply = Reply::new(serde_json::json!({ "run": run, "events": told }), text);
     Ok(reply.warn(warning))
 }
 
@@ -86,7 +93,11 @@ fn line_of(entry: &LogEntry, json: bool) -> Result<Option<String>, Failure> {
 pub(crate) fn why(project: &Project, args: WhyArgs) -> Result<Reply, Failure> {
     let why = History::of(project).why(&args.question()?)?;
     let text = why_text(&why);
-    Ok(Reply::new(&why, text))
+    let gone_over = why
+        .unread
+        .iter()
+        .map(|unread| format!("run {} is gone over: {}", safe(&unread.run), safe_words(&unread.problem)));
+    Ok(Reply::new(&why, text).warn(gone_over))
 }
 
 /// Makes a page of a run.

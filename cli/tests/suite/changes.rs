@@ -44,9 +44,7 @@ fn the_command_of_the_prompt_works_without_git_and_without_a_commit() {
     for (has_repository, command) in [(false, "run done 1$"), (true, "run done 1 --commit-sha")] {
         let bench = Bench::with_tasks(&["First"]);
         if has_repository {
-            let made =
-                std::process::Command::new("git").args(["init", "-q"]).current_dir(bench.root()).status();
-            assert!(made.unwrap().success());
+            bench.git(&["init", "--quiet"]);
         }
         let ran = bench.start(&format!("grep '{command}' | head -1 > do.sh; sh do.sh"), &[]);
         assert_eq!(ran.code, 0, "{command}: {ran:?}");

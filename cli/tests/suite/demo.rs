@@ -28,6 +28,10 @@ fn the_demonstration_does_the_whole_job_without_an_identity_or_a_home() {
     assert!(kept.join("greet.sh").is_file() && kept.join(".samuel/run/prd.toon").is_file());
     let journal = std::fs::read_to_string(kept.join(".samuel/run/journal.jsonl")).unwrap();
     assert_eq!(journal.matches("\"actor\":\"agent\"").count(), 3);
+    let runs = bench.ok(&["-C", "demo", "run", "runs", "--json"]).json();
+    let run = runs["data"]["runs"][0]["run"].as_str().unwrap();
+    let replay = bench.ok(&["-C", "demo", "run", "replay", run, "--json"]).json()["data"].clone();
+    assert_eq!((&replay["equal"], &replay["ended"]), (&true.into(), &true.into()), "{replay}");
 }
 
 #[test]

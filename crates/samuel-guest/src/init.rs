@@ -23,8 +23,8 @@ use rustix::{
 
 use crate::{
     launch::{
-        Ended, GREETING_LIMIT, Greeting, LAUNCH_LIMIT, LIFELINE, Launch, LaunchError, NOT_STARTED, Streams,
-        TOKEN,
+        Ended, GREETING_LIMIT, Greeting, LAUNCH_LIMIT, LIFELINE, LIMITS_TOLD, Launch, LaunchError,
+        NOT_STARTED, Streams, TOKEN,
     },
     limits::{self, Limit},
     relay, seccomp,
@@ -55,6 +55,20 @@ pub fn guest_main(directory: &Path) -> u8 {
         let _ = lifeline.write_all(line.as_bytes());
     }
     code
+}
+
+/// Does what the program `samuel-guest` is asked to do by its arguments, and returns its exit code; nothing where
+/// they are none of its own.
+pub fn program_main(arguments: &[std::ffi::OsString]) -> Option<u8> {
+    match arguments {
+        [word] if word == "--limits" => {
+            // There may be nobody who reads it.
+            let _ = io::stdout().write_all(limits::limits_that_are_set().as_bytes());
+            Some(LIMITS_TOLD)
+        }
+        [directory] if !directory.to_string_lossy().starts_with('-') => Some(guest_main(directory.as_ref())),
+        _ => None,
+    }
 }
 
 /// Runs the command; `asks` becomes the lifeline where Samuel asks how it ends.

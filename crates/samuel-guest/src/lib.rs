@@ -36,7 +36,7 @@ mod signals;
 mod tunnel;
 
 #[cfg(target_os = "linux")]
-pub use init::guest_main;
+pub use init::{guest_main, program_main};
 pub use launch::{
     Ended, GREETING_LIMIT, Greeting, LAUNCH_LIMIT, LIFELINE, LIMITS_TOLD, Launch, LaunchError, NOT_STARTED,
     PROTOCOL, Relay, Streams, TOKEN,

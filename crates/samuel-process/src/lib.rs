@@ -14,7 +14,7 @@
 //! - with a [`Supervisor`] process in between, every descendant goes with the
 //!   command, those that left its group or session too, and they go even when
 //!   the program that embeds Samuel is killed by SIGKILL, and when the command
-//!   kills or stops its supervisor.
+//!   kills or stops its supervisor; and the command inherits no open file but its three streams.
 //!
 //! ```text
 //! Samuel ── control socket ──► supervisor (subreaper, own session)

@@ -18,7 +18,7 @@ use super::{
     wire::Job,
 };
 use rustix::{
-    io::fcntl_dupfd_cloexec,
+    io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd},
     net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg},
     process::{Pid, set_child_subreaper, setsid},
     stdio::{dup2_stderr, dup2_stdin, dup2_stdout},
@@ -28,7 +28,7 @@ use std::{
     io::{self, IoSliceMut},
     mem::MaybeUninit,
     os::{
-        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
         unix::net::UnixStream as StdUnixStream,
     },
     process::{ExitCode, exit},
@@ -45,6 +45,7 @@ pub(super) fn main() -> ExitCode {
 
 fn supervise() -> io::Result<()> {
     let control = take_control_socket()?;
+    pass_nothing_on()?;
     let stdio = receive_stdio(&control)?;
     let job = Job::read(&mut &control)?;
     // Fails for the leader of a group, which then has a group of its own already.
@@ -135,6 +136,20 @@ fn take_control_socket() -> io::Result<StdUnixStream> {
     dup2_stdout(&null)?;
     dup2_stderr(&null)?;
     Ok(control.into())
+}
+
+/// Has the command inherit nothing that this process did, but for what it is given: a directory that whoever started
+/// Samuel left open would lead out of any sandbox.
+#[expect(unsafe_code, reason = "what was inherited is known by its number alone")]
+fn pass_nothing_on() -> io::Result<()> {
+    for entry in fs::read_dir("/proc/self/fd")? {
+        let number = entry?.file_name().to_str().and_then(|name| name.parse::<RawFd>().ok());
+        let Some(number) = number.filter(|number| *number > 2) else { continue };
+        // SAFETY: it was open a moment ago, and is borrowed for one call, which fails where it is closed by now.
+        let inherited = unsafe { BorrowedFd::borrow_raw(number) };
+        let _ = fcntl_setfd(inherited, FdFlags::CLOEXEC);
+    }
+    Ok(())
 }
 
 /// Receives the descriptors 0, 1 and 2 of the command. They come as a

@@ -35,8 +35,9 @@ pub enum Supervisor {
     /// No process in between; works on any Unix, and is weaker: a descendant
     /// that leaves the process group survives, everything survives when
     /// Samuel is killed by SIGKILL, the command can reach the terminal of
-    /// Samuel through `/dev/tty`, and of the processes that were left those of
-    /// its group alone are counted, at most eight; outside Linux any number as one.
+    /// Samuel through `/dev/tty` and inherits what whoever started Samuel left
+    /// open, and of the processes that were left those of its group alone are
+    /// counted, at most eight; outside Linux any number as one.
     #[default]
     GroupOnly,
 }

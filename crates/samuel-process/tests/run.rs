@@ -4,6 +4,7 @@
 
 mod support;
 
+use rustix::io::{FdFlags, fcntl_setfd};
 use samuel_process::{
     CommandSpec, Containment, End, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor, run,
     strongest_containment,
@@ -392,11 +393,13 @@ async fn the_environment_holds_what_the_specification_names_and_a_mark_and_nothi
 
 #[tokio::test]
 async fn the_command_inherits_no_descriptor_of_samuel() {
-    // What this process has inherited itself, a plain child inherits too.
-    let plain = Command::new("ls").arg("/proc/self/fd").stdin(Stdio::null()).output().unwrap();
+    let dir = tempdir().unwrap();
+    let open = fs::File::open(dir.path()).unwrap();
+    // As whoever started this process may have left it.
+    fcntl_setfd(&open, FdFlags::empty()).unwrap();
     let spec = CommandSpec::new("ls", "/").arg("/proc/self/fd").timeout(10 * SECOND);
     let output = run_supervised(spec).await.unwrap();
-    assert_eq!(output.stdout.text(), String::from_utf8(plain.stdout).unwrap());
+    assert_eq!(output.stdout.text(), "0\n1\n2\n3\n", "its streams, and the directory that it reads");
 }
 
 #[tokio::test]

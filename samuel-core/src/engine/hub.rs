@@ -12,6 +12,10 @@ use std::{
 };
 
 use futures_core::Stream;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
 
 use super::live_state::follow;
 use crate::{
@@ -22,6 +26,10 @@ use crate::{
 
 /// How many events a reader may be behind before agent text is dropped.
 const BACKLOG: usize = 1_024;
+/// How many who watch from other processes are counted, more than may connect.
+const MAX_WATCHERS: u16 = 128;
+/// How long the end of a run waits until these have heard of it.
+const HEARD_WAIT: Duration = Duration::from_secs(1);
 
 /// Hands events to every stream.
 #[derive(Debug)]
@@ -31,6 +39,8 @@ pub(super) struct Hub {
     /// The clock's reading when the run was built.
     built: Duration,
     state: Mutex<State>,
+    /// Has a place for each who watches from another process.
+    watchers: Arc<Semaphore>,
 }
 
 #[derive(Debug, Default)]
@@ -52,11 +62,17 @@ struct Reader {
 impl Hub {
     pub(super) fn new(run_id: Arc<str>, clock: Arc<dyn Clock>) -> Self {
         let built = clock.elapsed();
-        Self { run_id, clock, built, state: Mutex::default() }
+        let watchers = Arc::new(Semaphore::new(MAX_WATCHERS.into()));
+        Self { run_id, clock, built, state: Mutex::default(), watchers }
     }
 
     /// Hands out an event; never waits.
     pub(super) fn send(&self, event: Event) {
+        self.send_of(None, event);
+    }
+
+    /// Hands out an event of a lane; never waits.
+    pub(super) fn send_of(&self, lane: Option<u32>, event: Event) {
         let mut state = lock(&self.state);
         state.seq += 1;
         let elapsed = self.clock.elapsed().saturating_sub(self.built);
@@ -66,6 +82,7 @@ impl Hub {
             at: self.clock.now(),
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             run_id: Arc::clone(&self.run_id),
+            lane,
             event,
         };
         follow(&mut state.live, &record);
@@ -78,6 +95,17 @@ impl Hub {
     /// Returns what the run does now, as the last events tell.
     pub(super) fn live(&self) -> LiveState {
         LiveState { run: self.run_id.to_string(), ..lock(&self.state).live.clone() }
+    }
+
+    /// Counts somebody who watches from another process, as long as what is returned is kept.
+    pub(super) fn watched(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.watchers).try_acquire_owned().ok()
+    }
+
+    /// Waits until all who watch from other processes have left, a moment at most.
+    pub(super) async fn left_by_watchers(&self) {
+        // Who does not read in time finds the connection closed.
+        let _ = timeout(HEARD_WAIT, self.watchers.acquire_many(MAX_WATCHERS.into())).await;
     }
 
     /// Ends every stream once it has been read.

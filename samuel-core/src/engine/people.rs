@@ -10,7 +10,10 @@ use std::{
 };
 
 use serde_json::Value;
-use tokio::{sync::Mutex, time::timeout};
+use tokio::{
+    sync::{Mutex, OwnedSemaphorePermit},
+    time::timeout,
+};
 
 use super::{
     handle::Controller,
@@ -171,11 +174,16 @@ struct Reader {
     /// What did not fit into the last answer.
     left: Option<(usize, Value)>,
     has_ended: bool,
+    /// Has the end of the run wait a moment until it is told.
+    _watched: Option<OwnedSemaphorePermit>,
 }
 
 impl Reader {
     fn new(hub: &Hub) -> Self {
-        Self { events: hub.subscribe(), left: None, has_ended: false }
+        let events = hub.subscribe();
+        // Nothing follows on the end.
+        let has_ended = hub.live().doing == Doing::Ended;
+        Self { events, left: None, has_ended, _watched: hub.watched() }
     }
 
     /// Waits so long for an event, and takes those that there are, as many as an answer holds.
@@ -183,12 +191,15 @@ impl Reader {
         let mut batch = EventBatch::default();
         let deadline = Instant::now() + wait;
         let mut bytes = 0;
-        while !self.has_ended {
+        while !self.has_ended || self.left.is_some() {
             let (size, event) = match self.left.take() {
                 Some(left) => left,
                 None => {
                     match self.next(if batch.events.is_empty() { deadline } else { Instant::now() }).await {
-                        Next::Event(record) => encoded(&record),
+                        Next::Event(record) => {
+                            self.has_ended = matches!(record.event, Event::RunFinished(_));
+                            encoded(&record)
+                        }
                         Next::Late => break,
                         Next::Ended => {
                             self.has_ended = true;
@@ -204,7 +215,7 @@ impl Reader {
             bytes += size;
             batch.events.push(event);
         }
-        batch.ended = self.has_ended;
+        batch.ended = self.has_ended && self.left.is_none();
         batch
     }
 

@@ -22,6 +22,9 @@ use crate::{
 const MAX_WAITING: usize = 1_024;
 /// How many steps or events are written at once.
 const AT_ONCE: usize = 256;
+/// How many bytes of lines are handed to the store at once, but for a line that has more: every thread that writes keeps
+/// as much memory as it once needed.
+const AT_ONCE_BYTES: usize = 128 << 10;
 /// How long lines are gathered before they are written: opening a file for each would cost more
 /// than the lines do.
 const GATHER: Duration = Duration::from_millis(25);
@@ -154,23 +157,22 @@ impl Writer {
                 what: "the record",
                 reason: error.to_string(),
             };
-            let (mut events, mut inputs) = (Vec::new(), Vec::new());
-            for event in &told {
-                serde_json::to_writer(&mut events, event).map_err(encode)?;
-                events.push(b'\n');
+            let mut events = Lines::of(services, RecordPart::Events);
+            for event in told {
+                serde_json::to_writer(&mut events.bytes, &event).map_err(encode)?;
+                events.bytes.push(b'\n');
+                events.hand_on(AT_ONCE_BYTES)?;
             }
-            for line in &given {
-                inputs.extend(match line {
+            events.hand_on(0)?;
+            let mut inputs = Lines::of(services, RecordPart::Inputs);
+            for line in given {
+                inputs.bytes.extend(match line {
                     Line::Begin(begin) => begin.to_line().map_err(encode)?,
                     Line::Step(step) => step.to_line().map_err(encode)?,
                 });
+                inputs.hand_on(AT_ONCE_BYTES)?;
             }
-            for (part, lines) in [(RecordPart::Events, events), (RecordPart::Inputs, inputs)] {
-                if !lines.is_empty() {
-                    services.lane.append_record(&services.run_id, part, &lines)?;
-                }
-            }
-            Ok(())
+            inputs.hand_on(0)
         };
         let appended = self.services.blocking(append).await.and_then(|appended| appended);
         if let Err(error) = appended
@@ -181,5 +183,27 @@ impl Writer {
                 described(&error)
             ));
         }
+    }
+}
+
+/// Lines of a part of the record that the store does not have yet.
+struct Lines<'a> {
+    services: &'a Services,
+    part: RecordPart,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Lines<'a> {
+    fn of(services: &'a Services, part: RecordPart) -> Self {
+        Self { services, part, bytes: Vec::new() }
+    }
+
+    /// Has the store keep them, where they are more than so many bytes.
+    fn hand_on(&mut self, most: usize) -> Result<(), StateError> {
+        if self.bytes.len() > most {
+            self.services.lane.append_record(&self.services.run_id, self.part, &self.bytes)?;
+            self.bytes.clear();
+        }
+        Ok(())
     }
 }

@@ -82,7 +82,7 @@ pub struct Told {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Report {
+pub(super) enum Report {
     Event(AgentEvent),
     Warning(String),
     SupervisedBy { pid: u32, start_time: u64 },
@@ -104,7 +104,11 @@ impl Conversation<'_> {
             Some(_) => supervised(spec.stdin_piped(), self.supervisor, self.port).await?,
             None => supervised(spec.stdin(self.question.clone()), self.supervisor, self.port).await?,
         };
-        let input = self.input(&mut running);
+        let input = self.replies.and_then(|limit| Replies::to(&mut running, limit));
+        if let Some(input) = &input {
+            // The task that writes has just been started.
+            let _ = input.sender.try_send(self.question.clone());
+        }
         let stopper = running.stopper();
         let answer = self.listen(&mut running, input, || stopper.terminate(CANCEL_GRACE)).await;
         let output = ended(running, self.cancel, self.port).await?;
@@ -130,6 +134,7 @@ impl Conversation<'_> {
         mut input: Option<Replies>,
         stop: impl Fn() + Send,
     ) -> Answer {
+        let ear = Ear { port: self.port, warn: self.warn, cancel: self.cancel };
         let mut answer = Answer::default();
         let mut is_cancelled = false;
         loop {
@@ -145,7 +150,7 @@ impl Conversation<'_> {
             let Some(line) = line else { break };
             match answer.report(&line) {
                 Some(Ok(report)) => {
-                    let heard = self.heard(report, input.as_mut()).await;
+                    let heard = ear.heard(report, input.as_mut()).await;
                     answer.refuse(heard.err(), &line);
                 }
                 Some(Err(wrong)) => answer.refuse(Some(wrong), &line),
@@ -158,25 +163,21 @@ impl Conversation<'_> {
         }
         answer
     }
+}
 
-    /// Keeps the input open, and returns what is written to it.
-    fn input(&self, running: &mut Running) -> Option<Replies> {
-        let (limit, mut input) = self.replies.zip(running.take_input())?;
-        let (sender, mut lines) = mpsc::channel::<Vec<u8>>(MAX_WAITING);
-        tokio::spawn(async move {
-            while let Some(mut line) = lines.recv().await {
-                line.push(b'\n');
-                if input.write(&line, limit).await.is_err() {
-                    return;
-                }
-            }
-        });
-        // The task has just been started.
-        let _ = sender.try_send(self.question.clone());
-        Some(Replies { sender, asked: 0 })
-    }
+/// Hears what a program reports.
+pub(super) struct Ear<'a> {
+    /// Where its reports go; without one nobody hears them, and every tool call may be made.
+    pub(super) port: Option<&'a Arc<dyn AgentPort>>,
+    /// Where its warnings go.
+    pub(super) warn: &'a (dyn Fn(String) + Send + Sync),
+    /// Ends what it waits for.
+    pub(super) cancel: &'a CancellationToken,
+}
 
-    async fn heard(&self, report: Report, input: Option<&mut Replies>) -> Result<(), String> {
+impl Ear<'_> {
+    /// Does what a report asks for, and answers it where it waits for that.
+    pub(super) async fn heard(&self, report: Report, input: Option<&mut Replies>) -> Result<(), String> {
         let question = match report {
             Report::Warning(message) => {
                 (self.warn)(message);
@@ -231,11 +232,29 @@ enum Question {
     After(AbilityResult),
 }
 
-/// Where replies go.
-struct Replies {
-    sender: mpsc::Sender<Vec<u8>>,
+/// Where a program reads what it is told while it works: questions, and replies to its reports.
+#[derive(Debug)]
+pub(super) struct Replies {
+    pub(super) sender: mpsc::Sender<Vec<u8>>,
     /// How many were waited for.
-    asked: usize,
+    pub(super) asked: usize,
+}
+
+impl Replies {
+    /// Keeps the input of a program open, each line of which may take as long as `limit` to be read.
+    pub(super) fn to(running: &mut Running, limit: Duration) -> Option<Self> {
+        let mut input = running.take_input()?;
+        let (sender, mut lines) = mpsc::channel::<Vec<u8>>(MAX_WAITING);
+        tokio::spawn(async move {
+            while let Some(mut line) = lines.recv().await {
+                line.push(b'\n');
+                if input.write(&line, limit).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Some(Self { sender, asked: 0 })
+    }
 }
 
 /// What was printed behind the reports so far.
@@ -304,7 +323,7 @@ pub(crate) fn is_report(fields: &Map<String, Value>) -> bool {
 }
 
 /// Reads a report, if a line is one, or says what is wrong with it.
-fn report(line: &str) -> Option<Result<Report, String>> {
+pub(super) fn report(line: &str) -> Option<Result<Report, String>> {
     let Ok(Value::Object(fields)) = serde_json::from_str(line) else { return None };
     let is_report = is_report(&fields);
     let read = || serde_json::from_value(Value::Object(fields));

@@ -41,9 +41,9 @@ impl Pending {
 }
 
 impl Core {
-    /// Says whether a person is asked where handlers want that: somebody waits, and there is time.
+    /// Says whether a person is asked where handlers want that: somebody still waits, and there is time.
     pub(super) fn asks_people(&self, notice: &AbilityNotice) -> bool {
-        notice.ticket.is_some() && self.setup.limits.ask_timeout_ms > 0
+        notice.ticket.is_some() && notice.ticket != self.side.unheard && self.setup.limits.ask_timeout_ms > 0
     }
 
     pub(super) fn ask_person(

@@ -72,8 +72,8 @@ impl Core {
             Command::Steer(text) => format!("told something: {}", one_line(text, MAX_TOLD_CHARS)),
             Command::Cancel => "asked to end after the iteration".to_owned(),
             Command::Stop => "asked to end now".to_owned(),
-            Command::Approve { call, .. } => format!("call {call} was approved"),
-            Command::Deny { call, .. } => format!("call {call} was denied"),
+            Command::Approve { call, .. } => format!("asked to make call {call}"),
+            Command::Deny { call, .. } => format!("asked not to make call {call}"),
         };
         self.log(ProgressKind::Found, None, format!("{what} by {by}"));
         let (command, text) = (command.name().to_owned(), command.text().map(str::to_owned));

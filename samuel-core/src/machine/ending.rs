@@ -175,6 +175,7 @@ impl Core {
             swept: true,
             fault: ending.fault,
             limit: self.limit_of(ending.reason).map(str::to_owned),
+            into: None,
         }));
         State::Ended
     }

@@ -36,6 +36,9 @@ pub(super) struct Side {
     /// Tool calls that wait for a person.
     #[serde(default)]
     pub(super) asked: Vec<Pending>,
+    /// The last ticket whose question was given up while handlers were at it.
+    #[serde(default)]
+    pub(super) unheard: Option<u64>,
 }
 
 /// What is said of a call that its agent waits for no more.
@@ -115,6 +118,9 @@ impl Core {
         let place = self.side.queue.iter().position(is_it);
         if let Some(work) = place.and_then(|place| self.side.queue.remove(place)) {
             self.answer(work.ticket(), work.given_up(UNHEARD));
+        }
+        if self.side.running.as_ref().is_some_and(|(_, work)| is_it(work)) {
+            self.side.unheard = Some(ticket);
         }
         match self.side.take_asked(|pending| pending.is_of(ticket)) {
             Some(pending) => {

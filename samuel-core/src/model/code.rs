@@ -128,7 +128,10 @@ codes! {
     WORKSPACE_REFUSED, 1, false, Say("Look at it in the clone; what may arrive is described in docs/sandbox.md.");
     WORKSPACE_NOT_LANDED, 1, true, Say("Take it over with `git merge`, or let the run try again.");
     WORKSPACE_CUT_OFF, 1, false, Say("Restore the files, then start again.");
+    WORKSPACE_SETUP, 1, true, Say("Run the command by hand in a fresh clone to see what it needs, or change `setup` below [methodology.<name>.parallel].");
     WORKSPACE_FAILED, 1, true, Say("Check that git works there, and that the disk has space left.");
+    LANES_INVALID, 2, false, Say("Work with one lane: leave out --jobs, or set jobs = 1 below [methodology.<name>.parallel].");
+    LANES_UNFIT, 1, false, Say("Work with one lane: leave out --jobs, or set jobs = 1 below [methodology.<name>.parallel].");
     HOOK_UNKNOWN, 2, false, Say("Use one of the known hook points and handlers.");
     HOOK_TIMEOUT, 1, true, Say("Raise the hook's timeout, or make the handler faster.");
     HOOK_PANICKED, 1, false, Say("Fix the handler; the message above is its own.");

@@ -34,12 +34,12 @@ impl Acknowledged {
         if self.content == file.content || (is_known && !records.iter().any(about_claims)) {
             return None;
         }
-        let mut plan = known_tasks(&self.plan);
+        let (mut plan, unread) = (known_tasks(&self.plan), file.document.lost_ids());
         for record in records {
-            fold(&mut plan, record)?;
+            fold(&mut plan, record, &unread)?;
         }
         plan.tasks.clone_from(&now.tasks);
-        drop_stale(&mut plan, &file.document.lost_ids());
+        drop_stale(&mut plan, &unread);
         (sorted(&plan.claims) != sorted(&now.claims)).then_some(plan.claims)
     }
 }
@@ -52,15 +52,16 @@ fn known_tasks(plan: &Plan) -> Plan {
 }
 
 /// Has claims be what a record made of them; nothing where it stored another plan. What a record tells
-/// took effect, so a task was pending when it was claimed, whatever is known of it.
-fn fold(plan: &mut Plan, record: &JournalRecord) -> Option<()> {
+/// took effect, so a task was pending when it was claimed, whatever is known of it. The claims of tasks whose rows
+/// cannot be read stay.
+fn fold(plan: &mut Plan, record: &JournalRecord, unread: &[TaskId]) -> Option<()> {
     match &record.entry {
         JournalEntry::Imported { .. } => return None,
         JournalEntry::Mutation { mutation, .. } if mutation.is_of_claims() => {
             if let Mutation::Claim { task: ClaimTarget::Task(id), .. } = mutation {
-                have_pending(plan, id);
+                have_pending(plan, id, unread);
             }
-            let at = At { now: record.at, revision: record.revision, reserved: &[] };
+            let at = At { now: record.at, revision: record.revision, reserved: unread };
             // A record that somebody made up changes nothing.
             let _ = apply_at(plan, mutation, at);
         }
@@ -73,18 +74,18 @@ fn fold(plan: &mut Plan, record: &JournalRecord) -> Option<()> {
             if let JournalEntry::Mutation { mutation: Mutation::Reset { id }, .. } = entry {
                 forget_attempts(plan, id);
             }
-            drop_stale(plan, &[]);
+            drop_stale(plan, unread);
         }
     }
     Some(())
 }
 
-fn have_pending(plan: &mut Plan, id: &TaskId) {
+fn have_pending(plan: &mut Plan, id: &TaskId, unread: &[TaskId]) {
     match plan.tasks.iter_mut().find(|task| task.id == *id) {
         Some(task) => task.status = Status::Pending,
         None => plan.tasks.push(Task::new(id.clone(), "")),
     }
-    drop_stale(plan, &[]);
+    drop_stale(plan, unread);
 }
 
 fn sorted(claims: &[Claim]) -> Vec<&Claim> {
@@ -215,6 +216,17 @@ mod tests {
         assert_eq!(before.len(), 2, "{before:?}");
         let caught = known.caught_up();
         assert_eq!((caught.warnings, known.claims()), (Vec::new(), before));
+    }
+
+    #[test]
+    fn a_task_whose_row_cannot_be_read_stays_claimed_whatever_else_is_changed() {
+        let known = Known::new();
+        known.edit(",in_progress,", ",at_work,");
+        known.caught_up();
+        known.change(Mutation::Skip { id: TaskId::new("2"), reason: None });
+        let caught = known.caught_up();
+        assert!(!caught.warnings.contains(&TOLD.to_owned()), "{caught:?}");
+        assert_eq!(known.claims(), [format!("1 {} working", known.token)]);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! what the user changed meanwhile is left alone.
 
 use std::{
+    collections::HashSet,
     fs,
     path::{Path, PathBuf},
     time::Duration,
@@ -158,7 +159,10 @@ impl UsersTree {
             return Ok(Err("another git is at work there (index.lock)".to_owned()));
         }
         let changes = self.changes(git, landing).await?;
-        let in_the_way = self.not(&[State::Old], git, &changes).await?;
+        let mut in_the_way = self.not(&[State::Old], git, &changes).await?;
+        in_the_way.extend(self.staged(git, &[landing.old.as_str()], &changes).await?);
+        in_the_way.sort();
+        in_the_way.dedup();
         if !in_the_way.is_empty() {
             return Ok(Err(format!("these files were changed there: {}", in_the_way.join(", "))));
         }
@@ -168,6 +172,8 @@ impl UsersTree {
         let failed = match merged {
             Ok(()) if self.standing()?.commit == landing.new => None,
             Ok(()) => Some("git did not move it".to_owned()),
+            // Its last step is the branch: it was ended after that.
+            Err(WorkspaceError::Git(_)) if self.standing()?.commit == landing.new => None,
             Err(WorkspaceError::Git(error)) => Some(error.to_string()),
             Err(error) => return Err(error),
         };
@@ -248,6 +254,25 @@ impl UsersTree {
         Ok(others)
     }
 
+    /// Returns the files that the index has otherwise than each of some commits: what the user has staged.
+    async fn staged(
+        &self,
+        git: &Git,
+        commits: &[&str],
+        changes: &[Change],
+    ) -> Result<Vec<String>, WorkspaceError> {
+        let mut staged: Vec<&Change> = changes.iter().collect();
+        for &commit in commits {
+            let args = ["diff-index", "--cached", "-z", "--name-only", "--no-renames", commit, "--"];
+            let spec = git.call(&self.top, Configured::Alone, &args);
+            // Of a list that is longer than what is read, any may be among them.
+            let Some(paths) = git.list("diff-index", spec).await? else { continue };
+            let paths: HashSet<Vec<u8>> = paths.into_iter().collect();
+            staged.retain(|change| paths.contains(&change.path));
+        }
+        Ok(staged.iter().map(|change| shown(&change.path)).collect())
+    }
+
     /// Says what a file is now.
     async fn state(
         &self,
@@ -303,7 +328,10 @@ impl UsersTree {
         note: &Path,
         changes: &[Change],
     ) -> Result<(), WorkspaceError> {
-        let others = self.not(&[State::Old, State::Written], git, changes).await?;
+        let mut others = self.not(&[State::Old, State::Written], git, changes).await?;
+        others.extend(self.staged(git, &[landing.old.as_str(), &landing.new], changes).await?);
+        others.sort();
+        others.dedup();
         if !others.is_empty() {
             let (branch, new) = (landing.branch.clone(), landing.new.clone());
             return Err(WorkspaceError::CutOff { branch, new, files: others });

@@ -34,6 +34,17 @@ async fn changes_of_the_user_in_the_way_hold_the_work_back_and_others_do_not() {
 }
 
 #[tokio::test]
+async fn what_the_user_staged_stays_staged_whatever_the_file_is() {
+    let user = User::new();
+    let workspace = user.opened().await;
+    user.work(&workspace, "echo 2 > a.txt").await.unwrap().unwrap();
+    user.sh(&user.tree(), "echo staged > a.txt; git add a.txt; git show HEAD:a.txt > a.txt");
+    let error = workspace.land().await.unwrap_err().to_string();
+    assert!(error.contains("these files were changed there: a.txt; it is kept"), "{error}");
+    assert_eq!(user.git("show :a.txt"), "staged");
+}
+
+#[tokio::test]
 async fn an_ignored_file_of_the_user_is_not_overwritten() {
     let user = User::new();
     let workspace = user.opened().await;

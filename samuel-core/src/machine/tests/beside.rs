@@ -190,6 +190,20 @@ fn a_question_that_is_given_up_fires_only_where_handlers_are_at_it_already() {
 }
 
 #[test]
+fn nobody_is_asked_about_a_call_that_was_given_up_while_handlers_were_at_it() {
+    let sim = first_call(1, vec![calls_tool(Some(1)), Input::AbilityGivenUp(1)])
+        .limits(|limits| limits.ask_timeout_ms = 60_000)
+        .hook(HookPoint::AbilityBefore, |_| HookReply {
+            data: ReplyData::AbilityAsks(None),
+            ..refuses("a person decides")
+        })
+        .run();
+    let denied = AbilityDecision::Block { reason: "a person decides".into() };
+    assert_eq!(sim.answers, [(1, AbilityAnswer::Decided(denied))]);
+    assert!(!sim.events().any(|event| matches!(event, Event::ApprovalAsked { .. })));
+}
+
+#[test]
 fn what_did_not_reach_the_model_at_once_waits_for_the_next_prompt() {
     let result = AbilityResult { takes_text: true, ..Default::default() };
     let end = Input::AbilityAfter(EndedAbility { result, ticket: Some(9), ..EndedAbility::default() });

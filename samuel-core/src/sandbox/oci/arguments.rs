@@ -7,12 +7,11 @@ use std::{
 
 use rustix::process::{Resource, getrlimit};
 
-use super::{
-    EngineKind, Image, Memory,
-    container::{DIRECTORY, GUEST, path_inside},
-    engine::LABEL,
+use super::{EngineKind, Image, Memory, engine::LABEL};
+use crate::sandbox::{
+    bwrap::{View, hides_nothing},
+    sockets::{DIRECTORY, GUEST, path_inside},
 };
-use crate::sandbox::bwrap::{View, hides_nothing};
 
 /// The most open files that a container asks for; what its maker may have is the other limit.
 const OPEN_FILES: u64 = 16_384;
@@ -227,6 +226,7 @@ mod tests {
             pids: 500,
             egress,
             check_egress,
+            gateways: Vec::new(),
         }
     }
 

@@ -28,22 +28,26 @@ use tokio::{
 use super::{
     Containers, Image, Memory, SandboxError,
     arguments::{self, Contained, Manner, Most, Mount},
-    container::{self, Container, path_inside},
-    label_of, lead_to_proxy,
+    container::Container,
+    label_of,
     tried::{Trial, Tried},
     unusable,
 };
 use crate::{
     egress::{EgressPolicy, Refusals},
-    sandbox::ask::{last_words, output_of},
+    sandbox::{
+        ask::{last_words, output_of},
+        outlet::Outlets,
+        sockets::{path_inside, random},
+    },
 };
 
 /// The name of the socket that is a program's standard input and output.
-const WORDS: &str = "words.sock";
+const WORDS: &str = "words";
 /// The name of the socket that is its standard error.
-const ERRORS: &str = "errors.sock";
+const ERRORS: &str = "errors";
 /// The name of the socket on which a program asks Samuel.
-const HOST: &str = "host.sock";
+const HOST: &str = "host";
 /// How long an engine may take to start a container.
 const START: Duration = Duration::from_secs(60);
 /// How long a container that has started may take to connect.
@@ -163,11 +167,9 @@ impl Program {
         let mut launch = Launch::new(entrypoint.iter().cloned().chain(start.arguments), ".");
         launch.env = start.env;
         launch.streams = Some(Streams { words: path_inside(WORDS), errors: path_inside(ERRORS) });
-        if !egress.is_empty() {
-            lead_to_proxy(&mut launch);
-        }
-        let proxy = (!egress.is_empty()).then(|| (egress.clone(), Arc::clone(&self.refusals)));
-        let container = Container::prepare(containers, &launch, proxy)?;
+        let outlets = Outlets::new(egress, &[], &self.refusals);
+        outlets.open_in(&mut launch);
+        let container = Container::prepare(containers, &launch, &outlets)?;
         let listen = |name| {
             let listener = StdListener::bind(container.directory().join(name));
             let listener = listener.and_then(|one| one.set_nonblocking(true).map(|()| one));
@@ -219,7 +221,7 @@ pub(crate) fn host_socket() -> String {
 /// # Errors
 /// Returns a [`SandboxError`] where the system has no random bytes.
 pub(crate) fn new_token() -> Result<String, SandboxError> {
-    container::random(32).map_err(|error| unusable(error.to_string()))
+    random(32).map_err(|error| unusable(error.to_string()))
 }
 
 async fn accepted(listener: StdListener) -> std::io::Result<UnixStream> {

@@ -7,11 +7,15 @@ use samuel_guest::{LIMITS_TOLD, Launch};
 use super::{
     Containers, Image, Memory, SandboxError,
     arguments::{self, Contained, Manner, Most},
-    container::{Container, GUEST, path_inside},
+    container::Container,
     engine::EngineKind,
     guest, unusable,
 };
-use crate::sandbox::ask::{last_words, output_of};
+use crate::sandbox::{
+    ask::{last_words, output_of},
+    outlet::Outlets,
+    sockets::{GUEST, path_inside},
+};
 
 /// Runtimes in whose place an engine's own is tried: the first that works is used. Where crun is the engine's own,
 /// it fails on machines with both versions of control groups.
@@ -89,7 +93,7 @@ impl Trial<'_> {
         let told = |error: SandboxError| error.to_string();
         let engine = self.containers.engine().map_err(told)?;
         let launch = Launch::new([path_inside(GUEST).as_str(), "--limits"], "/");
-        let container = Container::prepare(self.containers, &launch, None).map_err(told)?;
+        let container = Container::prepare(self.containers, &launch, &Outlets::default()).map_err(told)?;
         let arguments = arguments::of(&Contained {
             kind: engine.kind(),
             runtime,

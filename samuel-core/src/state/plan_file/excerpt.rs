@@ -251,6 +251,15 @@ mod tests {
     }
 
     #[test]
+    fn claims_are_read_with_the_whole_wherever_they_stand() {
+        let (text, table) = (text(), "claims[1]{task,token}:\n  \"2\",1\n");
+        let (head, rest) = text.split_once("tasks[4]").unwrap();
+        for text in [format!("{head}{table}tasks[4]{rest}"), format!("{text}{table}")] {
+            assert!(read(&text, &["3"]).is_none(), "{text}");
+        }
+    }
+
+    #[test]
     fn a_plan_without_tasks_is_read_as_a_whole() {
         let text = text();
         let (head, rest) = text.split_once("tasks[4]").unwrap();

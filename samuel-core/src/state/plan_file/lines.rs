@@ -46,13 +46,13 @@ impl<'a> Lines<'a> {
         is_whole.then_some(Self { before, columns, rows, after })
     }
 
-    /// Says whether a key stands behind the rows.
+    /// Says whether a key stands before or behind the rows.
     pub(super) fn has_key(&self, key: &str) -> bool {
         let is_it = |line: &str| {
             let rest = line.strip_prefix('"').unwrap_or(line).strip_prefix(key);
             rest.is_some_and(|rest| rest.starts_with(['[', ':', '"']))
         };
-        self.after.lines().any(is_it)
+        self.before.lines().chain(self.after.lines()).any(is_it)
     }
 
     /// Returns the text with only some of its rows.

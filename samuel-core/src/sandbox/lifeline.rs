@@ -7,7 +7,6 @@ use std::{
     fs, io,
     os::unix::net::UnixListener as StdListener,
     path::{Path, PathBuf},
-    sync::Arc,
     thread,
     time::Duration,
 };
@@ -21,7 +20,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::egress::{self, EgressPolicy, Refusals};
+use super::outlet::Outlet;
 
 /// How long a guest may take for its greeting, and for hearing what it is to do.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -34,19 +33,18 @@ pub(super) struct Lifeline {
 }
 
 impl Lifeline {
-    /// Listens at a path for the guest that knows the token, and tells it the line; and at that of the proxy
-    /// for what goes out.
+    /// Listens at a path for the guest that knows the token, and tells it the line; and beside it for what goes
+    /// out.
     pub(super) fn serve(
         path: PathBuf,
         token: String,
         line: String,
-        proxy: Option<(PathBuf, EgressPolicy, Arc<Refusals>)>,
+        outlets: Vec<Outlet>,
     ) -> io::Result<Self> {
         let listener = listen(&path)?;
-        let proxy = match proxy {
-            Some((path, policy, refusals)) => Some((listen(&path)?, policy, refusals)),
-            None => None,
-        };
+        let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
+        let listening = |outlet: Outlet| Ok((listen(&outlet.path_in(&directory))?, outlet));
+        let outlets = outlets.into_iter().map(listening).collect::<io::Result<Vec<_>>>()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let stop = CancellationToken::new();
         let stopped = stop.clone();
@@ -57,15 +55,15 @@ impl Lifeline {
                     hold(listener, path, &token, &line, &told).await;
                 }
             };
-            let passed_on = async {
-                let Some((listener, policy, refusals)) = proxy else { return };
+            let mut served = tokio::task::JoinSet::new();
+            for (listener, outlet) in outlets {
                 if let Ok(listener) = UnixListener::from_std(listener) {
-                    egress::serve(listener, policy, refusals).await;
+                    served.spawn(outlet.serve(listener));
                 }
-            };
+            }
             tokio::select! {
                 () = stopped.cancelled() => {}
-                ((), ()) = async { tokio::join!(held, passed_on) } => {}
+                _ = async { tokio::join!(held, served.join_all()) } => {}
             }
         };
         thread::Builder::new().name("samuel-container".to_owned()).spawn(move || {
@@ -159,8 +157,9 @@ mod tests {
     fn only_who_knows_the_token_is_told_and_only_once() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join(samuel_guest::LIFELINE);
-        let lifeline = Lifeline::serve(path.clone(), "token".to_owned(), "the command\n".to_owned(), None)
-            .expect("a socket");
+        let lifeline =
+            Lifeline::serve(path.clone(), "token".to_owned(), "the command\n".to_owned(), Vec::new())
+                .expect("a socket");
         let connected = |token: &str| {
             let mut stream = UnixStream::connect(&path).expect("a connection");
             stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
