@@ -15,7 +15,7 @@ use samuel_core::{
     git::Caller,
     process::{Supervisor, find_program},
     project::{ChangeOrigin, Project, ProjectError, find_root},
-    sandbox::{Containers, Engine, EngineKind, Guest},
+    sandbox::{Containers, Guest},
     state::{Actor, Asker},
     trust::TrustStore,
 };
@@ -254,15 +254,8 @@ impl Host {
     /// Returns where containers come from: the engine that `SAMUEL_RUNTIME` names, else podman or docker, and the guest
     /// that `SAMUEL_GUEST` names, else the one beside this program.
     pub(crate) fn containers(&self) -> Containers {
-        let engine = match self.var("SAMUEL_RUNTIME") {
-            None => Engine::find(None, &self.env),
-            Some(name) => match EngineKind::named(name) {
-                Some(kind) => Engine::find(Some(kind), &self.env),
-                None => Err(format!("SAMUEL_RUNTIME is \"{name}\", which is neither podman nor docker")),
-            },
-        };
-        let guest = self.var("SAMUEL_GUEST").map(PathBuf::from).or_else(|| self.guest_beside());
-        Containers::new(engine, guest.unwrap_or_default(), self.socket_dir())
+        let guest = self.guest_beside().unwrap_or_default();
+        Containers::of_env(&self.env, guest, self.socket_dir())
     }
 
     /// Returns the first process of commands under bubblewrap: the guest beside this program, where there is one, else

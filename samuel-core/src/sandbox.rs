@@ -49,6 +49,8 @@ use crate::{
 pub(crate) use bwrap::problem_of_mount;
 pub use bwrap::{BWRAP, Bwrap, Reach, View};
 pub use guest::Guest;
+pub(crate) use lifeline::is_same;
+pub(crate) use oci::{Access, Mount, Program, ProgramParts, Spoken, Start, host_socket, new_token, pinned};
 pub use oci::{Containers, Contents, Engine, EngineKind, Image, Memory, OCI, Oci};
 pub(crate) use outlet::MAX_GATEWAYS;
 pub use probe::{ProbeFinding, ProbeGround, ProbeOutcome, probe};

@@ -37,7 +37,8 @@ pub(crate) fn load(project: &Project, host: &Host) -> Result<LoadedPlugins, Fail
 pub(crate) fn load_options(host: &Host) -> Result<LoadOptions, Failure> {
     let (env, supervisor) = (host.env.clone(), host.supervisor()?);
     let (cache_dir, state_dir) = (host.component_cache(), host.state_dir());
-    Ok(LoadOptions { env, supervisor, cache_dir, state_dir, store: None })
+    let containers = Some(host.containers());
+    Ok(LoadOptions { env, supervisor, cache_dir, state_dir, store: None, containers })
 }
 
 /// Installs a plugin once what it asks for is granted.
@@ -49,6 +50,7 @@ pub(crate) fn install(args: &InstallArgs, global: &Global, host: &Host) -> Resul
         supervisor: host.supervisor()?,
         cache_dir: host.component_cache(),
         state_dir: host.state_dir(),
+        containers: Some(host.containers()),
         ..FetchOptions::default()
     };
     let fetched = block_on(plugins.fetch(&source, &options))??;

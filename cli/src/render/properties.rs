@@ -10,7 +10,9 @@ use samuel_core::{
         AskedReport, ChainReport, Checkup, EntryReport, Finding, HandlerReport, Health, OriginReport,
         SettingReport, SkippedReport, Subject,
     },
-    history::{Activity, AgentShare, Eta, EventRef, FailureNote, Now, TaskFigures, UnreadRun, Why, WhyReason},
+    history::{
+        Activity, AgentShare, Eta, EventRef, FailureNote, Now, TaskFigures, UnreadRun, Why, WhyReason,
+    },
     hook::{ChainMode, HookLayer, HookPoint, Kind, OnFailure, Tier},
     model::{
         AgentTotal, Claim, ClaimPhase, ErrorCode, ExitReason, LiveState, Location, Plan, Progress, Question,

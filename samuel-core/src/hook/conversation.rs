@@ -11,7 +11,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, de::IgnoredAny};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -46,6 +46,27 @@ pub struct Conversation<'a> {
     pub replies: Option<Duration>,
     /// The most bytes its answer may have.
     pub max_answer: usize,
+}
+
+/// Where the lines of a program come from.
+pub(crate) trait Lines: Send {
+    /// Waits for the next one; `None` when there will be no more. Cancel safe.
+    fn next(&mut self) -> impl Future<Output = Option<Line>> + Send;
+}
+
+impl Lines for Running {
+    fn next(&mut self) -> impl Future<Output = Option<Line>> + Send {
+        self.next_line()
+    }
+}
+
+/// What a program printed that is no process here.
+#[derive(Debug)]
+pub(crate) struct Heard {
+    /// What it printed behind its reports, with a line end behind each line.
+    pub(crate) answer: Vec<u8>,
+    /// Why the answer cannot be used, if a report before it is wrong or it is too long.
+    pub(crate) problem: Option<String>,
 }
 
 /// What came of a program.
@@ -83,13 +104,37 @@ impl Conversation<'_> {
             Some(_) => supervised(spec.stdin_piped(), self.supervisor, self.port).await?,
             None => supervised(spec.stdin(self.question.clone()), self.supervisor, self.port).await?,
         };
-        let mut input = self.replies.and_then(|limit| Replies::to(&mut running, limit));
+        let input = self.replies.and_then(|limit| Replies::to(&mut running, limit));
         if let Some(input) = &input {
             // The task that writes has just been started.
             let _ = input.sender.try_send(self.question.clone());
         }
-        let ear = Ear { port: self.port, warn: self.warn, cancel: self.cancel };
         let stopper = running.stopper();
+        let answer = self.listen(&mut running, input, || stopper.terminate(CANCEL_GRACE)).await;
+        let output = ended(running, self.cancel, self.port).await?;
+        Ok(Told { output, answer: answer.bytes, problem: answer.problem })
+    }
+
+    /// Hears out a program that is no process here, and that was given its question. `replies` is where replies go, if
+    /// its input is open for any; `stop` ends it.
+    pub(crate) async fn hear(
+        &self,
+        lines: &mut impl Lines,
+        replies: Option<mpsc::Sender<Vec<u8>>>,
+        stop: impl Fn() + Send,
+    ) -> Heard {
+        let replies = replies.map(|sender| Replies { sender, asked: 0 });
+        let Answer { bytes, problem, .. } = self.listen(lines, replies, stop).await;
+        Heard { answer: bytes, problem }
+    }
+
+    async fn listen(
+        &self,
+        lines: &mut impl Lines,
+        mut input: Option<Replies>,
+        stop: impl Fn() + Send,
+    ) -> Answer {
+        let ear = Ear { port: self.port, warn: self.warn, cancel: self.cancel };
         let mut answer = Answer::default();
         let mut is_cancelled = false;
         loop {
@@ -97,10 +142,10 @@ impl Conversation<'_> {
                 biased;
                 () = self.cancel.cancelled(), if !is_cancelled => {
                     is_cancelled = true;
-                    stopper.terminate(CANCEL_GRACE);
+                    stop();
                     continue;
                 }
-                line = running.next_line() => line,
+                line = lines.next() => line,
             };
             let Some(line) = line else { break };
             match answer.report(&line) {
@@ -112,13 +157,11 @@ impl Conversation<'_> {
                 None => answer.add(&line, self.max_answer),
             }
             if answer.problem.is_some() {
-                stopper.terminate(CANCEL_GRACE);
+                stop();
                 break;
             }
         }
-        drop(input);
-        let output = ended(running, self.cancel, self.port).await?;
-        Ok(Told { output, answer: answer.bytes, problem: answer.problem })
+        answer
     }
 }
 
@@ -274,10 +317,15 @@ fn told(text: &[String]) -> Vec<u8> {
     }
 }
 
+/// Says whether a line with these fields is a report.
+pub(crate) fn is_report(fields: &Map<String, Value>) -> bool {
+    fields.len() == 1 && KEYS.iter().any(|key| fields.contains_key(*key))
+}
+
 /// Reads a report, if a line is one, or says what is wrong with it.
 pub(super) fn report(line: &str) -> Option<Result<Report, String>> {
     let Ok(Value::Object(fields)) = serde_json::from_str(line) else { return None };
-    let is_report = fields.len() == 1 && KEYS.iter().any(|key| fields.contains_key(*key));
+    let is_report = is_report(&fields);
     let read = || serde_json::from_value(Value::Object(fields));
     is_report.then(|| read().map_err(|error| format!("a report before it is wrong: {error}")))
 }

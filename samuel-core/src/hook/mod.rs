@@ -58,13 +58,13 @@ pub(crate) use blob::without_version;
 pub(crate) use bounded::catch_panic;
 pub use bridge::Bridge;
 pub use call::Call;
-#[cfg(feature = "wasm")]
 pub(crate) use call::Link;
 pub(crate) use call_port::short_result;
 pub use chain::{
     ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, DEFAULT_ORDER, HandlerInfo, HookLayer, Tier,
 };
 pub use conversation::{Conversation, Told};
+pub(crate) use conversation::{Heard, Lines, is_report};
 #[cfg(feature = "wasm")]
 pub(crate) use conversation::{ended, supervised};
 pub(crate) use dispatch::seconds;

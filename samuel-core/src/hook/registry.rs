@@ -95,6 +95,8 @@ pub struct PluginIdentity {
     pub directory: String,
     /// One digest over all its files.
     pub digest: String,
+    /// The image of one that is an image, pinned by its digest.
+    pub image: Option<String>,
     /// What it was granted: each capability with its targets.
     pub granted: Vec<(String, Vec<String>)>,
     /// What samuel.toml configures of it: each key with its value as JSON.

@@ -11,16 +11,19 @@
 mod arguments;
 mod build;
 mod container;
+mod containerfile;
 mod engine;
 mod guest;
 mod image;
 mod memory;
+mod program;
 mod tried;
 
 use std::{
+    collections::HashMap,
     fmt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use super::{
@@ -35,13 +38,15 @@ use crate::{
     model::digest_of,
     process::CommandSpec,
 };
-use arguments::{Contained, Most};
+use arguments::{Contained, Manner, Most};
 use container::Container;
-use tried::Tried;
+use tried::{Trial, Tried};
 
+pub(crate) use arguments::{Access, Mount};
 pub use engine::{Engine, EngineKind};
 pub use image::Image;
 pub use memory::Memory;
+pub(crate) use program::{Program, ProgramParts, Spoken, Start, host_socket, new_token, pinned};
 
 /// The name of [`Oci`].
 pub const OCI: &str = "oci";
@@ -56,9 +61,12 @@ pub struct Containers {
     engine: Result<Engine, String>,
     guest: PathBuf,
     directory: PathBuf,
-    tried: Arc<OnceLock<Result<Tried, SandboxError>>>,
+    tried: Tries,
     stuck: Stuck,
 }
+
+/// What was found out about the engine, by image, memory and processes. What failed is tried again.
+type Tries = Arc<Mutex<HashMap<(String, String, u32), Tried>>>;
 
 /// The name of a container that could not be removed.
 type Stuck = Arc<Mutex<Option<String>>>;
@@ -74,6 +82,28 @@ impl Containers {
     ) -> Self {
         let (guest, directory) = (guest.into(), directory.into());
         Self { engine, guest, directory, tried: Arc::default(), stuck: Arc::default() }
+    }
+
+    /// Takes the engine that `SAMUEL_RUNTIME` of an environment names, else podman or docker, and the guest that
+    /// `SAMUEL_GUEST` names, else the one at `guest`. Of the directory it takes what [`new`](Self::new) does.
+    pub fn of_env(
+        env: &[(String, String)],
+        guest: impl Into<PathBuf>,
+        directory: impl Into<PathBuf>,
+    ) -> Self {
+        let variable = |wanted: &str| {
+            let found = env.iter().find(|(name, _)| name == wanted);
+            found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+        };
+        let engine = match variable("SAMUEL_RUNTIME") {
+            None => Engine::find(None, env),
+            Some(name) => match EngineKind::named(name) {
+                Some(kind) => Engine::find(Some(kind), env),
+                None => Err(format!("SAMUEL_RUNTIME is \"{name}\", which is neither podman nor docker")),
+            },
+        };
+        let guest = variable("SAMUEL_GUEST").map_or_else(|| guest.into(), PathBuf::from);
+        Self::new(engine, guest, directory)
     }
 
     /// Returns the engine.
@@ -220,7 +250,16 @@ impl Sandbox for Oci {
 impl Ready {
     /// Returns what was found out about the engine, by one container that is run for it.
     fn tried(&self) -> Result<Tried, SandboxError> {
-        self.containers.tried.get_or_init(|| tried::try_out(self)).clone()
+        let contents = &self.contents;
+        let trial = Trial {
+            containers: &self.containers,
+            image: &contents.image,
+            memory: &contents.memory,
+            pids: contents.pids,
+            tmp_bytes: contents.view.tmp_bytes,
+            label: &self.label,
+        };
+        trial.tried()
     }
 
     /// Makes of a command the one that runs it in a container.
@@ -230,7 +269,7 @@ impl Ready {
         tried: &Tried,
         outlets: &Outlets,
     ) -> Result<CommandSpec, SandboxError> {
-        let engine = self.containers.engine()?;
+        let (engine, view) = (self.containers.engine()?, &self.contents.view);
         let mut launch = launch_of(OCI, &spec, Programs::OfImage, outlets)?;
         launch.memory = Some(self.contents.memory.to_string());
         launch.pids = Some(self.contents.pids);
@@ -241,9 +280,13 @@ impl Ready {
             name: container.name(),
             label: &self.label,
             user: (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw()),
-            contents: &self.contents,
-            workspace: Some(&self.contents.view.workspace),
-            files: &ways_to_samuel(&spec),
+            manner: Manner::Attached,
+            image: &self.contents.image,
+            memory: &self.contents.memory,
+            pids: self.contents.pids,
+            home: view.home.as_deref(),
+            tmp_bytes: view.tmp_bytes,
+            mounts: &arguments::mounts_of(view, &ways_to_samuel(&spec), Some(&view.workspace)),
             guest: &self.containers.guest,
             directory: container.directory(),
             most: Most::of_process(),

@@ -7,8 +7,9 @@ use std::{
     path::Path,
 };
 
-use samuel_guest::{LIFELINE, Launch, TOKEN};
+use samuel_guest::{Ended, LIFELINE, Launch, TOKEN};
 use tempfile::TempDir;
+use tokio::sync::watch;
 
 use super::{lifeline::Lifeline, outlet::Outlets};
 use crate::{fs::leftovers, model::hex};
@@ -71,6 +72,11 @@ impl Sockets {
 
     pub(super) fn directory(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// Returns where it is told how the command ended, where the guest was asked to say so.
+    pub(super) fn ended(&self) -> watch::Receiver<Option<Ended>> {
+        self.lifeline.ended()
     }
 
     /// Ends what runs behind the lifeline.

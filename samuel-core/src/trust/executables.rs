@@ -262,6 +262,9 @@ pub(crate) fn plugin(plugin: &PluginIdentity) -> Executable {
     entry.detail("version", plugin.version.clone());
     entry.detail("kind", plugin.kind.clone());
     entry.detail("digest", plugin.digest.clone());
+    if let Some(image) = &plugin.image {
+        entry.detail("image", image.clone());
+    }
     for (capability, targets) in &plugin.granted {
         let value = match targets.as_slice() {
             [] => "granted".to_owned(),

@@ -3375,6 +3375,7 @@ Tier: TypeAlias = Literal[
     "skill",
     "shell",
     "wasm",
+    "oci",
     "python",
     "python_async",
     "python_process",
@@ -3387,6 +3388,7 @@ Tier: TypeAlias = Literal[
 - `skill`: A script of a plugin, one process a call.
 - `shell`: A command of a hook file, one process a call.
 - `wasm`: A function of a WASM component.
+- `oci`: A program of a container image, ended with its container.
 - `python`: Python on a thread: left behind at its deadline, since nothing can end what does not return to the interpreter.
 - `python_async`: Python on an event loop, cancelled at its deadline.
 - `python_process`: Python in a process of its own, ended at its deadline.

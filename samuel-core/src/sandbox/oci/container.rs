@@ -5,7 +5,8 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use samuel_guest::{Launch, NOT_STARTED};
+use samuel_guest::{Ended, Launch, NOT_STARTED};
+use tokio::sync::watch;
 
 use super::{Containers, Engine, SandboxError, Stuck, engine, unusable};
 use crate::{
@@ -44,6 +45,16 @@ impl Container {
 
     pub(super) fn directory(&self) -> &Path {
         self.sockets.directory()
+    }
+
+    /// Returns where it is told how its command ended.
+    pub(super) fn ended(&self) -> watch::Receiver<Option<Ended>> {
+        self.sockets.ended()
+    }
+
+    /// Ends what runs in it, without waiting for it.
+    pub(super) fn end(&self) {
+        self.sockets.end();
     }
 
     /// Ends what runs in it, and removes it.
