@@ -180,6 +180,7 @@ impl Watch {
             }
             Event::LandingHeld { into, reason } => {
                 self.line(&format!("the landing on {} waits: {}", safe(into), below(reason)));
+            }
             Event::AgentFinished { turn: Turn::Final, failure: Some(failure), logs, .. } => {
                 self.line(&format!("last turn: failed, {}: {}", failure.class, safe(&failure.message)));
                 self.all_printed(logs);
