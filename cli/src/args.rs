@@ -1,38 +1,47 @@
 //! The command line: every command, argument and help text.
+//!
+//! The commands themselves stand here, and what starts a loop; what others take, in a file for each kind of them.
 
 mod control;
+mod discover_only;
 mod history;
 mod hooks;
 mod limits;
 mod look;
+mod mistyped;
 mod plan;
 mod plugins;
+mod prd;
+mod project;
+mod sandbox;
+mod task;
 mod toon;
 
-use std::{ffi::OsString, ops::RangeInclusive, path::PathBuf};
+use std::{ops::RangeInclusive, path::PathBuf};
 
 pub(crate) use control::{DecideArgs, ResumeArgs, SteerArgs, StopArgs};
+pub(crate) use discover_only::with_pilot;
 pub(crate) use history::{ReplayArgs, ReportArgs, ReportFormat, RunLogArgs, WhyArgs};
 pub(crate) use hooks::{
     BridgeArgs, EventArgs, FireArgs, HookSchemaArgs, HooksCommand, HooksTestArgs, LogArgs, ScaffoldArgs,
     ShowArgs, event_type, language,
 };
-use limits::setting;
 pub(crate) use limits::{DiscoveryArgs, Given, LimitArgs, option_of};
-pub(crate) use look::{SchemaArgs, ShowTaskArgs, TasksArgs};
+pub(crate) use look::{LookArgs, PromptArgs, SchemaArgs, ShowTaskArgs, TasksArgs};
+pub(crate) use mistyped::{nearest_command, with_command_meant};
 pub(crate) use plan::{AnswerArgs, AskArgs, BlockArgs, EditArgs, MoveArgs, ReleaseArgs, RmArgs, UndoArgs};
 pub(crate) use plugins::{
     InstallArgs, LsArgs, NewPluginArgs, PluginCommand, PluginDirectory, PluginName, PluginTestArgs,
     VerifyArgs,
 };
+pub(crate) use prd::{ConvertArgs, InitArgs, ReadingArgs, RestoreArgs, Side};
+pub(crate) use project::{DemoArgs, DoctorArgs, ProjectInitArgs, SyncArgs, TrustArgs};
+pub(crate) use sandbox::{SandboxCheckArgs, SandboxCommand};
+pub(crate) use task::{AddArgs, DoneArgs, EnqueueArgs, ResetArgs, SkipArgs, TaskCommand, TaskDetails};
 pub(crate) use toon::{DecodeArgs, EncodeArgs, ReadArgs, ToonCommand};
 
 use clap::{Args, Parser, Subcommand};
-use samuel_core::{
-    config::RUN_COMMANDS,
-    model::{Complexity, InvalidTask, Priority, Source, TaskId, commit_hash},
-    prd::Form,
-};
+use samuel_core::{config::RUN_COMMANDS, model::TaskId};
 
 /// Autonomous coding loops: a plan, an agent, checks, and a record of it all.
 #[derive(Debug, Parser)]
@@ -132,63 +141,6 @@ pub(crate) struct RunArgs {
     pub(crate) command: Option<RunCommand>,
 }
 
-/// What stands for `pilot` where `run` has no command.
-const DISCOVER_ONLY: &str = "--discover-only";
-
-/// Puts `pilot` into a `run` without a command that has the option --discover-only, which is short
-/// for it: before its options, wherever among them that one stands.
-pub(crate) fn with_pilot(mut words: Vec<OsString>) -> Vec<OsString> {
-    let run = after_globals(&words, 1);
-    let is_run = words.get(run).is_some_and(|word| word == "run" || word == "auto");
-    let asked = words.iter().skip(run).take_while(|word| *word != "--");
-    if !is_run || !asked.into_iter().any(|word| word == DISCOVER_ONLY) {
-        return words;
-    }
-    let mut at = after_globals(&words, run + 1);
-    let is_named = words.get(at).is_some_and(is_methodology);
-    if is_named {
-        at = after_globals(&words, at + 1);
-    }
-    if words.get(at).is_some_and(|word| word == DISCOVER_ONLY) {
-        // What belongs before the option may stand behind it.
-        let behind = after_globals(&words, at + 1);
-        if !is_named && words.get(behind).is_some_and(is_methodology) {
-            let methodology = words.remove(behind);
-            words.insert(at, methodology);
-            at += 1;
-        }
-        let behind = after_globals(&words, at + 1);
-        match words.get(behind).and_then(|word| word.to_str()).filter(|word| RunCommand::takes(word)) {
-            Some("pilot") => _ = words.remove(behind),
-            // It is refused, for this option is none of it.
-            Some(_) => return words,
-            None => {}
-        }
-    }
-    let has_command = words.get(at).and_then(|word| word.to_str()).is_some_and(RunCommand::takes);
-    if !has_command {
-        words.insert(at, "pilot".into());
-    }
-    words
-}
-
-/// Returns the place behind the options that every command takes.
-fn after_globals(words: &[OsString], mut at: usize) -> usize {
-    while let Some(word) = words.get(at).and_then(|word| word.to_str()) {
-        at += match word {
-            "--json" => 1,
-            "-C" | "--directory" => 2,
-            word if word.starts_with("--directory=") || word.starts_with("-C") => 1,
-            _ => break,
-        };
-    }
-    at
-}
-
-fn is_methodology(word: &OsString) -> bool {
-    word.to_str().is_none_or(|word| !word.starts_with('-') && !RunCommand::takes(word))
-}
-
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum RunCommand {
@@ -286,147 +238,6 @@ impl RunCommand {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Plans are kept in $SAMUEL_STATE_DIR, $XDG_STATE_HOME/samuel or ~/.local/state/samuel. A \
-                        plan that is there is kept beside the restored one, as prd.toon.bak-<time>.\n\nExit \
-                        codes: 0 done, 1 no such plan is kept, 75 a loop runs"
-)]
-pub(crate) struct RestoreArgs {
-    /// The number of the plan, as --list shows it; by default the last one that is not there now
-    #[arg(value_name = "NUMBER", conflicts_with = "list", value_parser = whole_number::<u64>(1..=u64::MAX))]
-    pub(crate) number: Option<u64>,
-    /// List the plans that are kept and change nothing
-    #[arg(long)]
-    pub(crate) list: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum SandboxCommand {
-    /// Try to get out of the sandbox, and say of each promise whether it held
-    #[command(
-        after_help = "The commands run in a directory that is made for it; nothing of the project is run. What \
-                            `egress` opens is not tried.\n\nExit codes: 0 all held, 1 one did not, or the sandbox \
-                            cannot be used"
-    )]
-    Check(SandboxCheckArgs),
-    /// Build the image that .samuel/sandbox/Containerfile describes, and pin it in samuel.toml
-    #[command(
-        after_help = "Nothing is pulled, and what the file runs has no network: images it begins with have to be \
-                            there, such as by `tar -C rootfs -c . | podman import - NAME`. SAMUEL_RUNTIME names the \
-                            engine, podman or docker.\n\nExit codes: 0 built, 1 it cannot be"
-    )]
-    Image,
-    /// Remove the containers of this project that a Samuel has left that is gone
-    #[command(
-        after_help = "Each start does it as well. Containers of other projects, and of a run that is at work, \
-                            stay.\n\nExit codes: 0 done, 1 the engine cannot be asked"
-    )]
-    Sweep,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SandboxCheckArgs {
-    /// The sandbox [default: that of samuel.toml]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) sandbox: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct LookArgs {
-    /// Run what plugins bring without asking
-    #[arg(long, short)]
-    pub(crate) yes: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PromptArgs {
-    /// Print what it consists of instead: the tokens of each section, and what was left out
-    #[arg(long, conflicts_with = "export")]
-    pub(crate) stats: bool,
-    /// Copy the prompt templates to .samuel/templates/<methodology>/ instead, to change them there
-    #[arg(long)]
-    pub(crate) export: bool,
-    /// Replace templates that are there
-    #[arg(long, requires = "export")]
-    pub(crate) force: bool,
-    /// The model that the agent is to use, by its own name for it
-    #[arg(long, value_name = "NAME", value_parser = setting("model"), conflicts_with = "export")]
-    pub(crate) model: Option<Given>,
-    #[command(flatten)]
-    pub(crate) look: LookArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct InitArgs {
-    /// The PRD, a Markdown or JSON file, whose tasks become the plan
-    #[arg(long, value_name = "FILE")]
-    pub(crate) prd: Option<PathBuf>,
-    /// Replace a plan that is there; `samuel run restore` has it then
-    #[arg(long)]
-    pub(crate) force: bool,
-    #[command(flatten)]
-    pub(crate) reading: ReadingArgs,
-}
-
-/// The two sides of an update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Side {
-    /// The plan: what was edited or removed there stays so
-    Plan,
-    /// The PRD: it replaces what was edited, and adds again what was removed
-    Prd,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ReadingArgs {
-    /// Read the PRD in this form, also at each update; `samuel run convert --formats` lists them
-    #[arg(long, value_name = "NAME")]
-    pub(crate) format: Option<Form>,
-    /// Make an empty plan of a PRD without tasks
-    #[arg(long)]
-    pub(crate) allow_empty: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(
-    after_help = "--update finds each task of the PRD in the plan, by id and then by title, and changes what it \
-                  says, where only the PRD changed it. What was edited in the plan stays. Where tasks stand, \
-                  their commits and tasks that were added stay, and so do tasks that the PRD has no more, \
-                  unless --prune is given. At a terminal it shows what is different and asks. It works beside \
-                  a running loop, and `samuel run undo` takes it back.\n\nExamples:\n  samuel run convert \
-                  --dry-run docs/prd.md\n  samuel run convert docs/prd.md\n  samuel run convert \
-                  --update --dry-run docs/prd.md\n  generate-prd | samuel run convert --update -"
-)]
-pub(crate) struct ConvertArgs {
-    /// The PRD, a Markdown or JSON file; "-" reads it from stdin, with --update
-    #[arg(value_name = "PRD", required_unless_present = "formats")]
-    pub(crate) prd: Option<PathBuf>,
-    /// Replace a plan that has tasks; `samuel run restore` has it then
-    #[arg(long, conflicts_with = "update")]
-    pub(crate) force: bool,
-    /// Bring the plan up to date with the PRD
-    #[arg(long)]
-    pub(crate) update: bool,
-    /// Remove tasks that came from a PRD and are in this one no more
-    #[arg(long, requires = "update")]
-    pub(crate) prune: bool,
-    /// Which side wins where both were changed since the last update
-    #[arg(long, requires = "update", value_enum, default_value_t = Side::Plan)]
-    pub(crate) prefer: Side,
-    /// Show the plan, or with --update what would be different, and write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Change the plan without asking, also where the PRD looks like another one
-    #[arg(long, short, requires = "update")]
-    pub(crate) yes: bool,
-    #[command(flatten)]
-    pub(crate) reading: ReadingArgs,
-    /// List the forms that a PRD may have
-    #[arg(long, conflicts_with_all = ["prd", "force", "update", "dry_run", "format", "allow_empty"])]
-    pub(crate) formats: bool,
-}
-
-#[derive(Debug, Args)]
 #[command(after_help = "Ctrl-C ends the run after the iteration under way, a second one stops the agent, a \
                         third one leaves at once. What was done is saved; `samuel run start` goes on.\n\nExit \
                         codes: 0 done, 3 blocked, 4 a limit was reached, 5 corrupt state, 75 another loop \
@@ -513,177 +324,6 @@ fn whole_number<T: TryFrom<u64>>(
 
 /// How many iterations there can be, and which numbers they have.
 const ITERATIONS: RangeInclusive<u64> = 1..=u32::MAX as u64;
-
-/// The hash of a commit. An option of this name is one value to clap, not one
-/// that may be missing: what a shell makes of a failed `$(git rev-parse HEAD)`
-/// is an empty word, or no word at all.
-type CommitSha = Option<String>;
-
-fn commit_sha(text: &str) -> Result<CommitSha, InvalidTask> {
-    commit_hash(text).map(|hash| hash.map(str::to_owned))
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DoneArgs {
-    /// The task
-    pub(crate) id: TaskId,
-    /// The commit that completes it, at least 4 digits of its hash; nothing stands for none
-    #[arg(
-        long,
-        value_name = "SHA",
-        num_args = 0..=1,
-        default_value = "",
-        default_missing_value = "",
-        hide_default_value = true,
-        value_parser = commit_sha
-    )]
-    pub(crate) commit_sha: CommitSha,
-    /// The iteration that completes it [default: the one this runs in]
-    #[arg(long, value_name = "N", value_parser = whole_number::<u32>(ITERATIONS))]
-    pub(crate) iteration: Option<u32>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SkipArgs {
-    /// The task
-    pub(crate) id: TaskId,
-    /// Why it is left out
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) reason: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ResetArgs {
-    /// The task
-    pub(crate) id: TaskId,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct EnqueueArgs {
-    /// The title, one line
-    pub(crate) title: String,
-    /// The task this one is a part of
-    #[arg(long, value_name = "ID")]
-    pub(crate) parent: Option<TaskId>,
-    #[command(flatten)]
-    pub(crate) details: TaskDetails,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum TaskCommand {
-    /// Add a task with an id of your own
-    Add(AddArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct AddArgs {
-    /// The id: letters, digits, ".", "-" and "_"
-    pub(crate) id: TaskId,
-    /// The title, one line
-    pub(crate) title: String,
-    /// The task this one is a part of
-    #[arg(long, value_name = "ID")]
-    pub(crate) parent: Option<TaskId>,
-    #[command(flatten)]
-    pub(crate) details: TaskDetails,
-}
-
-// What can be said of a new task. No doc comment: it would become the help of
-// the commands that take it.
-#[derive(Debug, Args)]
-pub(crate) struct TaskDetails {
-    /// How urgent it is: critical, high, medium or low
-    #[arg(long, value_name = "PRIORITY", default_value_t = Priority::Medium)]
-    pub(crate) priority: Priority,
-    /// How much work it is: simple, medium or complex
-    #[arg(long, value_name = "COMPLEXITY", default_value_t = Complexity::Medium)]
-    pub(crate) complexity: Complexity,
-    /// Where it comes from: manual, prd or pilot-discovery
-    #[arg(long, value_name = "SOURCE", default_value_t = Source::Manual)]
-    pub(crate) source: Source,
-    /// What is to be done, any number of lines
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "",
-        hide_default_value = true,
-        allow_hyphen_values = true
-    )]
-    pub(crate) description: String,
-    /// A task that must be done first; repeat it, or separate ids by commas
-    #[arg(long, value_name = "ID", value_delimiter = ',')]
-    pub(crate) depends_on: Vec<TaskId>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DemoArgs {
-    /// Work in this new or empty directory and keep it [default: a temporary one]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) keep: Option<PathBuf>,
-    /// What the agent and the checks run in: host, which is no sandbox, bwrap or oci
-    #[arg(long, value_name = "NAME", default_value = "host")]
-    pub(crate) sandbox: String,
-    /// The image of the sandbox oci, pinned by its digest; it needs a shell, the usual small programs and what
-    /// this command is linked with
-    #[arg(long, value_name = "IMAGE")]
-    pub(crate) image: Option<String>,
-}
-
-#[derive(Debug, Args)]
-#[command(
-    after_help = "What is there already stays. Handlers of init.before can refuse; nothing is written \
-                        then.\n\nNext: samuel run init --prd <FILE>, which makes the plan"
-)]
-pub(crate) struct ProjectInitArgs {
-    /// Replace a samuel.toml that is there; a backup is kept
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// Only write what Samuel needs: no AGENTS.md
-    #[arg(long)]
-    pub(crate) minimal: bool,
-    /// Run what plugins bring without asking
-    #[arg(long, short)]
-    pub(crate) yes: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Only what stands between <!-- samuel:begin --> and <!-- samuel:end --> is written. \
-                        Templates of your own go to .samuel/templates/<methodology>/agents.md.tmpl and \
-                        folder.md.tmpl.")]
-pub(crate) struct SyncArgs {
-    /// List what would be written, and write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Run what plugins bring without asking
-    #[arg(long, short)]
-    pub(crate) yes: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DoctorArgs {
-    /// Show every hook point's chain: what runs, in which order, what is skipped and why, and where that is set
-    #[arg(long)]
-    pub(crate) hooks: bool,
-    /// Repair prd.toon: make tasks of lines that could not be read, and keep a backup
-    #[arg(long, conflicts_with = "hooks")]
-    pub(crate) fix: bool,
-    /// Repair without asking
-    #[arg(long, short, requires = "fix")]
-    pub(crate) yes: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct TrustArgs {
-    /// Trust it without asking
-    #[arg(long, short)]
-    pub(crate) yes: bool,
-    /// Show what was trusted, and what is different now
-    #[arg(long, conflicts_with_all = ["yes", "revoke"])]
-    pub(crate) show: bool,
-    /// Forget what was trusted
-    #[arg(long, conflicts_with = "yes")]
-    pub(crate) revoke: bool,
-}
 
 #[cfg(test)]
 mod tests {

@@ -59,6 +59,10 @@ async fn demonstrate(
     host: &Host,
     repository: &mut Option<Repository>,
 ) -> Result<Reply, Failure> {
+    if args.sandbox == OCI && args.image.is_none() {
+        return Err(Failure::usage("the sandbox oci needs an image")
+            .advise("Name one that is there with --image, pinned by its digest."));
+    }
     // Before there is a directory, which is removed only if the process ends by itself.
     let signals = Signals::take_over()?;
     let keep = args.keep.as_deref().map(|path| host.absolute(path)).transpose()?;
@@ -68,9 +72,9 @@ async fn demonstrate(
     }
     let files = [("prd-greeter.md", PRD), ("check.sh", CHECK), (CONFIG_FILE, &config)];
     let repository = &*repository.insert(Repository::create(keep, &files, host).await?);
-    let state = state_directory(args, host)?;
+    let state = state_directory(host)?;
     let project = Project::open(repository.path(), None, Arc::new(SystemClock::new()))?;
-    let project = project.keeping_plans_in(state.as_ref().map(|state| state.path().to_owned()));
+    let project = project.keeping_plans_in(Some(state.path().to_owned()));
     let prd = Some(repository.path().join("prd-greeter.md"));
     let plan = NewPlan { prd, ..NewPlan::default() };
     let done = make_ready(&project, plan, |_| {}).await?;
@@ -86,30 +90,32 @@ async fn demonstrate(
             ),
         );
     }
-    let sockets = state.as_ref().map(|state| host.socket_dir_in(state.path()));
-    let built = scripted_run(project.clone(), &args.sandbox, sockets, host)?;
+    // An agent in a sandbox or in a lane reaches its plan by that alone.
+    let is_elsewhere = args.sandbox != HOST || args.jobs.is_some_and(|jobs| jobs > 1);
+    let sockets = is_elsewhere.then(|| host.socket_dir_in(state.path()));
+    let built = scripted_run(project.clone(), args, sockets, host)?;
     let show = if global.json { Show::Nothing } else { Show::lines(host, repository.path()) };
     let ran = run_to_its_end(built, false, signals, show, false).await;
     let ran = ran.map_err(|failure| failure.advise(see_again(repository)))?;
     shown(repository, &project, ran).await
 }
 
-/// Makes a private directory for the clone in which an agent in a sandbox works. It goes with the
-/// demonstration.
-fn state_directory(args: &DemoArgs, host: &Host) -> Result<Option<tempfile::TempDir>, Failure> {
+/// Makes a private directory for the plans that are kept, and for the clone in which an agent in a sandbox works or
+/// the work trees of lanes. It goes with the demonstration.
+fn state_directory(host: &Host) -> Result<tempfile::TempDir, Failure> {
     let parent = host.var("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
-    let make = || tempfile::Builder::new().prefix("samuel-demo-").tempdir_in(&parent);
-    let made = (args.sandbox != HOST).then(make).transpose();
+    let made = tempfile::Builder::new().prefix("samuel-demo-").tempdir_in(&parent);
     made.map_err(|error| io_failure("create a directory in", &parent, &error))
 }
 
 /// Builds the run: the plan, and an agent that plays the recording.
 fn scripted_run(
     project: Project,
-    sandbox: &str,
+    args: &DemoArgs,
     sockets: Option<PathBuf>,
     host: &Host,
 ) -> Result<Run, Failure> {
+    let (sandbox, jobs) = (args.sandbox.as_str(), args.jobs.unwrap_or(1));
     // Images need not have git; what is left uncommitted in a clone, Samuel commits.
     let with_git = |line: &&str| line.contains("git commit");
     let lines = SCRIPT.lines().filter(|line| sandbox != OCI || !with_git(line));
@@ -132,14 +138,15 @@ fn scripted_run(
             settings.agent = "scripted".to_owned();
             settings.sandbox = sandbox.to_owned();
             settings.pause = Duration::ZERO;
+            settings.parallel.jobs = jobs;
         })
         .supervisor(host.supervisor()?)
         .containers(host.containers())
+        .guest(host.guest()?)
         .env(host.env.iter().cloned())
         .binary(host.command_for_agents()?)
         // It is our own recording, in a directory of our own.
         .trust(TrustPolicy::TrustAll);
-    // An agent in a sandbox reaches its plan by that alone.
     let run = match sockets {
         Some(sockets) => run.socket_dir(sockets),
         None => run,
@@ -158,7 +165,9 @@ fn see_again(repository: &Repository) -> String {
 /// Reads back what there is now.
 async fn shown(repository: &Repository, project: &Project, ran: Reply) -> Result<Reply, Failure> {
     let plan = project.plan_store().load()?.plan;
-    let (commits, files) = (repository.commits().await?, repository.files().await?);
+    let branch = ran.data.pointer("/report/into").and_then(|into| into.as_str()).map(str::to_owned);
+    let at = branch.as_deref().unwrap_or("HEAD");
+    let (commits, files) = (repository.commits(at).await?, repository.files(at).await?);
     let indented =
         |lines: &[String]| lines.iter().map(|line| format!("  {}\n", safe(line))).collect::<String>();
     let place = match repository.is_kept() {
@@ -166,8 +175,9 @@ async fn shown(repository: &Repository, project: &Project, ran: Reply) -> Result
         false => "The directory is removed now; `samuel demo --keep DIR` keeps it.\n".to_owned(),
     };
     let text = format!(
-        "\nTasks\n{}\nCommits\n{}\nFiles\n{}\n{place}",
+        "\nTasks\n{}\nCommits{}\n{}\nFiles\n{}\n{place}",
         task_table(&TaskList::of(&plan, &TaskFilter::default())),
+        branch.as_ref().map(|branch| format!(" on {}", safe(branch))).unwrap_or_default(),
         indented(&commits),
         indented(&files)
     );
@@ -176,6 +186,7 @@ async fn shown(repository: &Repository, project: &Project, ran: Reply) -> Result
         "kept": repository.is_kept(),
         "report": ran.data.get("report"),
         "tasks": plan.tasks,
+        "branch": branch,
         "commits": commits,
         "files": files,
     });

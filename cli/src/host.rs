@@ -15,7 +15,7 @@ use samuel_core::{
     git::Caller,
     process::{Supervisor, find_program},
     project::{ChangeOrigin, Project, ProjectError, find_root},
-    sandbox::{Containers, Engine, EngineKind},
+    sandbox::{Containers, Guest},
     state::{Actor, Asker},
     trust::TrustStore,
 };
@@ -213,7 +213,7 @@ impl Host {
     /// user in a terminal session, or what is called from an agent.
     pub(crate) fn asker(&self) -> Asker {
         let user = rustix::process::getuid().as_raw();
-        Asker { actor: self.actor(), name: Some(format!("{user}/{}", session())) }
+        Asker { actor: self.actor(), name: Some(format!("{user}/{}", session())), worker: None }
     }
 
     /// Returns where compiled components of plugins are kept: below
@@ -254,16 +254,21 @@ impl Host {
     /// Returns where containers come from: the engine that `SAMUEL_RUNTIME` names, else podman or docker, and the guest
     /// that `SAMUEL_GUEST` names, else the one beside this program.
     pub(crate) fn containers(&self) -> Containers {
-        let engine = match self.var("SAMUEL_RUNTIME") {
-            None => Engine::find(None, &self.env),
-            Some(name) => match EngineKind::named(name) {
-                Some(kind) => Engine::find(Some(kind), &self.env),
-                None => Err(format!("SAMUEL_RUNTIME is \"{name}\", which is neither podman nor docker")),
-            },
-        };
-        let beside = || self.exe.as_deref().and_then(Path::parent).map(|dir| dir.join("samuel-guest"));
-        let guest = self.var("SAMUEL_GUEST").map(PathBuf::from).or_else(beside).unwrap_or_default();
-        Containers::new(engine, guest, self.socket_dir())
+        let guest = self.guest_beside().unwrap_or_default();
+        Containers::of_env(&self.env, guest, self.socket_dir())
+    }
+
+    /// Returns the first process of commands under bubblewrap: the guest beside this program, where there is one, else
+    /// this program, which is started by what is shown of this machine as well.
+    pub(crate) fn guest(&self) -> Result<Guest, Failure> {
+        match self.guest_beside().filter(|path| path.is_file()) {
+            Some(beside) => Ok(Guest::new(beside, self.socket_dir())),
+            None => Ok(Guest::new(self.exe()?, self.socket_dir()).with_arguments([Guest::SUBCOMMAND])),
+        }
+    }
+
+    fn guest_beside(&self) -> Option<PathBuf> {
+        self.exe.as_deref().and_then(Path::parent).map(|dir| dir.join("samuel-guest"))
     }
 
     /// Returns the command by which an agent's own hooks ask a run.

@@ -25,7 +25,10 @@ mod trust;
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::{CommandFactory as _, FromArgMatches as _};
-use samuel_core::process::{Supervisor, supervisor_main};
+use samuel_core::{
+    process::{Supervisor, supervisor_main},
+    sandbox::Guest,
+};
 
 use crate::{args::Cli, host::Host, reply::Answer};
 
@@ -39,12 +42,13 @@ pub fn main() -> ExitCode {
             return Answer::plain(format!("samuel {}\n", env!("CARGO_PKG_VERSION"))).give();
         }
         Some(Supervisor::SUBCOMMAND) if words.len() == 2 => return supervisor_main(),
+        Some(Guest::SUBCOMMAND) => return Guest::main(words.get(2..).unwrap_or_default()).into(),
         _ => {}
     }
     file_limit::tell_of_it();
     let parsed = Cli::command().try_get_matches_from(&words);
     match parsed.and_then(|matches| Ok((commands::name(&matches), Cli::from_arg_matches(&matches)?))) {
         Ok((name, cli)) => Answer::to(&name, cli, Host::of_process(&words)).give(),
-        Err(error) => Answer::to_usage_error(&error, &words).give(),
+        Err(error) => Answer::to_usage_error(&args::with_command_meant(error, &words), &words).give(),
     }
 }

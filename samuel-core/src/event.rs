@@ -49,6 +49,9 @@ pub struct EventRecord {
     pub elapsed_ms: u64,
     /// The run.
     pub run_id: std::sync::Arc<str>,
+    /// The lane in which it happened, from 1; nothing where it is of the whole run, and in a run without lanes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<u32>,
     /// What happened.
     #[serde(flatten)]
     pub event: Event,
@@ -164,6 +167,55 @@ pub enum Event {
         title: String,
         /// Whether a failed check can still take it back.
         provisional: bool,
+    },
+    /// A lane has begun to work on a task.
+    TaskClaimed {
+        /// The task.
+        task: TaskId,
+        /// Its title.
+        title: String,
+        /// Which attempt it is, from 1: returned landings count.
+        attempt: u32,
+        /// Its branch.
+        branch: String,
+        /// The commit that the work begins at.
+        base: String,
+    },
+    /// The work on a task is done and passed its check; it waits to be merged.
+    TaskSubmitted {
+        /// The task.
+        task: TaskId,
+        /// Its branch.
+        branch: String,
+        /// Its last commit.
+        commit: String,
+    },
+    /// The work on a task is on the branch that work lands on: the task is completed.
+    TaskLanded {
+        /// The task.
+        task: TaskId,
+        /// The branch.
+        into: String,
+        /// The commit with its work there.
+        commit: String,
+    },
+    /// Work did not land, and its task is free again, or blocked after its last attempt.
+    TaskReturned {
+        /// The task.
+        task: TaskId,
+        /// Which attempt it was, from 1.
+        attempt: u32,
+        /// Why, with the files in conflict or the failures.
+        reason: String,
+        /// Where its work is.
+        kept: Option<String>,
+    },
+    /// Something is in the way of a landing, which is tried again.
+    LandingHeld {
+        /// The branch.
+        into: String,
+        /// What, with the files where it is files.
+        reason: String,
     },
     /// The plan was changed beside the loop: by the agent, or by somebody else.
     PlanChanged {
@@ -468,6 +520,9 @@ pub struct RunReport {
     /// where none was.
     #[serde(default)]
     pub limit: Option<String>,
+    /// The branch that the work of its lanes landed on; nothing in a run without lanes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub into: Option<String>,
 }
 
 impl RunReport {

@@ -169,8 +169,12 @@ impl Project {
     ) -> Result<Self, ProjectError> {
         let root = root.into();
         match Self::open_for(caller.clone(), &*root, None, Arc::clone(&clock)) {
+            // Of another one a table of a methodology that is not here keeps every loop from starting.
             Err(error) if error.may_be_of_a_program() => {
-                Self::open_for_plan(caller, root, None, clock).map_err(|_| error)
+                match Self::open_for_plan(caller, root, None, clock) {
+                    Ok(project) if project.brings_no_methodology() => Ok(project),
+                    _ => Err(error),
+                }
             }
             opened => opened,
         }
@@ -317,6 +321,10 @@ impl Project {
             StateDir::Unasked | StateDir::Unknown => None,
         }
     }
+
+    /// What to do where no plan can be kept outside of the work tree.
+    pub(crate) const KEEP_PLANS: &str =
+        "Set HOME, or name a directory that can be written to with SAMUEL_STATE_DIR.";
 
     /// Says why no plan can be kept outside of the work tree; nothing where it can be,
     /// or where nobody asked for it. Writes nothing.

@@ -30,8 +30,13 @@
 
 mod ask;
 mod bwrap;
+mod guest;
+mod launch;
+mod lifeline;
 mod oci;
+mod outlet;
 mod probe;
+mod sockets;
 
 use std::{fmt, sync::Arc};
 
@@ -41,9 +46,13 @@ use crate::{
     process::CommandSpec,
 };
 
-pub use bwrap::{ANY_HOST, BWRAP, Bwrap, View};
-pub(crate) use bwrap::{problem_of_egress, problem_of_mount};
+pub(crate) use bwrap::problem_of_mount;
+pub use bwrap::{BWRAP, Bwrap, Reach, View};
+pub use guest::Guest;
+pub(crate) use lifeline::is_same;
+pub(crate) use oci::{Access, Mount, Program, ProgramParts, Spoken, Start, host_socket, new_token, pinned};
 pub use oci::{Containers, Contents, Engine, EngineKind, Image, Memory, OCI, Oci};
+pub(crate) use outlet::MAX_GATEWAYS;
 pub use probe::{ProbeFinding, ProbeGround, ProbeOutcome, probe};
 
 /// The name of [`Host`].
@@ -102,6 +111,11 @@ pub trait Sandbox: fmt::Debug + Send + Sync {
     /// that was refused. By default nothing.
     fn notices(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Returns where its commands find a gateway, by its name: an address without a key. By default there is none.
+    fn base_url(&self, _gateway: &str) -> Option<String> {
+        None
     }
 
     /// Names what does the work and its version, for people. By default nothing.
@@ -255,6 +269,9 @@ impl Coded for SandboxError {
         match self {
             Self::Unknown { nearest: Some(nearest), .. } => format!("Did you mean \"{nearest}\"?").into(),
             Self::Taken { .. } => "Give it a name of its own.".into(),
+            Self::Setting { key: "image", .. } => {
+                Remedy::BuildImage.after("Name one by its digest as image below [sandbox] in samuel.toml.")
+            }
             Self::Setting { key, .. } => format!("Correct {key} below [sandbox] in samuel.toml.").into(),
             _ => self.code().help.clone(),
         }
@@ -403,7 +420,7 @@ mod tests {
             let error = with("vm").unwrap().find(name).unwrap_err();
             format!("{error} | {} | {}", error.help().prose(), error.code().name)
         };
-        let use_host = "Use sandbox \"host\". | E_SANDBOX_UNKNOWN";
+        let use_host = "Use host, which is no sandbox, bwrap or oci. | E_SANDBOX_UNKNOWN";
         assert_eq!(told("docker"), format!("unknown sandbox \"docker\" | {use_host}"));
         assert_eq!(told("bwarp"), "unknown sandbox \"bwarp\" | Did you mean \"bwrap\"? | E_SANDBOX_UNKNOWN");
         assert_eq!(told("hots"), "unknown sandbox \"hots\" | Did you mean \"host\"? | E_SANDBOX_UNKNOWN");

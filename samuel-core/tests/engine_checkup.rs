@@ -13,9 +13,10 @@ use samuel_core::{
     engine::{Checkup, Finding, Health, Subject},
     git::Caller,
     hook::{Call, points},
-    model::{Remedy, payload::ContextExtraOutput},
+    model::{ProgressStatus, Remedy, payload::ContextExtraOutput},
     plugin::Catalog,
     project::{NewPlan, Project},
+    state::{Actor, Mutation},
     trust::TrustPolicy,
 };
 
@@ -275,6 +276,20 @@ fn a_repository_that_git_itself_could_not_use_is_not_in_order() {
         fs::create_dir(git.join("refs/heads")).unwrap();
         fs::write(git.join("refs/heads/main"), format!("{}\n", "a".repeat(40))).unwrap();
     });
+}
+
+#[test]
+fn a_journal_without_what_a_loop_saved_is_no_journal_that_is_gone() {
+    let bench = Bench::healthy();
+    let project = Project::open(bench.root(), None, Arc::new(SystemClock::new())).unwrap();
+    // All that a loop has noted that was killed before it saved anything.
+    let running = Mutation::SetProgressStatus { status: ProgressStatus::Running };
+    project.plan_store().mutate(running, Actor::Runtime).unwrap();
+    let finding = bench.finding(Subject::State);
+    assert_eq!(finding.health, Health::Ok, "{finding:?}");
+    fs::remove_file(bench.root().join(".samuel/run/journal.jsonl")).unwrap();
+    let finding = bench.finding(Subject::State);
+    assert!(finding.message.contains("its journal is gone"), "{finding:?}");
 }
 
 #[test]

@@ -1,16 +1,16 @@
 //! Runs that are paused, steered, stopped, interrupted and resumed.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZero, sync::Arc, time::Duration};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use samuel_core::{
     agent::{self, Agent, AgentConfig, AgentError, AgentPort, AgentRequest, Script, ScriptedCall},
     config::CheckCommand,
-    engine::Events,
+    engine::{Events, RunBuilder},
     event::{Event, EventRecord},
-    hook::{HookPoint, points},
-    model::{ErrorCode, ExitReason, Status, Task, TaskId, Usage, payload::*},
+    hook::{HookPoint, Point, points},
+    model::{ErrorCode, ExitReason, ProgressStatus, Status, Task, TaskId, Usage, payload::*},
     process::Supervisor,
     state::{Actor, Mutation, Parts},
     testing::{Act, Bench, FakeHandler, HeldAgent, VirtualClock, completes_each_task},
@@ -191,6 +191,71 @@ fn a_run_that_died_goes_on_and_counts_what_it_lost() {
     assert!(events.iter().any(taken_back), "what the dead run completed was never checked");
     assert_eq!((report.exit_reason, report.iterations), (ExitReason::Completed, 3));
     assert_eq!(bench.store().load().unwrap().plan.progress.total_iterations_run, 3);
+}
+
+/// Starts a run and loses it, as in a crash, once a handler that never answers holds it.
+fn lost_where_held<P: Point>(bench: &Bench, run: RunBuilder, hangs: &FakeHandler<P>, calls: usize) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let _handle = run.hook("hangs", hangs.clone()).build().unwrap().start().await.unwrap();
+        let held = async {
+            while hangs.count() < calls {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), held).await.expect("the handler is called");
+    });
+    runtime.shutdown_timeout(Duration::from_secs(5));
+    assert_eq!(bench.store().load().unwrap().plan.progress.status, ProgressStatus::Running);
+}
+
+#[test]
+fn what_was_reset_while_no_loop_was_there_is_claimed_neither_by_the_run_nor_by_its_iteration() {
+    for (reset, left) in [(&[][..], &["1", "2"][..]), (&["1"], &["2"]), (&["2"], &["1"]), (&["1", "2"], &[])]
+    {
+        let bench = shared_bench(&[("1", "First"), ("2", "Second"), ("3", "Third")]);
+        let run = || {
+            bench.run(completes_each_task()).settings(|settings| settings.max_iterations = NonZero::new(2))
+        };
+        // The second task is settled, and the books of its iteration are still open.
+        let hangs = FakeHandler::<points::AfterIteration>::script([Act::pass(), Act::Hang]);
+        lost_where_held(&bench, run(), &hangs, 2);
+        for task in reset {
+            let reset = Mutation::Reset { id: TaskId::new(*task) };
+            bench.project().plan_store().mutate(reset, Actor::User).unwrap();
+        }
+
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let played = runtime.block_on(bench.play(run())).unwrap();
+        let left: Vec<TaskId> = left.iter().copied().map(TaskId::new).collect();
+        let of_second = |record: &EventRecord| match &record.event {
+            Event::IterationFinished { iteration: 2, completed, .. } => Some(completed.clone()),
+            _ => None,
+        };
+        let claimed = played.events.iter().find_map(of_second).expect("the iteration is closed");
+        let second = TaskId::new("2");
+        assert_eq!(claimed, if left.contains(&second) { vec![second] } else { vec![] }, "{reset:?}");
+        assert_eq!(played.report.completed, left, "{reset:?}");
+        assert_eq!((played.report.exit_reason, played.report.iterations), (ExitReason::MaxIterations, 2));
+        for task in reset {
+            assert_eq!(bench.status(task), Some(Status::Pending));
+        }
+    }
+}
+
+#[test]
+fn after_a_run_that_was_killed_before_it_saved_anything_a_new_one_starts_and_nothing_is_missed() {
+    let bench = shared_bench(&[("1", "First")]);
+    let hangs = FakeHandler::<points::BeforeIteration>::always(Act::Hang);
+    lost_where_held(&bench, bench.run(completes_each_task()), &hangs, 1);
+
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let played = runtime.block_on(bench.play(bench.run(completes_each_task()))).unwrap();
+    let told = warnings(&played.events);
+    assert!(!told.iter().any(|told| told.contains("journal")), "{told:?}");
+    let resumed = |record: &EventRecord| matches!(record.event, Event::RunStarted { resumed: true, .. });
+    assert!(!played.events.iter().any(resumed));
+    assert_eq!((played.report.exit_reason, played.report.iterations), (ExitReason::Completed, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]

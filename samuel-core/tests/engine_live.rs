@@ -4,15 +4,19 @@
 use std::{
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use samuel_core::{
     agent::{Script, ScriptedCall, Step},
+    config::CheckCommand,
     engine::{Events, LiveError, LiveRun, RunHandle, socket::RunClient},
     event::{Event, RunReport},
-    hook::points,
+    hook::{Call, HookFailure, points},
     model::{
         Coded as _, Doing, ErrorCode, ExitReason, LiveState, Status, TaskId, payload::AbilityBeforeOutput,
     },
@@ -209,15 +213,17 @@ async fn without_a_loop_inside_of_one_and_beside_a_forged_socket_nothing_is_aske
         move || RunClient::connect(&socket, &"0".repeat(64), Duration::from_secs(5)).unwrap_err()
     });
     assert_eq!(no_token.await.unwrap().code(), ErrorCode::SOCKET_TOKEN);
-    // An agent that has the lock name a socket of its own.
+    // An agent that has the lock name a socket of its own; the loop puts it back now and then.
     let lock = world.bench.path().join(".samuel/run/loop.lock");
     let forge = |to: &Path| {
         let text = std::fs::read_to_string(&lock).unwrap();
-        std::fs::write(&lock, text.replace(&socket.display().to_string(), &to.display().to_string()))
-            .unwrap();
-        let error = world.find().unwrap_err();
+        let forged = text.replace(&socket.display().to_string(), &to.display().to_string());
+        let refused = (0..100).find_map(|_| {
+            std::fs::write(&lock, &forged).unwrap();
+            world.find().err()
+        });
         std::fs::write(&lock, text).unwrap();
-        error.code()
+        refused.expect("the forged lock is refused").code()
     };
     let own = world.bench.path().join("own");
     std::fs::create_dir(&own).unwrap();
@@ -335,6 +341,22 @@ impl Dice {
     }
 }
 
+/// Wants a person to decide on each command.
+async fn ask_of_commands(call: Call<points::AbilityBefore>) -> Result<AbilityBeforeOutput, HookFailure> {
+    let ask = call.input().ability_id == "Bash";
+    Ok(AbilityBeforeOutput { ask, reason: ask.then(|| "a command".into()), ..Default::default() })
+}
+
+/// Decides on a tool call that waits, where one does.
+fn decide(run: &LiveRun, approves: bool) -> Result<LiveState, LiveError> {
+    let state = run.look()?;
+    match state.approvals.first().map(|waiting| waiting.call) {
+        Some(call) if approves => run.approve(Some(call), None),
+        Some(call) => run.deny(Some(call), Some("not that one")),
+        None => Ok(state),
+    }
+}
+
 /// Gives commands at random, each behind the one before, and holds the loop with none of them.
 fn terminal(world: &World, number: u64, commands: u64) {
     let mut dice = Dice(number);
@@ -345,7 +367,7 @@ fn terminal(world: &World, number: u64, commands: u64) {
             std::thread::yield_now();
             continue;
         };
-        let told = match dice.roll(20) {
+        let told = match dice.roll(23) {
             0..5 => run.pause(),
             5..11 => run.resume(None),
             11..14 => run.steer("mind the gap"),
@@ -353,10 +375,20 @@ fn terminal(world: &World, number: u64, commands: u64) {
             16 => run.cancel(),
             17 => run.stop(),
             18 => run.attach().map(|attached| attached.state().clone()),
+            19..21 => decide(&run, true),
+            21 => decide(&run, false),
             _ => run.look(),
         };
         given += u64::from(told.is_ok());
         let _ = run.resume(None);
+    }
+}
+
+/// Approves what waits until somebody says that it is enough, so that no call waits for good.
+fn approver(world: &World, is_over: &AtomicBool) {
+    while !is_over.load(Ordering::Relaxed) {
+        let _ = world.find().and_then(|run| decide(&run, true));
+        std::thread::yield_now();
     }
 }
 
@@ -378,6 +410,11 @@ async fn random_commands_from_eight_terminals_lose_no_task_and_hang_no_loop() {
             std::thread::spawn(move || terminal(&world, number, commands / 8))
         })
         .collect();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let approves = {
+        let (world, is_over) = (Arc::clone(&world), Arc::clone(&is_over));
+        std::thread::spawn(move || approver(&world, &is_over))
+    };
     let enough = world.bench.path().join("enough");
     let joined = tokio::task::spawn_blocking(move || {
         let all = terminals.into_iter().all(|thread| thread.join().is_ok());
@@ -387,7 +424,11 @@ async fn random_commands_from_eight_terminals_lose_no_task_and_hang_no_loop() {
     let played = async {
         for run in 1.. {
             let builder = world.bench.run(script.clone()).socket_dir(world.sockets.path());
-            let builder = builder.settings(|settings| settings.max_iterations = None);
+            let builder = builder.hook("gate", ask_of_commands).settings(|settings| {
+                settings.max_iterations = None;
+                settings.quality_checks = vec![CheckCommand::new("sleep 0.01")];
+                settings.ask_timeout = Duration::from_secs(3_600);
+            });
             let report = builder.build().unwrap().start().await.unwrap().wait().await.unwrap();
             match report.exit_reason {
                 ExitReason::Completed => return run,
@@ -400,6 +441,8 @@ async fn random_commands_from_eight_terminals_lose_no_task_and_hang_no_loop() {
     let limit = Duration::from_secs(if commands > 104 { 1_200 } else { 180 });
     let runs = tokio::time::timeout(limit, played).await.expect("the loop does not hang");
     assert!(joined.await.unwrap());
+    is_over.store(true, Ordering::Relaxed);
+    tokio::task::spawn_blocking(move || approves.join().unwrap()).await.unwrap();
     let plan = world.bench.store().load().unwrap().plan;
     assert_eq!((plan.tasks.len(), plan.count(Status::Completed)), (12, 12), "after {runs} runs");
 }

@@ -111,7 +111,8 @@ async fn text_that_does_not_reach_the_agent_is_reported() {
     let builder = bench.run(script).settings(|settings| settings.max_iterations = std::num::NonZero::new(1));
     let played = bench.play(builder.hook("says", says("mind the gap"))).await.unwrap();
     assert_eq!(played.report.undelivered, 1);
-    let told = "a text from api:says at after:iteration did not reach the agent: mind the gap";
+    let told = "the last turn did not end well, which was to give the agent a text from api:says at \
+                after:iteration: mind the gap";
     assert_eq!(warnings(&played).iter().filter(|warning| **warning == told).count(), 1);
     assert!(bench.progress().unwrap().contains(told));
 }

@@ -120,6 +120,7 @@ impl Ground {
             pids: 200,
             egress: EgressPolicy::default(),
             check_egress: EgressPolicy::default(),
+            gateways: Vec::new(),
         }
     }
 
@@ -182,6 +183,53 @@ fn within(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
         thread::yield_now();
     }
     holds()
+}
+
+#[tokio::test]
+async fn the_first_process_is_shut_to_its_command() {
+    let Some(ground) = Ground::create() else { return };
+    let output = ground
+        .ran(&ground.oci(|_| {}), "cat /proc/1/environ; readlink /proc/1/exe; cat /proc/self/comm")
+        .await;
+    let said = output.stdout.text();
+    assert!(said.contains("Permission denied") && said.ends_with("cat\n"), "{said}");
+}
+
+#[tokio::test]
+async fn one_trial_says_nothing_of_another_image_and_a_failure_nothing_of_the_next_try() {
+    let Some(ground) = Ground::create() else { return };
+    let containers = ground.containers();
+    let oci = |image: &str| {
+        let contents =
+            Contents { image: Image::parse(image).unwrap(), ..ground.contents(View::new(ground.work())) };
+        Oci::new(containers.clone(), contents, ground.directory.path())
+    };
+    let none = format!("localhost/none@sha256:{}", "0".repeat(64));
+    assert!(oci(&none).check().is_err());
+    oci(&ground.image).check().unwrap();
+    assert!(oci(&none).check().is_err());
+}
+
+#[test]
+fn an_image_that_would_be_fetched_is_not_built() {
+    let Some(ground) = Ground::create() else { return };
+    let place = ground.directory.path().join(".samuel/sandbox");
+    fs::create_dir_all(&place).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/x", listener.local_addr().unwrap());
+    for (text, told) in [
+        (format!("FROM scratch\nADD {url} /f\n"), "line 2 adds what would be fetched"),
+        (
+            "FROM localhost/there-is-none\n".to_owned(),
+            "localhost/there-is-none, of which it is made, is not there",
+        ),
+    ] {
+        fs::write(place.join("Containerfile"), text).unwrap();
+        let error = ground.containers().build_image(ground.directory.path()).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err(), "nobody asked");
 }
 
 #[tokio::test]
@@ -307,6 +355,7 @@ async fn the_other_samuel() {
         pids: 100,
         egress: EgressPolicy::default(),
         check_egress: EgressPolicy::default(),
+        gateways: Vec::new(),
     };
     let oci = Oci::new(Containers::new(engine, guest(), directory.join("s")), contents, directory);
     let spec = oci
@@ -420,7 +469,7 @@ async fn findings(
     let probes = ProbeGround::create().unwrap();
     let contents = ground.contents(view(&probes));
     let oci = Oci::new(ground.containers(), contents, ground.directory.path());
-    probe(&probes, &Without { oci, change }, false, &Supervisor::GroupOnly).await.unwrap()
+    probe(&probes, &Without { oci, change }, &Supervisor::GroupOnly).await.unwrap()
 }
 
 fn names(findings: &[ProbeFinding], outcome: ProbeOutcome) -> Vec<&str> {
@@ -432,7 +481,7 @@ async fn nothing_gets_out_of_a_container() {
     let Some(ground) = Ground::create() else { return };
     let found = findings(&ground, ProbeGround::view, |_| {}).await;
     assert_eq!(names(&found, ProbeOutcome::Broken), [""; 0], "{found:#?}");
-    assert!(found.len() >= 40 && names(&found, ProbeOutcome::Untried).len() <= 2, "{found:#?}");
+    assert!(found.len() >= 44 && names(&found, ProbeOutcome::Untried).len() <= 2, "{found:#?}");
 }
 
 #[tokio::test]

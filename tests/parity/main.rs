@@ -16,6 +16,8 @@
 
 mod bridged;
 mod dispatch;
+#[cfg(target_os = "linux")]
+mod oci;
 mod point;
 mod row;
 mod run;
@@ -43,6 +45,10 @@ fn tiers() -> Vec<Arc<dyn Tier>> {
         Arc::new(skill::Skill),
         Arc::new(shell::Shell),
         Arc::new(wasm::Wasm),
+        #[cfg(target_os = "linux")]
+        Arc::new(oci::Serving),
+        #[cfg(target_os = "linux")]
+        Arc::new(oci::Called),
     ]
 }
 

@@ -1,6 +1,8 @@
 //! Suites across crates, and what they share.
 
 pub mod cache;
+#[cfg(target_os = "linux")]
+pub mod engine;
 pub mod example;
 pub mod model_server;
 pub mod real_agent;

@@ -156,6 +156,9 @@ async fn start(real: RealAgent, hooks: &'static str, script: Script) -> Option<S
     let events = lines(&started);
     assert!(started.status.success(), "{started:?}");
     assert_eq!(events.last().unwrap()["ok"], true, "{events:?}");
+    let run = events[0]["run_id"].as_str().unwrap();
+    let replay = project.samuel(&["run", "replay", run]);
+    assert!(replay.status.success(), "{replay:?}");
     Some(Started { project, server, events })
 }
 

@@ -16,7 +16,8 @@ use anyhow::{Context as _, Result, ensure};
 use crate::workspace::{cargo, root, target};
 
 /// What the tests need beside Python.
-const TOOLS: [&str; 3] = ["pytest>=8", "mypy>=1.15", "maturin>=1.9,<2"];
+const TOOLS: [&str; 5] =
+    ["pytest>=8", "mypy>=1.15", "maturin>=1.9,<2", "pydantic>=2,<3", "opentelemetry-sdk>=1.20,<2"];
 
 /// Where the package is laid out, and the interpreter it works with.
 pub(crate) struct Layout {

@@ -1,6 +1,10 @@
 //! One dispatch of a point, outside a run: for tests of handlers.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, PoisonError},
+};
 
 use pyo3::{
     Bound, PyAny, PyResult, Python,
@@ -11,10 +15,11 @@ use pyo3::{
 use samuel_core::{
     clock::SystemClock,
     config::Config,
+    context::{ContextView, PromptContext},
     hook::{CallScope, HookPoint, Point, PointVisitor, Registry, RegistryError},
     model::payload::Mode,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     convert::{from_python, to_python},
@@ -28,7 +33,9 @@ use crate::{
 
 /// Runs the handlers of one point as samuel.toml chains them.
 #[pyfunction]
-#[pyo3(signature = (point, handlers, config, input, cancelled, repeat, session, mode, env, supervisor))]
+#[pyo3(signature = (
+    point, handlers, config, input, context, cancelled, repeat, session, mode, env, supervisor
+))]
 #[expect(clippy::too_many_arguments, reason = "the facade gives them names")]
 pub(crate) fn dispatch(
     py: Python<'_>,
@@ -36,6 +43,7 @@ pub(crate) fn dispatch(
     handlers: Vec<Registration>,
     config: &str,
     input: &Bound<'_, PyAny>,
+    context: &Bound<'_, PyAny>,
     cancelled: bool,
     repeat: u32,
     session: String,
@@ -48,13 +56,15 @@ pub(crate) fn dispatch(
     let point: HookPoint = point
         .parse()
         .map_err(|error: samuel_core::hook::UnknownPoint| PyTypeError::new_err(error.to_string()))?;
+    let context = read_context(context)?;
     let config = Config::parse(Path::new("samuel.toml"), config).map_err(|error| raise(py, &error))?;
     let notifier = Notifier::start(py)?;
     let supervisor = supervisor_of(&supervisor);
     let shared =
         Shared { notifier: Arc::clone(&notifier), raised: Raised::default(), supervisor, env: Arc::new(env) };
+    let raised = Arc::clone(&shared.raised);
     let registry = prepare(py, point, &handlers, &config, &shared).inspect_err(|_| notifier.end())?;
-    point.visit(Dispatch { registry, input, cancelled, repeat, session, mode, notifier })
+    point.visit(Dispatch { registry, input, context, cancelled, repeat, session, mode, notifier, raised })
 }
 
 fn prepare(
@@ -83,24 +93,27 @@ fn prepare(
 struct Dispatch<'a, 'py> {
     registry: Registry,
     input: &'a Bound<'py, PyAny>,
+    context: PromptContext,
     cancelled: bool,
     repeat: u32,
     session: String,
     mode: Mode,
     notifier: Arc<Notifier>,
+    raised: Raised,
 }
 
 impl PointVisitor for Dispatch<'_, '_> {
     type Out = PyResult<Job>;
 
     fn visit<P: Point>(self) -> PyResult<Job> {
-        let Self { registry, repeat, notifier, .. } = self;
+        let Self { registry, repeat, notifier, raised, .. } = self;
         let input = read_input::<P>(self.input).inspect_err(|_| notifier.end())?;
         let scope = CallScope {
             run_id: "run".into(),
             session: self.session.into(),
-            iteration: 1,
+            iteration: self.context.iteration.number.max(1),
             mode: self.mode,
+            context: ContextView::new(Arc::new(self.context)),
             ..CallScope::new(Arc::new(SystemClock::new()))
         };
         if self.cancelled {
@@ -124,10 +137,26 @@ impl PointVisitor for Dispatch<'_, '_> {
                     resolved.skipped.iter().map(|skipped| format!("{}: {}", skipped.id, skipped.why));
                 told.set_item("skipped", PyTuple::new(py, skipped.collect::<Vec<_>>())?)?;
                 told.set_item("seconds", took)?;
+                let raised = raised.lock().unwrap_or_else(PoisonError::into_inner);
+                told.set_item("exceptions", PyTuple::new(py, raised.iter().map(|error| error.bind(py)))?)?;
                 Ok(told.into_any().unbind())
             }) as Made
         })
     }
+}
+
+/// Reads what is given of the prompt context, by group; the rest has its defaults.
+fn read_context(given: &Bound<'_, PyAny>) -> PyResult<PromptContext> {
+    let refused = |error: &dyn std::fmt::Display| PyTypeError::new_err(format!("the context: {error}"));
+    let given: Map<String, Value> = from_python(given).map_err(|error| refused(&error))?;
+    let mut whole = serde_json::to_value(PromptContext::default()).map_err(|error| refused(&error))?;
+    for (group, fields) in given {
+        match (whole.get_mut(&group), fields) {
+            (Some(Value::Object(whole)), Value::Object(fields)) => whole.extend(fields),
+            _ => return Err(refused(&format_args!("there is no group {group:?}"))),
+        }
+    }
+    serde_json::from_value(whole).map_err(|error| refused(&error))
 }
 
 /// Reads an input; what a dict leaves out has its default.

@@ -33,6 +33,7 @@ mod run;
 mod session;
 mod toon;
 mod trust;
+mod watching;
 
 /// The module `samuel._samuel`.
 #[pyo3::pymodule]
@@ -56,6 +57,7 @@ mod _samuel {
         session::PySession,
         toon::{toon_dumps, toon_loads, toon_recover},
         trust::PyTrustStore,
+        watching::Watching,
     };
     use samuel_core::{hook::HookPoint, process::supervisor_main};
 

@@ -112,6 +112,7 @@ pub(crate) fn plugins_load(
         cache_dir: surroundings.cache_dir,
         state_dir: surroundings.state_dir,
         store: Some(project.plan_store()),
+        containers: None,
     };
     let project = project.clone();
     job(py, CancellationToken::new(), async move {

@@ -15,7 +15,7 @@ use pyo3::{
 use samuel_core::{
     clock::SystemClock,
     dialect::{EventType, NewHook, ScriptLanguage},
-    engine::LiveRun,
+    engine::{LiveError, LiveRun},
     git::Caller,
     history::{Entries, EntryFilter, History, HistoryError, LogEntry, WhyQuestion},
     hook::Registry,
@@ -40,6 +40,7 @@ use crate::{
     notifier::Notifier,
     options::supervisor_of,
     reply::Raised,
+    watching::Watching,
 };
 
 /// The events of a run's record, one after the other.
@@ -58,7 +59,8 @@ impl PyEntries {
             loop {
                 match entries.next_entry()? {
                     Some(entry) if !self.1.takes(&entry) => {}
-                    found => return Ok::<Option<LogEntry>, HistoryError>(found),
+                    Some(entry) => return Ok::<Option<LogEntry>, HistoryError>(Some(entry)),
+                    None => return entries.check_told().map(|()| None),
                 }
             }
         });
@@ -112,7 +114,7 @@ impl PyProject {
 
     /// Says who asks: this process, so that what it takes back is its own.
     fn asker(&self) -> Asker {
-        Asker { actor: self.2.actor(), name: Some(format!("python/{}", std::process::id())) }
+        Asker { actor: self.2.actor(), name: Some(format!("python/{}", std::process::id())), worker: None }
     }
 }
 
@@ -503,6 +505,14 @@ impl PyProject {
                 _ => run.look(),
             }
         })
+    }
+
+    /// Begins to watch the run of the project that is under way in another process.
+    fn attach(&self, py: Python<'_>) -> PyResult<Watching> {
+        let by = self.asker().name.unwrap_or_default();
+        let attached = detached(py, || LiveRun::find(&self.0, &self.2, by)?.attach());
+        let attached = attached.map_err(|error: LiveError| raise(py, &error))?;
+        Ok(Watching::begin(attached, Notifier::start(py)?)?)
     }
 
     /// Makes any change, as the dictionary that the journal has of it, and returns its

@@ -30,7 +30,7 @@ fn words(step: &Remedy) -> &'static str {
         | Remedy::All(_)
         | Remedy::RestorePlan { .. }
         | Remedy::RaiseLimit { .. } => "",
-        Remedy::MakeProject => "Run `samuel init` first.",
+        Remedy::MakeProject => "Call Project.init() first.",
         Remedy::MakePlan => "Call Project.init() or Project.init(prd=...) first.",
         Remedy::ConvertPrd => "Make one with Project.init(prd=...).",
         Remedy::ReplacePlan => "Pass force=True to replace it; a backup is kept.",
@@ -53,8 +53,7 @@ fn words(step: &Remedy) -> &'static str {
             "Change the tasks named above in prd.toon, or leave them out with Project.skip()."
         }
         Remedy::RepairPlan => {
-            "Correct prd.toon at the places named above, or run `samuel doctor --fix`, which shows how it would \
-             repair it and asks first."
+            "Correct prd.toon at the places named above, or put a plan back that is kept: Project.restore()."
         }
         Remedy::SeeWhyBlocked => {
             "See why with Project.status(), then answer, reset, skip or correct the tasks."
@@ -82,7 +81,7 @@ fn words(step: &Remedy) -> &'static str {
             "Move the file away, call Project.export_templates(), and carry your changes over."
         }
         Remedy::ReplaceTemplates => "Move it away first, or pass force=True to replace it.",
-        Remedy::SeeChains => "See every chain with `samuel doctor --hooks`.",
+        Remedy::SeeChains => "See every handler with Loop.hooks().",
         Remedy::ListPlugins => "List what is installed with Project.plugins().",
         Remedy::ListMethodologies => "List what is installed with Project.plugins().",
         Remedy::InstallPlugin { .. } => "Install it with Project.install(...), or remove its table.",
@@ -90,6 +89,10 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::SeeUsage => "Correct the arguments of the call.",
         Remedy::SeePluginOptions => "See `samuel plugin --help`.",
         Remedy::BuildPlugin => "Build it with `samuel plugin build`.",
+        Remedy::EndLoop => "Wait for the running loop to finish, or end it.",
+        Remedy::BuildImage => {
+            "`samuel run sandbox image` builds one of .samuel/sandbox/Containerfile and names it there."
+        }
         Remedy::ListVariables => "Look at the prompt context, which Call.context has.",
         Remedy::RecoverToon => {
             "Correct the text at the place named above, or see what can be read of it with samuel.toon.recover()."

@@ -94,9 +94,12 @@ pub(crate) fn failure_of(exception: &Bound<'_, PyAny>, raised: &Raised) -> HookF
         let workers = PyModule::import(exception.py(), intern!(exception.py(), "samuel._workers"))?;
         workers.call_method1(intern!(exception.py(), "describe"), (exception,))?.extract()
     };
-    let mut raised = raised.lock().unwrap_or_else(PoisonError::into_inner);
-    if raised.len() < MAX_KEPT {
-        raised.push(exception.clone().unbind());
+    {
+        // Let go before Python runs, which may wait for a thread that wants to read them.
+        let mut raised = raised.lock().unwrap_or_else(PoisonError::into_inner);
+        if raised.len() < MAX_KEPT {
+            raised.push(exception.clone().unbind());
+        }
     }
     match describe() {
         Ok((is_exit, message, details)) => {

@@ -79,7 +79,7 @@ def busy(root: str) -> int:
     agent.call(repeat=True).enqueue("More").done()
     loop = samuel.Loop(root, agent=agent, trust=True, pause=0, max_iterations=100_000)
     for point in samuel.HOOK_POINTS:
-        if point != "agent.invoke":
+        if point != "agent.invoke" and not point.startswith(("init.", "sync.")):
             loop.hook(point, inline=True)(lambda call: None)  # type: ignore[call-overload]
     run = loop.start()
     next(event for event in run.events() if isinstance(event, samuel.IterationFinished))

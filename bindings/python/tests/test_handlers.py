@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import samuel
-from samuel.testing import dispatch, handler
+from samuel import testing
+from samuel.testing import handler
 
 MakeLoop = Callable[..., samuel.Loop]
+
+# What breaks is looked at here, not raised.
+dispatch = partial(testing.dispatch, check=False)
 
 
 def isolated_check(call: Any) -> samuel.QualityCheckOutput:
@@ -107,8 +112,6 @@ def test_an_isolated_handler_is_ended_whatever_it_does() -> None:
     got = dispatch("context.extra", handler(isolated_spin, isolate="process", timeout=3), isolated_async)
     assert [each.class_ or each.status for each in got.outcome.timings] == ["timeout", "ok"]
     assert got.seconds < 30 and not got.outcome.broken[0].abandoned
-    with pytest.raises(samuel.HookError, match="would not find it"):
-        handler(lambda call: None, isolate="process")
 
 
 @pytest.mark.parametrize("wrong", [3, "text", samuel.ContextExtraOutput(), {"failures": 3}, {"ok": "yes"}], ids=repr)

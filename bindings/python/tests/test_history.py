@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import samuel
+from conftest import LIMIT
+from samuel.testing import ScriptedAgent
 
 MakeLoop = Callable[..., samuel.Loop]
 
@@ -45,3 +50,77 @@ def test_what_is_not_recorded_is_an_error_with_its_code(samuel_loop: MakeLoop) -
     assert caught.value.code == "E_RECORD_NOT_FOUND"
     with pytest.raises(ValueError, match="about is one of"):
         project.why("weather")  # type: ignore[arg-type]
+
+
+def held(samuel_loop: MakeLoop, tmp_path: Path) -> tuple[samuel.Loop, Path]:
+    """A loop that listens, whose agent waits for a file before it completes its task."""
+    (tmp_path / "sockets").mkdir(mode=0o700)
+    go = tmp_path / "go"
+    agent = ScriptedAgent()
+    agent.call(repeat=True).run(f"touch '{tmp_path}'/up; until [ -e '{go}' ]; do sleep 0.02; done").done()
+    return samuel_loop("First", agent=agent, socket_dir=tmp_path / "sockets"), go
+
+
+def up(tmp_path: Path) -> None:
+    deadline = time.monotonic() + LIMIT
+    while not (tmp_path / "up").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_run_of_elsewhere_is_watched_to_its_end_and_left_alone(samuel_loop: MakeLoop, tmp_path: Path) -> None:
+    loop, go = held(samuel_loop, tmp_path)
+    with loop.start() as run:
+        up(tmp_path)
+        live = samuel.LiveRun(loop.project)
+        with live.attach() as leaves:
+            assert (leaves.state.doing, leaves.state.task) == ("working", "1")
+        assert list(leaves) == []
+        watched = live.attach()
+        live.pause()
+        live.resume()
+        go.touch()
+        seen = list(watched)
+        assert [event.seq for event in seen] == sorted(event.seq for event in seen)
+        assert {samuel.Commanded, samuel.TaskCompleted, samuel.RunFinished} <= {type(event) for event in seen}
+        assert isinstance(seen[-1], samuel.RunFinished) and seen[-1].run_id == run.run_id
+        # Nothing comes after the end.
+        assert next(watched, None) is None
+    with pytest.raises(samuel.SamuelError) as refused:
+        live.attach()
+    assert refused.value.code == "E_CONTROL_NO_LOOP"
+
+
+def test_a_run_of_elsewhere_is_watched_without_blocking_the_event_loop(samuel_loop: MakeLoop, tmp_path: Path) -> None:
+    loop, go = held(samuel_loop, tmp_path)
+
+    async def watch() -> list[str]:
+        watched = samuel.LiveRun(loop.project).attach()
+
+        async def release() -> None:
+            go.touch()
+
+        releasing = asyncio.ensure_future(release())
+        seen = [type(event).__name__ async for event in watched]
+        await releasing
+        return seen
+
+    with loop.start():
+        up(tmp_path)
+        assert asyncio.run(watch())[-1] == "RunFinished"
+
+
+def test_a_record_of_which_nothing_can_be_read_is_an_error(samuel_loop: MakeLoop) -> None:
+    loop = samuel_loop("First")
+    loop.run()
+    (run,) = loop.project.runs().runs
+    record = Path(loop.project.run_dir) / "logs" / run.run / "run.jsonl"
+    record.write_text("nothing\n", encoding="utf-8")
+    with pytest.raises(samuel.SamuelError) as caught:
+        list(loop.project.run_log(run.run))
+    assert caught.value.code == "E_RECORD_NOT_FOUND"
+    later = record.read_text(encoding="utf-8").replace("nothing", '{"schema_version":9,"event":"run_started"}')
+    record.write_text(later, encoding="utf-8")
+    (unread,) = loop.project.why("task", "1").unread
+    assert (unread.run, "version 9" in unread.problem) == (run.run, True)
+    assert loop.project.activity().unread_runs == 1

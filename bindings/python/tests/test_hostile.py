@@ -50,7 +50,7 @@ KINDS = {
 def run_hostile(kind: str, root: str) -> tuple[str, float]:
     """Runs a handler once; returns what came of it, and how late that was."""
     command = [sys.executable, HOSTILE, root, kind]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=2 * LIMIT)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=2 * LIMIT, cwd=root)
     assert (ended.returncode, ended.stderr) == (0, ""), kind
     came, _, late = ended.stdout.rpartition(" ")
     return came, float(late or 0)

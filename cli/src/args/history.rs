@@ -85,7 +85,7 @@ pub(crate) enum ReportFormat {
     Html,
     /// Text for a pull request
     Md,
-    /// A JSON document, as with --json
+    /// JSON: what --json has as its data
     Json,
 }
 
@@ -126,9 +126,9 @@ impl ReportArgs {
                   equal, 1 something is different, or the run cannot be replayed"
 )]
 pub(crate) struct ReplayArgs {
-    /// The run
+    /// The run [default: the one that is under way, else the last]
     #[arg(value_name = "RUN")]
-    pub(crate) run: String,
+    pub(crate) run: Option<String>,
     /// Stop after this iteration
     #[arg(long, value_name = "N", value_parser = whole_number::<u32>(ITERATIONS))]
     pub(crate) until: Option<u32>,

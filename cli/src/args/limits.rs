@@ -29,6 +29,15 @@ pub(crate) struct LimitArgs {
     /// The pause between two iterations, such as 5s, 1m30s or whole seconds
     #[arg(long, allow_negative_numbers = true, value_name = "TIME", value_parser = setting("pause"))]
     pause: Option<Given>,
+    /// How many lanes work at once, each on a task of its own in a work tree of its own (docs/parallel.md)
+    ///
+    /// What they make is merged, checked and landed on a new branch, which the last line names. With 1 there is
+    /// one loop, in the project itself.
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = setting("parallel.jobs"))]
+    jobs: Option<Given>,
+    /// The branch that the work of several lanes lands on, in place of a new one
+    #[arg(long, value_name = "BRANCH", value_parser = setting("parallel.into"))]
+    into: Option<Given>,
 }
 
 #[derive(Debug, Args)]
@@ -59,8 +68,10 @@ pub(crate) type Given = Map<String, Json>;
 impl LimitArgs {
     /// Returns what was given, an option each.
     pub(crate) fn given(&self) -> Vec<Given> {
-        let Self { model, max_iterations, max_cost, max_time, max_failures, max_attempts, pause } = self;
-        let options = [model, max_iterations, max_cost, max_time, max_failures, max_attempts, pause];
+        let Self { model, max_iterations, max_cost, max_time, max_failures, max_attempts, pause, jobs, into } =
+            self;
+        let limits = [model, max_iterations, max_cost, max_time, max_failures, max_attempts, pause];
+        let options = limits.into_iter().chain([jobs, into]);
         options.into_iter().flatten().cloned().collect()
     }
 }
@@ -81,7 +92,7 @@ pub(crate) fn option_of(setting: &str) -> Option<&'static str> {
 pub(super) fn setting(key: &'static str) -> impl Fn(&str) -> Result<Given, String> + Clone + Send + Sync {
     move |text| {
         let number = match key {
-            "pilot.focus" | "model" => Err(IntErrorKind::InvalidDigit),
+            "pilot.focus" | "model" | "parallel.into" => Err(IntErrorKind::InvalidDigit),
             _ => text.parse::<i64>().map_err(|error| *error.kind()),
         };
         let value = match &number {

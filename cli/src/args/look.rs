@@ -1,10 +1,12 @@
-//! Arguments of the commands that only look at the plan.
+//! Arguments of the commands that only look: at the plan, and at what an agent would be given.
 
 use clap::Args;
 use samuel_core::{
     model::{Source, Status, TaskId},
     plan::{ListForm, TaskFilter},
 };
+
+use super::{Given, limits::setting};
 
 #[derive(Debug, Args)]
 #[command(
@@ -66,4 +68,29 @@ pub(crate) struct SchemaArgs {
     /// The command, such as run status [default: all whose documents have a schema]
     #[arg(value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LookArgs {
+    /// Run what plugins bring without asking
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PromptArgs {
+    /// Print what it consists of instead: the tokens of each section, and what was left out
+    #[arg(long, conflicts_with = "export")]
+    pub(crate) stats: bool,
+    /// Copy the prompt templates to .samuel/templates/<methodology>/ instead, to change them there
+    #[arg(long)]
+    pub(crate) export: bool,
+    /// Replace templates that are there
+    #[arg(long, requires = "export")]
+    pub(crate) force: bool,
+    /// The model that the agent is to use, by its own name for it
+    #[arg(long, value_name = "NAME", value_parser = setting("model"), conflicts_with = "export")]
+    pub(crate) model: Option<Given>,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
 }

@@ -8,6 +8,7 @@ use std::{
 
 use samuel_core::{
     agent::bridge::{self, HookAnswer, HookInput, Protocol},
+    model::ErrorCode,
     project::find_root,
     session::{
         SessionBuilder,
@@ -61,6 +62,11 @@ pub(super) fn answer(args: &BridgeArgs, global: &Global, host: &Host) -> Result<
 
 /// Words a failure for the agent and its user, with what to do.
 fn told(failure: Failure) -> String {
+    let failure = match failure.code == ErrorCode::TRUST_REFUSED {
+        // Nobody passes an option to a hook.
+        true => failure.advise("Review what would run, and trust it with `samuel trust`."),
+        false => failure,
+    };
     format!("{}. {}", failure.whole_message(), failure.help)
 }
 

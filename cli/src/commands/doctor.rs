@@ -19,9 +19,14 @@ use crate::{
 pub(crate) fn check(global: &Global, host: &Host) -> Result<Reply, Failure> {
     let root = host.root(global)?;
     let options = load_options(host)?;
+    let guest = host.guest()?;
     let checkup =
         Checkup::of(&root, &host.caller(), host.project_to_check(&root), &host.env, |project, run| {
-            with_handlers(project, run.trust(trust::recorded(host)).containers(host.containers()), &options)
+            with_handlers(
+                project,
+                run.trust(trust::recorded(host)).containers(host.containers()).guest(guest.clone()),
+                &options,
+            )
         });
     let text = checkup_text(&checkup);
     if checkup.is_healthy() {

@@ -1,9 +1,17 @@
 //! What happened in runs: `runs`, `log`, `why`, `report`, `replay`.
 
+use std::{
+    fs::{self, Permissions},
+    io::{self, Write as _},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+};
+
 use samuel_core::{
     history::{History, HistoryError, LogEntry, event_line},
     model::ErrorCode,
     project::Project,
+    text::counted,
 };
 
 use super::block_on_or_leave;
@@ -11,7 +19,7 @@ use crate::{
     args::{Global, ReplayArgs, ReportArgs, ReportFormat, RunLogArgs, WhyArgs},
     failure::Failure,
     host::Host,
-    render::{replay_text, run_table, safe_json, safe_words, time_of_day, why_text},
+    render::{replay_text, run_table, safe, safe_json, safe_words, time_of_day, why_text},
     reply::Reply,
     terminal::{self, Stream},
 };
@@ -41,21 +49,27 @@ pub(crate) fn log(project: &Project, args: &RunLogArgs, global: &Global) -> Resu
     let unreadable = if args.tail {
         let mut tail = history.tail(&run);
         block_on_or_leave(async {
-            while let Some(entry) = tail.next().await?
-                && tell(&entry)?
-            {}
-            Ok::<_, Failure>(())
+            while let Some(entry) = tail.next().await? {
+                // Nobody reads it any more.
+                if !tell(&entry)? {
+                    return Ok(());
+                }
+            }
+            Ok::<_, Failure>(tail.check_told()?)
         })??;
-        0
+        tail.unreadable()
     } else {
         let mut entries = history.entries(&run);
         while let Some(entry) = entries.next_entry()?
             && tell(&entry)?
         {}
+        entries.check_told()?;
         entries.unreadable()
     };
-    let warning = (unreadable > 0).then(|| format!("{unreadable} lines of the record cannot be read"));
-    let reply = Reply::new(serde_json::json!({ "run": run, "events": told }), "");
+    let warning =
+        (unreadable > 0).then(|| format!("{} of the record cannot be read", counted(unreadable, "line")));
+    let text = if told == 0 { format!("run {} tells nothing of that\n", safe(&run)) } else { String::new() };
+    let reply = Reply::new(serde_json::json!({ "run": run, "events": told }), text);
     Ok(reply.warn(warning))
 }
 
@@ -86,7 +100,11 @@ fn line_of(entry: &LogEntry, json: bool) -> Result<Option<String>, Failure> {
 pub(crate) fn why(project: &Project, args: WhyArgs) -> Result<Reply, Failure> {
     let why = History::of(project).why(&args.question()?)?;
     let text = why_text(&why);
-    Ok(Reply::new(&why, text))
+    let gone_over = why
+        .unread
+        .iter()
+        .map(|unread| format!("run {} is gone over: {}", safe(&unread.run), safe_words(&unread.problem)));
+    Ok(Reply::new(&why, text).warn(gone_over))
 }
 
 /// Makes a page of a run.
@@ -106,7 +124,7 @@ pub(crate) fn report(
     };
     let Some(path) = &args.output else { return Ok(Reply::new(&page, text).for_a_program()) };
     let path = host.absolute(path)?;
-    std::fs::write(&path, text).map_err(|error| {
+    put(&path, text.as_bytes()).map_err(|error| {
         Failure::new(ErrorCode::INPUT_IO, format!("{} cannot be written", path.display()))
             .because(&error)
             .advise("Check that the directory exists, is writable and has space left.")
@@ -115,10 +133,24 @@ pub(crate) fn report(
     Ok(Reply::new(&page, told))
 }
 
+/// Puts a file in the place of the one that is there, once it is written whole. What is no file, such as a
+/// pipe, is written to.
+fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let directory = path.parent().filter(|_| path.is_file() || !path.exists());
+    let Some(directory) = directory else { return fs::write(&path, bytes) };
+    // As of any new file, the umask takes its part away.
+    let mut new =
+        tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(directory)?;
+    new.write_all(bytes)?;
+    new.persist(&path).map_err(|error| error.error)?;
+    Ok(())
+}
+
 /// Replays the recorded inputs of a run.
 pub(crate) fn replay(project: &Project, args: &ReplayArgs) -> Result<Reply, Failure> {
     let history = History::of(project);
-    let replay = history.replay(&history.resolve(Some(&args.run))?, args.until)?;
+    let replay = history.replay(&history.resolve(args.run.as_deref())?, args.until)?;
     let text = replay_text(&replay);
     match replay.equal {
         true => Ok(Reply::new(&replay, text)),

@@ -12,7 +12,7 @@ use samuel_core::{
 
 use super::control::glance;
 use crate::{
-    args::{Global, RunCommand, ShowTaskArgs, TasksArgs},
+    args::{Global, RunCommand, ShowTaskArgs, TasksArgs, nearest_command},
     failure::Failure,
     host::Host,
     render::{Places, status_text, task_table, task_text, with_methodology},
@@ -120,16 +120,6 @@ pub(crate) fn at_methodology(failure: Failure, word: Option<&str>) -> Failure {
         }
         None => failure,
     }
-}
-
-/// How alike two words must be for one to be suggested, from 0 to 1.
-const LIKENESS: f64 = 0.85;
-
-/// Returns the command that a word is like, of those that this version has.
-fn nearest_command(word: &str) -> Option<String> {
-    let alike = |name: String| (strsim::jaro_winkler(word, &name), name);
-    let best = RunCommand::names().map(alike).max_by(|(a, _), (b, _)| a.total_cmp(b));
-    best.filter(|(likeness, _)| *likeness >= LIKENESS).map(|(_, command)| command)
 }
 
 /// Says whether a project has a plan at all, readable or not.

@@ -37,7 +37,8 @@ pub(crate) fn load(project: &Project, host: &Host) -> Result<LoadedPlugins, Fail
 pub(crate) fn load_options(host: &Host) -> Result<LoadOptions, Failure> {
     let (env, supervisor) = (host.env.clone(), host.supervisor()?);
     let (cache_dir, state_dir) = (host.component_cache(), host.state_dir());
-    Ok(LoadOptions { env, supervisor, cache_dir, state_dir, store: None })
+    let containers = Some(host.containers());
+    Ok(LoadOptions { env, supervisor, cache_dir, state_dir, store: None, containers })
 }
 
 /// Installs a plugin once what it asks for is granted.
@@ -49,6 +50,7 @@ pub(crate) fn install(args: &InstallArgs, global: &Global, host: &Host) -> Resul
         supervisor: host.supervisor()?,
         cache_dir: host.component_cache(),
         state_dir: host.state_dir(),
+        containers: Some(host.containers()),
         ..FetchOptions::default()
     };
     let fetched = block_on(plugins.fetch(&source, &options))??;
@@ -165,7 +167,13 @@ pub(crate) fn uninstall(args: &PluginName, global: &Global, host: &Host) -> Resu
     let done = plugins(global, host)?.uninstall(&args.name)?;
     let mut text = format!("Removed {}\n", safe(&done.name));
     done.unlisted.iter().for_each(|unlisted| text.push_str(&unlisted_text(unlisted)));
-    Ok(Reply::new(&done, text).warn(beside_a_loop(global, host)))
+    let left = (!done.left.is_empty()).then(|| {
+        format!(
+            "samuel.toml still has {}, for a methodology that is gone with it: no run starts before that is removed",
+            safe(&done.left.join(", "))
+        )
+    });
+    Ok(Reply::new(&done, text).warn(left).warn(beside_a_loop(global, host)))
 }
 
 /// Says what became of a chain that named handlers of a plugin that is gone.

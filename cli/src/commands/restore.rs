@@ -95,7 +95,7 @@ fn listed(plans: &[KeptPlan]) -> String {
     }
     let width = plans.iter().map(|plan| plan.number.to_string().len()).max().unwrap_or_default();
     let line = |plan: &KeptPlan| {
-        let now = if plan.current { "  (the present one)" } else { "" };
+        let now = if plan.current { "  (the present plan has all of its tasks)" } else { "" };
         format!("{:width$}  {}{now}\n", plan.number, described(plan))
     };
     // The last one is what is mostly looked for.

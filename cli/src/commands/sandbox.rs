@@ -30,7 +30,7 @@ pub(crate) fn run(project: &Project, command: &SandboxCommand, host: &Host) -> R
 /// Tries to get out of the sandbox.
 fn check(project: &Project, args: &SandboxCheckArgs, host: &Host) -> Result<Reply, Failure> {
     let run = Run::builder(project.clone()).env(host.env.iter().cloned()).supervisor(host.supervisor()?);
-    let run = run.containers(host.containers());
+    let run = run.containers(host.containers()).guest(host.guest()?);
     let run = run.settings(|settings| {
         settings.sandbox = args.sandbox.clone().unwrap_or_else(|| settings.sandbox.clone())
     });

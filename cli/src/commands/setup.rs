@@ -163,7 +163,7 @@ fn no_command(methodology: &str, agent: &str) -> Failure {
 pub(super) fn equip(project: Project, host: &Host) -> Result<RunBuilder, Failure> {
     let plugins = plugins::load(&project, host)?;
     let run = Run::builder(project).register(|registry| plugins.register(registry)).hook_files();
-    let run = run.containers(host.containers());
+    let run = run.containers(host.containers()).guest(host.guest()?);
     Ok(run.supervisor(host.supervisor()?).env(host.env.iter().cloned()).binary(host.command_for_agents()?))
 }
 

@@ -31,12 +31,14 @@ use crate::{
 
 /// What a command has to know that takes the place of an agent.
 const COMMAND_HINT: &str = "hint: the command is given each task's prompt on stdin, and has to record the task itself: \
-                            `$SAMUEL_BINARY run done $SAMUEL_TASK_ID`. One that is not recorded stays open.";
+                            `$SAMUEL_BINARY run done $SAMUEL_TASK_ID`. One that is not recorded stays open. A last turn for texts \
+                            that still wait has no task, and no SAMUEL_TASK_ID.";
 
 /// The same where the run also looks for tasks.
 const LOOKING_HINT: &str = "hint: the command is given each prompt on stdin, and has to record what comes of it itself: in a discovery \
                             iteration each task that it finds, by `$SAMUEL_BINARY run enqueue <title>`; else the task \
-                            that it was given, by `$SAMUEL_BINARY run done $SAMUEL_TASK_ID`.";
+                            that it was given, by `$SAMUEL_BINARY run done $SAMUEL_TASK_ID`. A last turn for texts that \
+                            still wait has no task, and no SAMUEL_TASK_ID.";
 
 /// What to do about a plan that has nothing in it.
 const EMPTY_HINT: &str = "hint: `samuel run convert` and `samuel run enqueue` add tasks.";

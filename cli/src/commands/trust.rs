@@ -6,7 +6,7 @@ use samuel_core::{
     model::ErrorCode,
     state::Actor,
     text::counted,
-    trust::{Difference, Executables, TrustPolicy, TrustRecord, TrustStore},
+    trust::{Difference, Executables, RefusalReason, TrustPolicy, TrustRecord, TrustStore},
 };
 use serde_json::{Value, json};
 
@@ -48,7 +48,15 @@ pub(crate) fn trust(args: &TrustArgs, global: &Global, host: &Host) -> Result<Re
     } else {
         let asking = asking("A run of this project executes:", TRUST_IT, host);
         let decided = TrustPolicy::recording(store, asking).decide(&root, &wanted, now);
-        decided.map_err(|refusal| Failure::from(&*refusal))?;
+        decided.map_err(|refusal| {
+            let failure = Failure::from(&*refusal);
+            match refusal.reason {
+                RefusalReason::Untrusted | RefusalReason::Changed { .. } => failure.advise(
+                    "Review what is listed, then run `samuel trust` where it can ask, or pass --yes.",
+                ),
+                _ => failure,
+            }
+        })?;
     }
     let mut text = format!("Trusted: {}\n", in_words(&wanted));
     if !executables.changes.is_empty() {

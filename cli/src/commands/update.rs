@@ -95,8 +95,13 @@ fn text_of(updated: &UpdatedPrd, args: &ConvertArgs) -> String {
     if !args.prune && !updated.orphans.is_empty() {
         let count = counted(updated.orphans.len(), "task");
         let ids = ids(&updated.orphans);
-        text += &format!("{count} not in the PRD any more, left as they are: {ids}\n");
-        text += "  remove them with --prune\n";
+        let (left, them) = match updated.orphans.len() {
+            1 => ("it is", "it"),
+            _ => ("they are", "them"),
+        };
+        text += &format!(
+            "{count} not in the PRD any more, left as {left}: {ids}\n  remove {them} with --prune\n"
+        );
     }
     text
 }

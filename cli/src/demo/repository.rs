@@ -90,14 +90,14 @@ impl Repository {
         self.temporary.is_none()
     }
 
-    /// Returns the commits, the latest first: hash and subject.
-    pub(crate) async fn commits(&self) -> Result<Vec<String>, Failure> {
-        self.ask(&["log", "--format=%h %s"]).await
+    /// Returns the commits of a branch, the latest first: hash and subject.
+    pub(crate) async fn commits(&self, branch: &str) -> Result<Vec<String>, Failure> {
+        self.ask(&["log", "--no-merges", "--format=%h %s", branch]).await
     }
 
-    /// Returns the files that are committed.
-    pub(crate) async fn files(&self) -> Result<Vec<String>, Failure> {
-        self.ask(&["ls-files"]).await
+    /// Returns the files that are committed there.
+    pub(crate) async fn files(&self, branch: &str) -> Result<Vec<String>, Failure> {
+        self.ask(&["ls-tree", "-r", "--name-only", branch]).await
     }
 
     async fn ask(&self, args: &[&str]) -> Result<Vec<String>, Failure> {

@@ -42,14 +42,14 @@ fn row(run: &RunSummary) -> [String; 5] {
     let done = if run.completed.is_empty() {
         String::new()
     } else {
-        format!("completed {}", named_ids(&run.completed))
+        format!(", completed {}", named_ids(&run.completed))
     };
     let said = match &run.problem {
         Some(problem) => safe_words(problem),
-        None => format!("{}{failed}{} {done}", counted(run.iterations, "iteration"), consumed(run.usage)),
+        None => format!("{}{failed}{}{done}", counted(run.iterations, "iteration"), consumed(run.usage)),
     };
     let started = run.started_at.map(time_of_day).unwrap_or_default();
-    [run.run.clone(), started, seconds(Duration::from_millis(run.took_ms)), state, said.trim_end().to_owned()]
+    [run.run.clone(), started, seconds(Duration::from_millis(run.took_ms)), state, said]
 }
 
 /// Words an answer: the answer, the reasons, and the events that they rest on.

@@ -271,7 +271,11 @@ pub(crate) fn validation_text(found: &HookValidation) -> String {
         ));
     }
     let files: Vec<String> = found.files.iter().map(|file| safe(&file.display().to_string())).collect();
-    let files = if files.is_empty() { "no hook file".to_owned() } else { files.join(", ") };
+    let files = match (files.as_slice(), found.problems.as_slice()) {
+        ([], []) => "no hook file".to_owned(),
+        ([], _) => "no hook file that can be read".to_owned(),
+        (files, _) => files.join(", "),
+    };
     let problems = match found.problems.len() {
         0 => "no problems".to_owned(),
         count => counted(count, "problem"),

@@ -10,7 +10,9 @@ use samuel_core::{
         AskedReport, ChainReport, Checkup, EntryReport, Finding, HandlerReport, Health, OriginReport,
         SettingReport, SkippedReport, Subject,
     },
-    history::{Activity, AgentShare, Eta, EventRef, FailureNote, Now, TaskFigures, Why, WhyReason},
+    history::{
+        Activity, AgentShare, Eta, EventRef, FailureNote, Now, TaskFigures, UnreadRun, Why, WhyReason,
+    },
     hook::{ChainMode, HookLayer, HookPoint, Kind, OnFailure, Tier},
     model::{
         AgentTotal, Claim, ClaimPhase, ErrorCode, ExitReason, LiveState, Location, Plan, Progress, Question,
@@ -129,6 +131,7 @@ fn status(text: &str) -> ProjectStatus {
         revision: 1,
         tasks: TaskCounts::default(),
         next: NextStep::Task { task: Box::new(task(text)) },
+        more_questions: 1,
         questions: vec![OpenQuestion {
             task: TaskId::new(text),
             title: text.to_owned(),
@@ -268,13 +271,15 @@ fn activity(text: &str) -> Activity {
         eta: Eta { tasks: 1, unknown: Some(text.to_owned()), ..Eta::default() },
         runs: 1,
         more_runs: 0,
+        unread_runs: 1,
     }
 }
 
 fn why(text: &str) -> Why {
     let reason =
         WhyReason { text: text.to_owned(), details: vec![text.to_owned()], events: vec![event(text)] };
-    Why { about: text.to_owned(), answer: text.to_owned(), reasons: vec![reason] }
+    let unread = vec![UnreadRun { run: text.to_owned(), problem: text.to_owned() }];
+    Why { about: text.to_owned(), answer: text.to_owned(), reasons: vec![reason], unread }
 }
 
 /// Every page with a text in every place that can hold one.

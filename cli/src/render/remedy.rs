@@ -68,7 +68,8 @@ fn words(step: &Remedy) -> &'static str {
              repair it and asks first."
         }
         Remedy::SeeWhyBlocked => {
-            "See why with `samuel run status`, then answer, reset, skip or correct the tasks."
+            "See why with `samuel run status`, then answer or correct the tasks, open them again with `samuel run \
+             reset`, leave them out with `samuel run skip`, or give back what is claimed with `samuel run release`."
         }
         Remedy::StartRun => "Start one with `samuel run start`.",
         Remedy::GoOn => "Go on with `samuel run start`.",
@@ -101,6 +102,10 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::SeeUsage => "Run the command with --help.",
         Remedy::SeePluginOptions => "See `samuel plugin --help`.",
         Remedy::BuildPlugin => "Build it with `samuel plugin build`.",
+        Remedy::EndLoop => "Wait for the running loop to finish, or end it with `samuel run stop`.",
+        Remedy::BuildImage => {
+            "`samuel run sandbox image` builds one of .samuel/sandbox/Containerfile and names it there."
+        }
         Remedy::ListVariables => "List the variables there are with `samuel run vars`.",
         Remedy::RecoverToon => {
             "Correct the text at the place named above, or print what can be read of it with `samuel toon recover`."

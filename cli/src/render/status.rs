@@ -105,14 +105,14 @@ pub(crate) fn status_text(
             text.push_str(&format!("  and {} more\n", reasons.len() - REASONS));
         }
     }
-    questions(&mut text, &status.questions);
+    questions(&mut text, &status.questions, status.more_questions);
     text.push_str(&status.live.as_ref().map(approvals_text).unwrap_or_default());
     text.push_str(&failures_text(activity));
     text
 }
 
 /// Lists the questions that are open, with the answers that are proposed.
-fn questions(text: &mut String, questions: &[OpenQuestion]) {
+fn questions(text: &mut String, questions: &[OpenQuestion], more: usize) {
     if questions.is_empty() {
         return;
     }
@@ -123,8 +123,9 @@ fn questions(text: &mut String, questions: &[OpenQuestion]) {
         let (task, title, question) = (safe(task.as_str()), safe(title), safe_words(question));
         text.push_str(&format!("  {task} {title}: {question}{options}\n"));
     }
-    if questions.len() > REASONS {
-        text.push_str(&format!("  and {} more\n", questions.len() - REASONS));
+    let left_out = questions.len().saturating_sub(REASONS).saturating_add(more);
+    if left_out > 0 {
+        text.push_str(&format!("  and {left_out} more\n"));
     }
 }
 

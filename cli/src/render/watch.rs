@@ -3,7 +3,7 @@
 //! Lines go to stdout, one as an iteration starts and one as it ends. The
 //! moving line goes to stderr and only where both are a terminal.
 
-use std::{num::NonZeroU32, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU32, time::Duration};
 
 use samuel_core::{
     agent::AgentEvent,
@@ -11,7 +11,7 @@ use samuel_core::{
     hook::Speaker,
     model::{
         AgentTotal, IterationOutcome, TaskId, Usage,
-        payload::{CheckFailure, Mode, TaskBrief},
+        payload::{CheckFailure, Mode, TaskBrief, Turn},
     },
     process::Process,
     text::{counted, dollars},
@@ -37,12 +37,14 @@ pub(crate) struct Watch {
     places: Places,
     bar: Option<MovingLine>,
     max_iterations: Option<NonZeroU32>,
-    /// The iteration under way: its number, what it is about, and when it began, in
+    /// The lane that is told of, where there are several.
+    lane: Option<u32>,
+    /// The iterations under way, by lane: their numbers, what they are about, and when they began, in
     /// milliseconds since the run was built.
-    iteration: Option<(u32, String, u64)>,
-    /// What earlier calls of the agent consumed, and the one under way.
+    iterations: BTreeMap<Option<u32>, (u32, String, u64)>,
+    /// What earlier calls of the agent consumed, and those under way, by lane.
     spent: Usage,
-    call: Usage,
+    calls: BTreeMap<Option<u32>, Usage>,
     activity: String,
     /// The files that hold what the agent printed in the call that failed.
     logs: Vec<String>,
@@ -63,9 +65,10 @@ impl Watch {
             places,
             bar: None,
             max_iterations: None,
-            iteration: None,
+            lane: None,
+            iterations: BTreeMap::new(),
             spent: Usage::default(),
-            call: Usage::default(),
+            calls: BTreeMap::new(),
             activity: "starting".to_owned(),
             logs: Vec::new(),
             told_check: false,
@@ -76,9 +79,10 @@ impl Watch {
 
     /// Prints a line.
     pub(crate) fn line(&self, text: &str) {
+        let lane = self.lane.map(|lane| format!("[{lane}] ")).unwrap_or_default();
         self.suspended(|| {
             // The run goes on whether or not its lines can be written.
-            let _ = terminal::show(Stream::Out, &format!("{text}\n"));
+            let _ = terminal::show(Stream::Out, &format!("{lane}{text}\n"));
         });
     }
 
@@ -113,8 +117,10 @@ impl Watch {
 
     /// Shows an event.
     pub(crate) fn event(&mut self, record: &EventRecord) {
+        self.lane = record.lane;
         self.tell(record);
         self.follow(record);
+        self.lane = None;
         self.draw();
     }
 
@@ -146,9 +152,38 @@ impl Watch {
             Event::IterationStarted { iteration, mode, task } => {
                 self.line(&format!("iteration {iteration}: {}", about(*mode, task.as_ref())));
             }
-            Event::AgentStarted { agent, model, why, .. } if self.is_routed => {
+            Event::AgentStarted { turn, agent, model, why, .. } => {
+                if *turn == Turn::Final {
+                    self.line("last turn: what is still to be said to the agent");
+                }
+                if !self.is_routed {
+                    return;
+                }
                 let model = model.as_ref().map(|model| format!(" ({})", safe(model))).unwrap_or_default();
                 self.line(&format!("  agent: {}{model}, {}", safe(agent), safe(why)));
+            }
+            Event::TaskSubmitted { task, .. } => {
+                self.line(&format!("  submitted: {}", safe(task.as_str())));
+            }
+            Event::TaskLanded { task, into, commit } => {
+                let commit = commit.get(..10).unwrap_or(commit);
+                self.line(&format!("landed: {} on {} as {commit}", safe(task.as_str()), safe(into)));
+            }
+            Event::TaskReturned { task, attempt, reason, kept } => {
+                let kept = kept.as_ref().map(|kept| format!("; its work is kept as {}", safe(kept)));
+                self.line(&format!(
+                    "did not land: {}, attempt {attempt}: {}{}",
+                    safe(task.as_str()),
+                    below(reason),
+                    kept.unwrap_or_default()
+                ));
+            }
+            Event::LandingHeld { into, reason } => {
+                self.line(&format!("the landing on {} waits: {}", safe(into), below(reason)));
+            }
+            Event::AgentFinished { turn: Turn::Final, failure: Some(failure), logs, .. } => {
+                self.line(&format!("last turn: failed, {}: {}", failure.class, safe(&failure.message)));
+                self.all_printed(logs);
             }
             Event::TaskCompleted { task, title, .. } => {
                 self.line(&format!("  done: {} {}", safe(task.as_str()), safe(title)));
@@ -195,6 +230,9 @@ impl Watch {
                 let wait = seconds(Duration::from_millis(*wait_ms));
                 self.line(&format!("waiting until {} ({wait}) for {}", time_of_day(*until), safe(reason)));
             }
+            Event::Waiting { wait_ms: 0, reason, until: None } => {
+                self.line(&format!("waits: {}", safe(reason)))
+            }
             Event::Warning { message } => self.warn(message),
             Event::Swept { swept, ended, left } => self.swept(*swept, ended, left),
             Event::HookFired { outcome, point, .. } => {
@@ -238,18 +276,19 @@ impl Watch {
             }
             Event::IterationStarted { iteration, mode, task } => {
                 self.waits = false;
-                self.iteration = Some((*iteration, about(*mode, task.as_ref()), record.elapsed_ms));
+                let begun = (*iteration, about(*mode, task.as_ref()), record.elapsed_ms);
+                self.iterations.insert(record.lane, begun);
                 self.activity = "preparing".to_owned();
             }
             Event::AgentStarted { agent, .. } => {
-                self.call = Usage::default();
+                self.calls.remove(&record.lane);
                 self.activity = format!("{} is at work", safe(agent));
             }
             Event::Agent { report, .. } => self.agent(report),
             Event::AgentFinished { usage, logs, .. } => {
                 self.logs.clone_from(logs);
                 self.spent += *usage;
-                self.call = Usage::default();
+                self.calls.remove(&record.lane);
                 self.activity = "checking".to_owned();
             }
             Event::Waiting { wait_ms, reason, until } => {
@@ -274,7 +313,7 @@ impl Watch {
             AgentEvent::ToolCall(call) => {
                 self.activity = shortened(&format!("{} {}", call.ability_id, call.input));
             }
-            AgentEvent::Usage(usage) => self.call = *usage,
+            AgentEvent::Usage(usage) => _ = self.calls.insert(self.lane, *usage),
             AgentEvent::PermissionDenied { tool, message } => {
                 self.warn(&format!("the agent may not use {tool}: {message}"));
             }
@@ -328,7 +367,7 @@ impl Watch {
         };
         let succeeded = *outcome == IterationOutcome::Succeeded;
         // Who began to watch in the middle of it does not know.
-        let took = self.iteration.take().map(|(_, _, begun)| {
+        let took = self.iterations.remove(&record.lane).map(|(_, _, begun)| {
             format!(" in {}", seconds(Duration::from_millis(record.elapsed_ms.saturating_sub(begun))))
         });
         let took = took.unwrap_or_default();
@@ -345,11 +384,18 @@ impl Watch {
             self.line(&format!("  completed all the same: {}", ids(completed)));
         }
         let logs = std::mem::take(&mut self.logs);
-        if failure.is_some() && !logs.is_empty() {
+        if failure.is_some() {
+            self.all_printed(&logs);
+        }
+        self.activity = "between iterations".to_owned();
+    }
+
+    /// Names the files that hold what the agent printed in a call that failed, if there are some.
+    fn all_printed(&self, logs: &[String]) {
+        if !logs.is_empty() {
             let logs: Vec<String> = logs.iter().map(|log| self.places.shown(log)).collect();
             self.line(&format!("    all that the agent printed: {}", logs.join(", ")));
         }
-        self.activity = "between iterations".to_owned();
     }
 
     fn finished(&mut self, report: &RunReport) {
@@ -384,22 +430,28 @@ impl Watch {
             let open = ids(&report.unrecorded);
             self.line(&format!("  not recorded as done, though the agent ended well: {open}"));
         }
+        if let Some(into) = report.into.as_deref().filter(|_| !report.completed.is_empty()) {
+            let into = safe(into);
+            self.line(&format!("  the work is on {into}; `git merge {into}` takes it over"));
+        }
         if report.undelivered > 0 {
-            self.line(&format!("  texts that did not reach the agent: {}", report.undelivered));
+            self.line(&format!(
+                "  texts that did not reach the agent, or in a turn that failed: {}",
+                report.undelivered
+            ));
         }
     }
 
     fn draw(&self) {
         let Some(bar) = &self.bar else { return };
         let mut total = self.spent;
-        total += self.call;
-        let what = match &self.iteration {
-            Some((number, about, _)) => {
-                let limit = self.max_iterations.map(|max| format!("/{max}")).unwrap_or_default();
-                format!("{number}{limit} · {about} · ")
-            }
-            None => String::new(),
+        self.calls.values().for_each(|call| total += *call);
+        let limit = self.max_iterations.map(|max| format!("/{max}")).unwrap_or_default();
+        let of_lane = |(lane, (number, about, _)): (&Option<u32>, &(u32, String, u64))| match lane {
+            Some(lane) => format!("[{lane}] {about} · "),
+            None => format!("{number}{limit} · {about} · "),
         };
+        let what: String = self.iterations.iter().map(of_lane).collect();
         let cost = total.cost_usd.map(|cost| format!(" · {}", dollars(cost))).unwrap_or_default();
         bar.say(&format!("{what}{}{cost}", self.activity));
     }

@@ -37,7 +37,11 @@ fn an_agent_or_a_sandbox_that_is_unknown_is_refused_before_anything_runs() {
     let before = bench.files();
     for (args, message, help) in [
         (["--agent", "cluade"], "unknown agent \"cluade\"", "Did you mean \"claude\"?"),
-        (["--sandbox", "dokcer"], "unknown sandbox \"dokcer\"", "Use sandbox \"host\""),
+        (
+            ["--sandbox", "dokcer"],
+            "unknown sandbox \"dokcer\"",
+            "Use host, which is no sandbox, bwrap or oci.",
+        ),
         (["--max-failures", "0"], "0 is out of range, expected a whole number of at least 1", "--help"),
         (
             ["--max-iterations", "99999999999999999999"],
@@ -56,7 +60,10 @@ fn an_agent_or_a_sandbox_that_is_unknown_is_refused_before_anything_runs() {
     }
     let (code, stderr) = error_of(&bench.samuel(&["run", "start", "--yes", "--sandbox", "oci"]));
     assert_eq!(code, 1, "{stderr}");
-    assert!(stderr.contains("sandbox.image: the sandbox oci needs an image"), "{stderr}");
+    says(
+        &stderr,
+        &["sandbox.image: the sandbox oci needs an image", "`samuel run sandbox image` builds one"],
+    );
     assert_eq!(bench.files(), before);
 }
 
@@ -73,6 +80,38 @@ fn a_number_that_is_none_is_refused_with_the_numbers_there_are() {
         let (code, stderr) = error_of(&bench.samuel(args));
         assert_eq!(code, 2, "{stderr}");
         assert!(stderr.contains(&format!("must be a whole number {range}")), "{stderr}");
+    }
+}
+
+#[test]
+fn a_command_that_is_misspelt_or_called_without_run_is_suggested() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    for (args, told, meant) in [
+        (&["run", "shwo", "2"][..], "unrecognized subcommand 'shwo'", "exists: 'show'"),
+        (
+            &["run", "-C", ".", "donne", "1", "--reason", "x"],
+            "unrecognized subcommand 'donne'",
+            "exists: 'done'",
+        ),
+        (&["auto", "shwo", "2"], "unrecognized subcommand 'shwo'", "exists: 'show'"),
+        (&["start"], "unrecognized subcommand 'start'", "exists: 'run start'"),
+        (&["done", "1"], "unrecognized subcommand 'done'", "exists: 'run done'"),
+        (&["--json", "tasks"], "unrecognized subcommand 'tasks'", "exists: 'run tasks'"),
+    ] {
+        let ran = bench.samuel(args).ends(2);
+        let (said, help) = match args.contains(&"--json") {
+            true => {
+                let error = ran.json()["error"].clone();
+                (error["message"].to_string(), error["help"].to_string())
+            }
+            false => (ran.stderr.clone(), ran.stderr.clone()),
+        };
+        assert!(said.contains(told) && help.contains(meant), "{args:?}: {ran:?}");
+    }
+    // What is a methodology, or like nothing, is taken as it is.
+    for args in [&["run", "ralph", "2"][..], &["run", "xyzzy", "2"]] {
+        let ran = bench.samuel(args).fails(2);
+        says(&ran.stderr, &["unexpected argument '2' found"]);
     }
 }
 

@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use samuel_core::{project::Project, testing::differing_replays};
 use serde_json::Value;
 
 /// How long anything may take before a test gives up.
@@ -22,6 +23,18 @@ pub(crate) const SAMUEL: &str = env!("CARGO_BIN_EXE_samuel");
 /// A project in a directory of its own.
 pub(crate) struct Bench {
     dir: tempfile::TempDir,
+}
+
+/// Every run that a test made replays equal: nothing is decided but by what was recorded.
+impl Drop for Bench {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        let Ok(project) = Project::at(self.dir.path().join("project")) else { return };
+        let differing = differing_replays(&project);
+        assert!(differing.is_empty(), "runs replay differently: {differing:#?}");
+    }
 }
 
 /// What a command answered.
@@ -145,6 +158,24 @@ impl Bench {
     pub(crate) fn start_args<'a>(&self, agent: &'a str) -> [&'a str; 13] {
         let one = "--agent-command";
         ["run", "start", "--yes", "--pause", "0", "--agent", "command", one, "/bin/sh", one, "-c", one, agent]
+    }
+
+    /// Makes a repository of the project, whose first commit has some of its files.
+    pub(crate) fn make_repository(&self, files: &[&str]) {
+        self.git(&["init", "--quiet", "--initial-branch=main"]);
+        self.git(&["config", "user.name", "Ada"]);
+        self.git(&["config", "user.email", "ada@example.org"]);
+        self.git(&[&["add"], files].concat());
+        self.git(&["commit", "--quiet", "--message", "Start"]);
+    }
+
+    /// Runs git in the project, which must succeed, and returns what it said.
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let mut command = Command::new("git");
+        command.args(args).current_dir(self.root()).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
     /// Every file below the project with its content, `.git` left out.

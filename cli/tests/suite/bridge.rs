@@ -18,6 +18,11 @@ const REASON: &str = "pushes are the maintainers'";
 /// A project with a guard that keeps every push back.
 fn guarded() -> Bench {
     let bench = Bench::with_tasks(&["One"]);
+    guard(&bench);
+    bench
+}
+
+fn guard(bench: &Bench) {
     bench.write(
         ".system/hooks/guard.yaml",
         "id: guard\nevent_type: PreAbilityCall\nblocking: true\nsummary: Keeps pushes back\n\
@@ -28,7 +33,6 @@ fn guarded() -> Bench {
         "scripts/guard.sh",
         &format!("case \"$(cat)\" in *'git push'*) cat <<'END'\n{said}\nEND\n;; *) echo '{{}}' ;; esac\n"),
     );
-    bench
 }
 
 fn trusted() -> Bench {
@@ -123,13 +127,29 @@ fn alone_nothing_of_an_untrusted_project_runs_and_the_user_is_told_once_a_sessio
 }
 
 #[test]
+fn alone_a_hook_that_appears_in_a_session_of_an_untrusted_project_blocks_nothing() {
+    let bench = Bench::with_tasks(&["One"]);
+    passes(&hook(&bench, &[], said("SessionStart", &bench.root(), "")));
+    passes(&hook(&bench, &["PreToolUse"], call(&bench.root(), "git push")));
+    guard(&bench);
+    let first = hook(&bench, &["PreToolUse"], call(&bench.root(), "git push"));
+    says(&message(&first), &["nobody has trusted them; `samuel trust` shows and trusts them"]);
+    assert!(!first.stdout.contains("permissionDecision"), "{first:?}");
+    passes(&hook(&bench, &["PreToolUse"], call(&bench.root(), "git push")));
+    bench.ok(&["trust", "--yes"]);
+    denied(&hook(&bench, &["PreToolUse"], call(&bench.root(), "git push")));
+}
+
+#[test]
 fn alone_changed_or_removed_hooks_deny_every_call_also_in_a_session_that_starts_anew() {
     let bench = trusted();
     let (guard, script) = (bench.read(".system/hooks/guard.yaml"), bench.read("scripts/guard.sh"));
     let ask = || hook(&bench, &["PreToolUse"], call(&bench.root(), "git status"));
     passes(&ask());
     bench.write("scripts/guard.sh", "echo '{}'\n");
-    says(&denied(&ask()), &["is not what was trusted on", ": 1 changed", "samuel trust"]);
+    let reason = denied(&ask());
+    says(&reason, &["is not what was trusted on", ": 1 changed", "samuel trust"]);
+    assert!(!reason.contains("--yes"), "{reason}");
     bench.write("scripts/guard.sh", &script);
     passes(&ask());
     fs::remove_file(bench.path(".system/hooks/guard.yaml")).unwrap();

@@ -150,17 +150,7 @@ fn in_bwrap(bench: &Bench) -> bool {
         return false;
     }
     bench.write("samuel.toml", "version = \"2\"\n[methodology.ralph]\nsandbox = \"bwrap\"\n");
-    for args in [
-        &["init", "--quiet", "--initial-branch=main"][..],
-        &["config", "user.name", "Ada"],
-        &["config", "user.email", "ada@example.org"],
-        &["add", "samuel.toml"],
-        &["commit", "--quiet", "--message", "Start"],
-    ] {
-        let mut git = Command::new("git");
-        git.args(args).current_dir(bench.root()).env("GIT_CONFIG_GLOBAL", "/dev/null");
-        assert!(git.status().unwrap().success());
-    }
+    bench.make_repository(&["samuel.toml"]);
     true
 }
 

@@ -44,9 +44,7 @@ fn the_command_of_the_prompt_works_without_git_and_without_a_commit() {
     for (has_repository, command) in [(false, "run done 1$"), (true, "run done 1 --commit-sha")] {
         let bench = Bench::with_tasks(&["First"]);
         if has_repository {
-            let made =
-                std::process::Command::new("git").args(["init", "-q"]).current_dir(bench.root()).status();
-            assert!(made.unwrap().success());
+            bench.git(&["init", "--quiet"]);
         }
         let ran = bench.start(&format!("grep '{command}' | head -1 > do.sh; sh do.sh"), &[]);
         assert_eq!(ran.code, 0, "{command}: {ran:?}");
@@ -362,7 +360,7 @@ fn a_plan_follows_its_prd_and_keeps_what_was_done() {
     let before = std::fs::read(bench.prd()).unwrap();
     let shown = bench.ok(&["run", "convert", "--update", "--dry-run", "prd.md"]).stdout;
     let diff = "+ 4 Fourth\n~ 1 First (completed)\n  title\n    -First\n    +First of all\n1 task not in the PRD any more, left as \
-                they are: 2\n  remove them with --prune\n";
+                it is: 2\n  remove it with --prune\n";
     assert_eq!(shown, format!("{diff}nothing was changed\n"));
     assert_eq!(std::fs::read(bench.prd()).unwrap(), before);
     let made = bench.ok(&["run", "convert", "--update", "prd.md"]);

@@ -63,17 +63,7 @@ pub(crate) fn guest() -> PathBuf {
 fn bench(titles: &[&str], keys: &str) -> Bench {
     let bench = Bench::with_tasks(titles);
     configure(&bench, keys);
-    for args in [
-        &["init", "--quiet", "--initial-branch=main"][..],
-        &["config", "user.name", "Ada"],
-        &["config", "user.email", "ada@example.org"],
-        &["add", "samuel.toml"],
-        &["commit", "--quiet", "--message", "Start"],
-    ] {
-        let mut git = Command::new("git");
-        git.args(args).current_dir(bench.root()).env("GIT_CONFIG_GLOBAL", "/dev/null");
-        assert!(git.status().unwrap().success());
-    }
+    bench.make_repository(&["samuel.toml"]);
     bench
 }
 
@@ -161,7 +151,12 @@ fn what_containers_cannot_be_made_of_is_refused_with_its_place_and_nothing_start
         (with("memory = \"lots\""), "samuel.toml:7:1: sandbox.memory: `lots` is no amount of memory"),
         (with("pids = 3"), "samuel.toml:7:8: sandbox.pids"),
         (with("imgae = \"x\""), "samuel.toml:7:1: sandbox.imgae"),
-        (with("workspace = \"in-place\""), "the workspace has to be a clone"),
+        (with("workspace = \"in-place\""), "samuel.toml:7:1: sandbox.workspace: a sandbox keeps agents out"),
+        (
+            with("pids = 4294967295"),
+            "samuel.toml:7:1: sandbox.pids: 4294967295 is more than the 4194304 processes",
+        ),
+        (with("gateway.openai = {}"), "samuel.toml:7:1: sandbox.gateway: openai: its key is in no variable"),
         (mounts("/"), "samuel.toml:7:1: sandbox.mounts: `/` holds all of your files"),
         (mounts("/nowhere/x"), "samuel.toml:7:1: sandbox.mounts: `/nowhere/x` does not exist"),
         (mounts(&home), "holds all of your files"),

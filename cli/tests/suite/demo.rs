@@ -28,6 +28,10 @@ fn the_demonstration_does_the_whole_job_without_an_identity_or_a_home() {
     assert!(kept.join("greet.sh").is_file() && kept.join(".samuel/run/prd.toon").is_file());
     let journal = std::fs::read_to_string(kept.join(".samuel/run/journal.jsonl")).unwrap();
     assert_eq!(journal.matches("\"actor\":\"agent\"").count(), 3);
+    let runs = bench.ok(&["-C", "demo", "run", "runs", "--json"]).json();
+    let run = runs["data"]["runs"][0]["run"].as_str().unwrap();
+    let replay = bench.ok(&["-C", "demo", "run", "replay", run, "--json"]).json()["data"].clone();
+    assert_eq!((&replay["equal"], &replay["ended"]), (&true.into(), &true.into()), "{replay}");
 }
 
 #[test]
@@ -42,8 +46,17 @@ fn the_demonstration_shows_tasks_commits_and_files_and_leaves_nothing() {
     ] {
         assert!(ran.stdout.contains(text), "{text} is not in {}", ran.stdout);
     }
+    assert!(!ran.stderr.contains("no plan is kept"), "{}", ran.stderr);
     assert_eq!(std::fs::read_dir(bench.tmp()).unwrap().count(), 0);
     assert_eq!(bench.files(), []);
+}
+
+#[test]
+fn the_demonstration_in_containers_asks_for_an_image_in_its_own_terms() {
+    let bench = Bench::empty();
+    let ran = bench.samuel(&["demo", "--sandbox", "oci"]).fails(2);
+    assert!(ran.stderr.contains("needs an image") && ran.stderr.contains("with --image"), "{ran:?}");
+    assert_eq!((ran.stdout.as_str(), bench.files()), ("", vec![]));
 }
 
 #[test]

@@ -97,16 +97,9 @@ fn what_makes_a_run_worth_less_is_warned_of_once_with_what_to_do() {
     for ran in [dry, ran] {
         assert_eq!([unchecked, alone].map(|told| ran.stderr.matches(told).count()), [1, 1], "{ran:?}");
     }
-    let git = |args: &[&str]| {
-        let set = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "init.defaultBranch=main"];
-        let done = std::process::Command::new("git").args(set).args(args).current_dir(bench.root()).output();
-        assert!(done.unwrap().status.success(), "{args:?}");
-    };
     bench.ok(&["run", "reset", "1"]);
     bench.configure("quality_checks = [\"true\"]");
-    git(&["init", "--quiet"]);
-    git(&["add", "."]);
-    git(&["commit", "--quiet", "--message", "All"]);
+    bench.make_repository(&["."]);
     let quiet = bench.start("exit 1", &["--max-failures", "1"]).ends(4);
     assert!(!quiet.stderr.contains("warning: "), "{quiet:?}");
     bench.write("new.txt", "");

@@ -75,11 +75,11 @@ fn a_plan_is_read_and_changed_where_a_program_brings_the_methodology() {
         says(&ran.stderr, &["unknown methodology \"haiku\"", "samuel.toml:2:"]);
     }
     bench.samuel(&["run", "haikuu", "tasks"]).fails(2);
-    let looked = bench.ok(&["doctor"]).stdout;
+    let looked = bench.samuel(&["doctor"]).ends(1).stdout;
     says(
         &looked,
         &[
-            "warning  configuration   the methodology is haiku, which a program brings",
+            "FAILED   configuration   the methodology is haiku, which is neither built in nor",
             "Run the loop by that program.",
             "skipped  hooks",
             "state",
@@ -89,6 +89,26 @@ fn a_plan_is_read_and_changed_where_a_program_brings_the_methodology() {
     bench.write("samuel.toml", "version = \"2\"\ndefault_methodology = \"ralpf\"\n");
     let ran = bench.samuel(&["doctor"]);
     assert!(ran.code != 0 && (ran.stdout + &ran.stderr).contains("methodology not found"), "it is unknown");
+}
+
+#[test]
+fn what_samuel_toml_still_sets_of_a_methodology_that_is_uninstalled_is_named_and_fails_the_doctor() {
+    let bench = with_tdd("");
+    let default = "default_methodology = \"tdd\"\n";
+    let table = "\n[methodology.tdd-strict]\nmax_iterations = 1\n";
+    bench.write("samuel.toml", &format!("{default}{}{table}", bench.read("samuel.toml")));
+    let removed = bench.ok(&["uninstall", "samuel-tdd"]);
+    says(&removed.stderr, &["samuel.toml still has default_methodology, methodology.tdd-strict"]);
+    let both_fail = |told: &str| {
+        bench.samuel(&["run", "start", "--yes", "--agent-command", "true"]).fails(2);
+        says(&bench.samuel(&["doctor"]).ends(1).stdout, &["FAILED   configuration", told]);
+    };
+    both_fail("the methodology is tdd, which is neither built in nor");
+    // The table alone keeps the built-in methodology from starting, too.
+    bench.write("samuel.toml", &bench.read("samuel.toml").replace(default, ""));
+    both_fail("unknown methodology \"tdd-strict\"");
+    bench.write("samuel.toml", &bench.read("samuel.toml").replace(table, ""));
+    says(&bench.samuel(&["doctor"]).stdout, &["ok       configuration"]);
 }
 
 /// An agent that keeps its prompt and records its task as done.

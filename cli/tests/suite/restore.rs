@@ -1,6 +1,6 @@
 //! `restore`: a plan that was lost comes back.
 
-use crate::bench::{Bench, Ran};
+use crate::bench::{Bench, Ran, says};
 
 #[test]
 fn a_plan_that_is_gone_comes_back_and_the_present_one_is_kept_beside_it() {
@@ -17,7 +17,10 @@ fn a_plan_that_is_gone_comes_back_and_the_present_one_is_kept_beside_it() {
 
     bench.ok(&["run", "init", "--force"]);
     let listed = bench.ok(&["run", "restore", "--list"]).stdout;
-    assert!(listed.contains("(the present one)") && listed.contains("2 tasks"), "{listed}");
+    assert!(
+        listed.contains("(the present plan has all of its tasks)") && listed.contains("2 tasks"),
+        "{listed}"
+    );
     let data = bench.ok(&["run", "restore", "--list", "--json"]).json()["data"].clone();
     let numbers: Vec<_> = data["plans"].as_array().unwrap().iter().map(|plan| &plan["number"]).collect();
     let last = numbers.len();
@@ -26,6 +29,21 @@ fn a_plan_that_is_gone_comes_back_and_the_present_one_is_kept_beside_it() {
     let data = bench.ok(&["run", "restore", &before["number"].to_string(), "--json"]).json()["data"].clone();
     assert!(data["backup"].as_str().unwrap().contains("prd.toon.bak-"), "{data}");
     assert!(bench.ok(&["run", "tasks"]).stdout.contains("First"));
+}
+
+#[test]
+fn a_plan_whose_tasks_say_something_else_by_now_has_lost_nothing() {
+    let bench = Bench::with_tasks(&["One", "Two", "Three"]);
+    for change in [&["rm", "3"][..], &["undo"], &["edit", "2", "--title", "New title"], &["done", "1"]] {
+        bench.ok(&[&["run"][..], change].concat());
+    }
+    let ran = bench.samuel(&["run", "restore"]).fails(1);
+    says(&ran.stderr, &["samuel run restore --list"]);
+    assert_eq!(bench.status("1"), "completed");
+    // By its number it is to be had all the same.
+    let restored = bench.ok(&["run", "restore", "1"]).stdout;
+    says(&restored, &["Restored plan 1: ", "completed since it was kept, and open again: 1\n"]);
+    assert!(bench.ok(&["run", "tasks"]).stdout.contains("Two"));
 }
 
 #[test]
@@ -83,8 +101,9 @@ fn where_no_state_directory_is_known_the_start_and_doctor_say_that_no_plan_is_ke
         let text = String::from_utf8_lossy(&text);
         assert_eq!(text.matches(told).count(), usize::from(!home), "{args:?}: {text}");
         let is_start = args.contains(&"start");
-        let warned =
-            text.contains("a start that can keep them has a check decide on what this run completes");
+        let warned = text.contains(
+            "a start that can keep them has a check decide on what this run completes. Set HOME, or",
+        );
         assert_eq!(warned, is_start && !home, "{args:?}: {text}");
     }
 }

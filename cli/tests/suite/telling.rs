@@ -53,6 +53,34 @@ fn the_end_of_what_a_failed_check_printed_is_shown_and_all_of_it_is_kept() {
 }
 
 #[test]
+fn a_last_turn_and_its_failure_are_told() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.write(
+        ".samuel/hooks.yml",
+        "version: 1\nhooks:\n  post_iteration:\n    - command: echo mind the gap\n      pipe_output: true\n",
+    );
+    let agent = format!(
+        "cat > ../home/prompt; test -n \"$SAMUEL_TASK_ID\" || {{ echo no task >&2; exit 3; }}; {DONE}"
+    );
+    let ran = bench.start(&agent, &[]).ends(0);
+    says(
+        &ran.stdout,
+        &[
+            "last turn: what is still to be said to the agent\n",
+            "last turn: failed, agent-exit: command ended with exit code 3: no task\n",
+            "    all that the agent printed: .samuel/run/logs/",
+            "texts that did not reach the agent, or in a turn that failed: 1\n",
+        ],
+    );
+    assert!(bench.read("../home/prompt").contains("mind the gap"));
+    assert!(!ran.stderr.contains("did not reach the agent"), "{ran:?}");
+    says(
+        &ran.stderr,
+        &["the last turn did not end well, which was to give the agent a text from", "no SAMUEL_TASK_ID"],
+    );
+}
+
+#[test]
 fn a_task_that_no_agent_records_is_named_in_the_line_in_the_prompt_and_at_the_end() {
     let bench = Bench::with_tasks(&["First"]);
     let ran = bench.start("cat > ../home/prompt-$SAMUEL_ITERATION", &[]).ends(4);

@@ -1,7 +1,5 @@
 //! Runs whose agent works in a clone.
 
-use std::process::Command;
-
 use crate::bench::{Bench, Ran};
 
 /// A project with tasks, of which all but the plan is committed, and which is worked on in a clone.
@@ -10,24 +8,8 @@ fn bench(titles: &[&str], keys: &str) -> Bench {
     let text = format!("version = \"2\"\n[methodology.ralph]\n{keys}\n[sandbox]\nworkspace = \"clone\"\n");
     bench.write("samuel.toml", &text);
     bench.write("a.txt", "one\n");
-    for args in [
-        &["init", "--quiet", "--initial-branch=main"][..],
-        &["config", "user.name", "Ada"],
-        &["config", "user.email", "ada@example.org"],
-        &["add", "samuel.toml", "a.txt"],
-        &["commit", "--quiet", "--message", "Start"],
-    ] {
-        git(&bench, args);
-    }
+    bench.make_repository(&["samuel.toml", "a.txt"]);
     bench
-}
-
-fn git(bench: &Bench, args: &[&str]) -> String {
-    let mut command = Command::new("git");
-    command.args(args).current_dir(bench.root()).env("GIT_CONFIG_GLOBAL", "/dev/null");
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
 #[test]
@@ -38,9 +20,9 @@ fn an_agent_in_a_clone_records_its_task_in_the_project_and_its_commit_reaches_th
                  test ! -e \"$SAMUEL_PROJECT_ROOT/made-$SAMUEL_TASK_ID\"";
     bench.start(agent, &[]).ends(0);
     assert_eq!((bench.status("1").as_str(), bench.status("2").as_str()), ("completed", "completed"));
-    assert_eq!(git(&bench, &["log", "--format=%s"]), "Make 2\nMake 1\nStart");
-    assert_eq!(bench.tasks()[1]["commit_sha"], git(&bench, &["rev-parse", "HEAD"]));
-    assert_eq!(git(&bench, &["for-each-ref", "refs/samuel"]), "");
+    assert_eq!(bench.git(&["log", "--format=%s"]), "Make 2\nMake 1\nStart");
+    assert_eq!(bench.tasks()[1]["commit_sha"], bench.git(&["rev-parse", "HEAD"]));
+    assert_eq!(bench.git(&["for-each-ref", "refs/samuel"]), "");
 }
 
 #[test]
@@ -92,20 +74,23 @@ fn an_agent_and_its_checks_under_bubblewrap_reach_the_clone_and_nothing_else() {
     let ran = bench.start(agent, &[]);
     let log = std::fs::read_dir(bench.path(".samuel/run/logs")).into_iter().flatten().flatten();
     let log: Vec<String> = log.map(|entry| entry.path().display().to_string()).collect();
-    assert_eq!(git(&bench, &["show", "HEAD:tried"]), "", "{ran:?} {log:?}");
-    assert_eq!(
-        git(&bench, &["log", "--format=%s"]),
-        "Work\nStart",
-        "checked work reaches the branch: {ran:?}"
-    );
+    assert_eq!(bench.git(&["show", "HEAD:tried"]), "", "{ran:?} {log:?}");
+    assert_eq!(bench.git(&["log", "--format=%s"]), "Work\nStart", "checked work reaches the branch: {ran:?}");
     assert!(!bench.path("out").exists() && !bench.path(".git/hooks/planted").exists());
 }
 
 #[test]
 fn a_sandbox_that_cannot_do_what_is_set_is_refused_with_its_place() {
     for (keys, expected) in [
-        ("egress = [\"api.example.org\"]", "samuel.toml:6:1: sandbox.egress: bwrap cannot keep hosts apart"),
-        ("egress = [\"http://x\"]", "samuel.toml:6:1: sandbox.egress: bwrap cannot keep hosts apart"),
+        ("egress = [\"http://x\"]", "samuel.toml:6:1: sandbox.egress: `http://x` is no host"),
+        ("check_egress = [\"a b\"]", "samuel.toml:6:1: sandbox.check_egress: `a b` is no host"),
+        (
+            "gateway.anthropic = {}",
+            "samuel.toml:6:1: sandbox.gateway: anthropic: its key is in no variable: ANTHROPIC_API_KEY",
+        ),
+        ("gateway.own = {}", "samuel.toml:6:1: sandbox.gateway: own: header is not set"),
+        ("gateway.\"A b\" = {}", "sandbox.gateway.\"A b\": `A b` is no name of a gateway"),
+        ("gateway.openai = { upstrem = \"x\" }", "sandbox.gateway.openai.upstrem"),
         ("mounts = [\"/\"]", "samuel.toml:6:1: sandbox.mounts: `/` holds all of your files"),
         ("mounts = [\"/nowhere/x\"]", "samuel.toml:6:1: sandbox.mounts: `/nowhere/x` does not exist"),
     ] {
@@ -123,7 +108,8 @@ fn a_sandbox_that_cannot_do_what_is_set_is_refused_with_its_place() {
         "version = \"2\"\n[methodology.ralph]\nsandbox = \"bwrap\"\n[sandbox]\nworkspace = \"in-place\"\n",
     );
     let ran = bench.start("touch ../ran", &[]);
-    assert!(ran.code != 0 && ran.stderr.contains("the workspace has to be a clone"), "{ran:?}");
+    let expected = "samuel.toml:5:1: sandbox.workspace: a sandbox keeps agents out of the project's work tree, so the workspace has to be a clone";
+    assert!(ran.code != 0 && ran.stderr.contains(expected), "{ran:?}");
 }
 
 #[test]

@@ -4,17 +4,28 @@ use std::{
     env, fmt,
     fs::File,
     io::{self, BufRead, BufReader, Read, Write},
-    os::unix::{net::UnixStream, process::CommandExt},
+    os::{
+        fd::OwnedFd,
+        unix::{net::UnixStream, process::CommandExt},
+    },
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     thread,
     time::Duration,
 };
 
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group, wait};
+use rustix::{
+    process::{
+        DumpableBehavior, Pid, Signal, WaitOptions, getpid, kill_process_group, set_dumpable_behavior, wait,
+    },
+    stdio::dup2_stderr,
+};
 
 use crate::{
-    launch::{GREETING_LIMIT, Greeting, LAUNCH_LIMIT, LIFELINE, Launch, LaunchError, NOT_STARTED, TOKEN},
+    launch::{
+        Ended, GREETING_LIMIT, Greeting, LAUNCH_LIMIT, LIFELINE, LIMITS_TOLD, Launch, LaunchError,
+        NOT_STARTED, Streams, TOKEN,
+    },
     limits::{self, Limit},
     relay, seccomp,
     signals::Arrived,
@@ -34,14 +45,45 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// It is [`NOT_STARTED`] where there is none, with the reason on standard error. As process 1 of a container it
 /// ends all others with itself; elsewhere it ends the group of its command once the lifeline ends.
 pub fn guest_main(directory: &Path) -> u8 {
-    run(directory).unwrap_or_else(|failure| {
+    let mut asks = None;
+    let code = run(directory, &mut asks).unwrap_or_else(|failure| {
         eprintln!("samuel: {failure}");
         failure.exit_code()
-    })
+    });
+    if let Some((lifeline, line)) = asks.as_mut().zip(Ended { exited: code }.to_line().ok()) {
+        // Whoever is gone need not know.
+        let _ = lifeline.write_all(line.as_bytes());
+    }
+    code
 }
 
-fn run(directory: &Path) -> Result<u8, Failure> {
+/// Does what the program `samuel-guest` is asked to do by its arguments, and returns its exit code; nothing where
+/// they are none of its own.
+pub fn program_main(arguments: &[std::ffi::OsString]) -> Option<u8> {
+    match arguments {
+        [word] if word == "--limits" => {
+            // There may be nobody who reads it.
+            let _ = io::stdout().write_all(limits::limits_that_are_set().as_bytes());
+            Some(LIMITS_TOLD)
+        }
+        [directory] if !directory.to_string_lossy().starts_with('-') => Some(guest_main(directory.as_ref())),
+        _ => None,
+    }
+}
+
+/// Runs the command; `asks` becomes the lifeline where Samuel asks how it ends.
+fn run(directory: &Path, asks: &mut Option<UnixStream>) -> Result<u8, Failure> {
     let (launch, lifeline) = connect(directory).map_err(Failure::Lifeline)?;
+    let words = match &launch.streams {
+        None => None,
+        Some(streams) => {
+            *asks = Some(lifeline.try_clone().map_err(|error| Failure::Lifeline(error.into()))?);
+            let failed = |source| Failure::Streams { path: streams.words.clone(), source };
+            Some(connect_streams(streams).map_err(failed)?)
+        }
+    };
+    // No command looks into this process, or holds it up, so that it always sees the end of the lifeline.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|errno| Failure::Shut(errno.into()))?;
     // Before there are other threads.
     seccomp::deny_escapes().map_err(Failure::Filter)?;
     for one in &launch.relays {
@@ -49,7 +91,7 @@ fn run(directory: &Path) -> Result<u8, Failure> {
         started.map_err(|source| Failure::Relay { port: one.port, source })?;
     }
     let signals = Arrived::note().map_err(Failure::Signals)?;
-    let command = start(&launch)?;
+    let command = start(&launch, words)?;
     signals.pass_on(command);
     thread::spawn(move || {
         hold(lifeline);
@@ -96,8 +138,9 @@ fn hold(mut lifeline: UnixStream) {
     }
 }
 
-/// Starts the command in a group of processes of its own, over the environment of the image.
-fn start(launch: &Launch) -> Result<Pid, Failure> {
+/// Starts the command in a group of processes of its own, over the environment of the image; `words` is its standard
+/// input and output, where it has none of the guest.
+fn start(launch: &Launch, words: Option<UnixStream>) -> Result<Pid, Failure> {
     let [program, arguments @ ..] = launch.argv.as_slice() else { return Err(Failure::Nothing) };
     if !Path::new(&launch.cwd).is_dir() {
         return Err(Failure::Directory { path: launch.cwd.clone() });
@@ -105,12 +148,23 @@ fn start(launch: &Launch) -> Result<Pid, Failure> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(&launch.cwd).process_group(0);
     command.envs(launch.env.iter().map(|(name, value)| (name, value)));
+    if let Some(words) = words {
+        let input =
+            words.try_clone().map_err(|source| Failure::Program { program: program.clone(), source })?;
+        command.stdin(Stdio::from(OwnedFd::from(input))).stdout(Stdio::from(OwnedFd::from(words)));
+    }
     if !launch.paths.is_empty() {
         command.env("PATH", with_paths(env::var("PATH").ok(), &launch.paths));
     }
     let child = command.spawn().map_err(|source| Failure::Program { program: program.clone(), source })?;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     pid.ok_or(Failure::Nothing)
+}
+
+/// Connects what stands in for the streams of the guest: standard error is its own from now on, the other is returned.
+fn connect_streams(streams: &Streams) -> io::Result<UnixStream> {
+    dup2_stderr(UnixStream::connect(&streams.errors)?)?;
+    UnixStream::connect(&streams.words)
 }
 
 /// Returns the directories of the image's programs, with more behind them.
@@ -155,9 +209,11 @@ fn tell_of_limits(launch: &Launch) {
 enum Failure {
     Lifeline(LifelineError),
     Relay { port: u16, source: io::Error },
+    Shut(io::Error),
     Filter(io::Error),
     Signals(io::Error),
     Nothing,
+    Streams { path: String, source: io::Error },
     Directory { path: String },
     Program { program: String, source: io::Error },
     Wait(io::Error),
@@ -178,9 +234,13 @@ impl fmt::Display for Failure {
         match self {
             Self::Lifeline(error) => write!(f, "the lifeline cannot be used: {error}"),
             Self::Relay { port, source } => write!(f, "port {port} cannot be passed on: {source}"),
+            Self::Shut(error) => write!(f, "this process cannot be shut to its command: {error}"),
             Self::Filter(error) => write!(f, "system calls cannot be filtered: {error}"),
             Self::Signals(error) => write!(f, "signals cannot be passed on: {error}"),
             Self::Nothing => f.write_str("there is no command to run"),
+            Self::Streams { path, source } => {
+                write!(f, "the command cannot be spoken with over {path}: {source}")
+            }
             Self::Directory { path } => write!(f, "{path} is no directory in the sandbox"),
             Self::Program { program, source } if lacks_its_interpreter(program, source) => {
                 write!(f, "\"{program}\" cannot be started: the image lacks what it is linked with or run by")

@@ -1,7 +1,7 @@
 //! What is said over a lifeline: one line each way.
 //!
-//! The guest says a [`Greeting`], Samuel answers with a [`Launch`], and nothing more is said: the connection
-//! stays open for as long as the command may live.
+//! The guest says a [`Greeting`], Samuel answers with a [`Launch`], and the connection stays open for as long as
+//! the command may live. Nothing more is said but how the command [`Ended`], where the launch asks for it.
 
 use std::{error, fmt};
 
@@ -17,7 +17,7 @@ pub const TOKEN: &str = "token";
 pub const NOT_STARTED: u8 = 125;
 /// The exit code of a guest that has told its limits: not 0, so that an engine shows that it passes codes on.
 pub const LIMITS_TOLD: u8 = 17;
-/// The longest greeting, in bytes.
+/// The longest greeting, in bytes. What a guest says of the end of a command is no longer.
 pub const GREETING_LIMIT: usize = 1024;
 /// The longest launch, in bytes: no kernel takes more arguments and environment than this.
 pub const LAUNCH_LIMIT: usize = 16 << 20;
@@ -46,12 +46,32 @@ pub struct Launch {
     /// Ports of the loopback that lead out by a socket.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relays: Vec<Relay>,
+    /// Where the command's standard streams lead; those of the guest where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<Streams>,
     /// The limit of memory in words, to be named where it was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
     /// The limit of processes, to be named where it was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pids: Option<u32>,
+}
+
+/// The sockets that a command has in place of its standard streams. A guest that connects to them says how the
+/// command [`Ended`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Streams {
+    /// The path of the socket that is its standard input and output.
+    pub words: String,
+    /// The path of the socket that is its standard error.
+    pub errors: String,
+}
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// Its exit code; 128 and the number of the signal that ended it.
+    pub exited: u8,
 }
 
 /// A port of the loopback whose connections are passed on to a Unix socket.
@@ -108,6 +128,24 @@ impl Greeting {
             return Ok(greeting);
         }
         Err(LaunchError::OtherProtocol { protocol: greeting.samuel })
+    }
+}
+
+impl Ended {
+    /// Returns it as a line.
+    ///
+    /// # Errors
+    /// Returns a [`LaunchError`] where it cannot be written.
+    pub fn to_line(&self) -> Result<String, LaunchError> {
+        line_of(self, GREETING_LIMIT)
+    }
+
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// Returns a [`LaunchError`] where it says nothing of an end.
+    pub fn from_line(line: &str) -> Result<Self, LaunchError> {
+        record_of(line, GREETING_LIMIT)
     }
 }
 

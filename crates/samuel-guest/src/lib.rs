@@ -36,10 +36,10 @@ mod signals;
 mod tunnel;
 
 #[cfg(target_os = "linux")]
-pub use init::guest_main;
+pub use init::{guest_main, program_main};
 pub use launch::{
-    GREETING_LIMIT, Greeting, LAUNCH_LIMIT, LIFELINE, LIMITS_TOLD, Launch, LaunchError, NOT_STARTED,
-    PROTOCOL, Relay, TOKEN,
+    Ended, GREETING_LIMIT, Greeting, LAUNCH_LIMIT, LIFELINE, LIMITS_TOLD, Launch, LaunchError, NOT_STARTED,
+    PROTOCOL, Relay, Streams, TOKEN,
 };
 #[cfg(target_os = "linux")]
 pub use limits::limits_that_are_set;

@@ -14,18 +14,19 @@ fn main() -> ExitCode {
             println!("samuel-guest {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS
         }
-        #[cfg(target_os = "linux")]
-        [word] if word == "--limits" => {
-            print!("{}", samuel_guest::limits_that_are_set());
-            ExitCode::from(samuel_guest::LIMITS_TOLD)
-        }
-        #[cfg(target_os = "linux")]
-        [directory] if !directory.to_string_lossy().starts_with('-') => {
-            ExitCode::from(samuel_guest::guest_main(directory.as_ref()))
-        }
-        _ => {
+        arguments => program(arguments).unwrap_or_else(|| {
             eprintln!("{USAGE}");
             ExitCode::from(2)
-        }
+        }),
     }
+}
+
+#[cfg(target_os = "linux")]
+fn program(arguments: &[std::ffi::OsString]) -> Option<ExitCode> {
+    samuel_guest::program_main(arguments).map(ExitCode::from)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn program(_arguments: &[std::ffi::OsString]) -> Option<ExitCode> {
+    None
 }

@@ -27,7 +27,9 @@ pub struct Line {
 }
 
 impl Line {
-    fn new(mut bytes: &[u8], truncated: bool) -> Self {
+    /// Makes one of its bytes without the line end, of which a carriage return is a part; `truncated` says that they
+    /// are only its start.
+    pub fn new(mut bytes: &[u8], truncated: bool) -> Self {
         if !truncated {
             bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         }

@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use super::{ConversationId, names};
+use super::{ConversationId, Provider, names};
 use crate::{
     environment::compose_env,
     hook::{AgentPort, Bridge},
@@ -68,6 +68,11 @@ pub trait Agent: std::fmt::Debug + Send + Sync {
     /// program first; none where it is no program.
     fn command_line(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Returns whom the agent talks to, where that is known. By default it is not.
+    fn provider(&self) -> Option<Provider> {
+        None
     }
 
     /// Says how the agent runs unattended, for the user to read before a run

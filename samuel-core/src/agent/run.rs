@@ -14,7 +14,7 @@ use std::{
 };
 
 use super::{
-    Agent, AgentConfig, AgentError, AgentPort, AgentRequest, ConversationId, Reports,
+    Agent, AgentConfig, AgentError, AgentPort, AgentRequest, ConversationId, Provider, Reports,
     adapter::Cli,
     bridge::{self, Wiring},
     config::{Deadlines, GRACE},
@@ -31,6 +31,7 @@ use crate::{
         Clocks, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor,
         find_on_path, find_program, problem_of_program, spawn,
     },
+    sandbox::Sandbox,
 };
 use async_trait::async_trait;
 
@@ -150,6 +151,13 @@ impl CliAgent {
         write_wiring(&wiring.files).map_err(|error| failed(error.into()))?;
         request.env = wiring.env;
         Ok(wiring.words)
+    }
+
+    /// Returns the arguments by which it finds its provider through a gateway of the sandbox.
+    fn way_to_provider(&self, sandbox: &dyn Sandbox) -> Vec<String> {
+        let provider = self.cli.provider.as_ref();
+        let found = provider.and_then(|provider| Some((provider, sandbox.base_url(provider.name)?)));
+        found.map(|(provider, url)| provider.arguments(&url)).unwrap_or_default()
     }
 
     fn spec(
@@ -332,6 +340,10 @@ impl Agent for CliAgent {
         self.cli.reports
     }
 
+    fn provider(&self) -> Option<Provider> {
+        self.cli.provider
+    }
+
     fn resumes(&self) -> bool {
         !self.cli.resume_args.is_empty()
     }
@@ -362,7 +374,8 @@ impl Agent for CliAgent {
     ) -> Result<AgentInvokeOutput, AgentError> {
         let prompt = self.prompt_file(&request)?;
         let program = self.program_for(&request)?;
-        let command = self.wire(&mut request)?;
+        let mut command = self.wire(&mut request)?;
+        command.extend(self.way_to_provider(&*request.sandbox));
         let spec = request.sandbox.wrap(self.spec(&program, &command, &request, prompt.as_ref()));
         let spec = spec.map_err(|source| AgentError::Sandbox { agent: self.cli.name.to_owned(), source })?;
         let running = spawn(spec, &self.supervisor).await.map_err(|error| self.start_error(error))?;

@@ -28,6 +28,7 @@ mod document;
 mod duration;
 mod error;
 mod file;
+mod gateway;
 mod json_schema;
 mod layer;
 mod names;
@@ -52,6 +53,7 @@ pub use duration::{DurationError, format_duration, parse_duration};
 pub use error::{ConfigError, Problems};
 pub use file::{CONFIG_FILE, Config, PluginEntry};
 pub(crate) use file::{load_text, text_of};
+pub use gateway::GatewaySettings;
 pub use json_schema::config_schema;
 pub(crate) use json_schema::{
     by_point, definitions, described, methodology, methodology_name, plugin_name, table,
@@ -69,9 +71,10 @@ pub(crate) use problem::shorten;
 pub use problem::{Problem, ProblemKind};
 pub use route::AgentRoute;
 pub use schema::CONFIG_VERSION;
+pub(crate) use settings::MAX_JOBS;
 pub use settings::{
-    AGENTS, CheckCommand, ClockSettings, ContextSettings, MethodologySettings, PilotSettings,
-    RateLimitPolicy, SandboxSettings, SessionBudget, TaskBudget,
+    AGENTS, CheckCommand, ClockSettings, ContextSettings, MethodologySettings, ParallelSettings,
+    PilotSettings, RateLimitPolicy, SandboxSettings, SessionBudget, TaskBudget,
 };
 pub use source::Origin;
 pub(crate) use table::Table;

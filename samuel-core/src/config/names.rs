@@ -313,6 +313,13 @@ mod tests {
         for name in ["", "Ralph", "a_b", "a b", "é", &"a".repeat(65), "start", "why", "logs", "lock"] {
             assert!(check_methodology_name(name).is_err(), "{name}");
         }
+        // Also those of commands that are still to come.
+        for name in ["lanes", "queue", "migrate-encoding"] {
+            assert!(
+                check_methodology_name(name).is_err_and(|refused| refused.rule.contains("subcommand")),
+                "{name}"
+            );
+        }
         for name in ["ralph", "tdd-strict", "x", "3"] {
             assert_eq!(check_methodology_name(name), Ok(()));
         }

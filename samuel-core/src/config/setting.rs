@@ -5,14 +5,14 @@
 //! it; a field shows itself as TOML, so that one reader serves files, callers, and the
 //! record that a program filled in.
 
-use std::{num::NonZeroU32, ops::RangeInclusive, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU32, ops::RangeInclusive, time::Duration};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json, json};
 use toml::Value as Toml;
 
 use super::{
-    AgentRoute, CheckCommand, RateLimitPolicy,
+    AgentRoute, CheckCommand, GatewaySettings, RateLimitPolicy,
     duration::format_duration,
     json_schema::{described, table, with},
     table::Table,
@@ -30,7 +30,9 @@ pub(crate) enum Kind {
     Flag,
     /// A whole number of at least this, of 32 bits.
     Count(u32),
-    /// The same of 64 bits.
+    /// The same, and at most that.
+    Within(u32, u32),
+    /// The same as `Count` of 64 bits.
     Large(u32),
     /// A number above 0.
     Amount,
@@ -45,6 +47,8 @@ pub(crate) enum Kind {
     Names(&'static str, Vec<&'static str>),
     Checks,
     Routes,
+    /// Gateways by their names.
+    Gateways,
     /// Settings of their own, and which of them `true` and `false` set in their place.
     Table(Vec<Row>, Option<&'static str>),
 }
@@ -61,6 +65,7 @@ impl Kind {
         match self {
             Self::Flag => value.boolean().map(Json::from),
             Self::Count(least) => value.integer((*least).into()..=u32::MAX.into()).map(Json::from),
+            Self::Within(least, most) => value.integer((*least).into()..=(*most).into()).map(Json::from),
             Self::Large(least) => value.integer((*least).into()..=i64::MAX).map(Json::from),
             Self::Amount => value.positive().map(Json::from),
             Self::Time(range) => value.duration(range.clone()).map(|time| json!(time)),
@@ -76,6 +81,7 @@ impl Kind {
             Self::Routes => {
                 value.list()?.iter().map(AgentRoute::read).collect::<Vec<_>>().into_iter().collect()
             }
+            Self::Gateways => GatewaySettings::read_all(value),
             Self::Table(_, Some(key)) if value.as_boolean().is_some() => {
                 Some(json!({ *key: value.as_boolean() }))
             }
@@ -92,6 +98,7 @@ impl Kind {
     fn expected(&self) -> Option<String> {
         match self {
             Self::Count(least) | Self::Large(least) => (*least > 0).then(|| at_least((*least).into())),
+            Self::Within(least, most) => Some(format!("a whole number from {least} to {most}")),
             Self::Amount => Some(above_zero()),
             Self::Short(most) => Some(at_most_bytes(*most)),
             Self::Time(range) => Some(within(range)),
@@ -105,6 +112,7 @@ impl Kind {
         match self {
             Self::Flag => json!({ "type": "boolean" }),
             Self::Count(least) | Self::Large(least) => json!({ "type": "integer", "minimum": least }),
+            Self::Within(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
             Self::Amount => json!({ "type": "number", "exclusiveMinimum": 0 }),
             Self::Time(_) => json!({ "$ref": "#/$defs/duration" }),
             Self::Text | Self::Short(_) => json!({ "type": "string" }),
@@ -116,6 +124,7 @@ impl Kind {
             }
             Self::Names(_, names) => json!({ "type": "array", "items": { "enum": names } }),
             Self::Routes => json!({ "type": "array", "items": AgentRoute::schema() }),
+            Self::Gateways => GatewaySettings::schema(),
             Self::Table(rows, None) => table(schema(rows, default), &[]),
             Self::Table(rows, Some(key)) => {
                 let short =
@@ -209,6 +218,7 @@ shown! {
     RateLimitPolicy, held => Self::NAMES.into_iter().find(|(_, policy)| policy == held)?.0.into();
     Vec<CheckCommand>, held => held.iter().filter_map(Field::shown).collect::<Vec<_>>().into();
     Vec<AgentRoute>, held => held.iter().filter_map(|route| Toml::try_from(route).ok()).collect::<Vec<_>>().into();
+    BTreeMap<String, GatewaySettings>, held => Toml::try_from(held).ok()?;
     CheckCommand, held => toml::Table::from_iter([
         ("command".to_owned(), held.command.as_str().into()),
         ("timeout".to_owned(), held.timeout.shown()?),

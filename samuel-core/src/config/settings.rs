@@ -6,19 +6,20 @@
 //! rule, and its text, which is that of the documentation, of the samuel.toml
 //! that `init` writes, of the JSON Schema and of Python.
 
-use std::{num::NonZeroU32, ops::RangeInclusive, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU32, ops::RangeInclusive, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use toml::Value as Toml;
 
 use super::{
-    AgentRoute, ConfigError,
+    AgentRoute, ConfigError, GatewaySettings,
     document::Document,
     setting::{
         DAY, Field,
         Kind::{
-            self, Amount, Checks, Count, Flag, Large, Name, Names, Routes, Short, Table, Text, Texts, Time,
+            self, Amount, Checks, Count, Flag, Gateways, Large, Name, Names, Routes, Short, Table, Text,
+            Texts, Time, Within,
         },
         MONTH, Row, SECOND, rows, schema, settings, take,
     },
@@ -29,6 +30,8 @@ use crate::{context::GuardrailVars, model::AgentScope, sandbox::HOST, workspace:
 /// The names `agent` can have in samuel.toml.
 pub const AGENTS: &[&str] = &["claude", "codex", "gemini", "copilot", "kiro", "command", "scripted"];
 
+/// The most lanes that a run has.
+pub(crate) const MAX_JOBS: u32 = 64;
 /// The longest `pilot.focus`, in bytes: it stands in every prompt.
 const MAX_FOCUS_BYTES: usize = 4096;
 
@@ -91,6 +94,8 @@ settings! {
         clocks: ClockSettings = ClockSettings::default(), Table(ClockSettings::rows(), None);
         /// Looking for tasks: pilot mode.
         pilot: PilotSettings = PilotSettings::default(), Table(PilotSettings::rows(), Some("enabled"));
+        /// Working on several tasks at once.
+        parallel: ParallelSettings = ParallelSettings::default(), Table(ParallelSettings::rows(), None);
         /// How much the agent is told of earlier work and of the project.
         context: ContextSettings = ContextSettings::default(), Table(ContextSettings::rows(), None);
     }
@@ -145,6 +150,31 @@ settings! {
         focus: String = String::new(), Short(MAX_FOCUS_BYTES);
     }
 
+    /// Working on several tasks at once: `[methodology.<name>.parallel]`.
+    #[derive(Eq)]
+    struct ParallelSettings {
+        /// How many lanes there are, each of which works on a task of its own in a work tree of its own. With 1
+        /// there is no lane: the loop works in the project itself.
+        jobs: u32 = 1, Within(1, MAX_JOBS);
+        /// The branch that work lands on. Empty stands for a new one of the run, which leaves those of the user as
+        /// they are.
+        into: String = String::new(), Text;
+        /// How work gets onto that branch: by a commit that merges the branch of each task, by one commit a
+        /// task, or by its commits made anew.
+        merge: String = "merge".to_owned(), Name("merge strategy", vec!["merge", "squash", "rebase"]);
+        /// How many tasks are merged and checked together, at most.
+        batch: u32 = 4, Count(1);
+        /// What happens to a task that declares a file which another one under way declares too: with `wait`
+        /// it waits until that one has landed, with `allow` it may come back with a conflict.
+        overlap: String = "wait".to_owned(), Name("overlap", vec!["wait", "allow"]);
+        /// Files that git does not track and the work tree of a lane gets, such as `.env`, by their paths from
+        /// the project's root.
+        copy: Vec<String> = Vec::new(), Texts;
+        /// Commands that get a new work tree ready, such as `npm ci`, run in this order. Each is text, or a table as
+        /// in `quality_checks`.
+        setup: Vec<CheckCommand> = Vec::new(), Checks;
+    }
+
     /// How much the agent is told: `[methodology.<name>.context]`.
     #[derive(Copy, Eq)]
     struct ContextSettings {
@@ -167,12 +197,16 @@ settings! {
         /// it in a private directory, from which commits reach the checked out branch once the checks have passed.
         /// With the sandboxes `bwrap` and `oci` it is `clone` unless this says otherwise.
         workspace: WorkspaceKind = WorkspaceKind::InPlace, workspaces();
-        /// What agents in a sandbox reach of the network: nothing by default. With `oci` it lists hosts, such as
-        /// `["api.example.org", "*.example.com:8443"]`, and `["*"]` stands for all names; with `bwrap` it is either
-        /// nothing or `["*"]`, which is the whole network of the host. Quality checks reach nothing of it.
+        /// The hosts that agents in the sandboxes `bwrap` and `oci` reach, through a proxy of Samuel: none by
+        /// default. It lists hosts such as `["api.example.org", "*.example.com:8443"]`, and `["*"]` stands for all
+        /// names. Quality checks reach none of them.
         egress: Vec<String> = Vec::new(), Texts;
-        /// What quality checks in the sandbox `oci` reach of the network, as `egress` lists it.
+        /// The hosts that quality checks in a sandbox reach, as `egress` lists them.
         check_egress: Vec<String> = Vec::new(), Texts;
+        /// Hosts that agents in a sandbox reach without the keys they take, by the gateways' names: `anthropic`,
+        /// `openai` and `google` are known and need nothing but an empty table, every other needs `upstream`,
+        /// `header`, `from_env` and `as_env`. Samuel puts the key into requests; the agent has one that is none.
+        gateway: BTreeMap<String, GatewaySettings> = BTreeMap::new(), Gateways;
         /// Files and directories that agents and checks in a sandbox can read beside the system's, by their
         /// absolute paths.
         mounts: Vec<String> = Vec::new(), Texts;

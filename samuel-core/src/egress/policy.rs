@@ -85,7 +85,8 @@ impl EgressPolicy {
         is_public(address) || self.has_address(address, port)
     }
 
-    fn has_address(&self, address: IpAddr, port: u16) -> bool {
+    /// Says whether an address is listed itself.
+    pub(super) fn has_address(&self, address: IpAddr, port: u16) -> bool {
         let wanted = address.to_canonical();
         self.0
             .iter()
@@ -118,6 +119,14 @@ fn rule_of(entry: &str) -> Option<Rule> {
     Some(Rule { host, port })
 }
 
+/// Returns a host as it is connected to: a name in small letters, or an address without brackets.
+pub(super) fn host_of(text: &str) -> Option<String> {
+    match bare(text).parse::<IpAddr>() {
+        Ok(address) => Some(address.to_string()),
+        Err(_) => name_of(text),
+    }
+}
+
 /// Returns an address without the brackets that one of version 6 has.
 fn bare(host: &str) -> &str {
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
@@ -132,7 +141,8 @@ fn name_of(host: &str) -> Option<String> {
         !label.is_empty() && label.len() <= 63 && label.bytes().all(allowed) && !label.starts_with('-')
     };
     let last = name.rsplit('.').next()?;
-    let is_number = last.bytes().all(|byte| byte.is_ascii_digit()) || last.starts_with("0x");
+    let is_number =
+        last.bytes().all(|byte| byte.is_ascii_digit()) || last.to_ascii_lowercase().starts_with("0x");
     let is_name = name.len() <= MAX_NAME && name.split('.').all(is_label) && !is_number;
     is_name.then(|| name.to_ascii_lowercase())
 }
@@ -164,6 +174,7 @@ mod tests {
             ("", 443),
             ("2130706433", 443),
             ("0x7f000001", 443),
+            ("0X7f000001", 443),
             ("127.1", 443),
             ("api.example.org\0.evil", 443),
         ];

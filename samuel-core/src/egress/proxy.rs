@@ -1,153 +1,153 @@
 //! The proxy: `CONNECT`, and requests of plain HTTP, to what a policy lists.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt, copy, copy_bidirectional, sink},
-    net::{TcpStream, UnixListener, UnixStream, lookup_host},
-    sync::Semaphore,
-    time::timeout,
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::{TcpStream, UnixListener, UnixStream},
+    time::{Instant, timeout},
 };
 
 use super::{
+    body::Incoming,
+    connect::{self, HEAD_PATIENCE, Refusal},
+    head::{Framing, Unfit, read_head},
     policy::{EgressPolicy, EgressVerdict},
     refusals::Refusals,
-    request::Request,
+    request::{Plain, Request},
+    secret::Mask,
 };
 
-/// How many connections are passed on at a time; others wait.
-const MAX_TUNNELS: usize = 64;
-/// The longest head of a request, in bytes.
-const MAX_HEAD: usize = 16 << 10;
-/// How long a program may take to say what it wants.
-const HEAD_PATIENCE: Duration = Duration::from_secs(30);
-/// How long a name may take to be resolved, and each address to be reached.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Why a request was not carried out.
-enum Refusal {
-    Unreadable,
-    NotListed,
-    Inside,
-    Unreachable(String),
-}
+/// How long what is passed on may be silent: one that says nothing for longer keeps others from a place.
+const SILENCE: Duration = Duration::from_secs(15 * 60);
+/// How much is passed on at once, in bytes.
+const PIECE: usize = 16 << 10;
 
 /// Serves the programs that connect, for as long as it is awaited.
 pub(crate) async fn serve(listener: UnixListener, policy: EgressPolicy, refusals: Arc<Refusals>) {
-    let (policy, room) = (Arc::new(policy), Arc::new(Semaphore::new(MAX_TUNNELS)));
-    let mut tunnels = tokio::task::JoinSet::new();
-    loop {
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else { return };
-        while tunnels.try_join_next().is_some() {}
+    let policy = Arc::new(policy);
+    let serve = |stream| {
         let (policy, refusals) = (Arc::clone(&policy), Arc::clone(&refusals));
-        tunnels.spawn(async move {
-            pass_on(stream, &policy, &refusals).await;
-            drop(place);
-        });
-    }
+        async move { pass_on(stream, &policy, &refusals).await }
+    };
+    connect::each(listener, serve).await;
 }
 
 /// Carries out one request.
 async fn pass_on(mut inner: UnixStream, policy: &EgressPolicy, refusals: &Refusals) {
-    let Ok(Some((head, rest))) = timeout(HEAD_PATIENCE, read_head(&mut inner)).await else { return };
+    let Ok(read) = timeout(HEAD_PATIENCE, read_head(&mut inner, Vec::new())).await else { return };
+    let (head, rest) = match read {
+        Ok(read) => read,
+        Err(Unfit::CutOff) => return,
+        Err(Unfit::TooLong) => {
+            return refuse(
+                inner,
+                "431 Request Header Fields Too Large",
+                "the head of the request is too long",
+            )
+            .await;
+        }
+    };
     let Some(request) = Request::read(&head) else {
-        return refuse(&mut inner, &Refusal::Unreadable, "").await;
+        return refuse(inner, "400 Bad Request", "the request cannot be read in one way").await;
     };
     let host = format!("{}:{}", request.host, request.port);
-    let mut outer = match reach(&request, policy).await {
+    let outer = match reach(&request, policy).await {
         Ok(outer) => outer,
         Err(refusal) => {
             refusals.note(&host, &refusal.words());
-            return refuse(&mut inner, &refusal, &host).await;
-        }
-    };
-    let told = match &request.head {
-        Some(head) => outer.write_all(head).await,
-        None => inner.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await,
-    };
-    if told.is_ok() && outer.write_all(&rest).await.is_ok() {
-        let _ = copy_bidirectional(&mut inner, &mut outer).await;
-    }
-}
-
-/// Reads the head of a request, and what came with it.
-async fn read_head(stream: &mut UnixStream) -> Option<(String, Vec<u8>)> {
-    let mut read = Vec::new();
-    let mut room = [0; 4096];
-    loop {
-        let count = stream.read(&mut room).await.ok().filter(|count| *count > 0)?;
-        read.extend(room.iter().take(count));
-        if let Some(end) = read.windows(4).position(|window| window == b"\r\n\r\n") {
-            let rest = read.split_off(end + 4);
-            return Some((String::from_utf8(read).ok()?, rest));
-        }
-        if read.len() > MAX_HEAD {
-            return None;
-        }
-    }
-}
-
-/// Connects to a host that is listed, at an address that was looked at: a name is resolved once.
-async fn reach(request: &Request, policy: &EgressPolicy) -> Result<TcpStream, Refusal> {
-    let port = request.port;
-    let addresses: Vec<SocketAddr> = match policy.judge(&request.host, port) {
-        EgressVerdict::Refused => return Err(Refusal::NotListed),
-        EgressVerdict::Address(address) => vec![(address, port).into()],
-        EgressVerdict::Name => {
-            let looked_up = timeout(PATIENCE, lookup_host((request.host.as_str(), port))).await;
-            let found = match looked_up {
-                Ok(Ok(found)) => found,
-                Ok(Err(error)) => return Err(Refusal::Unreachable(error.to_string())),
-                Err(_) => return Err(Refusal::Unreachable("its name was not resolved in time".to_owned())),
+            let status = match refusal {
+                Refusal::NotListed | Refusal::Inside => "403 Forbidden",
+                Refusal::Unreachable(_) => "502 Bad Gateway",
             };
-            let allowed: Vec<_> = found.filter(|found| policy.may_lead_to(found.ip(), port)).collect();
-            if allowed.is_empty() { return Err(Refusal::Inside) } else { allowed }
+            return refuse(inner, status, &format!("{host}: {}", refusal.words())).await;
         }
     };
-    let mut why = "it has no address".to_owned();
-    for address in addresses {
-        match timeout(PATIENCE, TcpStream::connect(address)).await {
-            Ok(Ok(stream)) => return Ok(stream),
-            Ok(Err(error)) => why = error.to_string(),
-            Err(_) => "it did not answer in time".clone_into(&mut why),
-        }
+    match request.plain {
+        None => tunnel(inner, outer, &rest).await,
+        Some(plain) => pass_on_plain(inner, outer, plain, rest).await,
     }
-    Err(Refusal::Unreachable(why))
 }
 
-async fn refuse(inner: &mut UnixStream, refusal: &Refusal, host: &str) {
-    let status = match refusal {
-        Refusal::Unreadable => "400 Bad Request",
-        Refusal::NotListed | Refusal::Inside => "403 Forbidden",
-        Refusal::Unreachable(_) => "502 Bad Gateway",
-    };
-    let body = format!("samuel: {host}: {}\n", refusal.words());
-    let length = body.len();
-    let answer = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    );
-    let told = async {
-        inner.write_all(answer.as_bytes()).await?;
-        inner.shutdown().await?;
-        // A connection that is closed with something unread takes the answer along.
-        copy(inner, &mut sink()).await
-    };
-    let _ = timeout(PATIENCE, told).await;
+/// Passes on whatever both sides say.
+async fn tunnel(mut inner: UnixStream, mut outer: TcpStream, rest: &[u8]) {
+    let told = inner.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await;
+    if told.is_err() || outer.write_all(rest).await.is_err() {
+        return;
+    }
+    let (begun, moved) = (Instant::now(), AtomicU64::new(0));
+    let (inner_from, inner_to) = inner.split();
+    let (outer_from, outer_to) = outer.split();
+    tokio::join!(one_way(inner_from, outer_to, begun, &moved), one_way(outer_from, inner_to, begun, &moved));
 }
 
-impl Refusal {
-    fn words(&self) -> String {
-        match self {
-            Self::Unreadable => "the request cannot be read".to_owned(),
-            Self::NotListed => "it is not listed in egress below [sandbox] in samuel.toml".to_owned(),
-            Self::Inside => {
-                "its name leads to an address within this machine or its network, which is not listed"
-                    .to_owned()
-            }
-            Self::Unreachable(why) => format!("no connection: {why}"),
+/// Passes on what one side says, until it ends or neither has said anything for long. What was said last either way
+/// is noted, in milliseconds from the beginning.
+async fn one_way(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    begun: Instant,
+    moved: &AtomicU64,
+) {
+    let mut room = vec![0; PIECE];
+    loop {
+        let silent = begun.elapsed().saturating_sub(Duration::from_millis(moved.load(Ordering::Relaxed)));
+        let Some(left) = SILENCE.checked_sub(silent).filter(|left| !left.is_zero()) else { break };
+        let Ok(read) = timeout(left, from.read(&mut room)).await else { continue };
+        let Some(piece) = read.ok().filter(|count| *count > 0).and_then(|count| room.get(..count)) else {
+            break;
+        };
+        moved.store(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        if !matches!(timeout(SILENCE, to.write_all(piece)).await, Ok(Ok(()))) {
+            break;
         }
     }
+    let _ = to.shutdown().await;
+}
+
+/// Passes on one request and no more, and its answer: a second one could name another host.
+async fn pass_on_plain(mut inner: UnixStream, mut outer: TcpStream, plain: Plain, rest: Vec<u8>) {
+    let (inner_from, mut inner_to) = inner.split();
+    let (outer_from, mut outer_to) = outer.split();
+    let upload = async {
+        if outer_to.write_all(&plain.head).await.is_ok() {
+            let mut body = Incoming::new(rest, inner_from, SILENCE);
+            let _ = body.pass_on(&mut outer_to, plain.framing, &mut Mask::of_nothing()).await;
+        }
+        // What the host answers is waited for, however much of the request it took.
+        std::future::pending::<()>().await;
+    };
+    let mut answer = Incoming::new(Vec::new(), outer_from, SILENCE);
+    let mut nothing = Mask::of_nothing();
+    let download = answer.pass_on(&mut inner_to, Framing::UntilClose, &mut nothing);
+    tokio::select! {
+        () = upload => {}
+        _ = download => {}
+    }
+    let _ = inner_to.shutdown().await;
+}
+
+/// Connects to a host that is listed.
+async fn reach(request: &Request, policy: &EgressPolicy) -> Result<TcpStream, Refusal> {
+    match policy.judge(&request.host, request.port) {
+        EgressVerdict::Refused => Err(Refusal::NotListed),
+        EgressVerdict::Address(address) => {
+            connect::to_host(&IpAddr::to_string(&address), request.port, Some(policy)).await
+        }
+        EgressVerdict::Name => connect::to_host(&request.host, request.port, Some(policy)).await,
+    }
+}
+
+async fn refuse(mut inner: UnixStream, status: &str, words: &str) {
+    let (mut from, mut to) = inner.split();
+    connect::answer_refused(&mut from, &mut to, status, words).await;
 }
 
 #[cfg(test)]
@@ -212,7 +212,7 @@ mod tests {
         .await;
         let [tunnel, plain, other, ssh, name, nonsense] = answers.as_slice() else { panic!("{answers:?}") };
         assert_eq!(tunnel, "HTTP/1.1 200 Connection established\r\n\r\nheard: hello");
-        assert!(plain.starts_with("heard: GET /x HTTP/1.1\r\n") && !plain.contains("Proxy"), "{plain}");
+        assert!(plain.starts_with("heard: GET /x HTTP/1.1\r\n") && !plain.contains("proxy"), "{plain}");
         assert!([other, ssh, name].iter().all(|answer| answer.starts_with("HTTP/1.1 403 ")), "{answers:?}");
         assert!(nonsense.starts_with("HTTP/1.1 400 "), "{nonsense}");
         assert_eq!(noted.len(), 3, "{noted:?}");
@@ -229,6 +229,43 @@ mod tests {
         assert!(noted.iter().all(|told| told.contains("within this machine")), "{noted:?}");
         let (answers, _) = asked(&["localhost:PORT", "127.0.0.1:PORT"], port, &request).await;
         assert!(answers.iter().all(|answer| answer.ends_with("heard: hello")), "{answers:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_tunnel_in_which_nobody_speaks_gives_its_place_back() {
+        let (inner, mut program) = UnixStream::pair().expect("a pair");
+        let host = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let outer = TcpStream::connect(host.local_addr().expect("an address")).await.expect("a connection");
+        let (mut heard, _) = host.accept().await.expect("a connection");
+        let passing = tokio::spawn(async move { tunnel(inner, outer, b"hello").await });
+        let mut said = [0; 5];
+        heard.read_exact(&mut said).await.expect("what came with the request");
+        // One side has ended, and the other says nothing.
+        program.shutdown().await.expect("an end");
+        timeout(SILENCE * 3, passing).await.expect("it ends").expect("without a panic");
+    }
+
+    #[tokio::test]
+    async fn one_request_of_plain_http_is_passed_on_and_none_behind_it() {
+        let host = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = host.local_addr().expect("an address").port();
+        tokio::spawn(echo(host));
+        let (answers, _) = asked(
+            &["127.0.0.1:PORT"],
+            port,
+            &[
+                "POST http://127.0.0.1:PORT/ HTTP/1.1\r\nContent-Length: 2\r\n\r\nokGET http://other.example/ HTTP/1.1\r\nHost: other.example\r\n\r\n",
+                "GET http://127.0.0.1:PORT/ HTTP/1.1\r\nX: y\nHost: other.example\r\n\r\n",
+                "GET http://127.0.0.1:PORT/\x01 HTTP/1.1\r\n\r\n",
+                &format!("GET http://{}:PORT/ HTTP/1.1\r\n\r\n", "a".repeat(300)),
+                &format!("GET http://127.0.0.1:PORT/ HTTP/1.1\r\nX: {}\r\n\r\n", "a".repeat(40_000)),
+            ],
+        )
+        .await;
+        let [one, smuggled, control, long, huge] = answers.as_slice() else { panic!("{answers:?}") };
+        assert!(one.starts_with("heard: POST / HTTP/1.1\r\n") && !one.contains("other.example"), "{one}");
+        assert!([smuggled, control].iter().all(|answer| answer.starts_with("HTTP/1.1 400 ")), "{answers:?}");
+        assert!(long.starts_with("HTTP/1.1 403 ") && huge.starts_with("HTTP/1.1 431 "), "{answers:?}");
     }
 
     #[tokio::test]

@@ -5,8 +5,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// How many hosts are told of; a command could make up any number.
-const MAX_HOSTS: usize = 50;
+/// How many are told of; a command could make up any number.
+const MAX_TOLD: usize = 50;
 
 /// What was refused, and what of it nobody was told of yet.
 #[derive(Debug, Default)]
@@ -14,15 +14,15 @@ pub(crate) struct Refusals(Mutex<Noted>);
 
 #[derive(Debug, Default)]
 struct Noted {
-    hosts: BTreeSet<String>,
+    told: BTreeSet<(String, String)>,
     untold: Vec<String>,
 }
 
 impl Refusals {
-    /// Notes a host and why it was not reached; a second time it is not noted.
+    /// Notes a host and why it was not reached; a second time for the same reason it is not noted.
     pub(super) fn note(&self, host: &str, why: &str) {
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if noted.hosts.len() < MAX_HOSTS && noted.hosts.insert(host.to_owned()) {
+        if noted.told.len() < MAX_TOLD && noted.told.insert((host.to_owned(), why.to_owned())) {
             noted.untold.push(format!("{host} was not reached from the sandbox: {why}"));
         }
     }
@@ -47,6 +47,6 @@ mod tests {
         refusals.note("a.example", "it is not listed");
         assert!(refusals.take().is_empty());
         (0..100).for_each(|n| refusals.note(&format!("{n}.example"), "it is not listed"));
-        assert_eq!(refusals.take().len(), MAX_HOSTS - 1);
+        assert_eq!(refusals.take().len(), MAX_TOLD - 1);
     }
 }

@@ -1,5 +1,7 @@
 //! What a program asks a proxy for: a tunnel, or one request of plain HTTP.
 
+use super::head::{Fields, Framing, RequestHead};
+
 /// A request to a proxy.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Request {
@@ -7,41 +9,42 @@ pub(super) struct Request {
     pub(super) host: String,
     pub(super) port: u16,
     /// What the host is to be sent; nothing where the program speaks to it itself.
-    pub(super) head: Option<Vec<u8>>,
+    pub(super) plain: Option<Plain>,
+}
+
+/// A request of plain HTTP.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Plain {
+    /// The head, as the host gets it.
+    pub(super) head: Vec<u8>,
+    pub(super) framing: Framing,
 }
 
 impl Request {
     /// Reads the head of a request, up to and with its empty line.
-    pub(super) fn read(head: &str) -> Option<Self> {
-        let (line, fields) = head.split_once("\r\n")?;
-        let mut words = line.split(' ');
-        let (method, target, version) = (words.next()?, words.next()?, words.next()?);
-        if words.next().is_some() || !matches!(version, "HTTP/1.0" | "HTTP/1.1") {
-            return None;
+    pub(super) fn read(head: &[u8]) -> Option<Self> {
+        let read = RequestHead::read(head)?;
+        if read.method == "CONNECT" {
+            let (host, port) = authority(&read.target)?;
+            return Some(Self { host, port: port?, plain: None });
         }
-        if method == "CONNECT" {
-            let (host, port) = authority(target)?;
-            return Some(Self { host, port: port?, head: None });
-        }
+        let target = read.target.as_str();
         let rest = target.strip_prefix("http://").or_else(|| target.strip_prefix("HTTP://"))?;
-        let at = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        let (named, path) = rest.split_at_checked(at)?;
+        let (named, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
         let (host, port) = authority(named)?;
         let slash = if path.starts_with('/') { "" } else { "/" };
-        let mut sent = format!("{method} {slash}{path} {version}\r\n");
-        let is_for_proxy = |name: &str| {
-            let name = name.trim().to_ascii_lowercase();
-            name.starts_with("proxy-") || name == "connection" || name == "keep-alive" || name == "host"
-        };
-        let kept = fields.split("\r\n").filter(|field| !field.is_empty());
-        for field in kept.filter(|field| !field.split(':').next().is_some_and(is_for_proxy)) {
-            sent.push_str(field);
-            sent.push_str("\r\n");
-        }
+        let framing = read.framing()?;
         // The host is told the name that was judged, and the connection is for this request alone.
-        sent.push_str(&format!("Host: {named}\r\nConnection: close\r\n\r\n"));
-        Some(Self { host, port: port.unwrap_or(80), head: Some(sent.into_bytes()) })
+        let fields = read.fields.clone().without_connection().without(&["expect"]);
+        let fields = fields.with("host", named).with("connection", "close");
+        let fields = if has_body(&read.fields) { fields.framed(framing) } else { fields };
+        let head = fields.head(&format!("{} {slash}{path} HTTP/1.1", read.method));
+        Some(Self { host, port: port.unwrap_or(80), plain: Some(Plain { head, framing }) })
     }
+}
+
+fn has_body(fields: &Fields) -> bool {
+    fields.has("content-length") || fields.has("transfer-encoding")
 }
 
 /// Splits a host from its port, if it has one.
@@ -65,8 +68,8 @@ mod tests {
     use super::*;
 
     fn read(head: &str) -> Option<(String, u16, Option<String>)> {
-        let Request { host, port, head } = Request::read(head)?;
-        Some((host, port, head.map(|head| String::from_utf8(head).expect("text"))))
+        let Request { host, port, plain } = Request::read(head.as_bytes())?;
+        Some((host, port, plain.map(|plain| String::from_utf8(plain.head).expect("text"))))
     }
 
     #[test]
@@ -82,6 +85,9 @@ mod tests {
             "\r\n\r\n",
             "GET / HTTP/1.1\r\n\r\n",
             "GET ftp://a/ HTTP/1.1\r\n\r\n",
+            "GET http://a/ HTTP/1.1\r\nX: y\nHost: evil\r\n\r\n",
+            "GET http://a/ HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "GET http://u:p@a/ HTTP/1.1\r\n\r\n",
         ] {
             assert_eq!(read(bad), None, "{bad:?}");
         }
@@ -90,7 +96,7 @@ mod tests {
     #[test]
     fn a_plain_request_is_passed_on_without_what_is_for_the_proxy() {
         let head = "GET http://a.example:8080/x?y=1 HTTP/1.1\r\nHost: evil.example\r\nProxy-Authorization: secret\r\nAccept: */*\r\nConnection: keep-alive\r\n\r\n";
-        let sent = "GET /x?y=1 HTTP/1.1\r\nAccept: */*\r\nHost: a.example:8080\r\nConnection: close\r\n\r\n";
+        let sent = "GET /x?y=1 HTTP/1.1\r\naccept: */*\r\nhost: a.example:8080\r\nconnection: close\r\n\r\n";
         assert_eq!(read(head), Some(("a.example".to_owned(), 8080, Some(sent.to_owned()))));
         let short = read("GET http://a.example HTTP/1.1\r\n\r\n");
         assert_eq!(short.map(|(_, port, _)| port), Some(80));

@@ -7,7 +7,7 @@ use super::{
     control_files::ControlRecord,
     driver::Saved,
     error::{RunError, blocking},
-    follow::{began_in, committed_in, completed_in, outdates_check},
+    follow::{began_in, committed_in, completed_in, landed_in, outdates_check},
     run::Run,
     services::Known,
 };
@@ -119,7 +119,7 @@ impl Run {
         let lost = match last.lost {
             Some(Lost::Witness) if !is_under_way => None,
             Some(Lost::Unread) => Some(Lost::Unread),
-            None if has_run(plan) && last.seq == 0 => Some(Lost::All),
+            None if has_run(plan) && last.seq == 0 && !tells_of_loop(&since.records) => Some(Lost::All),
             lost => lost,
         };
         let is_replaced =
@@ -233,7 +233,7 @@ impl Run {
     }
 
     /// Says what the machine has to know of a run.
-    fn setup(&self) -> Setup {
+    pub(super) fn setup(&self) -> Setup {
         let settings = &self.frozen.settings;
         Setup {
             session: self.frozen.session.clone(),
@@ -248,6 +248,7 @@ impl Run {
             has_checks: self.has_checks(),
             scope: self.frozen.scope.clone(),
             pilot: self.frozen.pilot(),
+            in_lane: settings.parallel.jobs > 1,
             holds: self.frozen.holds,
             limits: self.limits(),
             framing: self.frozen.framing.clone(),
@@ -272,6 +273,17 @@ pub(super) fn has_run(plan: &Plan) -> bool {
     plan.progress.total_iterations_run > 0 || plan.progress.status == ProgressStatus::Running
 }
 
+/// Says whether a journal tells of a loop that worked on the plan. Each notes that it does
+/// before it saves anything, so that one may have been killed before it had.
+pub(super) fn tells_of_loop(records: &[JournalRecord]) -> bool {
+    let begins = |mutation: &Mutation| {
+        matches!(mutation, Mutation::SetProgressStatus { status: ProgressStatus::Running })
+    };
+    records
+        .iter()
+        .any(|record| matches!(&record.entry, JournalEntry::Mutation { mutation, .. } if begins(mutation)))
+}
+
 /// Returns what was completed since a state was saved: what records tell, and
 /// what the plan says beyond what was completed then.
 fn all_completed(records: &[JournalRecord], plan: &Plan, before: Option<Vec<TaskId>>) -> Vec<TaskId> {
@@ -279,7 +291,9 @@ fn all_completed(records: &[JournalRecord], plan: &Plan, before: Option<Vec<Task
     if let Some(before) = before {
         let before: HashSet<TaskId> = before.into_iter().collect();
         let since = plan.tasks.iter().filter(|task| task.status == Status::Completed);
-        completed.extend(since.map(|task| task.id.clone()).filter(|id| !before.contains(id)));
+        let landed = landed_in(records);
+        let is_new = |id: &TaskId| !before.contains(id) && !landed.contains(id);
+        completed.extend(since.map(|task| task.id.clone()).filter(is_new));
     }
     completed
 }

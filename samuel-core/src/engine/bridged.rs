@@ -319,3 +319,15 @@ fn busy() -> Refusal {
 fn late() -> Refusal {
     Refusal::new(ErrorCode::SOCKET_TIMEOUT, "the handlers did not answer in time")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hook_has_the_time_it_names_and_no_more_than_there_is() {
+        let most = Duration::from_secs(60);
+        let of = |ms| deadline(ms, most);
+        assert_eq!([of(0), of(1), of(60_001), of(u64::MAX)], [most, Duration::from_millis(1), most, most]);
+    }
+}

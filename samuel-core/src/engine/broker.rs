@@ -11,6 +11,7 @@ use std::{
 };
 
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::to_vec;
 use tokio::sync::Semaphore;
 
@@ -20,7 +21,7 @@ use super::socket::{
 };
 use crate::{
     model::{AgentScope, ErrorCode, Plan, Status, Task, TaskId},
-    project::{Project, ProjectStatus, TaskHistory},
+    project::{NextStep, Project, ProjectStatus, TaskHistory},
     state::{Actor, Applied, Asker, LoadedPlan, Mutation, NewTask, StateError, TaskChange},
     text::excerpt,
 };
@@ -29,6 +30,8 @@ use crate::{
 const AT_ONCE: usize = 8;
 /// How many bytes of tasks a page of the plan has before its last one.
 const PAGE: usize = 512 << 10;
+/// How many bytes the questions of a status have, and the reasons why nothing is next.
+const LISTED: usize = 256 << 10;
 /// How many lines that could not be understood are told, and how much of each, in bytes.
 const MAX_UNPARSED: usize = 2_000;
 const MAX_UNPARSED_BYTES: usize = 100;
@@ -54,6 +57,11 @@ impl Broker {
         let scope = project.config().sandbox.scope;
         let room = Arc::new(Semaphore::new(AT_ONCE));
         Self { project, made_at: plan.project.created_at, scope, task, added: Arc::default(), room }
+    }
+
+    /// Lets the call settle its own task alone, whatever samuel.toml says.
+    pub(super) fn for_its_task(self) -> Self {
+        Self { scope: AgentScope::Task, ..self }
     }
 
     /// Says which plan it is.
@@ -89,7 +97,7 @@ impl Broker {
             return Err(Refusal::new(ErrorCode::BROKER_VERB, message));
         }
         self.check_scope(&mutation)?;
-        let asker = Asker { actor: Actor::Agent, name: Some(name_of(peer)) };
+        let asker = Asker { actor: Actor::Agent, name: Some(name_of(peer)), worker: None };
         let applied = self.project.plan_store().mutate_as(self.made_at, mutation, &asker).map_err(refused)?;
         if let TaskChange::Added { id } = &applied.change {
             self.added.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
@@ -179,8 +187,15 @@ impl Broker {
         })
     }
 
+    /// Says where the project stands, with as many questions and reasons as an answer holds.
     fn status(&self) -> Result<ProjectStatus, Refusal> {
-        self.project.status().map_err(refused)
+        let mut status = self.project.status().map_err(refused)?;
+        status.more_questions += shorten(&mut status.questions, LISTED);
+        if let NextStep::Blocked { reasons } = &mut status.next {
+            let more = shorten(reasons, LISTED);
+            reasons.extend((more > 0).then(|| format!("and {more} more")));
+        }
+        Ok(status)
     }
 
     fn history(&self, read: &ReadHistory) -> Result<TaskHistory, Refusal> {
@@ -200,6 +215,18 @@ async fn answered<R: Send + 'static>(
     });
     let broken = |error: tokio::task::JoinError| Err(Refusal::new(ErrorCode::INTERNAL, error.to_string()));
     (done.await.unwrap_or_else(broken), Receipt::none())
+}
+
+/// Leaves the first of a list, as many as so many bytes of JSON hold, and says how many went.
+fn shorten<T: Serialize>(list: &mut Vec<T>, most: usize) -> usize {
+    let mut bytes = 0;
+    let fits = |one: &&T| {
+        bytes += to_vec(one).map_or(most, |one| one.len() + 1);
+        bytes <= most
+    };
+    let (all, left) = (list.len(), list.iter().take_while(fits).count());
+    list.truncate(left);
+    all - left
 }
 
 fn refused(error: StateError) -> Refusal {

@@ -7,6 +7,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use super::{
     error::RunError,
+    gateways::without_keys,
     run::{Frozen, Run, check_agent, placed},
     sandboxes::{bwrap_of, oci_of},
     unheld_budget::unheld,
@@ -19,7 +20,7 @@ use crate::{
     model::{Scope, TaskId, hex},
     process::Supervisor,
     project::Project,
-    sandbox::{BWRAP, Containers, OCI, Oci, Sandbox, SandboxError, Sandboxes},
+    sandbox::{BWRAP, Containers, Guest, OCI, Oci, Sandbox, SandboxError, Sandboxes},
     trust::TrustPolicy,
     workspace::{OnStep, WorkspaceKind},
 };
@@ -33,13 +34,14 @@ pub struct RunBuilder {
     script: Option<Script>,
     sandboxes: Vec<Arc<dyn Sandbox>>,
     pub(super) containers: Option<Containers>,
+    pub(super) guest: Option<Guest>,
     workspace: Option<WorkspaceKind>,
     on_step: Option<OnStep>,
     pub(crate) handlers: RegistryBuilder,
     reads_hook_files: bool,
     trust: TrustPolicy,
     pub(super) supervisor: Option<Supervisor>,
-    env: Vec<(String, String)>,
+    pub(super) env: Vec<(String, String)>,
     pub(crate) binary: String,
     pub(crate) session: Option<String>,
     owner: Option<String>,
@@ -62,6 +64,7 @@ impl RunBuilder {
             script: None,
             sandboxes: Vec::new(),
             containers: None,
+            guest: None,
             workspace: None,
             on_step: None,
             handlers: Registry::builder(),
@@ -109,6 +112,14 @@ impl RunBuilder {
     #[must_use]
     pub fn containers(mut self, containers: Containers) -> Self {
         self.containers = Some(containers);
+        self
+    }
+
+    /// Names the first process of commands in the sandbox `bwrap`. Without it they have no filter of system calls, and
+    /// can reach no host.
+    #[must_use]
+    pub fn guest(mut self, guest: Guest) -> Self {
+        self.guest = Some(guest);
         self
     }
 
@@ -203,6 +214,24 @@ impl RunBuilder {
         self
     }
 
+    /// Has the run work in so many lanes at once, from 1 to 64, each on a task of its own in a work tree of its
+    /// own; with 1, the default, in the project itself (docs/parallel.md). Several take a repository and a
+    /// directory outside of the project ([`Project::keeping_plans_in`]), and agents that run programs a
+    /// [socket](Self::socket_dir).
+    #[must_use]
+    pub fn jobs(mut self, jobs: u32) -> Self {
+        self.settings.parallel.jobs = jobs;
+        self
+    }
+
+    /// Names the branch that the work of several lanes lands on, which has to be there. By default it is a new
+    /// one, which the report names ([`RunReport::into`](crate::event::RunReport::into)).
+    #[must_use]
+    pub fn into(mut self, branch: impl Into<String>) -> Self {
+        self.settings.parallel.into = branch.into();
+        self
+    }
+
     /// Lets other processes reach the run by a Unix socket, in a directory of its own that is made in
     /// this one and goes with the run (docs/run-socket.md). The directory is made where it is missing; it
     /// has to be this user's, is made nobody else's (mode 0700), and its path has to be short: a
@@ -264,6 +293,7 @@ impl RunBuilder {
         };
         let run = self.assemble(agent, config)?;
         run.frozen.check_choices()?;
+        run.check_lanes()?;
         Ok(run)
     }
 
@@ -338,17 +368,12 @@ impl RunBuilder {
         self.known_sandboxes()?.find(&self.settings.sandbox)
     }
 
-    /// Says whether samuel.toml gives agents in a sandbox the network of the host.
-    pub(super) fn has_network(&self) -> bool {
-        !self.project.config().sandbox.egress.is_empty()
-    }
-
     fn known_sandboxes(&self) -> Result<Sandboxes, SandboxError> {
         let sandboxes = Sandboxes::with(self.sandboxes.iter().cloned())?;
         let sockets = self.socket_dir.as_deref();
         Ok(match self.workspace_kind() {
             WorkspaceKind::Clone => sandboxes
-                .with_bwrap(bwrap_of(&self.project, &self.env, sockets))
+                .with_bwrap(bwrap_of(&self.project, &self.env, sockets, self.guest.as_ref()))
                 .with_oci(oci_of(&self.project, &self.env, sockets, self.containers.as_ref())),
             WorkspaceKind::InPlace if self.containers.is_some() => {
                 sandboxes.with_oci(Oci::refusing_in_place())
@@ -373,8 +398,10 @@ impl RunBuilder {
 
     fn assemble(mut self, agent: Arc<dyn Agent>, built_from: Option<AgentConfig>) -> Result<Run, RunError> {
         self.settings.pilot.enabled |= self.discovers_only;
+        let sandboxes = self.known_sandboxes()?;
+        self.env = without_keys(self.env, &self.project.config().sandbox, &self.settings.sandbox);
         let frozen = Frozen {
-            sandboxes: self.known_sandboxes()?,
+            sandboxes,
             workspace: self.workspace_kind(),
             on_step: self.on_step,
             session: self.session.unwrap_or_else(|| self.project.name()),

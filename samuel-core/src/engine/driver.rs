@@ -36,7 +36,7 @@ use crate::{
         ExitReason, Groups, Status, Task, TaskId,
         payload::{CheckFailure, Turn},
     },
-    state::{Checkpoint, Note, NotedEvent, ProgressEntry, StateError},
+    state::{Checkpoint, Note, NotedEvent, ProgressEntry, ProgressKind, StateError},
 };
 
 /// Runs one machine to its end.
@@ -119,6 +119,11 @@ impl Driver {
             if let Input::CommandOf { command, by } = &next {
                 self.journal_command(command, by).await;
             }
+            if let (Some(lane), Input::Command(command) | Input::CommandOf { command, .. }) =
+                (&self.services.in_lane, &next)
+            {
+                lane.forward(command);
+            }
             let before = recorder.as_ref().and_then(|recorder| recorder.before(&self.machine, &next));
             let effects = self.machine.step(next);
             if let Some(recorder) = &mut recorder {
@@ -154,7 +159,9 @@ impl Driver {
         // Who watches is told of the end before its connection is closed.
         self.services.hub.left_by_watchers().await;
         // Who still asks finds the connection closed.
-        let _ = self.services.blocking(Services::stop_listening).await;
+        if self.leads() {
+            let _ = self.services.blocking(Services::stop_listening).await;
+        }
         // Nothing is written once the loop's lock is free.
         consumed.end().await;
         self.services.end_hook_log(hook_log).await;
@@ -162,6 +169,11 @@ impl Driver {
             recorder.end().await;
         }
         flight.report
+    }
+
+    /// Says whether what is of the whole run is done here.
+    fn leads(&self) -> bool {
+        self.services.in_lane.as_ref().is_none_or(|lane| lane.leads())
     }
 
     async fn carry_out(&self, effects: Vec<(EffectId, Effect)>, flight: &mut Flight) {
@@ -188,6 +200,9 @@ impl Driver {
                     flight.report = Some(report.clone());
                     services.close_workspace(report.exit_reason == ExitReason::Completed).await;
                 }
+                if services.in_lane.as_ref().is_some_and(|lane| !lane.tells(&event)) {
+                    return;
+                }
                 let starts = matches!(event, Event::RunStarted { .. });
                 services.note_call(&event).await;
                 services.emit(event);
@@ -199,6 +214,10 @@ impl Driver {
             Effect::Interrupt(other) => flight.interrupt(other),
             Effect::Answer { ticket, answer } => services.answer(ticket, answer),
             Effect::Load(scope) => {
+                if let Some(lane) = services.in_lane.clone() {
+                    let (under_way, cancel) = (self.elapsed_ms(), flight.token(id));
+                    return flight.launch(id, async move { lane.load(&services, under_way, cancel).await });
+                }
                 let follower = Arc::clone(&self.follower);
                 let under_way = self.elapsed_ms();
                 flight.launch(id, async move {
@@ -273,6 +292,11 @@ impl Driver {
             let point = call.point();
             let of_task = task.as_ref().map(|task| TaskId::new(task.id.clone()));
             services.enter(&place, task);
+            if let Some(lane) = &services.in_lane
+                && let Some(reply) = lane.instead_of(point, &place, &services).await
+            {
+                return EffectResult::Hook(Box::new(reply));
+            }
             if let Err(ended) = services.enter_workspace(point, &place).await {
                 return ended;
             }
@@ -295,7 +319,11 @@ impl Driver {
         });
     }
 
-    fn entry(&self, line: LogLine) -> ProgressEntry {
+    fn entry(&self, mut line: LogLine) -> ProgressEntry {
+        if self.services.in_lane.is_some() && line.kind == ProgressKind::Completed {
+            // It is, once it has landed.
+            (line.kind, line.text) = (ProgressKind::Found, "checked, and waits to be merged".to_owned());
+        }
         self.services.note(self.machine.iteration_number(), line.task, line.kind, line.text)
     }
 
@@ -308,6 +336,9 @@ impl Driver {
     /// Saves the machine. A checkpoint that cannot be saved is a warning: the
     /// plan itself is safe, only a resumed run would count differently.
     async fn checkpoint(&self) {
+        if !self.leads() {
+            return;
+        }
         let run_id = self.services.run_id.to_string();
         let elapsed_ms = self.elapsed_ms();
         let last_failures = self.services.known(|known| known.last_failures.clone());
@@ -369,6 +400,9 @@ impl Services {
     fn complete(&self, event: &mut Event) {
         match event {
             Event::RunFinished(report) => {
+                if let Some(lane) = self.in_lane.as_ref().filter(|lane| lane.leads()) {
+                    lane.shared.complete(report);
+                }
                 report.swept = self.swept.load(Ordering::Relaxed);
                 let (plan, unread) = self.known(|known| (Arc::clone(&known.plan), known.unread));
                 // Groups are no work: what is left of them are their parts.

@@ -1,6 +1,6 @@
 //! What can keep a run from being built, started or waited for.
 
-use super::socket::SocketError;
+use super::{LanesError, socket::SocketError};
 pub(super) use crate::text::described;
 use crate::{
     agent::AgentError,
@@ -68,6 +68,9 @@ pub enum RunError {
     /// The run cannot listen, and has handlers that tool calls are to be asked of.
     #[error(transparent)]
     Socket(#[from] SocketError),
+    /// The run cannot have the lanes that it was to have.
+    #[error(transparent)]
+    Lanes(#[from] LanesError),
     /// The run itself broke.
     #[error("the run broke: {message}")]
     Broken {
@@ -106,6 +109,7 @@ impl Coded for RunError {
             Self::Prompt { .. } => ErrorCode::HOOK_FAILED,
             Self::Unswept { .. } => ErrorCode::STATE_LOOP_RUNNING,
             Self::Socket(error) => error.code(),
+            Self::Lanes(error) => error.code(),
             Self::Broken { .. } => ErrorCode::INTERNAL,
         }
     }
@@ -116,6 +120,7 @@ impl Coded for RunError {
             Self::State(error) => error.location(),
             Self::Template(error) => error.location(),
             Self::Workspace(error) => error.location(),
+            Self::Lanes(error) => error.location(),
             Self::ConfiguredAgent { location, .. } => Some(location.clone()),
             _ => None,
         }

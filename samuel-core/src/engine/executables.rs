@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 use super::{
     control_files::{ControlFiles, OfHooks},
     error::RunError,
+    gateways::gateways_of,
     run::{Frozen, Run, in_place_of_agent, named_files},
 };
 use crate::{
-    agent::{Agent, compose_agent_env},
+    agent::{Agent, Provider, compose_agent_env},
     config::{CheckCommand, format_duration},
     dialect::REPOSITORY_HOOKS,
+    egress::{EgressPolicy, EgressVerdict},
     hook::{ChainSpec, HookPoint, Registry, RegistryBuilder},
+    model::AgentScope,
     sandbox::{BWRAP, OCI},
     trust::{Executable, ExecutableKind, Executables, command_line, handlers, plugin},
 };
@@ -31,13 +34,23 @@ pub(super) fn executables(
     }
     entries.extend(registry.plugins().iter().map(plugin));
     let checks = frozen.settings.quality_checks.iter();
-    entries.extend((1..).zip(checks).map(|(number, check)| quality_check(number, check, control_files)));
+    entries.extend(
+        (1..)
+            .zip(checks)
+            .map(|(number, check)| command(ExecutableKind::QualityCheck, number, check, control_files)),
+    );
+    let setup = (1..).zip(frozen.setup_commands());
+    entries.extend(
+        setup.map(|(number, line)| command(ExecutableKind::SetupCommand, number, line, control_files)),
+    );
     entries.extend(HookPoint::ALL.iter().filter_map(|point| hook_point(*point, registry.spec(*point)?)));
     entries.extend(handlers(registry, |_| true));
     entries.extend(templates.iter().map(|path| template(path, control_files)));
     Executables::of(entries)
 }
 
+/// The port on which agents' programs ask their providers.
+const HTTPS: u16 = 443;
 /// Why hook files are watched.
 const DESCRIBES: &str = "describes hooks";
 
@@ -119,7 +132,7 @@ fn agent_entry(
         ..Executable::new(ExecutableKind::Agent, agent.name())
     };
     entry.detail("sandbox", frozen.settings.sandbox.as_str());
-    for (name, value) in shown_of_sandbox(frozen) {
+    for (name, value) in shown_of_sandbox(frozen).into_iter().chain(shown_of_provider(frozen, agent)) {
         entry.detail(name, value);
     }
     if let Some(notice) = agent.permission_notice() {
@@ -141,8 +154,14 @@ fn shown_of_sandbox(frozen: &Frozen) -> Vec<(&'static str, String)> {
     let listed = |list: &[String]| (!list.is_empty()).then(|| list.join(", "));
     let is_walled = [BWRAP, OCI].contains(&frozen.settings.sandbox.as_str());
     let of_walls = |list: &[String]| listed(list).filter(|_| is_walled);
+    let of_oci = |value: String| (frozen.settings.sandbox == OCI).then_some(value);
+    let scope = settings.scope;
+    let scope = (is_walled || scope != AgentScope::default()).then(|| scope.as_str().to_owned());
     let details = [
         ("image", image),
+        ("memory", of_oci(settings.memory.clone())),
+        ("pids", of_oci(settings.pids.to_string())),
+        ("scope", scope),
         ("mounts", of_walls(&settings.mounts)),
         ("egress", of_walls(&settings.egress)),
         ("egress of checks", of_walls(&settings.check_egress)),
@@ -150,11 +169,43 @@ fn shown_of_sandbox(frozen: &Frozen) -> Vec<(&'static str, String)> {
     details.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-fn quality_check(number: usize, check: &CheckCommand, control_files: &ControlFiles) -> Executable {
-    let mut entry = Executable {
-        command: Some(check.command.clone()),
-        ..Executable::new(ExecutableKind::QualityCheck, number.to_string())
-    };
+/// Says which gateways the agent has, and which host it needs that nothing leads to.
+fn shown_of_provider(frozen: &Frozen, agent: &dyn Agent) -> Vec<(&'static str, String)> {
+    let settings = &frozen.project.config().sandbox;
+    if ![BWRAP, OCI].contains(&frozen.settings.sandbox.as_str()) {
+        return Vec::new();
+    }
+    // Where one cannot be made, the run is refused.
+    let gateways = gateways_of(settings, &frozen.env).unwrap_or_default();
+    let mut shown: Vec<(&str, String)> = gateways
+        .iter()
+        .map(|gateway| {
+            let [name, host, header] = [gateway.name(), &gateway.host(), gateway.header()];
+            let variable = gateway.base_env();
+            ("gateway", format!("{name} to {host}, with its key as {header}; found by {variable}"))
+        })
+        .collect();
+    let listed = EgressPolicy::parse(&settings.egress).unwrap_or_default();
+    let needed = agent.provider().filter(|needed| {
+        let is_listed = listed.judge(needed.host, HTTPS) != EgressVerdict::Refused;
+        !is_listed && !gateways.iter().any(|gateway| gateway.name() == needed.name)
+    });
+    shown.extend(needed.map(|Provider { name, host, base_env, .. }| {
+        let ways = format!("[sandbox.gateway.{name}] leads to it by {base_env} and keeps the key outside, egress with the key inside");
+        ("needs", format!("{host}, which is out of reach: {ways}"))
+    }));
+    shown
+}
+
+/// Describes a quality check, or a command that gets a work tree ready.
+fn command(
+    kind: ExecutableKind,
+    number: usize,
+    check: &CheckCommand,
+    control_files: &ControlFiles,
+) -> Executable {
+    let mut entry =
+        Executable { command: Some(check.command.clone()), ..Executable::new(kind, number.to_string()) };
     entry.detail("timeout", format_duration(check.timeout));
     for (path, digest) in control_files.run_by_check(check) {
         entry.detail(&format!("file {path}"), digest);

@@ -7,6 +7,7 @@
 //! only says when to look; the driver looks by itself whenever it matters.
 
 use std::{
+    collections::HashSet,
     iter::repeat,
     sync::{
         Arc, Mutex as SyncMutex, PoisonError, Weak,
@@ -122,7 +123,7 @@ impl Follower {
         self.is_behind.store(read.is_err(), Ordering::Relaxed);
         match read {
             Ok(JournalPart { records, has_gap }) => {
-                if has_gap {
+                if has_gap && self.services.in_lane.is_none() {
                     let _ = self.services.inputs.send(Input::Unheard);
                 }
                 *seq = records.last().map_or(*seq, |record| record.seq);
@@ -131,9 +132,14 @@ impl Follower {
                 let told = untold_in(&records).into_iter();
                 let told = told.map(|text| self.services.note(0, None, ProgressKind::Found, text));
                 self.services.log(told.collect()).await;
-                for input in records.iter().flat_map(|record| self.told_by(record)) {
+                let lane = self.services.in_lane.as_ref();
+                let told = records.iter().flat_map(|record| self.told_by(record));
+                for input in told.filter(|input| lane.is_none_or(|lane| lane.hears(input))) {
                     // The run has ended if nobody listens any more.
                     let _ = self.services.inputs.send(input);
+                }
+                if let Some(lane) = lane.filter(|_| !records.is_empty()) {
+                    lane.look(&self.services.plan());
                 }
                 Ok(())
             }
@@ -321,6 +327,7 @@ fn reason_of(mutation: &Mutation) -> Option<String> {
     match mutation {
         Mutation::Skip { reason, .. } | Mutation::Block { reason, .. } => reason.clone(),
         Mutation::Ask { question: said, .. } | Mutation::Answer { answer: said, .. } => Some(said.clone()),
+        Mutation::Release { reason, .. } if reason.blocks() => Some(reason.to_string()),
         _ => None,
     }
 }
@@ -328,6 +335,8 @@ fn reason_of(mutation: &Mutation) -> Option<String> {
 /// Returns the tasks that a record says were completed, by whomever.
 fn completions(record: &JournalRecord) -> Vec<(&TaskId, Actor)> {
     match &record.entry {
+        // Its check was made before.
+        JournalEntry::Mutation { mutation: Mutation::Land { .. }, .. } => Vec::new(),
         JournalEntry::Mutation { actor, change, .. } => change.completed().map(|id| (id, *actor)).collect(),
         JournalEntry::Edited { actor, edits } => {
             edits.iter().filter_map(Edit::completed).map(|id| (id, *actor)).collect()
@@ -339,6 +348,15 @@ fn completions(record: &JournalRecord) -> Vec<(&TaskId, Actor)> {
 /// Returns the tasks that were completed, as records say, by whomever.
 pub(super) fn completed_in(records: &[JournalRecord]) -> Vec<TaskId> {
     records.iter().flat_map(completions).map(|(id, _)| id.clone()).collect()
+}
+
+/// Returns the tasks whose work has landed, as records say: a check stands behind each.
+pub(super) fn landed_in(records: &[JournalRecord]) -> HashSet<TaskId> {
+    let landed = records.iter().filter_map(|record| match &record.entry {
+        JournalEntry::Mutation { mutation: Mutation::Land { .. }, change, .. } => Some(change.completed()),
+        _ => None,
+    });
+    landed.flatten().cloned().collect()
 }
 
 /// Says whether the journal tells of something that a check does not cover which was made

@@ -68,6 +68,11 @@ impl Hub {
 
     /// Hands out an event; never waits.
     pub(super) fn send(&self, event: Event) {
+        self.send_of(None, event);
+    }
+
+    /// Hands out an event of a lane; never waits.
+    pub(super) fn send_of(&self, lane: Option<u32>, event: Event) {
         let mut state = lock(&self.state);
         state.seq += 1;
         let elapsed = self.clock.elapsed().saturating_sub(self.built);
@@ -77,6 +82,7 @@ impl Hub {
             at: self.clock.now(),
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             run_id: Arc::clone(&self.run_id),
+            lane,
             event,
         };
         follow(&mut state.live, &record);

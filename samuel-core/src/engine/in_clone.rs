@@ -39,7 +39,7 @@ pub(super) struct InClone {
 
 /// The control files of a run, as a workspace asks for them.
 #[derive(Debug)]
-struct OfRun(Arc<ControlFiles>);
+pub(super) struct OfRun(pub(super) Arc<ControlFiles>);
 
 impl ControlLook for OfRun {
     fn look(&self, root: &Path) -> BTreeMap<String, String> {
@@ -132,6 +132,9 @@ impl Services {
         place: &Place,
         mut reply: HookReply,
     ) -> EffectResult {
+        if let Some(lane) = &self.in_lane {
+            lane.leave(point, place.turn, self, &mut reply).await;
+        }
         let left = match point {
             HookPoint::AgentInvoke => self.take_out(task, place, &mut reply).await,
             HookPoint::QualityCheck => self.judge_work(place, &mut reply).await,
@@ -223,6 +226,9 @@ impl Services {
 
     /// Ends the work in the clone, before the run says that it has ended.
     pub(super) async fn close_workspace(self: &Arc<Self>, is_done: bool) {
+        if let Some(lane) = self.in_lane.as_ref().filter(|lane| lane.leads() && is_done) {
+            lane.shared.remove_trees().await.into_iter().for_each(|told| self.warn(told));
+        }
         let Some(clone) = &self.in_clone else { return };
         match clone.workspace.close(is_done).await {
             Ok(told) => told.into_iter().for_each(|told| self.warn(told)),

@@ -58,7 +58,15 @@ mod tests {
             let (schema_version, at) = (EVENT_SCHEMA_VERSION, Timestamp::UNIX_EPOCH);
             follow(
                 &mut live,
-                &EventRecord { schema_version, seq: 1, at, elapsed_ms: 0, run_id: "r".into(), event },
+                &EventRecord {
+                    schema_version,
+                    seq: 1,
+                    at,
+                    elapsed_ms: 0,
+                    run_id: "r".into(),
+                    lane: None,
+                    event,
+                },
             );
             (live.doing, live.iteration)
         };

@@ -8,7 +8,7 @@ use crate::{
     machine::{EffectResult, WorkLeft},
     model::{Scope, Task, TaskId, payload::Mode},
     plan::{Pilot, Work},
-    state::{Actor, JournalEntry, JournalRecord, Mutation, StateError, refused_in_discovery},
+    state::{Actor, JournalEntry, JournalRecord, LoadedPlan, Mutation, StateError, refused_in_discovery},
     text::listed,
 };
 
@@ -75,8 +75,9 @@ async fn tell_of_refused(services: &Arc<Services>) -> Result<(), StateError> {
     services.blocking(tell).await.map(|_: Result<(), StateError>| ())
 }
 
-/// Loads the plan and says what it leaves to do of a scope.
-pub(super) async fn load(services: &Arc<Services>, scope: &Scope) -> EffectResult {
+/// Loads the plan, has whoever asks for it later know it, and says which control files were changed, in
+/// one line, where any were.
+pub(super) async fn read(services: &Arc<Services>) -> Result<(LoadedPlan, Option<String>), StateError> {
     let loaded = services
         .blocking(|services| {
             // An agent may have put links in their place since the start.
@@ -92,19 +93,23 @@ pub(super) async fn load(services: &Arc<Services>, scope: &Scope) -> EffectResul
             Ok::<_, StateError>((loaded, source_prd, services.control_files.changes()))
         })
         .await;
-    let (loaded, source_prd, changes) = match loaded.and_then(|loaded| loaded) {
-        Ok(loaded) => loaded,
-        Err(error) => return EffectResult::Failed(RunFault::of(&error)),
-    };
+    let (loaded, source_prd, changes) = loaded.and_then(|loaded| loaded)?;
     services.warn_of(&loaded.diagnostics);
-    let unread = loaded.unparsed;
-    let plan = loaded.plan;
     services.known(|known| {
-        known.plan = Arc::clone(&plan);
+        known.plan = Arc::clone(&loaded.plan);
         known.source_prd = source_prd;
-        known.unread = unread.len();
+        known.unread = loaded.unparsed.len();
     });
     services.refresh();
+    Ok((loaded, (!changes.is_empty()).then(|| listed(&changes))))
+}
+
+/// Loads the plan and says what it leaves to do of a scope.
+pub(super) async fn load(services: &Arc<Services>, scope: &Scope) -> EffectResult {
+    let (LoadedPlan { plan, unparsed: unread, .. }, changed) = match read(services).await {
+        Ok(read) => read,
+        Err(error) => return EffectResult::Failed(RunFault::of(&error)),
+    };
     let (work, queue) = Work::with_queue(&plan, &unread, scope);
     // A run that is for some tasks looks for no others.
     let pilot = if scope.is_all() { services.pilot } else { Pilot::default() };
@@ -118,11 +123,12 @@ pub(super) async fn load(services: &Arc<Services>, scope: &Scope) -> EffectResul
     EffectResult::Loaded(WorkLeft {
         work,
         answered,
-        changed: (!changes.is_empty()).then(|| listed(&changes)),
+        changed,
         queue_size: u32::try_from(queue).unwrap_or(u32::MAX),
         mode,
         // The driver adds it.
         elapsed_ms: 0,
+        lane: None,
     })
 }
 

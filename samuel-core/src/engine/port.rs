@@ -50,6 +50,8 @@ impl Port {
         let root = services.contexts(|contexts| contexts.root().to_owned());
         let task = input.task.as_ref().map(|task| TaskId::new(task.id.clone()));
         let broker = Broker::new(services.project.clone(), &services.plan(), task);
+        // What other tasks are about is in other work trees.
+        let broker = if services.in_lane.is_some() { broker.for_its_task() } else { broker };
         let port = Arc::new_cyclic(|me| Self {
             me: Weak::clone(me),
             services: Arc::clone(services),

@@ -178,7 +178,7 @@ mod tests {
         // Somebody sets the time of day back with every event.
         let at = jiff::Timestamp::UNIX_EPOCH - Duration::from_millis(elapsed_ms);
         let schema_version = EVENT_SCHEMA_VERSION;
-        EventRecord { schema_version, seq: 1, at, elapsed_ms, run_id: "r".into(), event }
+        EventRecord { schema_version, seq: 1, at, elapsed_ms, run_id: "r".into(), lane: None, event }
     }
 
     fn fired(point: HookPoint, iteration: u32, took_ms: u64) -> Event {

@@ -22,6 +22,9 @@ use crate::{
 const MAX_WAITING: usize = 1_024;
 /// How many steps or events are written at once.
 const AT_ONCE: usize = 256;
+/// How many bytes of lines are handed to the store at once, but for a line that has more: every thread that writes keeps
+/// as much memory as it once needed.
+const AT_ONCE_BYTES: usize = 128 << 10;
 /// How long lines are gathered before they are written: opening a file for each would cost more
 /// than the lines do.
 const GATHER: Duration = Duration::from_millis(25);
@@ -43,8 +46,9 @@ enum Line {
 /// The driver's side of what writes the record.
 pub(super) struct Recorder {
     services: Arc<Services>,
-    /// Nothing once a step could not be handed on: without it the later ones are of no use.
-    lines: Option<mpsc::Sender<Line>>,
+    lines: mpsc::Sender<Line>,
+    /// Whether a step could not be handed on: without it the later ones are of no use.
+    is_behind: bool,
     step: u64,
     task: JoinHandle<()>,
     stop: CancellationToken,
@@ -67,22 +71,23 @@ impl Recorder {
         let stop = CancellationToken::new();
         let writer = Writer { services: Arc::clone(services), events, lines: receiver, has_failed: false };
         let task = tokio::spawn(writer.write_all(stop.clone()));
-        Self { services: Arc::clone(services), lines: Some(lines), step: 0, task, stop }
+        Self { services: Arc::clone(services), lines, is_behind: false, step: 0, task, stop }
     }
 
     /// Returns what is kept of an input until its effects are known.
     pub(super) fn before(&self, machine: &Machine, input: &Input) -> Option<(u32, Input)> {
-        self.lines.as_ref().map(|_| (machine.iteration_number(), input.clone()))
+        (!self.is_behind).then(|| (machine.iteration_number(), input.clone()))
     }
 
     /// Records a step. Waits a moment for room, where what writes is behind.
     pub(super) async fn step(&mut self, before: Option<(u32, Input)>, effects: &[(EffectId, Effect)]) {
-        let (Some(lines), Some((iteration, input))) = (&self.lines, before) else { return };
+        let Some((iteration, input)) = before else { return };
         self.step += 1;
         let at = self.services.clock.now();
         let step = RecordStep { step: self.step, at, iteration, input, effects: effects.to_vec() };
-        if lines.send_timeout(Line::Step(Box::new(step)), ROOM_WAIT).await.is_err() {
-            self.lines = None;
+        if self.lines.send_timeout(Line::Step(Box::new(step)), ROOM_WAIT).await.is_err() {
+            // What is told is recorded all the same.
+            self.is_behind = true;
             self.services.warn(TOO_FAST);
         }
     }
@@ -154,32 +159,53 @@ impl Writer {
                 what: "the record",
                 reason: error.to_string(),
             };
-            let (mut events, mut inputs) = (Vec::new(), Vec::new());
-            for event in &told {
-                serde_json::to_writer(&mut events, event).map_err(encode)?;
-                events.push(b'\n');
+            let mut events = Lines::of(services, RecordPart::Events);
+            for event in told {
+                serde_json::to_writer(&mut events.bytes, &event).map_err(encode)?;
+                events.bytes.push(b'\n');
+                events.hand_on(AT_ONCE_BYTES)?;
             }
-            for line in &given {
-                inputs.extend(match line {
+            events.hand_on(0)?;
+            let mut inputs = Lines::of(services, RecordPart::Inputs);
+            for line in given {
+                inputs.bytes.extend(match line {
                     Line::Begin(begin) => begin.to_line().map_err(encode)?,
                     Line::Step(step) => step.to_line().map_err(encode)?,
                 });
+                inputs.hand_on(AT_ONCE_BYTES)?;
             }
-            for (part, lines) in [(RecordPart::Events, events), (RecordPart::Inputs, inputs)] {
-                if !lines.is_empty() {
-                    services.lane.append_record(&services.run_id, part, &lines)?;
-                }
-            }
-            Ok(())
+            inputs.hand_on(0)
         };
         let appended = self.services.blocking(append).await.and_then(|appended| appended);
         if let Err(error) = appended
             && !std::mem::replace(&mut self.has_failed, true)
         {
             self.services.warn(format!(
-                "what happens in the run could not be recorded, so that `log` and `why` do not know all of it: {}",
+                "what happens in the run could not be recorded, so that not all of it will be known: {}",
                 described(&error)
             ));
         }
+    }
+}
+
+/// Lines of a part of the record that the store does not have yet.
+struct Lines<'a> {
+    services: &'a Services,
+    part: RecordPart,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Lines<'a> {
+    fn of(services: &'a Services, part: RecordPart) -> Self {
+        Self { services, part, bytes: Vec::new() }
+    }
+
+    /// Has the store keep them, where they are more than so many bytes.
+    fn hand_on(&mut self, most: usize) -> Result<(), StateError> {
+        if self.bytes.len() > most {
+            self.services.lane.append_record(&self.services.run_id, self.part, &self.bytes)?;
+            self.bytes.clear();
+        }
+        Ok(())
     }
 }

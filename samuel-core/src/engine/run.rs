@@ -29,6 +29,7 @@ use super::{
     hook_log::HookLogWriter,
     hub::{Events, Hub},
     in_clone::InClone,
+    lanes::{LaneParts, OpenedLanes},
     old_logs::OldLogs,
     refusals::Refusals,
     services::{Known, Purpose, Services},
@@ -40,14 +41,14 @@ use super::{
 };
 use crate::{
     agent::{Agent, AgentConfig, AgentError, Agents, Choice, Routing, compose_agent_env, own_files},
-    config::{MethodologySettings, Origin},
+    config::{CheckCommand, MethodologySettings, Origin},
     context::Framing,
     detect::detect_languages,
     dialect::{HookFileOptions, HookFiles},
     environment::kept_from_checks,
     git::{GitError, Repository},
     hook::{HookPoint, Registry, RegistryBuilder, Tier},
-    machine::Input,
+    machine::{Input, Machine},
     methodology::{Kit, Templates, WatchedFiles},
     model::Scope,
     plan::Pilot,
@@ -71,6 +72,8 @@ pub(super) type Opened = Result<Option<Repository>, GitError>;
 pub struct Run {
     pub(super) frozen: Frozen,
     pub(super) registry: Registry,
+    /// The handlers beside the methodology's, and what those get: lanes have their own.
+    pub(super) base: (RegistryBuilder, Kit),
     /// The hook files whose commands take part.
     pub(super) hook_files: HookFiles,
     pub(super) executables: Executables,
@@ -202,6 +205,12 @@ impl Frozen {
         blocking(move || Ok(sandboxes.find(&name)?.begin()?)).await?
     }
 
+    /// Returns the commands that get work trees of lanes ready; none where there is one loop.
+    pub(super) fn setup_commands(&self) -> &[CheckCommand] {
+        let parallel = &self.settings.parallel;
+        if parallel.jobs > 1 { &parallel.setup } else { &[] }
+    }
+
     /// Says how the run looks for tasks.
     pub(super) fn pilot(&self) -> Pilot {
         pilot_of(&self.settings.pilot, self.discovers_only)
@@ -243,11 +252,13 @@ impl Run {
         let others: Vec<Arc<dyn Agent>> =
             frozen.choices().unwrap_or_default().into_iter().skip(1).map(|(_, agent)| agent).collect();
         let agent_files = agent_files(&frozen, &others);
-        let checks = &frozen.settings.quality_checks;
+        let checks: Vec<CheckCommand> =
+            frozen.settings.quality_checks.iter().chain(frozen.setup_commands()).cloned().collect();
         let names = std::iter::once(&frozen.agent).chain(&others).map(|agent| agent.name());
         let unasked = names.flat_map(own_files);
         let hooks = of_hooks(&handlers, frozen.project.root());
-        let control_files = Arc::new(ControlFiles::of(&frozen.project, checks, &agent_files, unasked, hooks));
+        let control_files =
+            Arc::new(ControlFiles::of(&frozen.project, &checks, &agent_files, unasked, hooks));
         let methodology = frozen.project.base();
         let templates = Templates::load(&frozen.project.templates(), &methodology.templates())?;
         let replaced = templates.replaced();
@@ -278,6 +289,7 @@ impl Run {
             framing: frozen.framing.clone(),
             control_files: shared_with_checks(&control_files),
         };
+        let base = (handlers.clone(), kit.clone());
         methodology.register(kit, &mut handlers);
         let registry = frozen.project.registry::<RunError>(handlers, HookPoint::ALL)?;
         let executables = executables(&frozen, &registry, &replaced, &control_files);
@@ -287,6 +299,7 @@ impl Run {
         Ok(Self {
             frozen,
             registry,
+            base,
             hook_files,
             executables,
             is_compared,
@@ -329,6 +342,7 @@ impl Run {
     /// [`RunError::Tasks`] where the run is to be for tasks that there are not, and
     /// [`RunError::State`] where another loop runs or the state cannot be used.
     pub async fn start(mut self) -> Result<RunHandle, RunError> {
+        self.check_lanes()?;
         self.check_tasks().await?;
         self.ensure_compared().await?;
         // Without the agent nothing would come of a yes. It is looked for again once there is one.
@@ -342,6 +356,7 @@ impl Run {
         let begin = self.recover().await?;
         self.log_accepted().await?;
         self.frozen.begin_sandbox().await?;
+        let lanes = self.open_lanes(&begin).await?;
         let clone = self.open_clone().await?;
         let (detected, repository) =
             tokio::join!(self.detect(), self.repository(self.directory_of(clone.is_some())));
@@ -350,7 +365,7 @@ impl Run {
         let warnings = self.warnings_of(&begin, &repository).await?;
         let old_logs = self.prune_logs(&begin).await;
         self.listen(&lock).await?;
-        let found = Found { repository, clone, warnings, old_logs, remains };
+        let found = Found { repository, clone, lanes, warnings, old_logs, remains };
         self.launch(lock, begin, found).await
     }
 
@@ -454,13 +469,15 @@ impl Run {
         known: Known,
         purpose: Purpose,
         in_clone: Option<InClone>,
+        leader: Option<LaneParts>,
     ) -> (Frozen, Arc<Services>, Events, mpsc::UnboundedReceiver<Input>) {
         let (events, contexts) = (self.hub.subscribe(), self.contexts());
         let work_dir = self.directory_of(in_clone.is_some());
         let Self { frozen, inputs: (inputs, receiver), .. } = self;
         let project = frozen.project.clone();
         let project = project.with_plan_store(Arc::clone(&store)).with_lane_store(Arc::clone(&lane));
-        let services = Arc::new(Services {
+        let own_inputs = inputs.clone();
+        let services = Services {
             run_id: Arc::clone(&frozen.run_id),
             session: frozen.session.as_str().into(),
             owner: frozen.owner.as_deref().unwrap_or(&frozen.run_id).into(),
@@ -472,6 +489,7 @@ impl Run {
             clock: frozen.project.clock(),
             hub: self.hub,
             work_tree: WorkTree::new(work_dir, repository),
+            in_lane: None,
             in_clone,
             control_files: self.control_files,
             purpose,
@@ -494,6 +512,10 @@ impl Run {
             project,
             bridge: frozen.bridge.clone(),
             told_of_unasked: AtomicBool::default(),
+        };
+        let services = Arc::new(match leader {
+            Some(parts) => services.of_lane(parts, own_inputs),
+            None => services,
         });
         for warning in services.registry.warnings() {
             services.warn(warning);
@@ -507,7 +529,7 @@ impl Run {
         begin: Begin,
         found: Found,
     ) -> Result<RunHandle, RunError> {
-        let Found { repository: opened, clone, warnings, old_logs, remains } = found;
+        let Found { repository: opened, clone, mut lanes, warnings, old_logs, remains } = found;
         let recorded = Some(self.hub.subscribe());
         let (in_clone, of_clone) = clone.unzip();
         let unstartable = match in_place_of_agent(&self.registry) {
@@ -520,14 +542,23 @@ impl Run {
             Ok(repository) => (repository, None),
             Err(error) => (None, Some(error)),
         };
+        let of_lanes = lanes.as_mut().map(|lanes| std::mem::take(&mut lanes.told));
+        let (leader, followers) = match lanes {
+            Some(lanes) => {
+                let mut machine = Machine::new(self.setup());
+                machine.cannot_start(unstartable.iter().map(|(agent, _)| agent.clone()));
+                self.lane_parts(lanes, machine).await.map(|(leader, others)| (Some(leader), Some(others)))?
+            }
+            None => (None, None),
+        };
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
         let listening = std::mem::replace(&mut self.listening, Ok(None));
         let (frozen, services, events, inputs) =
-            self.equip(store, lane, repository, begin.known, Purpose::Run, in_clone);
+            self.equip(store, lane, repository, begin.known, Purpose::Run, in_clone, leader);
         let socket = listening.as_ref().ok().and_then(Option::as_ref).map(|socket| socket.path().to_owned());
         match listening {
             Ok(None) => {}
-            Ok(Some(listening)) => _ = services.socket.set(listening),
+            Ok(Some(listening)) => _ = services.socket.set(Arc::new(listening)),
             Err(error) => services.warn(format!("{}; nothing can reach the run", described(&error))),
         }
         services.known_seq.store(begin.seq, Ordering::Relaxed);
@@ -539,7 +570,8 @@ impl Run {
         }
         if let Some(reason) = frozen.project.cannot_keep_plans() {
             services.warn(format!(
-                "{reason}; a start that can keep them has a check decide on what this run completes"
+                "{reason}; a start that can keep them has a check decide on what this run completes. {}",
+                Project::KEEP_PLANS
             ));
         }
         // Elsewhere there is nothing better to name.
@@ -558,7 +590,7 @@ impl Run {
             services.warn(told);
         }
         services.tell_of_remains(remains);
-        for told in of_clone.into_iter().flatten() {
+        for told in of_clone.into_iter().chain(of_lanes).flatten() {
             services.warn(told);
         }
         if let Some(error) = unread {
@@ -593,6 +625,26 @@ impl Run {
             recorded,
             goes_on_from: begin.resumed,
         };
+        if let Some(followers) = followers {
+            let max_wall_time = frozen.settings.session_budget.max_wall_time;
+            let (started, elapsed_before, told) = (driver.started, driver.elapsed_before, driver.told);
+            let of_lane = |services, follower, machine, inputs| Driver {
+                services,
+                follower,
+                machine,
+                inputs,
+                started,
+                told,
+                elapsed_before,
+                warnings: Vec::new(),
+                max_wall_time,
+                recorded: None,
+                goes_on_from: None,
+            };
+            let plan = driver.services.plan();
+            let (leader, lock) = (Arc::clone(&driver.services), Arc::clone(&lock));
+            followers.begin(&leader, &lock, of_lane, told, &plan).await?;
+        }
         let first = begin.first;
         let (hub, control) = (Arc::clone(&driver.services.hub), Controller(driver.services.inputs.clone()));
         let closing = Closing { lock: Some(lock), hub: Arc::clone(&hub) };
@@ -610,6 +662,8 @@ struct Found {
     repository: Opened,
     /// The clone that the run works in, if it does, and what people should know of it.
     clone: Option<(InClone, Vec<String>)>,
+    /// The lanes, where it has several.
+    lanes: Option<OpenedLanes>,
     warnings: Vec<StartWarning>,
     old_logs: OldLogs,
     remains: Remains,

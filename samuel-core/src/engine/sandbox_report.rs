@@ -2,10 +2,14 @@
 
 use serde::Serialize;
 
-use super::{builder::RunBuilder, error::RunError, sandboxes::contents_of};
+use super::{
+    builder::RunBuilder,
+    error::RunError,
+    sandboxes::{bwrap_in, contents_of},
+};
 use crate::{
     process::Supervisor,
-    sandbox::{BWRAP, Bwrap, OCI, Oci, ProbeFinding, ProbeGround, ProbeOutcome, SandboxError, View, probe},
+    sandbox::{BWRAP, OCI, Oci, ProbeFinding, ProbeGround, ProbeOutcome, SandboxError, probe},
 };
 
 /// What a sandbox holds.
@@ -28,14 +32,13 @@ impl SandboxReport {
 
 impl RunBuilder {
     /// Tries to get out of the sandbox that the settings choose, as a run would have it, in a directory
-    /// that is made for it. What `egress` opens is not tried. Nothing of the project is run.
+    /// that is made for it. Nothing of the project is run.
     ///
     /// # Errors
     /// Returns a [`RunError`] where there is no such sandbox, or commands cannot run in it.
     pub async fn probe_sandbox(self) -> Result<SandboxReport, RunError> {
         self.check_sandbox()?;
         let chosen = self.chosen_sandbox()?;
-        let network = self.has_network();
         let no_ground = |error: std::io::Error| SandboxError::Unusable {
             name: chosen.name().to_owned(),
             problem: format!("no directory can be made to try it out in: {error}"),
@@ -44,16 +47,17 @@ impl RunBuilder {
         let supervisor = self.supervisor_or_default();
         let findings = match (chosen.name(), &self.containers) {
             (BWRAP, _) => {
-                let bwrap = Bwrap::new(View { network, ..ground.view() });
-                probe(&ground, &bwrap, network, &supervisor).await?
+                let settings = &self.project.config().sandbox;
+                let bwrap = bwrap_in(settings, &self.env, self.guest.as_ref(), || Ok(ground.view()))?;
+                probe(&ground, &bwrap, &supervisor).await?
             }
             (OCI, Some(containers)) => {
                 let settings = &self.project.config().sandbox;
-                let contents = contents_of(settings, || Ok(ground.view()))?;
+                let contents = contents_of(settings, &self.env, || Ok(ground.view()))?;
                 let oci = Oci::new(containers.clone(), contents, self.project.root());
-                probe(&ground, &oci, false, &supervisor).await?
+                probe(&ground, &oci, &supervisor).await?
             }
-            _ => probe(&ground, &*chosen, false, &supervisor).await?,
+            _ => probe(&ground, &*chosen, &supervisor).await?,
         };
         Ok(SandboxReport { sandbox: chosen.name().to_owned(), version: chosen.version(), findings })
     }

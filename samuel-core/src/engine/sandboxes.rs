@@ -2,28 +2,61 @@
 
 use std::path::{Path, PathBuf};
 
+use super::gateways::gateways_of;
 use crate::{
     config::{CONFIG_FILE, SandboxSettings},
     egress::EgressPolicy,
+    fs::read_text_anywhere,
     git::Repository,
     project::Project,
     sandbox::{
-        BWRAP, Bwrap, Containers, Contents, Image, Memory, OCI, Oci, SandboxError, View, problem_of_egress,
+        BWRAP, Bwrap, Containers, Contents, Guest, Image, Memory, OCI, Oci, Reach, SandboxError, View,
         problem_of_mount,
     },
     workspace::{CloneWorkspace, WorkspaceKind},
 };
 
+/// The most processes that Linux has numbers for.
+const MAX_PIDS: u32 = 1 << 22;
+/// Where Linux says what is mounted where.
+const MOUNTS: &str = "/proc/self/mountinfo";
+/// How much of that is read, in bytes.
+const MAX_MOUNTS: u64 = 4 << 20;
+
 /// Makes the sandbox `bwrap` in which a clone of the project can be worked on. In `sockets` runs listen.
-pub(super) fn bwrap_of(project: &Project, env: &[(String, String)], sockets: Option<&Path>) -> Bwrap {
-    let settings = &project.config().sandbox;
-    if let Some(problem) = problem_of_egress(&settings.egress) {
-        return Bwrap::refusing(setting("egress", problem));
-    }
-    match view_of(project, env, sockets, BWRAP) {
-        Ok(view) => Bwrap::new(View { network: !settings.egress.is_empty(), ..view }),
-        Err(error) => Bwrap::refusing(error),
-    }
+pub(super) fn bwrap_of(
+    project: &Project,
+    env: &[(String, String)],
+    sockets: Option<&Path>,
+    guest: Option<&Guest>,
+) -> Bwrap {
+    bwrap_in(&project.config().sandbox, env, guest, || view_of(project, env, sockets, BWRAP))
+        .unwrap_or_else(Bwrap::refusing)
+}
+
+/// Makes it with what commands see of the machine.
+pub(super) fn bwrap_in(
+    settings: &SandboxSettings,
+    env: &[(String, String)],
+    guest: Option<&Guest>,
+    view: impl FnOnce() -> Result<View, SandboxError>,
+) -> Result<Bwrap, SandboxError> {
+    let reach = reach_of(settings, env)?;
+    let bwrap = Bwrap::new(view()?).reach(reach);
+    Ok(match guest {
+        Some(guest) => bwrap.guest(guest.clone()),
+        None => bwrap,
+    })
+}
+
+/// Returns what commands reach of the network.
+fn reach_of(settings: &SandboxSettings, env: &[(String, String)]) -> Result<Reach, SandboxError> {
+    let hosts = |key, listed: &[String]| EgressPolicy::parse(listed).map_err(|problem| setting(key, problem));
+    Ok(Reach {
+        egress: hosts("egress", &settings.egress)?,
+        check_egress: hosts("check_egress", &settings.check_egress)?,
+        gateways: gateways_of(settings, env)?,
+    })
 }
 
 /// Makes the sandbox `oci` in which a clone of the project can be worked on. In `sockets` runs listen.
@@ -34,7 +67,7 @@ pub(super) fn oci_of(
     containers: Option<&Containers>,
 ) -> Oci {
     let Some(containers) = containers else { return Oci::default() };
-    let contents = contents_of(&project.config().sandbox, || view_of(project, env, sockets, OCI));
+    let contents = contents_of(&project.config().sandbox, env, || view_of(project, env, sockets, OCI));
     match contents {
         Ok(contents) => Oci::new(containers.clone(), contents, project.root()),
         Err(error) => Oci::refusing(error),
@@ -44,6 +77,7 @@ pub(super) fn oci_of(
 /// Returns what containers get, with what commands see of the machine.
 pub(super) fn contents_of(
     settings: &SandboxSettings,
+    env: &[(String, String)],
     view: impl FnOnce() -> Result<View, SandboxError>,
 ) -> Result<Contents, SandboxError> {
     if settings.image.is_empty() {
@@ -52,10 +86,21 @@ pub(super) fn contents_of(
     }
     let image = Image::parse(&settings.image).map_err(|problem| setting("image", problem))?;
     let memory = Memory::parse(&settings.memory).map_err(|problem| setting("memory", problem))?;
-    let egress = EgressPolicy::parse(&settings.egress).map_err(|problem| setting("egress", problem))?;
-    let check_egress =
-        EgressPolicy::parse(&settings.check_egress).map_err(|problem| setting("check_egress", problem))?;
-    Ok(Contents { view: view()?, image, memory, pids: settings.pids, egress, check_egress })
+    if settings.pids > MAX_PIDS {
+        let problem = format!("{} is more than the {MAX_PIDS} processes that a kernel has", settings.pids);
+        return Err(setting("pids", problem));
+    }
+    let view = view()?;
+    let below = settings.mounts.iter().find_map(|path| Some((path, mounted_below(Path::new(path))?)));
+    if let Some((path, below)) = below {
+        let below = below.display();
+        let problem = format!(
+            "`{path}` has another file system in it, at {below}, which engines would leave to be written"
+        );
+        return Err(setting("mounts", problem));
+    }
+    let Reach { egress, check_egress, gateways } = reach_of(settings, env)?;
+    Ok(Contents { view, image, memory, pids: settings.pids, egress, check_egress, gateways })
 }
 
 /// Returns what commands see: a clone of the project, and of the project what they have to read.
@@ -90,7 +135,10 @@ fn view_of(
     }
     let directory = WorkspaceKind::directory_of(state_dir, project.root());
     let mut read_only: Vec<PathBuf> = settings.mounts.iter().map(PathBuf::from).collect();
-    read_only.push(repository.common_dir().join("objects"));
+    // A clone borrows from them, and git follows each to the next.
+    let stores = repository.object_stores();
+    let stores = stores.map_err(|error| unusable(&format!("its objects cannot be shown: {error}")))?;
+    read_only.extend(stores.into_iter().map(|store| store.canonicalize().unwrap_or(store)));
     read_only.extend([".samuel", CONFIG_FILE].map(|name| project.root().join(name)));
     Ok(View { read_only, home, ..View::new(CloneWorkspace::work_dir_in(&directory, "")) })
 }
@@ -102,6 +150,23 @@ fn meets(path: &Path, other: &Path) -> bool {
     path.starts_with(&other) || other.starts_with(&path)
 }
 
+/// Returns where another file system is mounted below a directory.
+fn mounted_below(path: &Path) -> Option<PathBuf> {
+    let real = path.canonicalize().ok()?;
+    let mounts = read_text_anywhere(Path::new(MOUNTS), MAX_MOUNTS).unwrap_or_default();
+    let mut points =
+        mounts.lines().filter_map(|line| Some(PathBuf::from(unescaped(line.split(' ').nth(4)?))));
+    points.find(|point| *point != real && point.starts_with(&real))
+}
+
+/// Returns a path as it is: a space in it is written by its number.
+fn unescaped(text: &str) -> String {
+    ["\\040", "\\011", "\\012", "\\134"]
+        .into_iter()
+        .zip([" ", "\t", "\n", "\\"])
+        .fold(text.to_owned(), |text, (written, meant)| text.replace(written, meant))
+}
+
 fn setting(key: &'static str, problem: String) -> SandboxError {
     SandboxError::Setting { key, problem }
 }
@@ -109,6 +174,15 @@ fn setting(key: &'static str, problem: String) -> SandboxError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn another_file_system_in_a_directory_is_seen() {
+        assert!(mounted_below(Path::new("/")).is_some(), "there is /proc");
+        let directory = tempfile::tempdir().expect("a directory");
+        assert_eq!(mounted_below(directory.path()), None);
+        assert_eq!(unescaped("/a\\040b\\134040"), "/a b\\040");
+    }
 
     #[test]
     fn a_mount_that_leads_to_the_private_directory_is_seen_by_whatever_path() {

@@ -12,8 +12,17 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::{
-    call_logs::CallCount, control_files::ControlFiles, error::described, hook_log::HookLogWriter, hub::Hub,
-    in_clone::InClone, refusals::Refusals, socket::RunSocket, tickets::Tickets, work_tree::WorkTree,
+    call_logs::CallCount,
+    control_files::ControlFiles,
+    error::described,
+    hook_log::HookLogWriter,
+    hub::Hub,
+    in_clone::InClone,
+    lanes::{Lane, LaneParts},
+    refusals::Refusals,
+    socket::RunSocket,
+    tickets::Tickets,
+    work_tree::WorkTree,
 };
 use crate::{
     agent::Agents,
@@ -56,6 +65,8 @@ pub(super) struct Services {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) hub: Arc<Hub>,
     pub(super) work_tree: WorkTree,
+    /// The lane that this is of, where the run has several.
+    pub(super) in_lane: Option<Arc<Lane>>,
     /// The clone that the run works in, where it does.
     pub(super) in_clone: Option<InClone>,
     pub(super) control_files: Arc<ControlFiles>,
@@ -83,7 +94,7 @@ pub(super) struct Services {
     /// What was wrong with the plan when that was last told.
     pub(super) told: Mutex<Vec<StateDiagnostic>>,
     /// Where other processes reach the run, once it listens.
-    pub(super) socket: OnceLock<RunSocket>,
+    pub(super) socket: OnceLock<Arc<RunSocket>>,
     /// What is refused there.
     pub(super) refusals: Arc<Refusals>,
     /// The sandboxes that calls of agents can name.
@@ -126,7 +137,7 @@ pub(super) struct Known {
 }
 
 /// The prompt context of the iteration under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Contexts {
     /// What does not change during a run.
     pub(super) frozen: PromptContext,
@@ -139,8 +150,58 @@ pub(super) struct Contexts {
 }
 
 impl Services {
+    /// Returns what one of several lanes has: what the leader has, but for what is its own.
+    pub(super) fn of_lane(&self, parts: LaneParts, inputs: mpsc::UnboundedSender<Input>) -> Self {
+        let LaneParts { lane, store, notes, registry, agents, run_dir, work_tree } = parts;
+        if let Some(lane) = &lane {
+            lane.tells_to(inputs.clone());
+        }
+        let project = self.project.clone().with_plan_store(Arc::clone(&store));
+        let socket = OnceLock::new();
+        if let Some(listening) = self.socket.get() {
+            let _ = socket.set(Arc::clone(listening));
+        }
+        Self {
+            run_id: Arc::clone(&self.run_id),
+            session: Arc::clone(&self.session),
+            owner: Arc::clone(&self.owner),
+            pilot: self.pilot,
+            run_dir,
+            registry,
+            store,
+            lane: Arc::clone(&notes),
+            clock: Arc::clone(&self.clock),
+            hub: Arc::clone(&self.hub),
+            work_tree,
+            in_lane: lane,
+            in_clone: None,
+            control_files: Arc::clone(&self.control_files),
+            purpose: self.purpose,
+            known: Mutex::new(self.known(|known| known.clone())),
+            inputs,
+            tickets: Tickets::default(),
+            call_count: Mutex::default(),
+            ask_timeout: self.ask_timeout,
+            log_timings: self.log_timings,
+            hook_log: HookLogWriter::new(&self.env),
+            agents,
+            env: self.env.clone(),
+            swept: AtomicBool::new(true),
+            context: Mutex::new(self.contexts(|contexts| contexts.clone())),
+            known_seq: AtomicU64::new(self.known_seq.load(Ordering::Relaxed)),
+            told: Mutex::default(),
+            socket,
+            refusals: Arc::clone(&self.refusals),
+            sandboxes: self.sandboxes.clone(),
+            project: project.with_lane_store(notes),
+            bridge: self.bridge.clone(),
+            told_of_unasked: AtomicBool::default(),
+        }
+    }
+
     pub(super) fn emit(&self, event: Event) {
-        self.hub.send(event);
+        let lane = self.in_lane.as_ref().and_then(|lane| lane.of(&event));
+        self.hub.send_of(lane, event);
     }
 
     pub(super) fn warn(&self, message: impl Into<String>) {

@@ -50,6 +50,19 @@ impl Root {
     pub(crate) fn list(&self, path: &Path, limit: usize) -> Result<Vec<Entry>, FileError> {
         self.directory(path)?.entries(limit)
     }
+
+    /// Lists what lies in a directory under names that are wanted, as [`Directory::entries_named`] does.
+    ///
+    /// # Errors
+    /// As [`Root::directory`].
+    pub(crate) fn list_named(
+        &self,
+        path: &Path,
+        limit: usize,
+        is_wanted: impl Fn(&OsStr) -> bool,
+    ) -> Result<Vec<Entry>, FileError> {
+        self.directory(path)?.entries_named(limit, is_wanted)
+    }
 }
 
 impl Directory {
@@ -59,10 +72,24 @@ impl Directory {
     /// # Errors
     /// Returns [`FileError::Io`] where the system refuses.
     pub(crate) fn entries(&self, limit: usize) -> Result<Vec<Entry>, FileError> {
+        self.entries_named(limit, |_| true)
+    }
+
+    /// Lists what of it has a name that is wanted, at most `limit` of that. The others are neither looked at nor
+    /// kept, so that a few are found among very many in little memory.
+    ///
+    /// # Errors
+    /// As [`entries`](Self::entries).
+    pub(crate) fn entries_named(
+        &self,
+        limit: usize,
+        is_wanted: impl Fn(&OsStr) -> bool,
+    ) -> Result<Vec<Entry>, FileError> {
         let mut entries = Vec::new();
         for entry in Dir::read_from(&self.dir)? {
             let entry = entry?;
-            if matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            let name = entry.file_name().to_bytes();
+            if matches!(name, b"." | b"..") || !is_wanted(OsStr::from_bytes(name)) {
                 continue;
             }
             if entries.len() == limit {
@@ -109,6 +136,21 @@ mod tests {
         assert_eq!(kinds, [PathKind::Directory, PathKind::Link]);
         assert_eq!(root.list(dir.path(), 1).unwrap().len(), 1);
         assert!(root.list(&dir.path().join("none"), 1).unwrap_err().is_not_found());
+    }
+
+    #[test]
+    fn of_many_files_those_with_a_name_that_is_wanted_are_listed_up_to_a_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a", "b", "a2", "c", "a3"] {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        let root = Root::new(dir.path());
+        let found =
+            |limit| root.list_named(dir.path(), limit, |name| name.as_bytes().starts_with(b"a")).unwrap();
+        let mut names: Vec<_> = found(3).into_iter().map(|entry| entry.name).collect();
+        names.sort();
+        assert_eq!(names, ["a", "a2", "a3"]);
+        assert_eq!(found(2).len(), 2);
     }
 
     #[test]

@@ -192,7 +192,7 @@ impl Objects {
 }
 
 /// Lists a store and those it borrows from.
-fn stores(own: PathBuf) -> Result<Vec<PathBuf>, GitError> {
+pub(super) fn stores(own: PathBuf) -> Result<Vec<PathBuf>, GitError> {
     let mut stores = vec![own];
     let mut next = 0;
     while let Some(store) = stores.get(next).cloned() {

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Caller, GitError, ObjectId, config, id::HashKind, read};
+use super::{Caller, GitError, ObjectId, config, id::HashKind, odb::stores, read};
 
 /// The largest configuration of a repository that is read, in bytes.
 const MAX_CONFIG: u64 = 1 << 20;
@@ -123,6 +123,14 @@ impl Repository {
     /// Returns the directory that belongs to this work tree alone.
     pub(crate) fn git_dir(&self) -> &Path {
         &self.git_dir
+    }
+
+    /// Returns the directories with its objects: its own, and those that it borrows from, directly or not.
+    ///
+    /// # Errors
+    /// Returns a [`GitError`] where one of the lists of them cannot be read.
+    pub(crate) fn object_stores(&self) -> Result<Vec<PathBuf>, GitError> {
+        stores(self.common_dir.join("objects"))
     }
 
     /// Returns the directory that all work trees share.

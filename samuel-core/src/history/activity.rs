@@ -50,9 +50,11 @@ pub struct Activity {
     pub tasks: Vec<TaskFigures>,
     /// How much longer the plan may take.
     pub eta: Eta,
-    /// How many runs it rests on, the last ones.
+    /// How many runs it rests on, the last ones for the present plan.
     pub runs: usize,
-    /// How many older ones are recorded and were not read.
+    /// How many of these could not be read, or not to their end.
+    pub unread_runs: usize,
+    /// How many older ones are recorded and were not read, most of them perhaps for plans that were replaced.
     pub more_runs: usize,
 }
 
@@ -131,7 +133,8 @@ pub struct TaskFigures {
 }
 
 impl History {
-    /// Says what the last runs did: at most 20, and no more of their records than 128 MiB. Blocks.
+    /// Says what the last runs for the present plan did: at most 20, and no more of their records than 128 MiB.
+    /// Runs from before the plan was stored as a whole were for another one, whatever its tasks are called. Blocks.
     ///
     /// # Errors
     /// Returns [`HistoryError::State`] where the records cannot be listed. One that cannot be read
@@ -139,6 +142,7 @@ impl History {
     pub fn activity(&self) -> Result<Activity, HistoryError> {
         let runs = self.recorded()?;
         let under_way = self.under_way()?;
+        let since = self.plan_since();
         let mut sum = Sum::default();
         let mut bytes = 0_u64;
         for run in runs.iter().rev().take(MAX_RUNS) {
@@ -146,11 +150,17 @@ impl History {
                 break;
             }
             let is_live = under_way.as_deref() == Some(run);
-            bytes = bytes.saturating_add(self.add(run, is_live, &mut sum).unwrap_or_default());
-            sum.activity.runs += 1;
+            match self.add(run, is_live, since, &mut sum) {
+                Ok(Added::All { read }) => {
+                    bytes = bytes.saturating_add(read);
+                    sum.activity.runs += 1;
+                }
+                Ok(Added::OfAnotherPlan) => break,
+                Err(_) => sum.activity.unread_runs += 1,
+            }
         }
         let mut activity = sum.activity;
-        activity.more_runs = runs.len().saturating_sub(activity.runs);
+        activity.more_runs = runs.len().saturating_sub(activity.runs + activity.unread_runs);
         activity.agents = sum.agents.into_values().collect();
         activity.tasks = sum.tasks.into_values().collect();
         let left = match self.project.plan_store().load() {
@@ -163,11 +173,20 @@ impl History {
         Ok(activity)
     }
 
-    /// Adds a run to the sum, and says how much of its record was read.
-    fn add(&self, run: &str, is_live: bool, sum: &mut Sum) -> Result<u64, HistoryError> {
+    /// Adds a run to the sum, unless it began before the plan did.
+    fn add(
+        &self,
+        run: &str,
+        is_live: bool,
+        since: Option<Timestamp>,
+        sum: &mut Sum,
+    ) -> Result<Added, HistoryError> {
         let mut entries = self.entries(run).wanting(WANTED);
-        let mut of_run = OfRun::default();
+        let (mut of_run, mut is_first) = (OfRun::default(), true);
         while let Some(entry) = entries.next_entry()? {
+            if std::mem::take(&mut is_first) && since.is_some_and(|since| entry.record.at < since) {
+                return Ok(Added::OfAnotherPlan);
+            }
             sum.take(&entry, &mut of_run);
         }
         // The newest run comes first, and of a run the last failure.
@@ -176,8 +195,16 @@ impl History {
         if is_live {
             sum.activity.now = of_run.now;
         }
-        Ok(entries.bytes())
+        Ok(Added::All { read: entries.bytes() })
     }
+}
+
+/// What became of a run that was to be added to a sum.
+enum Added {
+    /// It is in it, with so much of its record, in bytes.
+    All { read: u64 },
+    /// It is not, and no older one would be.
+    OfAnotherPlan,
 }
 
 /// Counts the tasks that a loop still works on.
@@ -247,12 +274,15 @@ impl Sum {
             Event::TasksTakenBack { tasks, .. } => {
                 tasks.iter().for_each(|task| self.task(task).taken_back += 1);
             }
-            Event::IterationFinished { iteration, outcome, failure, completed, usage, .. } => {
+            Event::IterationFinished { iteration, outcome, failure, completed, usage, excused, .. } => {
+                // What met a usage limit is no failure, and says nothing of how long work takes.
+                let failure = failure.as_ref().filter(|_| !excused);
                 // One that was interrupted ends in the run that goes on, and began in the one before: how
                 // long it took is not known.
                 let began_here = entry.iteration.is_some();
                 let took = if began_here { record.elapsed_ms.saturating_sub(run.began_ms) } else { 0 };
-                if began_here && run.mode == Mode::Implementation && *outcome != IterationOutcome::Cancelled {
+                let is_work = run.mode == Mode::Implementation && *outcome != IterationOutcome::Cancelled;
+                if began_here && is_work && !excused {
                     self.took.push(took);
                     self.completed += completed.len();
                 }

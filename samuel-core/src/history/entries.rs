@@ -55,6 +55,8 @@ pub struct Entries {
     waiting: VecDeque<LogEntry>,
     iteration: Option<u32>,
     task: Option<TaskId>,
+    /// How many events were read, and how many lines could not be.
+    events: u64,
     unreadable: u64,
     bytes: u64,
 }
@@ -69,6 +71,7 @@ impl Entries {
             waiting: VecDeque::new(),
             iteration: None,
             task: None,
+            events: 0,
             unreadable: 0,
             bytes: 0,
         }
@@ -83,6 +86,18 @@ impl Entries {
     /// Returns how many lines could not be read so far.
     pub fn unreadable(&self) -> u64 {
         self.unreadable
+    }
+
+    /// Makes sure that an event was read so far: a record of which none can be tells nothing, and is no record of
+    /// a run in which nothing happened.
+    ///
+    /// # Errors
+    /// Returns [`HistoryError::NoRecord`] where none was.
+    pub fn check_told(&self) -> Result<(), HistoryError> {
+        match self.events {
+            0 => Err(HistoryError::no_events(&self.run, self.unreadable)),
+            _ => Ok(()),
+        }
     }
 
     /// Returns how many bytes were read so far.
@@ -124,6 +139,7 @@ impl Entries {
             }
         };
         self.check_version(record.schema_version.into())?;
+        self.events += 1;
         if let Event::IterationStarted { iteration, task, .. } = &record.event {
             self.iteration = Some(*iteration);
             self.task = task.as_ref().map(|task| TaskId::new(task.id.clone()));

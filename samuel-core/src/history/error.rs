@@ -4,7 +4,8 @@ use crate::{
     event::EVENT_SCHEMA_VERSION,
     machine::ReplayError,
     model::{Coded, ErrorCode},
-    state::StateError,
+    state::{RecordPart, StateError},
+    text::counted,
 };
 
 /// A question about the past that cannot be answered.
@@ -30,13 +31,15 @@ pub enum HistoryError {
         /// Some of them.
         runs: Vec<String>,
     },
-    /// A part of a run's record is not there.
-    #[error("nothing is recorded in {file} of run {run}")]
+    /// A part of a run's record is not there, or nothing in it can be read.
+    #[error("{}", no_record(run, file, *unreadable))]
     NoRecord {
         /// The run.
         run: String,
         /// The file.
         file: &'static str,
+        /// How many lines it has, none of which can be read.
+        unreadable: u64,
     },
     /// A later version of Samuel wrote it.
     #[error(
@@ -62,8 +65,22 @@ pub enum HistoryError {
     State(#[from] StateError),
 }
 
+fn no_record(run: &str, file: &str, unreadable: u64) -> String {
+    match unreadable {
+        0 => format!("nothing is recorded in {file} of run {run}"),
+        lines => format!("nothing can be read in {file} of run {run}, of {}", counted(lines, "line")),
+    }
+}
+
 fn nearest_words(nearest: Option<&str>) -> String {
     nearest.map(|nearest| format!("; the nearest is {nearest}")).unwrap_or_default()
+}
+
+impl HistoryError {
+    /// Returns the error of a run whose events, or so many lines of them, say nothing.
+    pub(super) fn no_events(run: &str, unreadable: u64) -> Self {
+        Self::NoRecord { run: run.to_owned(), file: RecordPart::Events.file_name(), unreadable }
+    }
 }
 
 impl Coded for HistoryError {

@@ -65,25 +65,13 @@ impl Fold {
             }
             Event::IterationStarted { iteration, mode, task } => {
                 history.iterations.push(IterationHistory {
-                    iteration: *iteration,
-                    mode: *mode,
+                    mode: Some(*mode),
                     task: task.as_ref().map(|task| TaskId::new(task.id.clone())),
                     title: task.as_ref().map(|task| task.title.clone()).unwrap_or_default(),
-                    started_at: record.at,
-                    began_ms: record.elapsed_ms,
-                    took_ms: None,
-                    outcome: None,
-                    failure: None,
-                    excused: false,
-                    unrecorded: false,
-                    completed: Vec::new(),
-                    taken_back: Vec::new(),
-                    usage: Usage::default(),
-                    turns: Vec::new(),
-                    check: None,
-                    commit: None,
+                    started_at: Some(record.at),
+                    began_ms: Some(record.elapsed_ms),
                     first_event: record.seq,
-                    last_event: record.seq,
+                    ..IterationHistory::unknown(*iteration, record.seq)
                 });
             }
             Event::HookFired { point, outcome, .. } => self.hooks(&point.to_string(), outcome, &here),
@@ -124,8 +112,9 @@ impl Fold {
             }
             Event::TasksTakenBack { tasks, .. } => {
                 history.completed.retain(|task| !tasks.contains(task));
-                if let Some(iteration) = self.open() {
-                    iteration.taken_back.extend(tasks.iter().cloned());
+                match self.open() {
+                    Some(iteration) => iteration.taken_back.extend(tasks.iter().cloned()),
+                    None => self.history.taken_back_outside.extend(tasks.iter().cloned()),
                 }
             }
             // As the run itself counts: what was changed or removed was completed all the same.
@@ -153,6 +142,7 @@ impl Fold {
                 }
             }
             Event::IterationFinished {
+                iteration: number,
                 outcome,
                 failure,
                 completed,
@@ -168,8 +158,12 @@ impl Fold {
                         history.completed.push(task.clone());
                     }
                 }
+                if self.open().is_none() {
+                    self.history.iterations.push(IterationHistory::unknown(*number, record.seq));
+                }
                 if let Some(iteration) = self.open() {
-                    iteration.took_ms = Some(record.elapsed_ms.saturating_sub(iteration.began_ms));
+                    iteration.took_ms =
+                        iteration.began_ms.map(|began| record.elapsed_ms.saturating_sub(began));
                     iteration.last_event = record.seq;
                     (iteration.outcome, iteration.failure) = (Some(*outcome), failure.clone());
                     (iteration.completed, iteration.usage) = (completed.clone(), *usage);

@@ -52,7 +52,7 @@ pub use run_history::{
     CheckHistory, EventRef, HistoryNote, HookFigures, IterationHistory, RecordGaps, RunHistory, RunState,
     TurnHistory,
 };
-pub use runs::{History, RunList, RunSummary};
+pub use runs::{History, RunList, RunSummary, UnreadRun};
 pub use tail::Tail;
 pub use why::{Why, WhyQuestion, WhyReason};
 pub use words::{event_line, event_name};

@@ -54,7 +54,8 @@ pub struct RunHistory {
     pub first_commit: Option<String>,
     /// The last commit that was seen.
     pub last_commit: Option<String>,
-    /// Its iterations, the first one first.
+    /// Its iterations, the first one first. One that was interrupted and ends here began in the run before: when, and what
+    /// it was for, is told as far as that run's record is there.
     pub iterations: Vec<IterationHistory>,
     /// The checks that were made, the first one first.
     pub checks: Vec<CheckHistory>,
@@ -62,6 +63,9 @@ pub struct RunHistory {
     pub hooks: Vec<HookFigures>,
     /// The tasks that it completed and that were not taken back.
     pub completed: Vec<TaskId>,
+    /// The completions that were taken back outside of an iteration, such as where a run goes on that was
+    /// interrupted; each as often as that happened.
+    pub taken_back_outside: Vec<TaskId>,
     /// What all calls of agents consumed, as far as they came to their end.
     pub usage: Usage,
     /// What of it each agent consumed.
@@ -83,17 +87,19 @@ pub struct RunHistory {
 pub struct IterationHistory {
     /// The iteration, from 1.
     pub iteration: u32,
-    /// What it was for.
-    pub mode: Mode,
+    /// What it was for; nothing where its beginning is not recorded.
+    pub mode: Option<Mode>,
     /// The task, where it was for one.
     pub task: Option<TaskId>,
     /// The task's title.
     pub title: String,
-    /// When it began.
-    pub started_at: Timestamp,
-    /// When it began, in milliseconds since the run was built.
-    pub began_ms: u64,
-    /// How long it took, in milliseconds; nothing where its end is not recorded.
+    /// The run in which it began, where that is an earlier one.
+    pub began_in: Option<String>,
+    /// When it began; nothing where that is not recorded.
+    pub started_at: Option<Timestamp>,
+    /// When it began, in milliseconds since the run was built; nothing where that was in an earlier one.
+    pub began_ms: Option<u64>,
+    /// How long it took, in milliseconds; nothing where its beginning or its end is not recorded here.
     pub took_ms: Option<u64>,
     /// How it ended; nothing where that is not recorded.
     pub outcome: Option<IterationOutcome>,
@@ -217,7 +223,46 @@ pub struct EventRef {
     pub event: String,
 }
 
+impl IterationHistory {
+    /// Returns what is known of an iteration of which only the last event is there.
+    pub(super) fn unknown(iteration: u32, last_event: u64) -> Self {
+        Self {
+            iteration,
+            mode: None,
+            task: None,
+            title: String::new(),
+            began_in: None,
+            started_at: None,
+            began_ms: None,
+            took_ms: None,
+            outcome: None,
+            failure: None,
+            excused: false,
+            unrecorded: false,
+            completed: Vec::new(),
+            taken_back: Vec::new(),
+            usage: Usage::default(),
+            turns: Vec::new(),
+            check: None,
+            commit: None,
+            first_event: last_event,
+            last_event,
+        }
+    }
+
+    /// Says whether its beginning is recorded in the run itself.
+    pub fn began_here(&self) -> bool {
+        self.began_ms.is_some()
+    }
+}
+
 impl RunHistory {
+    /// Counts the iterations that it began, and those of them that failed.
+    pub fn begun(&self) -> (usize, usize) {
+        let begun = || self.iterations.iter().filter(|iteration| iteration.began_here());
+        (begun().count(), begun().filter(|iteration| iteration.failure.is_some()).count())
+    }
+
     /// Returns what is known of a run of which nothing can be read.
     pub(super) fn unknown(run: String) -> Self {
         Self {
@@ -237,6 +282,7 @@ impl RunHistory {
             checks: Vec::new(),
             hooks: Vec::new(),
             completed: Vec::new(),
+            taken_back_outside: Vec::new(),
             usage: Usage::default(),
             agents: Vec::new(),
             warnings: Vec::new(),

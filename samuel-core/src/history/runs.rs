@@ -1,16 +1,18 @@
 //! The runs of a project that have a record.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{Entries, HistoryError, RunHistory, RunState, Tail, fold::Fold};
 use crate::{
+    event::Event,
     machine::{Replay, Replaying},
     model::{ExitReason, TaskId, Usage},
     project::Project,
-    state::{Holder, LaneStore, RecordPart, RecordPlace},
+    state::{Holder, JournalEntry, LaneStore, RecordPart, RecordPlace},
+    text::described,
 };
 
 /// The past of a project.
@@ -65,15 +67,15 @@ pub struct RunSummary {
 impl From<RunHistory> for RunSummary {
     fn from(run: RunHistory) -> Self {
         let report = run.report.as_ref();
-        let failed = run.iterations.iter().filter(|iteration| iteration.failure.is_some());
+        let (iterations, failed) = run.begun();
         Self {
             state: run.state,
             started_at: run.started_at,
             took_ms: run.took_ms,
             agent: run.agent,
             tasks: run.tasks,
-            iterations: u32::try_from(run.iterations.len()).unwrap_or(u32::MAX),
-            failed_iterations: u32::try_from(failed.count()).unwrap_or(u32::MAX),
+            iterations: u32::try_from(iterations).unwrap_or(u32::MAX),
+            failed_iterations: u32::try_from(failed).unwrap_or(u32::MAX),
             completed: run.completed,
             usage: run.usage,
             exit_reason: report.map(|report| report.exit_reason),
@@ -85,10 +87,23 @@ impl From<RunHistory> for RunSummary {
     }
 }
 
+/// A run whose record cannot be read, so that an answer does without it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnreadRun {
+    /// Its id.
+    pub run: String,
+    /// Why its record cannot be read.
+    pub problem: String,
+}
+
 /// How many runs a list has at most.
 const MAX_LISTED: usize = 200;
+/// How many runs in a row are looked at for the beginning of an iteration that each was cut off in.
+const MAX_INTERRUPTED: usize = 8;
 /// How many runs of one second are put in order.
 const MAX_OF_A_SECOND: usize = 64;
+/// How many events are looked at for the one that a run tells its beginning with.
+const MAX_BEFORE_START: usize = 64;
 /// What a list reads of a record.
 const SUMMARISED: &[&str] = &[
     "run_started",
@@ -99,6 +114,10 @@ const SUMMARISED: &[&str] = &[
     "tasks_taken_back",
     "plan_changed",
 ];
+
+/// What is read of a record to know how its last iteration began.
+const BEGINNINGS: &[&str] =
+    &["run_started", "iteration_started", "iteration_finished", "agent_started", "agent_finished"];
 
 impl History {
     /// Reads the past of a project.
@@ -116,7 +135,7 @@ impl History {
         runs.drain(..more);
         let summary = |run: String| match self.folded(&run, SUMMARISED) {
             Ok(history) => RunSummary::from(history),
-            Err(error) => RunSummary { problem: Some(error.to_string()), ..RunHistory::unknown(run).into() },
+            Err(error) => RunSummary { problem: Some(described(&error)), ..RunHistory::unknown(run).into() },
         };
         Ok(RunList { runs: runs.into_iter().rev().map(summary).collect(), more })
     }
@@ -165,22 +184,46 @@ impl History {
     }
 
     /// Returns the runs that are recorded, the oldest first. Their ids say when they began to the second;
-    /// among those of one second their first events do.
+    /// among those of one second their first events do, and which one goes on from which.
     pub(super) fn recorded(&self) -> Result<Vec<String>, HistoryError> {
         let mut runs = self.lane.recorded_runs()?;
         let is_of_one_second = |one: &String, other: &String| second(one) == second(other);
         for runs in runs.chunk_by_mut(is_of_one_second) {
             if (2..=MAX_OF_A_SECOND).contains(&runs.len()) {
-                runs.sort_by_cached_key(|run| self.began_at(run));
+                let began: BTreeMap<String, Began> =
+                    runs.iter().map(|run| (run.clone(), self.began(run))).collect();
+                runs.sort_by_cached_key(|run| place(run, &began));
             }
         }
         Ok(runs)
     }
 
-    /// Returns when a run told its first event, as far as that can be read.
-    fn began_at(&self, run: &str) -> Option<Timestamp> {
-        let first = self.entries(run).next_entry().ok().flatten();
-        first.map(|entry| entry.record.at)
+    /// Returns when the present plan was stored as a whole, as far as the journal goes back to that. Runs from before
+    /// were for another one, whatever its tasks are called.
+    pub(super) fn plan_since(&self) -> Option<Timestamp> {
+        let records = self.project.plan_store().journal_since(0).ok()?.records;
+        let stored =
+            records.iter().rev().find(|record| matches!(record.entry, JournalEntry::Imported { .. }));
+        stored.map(|record| record.at)
+    }
+
+    /// Says whether a run began before a moment, as far as its record tells.
+    pub(super) fn is_before(&self, run: &str, moment: Timestamp) -> bool {
+        self.began(run).at.is_some_and(|at| at < moment)
+    }
+
+    /// Returns how a run began, as far as that can be read.
+    fn began(&self, run: &str) -> Began {
+        let (mut entries, mut began) = (self.entries(run), Began::default());
+        for _ in 0..MAX_BEFORE_START {
+            let Ok(Some(entry)) = entries.next_entry() else { break };
+            began.at.get_or_insert(entry.record.at);
+            if let Event::RunStarted { goes_on_from, .. } = entry.record.event {
+                began.goes_on_from = goes_on_from;
+                break;
+            }
+        }
+        began
     }
 
     /// Reads the events of a run, one after the other.
@@ -199,10 +242,34 @@ impl History {
     /// Returns [`HistoryError::NoRecord`] where nothing of it can be read,
     /// [`HistoryError::LaterVersion`] and [`HistoryError::State`].
     pub fn run(&self, run: &str) -> Result<RunHistory, HistoryError> {
-        let history = self.folded(run, &[])?;
+        let mut history = self.folded(run, &[])?;
+        self.fill_in(&mut history);
         match history.last {
             Some(_) => Ok(history),
-            None => Err(HistoryError::NoRecord { run: run.to_owned(), file: RecordPart::Events.file_name() }),
+            None => Err(HistoryError::no_events(run, history.gaps.unreadable)),
+        }
+    }
+
+    /// Fills in how the iteration began that a run ended for the one that it goes on from, as far as that one's
+    /// record tells. What cannot be read stays unknown.
+    fn fill_in(&self, history: &mut RunHistory) {
+        let Some(first) = history.iterations.first_mut().filter(|iteration| !iteration.began_here()) else {
+            return;
+        };
+        let mut from = history.goes_on_from.clone();
+        // A run that was cut off before it told the end of one has nothing of it.
+        for _ in 0..MAX_INTERRUPTED {
+            let Some(run) = from else { return };
+            let Ok(mut earlier) = self.folded(&run, BEGINNINGS) else { return };
+            let Some(begun) = earlier.iterations.pop() else {
+                from = earlier.goes_on_from;
+                continue;
+            };
+            if begun.iteration == first.iteration && begun.outcome.is_none() {
+                (first.mode, first.task, first.title) = (begun.mode, begun.task, begun.title);
+                (first.started_at, first.turns, first.began_in) = (begun.started_at, begun.turns, Some(run));
+            }
+            return;
         }
     }
 
@@ -254,9 +321,30 @@ impl History {
                 }
             }
         }
-        let nothing = || HistoryError::NoRecord { run: run.to_owned(), file: RecordPart::Inputs.file_name() };
+        let (file, unreadable) = (RecordPart::Inputs.file_name(), 0);
+        let nothing = || HistoryError::NoRecord { run: run.to_owned(), file, unreadable };
         replaying.map(Replaying::end).ok_or_else(nothing)
     }
+}
+
+/// How a run began.
+#[derive(Default)]
+struct Began {
+    /// When it told its first event.
+    at: Option<Timestamp>,
+    goes_on_from: Option<String>,
+}
+
+/// Returns where a run stands among those of one second: after the one that it goes on from, also where a clock
+/// says the same of both, or was set back in between.
+fn place<'a>(run: &'a str, began: &'a BTreeMap<String, Began>) -> (Option<Timestamp>, usize) {
+    let earlier = |run: &&'a str| began.get(*run)?.goes_on_from.as_deref();
+    // One of them may name itself.
+    let chain: Vec<&str> = std::iter::successors(Some(run), earlier)
+        .take_while(|run| began.contains_key(*run))
+        .take(MAX_OF_A_SECOND)
+        .collect();
+    (chain.iter().filter_map(|run| began.get(*run)?.at).max(), chain.len())
 }
 
 /// Returns what an id says of the time.

@@ -65,6 +65,19 @@ impl Tail {
         Ok(None)
     }
 
+    /// Returns how many lines could not be read so far.
+    pub fn unreadable(&self) -> u64 {
+        self.entries.as_ref().map_or(0, Entries::unreadable)
+    }
+
+    /// Makes sure that an event was read so far.
+    ///
+    /// # Errors
+    /// As [`Entries::check_told`].
+    pub fn check_told(&self) -> Result<(), HistoryError> {
+        self.entries.as_ref().map_or(Ok(()), Entries::check_told)
+    }
+
     /// Waits until there may be more, or the loop is gone.
     async fn wait(&mut self) -> Result<(), HistoryError> {
         if !self.is_deaf

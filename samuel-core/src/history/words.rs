@@ -25,6 +25,11 @@ pub fn event_name(event: &Event) -> &'static str {
         Event::Agent { .. } => "agent",
         Event::AgentFinished { .. } => "agent_finished",
         Event::TaskCompleted { .. } => "task_completed",
+        Event::TaskClaimed { .. } => "task_claimed",
+        Event::TaskSubmitted { .. } => "task_submitted",
+        Event::TaskLanded { .. } => "task_landed",
+        Event::TaskReturned { .. } => "task_returned",
+        Event::LandingHeld { .. } => "landing_held",
         Event::PlanChanged { .. } => "plan_changed",
         Event::TasksTakenBack { .. } => "tasks_taken_back",
         Event::QualityChecked { .. } => "quality_checked",
@@ -43,6 +48,11 @@ pub fn event_name(event: &Event) -> &'static str {
         Event::Lagged { .. } => "lagged",
         Event::RunFinished(_) => "run_finished",
     }
+}
+
+/// Returns the beginning of a commit's hash.
+fn hash(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
 }
 
 /// Says on one line what an event tells; nothing where a reader learns nothing from it, such as a
@@ -83,6 +93,21 @@ pub fn event_line(event: &Event) -> Option<String> {
             let how = if *provisional { ", provisionally" } else { "" };
             format!("task {task} is completed{how}: {title}")
         }
+        Event::TaskClaimed { task, attempt, branch, .. } => {
+            let attempt = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
+            format!("task {task} is claimed{attempt}: {branch}")
+        }
+        Event::TaskSubmitted { task, commit, .. } => {
+            format!("task {task} is submitted as {}", hash(commit))
+        }
+        Event::TaskLanded { task, into, commit } => {
+            format!("task {task} has landed on {into} as {}", hash(commit))
+        }
+        Event::TaskReturned { task, attempt, reason, kept } => {
+            let kept = kept.as_ref().map(|kept| format!("; its work is kept as {kept}")).unwrap_or_default();
+            format!("task {task} did not land, attempt {attempt}: {reason}{kept}")
+        }
+        Event::LandingHeld { into, reason } => format!("the landing on {into} waits: {reason}"),
         Event::PlanChanged { change, task, reason, actor, .. } => {
             let why = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
             format!("task {task} {} by {actor}{why}", changed(*change))

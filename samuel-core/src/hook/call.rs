@@ -125,7 +125,6 @@ impl<P: Point> Call<P> {
     }
 
     /// Returns what stays of the call when only its end and its warnings matter.
-    #[cfg(feature = "wasm")]
     pub(crate) fn link(&self) -> &Arc<Link> {
         &self.link
     }

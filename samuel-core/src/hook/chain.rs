@@ -57,6 +57,8 @@ pub enum Tier {
     Shell,
     /// A function of a WASM component.
     Wasm,
+    /// A program of a container image, ended with its container.
+    Oci,
     /// Python on a thread: left behind at its deadline, since nothing can end
     /// what does not return to the interpreter.
     Python,
@@ -91,6 +93,7 @@ impl fmt::Display for Tier {
             Self::Skill => "skill",
             Self::Shell => "shell",
             Self::Wasm => "wasm",
+            Self::Oci => "oci",
             Self::Python => "python",
             Self::PythonAsync => "python-async",
             Self::PythonProcess => "python-process",

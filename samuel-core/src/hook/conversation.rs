@@ -11,7 +11,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, de::IgnoredAny};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -48,6 +48,27 @@ pub struct Conversation<'a> {
     pub max_answer: usize,
 }
 
+/// Where the lines of a program come from.
+pub(crate) trait Lines: Send {
+    /// Waits for the next one; `None` when there will be no more. Cancel safe.
+    fn next(&mut self) -> impl Future<Output = Option<Line>> + Send;
+}
+
+impl Lines for Running {
+    fn next(&mut self) -> impl Future<Output = Option<Line>> + Send {
+        self.next_line()
+    }
+}
+
+/// What a program printed that is no process here.
+#[derive(Debug)]
+pub(crate) struct Heard {
+    /// What it printed behind its reports, with a line end behind each line.
+    pub(crate) answer: Vec<u8>,
+    /// Why the answer cannot be used, if a report before it is wrong or it is too long.
+    pub(crate) problem: Option<String>,
+}
+
 /// What came of a program.
 #[derive(Debug)]
 pub struct Told {
@@ -61,7 +82,7 @@ pub struct Told {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Report {
+pub(super) enum Report {
     Event(AgentEvent),
     Warning(String),
     SupervisedBy { pid: u32, start_time: u64 },
@@ -83,8 +104,37 @@ impl Conversation<'_> {
             Some(_) => supervised(spec.stdin_piped(), self.supervisor, self.port).await?,
             None => supervised(spec.stdin(self.question.clone()), self.supervisor, self.port).await?,
         };
-        let mut input = self.input(&mut running);
+        let input = self.replies.and_then(|limit| Replies::to(&mut running, limit));
+        if let Some(input) = &input {
+            // The task that writes has just been started.
+            let _ = input.sender.try_send(self.question.clone());
+        }
         let stopper = running.stopper();
+        let answer = self.listen(&mut running, input, || stopper.terminate(CANCEL_GRACE)).await;
+        let output = ended(running, self.cancel, self.port).await?;
+        Ok(Told { output, answer: answer.bytes, problem: answer.problem })
+    }
+
+    /// Hears out a program that is no process here, and that was given its question. `replies` is where replies go, if
+    /// its input is open for any; `stop` ends it.
+    pub(crate) async fn hear(
+        &self,
+        lines: &mut impl Lines,
+        replies: Option<mpsc::Sender<Vec<u8>>>,
+        stop: impl Fn() + Send,
+    ) -> Heard {
+        let replies = replies.map(|sender| Replies { sender, asked: 0 });
+        let Answer { bytes, problem, .. } = self.listen(lines, replies, stop).await;
+        Heard { answer: bytes, problem }
+    }
+
+    async fn listen(
+        &self,
+        lines: &mut impl Lines,
+        mut input: Option<Replies>,
+        stop: impl Fn() + Send,
+    ) -> Answer {
+        let ear = Ear { port: self.port, warn: self.warn, cancel: self.cancel };
         let mut answer = Answer::default();
         let mut is_cancelled = false;
         loop {
@@ -92,48 +142,42 @@ impl Conversation<'_> {
                 biased;
                 () = self.cancel.cancelled(), if !is_cancelled => {
                     is_cancelled = true;
-                    stopper.terminate(CANCEL_GRACE);
+                    stop();
                     continue;
                 }
-                line = running.next_line() => line,
+                line = lines.next() => line,
             };
             let Some(line) = line else { break };
             match answer.report(&line) {
                 Some(Ok(report)) => {
-                    let heard = self.heard(report, input.as_mut()).await;
+                    let heard = ear.heard(report, input.as_mut()).await;
                     answer.refuse(heard.err(), &line);
                 }
                 Some(Err(wrong)) => answer.refuse(Some(wrong), &line),
                 None => answer.add(&line, self.max_answer),
             }
             if answer.problem.is_some() {
-                stopper.terminate(CANCEL_GRACE);
+                stop();
                 break;
             }
         }
-        drop(input);
-        let output = ended(running, self.cancel, self.port).await?;
-        Ok(Told { output, answer: answer.bytes, problem: answer.problem })
+        answer
     }
+}
 
-    /// Keeps the input open, and returns what is written to it.
-    fn input(&self, running: &mut Running) -> Option<Replies> {
-        let (limit, mut input) = self.replies.zip(running.take_input())?;
-        let (sender, mut lines) = mpsc::channel::<Vec<u8>>(MAX_WAITING);
-        tokio::spawn(async move {
-            while let Some(mut line) = lines.recv().await {
-                line.push(b'\n');
-                if input.write(&line, limit).await.is_err() {
-                    return;
-                }
-            }
-        });
-        // The task has just been started.
-        let _ = sender.try_send(self.question.clone());
-        Some(Replies { sender, asked: 0 })
-    }
+/// Hears what a program reports.
+pub(super) struct Ear<'a> {
+    /// Where its reports go; without one nobody hears them, and every tool call may be made.
+    pub(super) port: Option<&'a Arc<dyn AgentPort>>,
+    /// Where its warnings go.
+    pub(super) warn: &'a (dyn Fn(String) + Send + Sync),
+    /// Ends what it waits for.
+    pub(super) cancel: &'a CancellationToken,
+}
 
-    async fn heard(&self, report: Report, input: Option<&mut Replies>) -> Result<(), String> {
+impl Ear<'_> {
+    /// Does what a report asks for, and answers it where it waits for that.
+    pub(super) async fn heard(&self, report: Report, input: Option<&mut Replies>) -> Result<(), String> {
         let question = match report {
             Report::Warning(message) => {
                 (self.warn)(message);
@@ -188,11 +232,29 @@ enum Question {
     After(AbilityResult),
 }
 
-/// Where replies go.
-struct Replies {
-    sender: mpsc::Sender<Vec<u8>>,
+/// Where a program reads what it is told while it works: questions, and replies to its reports.
+#[derive(Debug)]
+pub(super) struct Replies {
+    pub(super) sender: mpsc::Sender<Vec<u8>>,
     /// How many were waited for.
-    asked: usize,
+    pub(super) asked: usize,
+}
+
+impl Replies {
+    /// Keeps the input of a program open, each line of which may take as long as `limit` to be read.
+    pub(super) fn to(running: &mut Running, limit: Duration) -> Option<Self> {
+        let mut input = running.take_input()?;
+        let (sender, mut lines) = mpsc::channel::<Vec<u8>>(MAX_WAITING);
+        tokio::spawn(async move {
+            while let Some(mut line) = lines.recv().await {
+                line.push(b'\n');
+                if input.write(&line, limit).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Some(Self { sender, asked: 0 })
+    }
 }
 
 /// What was printed behind the reports so far.
@@ -255,10 +317,15 @@ fn told(text: &[String]) -> Vec<u8> {
     }
 }
 
+/// Says whether a line with these fields is a report.
+pub(crate) fn is_report(fields: &Map<String, Value>) -> bool {
+    fields.len() == 1 && KEYS.iter().any(|key| fields.contains_key(*key))
+}
+
 /// Reads a report, if a line is one, or says what is wrong with it.
-fn report(line: &str) -> Option<Result<Report, String>> {
+pub(super) fn report(line: &str) -> Option<Result<Report, String>> {
     let Ok(Value::Object(fields)) = serde_json::from_str(line) else { return None };
-    let is_report = fields.len() == 1 && KEYS.iter().any(|key| fields.contains_key(*key));
+    let is_report = is_report(&fields);
     let read = || serde_json::from_value(Value::Object(fields));
     is_report.then(|| read().map_err(|error| format!("a report before it is wrong: {error}")))
 }

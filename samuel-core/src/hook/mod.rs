@@ -42,6 +42,7 @@ mod failure;
 mod handler;
 mod hook_file_entry;
 mod json_dispatch;
+mod kept_program;
 mod methods;
 mod outcome;
 mod registry;
@@ -57,13 +58,13 @@ pub(crate) use blob::without_version;
 pub(crate) use bounded::catch_panic;
 pub use bridge::Bridge;
 pub use call::Call;
-#[cfg(feature = "wasm")]
 pub(crate) use call::Link;
 pub(crate) use call_port::short_result;
 pub use chain::{
     ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, DEFAULT_ORDER, HandlerInfo, HookLayer, Tier,
 };
 pub use conversation::{Conversation, Told};
+pub(crate) use conversation::{Heard, Lines, is_report};
 #[cfg(feature = "wasm")]
 pub(crate) use conversation::{ended, supervised};
 pub(crate) use dispatch::seconds;
@@ -72,6 +73,7 @@ pub use exchange::{Exchanges, HookExchange, Launch, LaunchVariable};
 pub use failure::{BreakClass, HookFailure};
 pub use handler::{Blocking, Handler, IntoHandler, blocking};
 pub use hook_file_entry::HookFileEntry;
+pub use kept_program::{KeptLine, KeptProgram};
 pub(crate) use methods::handler_methods;
 pub use outcome::{Abort, Broken, HookStatus, HookWarning, Outcome, Said, ScratchFile, Speaker, Timing};
 pub(crate) use outcome::{HandlerCall, owner_of, repository_hook};

@@ -23,6 +23,7 @@ use crate::model::payload::Mode;
 pub const API_NAMESPACE: &str = "api";
 
 /// A handler in its place in a chain.
+#[derive(Clone)]
 pub(super) struct Slot {
     pub(super) id: Arc<str>,
     pub(super) namespace: Arc<str>,
@@ -33,7 +34,7 @@ pub(super) struct Slot {
     /// What a hook file says of it.
     entry: Option<Arc<HookFileEntry>>,
     /// Holds an `Arc<dyn Handler<P>>` of the chain's point.
-    handler: Box<dyn Any + Send + Sync>,
+    handler: Arc<dyn Any + Send + Sync>,
 }
 
 /// What a handler itself asks for; what is configured for its point comes before it.
@@ -94,6 +95,8 @@ pub struct PluginIdentity {
     pub directory: String,
     /// One digest over all its files.
     pub digest: String,
+    /// The image of one that is an image, pinned by its digest.
+    pub image: Option<String>,
     /// What it was granted: each capability with its targets.
     pub granted: Vec<(String, Vec<String>)>,
     /// What samuel.toml configures of it: each key with its value as JSON.
@@ -187,13 +190,14 @@ impl Registry {
 }
 
 /// A handler that waits for its chain to be resolved.
+#[derive(Clone)]
 struct Waiting {
     info: HandlerInfo,
     slot: Slot,
 }
 
-/// Collects handlers, then puts them in order.
-#[derive(Default)]
+/// Collects handlers, then puts them in order. A copy has the same handlers.
+#[derive(Clone, Default)]
 pub struct RegistryBuilder {
     waiting: BTreeMap<HookPoint, Vec<Waiting>>,
     plugins: Vec<PluginIdentity>,
@@ -295,7 +299,7 @@ impl RegistryBuilder {
             order: 0,
             asks: Asks { timeout: handler.timeout(), strict: handler.strict() },
             entry: origin.entry,
-            handler: Box::new(handler),
+            handler: Arc::new(handler),
         };
         self.count += 1;
         let info = HandlerInfo {

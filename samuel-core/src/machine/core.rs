@@ -156,6 +156,7 @@ impl Core {
             Input::AbilityAfter(end) => self.ability_after(&mut state, end),
             Input::AbilityGivenUp(ticket) => return self.ability_given_up(state, ticket),
             Input::Undelivered(said) => self.file(state.iteration_mut(), said),
+            Input::Unclaimed => self.unclaimed(&mut state),
             Input::UsageSoFar(usage) => return self.usage_so_far(state, usage),
             Input::WallClock => return self.request_stop(state, StopRequest::WallClock),
         }
@@ -352,7 +353,7 @@ impl Core {
     /// Says what of the budget is used up, after the setting that limits it; nothing
     /// while none is.
     pub(super) fn over_budget(&self, usage: Usage) -> Option<(&'static str, String)> {
-        let limits = &self.setup.limits;
+        let limits = Some(&self.setup.limits).filter(|_| !self.setup.in_lane)?;
         let cost = usage.cost_usd.unwrap_or(0.0);
         if let Some(max) = limits.max_cost_usd.filter(|max| cost >= *max) {
             let spent = format!("{} was spent of at most {}", dollars(cost), dollars(max));

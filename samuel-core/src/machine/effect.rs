@@ -12,7 +12,7 @@ use crate::{
         payload::{Actor, AgentInvokeOutput, BeforeAgentInvokeInput, CheckFailure, Json, Mode, Turn},
     },
     plan::Work,
-    state::{Mutation, ProgressKind},
+    state::{Mutation, ProgressKind, RunEnd},
 };
 
 /// The number of an effect within its run.
@@ -61,6 +61,9 @@ pub enum Input {
     AbilityGivenUp(u64),
     /// What handlers said was to be handed to the model at once, and did not reach it.
     Undelivered(Vec<Said>),
+    /// The task of the iteration under way is not this lane's any more: somebody settled it, or gave it back.
+    /// Its agent is stopped, and no attempt is counted.
+    Unclaimed,
     /// What the agent call under way consumed so far.
     UsageSoFar(Usage),
     /// The time of the whole run is up.
@@ -281,6 +284,21 @@ pub struct WorkLeft {
     /// How long the run has been under way, in milliseconds; the driver knows it.
     #[serde(default)]
     pub elapsed_ms: u64,
+    /// What the scheduler adds, in a lane.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<LaneWork>,
+}
+
+/// What the scheduler adds to what a plan leaves to do for one of several lanes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LaneWork {
+    /// The number that an iteration gets, which no other lane has.
+    pub iteration: u32,
+    /// How many attempts at the task have failed in any lane.
+    pub attempts: u32,
+    /// Why the lane ends, where it does whatever is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<RunEnd>,
 }
 
 /// What the handlers of a point answered, as far as the machine needs it.

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     context::one_line,
     event::{Event, RunReport},
-    hook::{Speaker, points},
+    hook::{Said, Speaker, points},
     model::{
         ExitReason, ProgressStatus, Usage,
         payload::{AfterLoopInput, SessionEndInput, SessionStopInput},
@@ -85,8 +85,6 @@ impl Core {
 
     /// Closes the books and fires the last points.
     pub(super) fn fire_after_loop(&mut self) -> State {
-        let undelivered = std::mem::take(&mut self.texts.delivering);
-        self.put_back(undelivered);
         self.checks.leave_unchecked();
         self.withdraw_unchecked();
         // Who hears of the end is not told of what was taken back.
@@ -175,6 +173,7 @@ impl Core {
             swept: true,
             fault: ending.fault,
             limit: self.limit_of(ending.reason).map(str::to_owned),
+            into: None,
         }));
         State::Ended
     }
@@ -194,19 +193,26 @@ impl Core {
         }
     }
 
-    /// Tells of text that waited for the agent and does not reach it any more, and
-    /// returns how much there is.
+    /// Tells of text that waited for the agent and does not reach it any more, and of what a turn was to
+    /// give it that did not end well; returns how much there is.
     fn tell_of_undelivered(&mut self) -> u32 {
-        let mut left = std::mem::take(&mut self.texts.pending);
-        // The user knows.
-        left.retain(|said| said.speaker != Speaker::ToUser);
-        for said in &left {
+        let tried = std::mem::take(&mut self.texts.delivering).into_iter().map(|said| (said, true));
+        let waits = std::mem::take(&mut self.texts.pending).into_iter().map(|said| (said, false));
+        // The user knows what is for them.
+        let is_for_agent = |(said, _): &(Said, bool)| said.speaker != Speaker::ToUser;
+        let left: Vec<(Said, bool)> = tried.chain(waits).filter(is_for_agent).collect();
+        for (said, was_tried) in &left {
             let from = match said.speaker {
                 Speaker::User => "the user".to_owned(),
                 Speaker::Handler | Speaker::ToUser => format!("{} at {}", said.handler, said.point),
             };
             let start = one_line(&said.item.content, MAX_SHOWN_CHARS);
-            let message = format!("a text from {from} did not reach the agent: {start}");
+            let message = match was_tried {
+                true => format!(
+                    "the last turn did not end well, which was to give the agent a text from {from}: {start}"
+                ),
+                false => format!("a text from {from} did not reach the agent: {start}"),
+            };
             self.log(ProgressKind::Found, None, message.clone());
             self.emit(Event::Warning { message });
         }

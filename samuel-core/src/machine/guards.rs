@@ -56,6 +56,14 @@ struct Measured {
 }
 
 impl Guards {
+    /// Takes down how many attempts at a task have failed, in whichever lane.
+    pub(super) fn tried_elsewhere(&mut self, id: TaskId, attempts: u32) {
+        if attempts > 0 {
+            let task = self.tasks.entry(id).or_default();
+            task.attempts = task.attempts.max(attempts);
+        }
+    }
+
     /// Takes over from the run before what tasks consumed.
     pub(super) fn succeed(&mut self, earlier: &Self) {
         self.tasks.clone_from(&earlier.tasks);
@@ -143,7 +151,7 @@ impl Core {
     /// nothing where it fits, or where too little is known.
     pub(super) fn forecast(&self, elapsed_ms: u64) -> Option<(&'static str, String)> {
         let (limits, measured) = (&self.setup.limits, &self.guards.measured);
-        if !limits.forecast || measured.len() < LEAST_MEASURED {
+        if self.setup.in_lane || !limits.forecast || measured.len() < LEAST_MEASURED {
             return None;
         }
         let of = measured.len();

@@ -21,7 +21,7 @@ use crate::{
         },
     },
     plan::{self, Next},
-    state::{Mutation, ProgressKind},
+    state::{Mutation, ProgressKind, RunEnd},
 };
 
 /// What is known of the iteration under way.
@@ -75,6 +75,9 @@ pub(super) struct Iteration {
     /// Whether somebody left out, blocked or removed its task.
     #[serde(default)]
     pub(super) left_alone: bool,
+    /// Whether its task is not the lane's any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) unclaimed: bool,
     /// Whether what it consumed is in its task's books.
     #[serde(default)]
     pub(super) guarded: bool,
@@ -202,6 +205,10 @@ impl Core {
         let next = self.next(&loaded);
         let Next::Iteration { task } = next else { return self.end_work(next) };
         let number = self.counters.iterations.saturating_add(1);
+        let number = loaded.lane.as_ref().map_or(number, |lane| lane.iteration);
+        if let (Some(task), Some(lane)) = (&task, &loaded.lane) {
+            self.guards.tried_elsewhere(TaskId::new(task.id.clone()), lane.attempts);
+        }
         let iteration = Iteration { number, mode: loaded.mode, task: task.clone(), ..Default::default() };
         let proposed = Proposed { iteration: Box::new(iteration), loaded: Box::new(loaded) };
         let input = BeforeIterationInput { iteration: number, task, ..Default::default() };
@@ -210,9 +217,11 @@ impl Core {
 
     /// Says what is next with what the plan leaves to do.
     pub(super) fn next(&self, loaded: &WorkLeft) -> Next {
-        match &loaded.changed {
-            Some(changed) => Next::end(ExitReason::ControlFilesChanged, changed.as_str()),
-            None => match plan::next(&loaded.work, loaded.mode, &self.standing()) {
+        let over = loaded.lane.as_ref().and_then(|lane| lane.over.clone());
+        match (&loaded.changed, over) {
+            (Some(changed), _) => Next::end(ExitReason::ControlFilesChanged, changed.as_str()),
+            (None, Some(RunEnd { reason, detail })) => Next::End { reason, detail },
+            (None, None) => match plan::next(&loaded.work, loaded.mode, &self.standing()) {
                 Next::Iteration { task } => match self.forecast(loaded.elapsed_ms) {
                     Some((_, why)) => Next::end(ExitReason::Budget, why),
                     None => Next::Iteration { task },

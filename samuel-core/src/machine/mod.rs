@@ -56,7 +56,7 @@ use serde::{Deserialize, Serialize};
 use self::core::{Core, Ending};
 pub use effect::{
     AbilityAnswer, AbilityNotice, AgentEnd, AtOnce, Command, Completion, Effect, EffectId, EffectResult,
-    EndedAbility, HookReply, Input, LogLine, ReplyData, Wait, WorkLeft,
+    EndedAbility, HookReply, Input, LaneWork, LogLine, ReplyData, Wait, WorkLeft,
 };
 pub(crate) use ending::MAX_STOP_BLOCKS;
 pub use plan_changes::PlanChanged;

@@ -81,6 +81,23 @@ impl Core {
         self.emit(Event::PlanChanged { change, task, title, reason, actor });
     }
 
+    /// Stops work on a task that is not the lane's any more.
+    pub(super) fn unclaimed(&mut self, state: &mut State) {
+        let is_invoking = state.is_invoking();
+        let Some(iteration) = state.iteration_mut() else { return };
+        (iteration.left_alone, iteration.unclaimed) = (true, true);
+        (iteration.plan_changed, iteration.answered) = (true, true);
+        let task = iteration.task_id();
+        if is_invoking {
+            self.interrupt();
+        }
+        self.log(
+            ProgressKind::Found,
+            task,
+            "somebody settled it or gave it back; its agent is stopped".to_owned(),
+        );
+    }
+
     /// Counts a task no longer as completed, or as one that nobody recorded.
     fn forget_completion(&mut self, state: &mut State, task: &TaskId) {
         self.counters.unrecorded.retain(|id| id != task);

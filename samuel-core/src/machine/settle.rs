@@ -61,7 +61,7 @@ impl Core {
         iteration.in_flight.clear();
         iteration.turn = Turn::Main;
         let Some(failure) = iteration.failure.clone() else { return self.judge(iteration) };
-        iteration.excused = self.is_excused(failure.class);
+        iteration.excused = iteration.unclaimed || self.is_excused(failure.class);
         let counted = u32::from(!iteration.excused);
         self.counters.consecutive_failures = self.counters.consecutive_failures.saturating_add(counted);
         self.log(ProgressKind::Error, iteration.task_id(), format!("{}: {}", failure.class, failure.message));

@@ -38,6 +38,10 @@ pub struct Setup {
     /// How it looks for tasks.
     #[serde(default)]
     pub pilot: Pilot,
+    /// Whether it is one of several lanes: the caps of the run are then held by what they share, and what
+    /// is next is said by [`LaneWork`](super::LaneWork).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_lane: bool,
     /// Whether it holds after each iteration until it is resumed.
     #[serde(default)]
     pub holds: bool,

@@ -127,7 +127,13 @@ impl Core {
             unrecorded: counters.unrecorded.last().filter(|_| said_nothing).cloned(),
             end_checks: self.checks.end_checks,
             discoveries,
-            ..Standing::new(limits.max_iterations, limits.max_consecutive_failures, self.evidence())
+            ..match self.setup.in_lane {
+                // What all lanes share holds these.
+                true => Standing::new(None, u32::MAX, self.evidence()),
+                false => {
+                    Standing::new(limits.max_iterations, limits.max_consecutive_failures, self.evidence())
+                }
+            }
         }
     }
 }

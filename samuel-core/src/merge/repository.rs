@@ -125,6 +125,24 @@ impl MergeRepository {
         Ok(answer.map(|output| output.stdout.text().trim().to_owned()))
     }
 
+    /// Says whether a tag has this name.
+    pub async fn is_tag(&self, name: &str) -> bool {
+        let name = format!("refs/tags/{name}");
+        self.git.says_yes(&self.users.top, &["show-ref", "--verify", "--quiet", &name]).await
+    }
+
+    /// Says whether a commit is another one, or has it among its ancestors.
+    pub async fn has(&self, commit: &str, other: &str) -> bool {
+        self.git.says_yes(&self.users.top, &["merge-base", "--is-ancestor", other, commit]).await
+    }
+
+    /// Says whether a branch is there and has commits that another one has not.
+    pub async fn is_beyond(&self, branch: &str, other: &str) -> bool {
+        let (branch, other) = (reference(branch), reference(other));
+        let args = ["rev-list", "--count", "--end-of-options", &branch, &format!("^{other}")];
+        self.git.line(&self.users.top, &args).await.is_ok_and(|count| count != "0")
+    }
+
     /// Makes a branch at a commit, where there is none of the name. Says whether it did.
     ///
     /// # Errors
@@ -137,6 +155,32 @@ impl MergeRepository {
         let args = ["update-ref", "--no-deref", &reference(branch), commit, ""];
         self.git.run(&self.users.top, &args).await?;
         Ok(true)
+    }
+
+    /// Removes a branch whose last commit is this one and is on another branch, or under another reference of
+    /// Samuel's, as well. Says whether it did.
+    ///
+    /// # Errors
+    /// Returns an error where git fails.
+    pub async fn remove_branch(&self, branch: &str, commit: &str) -> Result<bool, WorkspaceError> {
+        let top = &self.users.top;
+        let name = reference(branch);
+        let args = [
+            "for-each-ref",
+            "--count=2",
+            "--format=%(refname)",
+            "--contains",
+            commit,
+            "refs/heads",
+            "refs/samuel",
+        ];
+        let holders = self.git.line(top, &args).await?;
+        let path = self.checked_out(branch).await?;
+        if path.is_some() || !holders.lines().any(|holder| holder != name) {
+            return Ok(false);
+        }
+        // Something may have been committed there since.
+        Ok(self.git.says_yes(top, &["update-ref", "--no-deref", "-d", &name, commit]).await)
     }
 
     /// Merges work on the head of a branch, each on the one before. Moves nothing. What is on the branch

@@ -76,7 +76,7 @@ codes! {
     STATE_VERSION, 5, false, Say("Update Samuel, or restore a file that this version wrote.");
     STATE_IO, 1, true, Say("Check that the directory exists, is writable and has space left.");
     STATE_LOCKED, 75, true, Say("Wait for the holder to finish, or end it.");
-    STATE_LOOP_RUNNING, 75, true, Say("Wait for the running loop to finish, or end it.");
+    STATE_LOOP_RUNNING, 75, true, EndLoop;
     STATE_REPLACED, 1, false, LookAtPlan;
     STATE_NOT_KEPT, 1, false, ListKeptPlans;
     TASK_NOT_FOUND, 1, false, ListTasks;
@@ -119,7 +119,7 @@ codes! {
     AGENT_UNKNOWN, 2, false, Say("Use one of claude, codex, gemini, copilot, kiro, command, scripted.");
     AGENT_NOT_FOUND, 1, false, Say("Install the agent, or name its program in `agent_command`.");
     AGENT_FAILED, 1, true, Say("Read the agent's log in .samuel/run/logs.");
-    SANDBOX_UNKNOWN, 2, false, Say("Use sandbox \"host\".");
+    SANDBOX_UNKNOWN, 2, false, Say("Use host, which is no sandbox, bwrap or oci.");
     SANDBOX_UNAVAILABLE, 1, true, Say("Set up what the sandbox needs, then start again.");
     SANDBOX_STUCK, 1, true, Say("Look at the engine, remove the container with it, then start again.");
     WORKSPACE_UNFIT, 1, false, Say("Work in place: set workspace = \"in-place\" below [sandbox] in samuel.toml.");
@@ -128,7 +128,10 @@ codes! {
     WORKSPACE_REFUSED, 1, false, Say("Look at it in the clone; what may arrive is described in docs/sandbox.md.");
     WORKSPACE_NOT_LANDED, 1, true, Say("Take it over with `git merge`, or let the run try again.");
     WORKSPACE_CUT_OFF, 1, false, Say("Restore the files, then start again.");
+    WORKSPACE_SETUP, 1, true, Say("Run the command by hand in a fresh clone to see what it needs, or change `setup` below [methodology.<name>.parallel].");
     WORKSPACE_FAILED, 1, true, Say("Check that git works there, and that the disk has space left.");
+    LANES_INVALID, 2, false, Say("Work with one lane: leave out --jobs, or set jobs = 1 below [methodology.<name>.parallel].");
+    LANES_UNFIT, 1, false, Say("Work with one lane: leave out --jobs, or set jobs = 1 below [methodology.<name>.parallel].");
     HOOK_UNKNOWN, 2, false, Say("Use one of the known hook points and handlers.");
     HOOK_TIMEOUT, 1, true, Say("Raise the hook's timeout, or make the handler faster.");
     HOOK_PANICKED, 1, false, Say("Fix the handler; the message above is its own.");

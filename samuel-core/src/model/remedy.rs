@@ -106,6 +106,10 @@ pub enum Remedy {
     SeePluginOptions,
     /// Build the component of a plugin.
     BuildPlugin,
+    /// Wait for the loop that runs, or end it.
+    EndLoop,
+    /// Build the image of the project's containers, and pin it.
+    BuildImage,
     /// List the variables of templates with their values.
     ListVariables,
     /// Copy the templates that there are anew, and carry changes over.

@@ -16,7 +16,8 @@ use crate::{
 pub struct LongPlan {
     /// How many tasks are left to do.
     pub tasks: usize,
-    /// How many iterations a run that starts now may make.
+    /// How many iterations a run that starts now may make; 0 where it goes on from one
+    /// that has made as many as it may.
     pub iterations: u32,
 }
 
@@ -43,7 +44,16 @@ impl LongPlan {
 impl fmt::Display for LongPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (left, most) = (counted_are(self.tasks, "task"), counted(self.iterations, "iteration"));
-        write!(f, "{left} left to do, but a run that starts now makes at most {most}, with one task in each")
+        match self.iterations {
+            0 => write!(
+                f,
+                "{left} left to do, but the run that goes on has made all the iterations it may make"
+            ),
+            _ => write!(
+                f,
+                "{left} left to do, but a run that starts now makes at most {most}, with one task in each"
+            ),
+        }
     }
 }
 
@@ -69,6 +79,9 @@ mod tests {
         assert_eq!(told(&plan, &Scope::All, 0, 0), None, "there is no limit");
         assert_eq!(told(&plan, &Scope::All, 22, 0), None);
         assert!(told(&plan, &Scope::All, 22, 1).is_some());
+        let expected =
+            "22 tasks are left to do, but the run that goes on has made all the iterations it may make";
+        assert_eq!(told(&plan, &Scope::All, 2, 2).as_deref(), Some(expected));
         assert_eq!(told(&plan, &vec![TaskId::new("3")].into(), 20, 0), None);
         if let Some(task) = plan.tasks.first_mut() {
             task.status = Status::Skipped;

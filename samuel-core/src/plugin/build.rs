@@ -1,7 +1,7 @@
-//! `samuel plugin build`: the component of a plugin, by the tools of its
+//! `samuel plugin build`: the component or the image of a plugin, by the tools of its
 //! language.
 //!
-//! Which tool says the source: Cargo.toml, app.py or app.js. The commands are
+//! Which tool says the source: Cargo.toml, app.py or app.js; an image is built of its Containerfile. The commands are
 //! those that the README of a new plugin names.
 
 use std::{
@@ -13,8 +13,12 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::{MAX_BYTES, Manifest, PluginError, PluginKind, check};
-use crate::fs::{Manner, Root};
-use crate::process::{self, CommandSpec, End, OutputLimits, ProcessError, Supervisor, find_program};
+use crate::{
+    clock::whole_ms,
+    fs::{Manner, Root},
+    process::{self, CommandSpec, End, OutputLimits, ProcessError, Supervisor, find_program},
+    sandbox::EngineKind,
+};
 
 /// How much of what a tool says is kept, in bytes.
 const MAX_OUTPUT: usize = 16 << 10;
@@ -49,6 +53,9 @@ pub struct BuildReport {
     pub took_ms: u64,
 }
 
+/// The variable that names the engine which builds images.
+const RUNTIME: &str = "SAMUEL_RUNTIME";
+
 /// A tool and how it is called.
 struct Tool {
     program: String,
@@ -65,14 +72,29 @@ struct Tool {
 /// what [`check`] returns for what was made.
 pub async fn build(directory: &Path, options: &BuildOptions) -> Result<BuildReport, PluginError> {
     let manifest = Manifest::load(directory)?;
-    let tool = match manifest.kind {
-        PluginKind::Wasm => component_tool(directory, &manifest, options)?,
-        PluginKind::Oci => image_tool(&manifest, options)?,
+    let (first, tool) = match manifest.kind {
+        PluginKind::Wasm => (None, component_tool(directory, &manifest, options)?),
+        PluginKind::Oci => (program_tool(directory), image_tool(&manifest, options)?),
         PluginKind::Skill | PluginKind::Methodology => {
             check(directory)?;
             return Ok(BuildReport { command: None, made: None, took_ms: 0 });
         }
     };
+    let started = std::time::Instant::now();
+    if let Some(first) = first {
+        run(directory, &first, options).await?;
+    }
+    let command = run(directory, &tool, options).await?;
+    if tool.program == "cargo" {
+        take_out(directory, manifest.module.as_deref().unwrap_or_default())?;
+    }
+    check(directory)?;
+    let took_ms = whole_ms(started.elapsed());
+    Ok(BuildReport { command: Some(command), made: manifest.module.or(manifest.image), took_ms })
+}
+
+/// Runs a tool to its end, and returns its command line.
+async fn run(directory: &Path, tool: &Tool, options: &BuildOptions) -> Result<String, PluginError> {
     let command = std::iter::once(&tool.program).chain(&tool.args).cloned().collect::<Vec<_>>().join(" ");
     let spec = CommandSpec::new(&tool.program, directory)
         .args(tool.args.clone())
@@ -101,12 +123,7 @@ pub async fn build(directory: &Path, options: &BuildOptions) -> Result<BuildRepo
             message: format!("{how}\n{}", output.stdout.text().trim_end()),
         });
     }
-    if tool.program == "cargo" {
-        take_out(directory, manifest.module.as_deref().unwrap_or_default())?;
-    }
-    check(directory)?;
-    let took_ms = u64::try_from(output.duration.as_millis()).unwrap_or(u64::MAX);
-    Ok(BuildReport { command: Some(command), made: manifest.module.or(manifest.image), took_ms })
+    Ok(command)
 }
 
 /// Puts the component that cargo built where the manifest has it. A manifest that names a place
@@ -169,13 +186,32 @@ fn component_tool(
     Err(PluginError::Request { problem })
 }
 
+/// Returns what builds the program of an image, where it is one in Rust.
+fn program_tool(directory: &Path) -> Option<Tool> {
+    let is_rust = directory.join("Cargo.toml").is_file();
+    is_rust.then(|| Tool {
+        program: "cargo".to_owned(),
+        // Wherever the user builds to, the Containerfile looks for it here.
+        args: ["build", "--release", "--target-dir", CARGO_TARGET].map(str::to_owned).to_vec(),
+        advice: "see https://rustup.rs",
+    })
+}
+
 fn image_tool(manifest: &Manifest, options: &BuildOptions) -> Result<Tool, PluginError> {
     let image = manifest.image.clone().unwrap_or_default();
     let path = path_of(options);
     let program =
         ["podman", "docker"].into_iter().find(|name| find_program(name, path, Path::new("/")).is_some());
-    let args = ["build", "-f", "Containerfile", "-t", &image, "."].map(str::to_owned).to_vec();
-    Ok(Tool { program: program.unwrap_or("podman").to_owned(), args, advice: "install podman or docker" })
+    let chosen = options.env.iter().find(|(name, _)| name == RUNTIME);
+    let chosen = chosen.and_then(|(_, name)| EngineKind::named(name)).map(EngineKind::name);
+    let program = chosen.or(program).unwrap_or("podman");
+    // Nothing is fetched, neither below the image nor while it is built.
+    let mut args: Vec<String> = ["build", "--network=none"].map(str::to_owned).to_vec();
+    if program == "podman" {
+        args.push("--pull=never".to_owned());
+    }
+    args.extend(["-f", "Containerfile", "-t", &image, "."].map(str::to_owned));
+    Ok(Tool { program: program.to_owned(), args, advice: "install podman or docker" })
 }
 
 /// Prefers a tool that is installed beside the plugin.

@@ -80,12 +80,22 @@ pub(super) fn decode<P: Point>(bytes: &[u8]) -> Result<Answer<P::Output>, HookFa
     // The parser refuses what is nested too deeply, and what follows.
     let value: Value = serde_json::from_slice(bytes)
         .map_err(|error| bad(format!("it is not one JSON document: {error}")))?;
-    let Value::Object(mut fields) = value else { return Err(bad("it is not a JSON object".to_owned())) };
-    let contributed = contributed(&mut fields).map_err(bad)?;
+    let Value::Object(fields) = value else { return Err(bad("it is not a JSON object".to_owned())) };
+    answer_of::<P>(fields).map_err(bad)
+}
+
+/// Does the same with the fields of the object.
+pub(super) fn decode_fields<P: Point>(fields: Map<String, Value>) -> Result<Answer<P::Output>, HookFailure> {
+    // Only a bad answer is written down again.
+    answer_of::<P>(fields).map_err(|problem| bad_output(&problem, b""))
+}
+
+fn answer_of<P: Point>(mut fields: Map<String, Value>) -> Result<Answer<P::Output>, String> {
+    let contributed = contributed(&mut fields)?;
     let warnings = fields.remove("warnings").unwrap_or_default();
     let warnings = Option::<Vec<String>>::deserialize(warnings)
-        .map_err(|error| bad(format!("`warnings` is no list of texts: {error}")))?;
-    let output = serde_json::from_value(Value::Object(fields)).map_err(|error| bad(error.to_string()))?;
+        .map_err(|error| format!("`warnings` is no list of texts: {error}"))?;
+    let output = serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())?;
     Ok(Answer { output, contributed, warnings: warnings.unwrap_or_default() })
 }
 

@@ -9,6 +9,7 @@ use crate::{
     hook::{HookFailure, HookPoint},
     model::{Coded, ErrorCode, Location, Remedy},
     process::ProcessError,
+    sandbox::SandboxError,
 };
 
 /// A plugin that cannot be read, installed, loaded or made.
@@ -53,6 +54,14 @@ pub enum PluginError {
         module: PathBuf,
         /// Why not.
         source: Box<super::wasm::WasmError>,
+    },
+    /// The image of a plugin cannot be run here.
+    #[error("the image of {name} cannot be run: {source}")]
+    Image {
+        /// The plugin.
+        name: String,
+        /// Why not.
+        source: SandboxError,
     },
     /// A component does not start.
     #[error("the component of {name} does not start: {failure}")]
@@ -274,6 +283,7 @@ impl Coded for PluginError {
             Self::NoStateDir { .. } => ErrorCode::PLUGIN_IO,
             #[cfg(feature = "wasm")]
             Self::Component { source, .. } => source.code(),
+            Self::Image { source, .. } => source.code(),
             Self::NoStart { .. } => ErrorCode::PLUGIN_COMPONENT,
         }
     }

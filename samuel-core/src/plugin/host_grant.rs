@@ -37,6 +37,11 @@ impl<'a> HostGrant<'a> {
         is_plain.then_some(Self { host, port })
     }
 
+    /// Writes it with its port.
+    pub(crate) fn with_port(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
     #[cfg(feature = "wasm")]
     fn covers(&self, host: &str, port: u16) -> bool {
         self.port == port

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Capabilities, Capability, InstallSource, InstalledPlugin, LockFile, MANIFEST_FILE, Manifest,
-    PluginChange, PluginDifference, PluginError, PluginKind, Selection, Unlisted,
+    MethodologyProfile, PluginChange, PluginDifference, PluginError, PluginKind, Selection, Unlisted,
     catalog::{check_beside, plugin_directory, plugins_directory},
     check,
     check::check_contents,
@@ -38,6 +38,7 @@ use crate::{
     git::program::GitProgram,
     hook::{HookPoint, nearest},
     process::Supervisor,
+    sandbox::{Containers, Image, OCI, SandboxError, pinned},
 };
 
 /// What staging directories are called; the rest is random.
@@ -66,6 +67,9 @@ pub struct FetchOptions {
     /// Where the key is kept that compiled components are signed with, as in
     /// [`LoadOptions`](super::LoadOptions); without it none are kept.
     pub state_dir: Option<PathBuf>,
+    /// Where the containers of images come from, whose engine knows what an image is by now that is named without its
+    /// digest.
+    pub containers: Option<Containers>,
 }
 
 impl Default for FetchOptions {
@@ -77,6 +81,7 @@ impl Default for FetchOptions {
             cancel: CancellationToken::new(),
             cache_dir: None,
             state_dir: None,
+            containers: None,
         }
     }
 }
@@ -89,6 +94,8 @@ pub struct FetchedPlugin {
     contents: Contents,
     source: String,
     commit: Option<String>,
+    /// The image, pinned.
+    image: Option<String>,
     before: Option<InstalledPlugin>,
     /// What the version that is installed handles.
     handled: Vec<HookPoint>,
@@ -131,6 +138,9 @@ pub struct Uninstalled {
     pub version: Option<String>,
     /// The chains in samuel.toml that named its handlers.
     pub unlisted: Vec<Unlisted>,
+    /// The settings in samuel.toml for its methodologies, which stay and keep runs from starting: keys such as
+    /// `default_methodology` and `methodology.tdd-strict`.
+    pub left: Vec<String>,
 }
 
 /// A plugin of a project, and whether its files are those that were installed.
@@ -267,8 +277,10 @@ impl Plugins {
         let staged = move || plugins.stage(&directory, staged, recorded, commit, lock);
         let fetched = blocking(staged).await;
         drop(checkout);
-        let fetched = fetched?;
+        let mut fetched = fetched?;
         fetched.check_component(options).await?;
+        let (manifest, containers) = (fetched.manifest.clone(), options.containers.clone());
+        fetched.image = blocking(move || pinned_image(&manifest, containers.as_ref())).await?;
         Ok(fetched)
     }
 
@@ -291,6 +303,7 @@ impl Plugins {
             source: fetched.source.clone(),
             commit: fetched.commit.clone(),
             digest: fetched.contents.tree().digest(),
+            image: fetched.image.clone(),
             granted: granted.clone(),
             files: fetched.contents.tree().digests(),
         };
@@ -321,6 +334,9 @@ impl Plugins {
             return Err(not_installed(name, &known));
         }
         let _held = self.hold()?;
+        // Of one that is broken nobody knows what it provides.
+        let manifest = Manifest::load(&plugin_directory(&self.root, name));
+        let provided = manifest.map(|manifest| manifest.profiles).unwrap_or_default();
         let mut lock = LockFile::load(&self.root)?;
         let before = lock.clone();
         let entry = lock.remove(name);
@@ -331,7 +347,8 @@ impl Plugins {
             lock.save(&self.root)
         });
         swap.settle(put, || before.save(&self.root))?;
-        Ok(Uninstalled { name: name.to_owned(), version: entry.map(|entry| entry.version), unlisted })
+        let left = Config::load(&self.root).map(|config| settings_of(&config, &provided)).unwrap_or_default();
+        Ok(Uninstalled { name: name.to_owned(), version: entry.map(|entry| entry.version), unlisted, left })
     }
 
     /// Lists what is installed, and what samuel.toml lists, in its order.
@@ -462,7 +479,8 @@ impl Plugins {
         let installed = Manifest::load(&plugin_directory(&self.root, &manifest.name)).ok();
         let handled = installed.into_iter().flat_map(|one| one.bindings).map(|binding| binding.point);
         let handled = handled.collect();
-        Ok(FetchedPlugin { staged, manifest, contents, source, commit, before, handled, _lock: lock })
+        let image = None;
+        Ok(FetchedPlugin { staged, manifest, contents, source, commit, image, before, handled, _lock: lock })
     }
 
     /// Refuses a plugin that takes a name which another one has.
@@ -485,6 +503,24 @@ pub(super) fn selection(manifest: &Manifest) -> Selection {
     let templates = manifest.profiles.iter().filter_map(|profile| profile.templates.clone());
     let named = std::iter::once(MANIFEST_FILE.to_owned()).chain(manifest.module.clone()).chain(templates);
     Selection::Named(named.collect())
+}
+
+/// Returns the image of a plugin that is one, pinned by its digest, as its engine has it now.
+pub(super) fn pinned_image(
+    manifest: &Manifest,
+    containers: Option<&Containers>,
+) -> Result<Option<String>, PluginError> {
+    let Some(image) = &manifest.image else { return Ok(None) };
+    let refused = |source| PluginError::Image { name: manifest.name.clone(), source };
+    if let Ok(pinned) = Image::parse(image) {
+        return Ok(Some(pinned.to_string()));
+    }
+    let Some(containers) = containers else {
+        let problem =
+            format!("the image {image} has no digest, and this program names no engine that knows it");
+        return Err(refused(SandboxError::Unusable { name: OCI.to_owned(), problem }));
+    };
+    pinned(containers, image).map(|image| Some(image.to_string())).map_err(refused)
 }
 
 /// Makes sure that what was granted is what was asked for, and enough.
@@ -514,4 +550,12 @@ pub(super) async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|error| {
         Err(PluginError::Io { action: "reach", path: PathBuf::new(), source: io::Error::other(error) })
     })
+}
+
+/// Returns the keys that samuel.toml has for methodologies.
+fn settings_of(config: &Config, profiles: &[MethodologyProfile]) -> Vec<String> {
+    let is_one = |name: &str| profiles.iter().any(|profile| profile.names().any(|own| own == name));
+    let default = config.origin("default_methodology").filter(|_| is_one(&config.default_methodology));
+    let tables = config.methodologies().filter(|name| is_one(name)).map(|name| format!("methodology.{name}"));
+    default.map(|_| "default_methodology".to_owned()).into_iter().chain(tables).collect()
 }

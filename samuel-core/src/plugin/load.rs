@@ -9,10 +9,13 @@ use std::{
     sync::Arc,
 };
 
-use super::{Binding, Catalog, Plugin, PluginError, PluginKind, skill::Skill};
+use super::{
+    Binding, Catalog, ImageHandler, ImagePlugin, ImageSetup, Plugin, PluginError, PluginKind, skill::Skill,
+};
 use crate::{
     hook::{Handler, HookPoint, PluginIdentity, PluginSource, Point, PointVisitor, RegistryBuilder},
     process::Supervisor,
+    sandbox::{Containers, Image, OCI, SandboxError},
     script::{CopyError, CopyOf, PrivateCopy},
     state::PlanStore,
 };
@@ -35,6 +38,8 @@ pub struct LoadOptions {
     pub state_dir: Option<PathBuf>,
     /// The plan that plugins with `samuel.api` see.
     pub store: Option<Arc<dyn PlanStore>>,
+    /// Where the containers of images come from. Where absent, plugins that are images are refused.
+    pub containers: Option<Containers>,
 }
 
 /// Registers the handlers of a plugin.
@@ -86,7 +91,8 @@ impl Catalog {
     /// # Errors
     /// Returns [`PluginError::Unsupported`] for a plugin of a kind that this
     /// build does not run, [`PluginError::NoStateDir`] for one of scripts where
-    /// `options` name no private directory, and what its kind can have wrong.
+    /// `options` name no private directory, [`PluginError::Image`] for an image that cannot be run here, and what its
+    /// kind can have wrong.
     pub fn load(&self, options: &LoadOptions) -> Result<LoadedPlugins, PluginError> {
         let mut loaded = LoadedPlugins::default();
         let mut loader = Loader {
@@ -125,6 +131,7 @@ fn identity(plugin: &Plugin) -> PluginIdentity {
         directory: plugin.directory.display().to_string(),
         digest: plugin.entry.digest.clone(),
         granted: granted.map(|(capability, targets)| (capability.to_string(), targets.to_vec())).collect(),
+        image: plugin.entry.image.clone(),
         config: plugin.config.iter().map(|(key, value)| (key.clone(), value.to_string())).collect(),
     }
 }
@@ -151,7 +158,7 @@ impl Loader<'_> {
         })?);
         let handler = |binding: &Binding| {
             let skill = Skill::of(plugin, binding, Arc::clone(&copy), self.root, self.options);
-            binding.point.visit(Shared { skill: Arc::new(skill), binding })
+            binding.point.visit(Shared { handler: Arc::new(skill), binding })
         };
         let handlers: Vec<Register> = plugin.manifest.bindings.iter().map(handler).collect();
         Ok(Arc::new(move |source, registry| handlers.iter().for_each(|register| register(source, registry))))
@@ -176,23 +183,57 @@ impl Loader<'_> {
     }
 
     fn oci(&self, plugin: &Plugin) -> Result<Register, PluginError> {
-        let (name, kind) = (plugin.manifest.name.clone(), PluginKind::Oci);
-        Err(PluginError::Unsupported { name, kind, why: "images are not supported yet" })
+        let refused = |source| PluginError::Image { name: plugin.manifest.name.clone(), source };
+        let pinned = plugin.entry.image.as_deref().or(plugin.manifest.image.as_deref()).unwrap_or_default();
+        let image = Image::parse(pinned)
+            .map_err(|problem| refused(SandboxError::Unusable { name: OCI.to_owned(), problem }))?;
+        let setup = ImageSetup {
+            name: plugin.manifest.name.clone(),
+            image,
+            mode: plugin.manifest.image_mode,
+            granted: plugin.granted().clone(),
+            config: plugin.config.clone(),
+        };
+        let image = ImagePlugin::new(setup, self.root, self.options).map_err(refused)?;
+        let handler = |binding: &Binding| {
+            let handler = image.handler(&binding.handler);
+            let handler = if binding.interactive { handler.interactive() } else { handler };
+            binding.point.visit(Shared { handler: Arc::new(handler), binding })
+        };
+        let handlers: Vec<Register> = plugin.manifest.bindings.iter().map(handler).collect();
+        Ok(Arc::new(move |source, registry| handlers.iter().for_each(|register| register(source, registry))))
     }
 }
 
 /// A handler that answers at any point, and the binding it is for.
-struct Shared<'a> {
-    skill: Arc<Skill>,
+struct Shared<'a, H> {
+    handler: Arc<H>,
     binding: &'a Binding,
 }
 
-impl PointVisitor for Shared<'_> {
+/// A handler that answers at any point.
+trait AtAnyPoint: Send + Sync + 'static {
+    fn at<P: Point>(self: Arc<Self>) -> Arc<dyn Handler<P>>;
+}
+
+impl AtAnyPoint for Skill {
+    fn at<P: Point>(self: Arc<Self>) -> Arc<dyn Handler<P>> {
+        self
+    }
+}
+
+impl AtAnyPoint for ImageHandler {
+    fn at<P: Point>(self: Arc<Self>) -> Arc<dyn Handler<P>> {
+        self
+    }
+}
+
+impl<H: AtAnyPoint> PointVisitor for Shared<'_, H> {
     type Out = Register;
 
     fn visit<P: Point>(self) -> Register {
         let (name, order) = (self.binding.handler.clone(), self.binding.order);
-        let handler: Arc<dyn Handler<P>> = self.skill;
+        let handler = self.handler.at::<P>();
         Arc::new(move |plugin, registry| registry.plugin::<P, _>(plugin, &name, order, Arc::clone(&handler)))
     }
 }

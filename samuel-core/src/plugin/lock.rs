@@ -52,6 +52,9 @@ pub struct InstalledPlugin {
     pub commit: Option<String>,
     /// One digest over all files.
     pub digest: String,
+    /// The image of a plugin that is one, as it was when the plugin was installed: pinned by its digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
     /// What the user granted.
     #[serde(default, skip_serializing_if = "Capabilities::is_empty")]
     pub granted: Capabilities,
@@ -169,6 +172,7 @@ mod tests {
             source: "./plugins/lint".to_owned(),
             commit: None,
             digest: "sha256:00".to_owned(),
+            image: None,
             granted: Capabilities::default().with(Capability::FilesystemRead, ["/workspace/**"]),
             files: [("a \"b\".sh".to_owned(), "sha256:01".to_owned())].into(),
         }

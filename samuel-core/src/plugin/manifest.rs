@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, path::Path};
 use semver::{Version, VersionReq};
 use serde::Serialize;
 
-use super::{Capabilities, Capability, MethodologyProfile, PluginError, PluginKind, read};
+use super::{Capabilities, Capability, ImageMode, MethodologyProfile, PluginError, PluginKind, read};
 use crate::{
     config::{Document, Origins, load_text, text_of},
     fs::Root,
@@ -43,8 +43,10 @@ pub struct Manifest {
     pub bindings: Vec<Binding>,
     /// The component of a wasm plugin, relative to the plugin.
     pub module: Option<String>,
-    /// The image of an oci plugin.
+    /// The image of an oci plugin: its name, or that with its digest.
     pub image: Option<String>,
+    /// How its program is called.
+    pub image_mode: ImageMode,
     /// The methodologies it provides.
     pub profiles: Vec<MethodologyProfile>,
     #[serde(skip)]

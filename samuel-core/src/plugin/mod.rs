@@ -17,7 +17,7 @@
 //!
 //! [`Plugins`] changes what is installed; [`Catalog`] is what a run or a
 //! lifecycle command takes part of. How handlers run is the tiers': `skill`
-//! runs scripts.
+//! runs scripts, `oci` programs of container images.
 //!
 //! ```
 //! use samuel_core::plugin::{LockFile, Manifest};
@@ -45,6 +45,7 @@ mod chains;
 mod check;
 #[cfg(feature = "wasm")]
 mod component;
+mod config_value;
 mod consent;
 mod contents;
 mod edit;
@@ -55,16 +56,22 @@ mod error;
     allow(dead_code, reason = "only the host of components asks what a grant covers")
 )]
 mod exec_grant;
+mod host_error;
 mod host_grant;
 mod install;
 mod installed;
 mod kind;
+mod kv;
 mod load;
 mod lock;
+mod log_lines;
 mod manifest;
 mod name;
+mod oci;
+mod plan;
 mod problem;
 mod profile;
+mod protected;
 mod read;
 mod sample;
 mod scaffold;
@@ -84,6 +91,7 @@ pub(crate) use catalog::plugin_directory;
 pub use catalog::{Catalog, Plugin};
 pub use chains::Unlisted;
 pub use check::check;
+use config_value::config_value;
 pub use consent::consequences;
 pub use envelope::{MAX_ANSWER_BYTES, PROTOCOL};
 pub use error::PluginError;
@@ -96,6 +104,7 @@ pub use load::{LoadOptions, LoadedPlugins};
 pub use lock::{InstalledPlugin, LOCK_FILE, LockFile};
 pub use manifest::{Binding, MANIFEST_FILE, Manifest};
 pub use name::check_plugin_name;
+pub use oci::{ImageHandler, ImageMode, ImagePlugin, ImageSetup};
 use problem::ManifestProblem;
 pub use profile::MethodologyProfile;
 pub use sample::{sample_input, sample_text};

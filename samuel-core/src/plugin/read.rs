@@ -9,8 +9,9 @@ use std::{collections::BTreeMap, path::Component, path::Path};
 use semver::{Version, VersionReq};
 
 use super::{
-    Binding, Capabilities, Capability, Manifest, ManifestProblem, PluginKind, exec_grant::ExecGrant,
-    host_grant::HostGrant, name::is_reserved_namespace, profile::read_profiles,
+    Binding, Capabilities, Capability, ImageMode, Manifest, ManifestProblem, PluginKind,
+    exec_grant::ExecGrant, host_grant::HostGrant, name::is_reserved_namespace, oci::grants,
+    profile::read_profiles,
 };
 use crate::{
     config::{Origins, ProblemKind, Table, Value, broken_plugin_name_rule, shorten},
@@ -28,16 +29,20 @@ pub(super) fn read_root(table: &mut Table<'_>, host: &Version) -> Option<Manifes
     }
     let kind = head.as_ref().and_then(|head| head.kind);
     let (capabilities, reasons) =
-        table.take("capabilities").map(|value| read_capabilities(&value)).unwrap_or_default();
+        table.take("capabilities").map(|value| read_capabilities(&value, kind)).unwrap_or_default();
     let mut bindings = Bindings { kind, list: Vec::new() };
     let provided = table.take("provides").map(|value| read_provided(&value)).unwrap_or_default();
     if let Some(hooks) = table.take("hooks") {
         bindings.read_all(&hooks);
     }
-    let module =
-        table.take("wasm").and_then(|value| read_tier(&value, PluginKind::Wasm, "module", &mut bindings));
-    let image =
-        table.take("oci").and_then(|value| read_tier(&value, PluginKind::Oci, "image", &mut bindings));
+    let (module, _) = table
+        .take("wasm")
+        .map(|value| read_tier(&value, PluginKind::Wasm, "module", &mut bindings))
+        .unwrap_or_default();
+    let (image, image_mode) = table
+        .take("oci")
+        .map(|value| read_tier(&value, PluginKind::Oci, "image", &mut bindings))
+        .unwrap_or_default();
     if let Some(hook) = table.take("hook") {
         bindings.read_underscored(&hook);
     }
@@ -62,6 +67,7 @@ pub(super) fn read_root(table: &mut Table<'_>, host: &Version) -> Option<Manifes
         bindings: bindings.list,
         module,
         image,
+        image_mode,
         profiles,
         origins: Origins::default(),
     })
@@ -155,8 +161,11 @@ fn read_namespace(value: &Value<'_>) -> Option<String> {
 }
 
 /// Reads what a plugin asks for, and why.
-fn read_capabilities(value: &Value<'_>) -> (Capabilities, BTreeMap<Capability, String>) {
-    let mut asked = Asked::default();
+fn read_capabilities(
+    value: &Value<'_>,
+    kind: Option<PluginKind>,
+) -> (Capabilities, BTreeMap<Capability, String>) {
+    let mut asked = Asked { kind, ..Asked::default() };
     let Some(mut table) = value.table() else { return Default::default() };
     // A name with a dot is a table of TOML, or one key in quotes.
     const GROUPS: [&str; 5] = ["filesystem", "agent", "network", "samuel", "assistant"];
@@ -181,6 +190,7 @@ fn read_capabilities(value: &Value<'_>) -> (Capabilities, BTreeMap<Capability, S
 
 #[derive(Default)]
 struct Asked {
+    kind: Option<PluginKind>,
     capabilities: Capabilities,
     reasons: BTreeMap<Capability, String>,
 }
@@ -197,7 +207,7 @@ impl Asked {
             if items.is_empty() && capability != Capability::AssistantInvoke {
                 value.refuse(ManifestProblem::NoTargets { capability });
             }
-            targets = items.iter().filter_map(|item| read_target(capability, item)).collect();
+            targets = items.iter().filter_map(|item| read_target(capability, self.kind, item)).collect();
         };
         match value.as_table() {
             None => from(value),
@@ -217,9 +227,10 @@ impl Asked {
     }
 }
 
-fn read_target(capability: Capability, value: &Value<'_>) -> Option<String> {
+fn read_target(capability: Capability, kind: Option<PluginKind>, value: &Value<'_>) -> Option<String> {
     let target = value.filled()?;
-    match target_fault(capability, target) {
+    let of_image = || grants::target_fault(capability, target).filter(|_| kind == Some(PluginKind::Oci));
+    match target_fault(capability, target).or_else(of_image) {
         None => Some(target.to_owned()),
         Some(rule) => {
             value.refuse(ManifestProblem::BadTarget { capability, target: shorten(target), rule });
@@ -303,13 +314,13 @@ fn read_tier(
     tier: PluginKind,
     key: &'static str,
     bindings: &mut Bindings,
-) -> Option<String> {
-    let mut table = value.table()?;
+) -> (Option<String>, ImageMode) {
+    let Some(mut table) = value.table() else { return Default::default() };
     if let Some(kind) = bindings.kind.filter(|kind| *kind != tier) {
         value.refuse_key(ManifestProblem::OtherKind { wanted: tier, kind });
         table.accept_all();
         table.finish();
-        return None;
+        return Default::default();
     }
     let named = table.require(key).and_then(|value| {
         let text = value.filled()?;
@@ -322,11 +333,16 @@ fn read_tier(
         }
         inner
     });
+    let mode = if tier == PluginKind::Oci { table.take("mode") } else { None };
+    let mode = match mode.and_then(|value| value.one_of("mode of an image", &["serve", "call"])) {
+        Some("call") => ImageMode::Call,
+        _ => ImageMode::Serve,
+    };
     if let Some(handlers) = table.take("hook_handlers") {
         bindings.read_all(&handlers);
     }
     table.finish();
-    named
+    (named, mode)
 }
 
 /// Reports a kind whose own table is missing.
@@ -390,8 +406,8 @@ impl Bindings {
                 let handler = table.require("handler");
                 let order = table.take("order").and_then(|value| value.order());
                 let interactive = table.take("interactive").filter(|value| value.boolean() == Some(true));
-                let speaks =
-                    point == HookPoint::AgentInvoke && matches!(self.kind, Some(PluginKind::Skill) | None);
+                let speaks = point == HookPoint::AgentInvoke
+                    && !matches!(self.kind, Some(PluginKind::Wasm | PluginKind::Methodology));
                 if let Some(value) = interactive.as_ref().filter(|_| !speaks) {
                     value.refuse(ManifestProblem::NotInteractive);
                 }

@@ -129,10 +129,14 @@ pub fn scaffold(directory: &Path, plugin: &NewPlugin) -> Result<Scaffolded, Plug
             let language = language.unwrap_or(PluginLanguage::Rust);
             (language, component(language, &plugin.sdk))
         }
-        (PluginKind::Skill | PluginKind::Oci, Some(PluginLanguage::Rust)) => {
-            return Err(refused(format!(
-                "a plugin of kind {kind} is made in python or javascript; for rust there is kind wasm"
-            )));
+        (PluginKind::Skill, Some(PluginLanguage::Rust)) => {
+            return Err(refused(
+                "a plugin of kind skill is made in python or javascript; for rust there are wasm and oci"
+                    .to_owned(),
+            ));
+        }
+        (PluginKind::Oci, Some(PluginLanguage::JavaScript)) => {
+            return Err(refused("a plugin of kind oci is made in rust or python".to_owned()));
         }
         (PluginKind::Skill, language) => {
             let language = language.unwrap_or(PluginLanguage::Python);
@@ -167,16 +171,14 @@ struct Fill(Vec<(&'static str, String)>);
 impl Fill {
     fn of(plugin: &NewPlugin, language: PluginLanguage) -> Self {
         let name = plugin.name.clone();
-        let (script, base, interpreter) = match language {
-            PluginLanguage::JavaScript => ("context-extra.mjs", "docker.io/library/node:22-slim", "node"),
-            _ => ("context-extra.py", "docker.io/library/python:3.13-slim", "python3"),
+        let script = match language {
+            PluginLanguage::JavaScript => "context-extra.mjs",
+            _ => "context-extra.py",
         };
         Self(vec![
             ("{{name}}", name),
             ("{{sdk}}", plugin.sdk.dependency()),
             ("{{script}}", script.to_owned()),
-            ("{{base}}", base.to_owned()),
-            ("{{interpreter}}", interpreter.to_owned()),
         ])
     }
 
@@ -257,12 +259,24 @@ fn skill(language: PluginLanguage) -> Vec<Template> {
 }
 
 fn image(language: PluginLanguage) -> Vec<Template> {
-    vec![
-        Template::new(MANIFEST_FILE, template!("manifest-oci")),
-        Template::new("Containerfile", template!("oci/Containerfile")),
-        Template::script("{{script}}", script(language)),
-        Template::new("README.md", template!("oci/README.md")),
-    ]
+    let mut files = vec![Template::new(MANIFEST_FILE, template!("manifest-oci"))];
+    files.extend(match language {
+        PluginLanguage::Rust => vec![
+            Template::new("Containerfile", template!("oci/Containerfile-rust")),
+            Template::new("Cargo.toml", template!("oci/Cargo.toml")),
+            Template::new(".cargo/config.toml", template!("oci/cargo-config.toml")),
+            Template::new("src/main.rs", template!("oci/main.rs")),
+            Template::new("README.md", template!("oci/README-rust.md")),
+            Template::new(".gitignore", template!("oci/gitignore-rust")),
+        ],
+        _ => vec![
+            Template::new("Containerfile", template!("oci/Containerfile-python")),
+            Template::new("plugin.py", template!("oci/plugin.py")),
+            Template::new("README.md", template!("oci/README-python.md")),
+            Template::new(".gitignore", template!("oci/gitignore-python")),
+        ],
+    });
+    files
 }
 
 fn script(language: PluginLanguage) -> &'static str {

@@ -32,7 +32,7 @@ pub fn manifest_schema() -> Value {
                 "The same with _ for . and : in the names of points.",
             ),
             "wasm": tier("module", "The component, relative to the plugin."),
-            "oci": tier("image", "The image."),
+            "oci": image(),
             "methodology": { "type": "array", "items": profile() },
         },
         "$defs": {
@@ -113,6 +113,18 @@ fn tier(key: &str, description: &str) -> Value {
         by_point(&json!({ "$ref": "#/$defs/binding" }), HookPoint::as_str),
     );
     table(Value::Object(properties), &[key])
+}
+
+fn image() -> Value {
+    let mut schema = tier("image", "The image: its name, or that with its digest.");
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        let mode = json!({
+            "description": "Whether its program serves one call after the other, or is started for each. Default serve.",
+            "enum": ["serve", "call"],
+        });
+        properties.insert("mode".to_owned(), mode);
+    }
+    schema
 }
 
 fn profile() -> Value {

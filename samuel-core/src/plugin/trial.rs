@@ -18,7 +18,7 @@ use super::{
     Catalog, InstalledPlugin, LoadOptions, Plugin, PluginError, check,
     check::check_contents,
     contents::Contents,
-    install::{blocking, selection},
+    install::{blocking, pinned_image, selection},
     sample::sample_text,
 };
 use crate::{
@@ -28,6 +28,7 @@ use crate::{
         AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, CallScope, HookFailure,
         HookPoint, HookWarning, Registry,
     },
+    sandbox::Containers,
 };
 
 /// The most reports of one point that a trial keeps.
@@ -92,8 +93,8 @@ pub enum TrialReport {
 /// Returns what [`check`] and [`Catalog::load`](super::Catalog::load) return,
 /// and [`PluginError::Request`] where it does not handle the point asked for.
 pub async fn try_out(directory: &Path, options: &TrialOptions) -> Result<Vec<Trial>, PluginError> {
-    let source = directory.to_owned();
-    let plugin = blocking(move || as_installed(&source)).await?;
+    let (source, containers) = (directory.to_owned(), options.load.containers.clone());
+    let plugin = blocking(move || as_installed(&source, containers.as_ref())).await?;
     let bindings = plugin.manifest.bindings.clone();
     let namespace = plugin.manifest.namespace.clone();
     let points = bindings.iter().map(|binding| binding.point);
@@ -102,7 +103,8 @@ pub async fn try_out(directory: &Path, options: &TrialOptions) -> Result<Vec<Tri
     if let Some(point) = options.point.filter(|_| points.is_empty()) {
         return Err(PluginError::Request { problem: format!("the plugin does not handle {point}") });
     }
-    let loaded = Catalog::of(plugin, &options.project_root).load(&options.load)?;
+    let (catalog, load) = (Catalog::of(plugin, &options.project_root), options.load.clone());
+    let loaded = blocking(move || catalog.load(&load)).await?;
     let mut builder = Registry::builder();
     loaded.register(&mut builder);
     let registry = builder.build(&BTreeMap::new());
@@ -116,10 +118,11 @@ pub async fn try_out(directory: &Path, options: &TrialOptions) -> Result<Vec<Tri
 }
 
 /// Looks at a directory as if it were installed with everything granted.
-fn as_installed(directory: &Path) -> Result<Plugin, PluginError> {
+fn as_installed(directory: &Path, containers: Option<&Containers>) -> Result<Plugin, PluginError> {
     let directory = directory.canonicalize().map_err(PluginError::io("read", directory))?;
     let contents = Contents::read(&directory, &selection(&check(&directory)?))?;
     let manifest = check_contents(&directory, &contents)?;
+    let image = pinned_image(&manifest, containers)?;
     let entry = InstalledPlugin {
         name: manifest.name.clone(),
         version: manifest.version.to_string(),
@@ -127,6 +130,7 @@ fn as_installed(directory: &Path) -> Result<Plugin, PluginError> {
         source: directory.display().to_string(),
         commit: None,
         digest: contents.tree().digest(),
+        image,
         granted: manifest.capabilities.clone(),
         files: contents.tree().digests(),
     };

@@ -35,6 +35,9 @@ pub struct ProjectStatus {
     pub next: NextStep,
     /// The questions that wait for an answer, in the order of the plan.
     pub questions: Vec<OpenQuestion>,
+    /// How many more there are, where an answer over the run's socket does not hold all.
+    #[serde(default)]
+    pub more_questions: usize,
     /// The tasks that the run is for that is under way, or was cut off; none where it is
     /// for all, or there is no such run.
     pub only: Vec<TaskId>,
@@ -174,6 +177,7 @@ impl Project {
                 NextStep::of(plan, &loaded.unparsed, &scope, &pilot_of(&self.settings().pilot, false))
             },
             questions: OpenQuestion::all_of(plan),
+            more_questions: 0,
             only: scope.into(),
             claims: plan.claims.clone(),
             progress: plan.progress.clone(),

@@ -1,11 +1,14 @@
 //! The sandbox `bwrap`: commands under bubblewrap.
 //!
 //! A [`Bwrap`] shows a command the system's programs, a few files of `/etc`, what its [`View`] names,
-//! and nothing else: no network, no process of the host, no file of the user. It needs no daemon and no
+//! and nothing else: no network device, no process of the host, no file of the user. It needs no daemon and no
 //! image. Where bubblewrap is missing, too old (before 0.8) or refused by the kernel, nothing runs.
 //!
-//! The environment of a command goes in as it is, and never as an argument, which every user
-//! could read. What is composed for agents and checks, [`environment`](crate::environment) says.
+//! With a [`Guest`] a command begins with that, as in a container: it has a filter of system calls, and reaches
+//! what its [`Reach`] lists. Without one there is neither.
+//!
+//! The environment of a command goes in by the lifeline of the guest or as it is, and never as an argument, which
+//! every user could read. What is composed for agents and checks, [`environment`](crate::environment) says.
 
 use std::{
     ffi::OsString,
@@ -17,13 +20,22 @@ use std::{
     time::Duration,
 };
 
-use super::{Sandbox, SandboxError, ask::asked};
-use crate::process::{CommandSpec, find_on_path};
+use samuel_guest::LIMITS_TOLD;
+
+use super::{
+    Guest, Sandbox, SandboxError,
+    ask::{asked, last_words, output_of},
+    launch::{Programs, launch_of},
+    outlet::{self, Outlets},
+    sockets::{self, DIRECTORY, GUEST, Sockets, path_inside},
+};
+use crate::{
+    egress::{EgressPolicy, Gateway, Refusals},
+    process::{CommandOutput, CommandSpec, Companion, ProcessError, find_on_path},
+};
 
 /// The name of [`Bwrap`].
 pub const BWRAP: &str = "bwrap";
-/// The value of `egress` that stands for the whole network of the host.
-pub const ANY_HOST: &str = "*";
 
 /// Where the program is looked for: not in `PATH`, which may lead into the project.
 const PROGRAMS: [&str; 2] = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"];
@@ -31,6 +43,8 @@ const PROGRAMS: [&str; 2] = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"];
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The size of `/tmp` and of the home, in bytes.
 const TMP_BYTES: u64 = 1 << 30;
+/// The size of `/dev/shm`, in bytes.
+const SHARED_BYTES: u64 = 64 << 20;
 /// Directories of the system that a command sees, read-only.
 const SYSTEM: [&str; 6] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32"];
 /// Files and directories of `/etc` that programs need, and that hold no secret.
@@ -48,8 +62,6 @@ const ETC: [&str; 12] = [
     "ssl/certs",
     "ssl/openssl.cnf",
 ];
-/// What names are resolved with, where there is a network.
-const NAMES: [&str; 3] = ["hosts", "resolv.conf", "services"];
 /// Every right and namespace is taken away, and no more can be had.
 const WALLS: [&str; 8] = [
     "--unshare-all",
@@ -71,8 +83,6 @@ pub struct View {
     pub read_only: Vec<PathBuf>,
     /// Where a home is made for them, empty and gone with the command. Default none.
     pub home: Option<PathBuf>,
-    /// Whether agents share the network of the host; checks never do. Default `false`.
-    pub network: bool,
     /// The size of `/tmp` and of the home, in bytes. Default 1 GiB.
     pub tmp_bytes: u64,
 }
@@ -81,7 +91,7 @@ impl View {
     /// Shows a directory to write to, and nothing else.
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
         let workspace = workspace.into();
-        Self { workspace, read_only: Vec::new(), home: None, network: false, tmp_bytes: TMP_BYTES }
+        Self { workspace, read_only: Vec::new(), home: None, tmp_bytes: TMP_BYTES }
     }
 
     /// Says whether a path is within what is shown.
@@ -91,29 +101,59 @@ impl View {
     }
 }
 
+/// What commands reach of the network. By default nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Reach {
+    /// What agents reach.
+    pub egress: EgressPolicy,
+    /// What quality checks reach.
+    pub check_egress: EgressPolicy,
+    /// Hosts that agents reach without their keys.
+    pub gateways: Vec<Gateway>,
+}
+
 /// Commands under bubblewrap.
 #[derive(Clone, Debug)]
 pub struct Bwrap {
     view: Result<View, SandboxError>,
+    guest: Option<Guest>,
+    reach: Reach,
+    refusals: Arc<Refusals>,
     works: Arc<OnceLock<Result<String, String>>>,
 }
 
 impl Default for Bwrap {
     /// Makes one in which no command can run, since it shows no directory to work in.
     fn default() -> Self {
-        Self::refusing(unusable(NOT_IN_PLACE))
+        Self::refusing(not_in_place())
     }
 }
 
 impl Bwrap {
-    /// Makes one with what its commands see.
+    /// Makes one with what its commands see; they reach nothing.
     pub fn new(view: View) -> Self {
-        Self { view: Ok(view), works: Arc::default() }
+        Self::of(Ok(view))
     }
 
     /// Makes one in which no command can run, with the reason.
     pub(crate) fn refusing(why: SandboxError) -> Self {
-        Self { view: Err(why), works: Arc::default() }
+        Self::of(Err(why))
+    }
+
+    fn of(view: Result<View, SandboxError>) -> Self {
+        Self { view, guest: None, reach: Reach::default(), refusals: Arc::default(), works: Arc::default() }
+    }
+
+    /// Has commands begin with a guest.
+    #[must_use]
+    pub fn guest(self, guest: Guest) -> Self {
+        Self { guest: Some(guest), works: Arc::default(), ..self }
+    }
+
+    /// Says what commands reach of the network, for which it takes a guest.
+    #[must_use]
+    pub fn reach(self, reach: Reach) -> Self {
+        Self { reach, ..self }
     }
 
     /// Returns the version of bubblewrap, once it has shown that it works here.
@@ -121,13 +161,14 @@ impl Bwrap {
     /// # Errors
     /// Returns [`SandboxError::Unusable`] where it is missing or does not.
     pub fn version(&self) -> Result<String, SandboxError> {
-        self.works.get_or_init(try_out).clone().map_err(|problem| unusable(&problem))
+        let tried = self.works.get_or_init(|| try_out(self.guest.as_ref()));
+        tried.clone().map_err(|problem| unusable(&problem))
     }
 
-    fn wrap_with(&self, spec: CommandSpec, network: bool) -> Result<CommandSpec, SandboxError> {
+    fn wrap_with(&self, spec: CommandSpec, outlets: &Outlets) -> Result<CommandSpec, SandboxError> {
         self.check()?;
         let (view, program) = (self.view.clone()?, program().ok_or_else(|| unusable(MISSING))?);
-        let mut args = Arguments::of_walls(network);
+        let mut args = Arguments::of_walls();
         args.size(view.tmp_bytes, "/tmp");
         if let Some(home) = view.home.as_deref().filter(|home| hides_nothing(home)) {
             args.size(view.tmp_bytes, home);
@@ -139,14 +180,30 @@ impl Bwrap {
             args.show("--ro-bind-try", &path);
         }
         args.show("--bind", &view.workspace);
-        args.words(["--remount-ro", "/", "--chdir"]);
-        args.0.extend([spec.cwd().into(), "--".into()]);
-        let has_tmpdir = spec.variables().any(|(name, _)| name == "TMPDIR");
-        let spec = match has_tmpdir {
-            true => spec.env("TMPDIR", "/tmp"),
-            false => spec,
+        let Some(guest) = &self.guest else {
+            args.words(["--remount-ro", "/", "--chdir"]);
+            args.0.extend([spec.cwd().into(), "--".into()]);
+            let has_tmpdir = spec.variables().any(|(name, _)| name == "TMPDIR");
+            let spec = if has_tmpdir { spec.env("TMPDIR", "/tmp") } else { spec };
+            return Ok(spec.within(program, args.0));
         };
-        Ok(spec.within(program, args.0))
+        let launch = launch_of(BWRAP, &spec, Programs::OfMachine, outlets)?;
+        let sockets =
+            Sockets::prepare(guest.directory(), &launch, outlets).map_err(|told| unusable(&told))?;
+        args.show_at(sockets.directory(), DIRECTORY);
+        args.begin_with(guest);
+        args.words([DIRECTORY]);
+        Ok(spec.env_clear().command(program, args.0).companion(Arc::new(Inside(sockets))))
+    }
+}
+
+/// What lies ready for a command, until it has ended.
+#[derive(Debug)]
+struct Inside(Sockets);
+
+impl Companion for Inside {
+    fn release(&self, _ended: &Result<CommandOutput, ProcessError>) {
+        self.0.end();
     }
 }
 
@@ -157,29 +214,40 @@ impl Sandbox for Bwrap {
 
     fn check(&self) -> Result<(), SandboxError> {
         self.view.as_ref().map_err(Clone::clone)?;
+        let Reach { egress, check_egress, gateways } = &self.reach;
+        let reaches = !(egress.is_empty() && check_egress.is_empty() && gateways.is_empty());
+        if reaches && self.guest.is_none() {
+            return Err(unusable("what leaves it goes through a guest, and this program names none"));
+        }
         self.version().map(drop)
     }
 
     fn wrap(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
-        let network = self.view.as_ref().is_ok_and(|view| view.network);
-        self.wrap_with(spec, network)
+        self.wrap_with(spec, &Outlets::new(&self.reach.egress, &self.reach.gateways, &self.refusals))
     }
 
     fn wrap_check(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
-        self.wrap_with(spec, false)
+        self.wrap_with(spec, &Outlets::new(&self.reach.check_egress, &[], &self.refusals))
+    }
+
+    fn begin(&self) -> Result<(), SandboxError> {
+        if let Some(guest) = &self.guest {
+            sockets::sweep(guest.directory());
+        }
+        Ok(())
+    }
+
+    fn notices(&self) -> Vec<String> {
+        self.refusals.take()
+    }
+
+    fn base_url(&self, gateway: &str) -> Option<String> {
+        outlet::base_url(&self.reach.gateways, gateway)
     }
 
     fn version(&self) -> Option<String> {
         Self::version(self).ok()
     }
-}
-
-/// Says what is wrong with a list of hosts, if bubblewrap cannot keep to it.
-pub(crate) fn problem_of_egress(egress: &[String]) -> Option<String> {
-    let kept = matches!(egress, [] | [_]) && egress.iter().all(|host| host == ANY_HOST);
-    (!kept).then(|| {
-        format!("bwrap cannot keep hosts apart; leave it empty for no network, or set [\"{ANY_HOST}\"] for all of it")
-    })
 }
 
 /// Says what is wrong with a path that is to be shown, if anything is.
@@ -228,9 +296,12 @@ fn socket_in(directory: &Path) -> Option<PathBuf> {
 const ACTS: &str = "behind which a program acts for whoever asks";
 /// How many entries of a directory are looked at for sockets.
 const MAX_LOOKED_AT: usize = 1000;
-/// What is said where the workspace is no clone.
-pub(super) const NOT_IN_PLACE: &str = "it keeps agents out of the project's work tree, so the workspace has to be a clone; set workspace = \
-                                       \"clone\" below [sandbox] in samuel.toml";
+/// Says that the workspace is no clone.
+pub(super) fn not_in_place() -> SandboxError {
+    let problem = "a sandbox keeps agents out of the project's work tree, so the workspace has to be a clone";
+    SandboxError::Setting { key: "workspace", problem: problem.to_owned() }
+}
+
 /// What is said where there is no bubblewrap.
 const MISSING: &str = "bubblewrap is not installed; on Debian and Ubuntu: apt-get install bubblewrap";
 
@@ -239,13 +310,12 @@ struct Arguments(Vec<OsString>);
 
 impl Arguments {
     /// Takes everything away but the system's programs.
-    fn of_walls(network: bool) -> Self {
+    fn of_walls() -> Self {
         let mut args = Self(Vec::new());
         args.words(WALLS);
         args.words(["/etc", "--proc", "/proc", "--dev", "/dev"]);
-        if network {
-            args.words(["--share-net"]);
-        }
+        args.size(SHARED_BYTES, "/dev/shm");
+        args.words(["--remount-ro", "/dev"]);
         for directory in SYSTEM.map(Path::new) {
             match fs::read_link(directory) {
                 Ok(target) => {
@@ -255,8 +325,7 @@ impl Arguments {
                 Err(_) => args.show("--ro-bind-try", directory),
             }
         }
-        let names = NAMES.iter().filter(|_| network);
-        for name in ETC.iter().chain(names) {
+        for name in ETC {
             args.show("--ro-bind-try", &Path::new("/etc").join(name));
         }
         args
@@ -269,6 +338,19 @@ impl Arguments {
     /// Shows a path where it is.
     fn show(&mut self, how: &str, path: &Path) {
         self.0.extend([how.into(), path.into(), path.into()]);
+    }
+
+    /// Shows a path at another place, to be read.
+    fn show_at(&mut self, path: &Path, place: &str) {
+        self.0.extend(["--ro-bind".into(), path.into(), place.into()]);
+    }
+
+    /// Begins with a guest as the first process.
+    fn begin_with(&mut self, guest: &Guest) {
+        let place = path_inside(GUEST);
+        self.show_at(guest.program(), &place);
+        self.words(["--as-pid-1", "--remount-ro", "/", "--", &place]);
+        self.0.extend(guest.arguments().iter().map(OsString::from));
     }
 
     /// Makes an empty directory of a size.
@@ -323,19 +405,36 @@ fn program() -> Option<PathBuf> {
     PROGRAMS.iter().map(PathBuf::from).find(|path| path.is_file())
 }
 
-/// Runs `true` behind the same walls, and returns the version.
-fn try_out() -> Result<String, String> {
+/// Runs a command behind the same walls that does nothing, and returns the version.
+fn try_out(guest: Option<&Guest>) -> Result<String, String> {
     if !cfg!(target_os = "linux") {
         return Err("it needs Linux".to_owned());
     }
     let program = program().ok_or(MISSING)?;
     let version = asked(Command::new(&program).arg("--version").env_clear(), PATIENCE)?;
-    let mut args = Arguments::of_walls(false);
+    let version = version.trim();
+    let mut args = Arguments::of_walls();
     args.size(1 << 20, "/tmp");
-    args.words(["--remount-ro", "/", "--", "true"]);
-    asked(Command::new(&program).args(&args.0).env_clear(), PATIENCE)
-        .map_err(|told| format!("{} cannot set it up here: {told}", version.trim()))?;
-    Ok(version.trim().to_owned())
+    let output_of = |args: &Arguments| {
+        let output = output_of(Command::new(&program).args(&args.0).env_clear(), PATIENCE);
+        output.map_err(|told| format!("{version} cannot set it up here: {told}"))
+    };
+    let mut bare = Arguments(args.0.clone());
+    bare.words(["--remount-ro", "/", "--", "true"]);
+    let output = output_of(&bare)?;
+    if !output.status.success() {
+        return Err(format!("{version} cannot set it up here: {}", last_words(&output)));
+    }
+    if let Some(guest) = guest {
+        args.begin_with(guest);
+        args.words(["--limits"]);
+        let output = output_of(&args)?;
+        if output.status.code() != Some(LIMITS_TOLD.into()) {
+            let place = guest.program().display();
+            return Err(format!("the guest, {place}, cannot be run in it: {}", last_words(&output)));
+        }
+    }
+    Ok(version.to_owned())
 }
 
 fn unusable(problem: &str) -> SandboxError {
@@ -349,12 +448,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_that_bwrap_cannot_keep_apart_are_refused() {
-        let told =
-            |hosts: &[&str]| problem_of_egress(&hosts.iter().map(ToString::to_string).collect::<Vec<_>>());
-        assert_eq!((told(&[]), told(&["*"])), (None, None));
-        assert!(["http://x", "api.example.org"].iter().all(|host| told(&[host]).is_some()));
-        assert!(told(&["*", "example.org"]).is_some());
+    fn what_leaves_it_takes_a_guest() {
+        let view = tempfile::tempdir().expect("a directory");
+        let egress = EgressPolicy::parse(["a.example"]).expect("a host");
+        let reach = Reach { egress, ..Reach::default() };
+        let told = Bwrap::new(View::new(view.path())).reach(reach).check().expect_err("no guest").to_string();
+        assert!(told.contains("goes through a guest"), "{told}");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! An [`Oci`] runs each command in a new container of an image that is pinned by its digest. A command sees what
 //! its [`View`] names, and of the rest of the machine nothing: no network device, no process, no file, no
-//! variable. What the container has, `arguments` lists; the engine's own commands are in `engine`, the first
-//! process and how it is told what to run in `lifeline`, the end of a container in `container`.
+//! variable. What the container has, `arguments` lists; the engine's own commands are in `engine`, the end of a
+//! container in `container`. The first process and how it is told what to run are those of `bwrap` as well.
 //!
 //! A run is refused before anything starts where the engine, the image or the guest is missing, or where the
 //! engine does not hold the limits that it is asked for.
@@ -11,47 +11,45 @@
 mod arguments;
 mod build;
 mod container;
+mod containerfile;
 mod engine;
 mod guest;
 mod image;
-mod lifeline;
 mod memory;
+mod program;
 mod tried;
 
 use std::{
+    collections::HashMap,
     fmt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
-
-use samuel_guest::{Launch, Relay};
 
 use super::{
     Sandbox, SandboxError, View,
-    bwrap::{NOT_IN_PLACE, command_of_samuel, ways_to_samuel},
+    bwrap::{not_in_place, ways_to_samuel},
+    launch::{Programs, launch_of},
+    outlet::{self, Outlets},
+    sockets,
 };
 use crate::{
-    egress::{EgressPolicy, Refusals},
+    egress::{EgressPolicy, Gateway, Refusals},
     model::digest_of,
     process::CommandSpec,
 };
-use arguments::{Contained, Most};
+use arguments::{Contained, Manner, Most};
 use container::Container;
-use tried::Tried;
+use tried::{Trial, Tried};
 
+pub(crate) use arguments::{Access, Mount};
 pub use engine::{Engine, EngineKind};
 pub use image::Image;
 pub use memory::Memory;
+pub(crate) use program::{Program, ProgramParts, Spoken, Start, host_socket, new_token, pinned};
 
 /// The name of [`Oci`].
 pub const OCI: &str = "oci";
-/// The port on which commands find the proxy. It is above those that systems hand out.
-const PROXY_PORT: u16 = 61_080;
-/// The names under which programs look for a proxy.
-const PROXY_VARIABLES: [&str; 6] =
-    ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
-/// The names under which they look for what needs none.
-const NO_PROXY_VARIABLES: [&str; 2] = ["NO_PROXY", "no_proxy"];
 /// How many digits of a project's digest its containers are labelled with.
 const LABEL_DIGITS: usize = 16;
 
@@ -63,9 +61,12 @@ pub struct Containers {
     engine: Result<Engine, String>,
     guest: PathBuf,
     directory: PathBuf,
-    tried: Arc<OnceLock<Result<Tried, SandboxError>>>,
+    tried: Tries,
     stuck: Stuck,
 }
+
+/// What was found out about the engine, by image, memory and processes. What failed is tried again.
+type Tries = Arc<Mutex<HashMap<(String, String, u32), Tried>>>;
 
 /// The name of a container that could not be removed.
 type Stuck = Arc<Mutex<Option<String>>>;
@@ -83,6 +84,28 @@ impl Containers {
         Self { engine, guest, directory, tried: Arc::default(), stuck: Arc::default() }
     }
 
+    /// Takes the engine that `SAMUEL_RUNTIME` of an environment names, else podman or docker, and the guest that
+    /// `SAMUEL_GUEST` names, else the one at `guest`. Of the directory it takes what [`new`](Self::new) does.
+    pub fn of_env(
+        env: &[(String, String)],
+        guest: impl Into<PathBuf>,
+        directory: impl Into<PathBuf>,
+    ) -> Self {
+        let variable = |wanted: &str| {
+            let found = env.iter().find(|(name, _)| name == wanted);
+            found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+        };
+        let engine = match variable("SAMUEL_RUNTIME") {
+            None => Engine::find(None, env),
+            Some(name) => match EngineKind::named(name) {
+                Some(kind) => Engine::find(Some(kind), env),
+                None => Err(format!("SAMUEL_RUNTIME is \"{name}\", which is neither podman nor docker")),
+            },
+        };
+        let guest = variable("SAMUEL_GUEST").map_or_else(|| guest.into(), PathBuf::from);
+        Self::new(engine, guest, directory)
+    }
+
     /// Returns the engine.
     ///
     /// # Errors
@@ -96,12 +119,14 @@ impl Containers {
         &self.guest
     }
 
-    /// Removes the containers of a project whose Samuel is gone, and returns their names. Blocks.
+    /// Removes the containers of a project whose Samuel is gone, and returns their names; and the directories with
+    /// sockets of whichever Samuel that is gone. Blocks.
     ///
     /// # Errors
     /// Returns [`SandboxError::Unusable`] where the engine cannot be asked, and [`SandboxError::Stuck`] for a
     /// container that it does not remove.
     pub fn sweep(&self, root: &Path) -> Result<Vec<String>, SandboxError> {
+        sockets::sweep(&self.directory);
         self.engine()?.sweep(&label_of(root))
     }
 }
@@ -121,6 +146,8 @@ pub struct Contents {
     pub egress: EgressPolicy,
     /// What quality checks reach of it.
     pub check_egress: EgressPolicy,
+    /// Hosts that agents reach without their keys.
+    pub gateways: Vec<Gateway>,
 }
 
 /// Commands in containers.
@@ -155,7 +182,7 @@ impl Oci {
 
     /// Makes one in which no command can run, since the workspace is no clone.
     pub(crate) fn refusing_in_place() -> Self {
-        Self::refusing(unusable(NOT_IN_PLACE))
+        Self::refusing(not_in_place())
     }
 
     /// Makes one in which no command can run, with the reason.
@@ -167,13 +194,13 @@ impl Oci {
         self.ready.as_deref().map_err(Clone::clone)
     }
 
-    fn wrap_with(&self, spec: CommandSpec, egress: &EgressPolicy) -> Result<CommandSpec, SandboxError> {
+    fn wrap_with(&self, spec: CommandSpec, outlets: &Outlets) -> Result<CommandSpec, SandboxError> {
         let ready = self.ready()?;
         let tried = ready.tried()?;
         if let Some(container) = &*ready.containers.stuck.lock().unwrap_or_else(PoisonError::into_inner) {
             return Err(SandboxError::Stuck { container: container.clone() });
         }
-        ready.contain(spec, &tried, egress)
+        ready.contain(spec, &tried, outlets)
     }
 }
 
@@ -187,11 +214,13 @@ impl Sandbox for Oci {
     }
 
     fn wrap(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
-        self.wrap_with(spec, &self.ready()?.contents.egress)
+        let Ready { contents, refusals, .. } = self.ready()?;
+        self.wrap_with(spec, &Outlets::new(&contents.egress, &contents.gateways, refusals))
     }
 
     fn wrap_check(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
-        self.wrap_with(spec, &self.ready()?.contents.check_egress)
+        let Ready { contents, refusals, .. } = self.ready()?;
+        self.wrap_with(spec, &Outlets::new(&contents.check_egress, &[], refusals))
     }
 
     fn version(&self) -> Option<String> {
@@ -205,7 +234,12 @@ impl Sandbox for Oci {
 
     fn begin(&self) -> Result<(), SandboxError> {
         let ready = self.ready()?;
+        sockets::sweep(&ready.containers.directory);
         ready.containers.engine()?.sweep(&ready.label).map(drop)
+    }
+
+    fn base_url(&self, gateway: &str) -> Option<String> {
+        outlet::base_url(&self.ready().ok()?.contents.gateways, gateway)
     }
 
     fn notices(&self) -> Vec<String> {
@@ -216,7 +250,16 @@ impl Sandbox for Oci {
 impl Ready {
     /// Returns what was found out about the engine, by one container that is run for it.
     fn tried(&self) -> Result<Tried, SandboxError> {
-        self.containers.tried.get_or_init(|| tried::try_out(self)).clone()
+        let contents = &self.contents;
+        let trial = Trial {
+            containers: &self.containers,
+            image: &contents.image,
+            memory: &contents.memory,
+            pids: contents.pids,
+            tmp_bytes: contents.view.tmp_bytes,
+            label: &self.label,
+        };
+        trial.tried()
     }
 
     /// Makes of a command the one that runs it in a container.
@@ -224,21 +267,26 @@ impl Ready {
         &self,
         spec: CommandSpec,
         tried: &Tried,
-        egress: &EgressPolicy,
+        outlets: &Outlets,
     ) -> Result<CommandSpec, SandboxError> {
-        let engine = self.containers.engine()?;
-        let launch = self.launch(&spec, !egress.is_empty())?;
-        let proxy = (!egress.is_empty()).then(|| (egress.clone(), Arc::clone(&self.refusals)));
-        let container = Container::prepare(&self.containers, &launch, proxy)?;
+        let (engine, view) = (self.containers.engine()?, &self.contents.view);
+        let mut launch = launch_of(OCI, &spec, Programs::OfImage, outlets)?;
+        launch.memory = Some(self.contents.memory.to_string());
+        launch.pids = Some(self.contents.pids);
+        let container = Container::prepare(&self.containers, &launch, outlets)?;
         let arguments = arguments::of(&Contained {
             kind: engine.kind(),
             runtime: tried.runtime,
             name: container.name(),
             label: &self.label,
             user: (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw()),
-            contents: &self.contents,
-            workspace: Some(&self.contents.view.workspace),
-            files: &ways_to_samuel(&spec),
+            manner: Manner::Attached,
+            image: &self.contents.image,
+            memory: &self.contents.memory,
+            pids: self.contents.pids,
+            home: view.home.as_deref(),
+            tmp_bytes: view.tmp_bytes,
+            mounts: &arguments::mounts_of(view, &ways_to_samuel(&spec), Some(&view.workspace)),
             guest: &self.containers.guest,
             directory: container.directory(),
             most: Most::of_process(),
@@ -246,45 +294,6 @@ impl Ready {
         let arguments = arguments.map_err(unusable)?;
         let spec = spec.env_clear().envs(engine.env().iter().cloned()).current_dir("/");
         Ok(spec.command(engine.program(), arguments).companion(Arc::new(container)))
-    }
-
-    /// Describes a command for the guest.
-    fn launch(&self, spec: &CommandSpec, has_proxy: bool) -> Result<Launch, SandboxError> {
-        let text = |what: &str, text: &std::ffi::OsStr| {
-            let text = text.to_str().map(str::to_owned);
-            text.ok_or_else(|| unusable(format!("{what} of a command is no text")))
-        };
-        let mut launch = Launch::new(
-            [text("the program", spec.program())?],
-            text("the directory", spec.cwd().as_os_str())?,
-        );
-        for argument in spec.arguments() {
-            launch.argv.push(text("an argument", argument)?);
-        }
-        for (name, value) in spec.variables() {
-            let (name, value) = (text("a variable", name)?, text("a variable", value)?);
-            match name.as_str() {
-                // Programs are those of the image, and where they are it knows.
-                "PATH" => {}
-                "TMPDIR" => launch = launch.env(name, "/tmp"),
-                _ if PROXY_VARIABLES.contains(&name.as_str()) => {}
-                _ => launch = launch.env(name, value),
-            }
-        }
-        if has_proxy {
-            let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
-            let variables = PROXY_VARIABLES.map(|name| (name.to_owned(), proxy.clone()));
-            let none = NO_PROXY_VARIABLES.map(|name| (name.to_owned(), "localhost,127.0.0.1,::1".to_owned()));
-            launch.env.extend(variables.into_iter().chain(none));
-            launch.relays.push(Relay { port: PROXY_PORT, socket: container::path_inside(container::EGRESS) });
-        }
-        // By its name alone Samuel is found in no directory of the image.
-        if let Some((path, true)) = command_of_samuel(spec) {
-            launch.paths.extend(path.parent().and_then(Path::to_str).map(str::to_owned));
-        }
-        launch.memory = Some(self.contents.memory.to_string());
-        launch.pids = Some(self.contents.pids);
-        Ok(launch)
     }
 }
 

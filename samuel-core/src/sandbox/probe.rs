@@ -80,11 +80,11 @@ probes! {
     "udp", "no datagram reaches the host", r#"command -v bash > /dev/null || { echo 'bash: not found'; exit 127; }; bash -c 'echo x > "/dev/udp/127.0.0.1/$UDP_PORT"'; exit 1"#;
     "dns", "no name can be resolved by a server", r#"perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 17) or exit 1; connect(S, sockaddr_in(53, inet_aton("192.0.2.1"))) or exit 1; exit 0'"#;
     "raw-socket", "no raw socket can be opened", r#"perl -MSocket -e 'exit(socket(S, PF_INET, SOCK_RAW, 1) ? 0 : 1)'"#;
+    "vsock", "no socket leads to the machine below", r#"perl -e 'use Socket; exit(socket(S, 40, SOCK_STREAM, 0) ? 0 : 1)'"#;
+    "keyring", "no key of the kernel's can be read", r#"test "$(uname -m)" = x86_64 || exit 127; perl -e 'exit(syscall(250, 0, -3, 0) >= 0 ? 0 : 1)'"#;
+    "shm-size", "/dev/shm has an end", r#"dd if=/dev/zero of=/dev/shm/samuel-probe-fill bs=1M count=70 2>&1; code=$?; rm -f /dev/shm/samuel-probe-fill; exit $code"#;
     "tmp-size", "/tmp has an end", r#"dd if=/dev/zero of=/tmp/samuel-probe-fill bs=1M count=9 2>&1; code=$?; rm -f /tmp/samuel-probe-fill; exit $code"#;
 }
-
-/// The probes of what `egress` opens.
-const OF_NETWORK: [&str; 4] = ["network-devices", "tcp", "udp", "dns"];
 
 /// What came of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -231,7 +231,7 @@ impl ProbeGround {
 }
 
 /// Tries to get out of a sandbox, which shows the [view](ProbeGround::view) of the ground: one probe after the
-/// other, each with a deadline of 20 s. With `network` the probes are left out of what the network of the host opens.
+/// other, each with a deadline of 20 s.
 ///
 /// # Errors
 /// Returns a [`SandboxError`] where no command can run in the sandbox, and [`SandboxError::Unusable`] where the
@@ -239,7 +239,6 @@ impl ProbeGround {
 pub async fn probe(
     ground: &ProbeGround,
     sandbox: &dyn Sandbox,
-    network: bool,
     supervisor: &Supervisor,
 ) -> Result<Vec<ProbeFinding>, SandboxError> {
     sandbox.check()?;
@@ -250,7 +249,7 @@ pub async fn probe(
         process::spawn(other, &Supervisor::GroupOnly).await.map_err(|error| failed(error.explained()))?;
     let (stopper, pid) = (other.stopper(), other.pid());
     let mut findings = Vec::new();
-    for one in PROBES.iter().filter(|one| !(network && OF_NETWORK.contains(&one.name))) {
+    for one in PROBES {
         let before = ground.state();
         let spec = CommandSpec::shell(one.script, ground.path("work")).envs(ground.variables(pid));
         let spec = sandbox.wrap(spec.timeout(PATIENCE).merge_stderr(true))?;

@@ -92,6 +92,14 @@ impl SharedBooks {
         Self { caps, ..Self::default() }
     }
 
+    /// Takes over what the run had used before it was interrupted.
+    #[must_use]
+    pub fn going_on(mut self, iterations: u32, usage: Usage) -> Self {
+        self.begun = iterations;
+        self.add(usage);
+        self
+    }
+
     /// Counts an iteration that is about to begin, unless a cap is reached. `elapsed` is how long the
     /// run has taken.
     ///

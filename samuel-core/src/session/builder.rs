@@ -36,7 +36,7 @@ impl From<RunBuilder> for SessionBuilder {
 impl SessionBuilder {
     /// Starts with the settings of a project.
     pub(super) fn new(project: Project) -> Self {
-        Run::builder(project).into()
+        Self::from(Run::builder(project))
     }
 
     handler_methods!(run.);
@@ -45,27 +45,27 @@ impl SessionBuilder {
     /// environment and below the supervisor of the session.
     #[must_use]
     pub fn hook_files(self) -> Self {
-        self.run.hook_files().into()
+        Self::from(self.run.hook_files())
     }
 
     /// Says who decides whether what the repository brings may run. By default nothing may; the
     /// handlers that the program itself [registers](Self::hook) need nobody's leave.
     #[must_use]
     pub fn trust(self, trust: TrustPolicy) -> Self {
-        self.run.trust(trust).into()
+        Self::from(self.run.trust(trust))
     }
 
     /// Says how the processes of handlers are looked after. By default only as groups
     /// ([`Supervisor::GroupOnly`]).
     #[must_use]
     pub fn supervisor(self, supervisor: Supervisor) -> Self {
-        self.run.supervisor(supervisor).into()
+        Self::from(self.run.supervisor(supervisor))
     }
 
     /// Gives the environment that the commands of hook files get parts of. By default it is empty.
     #[must_use]
     pub fn env(self, env: impl IntoIterator<Item = (String, String)>) -> Self {
-        self.run.env(env).into()
+        Self::from(self.run.env(env))
     }
 
     /// Puts everything together, for whoever wants to see what would run. Blocks while files are

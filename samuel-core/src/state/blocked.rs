@@ -5,8 +5,8 @@ use super::{Actor, Asker, Edit, JournalEntry, JournalRecord, Mutation, StateErro
 use crate::model::{Plan, Status, TaskId};
 
 /// Refuses to have an agent complete, skip or reset a task that is claimed, or that somebody else
-/// blocked, and to have it block or ask about one that somebody else has claimed: a worker of the name that the
-/// asker does not have. Where the journal does not tell who blocked it, it was somebody else.
+/// blocked, and to have it block or ask about one that another worker than the asker has claimed. Where the
+/// journal does not tell who blocked it, it was somebody else.
 ///
 /// # Errors
 /// Returns [`StateError::Claimed`] and [`StateError::BlockedByOther`].
@@ -22,7 +22,7 @@ pub(super) fn refuse_opening(
         _ => return Ok(()),
     };
     if let (Actor::Agent, Some(claim)) = (asker.actor, plan.live_claim(id)) {
-        let is_own = asker.name.is_some() && asker.name == claim.worker;
+        let is_own = asker.worker.is_some() && asker.worker == claim.worker;
         if opens || !is_own {
             return Err(StateError::claimed(claim));
         }
@@ -97,7 +97,7 @@ mod tests {
             store.import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse).unwrap();
             let claim = Mutation::Claim { task: TaskId::new("1").into(), worker: "lane-1".to_owned() };
             store.mutate(claim, Actor::Runtime).unwrap();
-            let agent = |name: Option<&str>| Asker { actor: Actor::Agent, name: name.map(str::to_owned) };
+            let agent = |name: Option<&str>| Asker { worker: name.map(str::to_owned), ..Actor::Agent.into() };
             for other in [None, Some("lane-2")] {
                 let refused = store.mutate_as(None, change("1"), &agent(other));
                 assert!(matches!(refused, Err(StateError::Claimed { .. })), "{refused:?}");

@@ -9,6 +9,25 @@ use super::{
 };
 use crate::fs::Durability;
 
+/// Writes a file that each iteration makes anew into the directory of a lane.
+///
+/// # Errors
+/// Returns [`StateError::Io`].
+pub(crate) fn write_artifact_of(dir: &RunDir, artifact: Artifact, text: &str) -> Result<(), StateError> {
+    dir.make_lane_files()?;
+    let text = plan_file::with_header(artifact, text);
+    files::write(dir.root(), &dir.artifact(artifact), text.as_bytes(), Durability::Unsynced)
+}
+
+/// Reads one.
+///
+/// # Errors
+/// Returns [`StateError::Io`].
+pub(crate) fn read_artifact_of(dir: &RunDir, artifact: Artifact) -> Result<Option<String>, StateError> {
+    let content = files::read(dir.root(), &dir.artifact(artifact))?;
+    Ok(content.map(|content| String::from_utf8_lossy(&content).into_owned()))
+}
+
 impl LaneStore for FileStore {
     fn dir(&self) -> &RunDir {
         FileStore::dir(self)

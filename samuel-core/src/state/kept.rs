@@ -8,7 +8,7 @@
 //! waits for the disk to have them.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     fs::DirBuilder,
     io,
     os::unix::fs::DirBuilderExt as _,
@@ -22,7 +22,7 @@ use serde::Serialize;
 use super::{FileStore, PlanStore, RunDir, StateError, file::digest_of, files, plan_file, run_dir::named_in};
 use crate::{
     fs::{Durability, PRIVATE_DIRECTORY, Root},
-    model::{Plan, Remedy, Status, Task, TaskId},
+    model::{Plan, Remedy, Status, TaskId},
     text::counted_are,
 };
 
@@ -168,26 +168,11 @@ fn has_all_of(text: &str, before: &[u8]) -> bool {
     old.into_iter().all(|id| new.contains(id))
 }
 
-/// Says whether a plan has all tasks of another version of it, however far they are.
+/// Says whether a plan has all tasks of another version of it, whatever they say by now and however far
+/// they are: what people and agents change of a task is no loss.
 fn has_tasks_of(now: &Plan, kept: &Plan) -> bool {
-    let tasks: HashMap<&TaskId, &Task> = now.tasks.iter().map(|task| (&task.id, task)).collect();
-    now.project.created_at == kept.project.created_at
-        && kept.tasks.iter().all(|task| tasks.get(&task.id).is_some_and(|now| asks_the_same(now, task)))
-}
-
-/// Says whether two versions of a task ask for the same work.
-fn asks_the_same(one: &Task, other: &Task) -> bool {
-    let asked = |task: &Task| Task {
-        status: Status::default(),
-        completed_at: None,
-        commit_sha: None,
-        iteration: None,
-        skip_reason: None,
-        owner: None,
-        question: None,
-        ..task.clone()
-    };
-    asked(one) == asked(other)
+    let ids: HashSet<&TaskId> = now.tasks.iter().map(|task| &task.id).collect();
+    now.project.created_at == kept.project.created_at && kept.tasks.iter().all(|task| ids.contains(&task.id))
 }
 
 impl FileStore {
@@ -266,7 +251,7 @@ mod tests {
     use super::*;
     use crate::{
         clock::SystemClock,
-        model::{ProgressStatus, Usage, payload::Mode},
+        model::{ProgressStatus, Task, Usage, payload::Mode},
         state::{Actor, Existing, Mutation, NewTask},
     };
 
@@ -365,11 +350,11 @@ mod tests {
         fs::write(store.dir().prd(), text.replace("\"1\",t,", "\"1\",u,")).unwrap();
         store.catch_up(0).unwrap();
         enqueue(&store);
-        assert_eq!(kept(&store), [(1, 1, false), (2, 2, true)]);
+        assert_eq!(kept(&store), [(1, 1, true), (2, 2, true)]);
         // What is no text is no plan.
         fs::write(store.dir().prd(), b"\xff\xfe").unwrap();
         store.catch_up(0).unwrap();
-        assert_eq!(kept(&store), [(1, 1, false), (2, 2, true)]);
+        assert_eq!(kept(&store), [(1, 1, true), (2, 2, true)]);
     }
 
     #[test]

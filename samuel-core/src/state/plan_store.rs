@@ -139,11 +139,13 @@ pub struct Asker {
     pub actor: Actor,
     /// What tells it from others of its kind, such as a user and a session.
     pub name: Option<String>,
+    /// The name by which it claims tasks, where it does: that of [`Mutation::Claim`].
+    pub worker: Option<String>,
 }
 
 impl From<Actor> for Asker {
     fn from(actor: Actor) -> Self {
-        Self { actor, name: None }
+        Self { actor, name: None, worker: None }
     }
 }
 

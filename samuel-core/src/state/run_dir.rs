@@ -21,6 +21,8 @@ pub struct RunDir {
     path: PathBuf,
     /// What no path of it leads out of.
     root: Root,
+    /// The lane that it is for, where it is for one of several.
+    lane: Option<u32>,
 }
 
 impl RunDir {
@@ -28,7 +30,7 @@ impl RunDir {
     /// of the methodology which its plan names; [`RunDir::of_plan`] finds that of any.
     pub fn new(project_root: impl AsRef<Path>) -> Self {
         let root = Root::new(project_root.as_ref());
-        Self { path: all_runs(&root), root }
+        Self { path: all_runs(&root), root, lane: None }
     }
 
     /// Names the own run directory of a methodology, `.samuel/run/<methodology>` below the
@@ -38,7 +40,7 @@ impl RunDir {
     /// the path as it is.
     pub fn for_methodology(project_root: impl AsRef<Path>, methodology: &str) -> Self {
         let all = Self::new(project_root);
-        Self { path: all.path.join(methodology), root: all.root }
+        Self { path: all.path.join(methodology), root: all.root, lane: None }
     }
 
     /// Finds the run directory of a methodology: `.samuel/run` where the plan there names it,
@@ -92,7 +94,7 @@ impl RunDir {
     /// nowhere else.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Self { root: Root::new(&path), path }
+        Self { root: Root::new(&path), path, lane: None }
     }
 
     /// Returns the directory itself.
@@ -112,7 +114,10 @@ impl RunDir {
 
     /// Returns the path of a generated file.
     pub fn artifact(&self, artifact: Artifact) -> PathBuf {
-        self.path.join(artifact.file_name())
+        match self.lane {
+            Some(lane) => self.lane_files(lane).join(artifact.file_name()),
+            None => self.path.join(artifact.file_name()),
+        }
     }
 
     /// Returns the log of what happened, `progress.md`.
@@ -224,6 +229,28 @@ impl RunDir {
             self.root.clear_for_directory(place).map_err(StateError::file("make room for", place))?;
         }
         self.create()
+    }
+
+    /// Returns the same directory for one of several lanes, which has the files that each iteration makes
+    /// anew in a directory of its own.
+    pub(crate) fn of_lane(&self, lane: u32) -> Self {
+        Self { lane: Some(lane), ..self.clone() }
+    }
+
+    /// Creates the directory of what a lane's iterations make, which is the owner's alone; nothing
+    /// where it is of no lane.
+    ///
+    /// # Errors
+    /// As [`make_cache`](Self::make_cache).
+    pub(crate) fn make_lane_files(&self) -> Result<(), StateError> {
+        match self.lane {
+            Some(lane) => self.make_private(self.lane_files(lane)).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    fn lane_files(&self, lane: u32) -> PathBuf {
+        self.cache().join(format!("lane-{lane}"))
     }
 
     /// Creates the directory of snapshot data, which is the owner's alone.

@@ -9,6 +9,7 @@
 //! each part the last 64 are kept. A line that a crash cut short is left out by whoever reads.
 
 use std::{
+    ffi::OsStr,
     fs::{File, Permissions},
     io::{self, Read as _, Seek as _, SeekFrom},
     os::unix::fs::PermissionsExt as _,
@@ -32,8 +33,8 @@ const MAX_SEGMENTS: usize = 64;
 const CHUNK_BYTES: u64 = 1 << 20;
 /// How long a line can be that is read; a longer one is left out.
 const MAX_LINE_BYTES: u64 = 64 << 20;
-/// How many files of a run's directory are looked at.
-const MAX_FILES: usize = 200_000;
+/// How many files that were moved aside are looked at.
+const MAX_FILES: usize = 10_000;
 /// How many runs are listed.
 const MAX_RUNS: usize = 10_000;
 
@@ -127,7 +128,10 @@ fn segment_name(part: RecordPart, number: u64) -> String {
 
 /// Returns the numbers of the files that were moved aside, ascending.
 fn segments(root: &Root, logs: &Path, part: RecordPart) -> Result<Vec<u64>, StateError> {
-    let listed = found(root.list(logs, MAX_FILES)).map_err(StateError::file("read", logs))?;
+    // Beside them lie some files for each call of an agent.
+    let is_segment = |name: &OsStr| name.to_str().is_some_and(|name| part.segment(name).is_some());
+    let listed =
+        found(root.list_named(logs, MAX_FILES, is_segment)).map_err(StateError::file("read", logs))?;
     let files = listed.unwrap_or_default().into_iter().filter(|entry| entry.kind == PathKind::File);
     let mut numbers: Vec<u64> = files.filter_map(|entry| part.segment(entry.name.to_str()?)).collect();
     numbers.sort_unstable();

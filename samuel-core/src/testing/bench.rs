@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use super::{Played, VirtualClock};
+use super::{
+    Played, VirtualClock,
+    replays::{differing_replays, leads_elsewhere},
+};
 use crate::{
     agent::{Agent, AgentConfig, MutationRoute, Script, ScriptedAgent, StoreSink},
     clock::Clock,
@@ -15,7 +18,6 @@ use crate::{
     engine::{Run, RunBuilder, RunError},
     git::Caller,
     history::History,
-    machine::DifferenceKind,
     methodology::Methodology,
     model::{Plan, Status, Task, TaskId},
     process::Supervisor,
@@ -31,12 +33,19 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 ///
 /// The project is a temporary directory that goes with the bench. State is
 /// kept in memory and time stands still, unless the [builder](Bench::builder)
-/// is told otherwise.
+/// is told otherwise. In builds with debug assertions every run that was made of it is
+/// [replayed](History::replay) as it is dropped, and a fault where that leads to something else.
 #[derive(Debug)]
 pub struct Bench {
+    // It reads what lies in the directory, which goes after it.
+    runs: Replayed,
     directory: tempfile::TempDir,
     project: Project,
 }
+
+/// Replays the runs of a project as it is dropped.
+#[derive(Debug)]
+struct Replayed(Project);
 
 /// Says what is special about a bench.
 #[derive(Debug)]
@@ -92,6 +101,7 @@ impl Bench {
     #[must_use]
     pub fn over(mut self, change: impl FnOnce(Project) -> Project) -> Self {
         self.project = change(self.project);
+        self.runs.0 = self.project.clone();
         self
     }
 
@@ -138,7 +148,10 @@ impl Bench {
         let report = handle.wait().await?;
         let (root, history) = (self.path().display().to_string(), History::of(&self.project));
         let played = Played { events, report, root, history };
-        debug_assert!(!leads_elsewhere(&played), "the run replays differently: {:#?}", played.replay());
+        if cfg!(debug_assertions) {
+            let differing = played.replay().ok().filter(leads_elsewhere);
+            debug_assert!(differing.is_none(), "the run replays differently: {differing:#?}");
+        }
         Ok(played)
     }
 
@@ -159,10 +172,14 @@ impl Bench {
     }
 }
 
-/// Says whether other effects follow from the recorded inputs of a run than did.
-fn leads_elsewhere(played: &Played) -> bool {
-    let difference = played.replay().ok().and_then(|replay| replay.difference);
-    difference.is_some_and(|difference| difference.kind == DifferenceKind::Effect)
+impl Drop for Replayed {
+    fn drop(&mut self) {
+        // A test that fails says more than what would be found here.
+        if cfg!(debug_assertions) && !std::thread::panicking() {
+            let differing = differing_replays(&self.0);
+            debug_assert!(differing.is_empty(), "runs replay differently: {differing:#?}");
+        }
+    }
 }
 
 impl BenchBuilder {
@@ -241,7 +258,7 @@ impl BenchBuilder {
             project = project.with_plan_store(Arc::new(store)).with_lane_store(Arc::new(lane));
         }
         project.plan_store().import(self.plan, Actor::User, Existing::Refuse)?;
-        Ok(Bench { directory, project })
+        Ok(Bench { runs: Replayed(project.clone()), directory, project })
     }
 }
 

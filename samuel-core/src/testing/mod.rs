@@ -6,7 +6,7 @@
 //! and remembers its calls, [`FakePlugin`] brings handlers under a plugin's
 //! name and namespace, [`VirtualClock`] moves time by hand, [`HeldAgent`] waits
 //! in mid-call, [`ChannelStore`] puts a store of plans behind a channel. [`store_suite`]
-//! checks stores. What a run told is a [`Played`], whose
+//! checks stores, [`differing_replays`] that runs are decided by what is recorded of them. What a run told is a [`Played`], whose
 //! [`transcript`](Played::transcript) is the same for the same run.
 //!
 //! Samuel tests its own runs with the same doubles. This module sees everything and
@@ -46,6 +46,7 @@ mod clock;
 mod handler;
 mod played;
 mod plugin;
+mod replays;
 pub mod store_suite;
 
 pub use agent::{HeldAgent, completes_each_task};
@@ -55,3 +56,4 @@ pub use clock::VirtualClock;
 pub use handler::{Act, FakeHandler};
 pub use played::{Played, transcript};
 pub use plugin::FakePlugin;
+pub use replays::differing_replays;

@@ -114,6 +114,13 @@ fn write_event(text: &mut String, event: &Event) -> fmt::Result {
         Event::TaskCompleted { task, provisional, .. } => {
             writeln!(text, "task {task} completed{}", if *provisional { ", provisionally" } else { "" })
         }
+        Event::TaskClaimed { task, attempt, .. } => writeln!(text, "task {task} claimed, attempt {attempt}"),
+        Event::TaskSubmitted { task, .. } => writeln!(text, "task {task} submitted"),
+        Event::TaskLanded { task, into, .. } => writeln!(text, "task {task} landed on {}", one_line(into)),
+        Event::TaskReturned { task, attempt, reason, .. } => {
+            writeln!(text, "task {task} returned, attempt {attempt}: {}", one_line(reason))
+        }
+        Event::LandingHeld { reason, .. } => writeln!(text, "landing held: {}", one_line(reason)),
         Event::TasksTakenBack { tasks, reasons } => {
             let tasks: Vec<&str> = tasks.iter().map(|task| task.as_str()).collect();
             writeln!(text, "tasks taken back: {} ({})", tasks.join(", "), one_line(&reasons.join("; ")))

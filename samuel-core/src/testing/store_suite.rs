@@ -275,7 +275,7 @@ fn a_change_is_taken_back_by_whoever_asked_for_it_and_by_nobody_else(store: &dyn
     let title = || store.load().unwrap().plan.tasks[0].title.clone();
     let (before, edit) = (title(), TaskEdit { title: Some("Other".to_owned()), ..TaskEdit::default() });
     let ask = |name: &str, mutation| {
-        store.mutate_as(None, mutation, &Asker { actor: Actor::User, name: Some(name.to_owned()) })
+        store.mutate_as(None, mutation, &Asker { name: Some(name.to_owned()), ..Actor::User.into() })
     };
     ask("one", Mutation::Edit { id: TaskId::new("1"), edit: Box::new(edit) }).unwrap();
     let undo = || Mutation::Undo { change: None, back: None };

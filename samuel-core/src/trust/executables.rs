@@ -69,6 +69,8 @@ pub enum ExecutableKind {
     Plugin,
     /// A quality check.
     QualityCheck,
+    /// A command that gets the work tree of a lane ready.
+    SetupCommand,
     /// A hook point whose chain is configured, which can turn off what checks.
     HookPoint,
     /// A handler of a hook point, beside the built-in ones.
@@ -86,6 +88,7 @@ impl ExecutableKind {
             Self::Agent => "agent",
             Self::Plugin => "plugin",
             Self::QualityCheck => "quality check",
+            Self::SetupCommand => "setup command",
             Self::HookPoint => "hook point",
             Self::Handler => "handler",
             Self::HookCommand => "hook command",
@@ -259,6 +262,9 @@ pub(crate) fn plugin(plugin: &PluginIdentity) -> Executable {
     entry.detail("version", plugin.version.clone());
     entry.detail("kind", plugin.kind.clone());
     entry.detail("digest", plugin.digest.clone());
+    if let Some(image) = &plugin.image {
+        entry.detail("image", image.clone());
+    }
     for (capability, targets) in &plugin.granted {
         let value = match targets.as_slice() {
             [] => "granted".to_owned(),

@@ -81,6 +81,14 @@ pub enum WorkspaceError {
         /// The files, from the top of the repository.
         files: Vec<String>,
     },
+    /// A command failed that gets a workspace ready.
+    #[error("the workspace could not be set up: `{command}` failed: {why}")]
+    SetUp {
+        /// The command line.
+        command: String,
+        /// How, with the last line that it wrote.
+        why: String,
+    },
     /// The repository cannot be read.
     #[error(transparent)]
     Repository(#[from] GitError),
@@ -201,6 +209,7 @@ impl Coded for WorkspaceError {
             Self::Refused { .. } => ErrorCode::WORKSPACE_REFUSED,
             Self::NotLanded { .. } => ErrorCode::WORKSPACE_NOT_LANDED,
             Self::CutOff { .. } => ErrorCode::WORKSPACE_CUT_OFF,
+            Self::SetUp { .. } => ErrorCode::WORKSPACE_SETUP,
             Self::Repository(GitError::Owner(error)) => error.code(),
             Self::Git(error) if error.is_not_found() => ErrorCode::GIT_NOT_FOUND,
             Self::Repository(_) | Self::Git(_) | Self::Io { .. } => ErrorCode::WORKSPACE_FAILED,

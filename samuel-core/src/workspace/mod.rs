@@ -12,6 +12,7 @@
 //!   against what must not arrive.
 //! - `elsewhere` finds what it committed where nobody takes it from, `ref_locks` removes what a git left
 //!   that it killed.
+//! - `worktree` is a work tree of its own in the user's repository, in which a lane works on the host.
 //! - `users_tree` moves the user's branch, by a fast-forward and in no other way, and finishes
 //!   or takes back one that was cut off; `branch_move` moves one that is checked out nowhere.
 //!
@@ -40,9 +41,11 @@ mod error;
 mod git;
 mod inspect;
 mod kind;
+mod known_branch;
 mod record;
 mod ref_locks;
 mod users_tree;
+mod worktree;
 
 pub(crate) use branch_move::NotMoved;
 pub(crate) use bundle::{Change, embedded, shown};
@@ -54,5 +57,8 @@ pub use error::{RefusedWork, WorkspaceError};
 pub(crate) use git::{Configured, Git};
 pub use inspect::{CloneProblem, InspectLimits, inspect};
 pub use kind::{UnknownWorkspace, WorkspaceKind};
+pub(crate) use known_branch::{KnownBranch, know_branch, known_branch};
 pub(crate) use record::Landing;
 pub(crate) use users_tree::UsersTree;
+pub use worktree::{MadeWork, Worktree, WorktreeSetup};
+pub(crate) use worktree::{Making, is_within};

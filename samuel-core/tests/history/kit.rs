@@ -1,17 +1,18 @@
 //! Runs and records for these tests.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt::Write as _, sync::Arc, time::Duration};
 
 use samuel_core::{
     config::CheckCommand,
     engine::RunBuilder,
     event::{EVENT_SCHEMA_VERSION, Event, EventRecord, IterationFailure},
-    history::History,
+    history::{History, Why},
     model::{
         FailureClass, IterationOutcome, Usage,
         payload::{Mode, TaskBrief},
     },
-    state::{LaneStore, RecordPart, RecordPlace},
+    project::Project,
+    state::{Actor, LaneStore, Mutation, RecordPart, RecordPlace},
     testing::{Bench, completes_each_task},
 };
 
@@ -43,6 +44,41 @@ pub(crate) fn started(iteration: u32, task: &str) -> Event {
     Event::IterationStarted { iteration, mode: Mode::Implementation, task: Some(task) }
 }
 
+/// Returns the beginning of a run, which goes on from another one where that is named.
+pub(crate) fn begins(goes_on_from: Option<&str>) -> Event {
+    Event::RunStarted {
+        resumed: goes_on_from.is_some(),
+        agent: "claude".to_owned(),
+        model: None,
+        routing: None,
+        max_iterations: None,
+        tasks: Vec::new(),
+        guards: Vec::new(),
+        commit: None,
+        goes_on_from: goes_on_from.map(str::to_owned),
+    }
+}
+
+/// Changes the plan as an agent does in another process.
+pub(crate) fn change(bench: &Bench, mutation: Mutation) {
+    let project = Project::open(bench.path(), None, bench.project().clock()).unwrap();
+    project.plan_store().mutate(mutation, Actor::Agent).unwrap();
+}
+
+/// Returns an answer as text: the reasons, each with the events that it rests on, and its details.
+pub(crate) fn told(why: &Why) -> String {
+    let mut text = format!("{}\n", why.answer);
+    for reason in &why.reasons {
+        let events: Vec<String> =
+            reason.events.iter().map(|event| format!("{} {}", event.seq, event.event)).collect();
+        writeln!(text, "- {} [{}]", reason.text, events.join(", ")).unwrap();
+        for detail in &reason.details {
+            writeln!(text, "  | {detail}").unwrap();
+        }
+    }
+    text
+}
+
 /// Returns the end of an iteration.
 pub(crate) fn finished(iteration: u32, failed: bool, in_a_row: u32) -> Event {
     let failure =
@@ -60,21 +96,28 @@ pub(crate) fn finished(iteration: u32, failed: bool, in_a_row: u32) -> Event {
     }
 }
 
+/// When records that tests write begin, in seconds: after every plan of a test was stored.
+const BEGIN: i64 = 4_000_000_000;
+
+/// From where on events were told before any plan of a test was stored.
+pub(crate) const LONG_AGO: i64 = -BEGIN;
+
 /// Writes events as those of a run, a second apart.
 pub(crate) fn tell(lane: &dyn LaneStore, run: &str, events: Vec<Event>) {
     tell_from(lane, run, 0, events);
 }
 
-/// Writes events as those of a run, a second apart, from a second on.
+/// Writes events as those of a run, a second apart, from a second on after others.
 pub(crate) fn tell_from(lane: &dyn LaneStore, run: &str, second: i64, events: Vec<Event>) {
     let mut lines = Vec::new();
     for (event, seq) in events.into_iter().zip(1_u64..) {
         let record = EventRecord {
             schema_version: EVENT_SCHEMA_VERSION,
             seq,
-            at: jiff::Timestamp::from_second(second + i64::try_from(seq).unwrap()).unwrap(),
+            at: jiff::Timestamp::from_second(BEGIN + second + i64::try_from(seq).unwrap()).unwrap(),
             elapsed_ms: seq * 1_000,
             run_id: Arc::from(run),
+            lane: None,
             event,
         };
         lines.extend(serde_json::to_vec(&record).unwrap());

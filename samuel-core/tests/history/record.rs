@@ -10,7 +10,9 @@ use samuel_core::{
     testing::{HeldAgent, completes_each_task},
 };
 
-use crate::kit::{HANG, RUN, checked, finished, history, lines, on_disk, started, tell, tell_from};
+use crate::kit::{
+    HANG, LONG_AGO, RUN, begins, checked, finished, history, lines, on_disk, started, tell, tell_from,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_event_that_is_told_is_recorded_in_order_with_its_version() {
@@ -198,6 +200,20 @@ fn an_iteration_that_began_in_the_run_before_says_nothing_of_how_long_iterations
 }
 
 #[test]
+fn an_iteration_that_met_a_usage_limit_is_no_failure_and_says_nothing_of_how_long_work_takes() {
+    let bench = on_disk(&[("1", "First")]);
+    let mut limited = finished(1, true, 0);
+    if let Event::IterationFinished { excused, .. } = &mut limited {
+        *excused = true;
+    }
+    tell(&*bench.lane(), RUN, vec![started(1, "1"), limited, started(2, "1"), finished(2, false, 0)]);
+    let activity = history(&bench).activity().unwrap();
+    let [task] = &activity.tasks[..] else { panic!("{activity:#?}") };
+    assert_eq!((task.iterations, task.failed, activity.eta.iterations), (2, 0, 1), "{activity:#?}");
+    assert_eq!(activity.last_failures, []);
+}
+
+#[test]
 fn runs_that_began_within_one_second_are_in_the_order_in_which_they_began() {
     let bench = on_disk(&[("1", "First")]);
     let [first, second, third] = ["20261121T100000Z-cccc", "20261121T100000Z-aaaa", "20261121T100000Z-bbbb"];
@@ -213,4 +229,81 @@ fn runs_that_began_within_one_second_are_in_the_order_in_which_they_began() {
     let failures = past.activity().unwrap().last_failures;
     let failed: Vec<&str> = failures.iter().map(|failure| failure.event.run.as_str()).collect();
     assert_eq!(failed, [third, second, first]);
+}
+
+#[test]
+fn a_run_stands_after_the_one_that_it_goes_on_from_whatever_the_clock_said() {
+    let bench = on_disk(&[("1", "First")]);
+    // By its id the last one would be the first, and by its clock, too.
+    let [first, second, third] = ["20261121T100000Z-cccc", "20261121T100000Z-bbbb", "20261121T100000Z-aaaa"];
+    for (run, from, second) in [(first, None, 10), (second, Some(first), 10), (third, Some(second), 9)] {
+        tell_from(&*bench.lane(), run, second, vec![Event::Paused, begins(from)]);
+    }
+    let listed =
+        || -> Vec<String> { history(&bench).runs().unwrap().runs.into_iter().map(|run| run.run).collect() };
+    assert_eq!(listed(), [third, second, first]);
+    assert_eq!(history(&bench).resolve(None).unwrap(), third);
+    // Two that name each other stand somewhere.
+    let [one, other] = ["20261121T090000Z-aaaa", "20261121T090000Z-bbbb"];
+    tell_from(&*bench.lane(), one, 0, vec![begins(Some(other))]);
+    tell_from(&*bench.lane(), other, 0, vec![begins(Some(one))]);
+    assert_eq!(listed().len(), 5);
+}
+
+#[test]
+fn figures_are_those_of_the_present_plan() {
+    let bench = on_disk(&[("1", "First")]);
+    let replaced = "20261120T100000Z-abcd";
+    // Its plan had a task of the same name.
+    tell_from(&*bench.lane(), replaced, LONG_AGO, vec![started(1, "1"), finished(1, true, 1)]);
+    tell(&*bench.lane(), RUN, vec![started(1, "1"), finished(1, false, 0)]);
+    let activity = history(&bench).activity().unwrap();
+    assert_eq!((activity.runs, activity.unread_runs, activity.more_runs), (1, 0, 1), "{activity:#?}");
+    assert_eq!((activity.tasks[0].iterations, activity.tasks[0].failed), (1, 0));
+    assert!(activity.last_failures.is_empty());
+    assert_eq!(activity.eta.iterations, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_of_which_no_line_can_be_read_says_so_and_no_silence() {
+    let bench = on_disk(&[("1", "First")]);
+    bench.lane().append_record(RUN, RecordPart::Events, b"{\"torn\n\xff\xfe\n").unwrap();
+    let past = history(&bench);
+    let mut entries = past.entries(RUN);
+    assert!(entries.next_entry().unwrap().is_none());
+    let mut tail = past.tail(RUN);
+    let followed = tokio::time::timeout(HANG, tail.next());
+    assert!(followed.await.unwrap().unwrap().is_none());
+    assert_eq!(tail.unreadable(), 2);
+    for refused in [
+        entries.check_told().unwrap_err(),
+        tail.check_told().unwrap_err(),
+        past.run(RUN).unwrap_err(),
+        past.report(RUN).unwrap_err(),
+        past.why(&samuel_core::history::WhyQuestion::Run(None)).unwrap_err(),
+    ] {
+        assert_eq!(refused.code(), ErrorCode::RECORD_NOT_FOUND);
+        assert_eq!(refused.to_string(), format!("nothing can be read in run.jsonl of run {RUN}, of 2 lines"));
+    }
+    tell(&*bench.lane(), RUN, vec![Event::Paused]);
+    let mut entries = past.entries(RUN);
+    assert!(entries.next_entry().unwrap().is_some());
+    entries.check_told().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_may_have_fields_that_this_version_does_not_know() {
+    let bench = on_disk(&[("1", "First")]);
+    let played = bench.play(bench.run(completes_each_task())).await.unwrap();
+    let run = history(&bench).resolve(None).unwrap();
+    let path = bench.lane().dir().logs(&run).join("run.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    // Such as which of several lanes told it.
+    let lanes = text.lines().map(|line| line.replacen('{', "{\"lane\":2,", 1) + "\n");
+    std::fs::write(&path, lanes.collect::<String>()).unwrap();
+    let (mut entries, mut read) = (history(&bench).entries(&run), Vec::new());
+    while let Some(entry) = entries.next_entry().unwrap() {
+        read.push(entry.record);
+    }
+    assert_eq!((read, entries.unreadable()), (played.events, 0));
 }

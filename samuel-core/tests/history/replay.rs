@@ -6,6 +6,7 @@ use samuel_core::{
     history::HistoryError,
     machine::DifferenceKind,
     model::{Coded, ErrorCode},
+    testing::completes_each_task,
 };
 
 use crate::kit::{Numbers, RUN, checked, history, on_disk};
@@ -52,6 +53,27 @@ async fn one_changed_byte_of_an_input_is_found_and_its_step_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_bench_with_a_run_that_replays_differently_is_dropped_with_a_fault_played_or_not() {
+    for replays in [true, false] {
+        let bench = on_disk(&[("1", "First")]);
+        let handle = bench.run(completes_each_task()).build().unwrap().start().await.unwrap();
+        handle.wait().await.unwrap();
+        let run = history(&bench).resolve(None).unwrap();
+        if !replays {
+            let path = bench.lane().dir().logs(&run).join("inputs.jsonl");
+            let text = fs::read_to_string(&path).unwrap();
+            let lines = text.lines().map(|line| match line.contains("\"iteration_started\"") {
+                true => sealed(&line.replacen("\"iteration_started\"", "\"iteration_begun\"", 1)),
+                false => line.to_owned(),
+            });
+            fs::write(&path, lines.collect::<Vec<String>>().join("\n") + "\n").unwrap();
+        }
+        let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(bench)));
+        assert_eq!(dropped.is_ok(), replays || !cfg!(debug_assertions));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_effect_that_does_not_follow_is_shown_with_both_sides() {
     let bench = on_disk(&[("1", "First")]);
     let played = bench.play(checked(&bench, "true")).await.unwrap();
@@ -78,6 +100,8 @@ async fn an_effect_that_does_not_follow_is_shown_with_both_sides() {
     fs::write(&path, without.join("\n") + "\n").unwrap();
     let missing = history(&bench).replay(&run, None).unwrap().difference.unwrap();
     assert_eq!((missing.kind, missing.step), (DifferenceKind::Missing, 4));
+    // A bench is dropped with runs that replay.
+    fs::write(&path, text).unwrap();
 }
 
 /// Ends a line with the checksum of what it holds.

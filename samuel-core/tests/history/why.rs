@@ -6,31 +6,19 @@ use samuel_core::{
     agent::Script,
     engine::RunBuilder,
     event::{CheckResult, Event, PlanChange, RunReport},
-    history::{Why, WhyQuestion},
-    hook::{Abort, BreakClass, HookFailure, HookPoint, OnFailure, Outcome, points},
+    history::{HistoryError, WhyQuestion},
+    hook::{Abort, BreakClass, HookFailure, HookPoint, OnFailure, Outcome, SkipReason, points},
     model::{
         ExitReason, TaskId, Usage,
         payload::{Actor, CheckFailure, Turn},
     },
-    project::Project,
-    state::{self, Mutation},
+    state::{self, Mutation, RecordPart},
     testing::{Act, Bench, FakeHandler, HeldAgent, completes_each_task},
 };
 
-use crate::kit::{HANG, RUN, checked, finished, history, on_disk, started, tell};
-
-fn told(why: &Why) -> String {
-    let mut text = format!("{}\n", why.answer);
-    for reason in &why.reasons {
-        let events: Vec<String> =
-            reason.events.iter().map(|event| format!("{} {}", event.seq, event.event)).collect();
-        writeln!(text, "- {} [{}]", reason.text, events.join(", ")).unwrap();
-        for detail in &reason.details {
-            writeln!(text, "  | {detail}").unwrap();
-        }
-    }
-    text
-}
+use crate::kit::{
+    HANG, LONG_AGO, RUN, begins, change, checked, finished, history, on_disk, started, tell, tell_from, told,
+};
 
 fn report(exit_reason: ExitReason) -> RunReport {
     RunReport {
@@ -49,6 +37,7 @@ fn report(exit_reason: ExitReason) -> RunReport {
         swept: true,
         fault: None,
         limit: None,
+        into: None,
     }
 }
 
@@ -242,6 +231,18 @@ fn a_check_says_since_which_commit_it_fails() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_run_without_anything_to_check_with_is_no_run_without_a_check() {
+    let bench = on_disk(&[("1", "First")]);
+    bench.play(bench.run(completes_each_task())).await.unwrap();
+    let why = told(&history(&bench).why(&WhyQuestion::Check).unwrap());
+    assert!(
+        why.starts_with("nothing was checked in the last run, for want of anything to check with\n"),
+        "{why}"
+    );
+    assert!(why.contains("- nothing to check with [") && why.contains(" quality_checked]"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_handler_that_was_not_called_is_told_who_ended_the_chain() {
     let bench = on_disk(&[("1", "First")]);
     let first = FakeHandler::<points::IterationGate>::script([Act::pass(), Act::refuse("not today")]);
@@ -254,7 +255,7 @@ async fn a_handler_that_was_not_called_is_told_who_ended_the_chain() {
     let other = ask("api:b-second");
     assert!(other.starts_with("it was "), "{other}");
     let nobody = ask("api:nobody");
-    assert!(nobody.starts_with("no run of the last 1 called it"), "{nobody}");
+    assert!(nobody.starts_with("it was not called in the last run: no chain that fired has it"), "{nobody}");
 }
 
 #[test]
@@ -268,21 +269,6 @@ fn what_is_next_is_explained_and_an_unknown_task_is_refused() {
     );
     let unknown = history(&bench).why(&WhyQuestion::Task(TaskId::new("9"))).unwrap_err();
     assert!(unknown.to_string().contains('9'), "{unknown}");
-}
-
-/// Returns the beginning of a run, which goes on from another one where that is named.
-fn begins(goes_on_from: Option<&str>) -> Event {
-    Event::RunStarted {
-        resumed: goes_on_from.is_some(),
-        agent: "claude".to_owned(),
-        model: None,
-        routing: None,
-        max_iterations: None,
-        tasks: Vec::new(),
-        guards: Vec::new(),
-        commit: None,
-        goes_on_from: goes_on_from.map(str::to_owned),
-    }
 }
 
 fn completed(task: &str) -> Event {
@@ -300,12 +286,6 @@ fn changed(change: PlanChange, task: &str, reason: &str, actor: Actor) -> Event 
 
 fn why_task(bench: &Bench, task: &str) -> String {
     told(&history(bench).why(&WhyQuestion::Task(TaskId::new(task))).unwrap())
-}
-
-/// Changes the plan as an agent does in another process.
-fn change(bench: &Bench, mutation: Mutation) {
-    let project = Project::open(bench.path(), None, bench.project().clock()).unwrap();
-    project.plan_store().mutate(mutation, state::Actor::Agent).unwrap();
 }
 
 #[test]
@@ -505,4 +485,69 @@ async fn a_run_under_way_says_whether_it_holds_and_what_is_asked() {
     assert!(why.contains("- task 2 waits for an answer"), "{why}");
     handle.stop();
     handle.wait().await.unwrap();
+}
+
+#[test]
+fn a_record_that_cannot_be_read_is_gone_over_and_named_and_where_none_can_be_read_that_is_said() {
+    let bench = on_disk(&[("1", "First")]);
+    let newer = "20261121T120000Z-abcd";
+    let fired = Event::HookFired {
+        point: HookPoint::IterationGate,
+        iteration: 1,
+        turn: Turn::Main,
+        outcome: Outcome { skipped: Some(SkipReason::Disabled), ..Outcome::default() },
+    };
+    let checked = Event::QualityChecked {
+        iteration: 1,
+        ok: true,
+        result: CheckResult::Passed,
+        failures: Vec::new(),
+        reason: None,
+        commit: None,
+    };
+    let later = b"{\"schema_version\":9,\"event\":\"run_started\"}\n";
+    bench.lane().append_record(newer, RecordPart::Events, later).unwrap();
+    let ask = |question| history(&bench).why(&question);
+    let handler = || WhyQuestion::Handler("api:x".to_owned());
+    for question in [WhyQuestion::Check, handler()] {
+        let refused = ask(question).unwrap_err();
+        assert!(matches!(refused, HistoryError::LaterVersion { found: 9, .. }), "{refused}");
+    }
+    // The plan says where a task stands all the same.
+    assert_eq!(ask(WhyQuestion::Task(TaskId::new("1"))).unwrap().unread.len(), 1);
+
+    tell(&*bench.lane(), RUN, vec![begins(None), started(1, "1"), fired, checked, finished(1, false, 0)]);
+    let problem = format!("the record of run {newer} has version 9, and this Samuel reads version 1");
+    for (question, wanted) in [
+        (WhyQuestion::Check, "checks passed in iteration 1"),
+        (WhyQuestion::Task(TaskId::new("1")), "it is open: "),
+        (handler(), "it was not called in the last run"),
+    ] {
+        let why = ask(question).unwrap();
+        assert!(why.answer.starts_with(wanted), "{why:#?}");
+        let unread: Vec<(&str, &str)> =
+            why.unread.iter().map(|unread| (unread.run.as_str(), unread.problem.as_str())).collect();
+        assert_eq!(unread, [(newer, problem.as_str())]);
+    }
+    let nobody = told(&ask(handler()).unwrap());
+    assert!(
+        nobody.contains("at iteration.gate nobody was called: the point is disabled [3 hook_fired]"),
+        "{nobody}"
+    );
+    let activity = history(&bench).activity().unwrap();
+    assert_eq!((activity.runs, activity.unread_runs, activity.more_runs), (1, 1, 0));
+}
+
+#[test]
+fn what_happened_to_a_task_of_a_plan_that_was_replaced_is_not_told_of_its_namesake() {
+    let bench = on_disk(&[("1", "First")]);
+    let events = || {
+        vec![started(1, "1"), completed("1"), taken_back("1", "make test: exit code 2"), finished(1, true, 1)]
+    };
+    tell_from(&*bench.lane(), "20261120T100000Z-abcd", LONG_AGO, events());
+    let namesake = why_task(&bench, "1");
+    assert!(namesake.starts_with("it is open: ") && namesake.lines().count() == 1, "{namesake}");
+    tell(&*bench.lane(), RUN, events());
+    let same = why_task(&bench, "1");
+    assert!(same.starts_with("it is open again, since its completion was taken back: "), "{same}");
 }

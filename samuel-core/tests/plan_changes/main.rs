@@ -28,7 +28,7 @@ fn id(text: &str) -> TaskId {
 }
 
 fn asker(name: &str) -> Asker {
-    Asker { actor: Actor::User, name: Some(name.to_owned()) }
+    Asker { name: Some(name.to_owned()), ..Actor::User.into() }
 }
 
 /// Tasks 1 with parts 1.1 and 1.2, 2 and 3, of which 3 depends on 2.

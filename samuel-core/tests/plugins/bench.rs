@@ -137,7 +137,14 @@ pub(crate) fn load_options() -> LoadOptions {
             .map(|(k, v)| (k.to_owned(), v.to_owned())),
     );
     let state_dir = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins-state"));
-    LoadOptions { env, supervisor: Supervisor::GroupOnly, cache_dir: None, state_dir, store: None }
+    LoadOptions {
+        env,
+        supervisor: Supervisor::GroupOnly,
+        cache_dir: None,
+        state_dir,
+        store: None,
+        containers: None,
+    }
 }
 
 pub(crate) fn scope() -> CallScope {

@@ -5,7 +5,7 @@ use std::fs;
 use samuel_core::{
     hook::{HookPoint, Tier, points},
     model::{Coded, Remedy},
-    plugin::{Catalog, LOCK_FILE, PluginError, PluginKind},
+    plugin::{Catalog, LOCK_FILE, PluginError},
 };
 
 use crate::bench::{Bench, dispatch, load_options};
@@ -110,15 +110,25 @@ async fn scripts_are_not_run_without_a_private_directory() {
 }
 
 #[tokio::test]
-async fn kinds_that_this_build_does_not_run_are_named() {
+async fn an_image_is_pinned_and_refused_where_no_engine_runs_it() {
     let bench = Bench::new();
     let source = bench.skill("image", "", &[]);
     let text = fs::read_to_string(source.join("samuel-plugin.toml")).unwrap().replace("skill", "oci");
-    fs::write(source.join("samuel-plugin.toml"), text + "[oci]\nimage = \"example/x\"\n").unwrap();
+    let with = |image: &str| {
+        let text = format!("{text}[oci]\nimage = \"{image}\"\nmode = \"call\"\n");
+        fs::write(source.join("samuel-plugin.toml"), text).unwrap();
+    };
+    with("example/x:1");
+    let from = samuel_core::plugin::InstallSource::parse(source.to_str().unwrap(), &source).unwrap();
+    let error = bench.plugins().fetch(&from, &crate::bench::options()).await.unwrap_err();
+    assert!(error.to_string().contains("has no digest"), "{error}");
+    let image = format!("example/x@sha256:{}", "0".repeat(64));
+    with(&image);
     bench.install(&source).await;
+    assert!(bench.read(LOCK_FILE).contains(&format!("image = \"{image}\"")));
     let error = bench.catalog().unwrap().load(&load_options()).unwrap_err();
-    assert!(matches!(error, PluginError::Unsupported { kind: PluginKind::Oci, .. }), "{error}");
-    assert!(error.to_string().contains("not supported yet"), "{error}");
+    assert!(matches!(error, PluginError::Image { .. }), "{error}");
+    assert_eq!(samuel_core::model::Coded::code(&error).name, "E_SANDBOX_UNAVAILABLE");
 }
 
 #[tokio::test]

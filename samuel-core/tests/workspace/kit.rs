@@ -11,6 +11,8 @@ use std::{
 use samuel_core::{
     git::Caller,
     process::Supervisor,
+    project::Project,
+    testing::differing_replays,
     workspace::{CloneWorkspace, ControlLook, WorkNote, WorkspaceError, WorkspaceLimits, WorkspaceSetup},
 };
 
@@ -18,10 +20,21 @@ use samuel_core::{
 pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// A user: a home, a repository, and a directory for Samuel. What was made for a test goes with it.
-pub(crate) struct User(
-    PathBuf,
-    #[expect(dead_code, reason = "it goes with the user")] Option<tempfile::TempDir>,
-);
+pub(crate) struct User(PathBuf, Option<tempfile::TempDir>);
+
+/// Every run that a test made replays equal.
+impl Drop for User {
+    fn drop(&mut self) {
+        // One that stands in for another leaves that to it.
+        if std::thread::panicking() || self.1.is_none() {
+            return;
+        }
+        if let Ok(project) = Project::at(self.tree()) {
+            let differing = differing_replays(&project);
+            assert!(differing.is_empty(), "runs replay differently: {differing:#?}");
+        }
+    }
+}
 
 impl User {
     /// Makes a repository with two files, committed.

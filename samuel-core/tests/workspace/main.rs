@@ -6,6 +6,8 @@ mod arrivals;
 mod crashes;
 mod cut_off;
 mod kit;
+mod lanes;
+mod lanes_killed;
 mod life;
 #[path = "../../../crates/samuel-process/tests/support/mod.rs"]
 mod process_support;

@@ -118,6 +118,7 @@ impl Bench {
             cache_dir: Some(self.target.path("../cache")),
             state_dir: Some(self.state()),
             store: None,
+            containers: None,
         };
         let loaded = Catalog::read(&root, &Config::load(&root).unwrap())?.load(&options)?;
         let mut builder = Registry::builder();

@@ -1,9 +1,13 @@
-//! What the record of a run costs an iteration.
+//! What the record of a run costs an iteration, and how fast it is replayed.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use samuel_core::{
+    history::History,
     project::Project,
     state::{
         Artifact, Holder, KeptCheckpoint, LaneStore, LoopLock, Note, RecordChunk, RecordPart, RecordPlace,
@@ -53,6 +57,38 @@ pub(super) fn measure() -> Result<Gate> {
         probe_took: median(without),
         limit: 1.05,
         notes,
+    })
+}
+
+/// Measures how long it takes to replay a run with an instant agent, beside how long the run took without its agent.
+pub(super) fn measure_replay() -> Result<Gate> {
+    let root = tempfile::tempdir_in(crate::workspace::target())?;
+    fixture::repository(root.path(), FILES)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let (mut replays, mut runs) = (Vec::new(), Vec::new());
+    for round in 0..=ROUNDS {
+        let (project, store) = fixture::planned(root.path(), ITERATIONS)?;
+        let history = History::of(&project);
+        let ran: Duration = runtime.block_on(overheads(project, store))?.iter().sum();
+        let run = history.resolve(None)?;
+        let started = Instant::now();
+        let replay = history.replay(&run, None)?;
+        let took = started.elapsed();
+        ensure!(replay.equal && replay.ended, "{replay}");
+        ensure!(replay.iterations as usize == ITERATIONS, "{} iterations", replay.iterations);
+        // The first round fills caches.
+        if round > 0 {
+            replays.push(took);
+            runs.push(ran);
+        }
+    }
+    Ok(Gate {
+        name: "replay of a run",
+        took: median(replays),
+        probe: format!("making its {ITERATIONS} iterations, without the agent"),
+        probe_took: median(runs),
+        limit: 0.05,
+        notes: Vec::new(),
     })
 }
 

@@ -17,6 +17,9 @@ pub(super) fn run(args: &[String]) -> Result<()> {
     if wanted("record") {
         gates.push(record::measure()?);
     }
+    if wanted("replay") {
+        gates.push(record::measure_replay()?);
+    }
     if wanted("snapshot") {
         gates.push(snapshot::measure()?);
     }

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from ._samuel import PromptContext as PromptContext
     from ._samuel import TrustStore as TrustStore
     from ._samuel import __version__ as __version__
+    from ._handler import Handler as Handler
     from .errors import *
+    from .live import Attached as Attached
     from .live import LiveRun as LiveRun
     from .loop import Loop as Loop
     from .loop import Plugin as Plugin
@@ -48,18 +50,20 @@ if TYPE_CHECKING:
 # Where names are found that are not records.
 _HOMES = {
     "_samuel": ("AgentPort", "HOOK_POINTS", "Call", "FetchedPlugin", "PromptContext", "TrustStore", "__version__"),
+    "_handler": ("Handler",),
     "errors": (
         "AgentError",
         "BudgetError",
         "Cancelled",
         "ConfigError",
         "GateError",
+        "HandlerWarning",
         "HookError",
         "PluginError",
         "SamuelError",
         "StateError",
     ),
-    "live": ("LiveRun",),
+    "live": ("Attached", "LiveRun"),
     "loop": ("Loop", "Plugin"),
     "methodology": ("Defaults", "Kit", "Methodology"),
     "project": ("Project",),
@@ -70,21 +74,23 @@ _HOMES = {
 _MODULES = ("broker", "errors", "records", "settings", "testing", "toon")
 
 
-def __getattr__(name: str) -> object:
-    from importlib import import_module
+if not TYPE_CHECKING:
+    # For type checkers every name would exist.
+    def __getattr__(name: str) -> object:
+        from importlib import import_module
 
-    if name in _MODULES:
-        return import_module(f".{name}", __name__)
-    home = next((home for home, names in _HOMES.items() if name in names), None)
-    if home is None and name.startswith("_"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = import_module(f".{home or 'records'}", __name__)
-    try:
-        value = getattr(found, name)
-    except AttributeError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    globals()[name] = value
-    return value
+        if name in _MODULES:
+            return import_module(f".{name}", __name__)
+        home = next((home for home, names in _HOMES.items() if name in names), None)
+        if home is None and name.startswith("_"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = import_module(f".{home or 'records'}", __name__)
+        try:
+            value = getattr(found, name)
+        except AttributeError:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from . import _samuel
+from ._home import home, in_thread
 from ._process import Surroundings, environment, supervisor
-from ._registering import Registering
+from ._registering import PluginRegistering, Registering
 from ._registration import Registration, of_plugins
 from ._waiting import await_for, wait_for
 from .project import Project
@@ -16,6 +17,8 @@ from .project import Project
 if TYPE_CHECKING:
     from ._samuel import TrustStore
     from .records import Executables
+
+    Trust = bool | Callable[[Executables], bool | Awaitable[bool]] | TrustStore
 
     class Built(Protocol):
         """What is built and says what it would execute."""
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
         def is_trusted(self, store: TrustStore) -> bool: ...
 
 
-class Plugin(Registering):
+class Plugin(PluginRegistering):
     """Handlers under one name, for several loops and sessions.
 
     Args:
@@ -49,7 +52,7 @@ class Equipped(Registering):
     def __init__(
         self,
         project: Project | str | os.PathLike[str],
-        trust: bool | Callable[[Executables], bool] | TrustStore,
+        trust: Trust,
         env: Mapping[str, str] | None,
         plugins: Iterable[Plugin],
         installed_plugins: bool,
@@ -69,7 +72,18 @@ class Equipped(Registering):
     def _trusts(self, built: Built) -> bool:
         if isinstance(self._trust, _samuel.TrustStore):
             return built.is_trusted(self._trust)
-        return bool(self._trust(built.executables) if callable(self._trust) else self._trust)
+        says = self._trust(built.executables) if callable(self._trust) else self._trust
+        if isinstance(says, Awaitable):
+            _drop(says)
+            raise TypeError("trust is an async function, which only what is awaited can ask, such as Loop.arun")
+        return bool(says)
+
+    async def _atrusts(self, built: Built) -> bool:
+        """Asks on the event loop, where the function of the program may be async."""
+        if not callable(self._trust):
+            return await in_thread(self._trusts, built)
+        says = self._trust(built.executables)
+        return bool(await says if isinstance(says, Awaitable) else says)
 
     def _load(self, native: _samuel.Project | None = None) -> _samuel.Job[_samuel.LoadedPlugins] | None:
         """Begins to load the installed plugins, where there are any."""
@@ -92,6 +106,14 @@ class Equipped(Registering):
 
     def _equipment(self, own: Mapping[str, Any]) -> tuple[list[Registration], dict[str, Any]]:
         """The handlers, and the options with what everybody has; the native module knows the others' defaults."""
-        registrations = [*self._registrations, *of_plugins(self.project._native, self.plugins)]
+        at = home()
+        given = (*self._registrations, *of_plugins(self.project._native, self.plugins))
+        registrations = [at.settle(each) for each in given]
         options = {"settings": {}, "env": environment(self._env), "supervisor": supervisor(), **own}
         return registrations, options
+
+
+def _drop(coroutine: Any) -> None:
+    """Lets go of a coroutine that nobody awaits, without a warning."""
+    if hasattr(coroutine, "close"):
+        coroutine.close()

@@ -1,22 +1,22 @@
-"""A handler in a process of its own.
+"""Handlers in a process of their own.
 
-Reads the call as a JSON envelope from standard input, one line, calls the function,
-and writes the answer. Before it stand lines that report what the function tells on the
-way. What the function prints goes to standard error.
+The first line of standard input says which function it is, how it is found and how this process is set up
+(`_sending.target_of`). Each line after it is a call, a JSON envelope, answered by a line: `answered` with what
+the function returned and contributed, or `broke` with a class, a message and the traceback. Before it stand
+lines that report what the function tells on the way, and `passed` what it prints and logs.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
+import logging
 import os
 import sys
-from typing import Any
+import threading
+from typing import IO, TYPE_CHECKING, Any
 
-# The exit code by which a handler that raised is told from a crash.
-_RAISED = 3
-
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 class IsolatedCall:
     """What the function is called with: the same names as `samuel.Call`."""
@@ -48,30 +48,97 @@ class IsolatedCall:
 
 
 class _Speaker:
-    """Reports line by line, and reads the replies."""
+    """Writes lines, and reads the replies to them."""
 
-    def __init__(self, told: Any) -> None:
-        import threading
-
+    def __init__(self, told: IO[str], heard: IO[str]) -> None:
         self._told = told
-        self._lock = threading.Lock()
+        self._heard = heard
+        self._lock = threading.RLock()
+
+    def question(self) -> Any:
+        """Reads what is asked next; None where nothing more will be."""
+        line = self._heard.readline()
+        return json.loads(line) if line else None
 
     def report(self, *, reply: bool = False, **told: Any) -> Any:
         """Writes one line; returns the reply, where one is asked for."""
         return self.say(json.dumps(told), reply)
 
-    def say(self, line: str, reply: bool) -> Any:
+    def say(self, line: str, reply: bool = False) -> Any:
         """Writes a line that is JSON already."""
         with self._lock:
             self._told.write(line + "\n")
             self._told.flush()
-            return json.loads(sys.stdin.readline()) if reply else None
+            return json.loads(self._heard.readline()) if reply else None
 
     def checked(self, name: str, value: Any, *, reply: bool = False) -> Any:
         """Reports what Samuel understands; `TypeError` for anything else."""
         from ._samuel import report_json
 
         return self.say(f'{{"{name}": {report_json(name, value)}}}', reply)
+
+
+class _Printed:
+    """A file whose lines the process that asks prints."""
+
+    encoding = "utf-8"
+    errors = "backslashreplace"
+
+    def __init__(self, speaker: _Speaker, name: str, beneath: int) -> None:
+        self._speaker = speaker
+        self.name = f"<{name}>"
+        self._stream = name
+        self._beneath = beneath
+
+    def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        if text:
+            self._speaker.report(passed={"stream": self._stream, "text": text})
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None: ...
+
+    def fileno(self) -> int:
+        return self._beneath
+
+    def isatty(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    closed = False
+
+
+class _Logged(logging.Handler):
+    """Has the process that asks log."""
+
+    def __init__(self, speaker: _Speaker) -> None:
+        super().__init__()
+        self._speaker = speaker
+
+    def emit(self, record: logging.LogRecord) -> None:
+        exception = logging.Formatter().formatException(record.exc_info) if record.exc_info else None
+        told = {
+            "name": record.name,
+            "levelno": record.levelno,
+            "levelname": record.levelname,
+            "msg": record.getMessage(),
+            "pathname": record.pathname,
+            "lineno": record.lineno,
+            "funcName": record.funcName,
+            "created": record.created,
+            "exc_text": exception,
+        }
+        self._speaker.report(passed={"record": told})
 
 
 class IsolatedPort:
@@ -182,57 +249,58 @@ def _wire(value: Any) -> Any:
     return value
 
 
-def _find(module: str, name: str) -> Any:
-    """Finds a function by its module, or by the script it is in."""
-    if os.path.isabs(module):
-        spec = importlib.util.spec_from_file_location("__samuel_main__", module)
-        if spec is None or spec.loader is None:
-            raise ImportError(f"{module} cannot be imported")
-        found: Any = importlib.util.module_from_spec(spec)
-        sys.modules["__samuel_main__"] = found
-        spec.loader.exec_module(found)
-    else:
-        found = importlib.import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found
+def _speaker() -> _Speaker:
+    """Takes standard input and output for the conversation, and passes on what is printed and logged."""
+    told = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace")
+    heard = os.fdopen(os.dup(0), encoding="utf-8")
+    # What a command or an extension prints goes to standard error, and nobody reads the calls.
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    speaker = _Speaker(told, heard)
+    sys.stdout, sys.stderr = _Printed(speaker, "stdout", 1), _Printed(speaker, "stderr", 2)
+    logging.getLogger().addHandler(_Logged(speaker))
+    return speaker
 
 
-def main() -> int:
-    """Calls the function once; returns the exit code."""
+def _answered(function: Callable[..., Any], envelope: dict[str, Any], speaker: _Speaker) -> dict[str, Any]:
+    """Calls the function; returns what is told of it."""
     from ._registration import is_async
+
+    call = IsolatedCall(envelope, speaker)
+    if is_async(function):
+        import asyncio
+
+        answer = asyncio.run(function(call))
+    else:
+        answer = function(call)
+    expected, given = envelope["output"], type(answer).__name__
+    if answer is not None and given not in (expected, "dict"):
+        return {"broke": ["bad_output", f"expected {expected} or None, got {given}", []]}
+    return {"answered": {"answer": _wire(answer), "contribute": call.contributed}}
+
+
+def main() -> None:
+    """Answers calls until there are no more."""
+    from . import _sending
     from ._workers import describe
 
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    envelope = json.loads(sys.stdin.readline())
-    sys.path[:] = envelope["path"]
-    try:
-        call = IsolatedCall(envelope, _Speaker(answers))
-        function = _find(sys.argv[1], sys.argv[2])
-        if is_async(function):
-            import asyncio
-
-            answer = asyncio.run(function(call))
-        else:
-            answer = function(call)
-        told = _told(envelope["output"], answer, call)
-    except BaseException as error:
-        exits, message, details = describe(error)
-        told, code = ["panicked" if exits else "failed", message, details], _RAISED
-    else:
-        code = _RAISED if isinstance(told, list) else 0
-    json.dump(told, answers)
-    answers.flush()
-    return code
-
-
-def _told(expected: str, answer: Any, call: IsolatedCall) -> dict[str, Any] | list[Any]:
-    given = type(answer).__name__
-    if answer is not None and given not in (expected, "dict"):
-        return ["bad_output", f"expected {expected} or None, got {given}", []]
-    return {"answer": _wire(answer), "contribute": call.contributed}
+    speaker = _speaker()
+    target = speaker.question()
+    function: Callable[..., Any] | None = None
+    while (envelope := speaker.question()) is not None:
+        try:
+            if function is None:
+                function = _sending.found(target)
+            told = _answered(function, envelope, speaker)
+            line = json.dumps(told)
+        except BaseException as error:
+            exits, message, details = describe(error)
+            line = json.dumps({"broke": ["panicked" if exits else "failed", message, details]})
+        speaker.say(line)
 
 
 if __name__ == "__main__":
-    os._exit(main())
+    main()
+    os._exit(0)

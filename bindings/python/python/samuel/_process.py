@@ -7,6 +7,10 @@ import sys
 from collections.abc import Mapping
 
 
+importing = False
+"""Whether this is the process of a handler, and imports the script that the handler stands in."""
+
+
 class Surroundings:
     """What plugins get of this process, as the native module reads it.
 

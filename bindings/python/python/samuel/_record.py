@@ -7,7 +7,10 @@ them directly, without calling `__init__`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+if TYPE_CHECKING:
+    from dataclasses import Field
 
 Pairs = Mapping[str, str] | Iterable[tuple[str, str]]
 """Names and values, as a mapping or as pairs."""
@@ -42,10 +45,32 @@ def pairs(values: Mapping[str, _T] | Iterable[tuple[str, _T]]) -> tuple[tuple[st
 changes = pairs
 
 
+class _Fields:
+    """The fields of a record as `dataclasses` has them, made when somebody asks: few do."""
+
+    def __get__(self, record: Record | None, kind: type[Record]) -> dict[str, Field[Any]]:
+        made = _known.get(kind)
+        if made is None:
+            from ._fields import fields_of
+
+            made = _known[kind] = fields_of(kind)
+        return made
+
+
+_known: dict[type[Record], dict[str, Field[Any]]] = {}
+
+
 class Record:
-    """An immutable record, compared by value."""
+    """An immutable record, compared by value.
+
+    It is a dataclass to whoever asks, such as `dataclasses.asdict` and pydantic.
+    """
 
     __slots__ = ()
+    if TYPE_CHECKING:
+        __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    else:
+        __dataclass_fields__ = _Fields()
     __match_args__: ClassVar[tuple[str, ...]] = ()
     _wire: ClassVar[dict[str, str]] = {}
     _tag: ClassVar[tuple[str, str] | None] = None
@@ -64,7 +89,11 @@ class Record:
     __replace__ = replace
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the fields as a dict, with records inside as dicts too."""
+        """Returns the fields as a dict that is JSON, with records inside as dicts too.
+
+        Raises:
+            TypeError: A value in it is none that JSON has.
+        """
         return {name: _plain(value) for name, value in self._values().items()}
 
     def _values(self) -> dict[str, Any]:
@@ -120,10 +149,15 @@ def _rebuild(kind: type[Record], values: dict[str, Any]) -> Record:
 
 
 def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
     if isinstance(value, Record):
         return value.to_dict()
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return value
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, BaseException):
+        return f"{type(value).__name__}: {value}"
+    raise TypeError(f"a value of the type {type(value).__name__} is no JSON")

@@ -1,8 +1,9 @@
 # Written by `cargo xtask contract` from `wit/`; do not edit.
 from collections.abc import Awaitable, Callable
-from typing import Literal, Protocol, TypeVar, overload, type_check_only
+from typing import Any, Literal, Protocol, TypeVar, overload, type_check_only
 
 from . import records
+from ._handler import Handler
 from ._registration import Registration
 from ._samuel import Call
 
@@ -185,178 +186,391 @@ _SessionEnd = TypeVar("_SessionEnd", bound=SessionEndHandler)
 class Registering:
     _registrations: list[Registration]
     def __init__(self) -> None: ...
+    @property
+    def handlers(self) -> tuple[Handler[Any], ...]:
+        """The handlers, in the order they were registered; those of plugins are the plugins'."""
+    def _remove(self, registration: Registration) -> None: ...
+
+class PluginRegistering(Registering):
     @overload
     def hook(
         self, point: Literal["init.before"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_InitBefore], _InitBefore]:
+    ) -> Callable[[_InitBefore], Handler[_InitBefore]]:
         """Fires once, before `samuel init` writes anything."""
     @overload
     def hook(
         self, point: Literal["init.after"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_InitAfter], _InitAfter]:
+    ) -> Callable[[_InitAfter], Handler[_InitAfter]]:
         """Fires once, after `samuel init` has written."""
     @overload
     def hook(
         self, point: Literal["sync.before"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_SyncBefore], _SyncBefore]:
+    ) -> Callable[[_SyncBefore], Handler[_SyncBefore]]:
         """Fires once, before `samuel sync` writes anything."""
     @overload
     def hook(
         self, point: Literal["sync.after"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_SyncAfter], _SyncAfter]:
+    ) -> Callable[[_SyncAfter], Handler[_SyncAfter]]:
         """Fires once, after `samuel sync` has written."""
     @overload
     def hook(
         self, point: Literal["session.start"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_SessionStart], _SessionStart]:
+    ) -> Callable[[_SessionStart], Handler[_SessionStart]]:
         """Fires once, before the loop."""
     @overload
     def hook(
         self, point: Literal["before:loop"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_BeforeLoop], _BeforeLoop]:
+    ) -> Callable[[_BeforeLoop], Handler[_BeforeLoop]]:
         """Fires once, before the first iteration."""
     @overload
     def hook(
         self, point: Literal["before:iteration"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_BeforeIteration], _BeforeIteration]:
+    ) -> Callable[[_BeforeIteration], Handler[_BeforeIteration]]:
         """Fires at the start of each iteration."""
     @overload
     def hook(
         self, point: Literal["iteration.gate"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_IterationGate], _IterationGate]:
+    ) -> Callable[[_IterationGate], Handler[_IterationGate]]:
         """Says whether the loop goes on, and in which mode."""
     @overload
     def hook(
         self, point: Literal["prompt.submit"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_PromptSubmit], _PromptSubmit]:
+    ) -> Callable[[_PromptSubmit], Handler[_PromptSubmit]]:
         """Fires before a prompt is put together."""
     @overload
     def hook(
         self, point: Literal["context.snapshot"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_ContextSnapshot], _ContextSnapshot]:
+    ) -> Callable[[_ContextSnapshot], Handler[_ContextSnapshot]]:
         """Produces what the agent is told of the project, as TOON."""
     @overload
     def hook(
         self, point: Literal["context.progress"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_ContextProgress], _ContextProgress]:
+    ) -> Callable[[_ContextProgress], Handler[_ContextProgress]]:
         """Produces what the agent is told of earlier work, as Markdown."""
     @overload
     def hook(
         self, point: Literal["context.task"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_ContextTask], _ContextTask]:
+    ) -> Callable[[_ContextTask], Handler[_ContextTask]]:
         """Produces what the agent is told of its task, as TOON."""
     @overload
     def hook(
         self, point: Literal["context.extra"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_ContextExtra], _ContextExtra]:
+    ) -> Callable[[_ContextExtra], Handler[_ContextExtra]]:
         """Adds sections of its own to the prompt."""
     @overload
     def hook(
         self, point: Literal["before:agent.invoke"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_BeforeAgentInvoke], _BeforeAgentInvoke]:
+    ) -> Callable[[_BeforeAgentInvoke], Handler[_BeforeAgentInvoke]]:
         """Changes what the agent is called with."""
     @overload
     def hook(
         self, point: Literal["agent.invoke"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_AgentInvoke], _AgentInvoke]:
+    ) -> Callable[[_AgentInvoke], Handler[_AgentInvoke]]:
         """Runs the agent."""
     @overload
     def hook(
         self, point: Literal["after:agent.invoke"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_AfterAgentInvoke], _AfterAgentInvoke]:
+    ) -> Callable[[_AfterAgentInvoke], Handler[_AfterAgentInvoke]]:
         """Fires after each agent call."""
     @overload
     def hook(
         self, point: Literal["quality.check"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_QualityCheck], _QualityCheck]:
+    ) -> Callable[[_QualityCheck], Handler[_QualityCheck]]:
         """Fires after each agent call of an iteration."""
     @overload
     def hook(
         self, point: Literal["after:iteration"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_AfterIteration], _AfterIteration]:
+    ) -> Callable[[_AfterIteration], Handler[_AfterIteration]]:
         """Fires after each iteration, failed ones included."""
     @overload
     def hook(
         self, point: Literal["iteration.error"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_IterationError], _IterationError]:
+    ) -> Callable[[_IterationError], Handler[_IterationError]]:
         """Fires when an iteration failed."""
     @overload
     def hook(
         self, point: Literal["task.completed"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_TaskCompleted], _TaskCompleted]:
+    ) -> Callable[[_TaskCompleted], Handler[_TaskCompleted]]:
         """Fires once for each completion, while the agent is still at work."""
     @overload
     def hook(
         self, point: Literal["ability.before"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_AbilityBefore], _AbilityBefore]:
+    ) -> Callable[[_AbilityBefore], Handler[_AbilityBefore]]:
         """Fires before each tool call of the agent."""
     @overload
     def hook(
         self, point: Literal["ability.after"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_AbilityAfter], _AbilityAfter]:
+    ) -> Callable[[_AbilityAfter], Handler[_AbilityAfter]]:
         """Fires after each tool call."""
     @overload
     def hook(
         self, point: Literal["session.stop"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_SessionStop], _SessionStop]:
+    ) -> Callable[[_SessionStop], Handler[_SessionStop]]:
         """Fires when the loop is about to end."""
     @overload
     def hook(
         self, point: Literal["after:loop"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_AfterLoop], _AfterLoop]:
+    ) -> Callable[[_AfterLoop], Handler[_AfterLoop]]:
         """Fires once, after the last iteration."""
     @overload
     def hook(
         self, point: Literal["session.end"], name: str | None = None, *, order: int | None = None,
         timeout: float | None = None, strict: bool | None = None, inline: bool = False,
         isolate: Literal["process"] | None = None,
-    ) -> Callable[[_SessionEnd], _SessionEnd]:
+    ) -> Callable[[_SessionEnd], Handler[_SessionEnd]]:
+        """Fires once, as the last point of a run."""
+
+class LoopRegistering(Registering):
+    @overload
+    def hook(
+        self, point: Literal["session.start"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_SessionStart], Handler[_SessionStart]]:
+        """Fires once, before the loop."""
+    @overload
+    def hook(
+        self, point: Literal["before:loop"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_BeforeLoop], Handler[_BeforeLoop]]:
+        """Fires once, before the first iteration."""
+    @overload
+    def hook(
+        self, point: Literal["before:iteration"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_BeforeIteration], Handler[_BeforeIteration]]:
+        """Fires at the start of each iteration."""
+    @overload
+    def hook(
+        self, point: Literal["iteration.gate"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_IterationGate], Handler[_IterationGate]]:
+        """Says whether the loop goes on, and in which mode."""
+    @overload
+    def hook(
+        self, point: Literal["prompt.submit"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_PromptSubmit], Handler[_PromptSubmit]]:
+        """Fires before a prompt is put together."""
+    @overload
+    def hook(
+        self, point: Literal["context.snapshot"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_ContextSnapshot], Handler[_ContextSnapshot]]:
+        """Produces what the agent is told of the project, as TOON."""
+    @overload
+    def hook(
+        self, point: Literal["context.progress"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_ContextProgress], Handler[_ContextProgress]]:
+        """Produces what the agent is told of earlier work, as Markdown."""
+    @overload
+    def hook(
+        self, point: Literal["context.task"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_ContextTask], Handler[_ContextTask]]:
+        """Produces what the agent is told of its task, as TOON."""
+    @overload
+    def hook(
+        self, point: Literal["context.extra"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_ContextExtra], Handler[_ContextExtra]]:
+        """Adds sections of its own to the prompt."""
+    @overload
+    def hook(
+        self, point: Literal["before:agent.invoke"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_BeforeAgentInvoke], Handler[_BeforeAgentInvoke]]:
+        """Changes what the agent is called with."""
+    @overload
+    def hook(
+        self, point: Literal["agent.invoke"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_AgentInvoke], Handler[_AgentInvoke]]:
+        """Runs the agent."""
+    @overload
+    def hook(
+        self, point: Literal["after:agent.invoke"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_AfterAgentInvoke], Handler[_AfterAgentInvoke]]:
+        """Fires after each agent call."""
+    @overload
+    def hook(
+        self, point: Literal["quality.check"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_QualityCheck], Handler[_QualityCheck]]:
+        """Fires after each agent call of an iteration."""
+    @overload
+    def hook(
+        self, point: Literal["after:iteration"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_AfterIteration], Handler[_AfterIteration]]:
+        """Fires after each iteration, failed ones included."""
+    @overload
+    def hook(
+        self, point: Literal["iteration.error"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_IterationError], Handler[_IterationError]]:
+        """Fires when an iteration failed."""
+    @overload
+    def hook(
+        self, point: Literal["task.completed"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_TaskCompleted], Handler[_TaskCompleted]]:
+        """Fires once for each completion, while the agent is still at work."""
+    @overload
+    def hook(
+        self, point: Literal["ability.before"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_AbilityBefore], Handler[_AbilityBefore]]:
+        """Fires before each tool call of the agent."""
+    @overload
+    def hook(
+        self, point: Literal["ability.after"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_AbilityAfter], Handler[_AbilityAfter]]:
+        """Fires after each tool call."""
+    @overload
+    def hook(
+        self, point: Literal["session.stop"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_SessionStop], Handler[_SessionStop]]:
+        """Fires when the loop is about to end."""
+    @overload
+    def hook(
+        self, point: Literal["after:loop"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_AfterLoop], Handler[_AfterLoop]]:
+        """Fires once, after the last iteration."""
+    @overload
+    def hook(
+        self, point: Literal["session.end"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_SessionEnd], Handler[_SessionEnd]]:
+        """Fires once, as the last point of a run."""
+
+class SessionRegistering(Registering):
+    @overload
+    def hook(
+        self, point: Literal["session.start"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_SessionStart], Handler[_SessionStart]]:
+        """Fires once, before the loop."""
+    @overload
+    def hook(
+        self, point: Literal["prompt.submit"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_PromptSubmit], Handler[_PromptSubmit]]:
+        """Fires before a prompt is put together."""
+    @overload
+    def hook(
+        self, point: Literal["iteration.error"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_IterationError], Handler[_IterationError]]:
+        """Fires when an iteration failed."""
+    @overload
+    def hook(
+        self, point: Literal["task.completed"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_TaskCompleted], Handler[_TaskCompleted]]:
+        """Fires once for each completion, while the agent is still at work."""
+    @overload
+    def hook(
+        self, point: Literal["ability.before"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_AbilityBefore], Handler[_AbilityBefore]]:
+        """Fires before each tool call of the agent."""
+    @overload
+    def hook(
+        self, point: Literal["ability.after"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_AbilityAfter], Handler[_AbilityAfter]]:
+        """Fires after each tool call."""
+    @overload
+    def hook(
+        self, point: Literal["session.stop"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_SessionStop], Handler[_SessionStop]]:
+        """Fires when the loop is about to end."""
+    @overload
+    def hook(
+        self, point: Literal["session.end"], name: str | None = None, *, order: int | None = None,
+        timeout: float | None = None, strict: bool | None = None, inline: bool = False,
+        isolate: Literal["process"] | None = None,
+    ) -> Callable[[_SessionEnd], Handler[_SessionEnd]]:
         """Fires once, as the last point of a run."""

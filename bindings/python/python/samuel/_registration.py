@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .errors import HookError
-
 if TYPE_CHECKING:
     from . import _samuel
     from ._equipped import Plugin
@@ -38,24 +36,6 @@ def is_async(function: Any) -> bool:
         if code is not None:
             return bool(code.co_flags & _COROUTINE)
     return False
-
-
-def target_of(function: Callable[..., Any]) -> tuple[str, str]:
-    """Says where a process of its own finds a function."""
-    import sys
-
-    module, name = function.__module__, function.__qualname__
-    if "<locals>" in name or "<lambda>" in name:
-        raise HookError(
-            f"{name} cannot be isolated: a process of its own would not find it",
-            code="E_HOOK_UNKNOWN",
-            help="Define the function at the top level of a module.",
-        )
-    if module == "__main__":
-        import os
-
-        module = os.path.abspath(getattr(sys.modules["__main__"], "__file__", ""))
-    return module, name
 
 
 def of_plugins(project: _samuel.Project, plugins: Iterable[Plugin]) -> Iterator[Registration]:

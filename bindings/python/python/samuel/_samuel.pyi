@@ -76,6 +76,7 @@ __all__ = [
     "RunLog",
     "Session",
     "TrustStore",
+    "Watching",
     "__version__",
     "check_settings",
     "close",
@@ -231,6 +232,7 @@ class Project:
         cls, root: str | PathLike[str], methodology: str | Methodology | None,
         methodologies: list[Methodology], state_dir: str | None, env: list[tuple[str, str]],
     ) -> Project: ...
+    def attach(self) -> Watching: ...
     def command(self, verb: str, text: str | None, call: int | None) -> LiveState: ...
     @staticmethod
     def find_root(start: str | PathLike[str]) -> PathLike[str] | None: ...
@@ -382,6 +384,15 @@ class RunHandle:
     def stop(self) -> None: ...
 
 @final
+class Watching:
+    @property
+    def version(self) -> int: ...
+    def wake(self, callback: Callable[[], object], seen: int) -> bool: ...
+    @property
+    def state(self) -> LiveState: ...
+    def take(self, most: int) -> list[Event] | None: ...
+
+@final
 class EventStream:
     def take(self, most: int) -> list[Event] | None: ...
 
@@ -440,6 +451,7 @@ def dispatch(
     handlers: list[Registration],
     config: str,
     input: object,
+    context: dict[str, Any],
     cancelled: bool,
     repeat: int,
     session: str,

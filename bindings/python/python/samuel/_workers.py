@@ -16,8 +16,13 @@ from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from ._home import Home, Settled
+from .errors import HookError
+
 if TYPE_CHECKING:
     import asyncio
+    from contextvars import Context
+
     from ._samuel import Call, Reply
 
     Function = Callable[[Call[Any, Any]], Any]
@@ -107,42 +112,33 @@ def submit(function: Function, call: Call[Any, Any], reply: Reply) -> Callable[[
     return partial(worker.interrupt, call)
 
 
-class Loop:
-    """A thread with an event loop."""
+class Tasks:
+    """Handlers that run on an event loop."""
 
-    def __init__(self) -> None:
-        import asyncio
-
-        self.loop = asyncio.new_event_loop()
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
         # The handlers under way, by their replies.
         self.under_way: dict[Reply, asyncio.Task[None] | None] = {}
-        self.thread = threading.Thread(target=self._live, name="samuel-asyncio", daemon=True)
-        self.thread.start()
 
-    def _live(self) -> None:
-        import asyncio
-
-        asyncio.set_event_loop(self.loop)
-        self.loop.run_forever()
-        self.loop.close()
-
-    @property
-    def usable(self) -> bool:
-        """Whether all its handlers are within their deadlines: one that is
-        not may be blocking it."""
-        return self.thread.is_alive() and all(reply.wanted for reply in list(self.under_way))
-
-    def submit(self, function: Function, call: Call[Any, Any], reply: Reply) -> Callable[[], None]:
+    def submit(
+        self, function: Function, context: Context | None, call: Call[Any, Any], reply: Reply
+    ) -> Callable[[], None]:
+        """Has a handler run; returns what cancels it."""
         self.under_way[reply] = None
-        self.loop.call_soon_threadsafe(self._start, function, call, reply)
+        self.loop.call_soon_threadsafe(self._start, function, context, call, reply)
         return partial(self._interrupt, reply)
 
     def _interrupt(self, reply: Reply) -> None:
-        self.loop.call_soon_threadsafe(self._cancel, reply)
+        try:
+            self.loop.call_soon_threadsafe(self._cancel, reply)
+        except RuntimeError:
+            # The loop is closed, which has cancelled its tasks.
+            self._forget(reply)
 
-    def _start(self, function: Function, call: Call[Any, Any], reply: Reply) -> None:
+    def _start(self, function: Function, context: Context | None, call: Call[Any, Any], reply: Reply) -> None:
         if reply in self.under_way:
-            self.under_way[reply] = self.loop.create_task(self._work(function, call, reply))
+            at = None if context is None else context.copy()
+            self.under_way[reply] = self.loop.create_task(self._work(function, call, reply), context=at)
 
     async def _work(self, function: Function, call: Call[Any, Any], reply: Reply) -> None:
         try:
@@ -164,6 +160,33 @@ class Loop:
 
     def _forget(self, reply: Reply) -> None:
         self.under_way.pop(reply, None)
+
+
+class Loop(Tasks):
+    """A thread with an event loop, for handlers of runs that no event loop started."""
+
+    def __init__(self) -> None:
+        import asyncio
+
+        super().__init__(asyncio.new_event_loop())
+        self.thread = threading.Thread(target=self._live, name="samuel-asyncio", daemon=True)
+        self.thread.start()
+
+    def _live(self) -> None:
+        import asyncio
+
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+        self.loop.close()
+
+    @property
+    def usable(self) -> bool:
+        """Whether all its handlers are within their deadlines: one that is
+        not may be blocking it."""
+        return self.thread.is_alive() and all(reply.wanted for reply in list(self.under_way))
+
+    def _forget(self, reply: Reply) -> None:
+        super()._forget(reply)
         if self is not _loop and not self.under_way:
             self.loop.stop()
 
@@ -172,19 +195,38 @@ _loop: Loop | None = None
 
 
 def submit_async(function: Function, call: Call[Any, Any], reply: Reply) -> Callable[[], None]:
-    """Has an async handler run on the event loop; returns what cancels it."""
+    """Has an async handler run on the event loop it is at home on, or else on one of ours; returns what
+    cancels it."""
+    context = None
+    if isinstance(function, Settled):
+        home, function = function.home, function.function
+        context = home.context
+        if home.loop is not None:
+            return _submit_home(home, home.loop, function, call, reply)
     global _loop
     if _loop is None or not _loop.usable:
         _loop = Loop()
-    return _loop.submit(function, call, reply)
+    return _loop.submit(function, context, call, reply)
+
+
+def _submit_home(
+    home: Home, loop: asyncio.AbstractEventLoop, function: Function, call: Call[Any, Any], reply: Reply
+) -> Callable[[], None]:
+    """Has a handler run on the caller's event loop, which nothing replaces."""
+    if home.tasks is None:
+        home.tasks = Tasks(loop)
+    try:
+        interrupt: Callable[[], None] = home.tasks.submit(function, home.context, call, reply)
+    except RuntimeError:
+        reply.fail(HookError("the event loop that the run was started on is closed"))
+        return lambda: None
+    return interrupt
 
 
 def describe(error: BaseException) -> tuple[bool, str, list[str]]:
     """Tells an exception: whether it wanted to end the program, its words, and
     the traceback line by line."""
     import traceback
-
-    from .errors import HookError
 
     text = str(error)
     name = type(error).__name__

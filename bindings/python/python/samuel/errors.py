@@ -19,6 +19,7 @@ __all__ = [
     "Cancelled",
     "ConfigError",
     "GateError",
+    "HandlerWarning",
     "HookError",
     "PluginError",
     "SamuelError",
@@ -67,6 +68,10 @@ class SamuelError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_rebuild, (type(self), self.message), self.__dict__)
+
+
+class HandlerWarning(UserWarning):
+    """A handler is registered that will not be called, or another is not because of it."""
 
 
 class ConfigError(SamuelError):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _samuel
 from ._equipped import Equipped, Plugin
+from ._home import Home, awaited, home, in_thread
+from ._registering import LoopRegistering
 from ._registration import Registration, is_async
 from ._waiting import wait_for
 from .errors import ConfigError
@@ -19,6 +21,7 @@ from .settings import TABLE_OF
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from ._equipped import Trust
     from ._samuel import TrustStore
     from .records import (
         AgentInvokeInput,
@@ -29,11 +32,21 @@ if TYPE_CHECKING:
         HookList,
         HookTrial,
         PromptStats,
+        QualityCheckInput,
+        QualityCheckOutput,
     )
     from .settings import Settings
     from .testing import ScriptedAgent
 
-    AgentFunction = Callable[[_samuel.Call[AgentInvokeInput, AgentInvokeOutput]], Any]
+    AgentFunction = Callable[
+        [_samuel.Call[AgentInvokeInput, AgentInvokeOutput]],
+        AgentInvokeOutput | None | Awaitable[AgentInvokeOutput | None],
+    ]
+    CheckFunction = Callable[
+        [_samuel.Call[QualityCheckInput, QualityCheckOutput]],
+        QualityCheckOutput | None | Awaitable[QualityCheckOutput | None],
+    ]
+    Check = str | tuple[str, float | str] | Mapping[str, Any] | CheckFunction
 
 __all__ = ["Loop", "Plugin"]
 
@@ -41,27 +54,33 @@ __all__ = ["Loop", "Plugin"]
 _AGENT_TIMEOUT = 86_400.0
 
 
-class Loop(Equipped):
-    """A loop over the plan of a project.
+class Loop(Equipped, LoopRegistering):
+    """A loop over the plan of a project, or over tasks that it is given.
 
     What is not given comes from samuel.toml. A loop can be run several times.
 
     Args:
-        project: The project, or its root directory.
+        project: The project, or its root directory; by default the directory at hand, or
+            where there are `tasks` a temporary one, which goes with the loop.
         agent: An agent's name, a function or object that is one, or a
             `samuel.testing.ScriptedAgent`. A function gets the call of
-            `agent.invoke` and returns its output.
+            `agent.invoke` and returns its output. In a temporary project its return
+            completes its task, unless with another exit code than 0.
+        checks: Quality checks: commands, as the setting `quality_checks` has them, and
+            functions, which are handlers of `quality.check`.
         trust: Whether what the project brings may run: its agent, its checks
-            and its handlers. A function is asked, with what would run; only
+            and its handlers; a temporary one brings nothing but what it is given, and runs. A
+            function is asked, with what would run, and may be async where the loop is awaited; only
             its yes covers control files that the last run left changed
             (`executables.changes`). A `TrustStore` allows what was recorded
             there, and nothing else.
         env: The environment of agents and checks; by default this process's.
         binary: The command by which agents call Samuel.
         session: The name of the session; by default the project's.
-        tasks: The ids of tasks to work on alone, with what they depend on; a
+        tasks: The ids of tasks of the project to work on alone, with what they depend on; a
             group stands for its parts. By default all, or those of the run
-            before where that was cut off.
+            before where that was cut off. Without a project they are the plan: titles, or
+            mappings of what `Project.enqueue` takes.
         plugins: Plugins of this program whose handlers run. One that
             samuel.toml lists too need not be installed.
         installed_plugins: Whether the handlers of the plugins that samuel.toml
@@ -89,14 +108,15 @@ class Loop(Equipped):
 
     def __init__(
         self,
-        project: Project | str | os.PathLike[str] = ".",
+        project: Project | str | os.PathLike[str] | None = None,
         *,
         agent: str | AgentFunction | ScriptedAgent | None = None,
-        trust: bool | Callable[[Executables], bool] | TrustStore = False,
+        checks: Iterable[Check] = (),
+        trust: Trust = False,
         env: Mapping[str, str] | None = None,
         binary: str | None = None,
         session: str | None = None,
-        tasks: Iterable[str] = (),
+        tasks: Iterable[str | Mapping[str, Any]] = (),
         plugins: Iterable[Plugin] = (),
         installed_plugins: bool = True,
         discover_only: bool = False,
@@ -107,10 +127,23 @@ class Loop(Equipped):
         workspace: Literal["in-place", "clone"] | None = None,
         **settings: Unpack[Settings],
     ) -> None:
+        commands, functions = _checks(checks)
         own = given(settings)
+        if commands:
+            own["quality_checks"] = [*own.get("quality_checks", ()), *commands]
         _samuel.check_settings(own)
-        super().__init__(project, trust, env, plugins, installed_plugins)
+        if project is None and (tasks := [tasks] if isinstance(tasks, str) else list(tasks)):
+            from ._scratch import ScratchProject, completing
+
+            project, tasks, trust = ScratchProject(tasks), (), trust or True
+            if callable(agent) and not hasattr(agent, "to_json"):
+                agent = completing(project, agent)
+        super().__init__("." if project is None else project, trust, env, plugins, installed_plugins)
+        for function in functions:
+            self.hook("quality.check")(function)
         self._agent = agent
+        # What makes somebody for each run who is told its events.
+        self._watchers: list[Callable[[], Callable[[Event], object]]] = []
         self._options: dict[str, Any] = {
             "settings": own,
             "binary": binary,
@@ -153,15 +186,29 @@ class Loop(Equipped):
             yield from run.events()
 
     async def arun(self) -> RunResult:
-        """Runs the loop to its end; cancelling the task stops the run."""
-        run = self._begin(await self._aloaded())
-        async with run:
-            return await run.await_result()
+        """Runs the loop to its end; cancelling the task stops the run.
+
+        Async handlers run on the event loop of the caller, all handlers but those that are inline or in a
+        process of their own with its context variables.
+        """
+        async with await self.astart() as run:
+            return await run
+
+    async def astart(self) -> Run:
+        """Starts a run and returns it, without blocking the event loop: see `start` and `arun`.
+
+        `await run` is its result, `run.aevents()` its events. As an async context manager the run is waited
+        for at the end, and stopped where an exception goes through.
+        """
+        run = await self._abegin()
+        await run._await_start()
+        return run
+
+    start_async = astart
 
     async def astream(self) -> AsyncIterator[Event]:
         """Runs the loop and yields its events; leaving early stops the run."""
-        run = self._begin(await self._aloaded())
-        async with run:
+        async with await self._abegin() as run:
             async for event in run.aevents():
                 yield event
 
@@ -251,13 +298,33 @@ class Loop(Equipped):
         job = built.fire_hooks(point, given, dry_run, not dry_run and self._trusts(built))
         return wait_for(job, job.result)
 
+    aexecutables = awaited(executables)
+    arecord_trust = awaited(record_trust)
+    aprompt_stats = awaited(prompt_stats)
+    ahooks = awaited(hooks)
+    atest_hook = awaited(test_hook)
+    afire_hooks = awaited(fire_hooks)
+
     def _begin(self, plugins: _samuel.LoadedPlugins | None) -> Run:
+        built, store = self._ready(plugins), self._store()
+        trusted = store is None and self._trusts(built)
+        return Run(built, trusted, callable(self._trust), store, watchers=self._watching())
+
+    async def _abegin(self) -> Run:
+        at = Home.here()
+        built, store = await in_thread(self._ready, await self._aloaded()), self._store()
+        trusted = store is None and await self._atrusts(built)
+        return Run(built, trusted, callable(self._trust), store, at, self._watching())
+
+    def _watching(self) -> list[Callable[[Event], object]]:
+        return [make() for make in self._watchers]
+
+    def _ready(self, plugins: _samuel.LoadedPlugins | None) -> _samuel.Run:
         built = self._build(plugins)
         if callable(self._trust):
             # Without the agent nothing would come of a yes.
             built.check_agent()
-        store = self._store()
-        return Run(built, store is None and self._trusts(built), callable(self._trust), store)
+        return built
 
     def _build(
         self, plugins: _samuel.LoadedPlugins | None, native: _samuel.Project | None = None
@@ -271,9 +338,8 @@ class Loop(Equipped):
         elif callable(self._agent):
             options["python_agent"] = name = getattr(self._agent, "__name__", type(self._agent).__name__)
             tier = "async" if is_async(self._agent) else "thread"
-            registrations.append(
-                Registration("agent.invoke", name, self._agent, timeout=_AGENT_TIMEOUT, tier=tier)
-            )
+            registered = Registration("agent.invoke", name, self._agent, timeout=_AGENT_TIMEOUT, tier=tier)
+            registrations.append(home().settle(registered))
         elif self._agent is not None:
             raise ConfigError(f"an agent is a name or can be called; {self._agent!r} is neither")
         return _samuel.Run(native or self.project._native, options, registrations, plugins)
@@ -283,11 +349,28 @@ class Loop(Equipped):
         return f"Loop({self.project.root!r}, handlers={len(self._registrations)})"
 
 
-def _ids(tasks: Iterable[str]) -> list[str]:
+def _ids(tasks: Iterable[Any]) -> list[str]:
     """Ids in a list; a single one is no list of its letters."""
     if isinstance(tasks, str):
         raise TypeError("tasks are a list of ids, such as [\"1.2\"], not one text")
-    return list(tasks)
+    ids = list(tasks)
+    for task in ids:
+        if not isinstance(task, str):
+            raise TypeError(f"the tasks of a project are given by their ids, such as \"1.2\", not by {task!r}")
+    return ids
+
+
+def _checks(checks: Iterable[Check]) -> tuple[list[Any], list[CheckFunction]]:
+    """Commands, and functions."""
+    if isinstance(checks, str):
+        raise TypeError("checks are a list, such as [\"pytest\"], not one text")
+    commands, functions = [], []
+    for check in checks:
+        if callable(check):
+            functions.append(check)
+        else:
+            commands.append(_check(check))
+    return commands, functions
 
 
 def given(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ._registering import Registering
+from ._handler import Handler
+from ._home import home
+from ._registering import PluginRegistering
 from ._registration import Registration, is_async
 from .errors import ConfigError, HookError, SamuelError
 
@@ -95,7 +97,7 @@ class Kit:
     env: Mapping[str, str]
 
 
-class Defaults(Registering):
+class Defaults(PluginRegistering):
     """What a methodology registers handlers with.
 
     `hook` says what a point does by default, in place of what was said before. It takes
@@ -113,7 +115,7 @@ class Defaults(Registering):
 
     if not TYPE_CHECKING:
 
-        def hook(self, point: str, **options: Any) -> Callable[[Any], Any]:
+        def hook(self, point: str, **options: Any) -> Callable[[Any], Handler[Any]]:
             """Registers the decorated function as what a point does by default."""
             if "order" in options or "name" in options:
                 raise TypeError("a default has neither a name nor an order of its own")
@@ -208,4 +210,6 @@ def collect(methodology: Methodology, kit: Mapping[str, Any]) -> list[Registrati
         message = f'the methodology "{methodology.name}" cannot register its handlers: {describe(error)[1]}'
         code, help = getattr(error, "code", None), getattr(error, "help", "")
         raise HookError(message, code=code, help=help) from error
-    return [*registry._steps, *registry._registrations]
+    at = home()
+    steps = [*registry._steps, *registry._registrations]
+    return [step and at.settle(step) for step in steps]

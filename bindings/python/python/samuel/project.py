@@ -7,11 +7,12 @@ safe beside a running loop and other processes, and written to the journal.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 
 from . import _samuel
+from ._home import awaited, in_thread
 from ._process import Surroundings, environment, state_dir
-from ._waiting import wait_for
+from ._waiting import await_for, wait_for
 from .errors import PluginError
 
 TYPE_CHECKING = False
@@ -62,6 +63,9 @@ __all__ = ["Project"]
 class Project:
     """A project on disk.
 
+    Each method that reads or writes has a form to be awaited, with an `a` before its name, which does not
+    block the event loop.
+
     Args:
         path: Its root directory.
         methodology: The methodology whose plan is meant, by its name, or one that
@@ -100,6 +104,17 @@ class Project:
         """Opens the project that a directory belongs to, else the directory."""
         root = _samuel.Project.find_root(os.path.abspath(path))
         return cls(path if root is None else root, methodology=methodology, methodologies=methodologies)
+
+    @classmethod
+    async def aopen(
+        cls,
+        path: str | os.PathLike[str] = ".",
+        *,
+        methodology: str | Methodology | None = None,
+        methodologies: Iterable[Methodology] = (),
+    ) -> Project:
+        """Opens a project without blocking the event loop: the same as `Project(path)`."""
+        return await in_thread(cls, path, methodology=methodology, methodologies=methodologies)
 
     @property
     def root(self) -> str:
@@ -624,12 +639,33 @@ class Project:
         fetching = _samuel.plugins_fetch(self._native, os.fspath(source), os.getcwd(), Surroundings())
         fetched = wait_for(fetching, fetching.result)
         try:
-            if fetched.needs_consent and not (grant(fetched) if callable(grant) else grant):
-                raise _refused(fetched)
-            installed = fetched._install()
+            granted = not fetched.needs_consent or (grant(fetched) if callable(grant) else grant)
+            return self._installed(fetched, granted)
         finally:
             # The traceback of an exception would hold it.
             fetched._leave()
+
+    async def ainstall(
+        self,
+        source: str | os.PathLike[str],
+        *,
+        grant: bool | Callable[[_samuel.FetchedPlugin], bool | Awaitable[bool]] = False,
+    ) -> InstalledPlugin:
+        """The same as `install`, to be awaited. The function may be async."""
+        fetching = _samuel.plugins_fetch(self._native, os.fspath(source), os.getcwd(), Surroundings())
+        fetched = await await_for(fetching, fetching.result)
+        try:
+            granted = not fetched.needs_consent or (grant(fetched) if callable(grant) else grant)
+            if isinstance(granted, Awaitable):
+                granted = await granted
+            return await in_thread(self._installed, fetched, granted)
+        finally:
+            fetched._leave()
+
+    def _installed(self, fetched: _samuel.FetchedPlugin, granted: bool) -> InstalledPlugin:
+        if not granted:
+            raise _refused(fetched)
+        installed = fetched._install()
         self._reopen()
         return installed
 
@@ -646,12 +682,68 @@ class Project:
         """
         return _samuel.plugins_verify(self._native, name)
 
+    ainit = awaited(init)
+    aconvert = awaited(convert)
+    apreview_prd = awaited(preview_prd)
+    ahook_log = awaited(hook_log)
+    ascaffold_hook = awaited(scaffold_hook)
+    akept_plans = awaited(kept_plans)
+    arestore = awaited(restore)
+    astale_templates = awaited(stale_templates)
+    aexport_templates = awaited(export_templates)
+    atasks = awaited(tasks)
+    atask = awaited(task)
+    atask_list = awaited(task_list)
+    atask_history = awaited(task_history)
+    astatus = awaited(status)
+    aruns = awaited(runs)
+    arun_history = awaited(run_history)
+    awhy = awaited(why)
+    aactivity = awaited(activity)
+    arun_page = awaited(run_page)
+    arun_report = awaited(run_report)
+    areplay = awaited(replay)
+    aprogress = awaited(progress)
+    adone = awaited(done)
+    askip = awaited(skip)
+    areset = awaited(reset)
+    ablock = awaited(block)
+    aask = awaited(ask)
+    aanswer = awaited(answer)
+    aclaim = awaited(claim)
+    arelease = awaited(release)
+    aedit = awaited(edit)
+    aremove = awaited(remove)
+    amove = awaited(move)
+    aundo = awaited(undo)
+    aupdate = awaited(update)
+    aenqueue = awaited(enqueue)
+    aplugins = awaited(plugins)
+    auninstall = awaited(uninstall)
+    averify = awaited(verify)
+
+    async def arun_log(
+        self, run: str | None = None, *, iteration: int | None = None, task: str | None = None
+    ) -> AsyncIterator[Event]:
+        """The same as `run_log`, to be awaited."""
+        log = await in_thread(self.run_log, run, iteration=iteration, task=task)
+        while batch := await in_thread(_some_of, log):
+            for event in batch:
+                yield event
+
     def _reopen(self) -> None:
         """Reads samuel.toml again, which was written."""
         self._native = self._open(self.root)
 
     def __repr__(self) -> str:
         return f"Project({self.root!r})"
+
+
+def _some_of(log: Iterator[Event]) -> list[Event]:
+    """Reads so many events that a thread is worth it."""
+    from itertools import islice
+
+    return list(islice(log, 256))
 
 
 def _refused(fetched: _samuel.FetchedPlugin) -> PluginError:

@@ -3375,6 +3375,7 @@ Tier: TypeAlias = Literal[
     "skill",
     "shell",
     "wasm",
+    "oci",
     "python",
     "python_async",
     "python_process",
@@ -3387,6 +3388,7 @@ Tier: TypeAlias = Literal[
 - `skill`: A script of a plugin, one process a call.
 - `shell`: A command of a hook file, one process a call.
 - `wasm`: A function of a WASM component.
+- `oci`: A program of a container image, ended with its container.
 - `python`: Python on a thread: left behind at its deadline, since nothing can end what does not return to the interpreter.
 - `python_async`: Python on an event loop, cancelled at its deadline.
 - `python_process`: Python in a process of its own, ended at its deadline.
@@ -6456,6 +6458,8 @@ class ProjectStatus(Record):
         tasks: How many tasks stand where.
         next: What a run would do next: of these tasks, where `only` names some.
         questions: The questions that wait for an answer, in the order of the plan.
+        more_questions: How many more there are, where an answer over the run's socket does
+            not hold all.
         only: The tasks that the run is for that is under way, or was cut off; none where it
             is for all, or there is no such run.
         claims: Who works on what while several work on the plan, and what is kept of
@@ -6478,8 +6482,8 @@ class ProjectStatus(Record):
         unparsed: How many lines of the plan file could not be understood and are kept.
     """
 
-    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "questions", "only", "claims", "progress", "agents", "call", "running", "holder", "live", "waits_until", "last_end", "diagnostics", "other_plans", "unparsed")
-    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "questions", "only", "claims", "progress", "agents", "running", "diagnostics", "other_plans", "unparsed", "source_prd", "call", "holder", "live", "waits_until", "last_end")
+    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "questions", "more_questions", "only", "claims", "progress", "agents", "call", "running", "holder", "live", "waits_until", "last_end", "diagnostics", "other_plans", "unparsed")
+    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "questions", "only", "claims", "progress", "agents", "running", "diagnostics", "other_plans", "unparsed", "source_prd", "more_questions", "call", "holder", "live", "waits_until", "last_end")
     project: str
     root: str
     methodology: str
@@ -6488,6 +6492,7 @@ class ProjectStatus(Record):
     tasks: TaskCounts
     next: NextStep
     questions: tuple[OpenQuestion, ...]
+    more_questions: int
     only: tuple[str, ...]
     claims: tuple[Claim, ...]
     progress: Progress
@@ -6520,6 +6525,7 @@ class ProjectStatus(Record):
         other_plans: Iterable[OtherPlan],
         unparsed: int,
         source_prd: str | None = None,
+        more_questions: int = 0,
         call: AgentCall | None = None,
         holder: Holder | None = None,
         live: LiveState | None = None,
@@ -6534,6 +6540,7 @@ class ProjectStatus(Record):
         _set(self, "tasks", tasks)
         _set(self, "next", next)
         _set(self, "questions", items(questions))
+        _set(self, "more_questions", more_questions)
         _set(self, "only", items(only))
         _set(self, "claims", items(claims))
         _set(self, "progress", progress)
@@ -7182,12 +7189,15 @@ class IterationHistory(Record):
 
     Attributes:
         iteration: The iteration, from 1.
-        mode: What it was for.
+        mode: What it was for; nothing where its beginning is not recorded.
         task: The task, where it was for one.
         title: The task's title.
-        started_at: When it began.
-        began_ms: When it began, in milliseconds since the run was built.
-        took_ms: How long it took, in milliseconds; nothing where its end is not recorded.
+        began_in: The run in which it began, where that is an earlier one.
+        started_at: When it began; nothing where that is not recorded.
+        began_ms: When it began, in milliseconds since the run was built; nothing where that
+            was in an earlier one.
+        took_ms: How long it took, in milliseconds; nothing where its beginning or its end
+            is not recorded here.
         outcome: How it ended; nothing where that is not recorded.
         failure: How it failed, where it did.
         excused: Whether it met a usage limit, and so counts as no failure.
@@ -7202,14 +7212,15 @@ class IterationHistory(Record):
         last_event: The number of its last event.
     """
 
-    __slots__ = ("iteration", "mode", "task", "title", "started_at", "began_ms", "took_ms", "outcome", "failure", "excused", "unrecorded", "completed", "taken_back", "usage", "turns", "check", "commit", "first_event", "last_event")
-    __match_args__ = ("iteration", "mode", "title", "started_at", "began_ms", "excused", "unrecorded", "completed", "taken_back", "usage", "turns", "first_event", "last_event", "task", "took_ms", "outcome", "failure", "check", "commit")
+    __slots__ = ("iteration", "mode", "task", "title", "began_in", "started_at", "began_ms", "took_ms", "outcome", "failure", "excused", "unrecorded", "completed", "taken_back", "usage", "turns", "check", "commit", "first_event", "last_event")
+    __match_args__ = ("iteration", "title", "excused", "unrecorded", "completed", "taken_back", "usage", "turns", "first_event", "last_event", "mode", "task", "began_in", "started_at", "began_ms", "took_ms", "outcome", "failure", "check", "commit")
     iteration: int
-    mode: Mode
+    mode: Mode | None
     task: str | None
     title: str
-    started_at: str
-    began_ms: int
+    began_in: str | None
+    started_at: str | None
+    began_ms: int | None
     took_ms: int | None
     outcome: IterationOutcome | None
     failure: IterationFailure | None
@@ -7227,10 +7238,7 @@ class IterationHistory(Record):
     def __init__(
         self,
         iteration: int,
-        mode: Mode,
         title: str,
-        started_at: str,
-        began_ms: int,
         excused: bool,
         unrecorded: bool,
         completed: Iterable[str],
@@ -7239,7 +7247,11 @@ class IterationHistory(Record):
         turns: Iterable[TurnHistory],
         first_event: int,
         last_event: int,
+        mode: Mode | None = None,
         task: str | None = None,
+        began_in: str | None = None,
+        started_at: str | None = None,
+        began_ms: int | None = None,
         took_ms: int | None = None,
         outcome: IterationOutcome | None = None,
         failure: IterationFailure | None = None,
@@ -7250,6 +7262,7 @@ class IterationHistory(Record):
         _set(self, "mode", mode)
         _set(self, "task", task)
         _set(self, "title", title)
+        _set(self, "began_in", began_in)
         _set(self, "started_at", started_at)
         _set(self, "began_ms", began_ms)
         _set(self, "took_ms", took_ms)
@@ -7416,10 +7429,14 @@ class RunHistory(Record):
         guards: What could end it.
         first_commit: The commit that was checked out when it began, where there was one.
         last_commit: The last commit that was seen.
-        iterations: Its iterations, the first one first.
+        iterations: Its iterations, the first one first. One that was interrupted and ends
+            here began in the run before: when, and what it was for, is told as far as that
+            run's record is there.
         checks: The checks that were made, the first one first.
         hooks: The handlers that were called, by point and name.
         completed: The tasks that it completed and that were not taken back.
+        taken_back_outside: The completions that were taken back outside of an iteration,
+            such as where a run goes on that was interrupted; each as often as that happened.
         usage: What all calls of agents consumed, as far as they came to their end.
         agents: What of it each agent consumed.
         warnings: What was warned of, the first 500.
@@ -7429,8 +7446,8 @@ class RunHistory(Record):
         last: The last event; nothing where none could be read.
     """
 
-    __slots__ = ("run", "state", "started_at", "last_at", "took_ms", "goes_on_from", "agent", "model", "tasks", "guards", "first_commit", "last_commit", "iterations", "checks", "hooks", "completed", "usage", "agents", "warnings", "more_warnings", "report", "gaps", "last")
-    __match_args__ = ("run", "state", "took_ms", "agent", "tasks", "guards", "iterations", "checks", "hooks", "completed", "usage", "agents", "warnings", "more_warnings", "gaps", "started_at", "last_at", "goes_on_from", "model", "first_commit", "last_commit", "report", "last")
+    __slots__ = ("run", "state", "started_at", "last_at", "took_ms", "goes_on_from", "agent", "model", "tasks", "guards", "first_commit", "last_commit", "iterations", "checks", "hooks", "completed", "taken_back_outside", "usage", "agents", "warnings", "more_warnings", "report", "gaps", "last")
+    __match_args__ = ("run", "state", "took_ms", "agent", "tasks", "guards", "iterations", "checks", "hooks", "completed", "taken_back_outside", "usage", "agents", "warnings", "more_warnings", "gaps", "started_at", "last_at", "goes_on_from", "model", "first_commit", "last_commit", "report", "last")
     run: str
     state: RunState
     started_at: str | None
@@ -7447,6 +7464,7 @@ class RunHistory(Record):
     checks: tuple[CheckHistory, ...]
     hooks: tuple[HookFigures, ...]
     completed: tuple[str, ...]
+    taken_back_outside: tuple[str, ...]
     usage: Usage
     agents: tuple[AgentTotal, ...]
     warnings: tuple[HistoryNote, ...]
@@ -7467,6 +7485,7 @@ class RunHistory(Record):
         checks: Iterable[CheckHistory],
         hooks: Iterable[HookFigures],
         completed: Iterable[str],
+        taken_back_outside: Iterable[str],
         usage: Usage,
         agents: Iterable[AgentTotal],
         warnings: Iterable[HistoryNote],
@@ -7497,6 +7516,7 @@ class RunHistory(Record):
         _set(self, "checks", items(checks))
         _set(self, "hooks", items(hooks))
         _set(self, "completed", items(completed))
+        _set(self, "taken_back_outside", items(taken_back_outside))
         _set(self, "usage", usage)
         _set(self, "agents", items(agents))
         _set(self, "warnings", items(warnings))
@@ -7597,6 +7617,28 @@ class RunList(Record):
     ) -> None:
         _set(self, "runs", items(runs))
         _set(self, "more", more)
+
+
+class UnreadRun(Record):
+    """A run whose record cannot be read, so that an answer does without it.
+
+    Attributes:
+        run: Its id.
+        problem: Why its record cannot be read.
+    """
+
+    __slots__ = ("run", "problem")
+    __match_args__ = ("run", "problem")
+    run: str
+    problem: str
+
+    def __init__(
+        self,
+        run: str,
+        problem: str,
+    ) -> None:
+        _set(self, "run", run)
+        _set(self, "problem", problem)
 
 
 class Eta(Record):
@@ -7789,18 +7831,21 @@ class Activity(Record):
         agents: What each agent consumed.
         tasks: The tasks that iterations were for, in natural order.
         eta: How much longer the plan may take.
-        runs: How many runs it rests on, the last ones.
-        more_runs: How many older ones are recorded and were not read.
+        runs: How many runs it rests on, the last ones for the present plan.
+        unread_runs: How many of these could not be read, or not to their end.
+        more_runs: How many older ones are recorded and were not read, most of them perhaps
+            for plans that were replaced.
     """
 
-    __slots__ = ("now", "last_failures", "agents", "tasks", "eta", "runs", "more_runs")
-    __match_args__ = ("last_failures", "agents", "tasks", "eta", "runs", "more_runs", "now")
+    __slots__ = ("now", "last_failures", "agents", "tasks", "eta", "runs", "unread_runs", "more_runs")
+    __match_args__ = ("last_failures", "agents", "tasks", "eta", "runs", "unread_runs", "more_runs", "now")
     now: LoopActivity | None
     last_failures: tuple[FailureNote, ...]
     agents: tuple[AgentShare, ...]
     tasks: tuple[TaskFigures, ...]
     eta: Eta
     runs: int
+    unread_runs: int
     more_runs: int
 
     def __init__(
@@ -7810,6 +7855,7 @@ class Activity(Record):
         tasks: Iterable[TaskFigures],
         eta: Eta,
         runs: int,
+        unread_runs: int,
         more_runs: int,
         now: LoopActivity | None = None,
     ) -> None:
@@ -7819,6 +7865,7 @@ class Activity(Record):
         _set(self, "tasks", items(tasks))
         _set(self, "eta", eta)
         _set(self, "runs", runs)
+        _set(self, "unread_runs", unread_runs)
         _set(self, "more_runs", more_runs)
 
 
@@ -7856,23 +7903,28 @@ class Why(Record):
         about: What it is about, such as `task 2` or `the last check`.
         answer: The answer, on one line.
         reasons: The reasons, the most important one first.
+        unread: The runs that were gone over, since their records cannot be read: what they
+            would tell is not in the answer.
     """
 
-    __slots__ = ("about", "answer", "reasons")
-    __match_args__ = ("about", "answer", "reasons")
+    __slots__ = ("about", "answer", "reasons", "unread")
+    __match_args__ = ("about", "answer", "reasons", "unread")
     about: str
     answer: str
     reasons: tuple[WhyReason, ...]
+    unread: tuple[UnreadRun, ...]
 
     def __init__(
         self,
         about: str,
         answer: str,
         reasons: Iterable[WhyReason],
+        unread: Iterable[UnreadRun],
     ) -> None:
         _set(self, "about", about)
         _set(self, "answer", answer)
         _set(self, "reasons", items(reasons))
+        _set(self, "unread", items(unread))
 
 
 ReportedChange: TypeAlias = Literal["added", "changed", "removed"]
@@ -8918,6 +8970,7 @@ __all__ = [
     "Turn",
     "TurnHistory",
     "UnknownTemplateVariable",
+    "UnreadRun",
     "UpdatedPrd",
     "Usage",
     "VerifiedPlugin",

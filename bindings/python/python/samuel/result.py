@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 from ._record import items
 from .errors import AgentError, BudgetError, Cancelled, GateError, HookError, SamuelError
-from .records import RunReport
-
-if TYPE_CHECKING:
-    from .records import IterationFailure
+from .records import *
+from .records import IterationFailure, RunReport
 
 __all__ = ["RunResult"]
 
@@ -41,6 +39,20 @@ class RunResult(RunReport):
         super().__init__(*report, **fields)
         _set(self, "failures", items(failures))
         _set(self, "exceptions", items(exceptions))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """To pydantic a result is its report, as `to_dict` writes it: exceptions have no JSON."""
+        from pydantic_core import core_schema
+
+        report = core_schema.no_info_after_validator_function(cls._of_report, handler.generate_schema(RunReport))
+        given = core_schema.union_schema([core_schema.is_instance_schema(cls), report], mode="left_to_right")
+        written = core_schema.plain_serializer_function_ser_schema(cls.to_dict)
+        return core_schema.json_or_python_schema(report, given, serialization=written)
+
+    @classmethod
+    def _of_report(cls, report: RunReport) -> RunResult:
+        return cls(**report._values())
 
     @property
     def ok(self) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from . import _process
 from ._exit import STOP_LIMIT, live
 from ._waiting import await_for, wait_at_most, wait_for
+from .errors import HookError
 from .result import RunResult
 
 if TYPE_CHECKING:
@@ -15,7 +17,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from . import _samuel
+    from ._home import Home
     from .records import Event
+
+    Watcher = Callable[[Event], object]
 
 __all__ = ["Run"]
 
@@ -24,14 +29,32 @@ _BATCH = 256
 
 
 class Run:
-    """A run that is under way. Its methods can be called from any thread."""
+    """A run that is under way. Its methods can be called from any thread.
+
+    One that `Loop.astart` started is awaited: `await run` is its result, `run.aevents()` its events, and
+    `async with run` waits for the end of it.
+    """
 
     def __init__(
-        self, built: _samuel.Run, trusted: bool, decided: bool, store: _samuel.TrustStore | None
+        self,
+        built: _samuel.Run,
+        trusted: bool,
+        decided: bool,
+        store: _samuel.TrustStore | None,
+        home: Home | None = None,
+        watchers: Iterable[Watcher] = (),
     ) -> None:
-        self._logger = _logger()
-        # One stream is the caller's, one the logger's.
-        self._native = built.start(trusted, decided, 1 if self._logger is None else 2, store)
+        if _process.importing:
+            raise HookError(
+                "a script must not start a loop when it is imported, as the process of an isolated handler does",
+                code="E_USAGE",
+                help='Put what starts the loop below `if __name__ == "__main__":`.',
+            )
+        self._home = home
+        logger = _logger()
+        self._watchers: list[Watcher] = [*watchers, *([] if logger is None else [partial(_log, logger)])]
+        # One stream is the caller's, the others the watchers'.
+        self._native = built.start(trusted, decided, 1 + len(self._watchers), store)
         live.add(self)
 
     def _wait_for_start(self) -> None:
@@ -40,7 +63,7 @@ class Run:
         except BaseException:
             self._leave()
             raise
-        self._log()
+        self._watch()
 
     async def _await_start(self) -> None:
         try:
@@ -48,16 +71,15 @@ class Run:
         except BaseException:
             await self._aleave()
             raise
-        self._log()
+        self._watch()
 
-    def _log(self) -> None:
-        """Tells the logger what happens, from a thread of its own."""
-        if self._logger is not None:
+    def _watch(self) -> None:
+        """Tells the watchers what happens, each from a thread of its own."""
+        while self._watchers:
             import threading
 
-            args = (self._native, self._native.events(), self._logger)
-            threading.Thread(target=_log_events, args=args, daemon=True, name="samuel-log").start()
-            self._logger = None
+            args = (self._native, self._native.events(), self._watchers.pop())
+            threading.Thread(target=_tell, args=args, daemon=True, name="samuel-watch").start()
 
     @property
     def run_id(self) -> str:
@@ -75,6 +97,7 @@ class Run:
         The first call's begin with the run, later ones' with the call. A reader
         that is slow loses what the agent says, never a change of state.
         """
+        self._may_block("aevents")
         taken = partial(batch_of, self._native.events())
         while batch := wait_for(self._native, taken):
             yield from batch
@@ -96,7 +119,9 @@ class Run:
         Raises:
             TimeoutError: The run goes on after that time.
             SamuelError: The run could not start, or broke.
+            RuntimeError: Waiting would block the event loop that handlers run on.
         """
+        self._may_block("await_result")
         self._native.ignore_events()
         if timeout is None:
             return self._made(wait_for(self._native, self._native.result))
@@ -109,6 +134,16 @@ class Run:
         """Waits for the run to end; see `wait`."""
         self._native.ignore_events()
         return self._made(await await_for(self._native, self._native.result))
+
+    def __await__(self) -> Generator[Any, None, RunResult]:
+        return self.await_result().__await__()
+
+    def _may_block(self, instead: str) -> None:
+        """Refuses to wait where the handlers of the run would wait as well."""
+        if self._home is not None and self._home.is_here():
+            raise RuntimeError(
+                f"this would block the event loop that the handlers of the run run on; use Run.{instead}"
+            )
 
     def _made(self, ended: tuple[Any, Any, list[BaseException]]) -> RunResult:
         live.discard(self)
@@ -136,6 +171,7 @@ class Run:
         self._native.stop()
 
     def __enter__(self) -> Run:
+        self._may_block("__aenter__, by `async with`")
         return self
 
     def __exit__(
@@ -195,26 +231,30 @@ def _logger() -> logging.Logger | None:
     return logger if logger.hasHandlers() and logger.isEnabledFor(logging.WARNING) else None
 
 
-def _log_events(native: _samuel.RunHandle, stream: _samuel.EventStream | None, logger: logging.Logger) -> None:
-    from .records import HookFired, RunFinished, RunStarted, Swept, Warning
-
+def _tell(native: _samuel.RunHandle, stream: _samuel.EventStream | None, watcher: Watcher) -> None:
     while batch := wait_for(native, partial(batch_of, stream)):
         for event in batch:
-            match event:
-                case Warning(message):
-                    logger.warning("%s", message)
-                case Swept(swept=swept, ended=ended, left=left):
-                    logger.warning("processes ended: %s, left: %s, swept: %s", ended, left, swept)
-                case HookFired(point=point, outcome=outcome):
-                    for warning in outcome.warnings:
-                        logger.warning("%s %s %s: %s", point, warning.handler, warning.class_, warning.message)
-                case RunStarted(agent=agent):
-                    logger.info("run %s started with %s", event.run_id, agent)
-                case RunFinished(exit_reason=reason):
-                    logger.info("run %s ended: %s", event.run_id, reason)
+            watcher(event)
 
 
-def batch_of(stream: _samuel.EventStream | None) -> list[Event] | None:
+def _log(logger: logging.Logger, event: Event) -> None:
+    from .records import HookFired, RunFinished, RunStarted, Swept, Warning
+
+    match event:
+        case Warning(message):
+            logger.warning("%s", message)
+        case Swept(swept=swept, ended=ended, left=left):
+            logger.warning("processes ended: %s, left: %s, swept: %s", ended, left, swept)
+        case HookFired(point=point, outcome=outcome):
+            for warning in outcome.warnings:
+                logger.warning("%s %s %s: %s", point, warning.handler, warning.class_, warning.message)
+        case RunStarted(agent=agent):
+            logger.info("run %s started with %s", event.run_id, agent)
+        case RunFinished(exit_reason=reason):
+            logger.info("run %s ended: %s", event.run_id, reason)
+
+
+def batch_of(stream: _samuel.EventStream | _samuel.Watching | None) -> list[Event] | None:
     """Takes what has come: nothing yet is None, nothing more an empty list."""
     batch = None if stream is None else stream.take(_BATCH)
     return [] if batch is None else batch or None

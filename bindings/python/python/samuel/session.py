@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
 from . import _samuel
 from ._equipped import Equipped
+from ._home import Home, awaited, in_thread
+from ._registering import SessionRegistering
 from ._waiting import await_for, wait_for
 from .errors import HookError, SamuelError
 from .records import Feedback, ToolBlocked
@@ -19,8 +21,7 @@ from .run import batch_of
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from ._equipped import Plugin
-    from ._samuel import TrustStore
+    from ._equipped import Plugin, Trust
     from .project import Project
     from .records import AbilityPermission, AbilityStatus, Event, Executables, SessionSource
 
@@ -87,7 +88,7 @@ class AbilityOutcome(Generic[_T]):
         return cast(_T, self.value)
 
 
-class Session(Equipped):
+class Session(Equipped, SessionRegistering):
     """A session of a project: what the user asks for, each call of an ability, the stop, the end.
 
     Handlers are registered as with a `Loop`, before the session is opened. As a
@@ -97,7 +98,8 @@ class Session(Equipped):
 
     Points fire one after the other, from any thread; abilities run beside each
     other. A handler must not fire points of its own session: it would wait for
-    itself. Each method has an `a` form to be awaited.
+    itself. Each method has an `a` form to be awaited. In a session that was opened so, async handlers run on
+    the event loop that it was opened on.
 
     Args:
         project: The project, or its root directory.
@@ -118,7 +120,7 @@ class Session(Equipped):
         project: Project | str | os.PathLike[str] = ".",
         *,
         session: str | None = None,
-        trust: bool | Callable[[Executables], bool] | TrustStore = False,
+        trust: Trust = False,
         env: Mapping[str, str] | None = None,
         binary: str | None = None,
         plugins: Iterable[Plugin] = (),
@@ -129,12 +131,15 @@ class Session(Equipped):
         self._options: dict[str, Any] = {"session": session, "binary": binary}
         self._kept = None if state is None else dict(state)
         self._native: _samuel.Session | None = None
+        self._home: Home | None = None
         self.started: Feedback | None = None
         """What handlers said at the start of a session that is a context manager."""
 
     def executables(self) -> Executables:
         """What the session would execute."""
         return self._build(self._loaded()).executables
+
+    aexecutables = awaited(executables)
 
     def open(self) -> Session:
         """Opens the session, which fires no point yet, and returns it.
@@ -143,17 +148,26 @@ class Session(Equipped):
             SamuelError: The session is not trusted, a hook file or the handlers of
                 a point cannot be used, or what was kept of it cannot be gone on with.
         """
-        self._opened(*self._wait(self._begin(self._loaded())))
+        built, store = self._ready(self._loaded()), self._store()
+        trusted = store is None and self._trusts(built)
+        opening = built.open(trusted, callable(self._trust), store, self._kept)
+        wait_for(opening, opening.result)
+        self._native = built
         return self
 
     async def aopen(self) -> Session:
         """Opens the session; see `open`."""
-        self._opened(*await self._await(self._begin(await self._aloaded())))
+        at = Home.here()
+        built, store = await in_thread(self._ready, await self._aloaded()), self._store()
+        trusted = store is None and await self._atrusts(built)
+        opening = built.open(trusted, callable(self._trust), store, self._kept)
+        await await_for(opening, opening.result)
+        self._native, self._home = built, at
         return self
 
     def start(self, source: SessionSource = "startup") -> Feedback:
         """Fires `session.start`."""
-        return self._fire(self._open().start(source))
+        return self._fire(lambda: self._open().start(source))
 
     async def astart(self, source: SessionSource = "startup") -> Feedback:
         """Fires `session.start`."""
@@ -164,7 +178,7 @@ class Session(Equipped):
 
         From here on stops count anew, and handlers are shown the plan as it is now.
         """
-        return self._fire(self._open().submit_prompt(source, text))
+        return self._fire(lambda: self._open().submit_prompt(source, text))
 
     async def asubmit_prompt(self, text: str, source: str = "user") -> Feedback:
         """Fires `prompt.submit`; see `submit_prompt`."""
@@ -268,7 +282,7 @@ class Session(Equipped):
         Returns:
             `decision` says whether it may be made, and with which arguments.
         """
-        return self._fire(self._asked(ability_id, input, call_id, parent_id, operation_key, caller))
+        return self._fire(lambda: self._asked(ability_id, input, call_id, parent_id, operation_key, caller))
 
     async def abefore(
         self,
@@ -305,7 +319,7 @@ class Session(Equipped):
             ability_id: The ability, where `before` was not asked.
             input: The arguments, where `before` was not asked.
         """
-        return self._fire(self._told(call_id, status, output, changed_files, duration_ms, ability_id, input))
+        return self._fire(lambda: self._told(call_id, status, output, changed_files, duration_ms, ability_id, input))
 
     async def aafter(
         self,
@@ -324,7 +338,7 @@ class Session(Equipped):
 
     def task_completed(self, task_id: str, content: str, actor: str = "agent", provisional: bool = False) -> Feedback:
         """Fires `task.completed`: a title, and the description below it."""
-        return self._fire(self._open().task_completed(_task(task_id, content, actor, provisional)))
+        return self._fire(lambda: self._open().task_completed(_task(task_id, content, actor, provisional)))
 
     async def atask_completed(
         self, task_id: str, content: str, actor: str = "agent", provisional: bool = False
@@ -334,7 +348,7 @@ class Session(Equipped):
 
     def iteration_error(self, error: str, class_: str = "error", consec_fails: int = 1) -> Feedback:
         """Fires `iteration.error`: what the caller was at went wrong, so often in a row."""
-        return self._fire(self._open().iteration_error(_error(error, class_, consec_fails)))
+        return self._fire(lambda: self._open().iteration_error(_error(error, class_, consec_fails)))
 
     async def aiteration_error(self, error: str, class_: str = "error", consec_fails: int = 1) -> Feedback:
         """Fires `iteration.error`; see `iteration_error`."""
@@ -351,7 +365,7 @@ class Session(Equipped):
             changed_files: The files that the session changed; by default those
                 that differ from the commit at its start.
         """
-        return self._fire(self._open().stop(reason, _names(changed_files)))
+        return self._fire(lambda: self._open().stop(reason, _names(changed_files)))
 
     async def astop(self, reason: str = "completed", changed_files: Iterable[str] | None = None) -> Feedback:
         """Fires `session.stop`; see `stop`."""
@@ -359,7 +373,7 @@ class Session(Equipped):
 
     def end(self, exit_reason: str = "completed") -> Feedback:
         """Fires `session.end`, once, and closes the session."""
-        return self._fire(self._open().end(exit_reason))
+        return self._fire(lambda: self._open().end(exit_reason))
 
     async def aend(self, exit_reason: str = "completed") -> Feedback:
         """Fires `session.end`; see `end`."""
@@ -442,32 +456,31 @@ class Session(Equipped):
         registrations, options = self._equipment(self._options)
         return _samuel.Session(self.project._native, options, registrations, plugins)
 
-    def _begin(self, plugins: _samuel.LoadedPlugins | None) -> tuple[_samuel.Session, _samuel.Job[bool]]:
+    def _ready(self, plugins: _samuel.LoadedPlugins | None) -> _samuel.Session:
         if self._native is not None:
             raise HookError("the session is open already", code="E_USAGE")
-        built, store = self._build(plugins), self._store()
-        trusted = store is None and self._trusts(built)
-        return built, built.open(trusted, callable(self._trust), store, self._kept)
-
-    def _wait(self, begun: tuple[_samuel.Session, _samuel.Job[bool]]) -> tuple[_samuel.Session, bool]:
-        return begun[0], wait_for(begun[1], begun[1].result)
-
-    async def _await(self, begun: tuple[_samuel.Session, _samuel.Job[bool]]) -> tuple[_samuel.Session, bool]:
-        return begun[0], await await_for(begun[1], begun[1].result)
-
-    def _opened(self, native: _samuel.Session, _: bool) -> None:
-        self._native = native
+        return self._build(plugins)
 
     def _open(self) -> _samuel.Session:
         if self._native is None:
             raise HookError("the session is not open", code="E_USAGE", help="Open it, or use it as a context manager.")
         return self._native
 
-    def _fire(self, job: _samuel.Job[_T]) -> _T:
+    def _fire(self, begin: Callable[[], _samuel.Job[_T]]) -> _T:
+        if self._home is not None and self._home.is_here() and self._has_async():
+            raise RuntimeError(
+                "this would block the event loop that async handlers of the session run on; "
+                "await the method of this name that begins with a"
+            )
+        job = begin()
         return wait_for(job, job.result)
 
     async def _afire(self, job: _samuel.Job[_T]) -> _T:
         return await await_for(job, job.result)
+
+    def _has_async(self) -> bool:
+        sources = (self, *self.plugins)
+        return any(each.tier == "async" for source in sources for each in source._registrations)
 
     def _asked(
         self,
@@ -517,7 +530,7 @@ class Session(Equipped):
     def _tell(self, call: _Call[Any]) -> Feedback | None:
         """Tells how a call of `call_ability` ended; its outcome is kept where the session ended first."""
         try:
-            return self._fire(call.told())
+            return self._fire(lambda: call.told())
         except SamuelError:
             return None
 

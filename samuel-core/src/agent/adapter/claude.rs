@@ -15,6 +15,7 @@ use crate::{
     agent::{
         AgentEvent,
         limit::{failure, from_epoch, is_limit},
+        provider,
         stream::{Answers, Ending, Fields, Progress, StreamParser},
         text::{MAX_SUMMARY, excerpt},
     },
@@ -54,6 +55,7 @@ pub(super) const CLI: Cli = Cli {
         "CLOUD_ML_REGION",
         "VERTEX_*",
     ],
+    provider: Some(provider::ANTHROPIC),
     notice: Some(
         "claude runs with --dangerously-skip-permissions: it edits files and runs commands without asking",
     ),

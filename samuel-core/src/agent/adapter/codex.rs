@@ -17,6 +17,7 @@ use crate::{
     agent::{
         AgentEvent,
         limit::failure,
+        provider,
         stream::{Ending, Fields, Progress, StreamParser},
     },
     clock::Clock,
@@ -34,6 +35,7 @@ pub(super) const CLI: Cli = Cli {
     // The dash stands for a prompt on standard input.
     last_args: &["-"],
     env: &["OPENAI_*", "CODEX_*", "AZURE_OPENAI_*", "RUST_LOG"],
+    provider: Some(provider::OPENAI),
     notice: Some(
         "codex runs with --dangerously-bypass-approvals-and-sandbox: it edits files and runs commands without asking",
     ),

@@ -16,6 +16,7 @@ pub(super) const CLI: Cli = Cli {
     lost_words: &[],
     last_args: &[],
     env: &[],
+    provider: None,
     notice: Some("the configured command runs as it is: Samuel does not limit what it may do"),
     speaks: Speaks::PerhapsLate,
     reports: Reports::Nothing,

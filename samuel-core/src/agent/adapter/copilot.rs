@@ -33,6 +33,7 @@ pub(super) const CLI: Cli = Cli {
     lost_words: &["No session, task, or name matched"],
     last_args: &[],
     env: &["COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST"],
+    provider: None,
     notice: Some("copilot runs with --allow-all: it edits files and runs commands without asking"),
     speaks: Speaks::Throughout,
     reports: Reports::Tokens,

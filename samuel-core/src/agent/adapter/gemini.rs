@@ -15,6 +15,7 @@ use crate::{
     agent::{
         AgentEvent,
         limit::failure,
+        provider,
         stream::{Ending, Fields, Progress, StreamParser},
         text::{MAX_TEXT, excerpt},
     },
@@ -34,6 +35,7 @@ pub(super) const CLI: Cli = Cli {
     lost_words: &["No previous sessions found", "Invalid session identifier"],
     last_args: &[],
     env: &["GEMINI_*", "GOOGLE_*", "CLOUDSDK_CONFIG"],
+    provider: Some(provider::GOOGLE),
     notice: Some("gemini runs with --approval-mode yolo: it edits files and runs commands without asking"),
     speaks: Speaks::Throughout,
     reports: Reports::Tokens,

@@ -18,6 +18,7 @@ pub(super) const CLI: Cli = Cli {
     lost_words: &[],
     last_args: &[],
     env: &["KIRO_*"],
+    provider: None,
     notice: Some("kiro runs with --trust-all-tools: it edits files and runs commands without asking"),
     speaks: Speaks::PerhapsLate,
     reports: Reports::Nothing,

@@ -13,7 +13,7 @@ mod plain;
 
 use std::sync::Arc;
 
-use super::{Reports, stream::StreamParser};
+use super::{Provider, Reports, stream::StreamParser};
 use crate::{clock::Clock, model::Usage};
 
 /// How an agent's program is called unattended.
@@ -36,6 +36,8 @@ pub(super) struct Cli {
     pub(super) last_args: &'static [&'static str],
     /// The environment variables it needs beside the general ones.
     pub(super) env: &'static [&'static str],
+    /// Whom it talks to; none where that is not known, or is said by nothing of it.
+    pub(super) provider: Option<Provider>,
     /// What a user must know before it runs.
     pub(super) notice: Option<&'static str>,
     /// Whether it reports while it works. One that does not may be silent for as

@@ -65,6 +65,15 @@ fn every_key_is_read() {
             max_discovery_tasks: 4,
             focus: "testing".to_owned(),
         },
+        parallel: ParallelSettings {
+            jobs: 4,
+            into: "work".to_owned(),
+            merge: "squash".to_owned(),
+            batch: 2,
+            overlap: "allow".to_owned(),
+            copy: vec![".env".to_owned()],
+            setup: vec![CheckCommand { command: "npm ci".to_owned(), timeout: Duration::from_secs(600) }],
+        },
         context: ContextSettings {
             max_learnings: 0,
             max_completed: 1,

@@ -65,6 +65,14 @@ enabled = true
 discover_interval = 3
 max_discovery_tasks = 4
 focus = "testing"
+[methodology.ralph.parallel]
+jobs = 4
+into = "work"
+merge = "squash"
+batch = 2
+overlap = "allow"
+copy = [".env"]
+setup = [{ command = "npm ci", timeout = "10m" }]
 [methodology.ralph.context]
 max_learnings = 0
 max_completed = 1

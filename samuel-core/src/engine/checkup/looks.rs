@@ -37,16 +37,14 @@ pub(super) fn configured(project: &Project) -> Finding {
 /// Says that the methodology is not here.
 pub(super) fn brought(project: &Project) -> Finding {
     let methodology = project.methodology();
-    Finding::warning(
-        Subject::Configuration,
-        format!(
-            "the methodology is {methodology}, which a program brings: it is neither built in nor of an \
-             installed plugin"
-        ),
-        Remedy::ListMethodologies.after(
-            "Run the loop by that program. If there is none, correct the name in samuel.toml or install its plugin.",
-        ),
-    )
+    let message = format!(
+        "the methodology is {methodology}, which is neither built in nor of an installed plugin; only a program \
+         that brings it can run a loop"
+    );
+    let help = Remedy::ListMethodologies.after(
+        "Run the loop by that program. If there is none, correct the name in samuel.toml or install its plugin.",
+    );
+    Finding { help: Some(help), ..Finding::new(Subject::Configuration, Health::Failed, message) }
 }
 
 /// Lists every problem of samuel.toml, since one look should be enough.

@@ -2,7 +2,7 @@
 
 use super::{Finding, Health, Subject};
 use crate::{
-    engine::begin::has_run,
+    engine::begin::{has_run, tells_of_loop},
     model::{Coded as _, Remedy, Severity},
     project::Project,
     state::{KeptCheckpoint, StateError, validate},
@@ -26,7 +26,7 @@ fn plan_state(project: &Project, changes: Vec<String>) -> Finding {
             Some(reason) => Finding::warning(
                 Subject::State,
                 format!("{}; {reason}", finding.message),
-                "Set HOME, or name a directory that can be written to with SAMUEL_STATE_DIR.",
+                Project::KEEP_PLANS,
             ),
             None => finding,
         },
@@ -60,7 +60,7 @@ fn read_state(project: &Project) -> Result<Finding, StateError> {
     let (store, lane, run_dir) = (project.plan_store(), project.lane_store(), project.run_dir());
     let loaded = store.load()?;
     let is_kept = matches!(lane.kept_checkpoint()?, KeptCheckpoint::Next(_) | KeptCheckpoint::Beside(_));
-    let is_told = is_kept || lane.last_saved()?.is_some();
+    let is_told = is_kept || lane.last_saved()?.is_some() || tells_of_loop(&store.journal_since(0)?.records);
     store.progress()?;
     let running = lane.loop_holder()?.is_some();
     let writable = rustix::fs::access(run_dir.path(), rustix::fs::Access::WRITE_OK);

@@ -7,14 +7,18 @@ use tokio::time::Instant;
 /// What a server allows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Connections at the same time.
+    /// Connections at the same time that have shown a token.
     pub(super) connections: usize,
-    /// Of these, by the token of one call of an agent: the others are left for people.
-    pub(super) of_call: usize,
+    /// Of these, by the tokens of calls of agents: the others are left for people.
+    pub(super) of_calls: usize,
     /// How many more wait to be let in; others are refused at once.
     pub(super) waiting: usize,
+    /// Connections at the same time that have shown none yet.
+    pub(super) silent: usize,
     /// How long the first message may take, and how long a connection waits to be let in.
     pub(super) first: Duration,
+    /// How long the first message may take while there are so many others that nobody else is accepted.
+    pub(super) first_in_a_crowd: Duration,
     /// How long any other may take, from the answer before it.
     pub(super) idle: Duration,
     /// How long a peer may take to read an answer.
@@ -27,9 +31,11 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 64,
-            of_call: 56,
+            of_calls: 56,
             waiting: 0,
+            silent: 64,
             first: Duration::from_secs(5),
+            first_in_a_crowd: Duration::from_millis(250),
             idle: Duration::from_secs(30),
             write: Duration::from_secs(5),
             rate: Rate { burst: 200, per_second: 50 },
@@ -40,7 +46,7 @@ impl Default for Limits {
 impl Limits {
     /// What the path allows that is shown to a sandbox.
     pub(super) fn of_sandbox() -> Self {
-        Self { connections: 16, of_call: 16, waiting: 64, ..Self::default() }
+        Self { connections: 16, of_calls: 16, waiting: 64, ..Self::default() }
     }
 }
 

@@ -13,7 +13,7 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{UnixListener, UnixStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
     time::timeout,
 };
 use tokio_util::sync::CancellationToken;
@@ -39,8 +39,14 @@ type Told = dyn Fn(&Refusal, bool) + Send + Sync;
 pub(super) struct Server {
     limits: Limits,
     slots: Arc<Semaphore>,
+    /// Room among these for the calls of agents.
+    of_calls: Arc<Semaphore>,
     /// Room for those who wait for a slot.
     waiting: Arc<Semaphore>,
+    /// Room for those who have said nothing yet: none of them keeps a slot from somebody who has.
+    silent: Arc<Semaphore>,
+    /// Whether somebody waits to be accepted for want of such room.
+    is_crowded: watch::Sender<bool>,
     entries: Mutex<Vec<Arc<Entry>>>,
     /// Told of each refusal that ends a connection, and whether whoever answers was told already.
     refused: Arc<Told>,
@@ -55,8 +61,6 @@ pub(super) struct Entry {
     token: Token,
     pub(super) holder: Holder,
     pub(super) serve: Arc<dyn Serve>,
-    /// Room for connections that opened with it.
-    slots: Arc<Semaphore>,
     /// How often it was used lately.
     meter: Mutex<Meter>,
     pub(super) closed: CancellationToken,
@@ -83,7 +87,10 @@ impl Server {
         Arc::new(Self {
             limits,
             slots: Arc::new(Semaphore::new(limits.connections)),
+            of_calls: Arc::new(Semaphore::new(limits.of_calls)),
             waiting: Arc::new(Semaphore::new(limits.waiting)),
+            silent: Arc::new(Semaphore::new(limits.silent)),
+            is_crowded: watch::Sender::new(false),
             entries: Mutex::default(),
             refused,
             deaf: closed.child_token(),
@@ -97,12 +104,7 @@ impl Server {
     /// Returns an error where the system has no random bytes.
     pub(super) fn grant(self: &Arc<Self>, holder: Holder, serve: Arc<dyn Serve>) -> io::Result<Grant> {
         let (closed, meter) = (self.closed.child_token(), Mutex::new(Meter::new(self.limits.rate)));
-        let most = match holder {
-            Holder::Person => self.limits.connections,
-            Holder::AgentCall => self.limits.of_call,
-        };
-        let slots = Arc::new(Semaphore::new(most));
-        let entry = Arc::new(Entry { token: Token::new()?, holder, serve, slots, meter, closed });
+        let entry = Arc::new(Entry { token: Token::new()?, holder, serve, meter, closed });
         self.entries().push(Arc::clone(&entry));
         Ok(Grant { server: Arc::clone(self), entry })
     }
@@ -126,43 +128,49 @@ impl Server {
                 () = self.deaf.cancelled() => return,
                 accepted = listener.accept() => accepted,
             };
-            match accepted {
-                Ok((stream, _)) => self.admit(stream, own),
-                Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+            let stream = match accepted {
+                Ok((stream, _)) => stream,
+                Err(_) => {
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
+            };
+            let room = tokio::select! {
+                biased;
+                () = self.deaf.cancelled() => return,
+                room = self.room() => room,
+            };
+            if let Some(room) = room {
+                self.admit(stream, own, room);
             }
         }
     }
 
-    /// Serves a connection beside the others, at once or once another has ended, or refuses it.
-    fn admit(self: &Arc<Self>, stream: UnixStream, own: u32) {
+    /// Waits for room for one who has said nothing yet, which those make who say nothing for too long.
+    async fn room(&self) -> Option<OwnedSemaphorePermit> {
+        if let Ok(room) = Arc::clone(&self.silent).try_acquire_owned() {
+            return Some(room);
+        }
+        self.is_crowded.send_replace(true);
+        let room = Arc::clone(&self.silent).acquire_owned().await.ok();
+        self.is_crowded.send_replace(false);
+        room
+    }
+
+    /// Serves a connection beside the others, or refuses it.
+    fn admit(self: &Arc<Self>, stream: UnixStream, own: u32, room: OwnedSemaphorePermit) {
         let Some(peer) = peer_of(&stream).filter(|peer| peer.uid == own) else {
             let message = "only the user who started the run may connect";
             return self.turn_away(stream, &Refusal::new(ErrorCode::SOCKET_PEER, message));
         };
         let server = Arc::clone(self);
-        if let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() {
-            tokio::spawn(async move { server.hold(stream, peer, slot).await });
-            return;
-        }
-        let Ok(place) = Arc::clone(&self.waiting).try_acquire_owned() else { return self.is_full(stream) };
         tokio::spawn(async move {
-            let free = timeout(server.limits.first, Arc::clone(&server.slots).acquire_owned());
-            let free = tokio::select! {
+            tokio::select! {
                 biased;
-                () = server.closed.cancelled() => return,
-                free = free => free,
-            };
-            drop(place);
-            match free {
-                Ok(Ok(slot)) => server.hold(stream, peer, slot).await,
-                _ => server.is_full(stream),
+                () = server.closed.cancelled() => {}
+                () = server.serve(stream, peer, room) => {}
             }
         });
-    }
-
-    fn is_full(&self, stream: UnixStream) {
-        let most = format!("{} connections are open, which is the most", self.limits.connections);
-        self.turn_away(stream, &Refusal::new(ErrorCode::SOCKET_BUSY, most));
     }
 
     /// Refuses a connection without waiting for it.
@@ -175,26 +183,28 @@ impl Server {
         }
     }
 
-    async fn hold(self: Arc<Self>, stream: UnixStream, peer: Peer, _slot: OwnedSemaphorePermit) {
-        let closed = self.closed.clone();
-        tokio::select! {
-            biased;
-            () = closed.cancelled() => {}
-            () = self.serve(stream, peer) => {}
-        }
-    }
-
-    /// Serves a connection to its end.
-    async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Unpin, peer: Peer) {
+    /// Serves a connection to its end. It gives its room up once it has said who it is.
+    async fn serve(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin,
+        peer: Peer,
+        room: OwnedSemaphorePermit,
+    ) {
         let mut connection = Connection::new(stream, self.limits);
-        let (refusal, is_told) = match self.introduced(&mut connection).await {
+        let introduced = tokio::select! {
+            biased;
+            introduced = self.introduced(&mut connection) => introduced,
+            () = self.too_long_in_a_crowd() => Err(Some(Refusal::new(
+                ErrorCode::SOCKET_TIMEOUT,
+                "no message came in time, and others wait to connect",
+            ))),
+        };
+        drop(room);
+        let (refusal, is_told) = match introduced {
             Ok(entry) => {
-                let last = match entry.slots.try_acquire() {
+                let last = match self.slot(entry.holder).await {
                     Ok(_slot) => connection.converse(&entry, peer).await,
-                    Err(_) => Some(Refusal::new(
-                        ErrorCode::SOCKET_BUSY,
-                        "as many connections are open as one call of an agent may have",
-                    )),
+                    Err(busy) => Some(busy),
                 };
                 last.iter().for_each(|refusal| entry.serve.refused(None, refusal));
                 (last, true)
@@ -205,6 +215,39 @@ impl Server {
             (self.refused)(&refusal, is_told);
             let _ = connection.write(&Answer::Refused { id: None, ok: false, error: &refusal }).await;
         }
+    }
+
+    /// Ends where others wait to be accepted, and not before a moment has passed.
+    async fn too_long_in_a_crowd(&self) {
+        let moment = tokio::time::sleep(self.limits.first_in_a_crowd);
+        let mut crowd = self.is_crowded.subscribe();
+        // It lasts as long as this.
+        let _ = crowd.wait_for(|is_crowded| *is_crowded).await;
+        moment.await;
+    }
+
+    /// Returns what a connection holds as long as it is let in, at once or once another one has ended.
+    async fn slot(&self, holder: Holder) -> Result<[Option<OwnedSemaphorePermit>; 2], Refusal> {
+        let of_calls = match holder {
+            Holder::Person => None,
+            Holder::AgentCall => Some(self.place(&self.of_calls, self.limits.of_calls).await?),
+        };
+        let slot = self.place(&self.slots, self.limits.connections).await?;
+        Ok([of_calls, Some(slot)])
+    }
+
+    /// Takes one of so many places, and waits a while for it where there is room to.
+    async fn place(&self, places: &Arc<Semaphore>, most: usize) -> Result<OwnedSemaphorePermit, Refusal> {
+        if let Ok(place) = Arc::clone(places).try_acquire_owned() {
+            return Ok(place);
+        }
+        let busy = || {
+            let message = format!("{most} connections are open, which is the most");
+            Refusal::new(ErrorCode::SOCKET_BUSY, message)
+        };
+        let _waits = self.waiting.try_acquire().map_err(|_| busy())?;
+        let free = timeout(self.limits.first, Arc::clone(places).acquire_owned()).await;
+        free.ok().and_then(Result::ok).ok_or_else(busy)
     }
 
     /// Reads the first message, and says whom it leads to.

@@ -79,6 +79,14 @@ impl Decides {
     }
 }
 
+impl Server {
+    /// Serves a connection that somebody accepted.
+    async fn let_in(&self, stream: DuplexStream) {
+        let room = self.room().await.unwrap();
+        self.serve(stream, PEER, room).await;
+    }
+}
+
 /// Two connected ends, and what the server's side of one refused.
 fn served(limits: Limits) -> (DuplexStream, Arc<Decides>, Grant, Arc<Mutex<Vec<String>>>) {
     let refused: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -87,7 +95,7 @@ fn served(limits: Limits) -> (DuplexStream, Arc<Decides>, Grant, Arc<Mutex<Vec<S
     let decides = Arc::new(Decides::default());
     let grant = server.grant(Holder::AgentCall, Arc::clone(&decides) as _).unwrap();
     let (ours, theirs) = tokio::io::duplex(64 << 10);
-    tokio::spawn(async move { server.serve(theirs, PEER).await });
+    tokio::spawn(async move { server.let_in(theirs).await });
     (ours, decides, grant, refused)
 }
 
@@ -235,7 +243,7 @@ async fn a_verb_that_the_token_does_not_allow_is_refused() {
         let server = Server::new(Limits::default(), |_, _| {});
         let grant = server.grant(holder, serve).unwrap();
         let (ours, theirs) = tokio::io::duplex(1 << 10);
-        tokio::spawn(async move { server.serve(theirs, PEER).await });
+        tokio::spawn(async move { server.let_in(theirs).await });
         let mut peer = Talk::introduced(ours, grant.token()).await;
         let call = json!({"id": 1, "ability_before": {"ability_id": "Bash", "input": {}}});
         assert_eq!(code(&peer.ask(&call.to_string()).await), "E_SOCKET_SCOPE");
@@ -283,7 +291,7 @@ async fn a_token_that_was_withdrawn_ends_its_connections_and_opens_no_other() {
     assert_eq!(code(&peer.answer().await), "E_SOCKET_TOKEN");
     assert_eq!(decides.lost.load(Ordering::Relaxed), 1);
     let (ours, theirs) = tokio::io::duplex(1 << 10);
-    tokio::spawn(async move { server.serve(theirs, PEER).await });
+    tokio::spawn(async move { server.let_in(theirs).await });
     let hello = json!({"samuel": "run/1", "token": token});
     assert_eq!(code(&Talk::new(ours).ask(&hello.to_string()).await), "E_SOCKET_TOKEN");
 }
@@ -415,6 +423,42 @@ async fn one_connection_too_many_is_refused_and_the_next_is_not_once_one_is_free
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_connects_and_says_nothing_keeps_nobody_out() {
+    // They would hold their places for the whole test.
+    let (_dir, path, _, grant) = listening(Limits { first: 100 * TIME, ..Limits::default() });
+    let token = grant.token().to_owned();
+    let tried = tokio::task::spawn_blocking(move || {
+        let silent: Vec<Blocking> = (0..200).map(|_| Blocking::connect(&path).unwrap()).collect();
+        // What half of them say is no message.
+        silent.iter().step_by(2).for_each(|mut peer| peer.write_all(b"{").unwrap());
+        let run = RunClient::connect(&path, &token, TIME).unwrap();
+        assert_eq!(run.welcome().iteration, Some(3));
+        let mut told = String::new();
+        BufReader::new(&silent[0]).read_line(&mut told).unwrap();
+        assert!(told.contains("E_SOCKET_TIMEOUT") && told.contains("others wait to connect"), "{told}");
+    });
+    tried.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_calls_of_all_agents_together_leave_places_for_people() {
+    let (_dir, path, decides, grant) = listening(Limits { connections: 4, of_calls: 3, ..Limits::default() });
+    let other = grant.server.grant(Holder::AgentCall, Arc::clone(&decides) as _).unwrap();
+    let person = grant.server.grant(Holder::Person, decides).unwrap();
+    let tokens = [&grant, &other, &person].map(|grant| grant.token().to_owned());
+    let tried = tokio::task::spawn_blocking(move || {
+        let [one, other, person] = tokens;
+        let connect = |token: &str| RunClient::connect(&path, token, TIME);
+        let _agents = [&one, &one, &other].map(|token| connect(token).unwrap());
+        for token in [&one, &other] {
+            assert_eq!(connect(token).unwrap_err().code().name, "E_SOCKET_BUSY");
+        }
+        connect(&person).unwrap();
+    });
+    tried.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_message_of_20_mib_costs_the_run_one() {
     let (_dir, path, _, grant) = listening(Limits::default());
     let token = grant.token().to_owned();
@@ -440,7 +484,8 @@ async fn another_user_is_refused() {
     let own = rustix::process::geteuid().as_raw();
     for (user, expected) in [(own, ""), (own + 1, "E_SOCKET_PEER")] {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        server.admit(theirs, user);
+        let room = server.room().await.unwrap();
+        server.admit(theirs, user, room);
         let mut told = String::new();
         let mut ours = tokio::io::BufReader::new(ours);
         if !expected.is_empty() {

@@ -8,7 +8,7 @@ use super::*;
 use crate::{
     broker::{BrokerAddress, BrokerStore},
     engine::socket::{RunSocket, Serve, Way, Welcome},
-    model::{Complexity, ProgressStatus},
+    model::{Complexity, ProgressStatus, Question},
     state::{
         CaughtUp, Existing, Imported, JournalPart, LastWritten, MemoryStore, PlanStore, ProgressEntry,
         ProgressLog, Watch,
@@ -156,6 +156,26 @@ async fn a_plan_of_any_size_is_read_page_by_page() {
         let (whole, read) = (store.files().load().unwrap(), store.load().unwrap());
         assert_eq!(*read.plan, Plan { baseline: String::new(), ..(*whole.plan).clone() });
         assert_eq!(read.revision, whole.revision);
+    };
+    tokio::task::spawn_blocking(read).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_status_with_more_questions_than_an_answer_holds_has_the_first_and_counts_the_others() {
+    let store = OverSocket::new();
+    let read = move || {
+        let task = |n: usize| Task {
+            status: Status::Blocked,
+            question: Some(Question { text: "𝄞".repeat(2_000), ..Question::default() }),
+            ..Task::new(TaskId::new(n.to_string()), format!("Task {n}"))
+        };
+        let plan = Plan { tasks: (1..=300).map(task).collect(), ..Plan::default() };
+        store.import(plan, Actor::User, Existing::Refuse).unwrap();
+        let whole = store.bench.project().status().unwrap();
+        assert_eq!((whole.questions.len(), whole.more_questions), (300, 0));
+        let read = store.ask(BrokerStore::status).unwrap();
+        assert_eq!(read.questions.len() + read.more_questions, 300);
+        assert!(read.questions.len() > 10 && read.questions == whole.questions[..read.questions.len()]);
     };
     tokio::task::spawn_blocking(read).await.unwrap();
 }

@@ -82,9 +82,9 @@ impl RunPage {
         writeln!(out, "</p>")?;
         let (class, ended) = self.ended();
         writeln!(out, "<p class=\"{class}\"><b>{}</b></p>", text(ended))?;
-        let failed = run.iterations.iter().filter(|iteration| iteration.failure.is_some()).count();
+        let (begun, failed) = run.begun();
         out.push_str("<div class=\"cards\">");
-        card(out, run.iterations.len(), "iterations")?;
+        card(out, begun, "iterations")?;
         card(out, failed, "of them failed")?;
         card(out, run.completed.len(), "tasks completed")?;
         card(out, took(run.took_ms), "from start to end")?;
@@ -374,8 +374,12 @@ fn row(out: &mut String, iteration: &IterationHistory, with_turns: bool) -> fmt:
         (Some(task), _) => {
             write!(out, "<span class=\"id\">{}</span> {}", text(task), shown(&iteration.title))?
         }
-        (None, Mode::Discovery) => out.push_str("looking for tasks"),
-        (None, Mode::Implementation) => out.push_str("no task"),
+        (None, Some(Mode::Discovery)) => out.push_str("looking for tasks"),
+        (None, Some(Mode::Implementation)) => out.push_str("no task"),
+        (None, None) => out.push_str("what it was for is not recorded"),
+    }
+    if let Some(run) = &iteration.began_in {
+        write!(out, "<br><span class=\"dim\">began in run {}</span>", shown(run))?;
     }
     write!(out, "</td><td><span class=\"{class}\">{}</span>", shown(&outcome))?;
     if !iteration.taken_back.is_empty() {

@@ -32,7 +32,7 @@ impl RunPage {
             "{}. Run {}: {}, {}{}.\n",
             shown(&ended),
             shown(&run.run),
-            counted(run.iterations.len(), "iteration"),
+            counted(run.begun().0, "iteration"),
             took(run.took_ms),
             consumed(run.usage)
         )?;

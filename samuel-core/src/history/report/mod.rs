@@ -112,10 +112,11 @@ impl History {
             usage: Usage::default(),
             commits: Vec::new(),
         };
+        let taken_back = run.iterations.iter().flat_map(|iteration| &iteration.taken_back);
+        for id in taken_back.chain(&run.taken_back_outside) {
+            tasks.entry(id.clone()).or_insert_with(|| outcome(id)).taken_back += 1;
+        }
         for iteration in &run.iterations {
-            for id in &iteration.taken_back {
-                tasks.entry(id.clone()).or_insert_with(|| outcome(id)).taken_back += 1;
-            }
             let Some(id) = &iteration.task else { continue };
             let task = tasks.entry(id.clone()).or_insert_with(|| outcome(id));
             if task.title.is_empty() {

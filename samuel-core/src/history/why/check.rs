@@ -1,6 +1,6 @@
 //! Why a check failed.
 
-use super::{Why, WhyReason};
+use super::{GoneOver, Why, WhyReason, the_last};
 use crate::{
     event::CheckResult,
     history::{CheckHistory, EventRef, History, HistoryError, words::verdict},
@@ -21,16 +21,24 @@ impl History {
         if runs.is_empty() {
             return Err(HistoryError::NoRuns);
         }
-        let mut last: Option<CheckHistory> = None;
+        let (mut looked_at, mut gone_over) = (0, GoneOver::default());
+        let (mut last, mut nothing_to_ask): (Option<CheckHistory>, Option<CheckHistory>) = (None, None);
         // The first of those that failed in a row, and the one before it, which did not.
         let (mut since, mut before): (Option<CheckHistory>, Option<CheckHistory>) = (None, None);
         'runs: for run in &runs {
-            for check in self.folded(run, WANTED)?.checks.into_iter().rev() {
-                // A check that was cancelled, or had nothing to ask, says nothing.
-                if matches!(check.result, CheckResult::Cancelled | CheckResult::Unverified) {
-                    continue;
-                }
-                let has_failed = check.result != CheckResult::Passed;
+            looked_at += 1;
+            let Some(folded) = gone_over.read(run, self.folded(run, WANTED)) else { continue };
+            for check in folded.checks.into_iter().rev() {
+                let has_failed = match check.result {
+                    CheckResult::Passed => false,
+                    CheckResult::Failed | CheckResult::Advisory => true,
+                    // Neither says how the work is.
+                    CheckResult::Cancelled => continue,
+                    CheckResult::Unverified => {
+                        nothing_to_ask.get_or_insert(check);
+                        continue;
+                    }
+                };
                 if last.is_none() {
                     last = Some(check.clone());
                 }
@@ -41,18 +49,27 @@ impl History {
                 since = Some(check);
             }
         }
+        let unread = gone_over.of(looked_at)?;
         let Some(last) = last else {
-            let answer = format!("no check is recorded in the last {} runs", runs.len());
-            return Ok(Why { about, answer, reasons: Vec::new() });
+            let runs = the_last(looked_at - unread.len());
+            let (answer, reasons) = match nothing_to_ask {
+                Some(asked) => {
+                    let reason =
+                        WhyReason { events: vec![asked.event], ..WhyReason::new(verdict(asked.result)) };
+                    (
+                        format!("nothing was checked in {runs}, for want of anything to check with"),
+                        vec![reason],
+                    )
+                }
+                None => (format!("no check is recorded in {runs}"), Vec::new()),
+            };
+            return Ok(Why { unread, ..Why::of(about, answer, reasons) });
         };
         let Some(since) = since else {
             let answer = format!("{} in iteration {}{}", verdict(last.result), last.iteration, at(&last));
             let events = vec![last.event.clone()];
-            return Ok(Why {
-                about,
-                answer,
-                reasons: vec![WhyReason { events, ..WhyReason::new("it passed") }],
-            });
+            let reasons = vec![WhyReason { events, ..WhyReason::new("it passed") }];
+            return Ok(Why { unread, ..Why::of(about, answer, reasons) });
         };
         let commands: Vec<&str> = last.failures.iter().map(|failure| failure.command.as_str()).collect();
         let what = match (commands.as_slice(), &last.reason) {
@@ -89,7 +106,7 @@ impl History {
             },
             None => WhyReason::new("no check that passed is recorded before it"),
         });
-        Ok(Why { about, answer, reasons })
+        Ok(Why { unread, ..Why::of(about, answer, reasons) })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Why, WhyReason};
+use super::{GoneOver, Why, WhyReason, the_last};
 use crate::{
     event::Event,
     history::{History, HistoryError, LogEntry, fold::event_ref},
@@ -19,20 +19,24 @@ impl History {
         // The points that it stands at, as far as runs called it there.
         let mut points: BTreeSet<String> = BTreeSet::new();
         let mut newest: Vec<LogEntry> = Vec::new();
-        for (place, run) in runs.iter().enumerate() {
-            let fired = self.held(run, |entry| matches!(entry.record.event, Event::HookFired { .. }))?;
+        let (mut looked_at, mut gone_over) = (0, GoneOver::default());
+        for run in &runs {
+            let fired = self.held(run, |entry| matches!(entry.record.event, Event::HookFired { .. }));
+            looked_at += 1;
+            let Some(fired) = gone_over.read(run, fired) else { continue };
             for (point, outcome) in fired.iter().filter_map(hook) {
                 if ran(outcome, handler) {
                     points.insert(point.to_string());
                 }
             }
-            if place == 0 {
+            if looked_at - gone_over.runs.len() == 1 {
                 newest = fired;
             }
             if !points.is_empty() {
                 break;
             }
         }
+        let unread = gone_over.of(looked_at)?;
         let of_points: Vec<&LogEntry> = newest
             .iter()
             .filter(|entry| hook(entry).is_some_and(|(point, _)| points.contains(&point.to_string())))
@@ -40,7 +44,10 @@ impl History {
         let last = of_points.last().copied();
         let (answer, reasons) = match last.and_then(|entry| Some((entry, hook(entry)?))) {
             _ if points.is_empty() => (
-                format!("no run of the last {} called it: no chain that fired has it", runs.len()),
+                format!(
+                    "it was not called in {}: no chain that fired has it",
+                    the_last(looked_at - unread.len())
+                ),
                 skipped(&newest),
             ),
             None => {
@@ -56,7 +63,7 @@ impl History {
                 }
             },
         };
-        Ok(Why { about, answer, reasons })
+        Ok(Why { unread, ..Why::of(about, answer, reasons) })
     }
 }
 

@@ -12,8 +12,11 @@ mod task;
 
 use serde::Serialize;
 
-use super::{EventRef, History, HistoryError, LogEntry, event_line, fold::event_ref};
-use crate::model::TaskId;
+use super::{EventRef, History, HistoryError, LogEntry, UnreadRun, event_line, fold::event_ref};
+use crate::{
+    model::TaskId,
+    text::{counted, described},
+};
 
 /// How many runs are looked through for an answer, the last ones.
 const MAX_RUNS: usize = 20;
@@ -44,6 +47,16 @@ pub struct Why {
     pub answer: String,
     /// The reasons, the most important one first.
     pub reasons: Vec<WhyReason>,
+    /// The runs that were gone over, since their records cannot be read: what they would tell is not in the
+    /// answer.
+    pub unread: Vec<UnreadRun>,
+}
+
+impl Why {
+    /// Makes an answer for which every record could be read.
+    fn of(about: String, answer: String, reasons: Vec<WhyReason>) -> Self {
+        Self { about, answer, reasons, unread: Vec::new() }
+    }
 }
 
 /// A reason.
@@ -75,8 +88,9 @@ impl History {
     /// Answers a question. Blocks.
     ///
     /// # Errors
-    /// Returns [`HistoryError::NoRuns`] and its siblings where there is no record to answer from, and
-    /// [`HistoryError::State`] where plan or record cannot be read, or there is no such task.
+    /// Returns [`HistoryError::NoRuns`] and its siblings where there is no record to answer from or none that
+    /// can be read, and [`HistoryError::State`] where the plan cannot be read, or there is no such task. Of several
+    /// records one that cannot be read is gone over ([`Why::unread`]).
     pub fn why(&self, question: &WhyQuestion) -> Result<Why, HistoryError> {
         match question {
             WhyQuestion::Next => self.why_next(),
@@ -104,6 +118,42 @@ impl History {
         }
         Ok(held)
     }
+}
+
+/// The runs that are gone over while an answer is looked for in several.
+#[derive(Default)]
+struct GoneOver {
+    runs: Vec<UnreadRun>,
+    first: Option<HistoryError>,
+}
+
+impl GoneOver {
+    /// Returns what was read of a run; nothing where its record cannot be read.
+    fn read<T>(&mut self, run: &str, read: Result<T, HistoryError>) -> Option<T> {
+        let error = match read {
+            Ok(read) => return Some(read),
+            Err(error) => error,
+        };
+        self.runs.push(UnreadRun { run: run.to_owned(), problem: described(&error) });
+        self.first.get_or_insert(error);
+        None
+    }
+
+    /// Returns the runs that were gone over, of so many that were looked at.
+    ///
+    /// # Errors
+    /// Returns why the first could not be read, where none could.
+    fn of(self, looked_at: usize) -> Result<Vec<UnreadRun>, HistoryError> {
+        match self.first {
+            Some(error) if self.runs.len() >= looked_at => Err(error),
+            _ => Ok(self.runs),
+        }
+    }
+}
+
+/// Names the runs that were looked through.
+fn the_last(runs: usize) -> String {
+    if runs == 1 { "the last run".to_owned() } else { format!("the last {}", counted(runs, "run")) }
 }
 
 /// Lets go of the first of many events.

@@ -38,6 +38,6 @@ impl History {
         {
             reasons.extend(blocked.iter().map(WhyReason::new));
         }
-        Ok(Why { about: "what is next".to_owned(), answer, reasons })
+        Ok(Why::of("what is next".to_owned(), answer, reasons))
     }
 }

@@ -8,7 +8,6 @@ use crate::{
     history::{History, HistoryError, LogEntry, RunState, event_line, runs::is_under_way},
     hook::HookPoint,
     model::{ExitReason, IterationOutcome, TaskId},
-    state::RecordPart,
 };
 
 /// How many failed iterations are named.
@@ -35,7 +34,7 @@ impl History {
             reasons.insert(0, WhyReason::new(format!("{}: {}", fault.code, fault.message)));
         }
         reasons.push(WhyReason::of(finished));
-        Ok(Why { about, answer, reasons })
+        Ok(Why::of(about, answer, reasons))
     }
 
     /// Says what is known of a run that did not tell that it ended, beside what decides about ends.
@@ -49,8 +48,7 @@ impl History {
             last = Some(entry);
         }
         let Some(last) = last else {
-            let file = RecordPart::Events.file_name();
-            return Err(HistoryError::NoRecord { run: run.to_owned(), file });
+            return Err(HistoryError::no_events(run, entries.unreadable()));
         };
         let state = if is_under_way(&*self.lane, run)? { RunState::UnderWay } else { RunState::CutOff };
         let answer = match state {
@@ -73,7 +71,7 @@ impl History {
         named.sort_by_key(|entry| entry.record.seq);
         named.dedup_by_key(|entry| entry.record.seq);
         let reasons = named.into_iter().map(WhyReason::of).collect();
-        Ok(Why { about, answer, reasons })
+        Ok(Why::of(about, answer, reasons))
     }
 }
 

@@ -1,9 +1,11 @@
 //! Why a task stands where it does.
 
-use super::{Why, WhyReason, leave_last};
+use jiff::Timestamp;
+
+use super::{GoneOver, Why, WhyReason, leave_last};
 use crate::{
     event::{Event, PlanChange},
-    history::{EntryFilter, History, HistoryError, LogEntry, fold::event_ref},
+    history::{EntryFilter, History, HistoryError, LogEntry, UnreadRun, fold::event_ref},
     machine::{BEFORE_CHECK, WITHOUT_CHECK},
     model::{Question, Status, Task, TaskId},
     plan::TaskChoice,
@@ -22,9 +24,11 @@ impl History {
             Err(error) => return Err(error.into()),
         };
         let filter = EntryFilter { task: Some(id.clone()), ..EntryFilter::default() };
-        let told = self.told_of(&filter)?;
         let about = format!("task {id}");
         let task = loaded.as_ref().and_then(|loaded| loaded.plan.task(id));
+        // A plan that was replaced may have had another task of this name.
+        let since = task.and_then(|_| self.plan_since());
+        let (told, unread) = self.told_of(&filter, since)?;
         if task.is_none() && told.is_empty() {
             return Err(match &loaded {
                 Some(loaded) => StateError::no_task(&loaded.plan, id).into(),
@@ -56,33 +60,48 @@ impl History {
         let others = told.iter().rev().filter(|entry| filter.takes(entry) && tells(&entry.record.event));
         let others = others.filter(|entry| !shown.contains(&entry.record.seq)).take(MAX_EVENTS);
         reasons.extend(others.map(WhyReason::of));
-        Ok(Why { about, answer, reasons })
+        Ok(Why { unread, ..Why::of(about, answer, reasons) })
     }
 
     /// Returns what the last run tells of a task that tells anything of it, with its beginning, and with the
-    /// checks before completions of it were taken back: these may be of an iteration for another task.
-    fn told_of(&self, filter: &EntryFilter) -> Result<Vec<LogEntry>, HistoryError> {
+    /// checks before completions of it were taken back: these may be of an iteration for another task. The
+    /// plan tells where a task stands, also where no record can be read. Runs that began before a moment tell nothing.
+    fn told_of(
+        &self,
+        filter: &EntryFilter,
+        since: Option<Timestamp>,
+    ) -> Result<(Vec<LogEntry>, Vec<UnreadRun>), HistoryError> {
+        let mut gone_over = GoneOver::default();
         for run in self.last_runs()? {
-            let (mut entries, mut told, mut check) = (self.entries(&run), Vec::new(), None);
-            let mut is_told = false;
-            while let Some(entry) = entries.next_entry()? {
-                let (event, is_of_task) = (&entry.record.event, filter.takes(&entry));
-                if is_of_task && matches!(event, Event::TasksTakenBack { .. }) {
-                    told.extend(check.take());
-                }
-                if began(event) || is_of_task && matters(event) {
-                    is_told |= is_of_task;
-                    told.push(entry);
-                } else if matches!(event, Event::QualityChecked { .. }) {
-                    check = Some(entry);
-                }
-                leave_last(&mut told);
+            if since.is_some_and(|since| self.is_before(&run, since)) {
+                break;
             }
-            if is_told {
-                return Ok(told);
+            let told = self.told_by(&run, filter);
+            if let Some(told) = gone_over.read(&run, told).filter(|told| !told.is_empty()) {
+                return Ok((told, gone_over.runs));
             }
         }
-        Ok(Vec::new())
+        Ok((Vec::new(), gone_over.runs))
+    }
+
+    /// Returns what a run tells of a task; nothing where it tells no more than its own beginning.
+    fn told_by(&self, run: &str, filter: &EntryFilter) -> Result<Vec<LogEntry>, HistoryError> {
+        let (mut entries, mut told, mut check) = (self.entries(run), Vec::new(), None);
+        let mut is_told = false;
+        while let Some(entry) = entries.next_entry()? {
+            let (event, is_of_task) = (&entry.record.event, filter.takes(&entry));
+            if is_of_task && matches!(event, Event::TasksTakenBack { .. }) {
+                told.extend(check.take());
+            }
+            if began(event) || is_of_task && matters(event) {
+                is_told |= is_of_task;
+                told.push(entry);
+            } else if matches!(event, Event::QualityChecked { .. }) {
+                check = Some(entry);
+            }
+            leave_last(&mut told);
+        }
+        Ok(if is_told { told } else { Vec::new() })
     }
 }
 

@@ -142,6 +142,57 @@ fn an_iteration_that_the_budget_would_not_last_for_is_not_begun() {
     assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::Budget, 5));
 }
 
+/// A run of six tasks, of which each iteration uses so many tokens, in turn.
+fn uses(tokens: &'static [u64], max: u64, tasks: usize) -> Sim {
+    Sim::new(tasks)
+        .limits(|limits| limits.max_tokens = Some(max))
+        .agent(|fired, plan| poisoned(fired, plan, &[], tokens[fired.nth % tokens.len()]))
+        .run()
+}
+
+#[test]
+fn a_forecast_is_the_lower_median_of_the_last_five_and_of_three_at_least() {
+    let came = |sim: &Sim| (sim.report().exit_reason, sim.report().iterations);
+    // The third is begun although two such would have been too many.
+    assert_eq!(came(&uses(&[9], 20, 6)), (ExitReason::Budget, 3));
+    // Of four the lower one in the middle: 1, 1, 9, 9 leaves 5 for 1.
+    assert_eq!(came(&uses(&[1, 1, 9, 9, 1, 1], 25, 6)), (ExitReason::Completed, 6));
+    // Of seven, 20 would be in the middle; of the last five it is 1, and 19 are left.
+    assert_eq!(came(&uses(&[20, 20, 20, 20, 1, 1, 1, 1, 1], 102, 9)), (ExitReason::Completed, 9));
+    // Of the last five it is 20 while 19 are left.
+    assert_eq!(came(&uses(&[1, 1, 1, 1, 20, 20, 20, 20, 20], 103, 9)), (ExitReason::Budget, 8));
+}
+
+#[test]
+fn a_forecast_is_made_of_cost_and_of_time_too() {
+    let costs = |fired: &Fired, plan: &Plan| Work {
+        usage: Usage { cost_usd: Some(0.5), ..Usage::default() },
+        ..completes_its_task(fired, plan)
+    };
+    for (spent, iterations) in [(1.75, 3), (2.0, 4)] {
+        let limits = move |limits: &mut RunLimits| limits.max_cost_usd = Some(spent);
+        let sim = Sim::new(10).limits(limits).agent(costs).run();
+        assert_eq!((sim.report().exit_reason, sim.report().iterations), (ExitReason::Budget, iterations));
+        assert_eq!(sim.report().limit.as_deref(), Some("session_budget.max_cost_usd"));
+    }
+    let detail =
+        "the next iteration would take about $0.50, the median of the last 3, and $0.25 of $1.75 is left";
+    let limits = |limits: &mut RunLimits| limits.max_cost_usd = Some(1.75);
+    let sim = Sim::new(10).limits(limits).agent(costs).run();
+    assert_eq!(sim.report().detail.as_deref(), Some(detail));
+
+    // Each call takes a millisecond.
+    for (elapsed, reason, iterations) in [(59_999, ExitReason::Completed, 5), (60_000, ExitReason::Budget, 3)]
+    {
+        let mut sim = Sim::new(5).limits(|limits| limits.max_wall_ms = Some(60_000));
+        sim.elapsed_ms = elapsed;
+        let sim = sim.run();
+        assert_eq!((sim.report().exit_reason, sim.report().iterations), (reason, iterations), "{elapsed}");
+        let limit = (reason == ExitReason::Budget).then_some("session_budget.max_wall_time");
+        assert_eq!(sim.report().limit.as_deref(), limit);
+    }
+}
+
 /// What an agent may say that a call cost: an amount, nothing, or what is no amount.
 fn cost() -> impl Strategy<Value = Option<f64>> {
     prop_oneof![

@@ -1,9 +1,14 @@
 //! A run is left, failed or interrupted at every single step.
 
+use std::num::NonZeroU32;
+
+use jiff::Timestamp;
+
 use super::{script::*, sim::*, *};
 use crate::{
     hook::HookPoint,
     model::payload::{Deliver, Turn},
+    state::apply,
 };
 
 /// A run in which every phase has its turn: the first iteration fails and
@@ -296,6 +301,43 @@ fn what_was_completed_before_a_crash_is_taken_back_heard_of_or_not() {
         let finished = sim.failures();
         assert_eq!(finished[0], Some(crate::model::FailureClass::Interrupted));
         assert_eq!(sim.machine.consecutive_failures(), 0);
+    }
+}
+
+#[test]
+fn what_was_reset_after_a_crash_is_claimed_neither_by_the_run_nor_by_the_iteration_that_was_cut_off() {
+    for (reset, left) in
+        [(&[][..], &["1", "2"][..]), (&["1"], &["2"]), (&["2"], &["1"]), (&["1", "2", "3"], &[])]
+    {
+        let mut sim = Sim::new(3).limits(|limits| limits.max_iterations = NonZeroU32::new(2));
+        // Both tasks are checked, and the books of the second one's iteration are still open.
+        sim.go_until(|fired| fired.point == HookPoint::AfterIteration && fired.nth == 1);
+        let checks = &mut sim.machine.core.checks;
+        (checks.doubtful, checks.unchecked_outside) = (vec![id("1"), id("3")], vec![id("1"), id("3")]);
+        for task in reset {
+            apply(&mut sim.plan, &Mutation::Reset { id: id(task) }, Timestamp::UNIX_EPOCH).unwrap();
+        }
+        sim.machine.forget_completions(&sim.plan);
+        let is_left = |task: &str| left.contains(&task);
+        let checks = &mut sim.machine.core.checks;
+        for undecided in [&mut checks.doubtful, &mut checks.unchecked_outside] {
+            // 3 was never completed.
+            assert_eq!(
+                std::mem::take(undecided),
+                if is_left("1") { vec![id("1")] } else { vec![] },
+                "{reset:?}"
+            );
+        }
+        sim.crash(false);
+        let sim = sim.run();
+        let left: Vec<TaskId> = left.iter().copied().map(id).collect();
+        let of_second = |effect: &Effect| match effect {
+            Effect::Emit(Event::IterationFinished { iteration: 2, completed, .. }) => Some(completed.clone()),
+            _ => None,
+        };
+        let claimed: Vec<TaskId> = sim.trace.iter().find_map(of_second).unwrap();
+        assert_eq!(claimed, if is_left("2") { vec![id("2")] } else { vec![] }, "{reset:?}");
+        assert_eq!(sim.report().completed, left, "{reset:?}");
     }
 }
 

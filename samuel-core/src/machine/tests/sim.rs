@@ -69,6 +69,8 @@ pub(super) struct Sim {
     /// Whether each call of the agent changes it.
     pub(super) agent_writes: bool,
     pub(super) mode: Mode,
+    /// How long the run was under way when the plan was loaded.
+    pub(super) elapsed_ms: u64,
     /// Whether it goes on with the machine as it is, and not with a copy that was saved and loaded, and
     /// asks of it nothing beside.
     is_unsaved: bool,
@@ -117,6 +119,7 @@ impl Sim {
             tree: |_| "tree".into(),
             agent_writes: false,
             mode: Mode::Implementation,
+            elapsed_ms: 0,
             is_unsaved: false,
             changed: None,
             main: None,
@@ -172,12 +175,12 @@ impl Sim {
         Self { is_unsaved: true, ..self }
     }
 
-    /// Runs to the end.
     /// Does what its agent does.
     pub(super) fn works(&self, fired: &Fired, plan: &Plan) -> Work {
         (self.agent)(fired, plan)
     }
 
+    /// Runs to the end.
     pub(super) fn run(mut self) -> Self {
         self.go(MAX_STEPS);
         assert!(self.machine.is_ended(), "endless after {} steps in {:?}", self.steps, self.machine.state);
@@ -489,7 +492,7 @@ impl Sim {
             }
             _ => None,
         };
-        WorkLeft { work, answered, changed, queue_size, mode, elapsed_ms: 0 }
+        WorkLeft { work, answered, changed, queue_size, mode, elapsed_ms: self.elapsed_ms, lane: None }
     }
 
     /// Returns the lines of the progress log.

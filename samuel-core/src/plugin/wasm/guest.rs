@@ -14,11 +14,12 @@ use tokio_util::sync::CancellationToken;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use super::{call::Bounds, host::log::LogLines, limits::Meter, plugin::LoadedComponent, stderr::Stderr};
+use super::{call::Bounds, limits::Meter, plugin::LoadedComponent, stderr::Stderr};
 use crate::{
     context::ContextView,
     hook::{AgentPort, Link},
     model::payload::CallHeader,
+    plugin::log_lines::LogLines,
 };
 
 /// The host's side of one instance.

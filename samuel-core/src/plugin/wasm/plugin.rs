@@ -16,14 +16,14 @@ use super::{
     ProtocolVersion, WasmError, Workspace, call,
     engine::Inner,
     guest::Guest,
-    host::{kv::KvStore, written::Written},
+    host::written::Written,
     interface_of, points,
     protocol::{ContractName, Needs, needs},
     scan::Outline,
 };
 use crate::{
     hook::{Handler, HookFailure, HookPoint, PluginSource, Point, PointVisitor, RegistryBuilder},
-    plugin::{Binding, Capabilities},
+    plugin::{Binding, Capabilities, kv::KvStore},
 };
 
 /// What a component is loaded with.

@@ -7,12 +7,11 @@ use std::{
 
 use rustix::process::{Resource, getrlimit};
 
-use super::{
-    Contents, EngineKind,
-    container::{DIRECTORY, GUEST, path_inside},
-    engine::LABEL,
+use super::{EngineKind, Image, Memory, engine::LABEL};
+use crate::sandbox::{
+    bwrap::{View, hides_nothing},
+    sockets::{DIRECTORY, GUEST, path_inside},
 };
-use crate::sandbox::bwrap::hides_nothing;
 
 /// The most open files that a container asks for; what its maker may have is the other limit.
 const OPEN_FILES: u64 = 16_384;
@@ -28,16 +27,62 @@ pub(super) struct Contained<'a> {
     pub(super) label: &'a str,
     /// The user and the group that Samuel has.
     pub(super) user: (u32, u32),
-    pub(super) contents: &'a Contents,
-    /// The directory to write to, where there is one.
-    pub(super) workspace: Option<&'a Path>,
-    /// Files that are shown beside the view.
-    pub(super) files: &'a [PathBuf],
+    pub(super) manner: Manner,
+    pub(super) image: &'a Image,
+    pub(super) memory: &'a Memory,
+    pub(super) pids: u32,
+    /// Where a home is made, empty as `/tmp` is.
+    pub(super) home: Option<&'a Path>,
+    /// The size of each of the two, in bytes.
+    pub(super) tmp_bytes: u64,
+    /// What is shown, beside the guest and the sockets.
+    pub(super) mounts: &'a [Mount],
     pub(super) guest: &'a Path,
     /// The directory with the sockets.
     pub(super) directory: &'a Path,
     /// The most open files, and processes of the user, that it may have.
     pub(super) most: Most,
+}
+
+/// How the engine's command goes with a container.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// It lasts as long as the container, with its streams and its exit code.
+    Attached,
+    /// It ends once the container has started.
+    Detached,
+}
+
+/// A file or directory that a container is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mount {
+    /// Where it is on this machine.
+    pub(crate) from: PathBuf,
+    /// Where it is in the container.
+    pub(crate) to: PathBuf,
+    pub(crate) access: Access,
+}
+
+/// What a mount can be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// Returns what a command sees of the machine, each at its own path: its view, files beside it, and the directory to
+/// write to, where there is one.
+pub(super) fn mounts_of(view: &View, files: &[PathBuf], workspace: Option<&Path>) -> Vec<Mount> {
+    let mut shown: Vec<&Path> = Vec::new();
+    for path in view.read_only.iter().chain(files).filter(|path| path.exists()) {
+        // Engines refuse to mount over a path twice.
+        if !shown.contains(&path.as_path()) {
+            shown.push(path);
+        }
+    }
+    let mount = |path: &Path, access| Mount { from: path.to_owned(), to: path.to_owned(), access };
+    let readable = shown.into_iter().map(|path| mount(path, Access::Read));
+    readable.chain(workspace.map(|path| mount(path, Access::Write))).collect()
 }
 
 /// Limits of a user's processes, none of which may be above that of Samuel itself.
@@ -60,12 +105,22 @@ impl Most {
 /// # Errors
 /// Returns in words why a path cannot be shown.
 pub(super) fn of(contained: &Contained<'_>) -> Result<Vec<OsString>, String> {
-    let Contained { kind, contents, user: (uid, gid), .. } = contained;
+    let Contained { kind, user: (uid, gid), .. } = contained;
     let mut args = Arguments(Vec::new());
     if let (EngineKind::Podman, Some(runtime)) = (kind, contained.runtime) {
         args.pair("--runtime", runtime);
     }
-    args.words(["run", "--interactive", "--rm", "--read-only", "--pull=never", "--log-driver=none"]);
+    args.words([
+        "run",
+        match contained.manner {
+            Manner::Attached => "--interactive",
+            Manner::Detached => "--detach",
+        },
+        "--rm",
+        "--read-only",
+        "--pull=never",
+        "--log-driver=none",
+    ]);
     if let (EngineKind::Docker, Some(runtime)) = (kind, contained.runtime) {
         args.pair("--runtime", runtime);
     }
@@ -86,38 +141,24 @@ pub(super) fn of(contained: &Contained<'_>) -> Result<Vec<OsString>, String> {
     }
     args.words(["--no-healthcheck", "--hostname=samuel"]);
     args.pair("--user", format!("{uid}:{gid}"));
-    args.pair("--pids-limit", contents.pids.to_string());
-    args.pair("--memory", contents.memory.as_str());
-    args.pair("--memory-swap", contents.memory.as_str());
+    args.pair("--pids-limit", contained.pids.to_string());
+    args.pair("--memory", contained.memory.as_str());
+    args.pair("--memory-swap", contained.memory.as_str());
     args.pair("--ulimit", format!("nofile={0}:{0}", contained.most.open_files));
     args.pair("--ulimit", format!("nproc={0}:{0}", contained.most.processes));
-    args.tmpfs(Path::new("/tmp"), contents.view.tmp_bytes)?;
-    if let Some(home) = contents.view.home.as_deref().filter(|home| hides_nothing(home)) {
-        args.tmpfs(home, contents.view.tmp_bytes)?;
+    args.tmpfs(Path::new("/tmp"), contained.tmp_bytes)?;
+    if let Some(home) = contained.home.filter(|home| hides_nothing(home)) {
+        args.tmpfs(home, contained.tmp_bytes)?;
     }
     args.mount(contained.directory, Path::new(DIRECTORY), Access::Read)?;
     args.mount(contained.guest, Path::new(&path_inside(GUEST)), Access::Read)?;
-    let mut shown: Vec<&Path> = Vec::new();
-    for path in contents.view.read_only.iter().chain(contained.files).filter(|path| path.exists()) {
-        // Engines refuse to mount over a path twice.
-        if !shown.contains(&path.as_path()) {
-            args.mount(path, path, Access::Read)?;
-            shown.push(path);
-        }
-    }
-    if let Some(workspace) = contained.workspace {
-        args.mount(workspace, workspace, Access::Write)?;
+    for Mount { from, to, access } in contained.mounts {
+        args.mount(from, to, *access)?;
     }
     args.pair("--entrypoint", path_inside(GUEST));
-    args.word(contents.image.as_str());
+    args.word(contained.image.as_str());
     args.word(DIRECTORY);
     Ok(args.0)
-}
-
-/// What a mount can be used for.
-enum Access {
-    Read,
-    Write,
 }
 
 struct Arguments(Vec<OsString>);
@@ -168,10 +209,7 @@ fn plain(path: &Path) -> Result<&str, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        egress::EgressPolicy,
-        sandbox::{Image, Memory, View},
-    };
+    use crate::{egress::EgressPolicy, sandbox::Contents};
 
     fn contents() -> Contents {
         let view = View {
@@ -188,6 +226,7 @@ mod tests {
             pids: 500,
             egress,
             check_egress,
+            gateways: Vec::new(),
         }
     }
 
@@ -198,9 +237,13 @@ mod tests {
             name: "samuel-1-2-3",
             label: "0123",
             user,
-            contents,
-            workspace: Some(&contents.view.workspace),
-            files: &["/etc/passwd".into()],
+            manner: Manner::Attached,
+            image: &contents.image,
+            memory: &contents.memory,
+            pids: contents.pids,
+            home: contents.view.home.as_deref(),
+            tmp_bytes: contents.view.tmp_bytes,
+            mounts: &mounts_of(&contents.view, &["/etc/passwd".into()], Some(&contents.view.workspace)),
             guest: Path::new("/opt/samuel-guest"),
             directory: Path::new("/run/user/1000/samuel/c-1"),
             most: Most { open_files: 1024, processes: PROCESSES },

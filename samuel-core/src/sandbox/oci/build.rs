@@ -2,10 +2,13 @@
 
 use std::{path::Path, time::Duration};
 
-use super::{Containers, SandboxError, label_of, unusable};
+use super::{Containers, SandboxError, containerfile, label_of, unusable};
+use crate::fs::Root;
 
 /// Where a project describes its image, from its root. What lies beside it can be copied into the image.
 const FILE: &str = ".samuel/sandbox/Containerfile";
+/// How long it may be, in bytes.
+const MAX_FILE: u64 = 1 << 20;
 /// How long it may take.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 
@@ -21,9 +24,17 @@ impl Containers {
         if !file.symlink_metadata().is_ok_and(|found| found.is_file()) {
             return Err(unusable(format!("there is no {FILE} that describes an image")));
         }
+        let cannot = |told: String| unusable(format!("the image of {FILE} cannot be built: {told}"));
+        let text = Root::new(root).read_text(&file, MAX_FILE).map_err(|error| cannot(error.to_string()))?;
+        for image in containerfile::sources(&text).map_err(cannot)?.images {
+            let found = self.engine()?.has_image(&image);
+            found.map_err(|_| {
+                cannot(format!("{image}, of which it is made, is not there, and nothing is pulled"))
+            })?;
+        }
         let name = format!("localhost/samuel-{}", label_of(root));
         let context = file.parent().unwrap_or(root);
         let built = self.engine()?.build(&name, &file, context, PATIENCE);
-        built.map_err(|told| unusable(format!("the image of {FILE} cannot be built: {told}")))
+        built.map_err(cannot)
     }
 }

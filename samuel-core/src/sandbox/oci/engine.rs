@@ -3,7 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     process::Command,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde::Serialize;
@@ -154,6 +154,29 @@ impl Engine {
         self.asked(&["image", "inspect", "--format", "{{.Id}}", image], PATIENCE).map(drop)
     }
 
+    /// Returns what an image starts: its entry point, and nothing where it has none. Blocks.
+    pub(super) fn entrypoint(&self, image: &str) -> Result<Vec<String>, String> {
+        let printed =
+            self.asked(&["image", "inspect", "--format", "{{json .Config.Entrypoint}}", image], PATIENCE)?;
+        let entrypoint: Option<Vec<String>> = serde_json::from_str(printed.trim())
+            .map_err(|error| format!("its entry point cannot be read: {error}"))?;
+        Ok(entrypoint.unwrap_or_default())
+    }
+
+    /// Returns the reference that pins the image of a name. Blocks.
+    pub(super) fn pin(&self, name: &str) -> Result<String, String> {
+        let format = match self.kind {
+            EngineKind::Podman => "{{.Digest}}",
+            // What it has built itself has no digest there, but an id, which is one.
+            EngineKind::Docker => "{{.Id}}",
+        };
+        let digest = self.asked(&["image", "inspect", "--format", format, name], PATIENCE)?;
+        Ok(match self.kind {
+            EngineKind::Podman => format!("{}@{}", without_tag(name), digest.trim()),
+            EngineKind::Docker => digest.trim().to_owned(),
+        })
+    }
+
     /// Builds an image of a file in a directory, without a network and without pulling anything, and returns
     /// the reference that pins it. Blocks, for `patience` at most.
     ///
@@ -176,30 +199,41 @@ impl Engine {
         if !output.status.success() {
             return Err(last_lines(&output, BUILD_LINES));
         }
-        let format = match self.kind {
-            EngineKind::Podman => "{{.Digest}}",
-            // What it has built itself has no digest there, but an id, which is one.
-            EngineKind::Docker => "{{.Id}}",
-        };
-        let digest = self.asked(&["image", "inspect", "--format", format, name], PATIENCE)?;
-        Ok(match self.kind {
-            EngineKind::Podman => format!("{name}@{}", digest.trim()),
-            EngineKind::Docker => digest.trim().to_owned(),
-        })
+        self.pin(name)
     }
 
-    /// Removes a container, if it is there. Blocks, for 10 s at most.
+    /// Removes a container, if it is there. Blocks, for little more than 10 s at most.
     pub(super) fn remove(&self, name: &str) -> Result<(), String> {
+        let end = Instant::now() + REMOVAL;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let Err(told) = self.remove_within(name, left) else { return Ok(()) };
+            // The engine itself may be removing it, since it has ended, and refuse to do so twice.
+            match self.is_there(name) {
+                Ok(false) => return Ok(()),
+                _ if Instant::now() >= end => return Err(told),
+                _ => {}
+            }
+        }
+    }
+
+    fn remove_within(&self, name: &str, patience: Duration) -> Result<(), String> {
         let removed = match self.kind {
             EngineKind::Podman => {
-                self.asked(&["rm", "--force", "--ignore", "--time", "0", "--volumes", name], REMOVAL)
+                self.asked(&["rm", "--force", "--ignore", "--time", "0", "--volumes", name], patience)
             }
-            EngineKind::Docker => self.asked(&["rm", "--force", "--volumes", name], REMOVAL),
+            EngineKind::Docker => self.asked(&["rm", "--force", "--volumes", name], patience),
         };
         match removed {
             Err(told) if !told.to_lowercase().contains("no such container") => Err(told),
             _ => Ok(()),
         }
+    }
+
+    fn is_there(&self, name: &str) -> Result<bool, String> {
+        let filter = format!("name=^{name}$");
+        let listed = self.asked(&["ps", "--all", "--filter", &filter, "--format", "{{.Names}}"], PATIENCE)?;
+        Ok(!listed.trim().is_empty())
     }
 
     /// Removes the containers with a label whose Samuel is gone, and returns their names.
@@ -223,6 +257,14 @@ impl Engine {
 
     fn asked(&self, arguments: &[&str], patience: Duration) -> Result<String, String> {
         asked(self.command().args(arguments), patience)
+    }
+}
+
+/// Returns the name of an image without its tag, which says nothing beside a digest.
+fn without_tag(name: &str) -> &str {
+    match name.rsplit_once(':') {
+        Some((bare, tag)) if !tag.contains('/') => bare,
+        _ => name,
     }
 }
 

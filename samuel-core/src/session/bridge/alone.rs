@@ -108,17 +108,19 @@ pub async fn fire_alone(
         }
     };
     let (held, kept, ready) = tokio::task::spawn_blocking(open).await.map_err(io::Error::other)??;
-    let is_told = kept.is_some();
+    let is_told = kept.as_ref().is_some_and(|kept| kept.state.is_none());
     let opened = match kept.and_then(|kept| kept.state) {
-        Some(state) => ready.resume(state).await?,
-        None => match ready.open().await {
-            Err(SessionError::Run(RunError::Untrusted(refusal)))
-                if matches!(refusal.reason, RefusalReason::Untrusted) =>
-            {
-                return untrusted(asked, held, is_told);
-            }
-            opened => opened?,
-        },
+        Some(state) => ready.resume(state).await,
+        None => ready.open().await,
+    };
+    let opened = match opened {
+        // Also of a session that began before there was anything to be trusted.
+        Err(SessionError::Run(RunError::Untrusted(refusal)))
+            if matches!(refusal.reason, RefusalReason::Untrusted) =>
+        {
+            return untrusted(asked, held, is_told);
+        }
+        opened => opened?,
     };
     let cancel = CancellationToken::new();
     let session = opened.cancelled_by(cancel.clone());

@@ -131,9 +131,44 @@ impl Held {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
 
     use super::*;
+
+    #[test]
+    fn no_two_sessions_meet_and_no_name_leads_out_of_their_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = KeptSessions::new(dir.path().join("s"));
+        let long = "x".repeat(100_000);
+        let names = [
+            ("/p", "claude", "s"),
+            ("/p", "claude", "t"),
+            ("/p", "codex", "s"),
+            ("/q", "claude", "s"),
+            ("/p/deep/down", "claude", "s"),
+            ("/p/deep/below", "claude", "s"),
+            // As one text they would be the first one.
+            ("/pc", "laude", "s"),
+            ("/p", "claudes", ""),
+            ("/p", "claude", "../../s"),
+            ("/p", "claude", "/etc/passwd"),
+            ("/p", "claude", "s\0"),
+            ("/p", "claude", &long),
+        ];
+        let found = names.map(|(root, agent, id)| {
+            let held = sessions.hold(Path::new(root), agent, id).unwrap();
+            assert_eq!(
+                (held.path.parent(), held.lock.parent()),
+                (Some(&*sessions.directory), held.path.parent())
+            );
+            held.write(&Kept { state: None }).unwrap();
+            held.path.clone()
+        });
+        assert_eq!(found.iter().collect::<std::collections::HashSet<_>>().len(), names.len());
+        assert_eq!(fs::read_dir(&sessions.directory).unwrap().count(), 2 * names.len(), "each with its lock");
+        let again = sessions.hold(Path::new("/p"), "claude", "s").unwrap();
+        assert_eq!((again.path.as_path(), again.read().unwrap().is_some()), (found[0].as_path(), true));
+    }
 
     #[test]
     fn sessions_that_nobody_ended_are_forgotten_unless_a_process_has_them() {

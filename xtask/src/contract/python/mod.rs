@@ -2,11 +2,13 @@
 //!
 //! The payloads and the prompt context come from the contract. What runs tell
 //! and what files hold is no part of it: those classes mirror types of
-//! samuel-core, whose sources [`engine`] reads. The schemas of what commands print
+//! samuel-core, of which [`engine`] has a list. The schemas of what commands print
 //! ([`documents`](super::documents)) are made of the same classes.
 
 mod engine;
 mod payload;
+mod reader;
+mod syntax;
 mod write;
 
 use anyhow::Result;
@@ -72,7 +74,7 @@ pub(super) struct Union {
 /// # Errors
 /// Fails at a type that has no counterpart in Python.
 pub(super) fn files(contract: &Contract) -> Result<[(String, String); 2]> {
-    let items = engine::items(contract, payload::items(contract))?;
+    let items = reader::items(contract, payload::items(contract))?;
     let package = "bindings/python/python/samuel";
     Ok([
         (format!("{package}/records.py"), write::records(contract, &items)),
@@ -85,7 +87,7 @@ pub(super) fn files(contract: &Contract) -> Result<[(String, String); 2]> {
 /// # Errors
 /// As [`files`].
 pub(super) fn with_documents(contract: &Contract) -> Result<Vec<Item>> {
-    engine::with_documents(contract, payload::items(contract))
+    reader::with_documents(contract, payload::items(contract))
 }
 
 impl Item {

@@ -181,9 +181,10 @@ fn indented(text: &str, by: usize) -> String {
 
 const REGISTERING_HEAD: &str = "# Written by `cargo xtask contract` from `wit/`; do not edit.
 from collections.abc import Awaitable, Callable
-from typing import Literal, Protocol, TypeVar, overload, type_check_only
+from typing import Any, Literal, Protocol, TypeVar, overload, type_check_only
 
 from . import records
+from ._handler import Handler
 from ._registration import Registration
 from ._samuel import Call
 
@@ -205,19 +206,46 @@ pub(super) fn registering(contract: &Contract) -> String {
         let _ = writeln!(out, "_{0} = TypeVar(\"_{0}\", bound={0}Handler)", point.name);
     }
     out.push_str(
-        "\nclass Registering:\n    _registrations: list[Registration]\n    def __init__(self) -> None: ...\n",
+        "\nclass Registering:\n    _registrations: list[Registration]\n    \
+         def __init__(self) -> None: ...\n    @property\n    \
+         def handlers(self) -> tuple[Handler[Any], ...]:\n        \
+         \"\"\"The handlers, in the order they were registered; those of plugins are the plugins'.\"\"\"\n    \
+         def _remove(self, registration: Registration) -> None: ...\n",
     );
-    for point in &contract.points {
+    hooks(&mut out, contract, "PluginRegistering", |_| true);
+    hooks(&mut out, contract, "LoopRegistering", |point| !OF_COMMANDS.contains(&point));
+    hooks(&mut out, contract, "SessionRegistering", |point| OF_SESSIONS.contains(&point));
+    out
+}
+
+/// The points that the commands fire, and no run or session.
+const OF_COMMANDS: [&str; 4] = ["init.before", "init.after", "sync.before", "sync.after"];
+
+/// The points that a session without a loop fires.
+const OF_SESSIONS: [&str; 8] = [
+    "session.start",
+    "prompt.submit",
+    "ability.before",
+    "ability.after",
+    "task.completed",
+    "iteration.error",
+    "session.stop",
+    "session.end",
+];
+
+/// Writes a class with a signature for each of these points.
+fn hooks(out: &mut String, contract: &Contract, class: &str, fires: impl Fn(&str) -> bool) {
+    let _ = writeln!(out, "\nclass {class}(Registering):");
+    for point in contract.points.iter().filter(|point| fires(&point.row.id)) {
         let (id, name) = (&point.row.id, &point.name);
         let _ = writeln!(
             out,
             "    @overload\n    def hook(\n        \
              self, point: Literal[\"{id}\"], name: str | None = None, *, order: int | None = None,\n        \
              timeout: float | None = None, strict: bool | None = None, inline: bool = False,\n        \
-             isolate: Literal[\"process\"] | None = None,\n    ) -> Callable[[_{name}], _{name}]:\n        \
+             isolate: Literal[\"process\"] | None = None,\n    ) -> Callable[[_{name}], Handler[_{name}]]:\n        \
              \"\"\"{}\"\"\"",
             first_sentence(&point.docs)
         );
     }
-    out
 }

@@ -1,7 +1,7 @@
 """Doubles for tests of handlers and of loops.
 
-`dispatch` calls handlers as a loop would, without one. `ScriptedAgent` plays
-what it is told, without network. With pytest, the fixtures `samuel_project`
+`dispatch` calls handlers as a loop would, without one, and raises what they raise. `ScriptedAgent`
+plays what it is told, without network. With pytest, the fixtures `samuel_project`
 and `samuel_loop` make a project of its own for each test.
 """
 
@@ -10,18 +10,36 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _samuel
+from .._handler import function_of
+from .._home import Home, home
 from .._process import environment, supervisor
 from .._record import Record
-from .._registration import Registration, is_async, target_of
-from .._waiting import wait_for
+from .._registration import Registration, is_async
+from .._waiting import await_for, wait_for
+from ..errors import HookError
+from ._context import context_of
 
 if TYPE_CHECKING:
-    from ..records import HookOutcome, HookPointId, Mode, Turn
+    from ..project import Project
+    from ..records import HookFailure, HookOutcome, HookPointId, Mode, Turn
 
-__all__ = ["Dispatched", "ScriptedAgent", "ScriptedCall", "completes_each_task", "dispatch", "handler"]
+__all__ = [
+    "Dispatched",
+    "ScriptedAgent",
+    "ScriptedCall",
+    "adispatch",
+    "completes_each_task",
+    "dispatch",
+    "handler",
+]
+
+
+# What an agent says that is called more often than it is scripted.
+_EXHAUSTED = "nothing is scripted for this call; see ScriptedAgent.otherwise"
 
 
 class ScriptedCall:
@@ -93,11 +111,13 @@ class ScriptedAgent:
         >>> loop = samuel.Loop(project, agent=agent, trust=True)
 
     In texts `{{task_id}}`, `{{task_title}}`, `{{iteration}}` and `{{head}}`
-    stand for those of the call.
+    stand for those of the call. A call for which nothing is scripted any more fails,
+    unless `otherwise` says what is done then.
     """
 
     def __init__(self) -> None:
         self._calls: list[ScriptedCall] = []
+        self._otherwise: ScriptedCall | None = None
 
     def call(
         self,
@@ -119,21 +139,33 @@ class ScriptedAgent:
         self._calls.append(call)
         return call
 
+    def otherwise(self) -> ScriptedCall:
+        """Says what is done in a call that fits none that was added, or all of whose were played."""
+        self._otherwise = ScriptedCall()
+        return self._otherwise
+
     @classmethod
     def from_toml(cls, text: str) -> ScriptedAgent:
         """Reads a script, as the command line's scripted agent has it."""
         import tomllib
 
-        agent = cls()
-        for data in tomllib.loads(text).get("calls", []):
+        agent, script = cls(), tomllib.loads(text)
+        for data in script.get("calls", []):
             call = ScriptedCall()
             call._data = data
             agent._calls.append(call)
+        if "otherwise" in script:
+            agent.otherwise()._data["steps"] = script["otherwise"]
         return agent
 
     def to_json(self) -> str:
         """Returns the script as JSON."""
-        return json.dumps({"calls": [call._data for call in self._calls]})
+        script: dict[str, Any] = {"calls": [call._data for call in self._calls]}
+        if self._otherwise is not None:
+            script["otherwise"] = self._otherwise._data["steps"]
+        elif self._calls:
+            script["otherwise"] = [{"fail": {"message": _EXHAUSTED}}]
+        return json.dumps(script)
 
 
 def completes_each_task() -> ScriptedAgent:
@@ -148,11 +180,12 @@ class Dispatched:
     """What came of a dispatch.
 
     Attributes:
-        output: The outputs of all handlers, folded.
+        output: The outputs of all handlers, folded. One that broke has said nothing.
         outcome: What it means: refusals, broken handlers, warnings, timings.
         plugins: What handlers contributed, by namespace.
         notices: Warnings about the chain.
         skipped: Handlers that did not run, and why.
+        exceptions: What handlers raised, with their tracebacks; not those of a process of its own.
         seconds: How long it took.
     """
 
@@ -161,7 +194,36 @@ class Dispatched:
     plugins: Mapping[str, Mapping[str, Any]]
     notices: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
+    exceptions: tuple[BaseException, ...] = ()
     seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether no handler broke, and none said no."""
+        return not self.outcome.broken and self.outcome.refused is None
+
+    @property
+    def failures(self) -> tuple[HookFailure, ...]:
+        """How handlers broke, in order."""
+        return tuple(broken.failure for broken in self.outcome.broken)
+
+    def check(self) -> Dispatched:
+        """Returns the same where no handler broke.
+
+        Raises:
+            Exception: What the first handler raised that did.
+            HookError: It broke in another way, such as by its deadline.
+        """
+        if not self.outcome.broken:
+            return self
+        broken = self.outcome.broken[0]
+        raised = self.exceptions[0] if self.exceptions and broken.failure.class_ in ("failed", "panicked") else None
+        if isinstance(raised, Exception):
+            raise raised
+        error = HookError(f"{broken.handler}: {broken.failure.message} ({broken.failure.class_})")
+        for line in broken.failure.details:
+            error.add_note(line)
+        raise error from raised
 
 
 def handler(
@@ -181,11 +243,16 @@ def handler(
         id: `default`, `<plugin>:<name>` or a name; by default the function's.
         place: The place of its plugin in samuel.toml.
     """
+    function = function_of(function)
     tier = "process" if isolate else "async" if is_async(function) else "inline" if inline else "thread"
     named = id if id is not None else str(getattr(function, "__name__", "handler"))
     owner, _, name = named.rpartition(":")
     plugin = None if owner in ("", "api") else (owner, owner.replace("-", "_"), place)
-    target = target_of(function) if isolate else None
+    target = None
+    if isolate:
+        from .._sending import target_of
+
+        target = target_of(function)
     return Registration("", name, function, plugin, order, timeout, strict, tier, target)
 
 
@@ -193,11 +260,14 @@ def dispatch(
     point: HookPointId,
     *handlers: Callable[..., Any] | Registration,
     input: Record | Mapping[str, Any] | None = None,
-    config: str = "",
+    context: Mapping[str, Record | Mapping[str, Any]] | None = None,
+    project: Project | None = None,
+    config: str | None = None,
     cancelled: bool = False,
     repeat: int = 1,
     session: str = "test",
     mode: Mode = "implementation",
+    check: bool = True,
 ) -> Dispatched:
     """Calls handlers at a hook point as a loop would.
 
@@ -205,16 +275,68 @@ def dispatch(
         point: The id of the point.
         handlers: The handlers, in the order they are registered.
         input: What they are given; what a dict leaves out has its default.
-        config: The text of samuel.toml, whose chain the point has.
+        context: What `call.context` holds, by group, such as `{"iteration": {"task_id": "1"}}`; a group is
+            a record or a mapping of what is not its default.
+        project: The project that the context describes: its root, its directories, its plan and its next task.
+            What `context` says goes before that.
+        config: The text of samuel.toml, whose chain the point has; by default the project's.
         cancelled: Whether the run is being stopped.
         repeat: How often they are called; the last time counts.
         session: The name of the session.
         mode: What the iteration is for.
+        check: Whether a handler that breaks is an exception here: its own, or a `HookError`. Otherwise
+            `Dispatched.failures` has it.
     """
+    job = _begun(home(), point, handlers, input, context, project, config, cancelled, repeat, session, mode)
+    dispatched = Dispatched(**wait_for(job, job.result))
+    return dispatched.check() if check else dispatched
+
+
+async def adispatch(
+    point: HookPointId,
+    *handlers: Callable[..., Any] | Registration,
+    input: Record | Mapping[str, Any] | None = None,
+    context: Mapping[str, Record | Mapping[str, Any]] | None = None,
+    project: Project | None = None,
+    config: str | None = None,
+    cancelled: bool = False,
+    repeat: int = 1,
+    session: str = "test",
+    mode: Mode = "implementation",
+    check: bool = True,
+) -> Dispatched:
+    """The same as `dispatch`, to be awaited: async handlers run on the event loop of the caller."""
+    job = _begun(Home.here(), point, handlers, input, context, project, config, cancelled, repeat, session, mode)
+    dispatched = Dispatched(**await await_for(job, job.result))
+    return dispatched.check() if check else dispatched
+
+
+def _begun(
+    at: Home,
+    point: HookPointId,
+    handlers: tuple[Callable[..., Any] | Registration, ...],
+    input: Record | Mapping[str, Any] | None,
+    context: Mapping[str, Record | Mapping[str, Any]] | None,
+    project: Project | None,
+    config: str | None,
+    cancelled: bool,
+    repeat: int,
+    session: str,
+    mode: Mode,
+) -> _samuel.Job[dict[str, Any]]:
     made = (each if isinstance(each, Registration) else handler(each) for each in handlers)
-    registered = [each._replace(point=point) for each in made]
+    registered = [at.settle(each._replace(point=point)) for each in made]
     given = {} if input is None else input if isinstance(input, Record) else dict(input)
-    job = _samuel.dispatch(
-        point, registered, config, given, cancelled, repeat, session, mode, environment(None), supervisor()
+    groups = context_of(context or {}, project)
+    if config is None:
+        config = "" if project is None else _config_of(project)
+    return _samuel.dispatch(
+        point, registered, config, given, groups, cancelled, repeat, session, mode, environment(None), supervisor()
     )
-    return Dispatched(**wait_for(job, job.result))
+
+
+def _config_of(project: Project) -> str:
+    try:
+        return (Path(project.root) / "samuel.toml").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""

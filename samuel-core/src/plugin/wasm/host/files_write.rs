@@ -16,18 +16,11 @@ use super::{
 };
 use crate::{
     fs::{Durability, Manner, PROJECT_DIRECTORY, PathKind},
-    plugin::{Capability, wasm::plugin::LoadedComponent},
+    plugin::{Capability, protected::is_protected, wasm::plugin::LoadedComponent},
 };
 
 /// The largest file, in bytes.
 const MAX_FILE_BYTES: usize = 4 * 1024 * 1024;
-
-/// Files and directories, relative to the project, that no plugin writes.
-const PROTECTED: [&str; 6] =
-    [".samuel", ".system/hooks", ".iteratr.hooks.yml", "samuel.toml", "samuel.lock", "samuel-plugin.toml"];
-
-/// The directory that is nobody's to write, wherever it lies.
-const GIT: &str = ".git";
 
 pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     waiting(interface, "write", |guest, (path, contents): (String, Vec<u8>)| {
@@ -108,20 +101,6 @@ impl<'a> Writing<'a> {
         }
         Ok(place)
     }
-}
-
-/// Says whether these names lead to what no plugin writes.
-fn is_protected(names: &[String]) -> bool {
-    let is_git = |name: &String| name.eq_ignore_ascii_case(GIT);
-    names.iter().any(is_git) || PROTECTED.iter().any(|path| is_below(names, path))
-}
-
-/// Says whether names begin with those of a path. Case does not count: on some
-/// systems two spellings are one file.
-fn is_below(names: &[String], path: &str) -> bool {
-    let mut prefix = path.split('/').filter(|name| !matches!(*name, "" | "."));
-    let mut names = names.iter();
-    prefix.all(|part| names.next().is_some_and(|name| name.eq_ignore_ascii_case(part)))
 }
 
 #[cfg(test)]

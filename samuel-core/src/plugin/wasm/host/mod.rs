@@ -13,14 +13,13 @@ mod assistant;
 mod config;
 mod context;
 mod env;
-mod error;
 mod exec;
 mod files_read;
 mod files_write;
 mod grant;
 mod http;
-pub(super) mod kv;
-pub(super) mod log;
+mod kv;
+mod log;
 mod plugins;
 mod tasks;
 mod tree;
@@ -31,9 +30,8 @@ use wasmtime::{
     component::{ComponentNamedList, Lift, Linker, LinkerInstance, Lower},
 };
 
-use self::error::HostError;
 use super::{guest::Guest, interface_of, protocol::offered};
-use crate::hook::HookPoint;
+use crate::{hook::HookPoint, plugin::host_error::HostError};
 
 /// Offers the functions of one interface.
 type AddToLinker = fn(&mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()>;

@@ -1,18 +1,12 @@
-//! `tasks`: the plan.
-//!
-//! A component lists it with the grant `read` and changes it with `write`.
-//! What it does counts as the agent's: inside an iteration a completion stands
-//! provisionally.
-
-use std::sync::Arc;
+//! `tasks`: the plan, as a [`PluginPlan`] lets a component at it.
 
 use wasmtime::component::{ComponentType, Lift, LinkerInstance, Lower};
 
-use super::{Guest, HostError, on_a_thread, waiting};
+use super::{Guest, on_a_thread, waiting};
 use crate::{
     model::{self, Complexity, Priority, TaskId},
-    plugin::{Capability, wasm::plugin::LoadedComponent},
-    state::{self, Actor, Mutation, PlanStore, StateError, TaskChange},
+    plugin::plan::PluginPlan,
+    state,
 };
 
 /// The contract's `status`.
@@ -93,66 +87,27 @@ impl From<NewTask> for state::NewTask {
 
 pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     waiting(interface, "list", |guest, (): ()| {
-        let loaded = Arc::clone(&guest.loaded);
-        on_a_thread(move || {
-            let loaded = store(&loaded, "read")?.load().map_err(|error| refused(&error))?;
-            Ok(loaded.plan.tasks.iter().map(Task::from).collect::<Vec<Task>>())
-        })
+        let plan = plan_of(guest);
+        on_a_thread(move || Ok(plan.list()?.tasks.iter().map(Task::from).collect::<Vec<Task>>()))
     })?;
     waiting(interface, "enqueue", |guest, (task,): (NewTask,)| {
-        let loaded = Arc::clone(&guest.loaded);
-        on_a_thread(move || match mutate(&loaded, Mutation::Enqueue { task: task.into() })? {
-            TaskChange::Added { id } => Ok(id.to_string()),
-            other => Err(HostError::Other(format!("the task was not added: {other:?}"))),
-        })
+        let plan = plan_of(guest);
+        on_a_thread(move || plan.enqueue(task.into()))
     })?;
     waiting(interface, "done", |guest, (id, commit_sha): (String, Option<String>)| {
-        let loaded = Arc::clone(&guest.loaded);
-        let iteration = Some(guest.header.iteration).filter(|iteration| *iteration > 0);
-        on_a_thread(move || {
-            let id = TaskId::new(id);
-            mutate(&loaded, Mutation::Done { id, commit_sha, iteration }).map(drop)
-        })
+        let (plan, iteration) = (plan_of(guest), guest.header.iteration);
+        on_a_thread(move || plan.done(id, commit_sha, iteration))
     })?;
     waiting(interface, "skip", |guest, (id, reason): (String, String)| {
-        let loaded = Arc::clone(&guest.loaded);
-        on_a_thread(move || {
-            let (id, reason) = (TaskId::new(id), Some(reason));
-            mutate(&loaded, Mutation::Skip { id, reason }).map(drop)
-        })
+        let plan = plan_of(guest);
+        on_a_thread(move || plan.skip(id, reason))
     })?;
     waiting(interface, "reset", |guest, (id,): (String,)| {
-        let loaded = Arc::clone(&guest.loaded);
-        on_a_thread(move || mutate(&loaded, Mutation::Reset { id: TaskId::new(id) }).map(drop))
+        let plan = plan_of(guest);
+        on_a_thread(move || plan.reset(id))
     })
 }
 
-fn mutate(loaded: &LoadedComponent, mutation: Mutation) -> Result<TaskChange, HostError> {
-    let applied = store(loaded, "write")?.mutate(mutation, Actor::Agent);
-    Ok(applied.map_err(|error| refused(&error))?.change)
-}
-
-/// Returns the plan's store, if the plugin may use it for something.
-fn store<'a>(loaded: &'a LoadedComponent, what: &str) -> Result<&'a dyn PlanStore, HostError> {
-    let granted = loaded.setup.granted.targets(Capability::SamuelApi);
-    if !granted.iter().any(|target| target == what) {
-        return Err(HostError::denied(Capability::SamuelApi, what));
-    }
-    loaded
-        .workspace
-        .store
-        .as_deref()
-        .ok_or_else(|| HostError::Unsupported("there is no plan outside of a run".to_owned()))
-}
-
-fn refused(error: &StateError) -> HostError {
-    match error {
-        StateError::TaskNotFound { id, .. } => HostError::NotFound(id.to_string()),
-        StateError::NotInitialised { .. } => HostError::NotFound("the plan".to_owned()),
-        StateError::TaskInvalid { source, .. } => HostError::invalid(format!("{error}: {source}")),
-        StateError::TaskExists { .. } | StateError::UnknownDependency { .. } | StateError::Cycle { .. } => {
-            HostError::invalid(error.to_string())
-        }
-        error => HostError::Other(error.to_string()),
-    }
+fn plan_of(guest: &Guest) -> PluginPlan {
+    PluginPlan::new(guest.loaded.workspace.store.clone(), &guest.loaded.setup.granted)
 }

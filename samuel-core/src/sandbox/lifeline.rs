@@ -7,60 +7,63 @@ use std::{
     fs, io,
     os::unix::net::UnixListener as StdListener,
     path::{Path, PathBuf},
-    sync::Arc,
     thread,
     time::Duration,
 };
 
-use samuel_guest::{GREETING_LIMIT, Greeting};
+use samuel_guest::{Ended, GREETING_LIMIT, Greeting};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{UnixListener, UnixStream},
+    sync::watch,
     time::timeout,
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::egress::{self, EgressPolicy, Refusals};
+use super::outlet::Outlet;
 
 /// How long a guest may take for its greeting, and for hearing what it is to do.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What serves the sockets of a container.
 #[derive(Debug)]
-pub(super) struct Lifeline(CancellationToken);
+pub(super) struct Lifeline {
+    stop: CancellationToken,
+    ended: watch::Receiver<Option<Ended>>,
+}
 
 impl Lifeline {
-    /// Listens at a path for the guest that knows the token, and tells it the line; and at that of the proxy
-    /// for what goes out.
+    /// Listens at a path for the guest that knows the token, and tells it the line; and beside it for what goes
+    /// out.
     pub(super) fn serve(
         path: PathBuf,
         token: String,
         line: String,
-        proxy: Option<(PathBuf, EgressPolicy, Arc<Refusals>)>,
+        outlets: Vec<Outlet>,
     ) -> io::Result<Self> {
         let listener = listen(&path)?;
-        let proxy = match proxy {
-            Some((path, policy, refusals)) => Some((listen(&path)?, policy, refusals)),
-            None => None,
-        };
+        let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
+        let listening = |outlet: Outlet| Ok((listen(&outlet.path_in(&directory))?, outlet));
+        let outlets = outlets.into_iter().map(listening).collect::<io::Result<Vec<_>>>()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let stop = CancellationToken::new();
         let stopped = stop.clone();
+        let (told, ended) = watch::channel(None);
         let serving = async move {
-            let held = async {
+            let held = async move {
                 if let Ok(listener) = UnixListener::from_std(listener) {
-                    hold(listener, path, &token, &line).await;
+                    hold(listener, path, &token, &line, &told).await;
                 }
             };
-            let passed_on = async {
-                let Some((listener, policy, refusals)) = proxy else { return };
+            let mut served = tokio::task::JoinSet::new();
+            for (listener, outlet) in outlets {
                 if let Ok(listener) = UnixListener::from_std(listener) {
-                    egress::serve(listener, policy, refusals).await;
+                    served.spawn(outlet.serve(listener));
                 }
-            };
+            }
             tokio::select! {
                 () = stopped.cancelled() => {}
-                ((), ()) = async { tokio::join!(held, passed_on) } => {}
+                _ = async { tokio::join!(held, served.join_all()) } => {}
             }
         };
         thread::Builder::new().name("samuel-container".to_owned()).spawn(move || {
@@ -68,12 +71,18 @@ impl Lifeline {
             // A name that is being looked up is not waited for.
             runtime.shutdown_background();
         })?;
-        Ok(Self(stop))
+        Ok(Self { stop, ended })
+    }
+
+    /// Returns where it is told how the command ended, where the guest was asked to say so. It is closed once the
+    /// guest is gone.
+    pub(super) fn ended(&self) -> watch::Receiver<Option<Ended>> {
+        self.ended.clone()
     }
 
     /// Ends it, and with it the container's processes.
     pub(super) fn end(&self) {
-        self.0.cancel();
+        self.stop.cancel();
     }
 }
 
@@ -90,7 +99,13 @@ fn listen(path: &Path) -> io::Result<StdListener> {
 }
 
 /// Waits for the guest, tells it what to do, and holds the line until it ends.
-async fn hold(listener: UnixListener, path: PathBuf, token: &str, line: &str) {
+async fn hold(
+    listener: UnixListener,
+    path: PathBuf,
+    token: &str,
+    line: &str,
+    ended: &watch::Sender<Option<Ended>>,
+) {
     let mut stream = loop {
         let Ok((stream, _)) = listener.accept().await else { return };
         if let Ok(Some(stream)) = timeout(PATIENCE, greeted(stream, token)).await {
@@ -104,8 +119,13 @@ async fn hold(listener: UnixListener, path: PathBuf, token: &str, line: &str) {
     if !matches!(timeout(PATIENCE, stream.write_all(line.as_bytes())).await, Ok(Ok(()))) {
         return;
     }
-    let mut said = [0; 64];
-    while matches!(stream.read(&mut said).await, Ok(count) if count > 0) {}
+    let limit = u64::try_from(GREETING_LIMIT).unwrap_or(u64::MAX);
+    let mut said = String::new();
+    if BufReader::new((&mut stream).take(limit)).read_line(&mut said).await.is_ok() {
+        ended.send_replace(Ended::from_line(&said).ok());
+    }
+    let mut more = [0; 64];
+    while matches!(stream.read(&mut more).await, Ok(count) if count > 0) {}
 }
 
 /// Returns the connection of one that knows the token.
@@ -119,7 +139,7 @@ async fn greeted(stream: UnixStream, token: &str) -> Option<UnixStream> {
 }
 
 /// Compares two texts in a time that tells nothing of where they differ.
-fn is_same(given: &[u8], wanted: &[u8]) -> bool {
+pub(crate) fn is_same(given: &[u8], wanted: &[u8]) -> bool {
     let difference = given.iter().zip(wanted).fold(0, |found, (given, wanted)| found | (given ^ wanted));
     given.len() == wanted.len() && std::hint::black_box(difference) == 0
 }
@@ -137,8 +157,9 @@ mod tests {
     fn only_who_knows_the_token_is_told_and_only_once() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join(samuel_guest::LIFELINE);
-        let lifeline = Lifeline::serve(path.clone(), "token".to_owned(), "the command\n".to_owned(), None)
-            .expect("a socket");
+        let lifeline =
+            Lifeline::serve(path.clone(), "token".to_owned(), "the command\n".to_owned(), Vec::new())
+                .expect("a socket");
         let connected = |token: &str| {
             let mut stream = UnixStream::connect(&path).expect("a connection");
             stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
