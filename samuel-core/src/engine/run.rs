@@ -46,6 +46,7 @@ use crate::{
     detect::detect_languages,
     dialect::{HookFileOptions, HookFiles},
     environment::kept_from_checks,
+    event::RunReport,
     git::{GitError, Repository},
     hook::{HookPoint, Registry, RegistryBuilder, Tier},
     machine::{Input, Machine},
@@ -333,6 +334,23 @@ impl Run {
     pub fn trusting(mut self, trust: TrustPolicy) -> Self {
         self.frozen.trust = trust;
         self
+    }
+
+    /// Runs to the end, for a program without a runtime of tokio, and blocks the thread until then.
+    ///
+    /// # Errors
+    /// Returns what [`start`](Self::start) and [`RunHandle::wait`] return, and [`RunError::Broken`] where it is called in a
+    /// runtime, which it would block, or none can be made.
+    pub fn run_blocking(self) -> Result<RunReport, RunError> {
+        let broken = |message: String| RunError::Broken { message };
+        if tokio::runtime::Handle::try_current().is_ok() {
+            return Err(broken("run_blocking would block the runtime that it is called in".to_owned()));
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| broken(error.to_string()))?;
+        let ended = runtime.block_on(async { self.start().await?.wait().await });
+        runtime.shutdown_background();
+        ended
     }
 
     /// Starts the run, or goes on with one that did not end.
