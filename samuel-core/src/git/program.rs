@@ -62,6 +62,16 @@ pub enum GitProgramError {
 }
 
 impl GitProgramError {
+    /// Says of a call that did not succeed how it ended.
+    pub(crate) fn of(subcommand: &str, output: &CommandOutput) -> Self {
+        let message = match output.end {
+            End::TimedOut => "git did not end in time".to_owned(),
+            End::Cancelled => "it was cancelled".to_owned(),
+            _ => complaint(&output.stderr.text()).unwrap_or_else(|| output.status.to_string()),
+        };
+        Self::Failed { subcommand: subcommand.to_owned(), message }
+    }
+
     /// Says whether there is no git on the path.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Run(ProcessError::ProgramNotFound { .. }))
@@ -118,12 +128,7 @@ impl GitProgram<'_> {
         if output.success() {
             return Ok(output);
         }
-        let message = match output.end {
-            End::TimedOut => "git did not end in time".to_owned(),
-            End::Cancelled => "it was cancelled".to_owned(),
-            _ => complaint(&output.stderr.text()).unwrap_or_else(|| output.status.to_string()),
-        };
-        Err(GitProgramError::Failed { subcommand: subcommand.to_owned(), message })
+        Err(GitProgramError::of(subcommand, &output))
     }
 }
 

@@ -99,7 +99,12 @@ enum State {
     /// For the first input.
     New,
     Looking,
-    Asking(UnsettledLanding),
+    /// For how the branch stands to a landing: one that was found, or one of this machine's own, whose
+    /// submissions are tried again where it did not come to pass.
+    Asking {
+        landing: UnsettledLanding,
+        own: Option<Group>,
+    },
     Merging {
         group: Group,
         attempts: Vec<(ClaimKey, u32)>,
@@ -109,10 +114,10 @@ enum State {
     Checking(Batch),
     /// For the plan to have what is about to land.
     Announcing(Batch),
-    /// For the branch to move; what lands is known unless somebody else began it.
+    /// For the branch to move, also of a landing that somebody else began.
     Moving {
         landing: UnsettledLanding,
-        group: Group,
+        own: Option<Group>,
     },
     /// For the plan to have how a landing ended.
     Settling {
@@ -161,7 +166,8 @@ impl MergeMachine {
             State::Merging { group, .. } if in_group(group) => QueuePlace::Merging,
             State::Checking(batch) if in_batch(batch) => QueuePlace::Checking,
             State::Announcing(batch) if in_batch(batch) => QueuePlace::Landing,
-            State::Moving { group, .. } if in_group(group) => QueuePlace::Landing,
+            State::Asking { own: Some(group), .. } if in_group(group) => QueuePlace::Landing,
+            State::Moving { own: Some(group), .. } if in_group(group) => QueuePlace::Landing,
             State::Returning { then: Some(batch), .. } if in_batch(batch) => QueuePlace::Merging,
             State::Returning { left, .. } if left.iter().any(|change| is_about(change, &key.task)) => {
                 QueuePlace::Returning
@@ -180,7 +186,9 @@ impl MergeMachine {
             (State::Ended(reason), _) => self.end(reason),
             (_, MergeInput::Failed { reason }) => self.end(reason),
             (State::Looking, MergeInput::Queue(queue)) => self.begin(queue),
-            (State::Asking(landing), MergeInput::Stands(standing)) => self.recover(landing, standing),
+            (State::Asking { landing, own }, MergeInput::Stands(standing)) => {
+                self.recover(landing, own, standing)
+            }
             (State::Merging { group, attempts, trees }, MergeInput::Built(built)) => {
                 self.merged(&group, &attempts, &trees, built)
             }
@@ -189,7 +197,7 @@ impl MergeMachine {
             }
             (State::Checking(batch), MergeInput::Checked(failures)) => self.failed(batch, failures),
             (State::Announcing(batch), MergeInput::Changed(changed)) => self.announced(&batch, changed),
-            (State::Moving { group, .. }, MergeInput::Moved(moved)) => self.moved(group, moved),
+            (State::Moving { landing, own }, MergeInput::Moved(moved)) => self.moved(landing, own, moved),
             (State::Settling { .. }, MergeInput::Changed(Err(ClaimRefusal::RoleLost))) => self.lost(),
             (State::Settling { again, held }, MergeInput::Changed(_)) => {
                 self.groups.extend(again.filter(|group| !group.keys.is_empty()));
@@ -198,12 +206,8 @@ impl MergeMachine {
                     None => self.look(),
                 }
             }
-            (State::Returning { mut left, then }, MergeInput::Changed(changed)) => {
-                // Whoever has the task by now keeps it.
-                let is_block = matches!(left.front(), Some(Mutation::Block { .. }));
-                drop(left.pop_front_if(|_| changed.is_err() && is_block));
-                self.give_back(left, then)
-            }
+            // One that somebody else has by now is theirs.
+            (State::Returning { left, then }, MergeInput::Changed(_)) => self.give_back(left, then),
             _ => self.look(),
         }
     }
@@ -228,7 +232,7 @@ impl MergeMachine {
     /// Settles what was being landed, or merges what is next.
     fn begin(&mut self, queue: Queue) -> MergeEffect {
         if let Some(landing) = queue.landing {
-            return self.to(State::Asking(landing.clone()), MergeEffect::Ask(landing));
+            return self.ask(landing, None);
         }
         let Some((group, submissions)) = self.next(queue.submissions) else {
             return self.to(State::Waiting(None), MergeEffect::Wait);
@@ -254,15 +258,26 @@ impl MergeMachine {
         (!keys.is_empty()).then(|| (Group { keys, ..Group::default() }, batch))
     }
 
-    fn recover(&mut self, landing: UnsettledLanding, standing: BranchStanding) -> MergeEffect {
+    fn ask(&mut self, landing: UnsettledLanding, own: Option<Group>) -> MergeEffect {
+        self.to(State::Asking { landing: landing.clone(), own }, MergeEffect::Ask(landing))
+    }
+
+    fn move_on(&mut self, landing: UnsettledLanding, own: Option<Group>) -> MergeEffect {
+        self.to(State::Moving { landing: landing.clone(), own }, MergeEffect::Move(landing))
+    }
+
+    fn recover(
+        &mut self,
+        landing: UnsettledLanding,
+        own: Option<Group>,
+        standing: BranchStanding,
+    ) -> MergeEffect {
         match standing {
             BranchStanding::Landed => self.settle(Mutation::Land { role: self.setup.role }, None, None),
-            // Nobody who stalled may move it later, so it is moved now.
-            BranchStanding::Untouched => {
-                let group = Group::default();
-                self.to(State::Moving { landing: landing.clone(), group }, MergeEffect::Move(landing))
-            }
-            BranchStanding::Elsewhere => self.withdraw(None, None, "the branch went elsewhere"),
+            // Whoever began it may only have stalled, and moves the branch yet. So it is moved now rather
+            // than given up: of two who move it from the same commit, one is told that it is stale, and asks.
+            BranchStanding::Untouched => self.move_on(landing, own),
+            BranchStanding::Elsewhere => self.withdraw(own, None, "the branch went elsewhere"),
         }
     }
 
@@ -280,11 +295,11 @@ impl MergeMachine {
         let mut left = VecDeque::new();
         for conflict in built.conflicts.into_iter().filter(|conflict| conflict.is_with_branch) {
             let reason = ReleaseReason::Conflict { files: conflict.files };
-            left.extend(self.returned(&conflict.key, attempt(&conflict.key), reason));
+            left.push_back(self.returned(&conflict.key, attempt(&conflict.key), reason));
         }
         for refused in built.refused {
             let reason = ReleaseReason::Failed { reason: refused.reason };
-            left.extend(self.returned(&refused.key, attempt(&refused.key), reason));
+            left.push_back(self.returned(&refused.key, attempt(&refused.key), reason));
         }
         trees.iter().for_each(|tree| self.remember(tree));
         let attempts = built.merged.iter().map(|merged| attempt(&merged.key)).collect();
@@ -313,8 +328,8 @@ impl MergeMachine {
         batch.red += 1;
         match (batch.merged.len(), batch.merged.first(), batch.attempts.first()) {
             (1, Some(culprit), Some(attempt)) if batch.red >= SURE => {
-                let left = self.returned(&culprit.key, *attempt, ReleaseReason::Checks { failures });
-                self.give_back(left.into(), None)
+                let back = self.returned(&culprit.key, *attempt, ReleaseReason::Checks { failures });
+                self.give_back([back].into(), None)
             }
             (1, ..) => self.check(batch),
             _ if batch.red < SURE && !batch.is_part => self.check(batch),
@@ -358,7 +373,7 @@ impl MergeMachine {
         match changed {
             Ok(()) => {
                 let landing = self.landing_of(batch);
-                self.to(State::Moving { landing: landing.clone(), group }, MergeEffect::Move(landing))
+                self.move_on(landing, Some(group))
             }
             Err(ClaimRefusal::RoleLost) => self.lost(),
             // The others are built without what is gone.
@@ -369,13 +384,19 @@ impl MergeMachine {
         }
     }
 
-    fn moved(&mut self, group: Group, moved: Moved) -> MergeEffect {
-        match moved {
-            Moved::Done => self.settle(Mutation::Land { role: self.setup.role }, None, None),
-            Moved::Stale => self.withdraw(Some(group), None, "the branch has moved meanwhile"),
-            Moved::Held { reason } => {
+    fn moved(&mut self, landing: UnsettledLanding, own: Option<Group>, moved: Moved) -> MergeEffect {
+        match (moved, own) {
+            (Moved::Done, _) => self.settle(Mutation::Land { role: self.setup.role }, None, None),
+            // Whoever had the role before may have moved it in this moment, or git did and was said to have failed.
+            (Moved::Stale, own) => self.ask(landing, own),
+            // Nobody else can have begun it, and the attempt to move it is over.
+            (Moved::Held { reason }, Some(own)) => {
                 let held = Held { reason: reason.clone() };
-                self.withdraw(Some(group), Some(held), &reason)
+                self.withdraw(Some(own), Some(held), &reason)
+            }
+            // Whoever began it may move the branch once nothing is in the way.
+            (Moved::Held { reason }, None) => {
+                self.to(State::Waiting(Some(Held { reason })), MergeEffect::Wait)
             }
         }
     }
@@ -389,17 +410,15 @@ impl MergeMachine {
         self.to(State::Settling { again, held }, MergeEffect::Change(change))
     }
 
-    /// Returns the changes that give work back: its task is free again, or blocked where its attempts are
+    /// Returns the change that gives work back: its task is free again, or blocked where its attempts are
     /// used up.
-    fn returned(&self, key: &ClaimKey, attempt: u32, reason: ReleaseReason) -> Vec<Mutation> {
+    fn returned(&self, key: &ClaimKey, attempt: u32, reason: ReleaseReason) -> Mutation {
         let is_last = self.setup.max_attempts.is_some_and(|max| attempt >= max.get());
-        let block = is_last.then(|| Mutation::Block {
-            id: key.task.clone(),
-            reason: Some(format!("{attempt} attempts did not land; the last one: {reason}")),
-        });
-        let task = key.task.clone().into();
-        let release = Mutation::Release { task, token: key.token, reason, kept: None };
-        [release].into_iter().chain(block).collect()
+        let reason = match is_last {
+            true => ReleaseReason::Exhausted { attempts: attempt, last: Box::new(reason) },
+            false => reason,
+        };
+        Mutation::Release { task: key.task.clone().into(), token: key.token, reason, kept: None }
     }
 
     fn give_back(&mut self, mut left: VecDeque<Mutation>, then: Option<Batch>) -> MergeEffect {

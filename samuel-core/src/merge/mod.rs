@@ -18,13 +18,16 @@
 //! - What passes is written down as [`Landing`](crate::state::Mutation::Landing), the branch is moved
 //!   from the commit that the batch was built on and from no other, and then the tasks are completed.
 //!   A tree that has passed is not checked again.
-//! - One whose attempts are used up is blocked.
+//! - One whose attempts are used up is blocked by the change that gives it back.
 //!
 //! # What a crash leaves
 //!
 //! Whoever has the role `@merge` next finds in the plan that something was being landed, and asks
 //! the branch: where the commit is among its ancestors it has landed, whatever came on top since;
 //! where the branch is as before it is moved now; else it will never be, and the batch is built anew.
+//! Whoever had the role before may not be dead, but stalled at the move of the branch, and move it in any
+//! moment. So a landing that another one began is never given up while the branch is as before, and
+//! whoever is told that the branch was not where it was to be moved from asks it again.
 //!
 //! [`MergeRepository`] merges and moves branches with git, without a work tree. Who runs checks and
 //! changes the plan is the driver's.
@@ -40,7 +43,9 @@
 //! assert_eq!(machine.step(MergeInput::Queue(Queue::default())), MergeEffect::Wait, "nothing was submitted");
 //! ```
 
+mod commits;
 mod effect;
+mod inspection;
 mod machine;
 mod repository;
 mod strategy;

@@ -5,6 +5,8 @@
 //! run, and attributes of the project say nothing. Only the move of a branch happens in the user's
 //! repository: by a compare-and-set of the reference, or, where it is checked out there, by a
 //! fast-forward of that tree in which what is in no commit stays (`workspace/users_tree.rs`).
+//!
+//! What work must not bring is found by `inspection`, and what lands of it is made by `commits`.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,15 +15,15 @@ use std::{
 
 use super::{
     BranchStanding, Built, Conflict, MergeStrategy, MergedWork, Moved, RefusedSubmission, Submission,
-    UnsettledLanding, strategy::with_trailers,
+    UnsettledLanding, inspection::Found,
 };
 use crate::{
     fs::private,
     git::Caller,
-    process::{CommandSpec, ExitStatus, Supervisor},
+    process::{CommandOutput, CommandSpec, ExitStatus, Supervisor},
     workspace::{
-        Configured, ControlLook, Git, Landing, NOBODY, RefusedWork, UsersTree, WorkspaceError, blocking,
-        check_version,
+        Configured, ControlLook, Git, Landing, NotMoved, UsersTree, WorkspaceError, blocking, check_version,
+        shown,
     },
 };
 
@@ -29,14 +31,10 @@ use crate::{
 const LEAST_GIT: (u32, u32) = (2, 38);
 /// The oldest git that merges on a base that it is told.
 const LEAST_GIT_TO_REBASE: (u32, u32) = (2, 40);
-/// How many commits of one submission are made anew.
-const MAX_COMMITS: usize = 1_000;
 /// How many files in conflict are told.
 const MAX_FILES: usize = 100;
 /// The exit code of a merge with conflicts.
 const CONFLICT: ExitStatus = ExitStatus::Exited(1);
-/// The mode of a link to another repository.
-const GITLINK: &[u8] = b"160000";
 
 /// What work is merged and landed in.
 #[derive(Clone, Debug)]
@@ -61,16 +59,16 @@ pub struct RepositorySetup {
 /// A repository in which work is merged and landed.
 #[derive(Debug)]
 pub struct MergeRepository {
-    setup: RepositorySetup,
-    git: Git,
-    users: UsersTree,
+    pub(super) setup: RepositorySetup,
+    pub(super) git: Git,
+    pub(super) users: UsersTree,
     /// Samuel's own repository, and the objects of the user's.
     own: PathBuf,
     objects: PathBuf,
 }
 
 /// What a merge came to.
-enum Merge {
+pub(super) enum Merge {
     Tree(String),
     Conflict(Vec<String>),
 }
@@ -100,12 +98,18 @@ impl MergeRepository {
         if this.users.standing().is_ok() {
             this.users.recover(&this.git, &this.note()).await?;
         }
+        this.users.recover_move(&this.move_note())?;
         Ok(this)
     }
 
     /// Where a fast-forward is written down while it is made.
     fn note(&self) -> PathBuf {
         self.setup.directory.join("landing.json")
+    }
+
+    /// Where the move of a branch that is checked out nowhere is.
+    fn move_note(&self) -> PathBuf {
+        self.setup.directory.join("move.json")
     }
 
     /// Returns the commit that a branch is at; nothing where there is no such branch.
@@ -115,10 +119,10 @@ impl MergeRepository {
     pub async fn head(&self, branch: &str) -> Result<Option<String>, WorkspaceError> {
         let name = reference(branch);
         self.git.run(&self.users.top, &["check-ref-format", &name]).await?;
-        let commit = format!("{name}^{{commit}}");
-        let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &commit];
-        let output = self.git.answer(self.git.call(&self.users.top, Configured::Alone, &args)).await?;
-        Ok(output.success().then(|| output.stdout.text().trim().to_owned()))
+        // A branch of which the commit is gone is there.
+        let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
+        let answer = self.ask(&args).await?;
+        Ok(answer.map(|output| output.stdout.text().trim().to_owned()))
     }
 
     /// Says whether a tag has this name.
@@ -179,10 +183,12 @@ impl MergeRepository {
         Ok(self.git.says_yes(top, &["update-ref", "--no-deref", "-d", &name, commit]).await)
     }
 
-    /// Merges work on the head of a branch, each on the one before. Moves nothing.
+    /// Merges work on the head of a branch, each on the one before. Moves nothing. What is on the branch
+    /// already is merged, and lands as what it is merged with: whoever landed it could not write that down.
     ///
     /// # Errors
-    /// Returns [`WorkspaceError::Unfit`] where there is no such branch, and an error where git fails.
+    /// Returns [`WorkspaceError::Unfit`] where there is no such branch, and an error where git fails. Work that
+    /// cannot be merged by its own fault is none.
     pub async fn build(&self, into: &str, work: &[Submission]) -> Result<Built, WorkspaceError> {
         let base = self.head(into).await?.ok_or_else(|| WorkspaceError::Unfit {
             root: self.setup.root.clone(),
@@ -193,6 +199,19 @@ impl MergeRepository {
         let mut at = base;
         for submission in work {
             let key = submission.key.clone();
+            match self.found(&built.base, submission).await? {
+                Found::New => {}
+                Found::Landed => {
+                    let (commit, landed) = (submission.commit.clone(), at.clone());
+                    let tree = self.line(&["rev-parse", "--verify", &format!("{at}^{{tree}}")]).await?;
+                    built.merged.push(MergedWork { key, commit, landed, tree });
+                    continue;
+                }
+                Found::Unfit { reason } => {
+                    built.refused.push(RefusedSubmission { key, reason });
+                    continue;
+                }
+            }
             let tree = match self.merge(&at, submission).await? {
                 Merge::Tree(tree) => tree,
                 Merge::Conflict(files) => {
@@ -221,62 +240,86 @@ impl MergeRepository {
     /// error where git fails.
     pub async fn advance(&self, landing: &UnsettledLanding) -> Result<Moved, WorkspaceError> {
         let UnsettledLanding { into, old, new } = landing;
-        let (users, top) = (self.users.clone(), self.users.top.clone());
+        let users = self.users.clone();
         let standing = blocking(move || Ok(users.standing().ok())).await?;
+        let landing = Landing { branch: into.clone(), old: old.clone(), new: new.clone() };
         if let Some(standing) = standing.filter(|standing| standing.branch == *into) {
             if standing.commit != *old {
                 return Ok(Moved::Stale);
             }
-            let landing = Landing { branch: into.clone(), old: old.clone(), new: new.clone() };
             let moved = self.users.fast_forward(&self.git, &landing, &self.note(), || {}).await?;
             return Ok(match moved {
                 Ok(()) => Moved::Done,
+                Err(_) if self.head(into).await?.as_ref() != Some(old) => Moved::Stale,
                 Err(reason) => Moved::Held { reason },
             });
+        }
+        if self.head(into).await?.as_ref() != Some(old) {
+            return Ok(Moved::Stale);
         }
         if let Some(elsewhere) = self.checked_out(into).await? {
             return Ok(Moved::Held { reason: format!("{into} is checked out in {elsewhere}") });
         }
-        let args = ["update-ref", "--no-deref", "-m", "samuel: land", &reference(into), new, old];
-        match self.git.run(&top, &args).await {
-            Ok(_) => Ok(Moved::Done),
-            Err(_) if self.head(into).await?.as_ref() != Some(old) => Ok(Moved::Stale),
-            Err(error) => Err(error.into()),
+        let Err(why) = self.users.move_branch(&self.git, &landing, &self.move_note()).await? else {
+            return Ok(Moved::Done);
+        };
+        // git may have done it and not lived to say so.
+        if self.head(into).await?.as_ref() != Some(old) {
+            return Ok(Moved::Stale);
+        }
+        match why {
+            NotMoved::Locked { lock } => {
+                Ok(Moved::Held { reason: format!("another git is at work there ({})", lock.display()) })
+            }
+            NotMoved::Failed(error) => Err(error.into()),
         }
     }
 
     /// Says how a branch stands to a landing.
     ///
     /// # Errors
-    /// Returns an error where git fails.
+    /// Returns an error where git fails: whether it has landed is not known then.
     pub async fn standing(&self, landing: &UnsettledLanding) -> Result<BranchStanding, WorkspaceError> {
         let UnsettledLanding { into, old, new } = landing;
         let Some(head) = self.head(into).await? else { return Ok(BranchStanding::Elsewhere) };
-        let top = &self.users.top;
-        let commit = format!("{new}^{{commit}}");
-        if !self.git.says_yes(top, &["cat-file", "-e", &commit]).await {
+        if self.ask(&["cat-file", "-e", new]).await?.is_none() {
             return Ok(BranchStanding::Elsewhere);
         }
-        if self.git.says_yes(top, &["merge-base", "--is-ancestor", new, &head]).await {
+        if self.ask(&["merge-base", "--is-ancestor", new, &head]).await?.is_some() {
             return Ok(BranchStanding::Landed);
         }
         Ok(if head == *old { BranchStanding::Untouched } else { BranchStanding::Elsewhere })
     }
 
-    /// Returns the work tree in which a branch is checked out.
+    /// Returns the work tree in which a branch is checked out. One whose directory is gone, and that nobody
+    /// has locked because it comes back, has none.
     async fn checked_out(&self, branch: &str) -> Result<Option<String>, WorkspaceError> {
-        let args = ["for-each-ref", "--format=%(worktreepath)", &reference(branch)];
-        let path = self.git.line(&self.users.top, &args).await?;
-        Ok((!path.is_empty()).then_some(path))
+        let args = ["worktree", "list", "--porcelain", "-z"];
+        let spec = self.git.call(&self.users.top, Configured::Alone, &args);
+        let lines = self.git.list("worktree", spec).await?.unwrap_or_default();
+        let has = format!("branch {}", reference(branch));
+        let is_there = |tree: &&[Vec<u8>]| {
+            let is_gone = tree.iter().any(|line| line.starts_with(b"prunable"));
+            !is_gone && tree.iter().any(|line| line == has.as_bytes())
+        };
+        let tree = lines.split(|line| line.is_empty()).find(is_there);
+        let path = tree.and_then(|tree| tree.iter().find_map(|line| line.strip_prefix(b"worktree ")));
+        Ok(path.map(shown))
+    }
+
+    /// Asks something of git in the user's repository.
+    async fn ask(&self, args: &[&str]) -> Result<Option<CommandOutput>, WorkspaceError> {
+        let name = args.first().copied().unwrap_or_default();
+        Ok(self.git.ask(name, self.git.call(&self.users.top, Configured::Alone, args)).await?)
     }
 
     /// Describes a call in Samuel's own repository, which has the user's objects.
-    fn within(&self, args: &[&str]) -> CommandSpec {
+    pub(super) fn within(&self, args: &[&str]) -> CommandSpec {
         let spec = self.git.call(&self.own, Configured::Alone, args);
         spec.env("GIT_DIR", path(&self.own)).env("GIT_OBJECT_DIRECTORY", path(&self.objects))
     }
 
-    async fn line(&self, args: &[&str]) -> Result<String, WorkspaceError> {
+    pub(super) async fn line(&self, args: &[&str]) -> Result<String, WorkspaceError> {
         let name = args.first().copied().unwrap_or_default();
         Ok(self.git.finish(name, self.within(args)).await?.stdout.text().trim().to_owned())
     }
@@ -295,7 +338,7 @@ impl MergeRepository {
         .await
     }
 
-    async fn merge_tree(&self, args: &[&str]) -> Result<Merge, WorkspaceError> {
+    pub(super) async fn merge_tree(&self, args: &[&str]) -> Result<Merge, WorkspaceError> {
         let output = self.git.answer(self.within(args)).await?;
         let mut parts = output.stdout.head.split(|byte| *byte == 0).map(String::from_utf8_lossy);
         let tree = parts.next().map(|tree| tree.trim().to_owned()).filter(|tree| !tree.is_empty());
@@ -312,128 +355,6 @@ impl MergeRepository {
             }
         }
     }
-
-    /// Says why what a merge changes must not land.
-    async fn refusal(&self, at: &str, tree: &str) -> Result<Option<RefusedWork>, WorkspaceError> {
-        let args =
-            ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-abbrev", at, tree];
-        let Some(parts) = self.git.list("diff-tree", self.within(&args)).await? else {
-            return Ok(Some(RefusedWork::TooMany { what: "files".to_owned() }));
-        };
-        let mut control = Vec::new();
-        for pair in parts.chunks(2) {
-            let [entry, file] = pair else { break };
-            let mut modes = entry.strip_prefix(b":").unwrap_or(entry).split(|byte| *byte == b' ').take(2);
-            let file = String::from_utf8_lossy(file).into_owned();
-            if modes.any(|mode| mode == GITLINK) {
-                return Ok(Some(RefusedWork::Gitlink { path: file }));
-            }
-            let of_project = file.strip_prefix(&self.users.prefix);
-            control.extend(of_project.filter(|path| self.setup.control.covers(path)).map(str::to_owned));
-        }
-        Ok((!control.is_empty()).then_some(RefusedWork::ControlFiles { files: control }))
-    }
-
-    /// Makes what lands of a submission: a commit that follows another one.
-    async fn landed(&self, at: &str, tree: &str, work: &Submission) -> Result<String, WorkspaceError> {
-        match self.setup.strategy {
-            MergeStrategy::Merge => {
-                let message = with_trailers(&format!("Merge {}", work.branch), &work.key);
-                self.commit(&[at, &work.commit], tree, &message, None).await
-            }
-            MergeStrategy::Squash => {
-                let title =
-                    self.line(&["log", "-1", "--format=%s", "--end-of-options", &work.commit]).await?;
-                let title = if title.is_empty() { format!("Squash {}", work.branch) } else { title };
-                self.commit(&[at], tree, &with_trailers(&title, &work.key), None).await
-            }
-            MergeStrategy::Rebase => match self.rebased(at, work).await? {
-                Some(landed) => Ok(landed),
-                // What cannot be made anew commit by commit is, all at once, as it was merged.
-                None => {
-                    let message = with_trailers(&format!("Squash {}", work.branch), &work.key);
-                    self.commit(&[at], tree, &message, None).await
-                }
-            },
-        }
-    }
-
-    /// Makes the commits of a submission anew on another one; nothing where one is in conflict by itself,
-    /// there is none, or there are too many.
-    async fn rebased(&self, at: &str, work: &Submission) -> Result<Option<String>, WorkspaceError> {
-        let range = format!("{at}..{}", work.commit);
-        let commits = self.line(&["rev-list", "--reverse", "--topo-order", "--no-merges", &range]).await?;
-        let commits: Vec<&str> = commits.lines().collect();
-        if commits.is_empty() || commits.len() > MAX_COMMITS {
-            return Ok(None);
-        }
-        let mut onto = at.to_owned();
-        for (place, commit) in commits.iter().enumerate() {
-            let base = format!("--merge-base={commit}^");
-            let args =
-                ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", &base, &onto, commit];
-            let Merge::Tree(tree) = self.merge_tree(&args).await? else { return Ok(None) };
-            let spec = self.within(&["log", "-1", "--format=%an%x00%ae%x00%aI%x00%B", commit]);
-            let told = self.git.finish("log", spec).await?.stdout.head;
-            let told = String::from_utf8_lossy(&told);
-            let mut told = told.splitn(4, '\0').map(str::to_owned);
-            let author = told.next().zip(told.next()).zip(told.next());
-            let author = author.map(|((name, email), date)| Author { name, email, date });
-            let message = told.next().unwrap_or_default();
-            let is_last = place + 1 == commits.len();
-            let message = if is_last { with_trailers(&message, &work.key) } else { message };
-            onto = self.commit(&[&onto], &tree, &message, author).await?;
-        }
-        Ok(Some(onto))
-    }
-
-    async fn commit(
-        &self,
-        parents: &[&str],
-        tree: &str,
-        message: &str,
-        author: Option<Author>,
-    ) -> Result<String, WorkspaceError> {
-        let mut args = vec!["commit-tree", "-F", "-"];
-        parents.iter().for_each(|parent| args.extend(["-p", parent]));
-        args.push(tree);
-        let [name, email] = self.user().await?;
-        let author = author.unwrap_or_else(|| Author {
-            name: name.clone(),
-            email: email.clone(),
-            date: String::new(),
-        });
-        let spec = self.within(&args).stdin(message.as_bytes().to_vec());
-        let mut spec = spec
-            .env("GIT_COMMITTER_NAME", name)
-            .env("GIT_COMMITTER_EMAIL", email)
-            .env("GIT_AUTHOR_NAME", author.name)
-            .env("GIT_AUTHOR_EMAIL", author.email);
-        if !author.date.is_empty() {
-            spec = spec.env("GIT_AUTHOR_DATE", author.date);
-        }
-        Ok(self.git.finish("commit-tree", spec).await?.stdout.text().trim().to_owned())
-    }
-
-    /// Returns the name and the address of the user, as git knows them.
-    async fn user(&self) -> Result<[String; 2], WorkspaceError> {
-        let mut known = [String::new(), String::new()];
-        for (place, (name, default)) in known.iter_mut().zip(NOBODY) {
-            let spec = self.git.call(&self.users.top, Configured::ByUser, &["config", "--get", name]);
-            let output = self.git.answer(spec).await?;
-            let said = output.stdout.text().trim().to_owned();
-            *place = if output.success() && !said.is_empty() { said } else { default.to_owned() };
-        }
-        Ok(known)
-    }
-}
-
-/// Who wrote a commit, and when.
-struct Author {
-    name: String,
-    email: String,
-    /// As git writes it; empty for now.
-    date: String,
 }
 
 fn reference(branch: &str) -> String {

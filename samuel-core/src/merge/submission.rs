@@ -40,7 +40,8 @@ pub struct Submission {
 impl Submission {
     fn of(plan: &Plan, claim: &Claim) -> Option<Self> {
         let task = plan.task(claim.task.task()?)?;
-        (claim.phase == ClaimPhase::Submitted).then_some(())?;
+        // One that nobody has any more cannot land.
+        (claim.phase == ClaimPhase::Submitted && claim.worker.is_some()).then_some(())?;
         Some(Self {
             key: ClaimKey { task: task.id.clone(), token: claim.token },
             branch: claim.branch.clone()?,

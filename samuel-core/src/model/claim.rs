@@ -12,10 +12,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{InvalidTask, Plan, Task, TaskId, words};
-use crate::text::excerpt;
+use crate::text::{counted, excerpt};
 
 /// How much is kept of why a claim was released, in bytes.
 pub(crate) const MAX_WHY_BYTES: usize = 2_000;
+/// How long the name of a branch is at most, in bytes.
+pub(crate) const MAX_BRANCH_BYTES: usize = 1_000;
 
 words! {
     /// Work that belongs to no task and that one worker does at a time.
@@ -206,6 +208,13 @@ pub enum ReleaseReason {
         /// Why, in one line.
         reason: String,
     },
+    /// It was the last of the attempts that the task has, which is blocked.
+    Exhausted {
+        /// How many attempts did not land.
+        attempts: u32,
+        /// Why the last one did not.
+        last: Box<ReleaseReason>,
+    },
     /// Whoever worked on it is gone, or is heard of no more.
     Lost,
     /// Whoever worked on it has stopped.
@@ -221,7 +230,15 @@ pub enum ReleaseReason {
 impl ReleaseReason {
     /// Says whether the attempt counts as one that failed.
     pub fn counts(&self) -> bool {
-        matches!(self, Self::Conflict { .. } | Self::Checks { .. } | Self::Failed { .. })
+        matches!(
+            self,
+            Self::Conflict { .. } | Self::Checks { .. } | Self::Failed { .. } | Self::Exhausted { .. }
+        )
+    }
+
+    /// Says whether the task is blocked by it, until somebody resets it.
+    pub fn blocks(&self) -> bool {
+        matches!(self, Self::Exhausted { .. })
     }
 
     /// Returns what is kept of it for the next attempt.
@@ -236,6 +253,10 @@ impl fmt::Display for ReleaseReason {
             Self::Conflict { files } => write!(f, "it is in conflict in {}", files.join(", ")),
             Self::Checks { failures } => write!(f, "the checks failed with it: {}", failures.join("\n")),
             Self::Failed { reason } => f.write_str(reason),
+            Self::Exhausted { attempts, last } => {
+                let attempts = counted(*attempts, "attempt");
+                write!(f, "{attempts} did not land; the last one: {last}")
+            }
             Self::Lost => f.write_str("whoever worked on it is gone"),
             Self::Stopped => f.write_str("whoever worked on it stopped"),
             Self::Asked { reason: Some(reason) } => f.write_str(reason),

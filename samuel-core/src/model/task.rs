@@ -7,7 +7,7 @@ use std::{cmp::Ordering, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Complexity, Priority, Question, words};
+use super::{Complexity, Priority, Question, claim::MAX_BRANCH_BYTES, words};
 use crate::text::excerpt;
 
 /// The longest id a task may have, in characters.
@@ -328,6 +328,9 @@ pub enum InvalidTask {
     /// What is given as a commit is none.
     #[error("a commit is 4 to 64 hexadecimal digits; leave it out where there is none")]
     Commit,
+    /// What is given as a branch is none.
+    #[error("a branch has a name of one line and at most {MAX_BRANCH_BYTES} bytes")]
+    Branch,
 }
 
 #[cfg(test)]

@@ -17,7 +17,6 @@ use super::{
     found::Found,
     journal::{After, MAX_RECORD_BYTES, Tail},
     kept::Place,
-    known_claims,
     last_read::PlanFile,
 };
 use crate::{model::MAX_ID_CHARS, text::described};
@@ -149,9 +148,10 @@ impl FileStore {
             edits = excess.taken_from(edits);
             refused = excess.told();
         }
-        if let Some(claims) = known.lost_claims(&file, &records).filter(|_| !journal_is_lost) {
-            file = self.with_claims(file, claims)?;
-            warnings.push(known_claims::TOLD.to_owned());
+        if let Some(lost) = known.lost_claims(&file, &records).filter(|_| !journal_is_lost) {
+            edits.retain(|edit| !lost.holds(edit));
+            warnings.extend(lost.told());
+            file = self.with_claims(file, lost)?;
         }
         let put_back = (!warnings.is_empty()).then(|| {
             let data = json!({ "what": warnings });

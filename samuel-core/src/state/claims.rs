@@ -15,10 +15,14 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Edit, Mutation, StateError, TaskChange, apply::At};
+use super::{
+    Edit, Mutation, StateError, TaskChange,
+    apply::At,
+    task_status::{block, forget_outcome},
+};
 use crate::model::{
-    Claim, ClaimPhase, ClaimTarget, Groups, InvalidTask, MAX_OWNER_CHARS, Plan, ReleaseReason, Role, Status,
-    Task, TaskId, commit_hash,
+    Claim, ClaimPhase, ClaimTarget, Groups, InvalidTask, MAX_BRANCH_BYTES, MAX_OWNER_CHARS, Plan,
+    ReleaseReason, Role, Status, Task, TaskId, commit_hash, settle,
 };
 
 /// A claim that is landed, as [`Mutation::Landing`] names it.
@@ -49,6 +53,7 @@ pub(super) fn change(plan: &mut Plan, mutation: &Mutation, at: At<'_>) -> Result
         Mutation::Submit { task, token, branch, commit, base, tree } => {
             let (commit, base) = (hash(task, commit)?, hash(task, base)?);
             let tree = tree.as_deref().map(|tree| hash(task, tree)).transpose()?;
+            check_branch(task, branch)?;
             submit(plan, task, *token, Submitted { branch, commit, base, tree }, at.now)
         }
         Mutation::Landing { role, into, old, new, claims } => {
@@ -64,6 +69,13 @@ pub(super) fn change(plan: &mut Plan, mutation: &Mutation, at: At<'_>) -> Result
 fn hash<'a>(task: &TaskId, text: &'a str) -> Result<&'a str, StateError> {
     let invalid = |source| StateError::TaskInvalid { id: task.clone(), source };
     commit_hash(text).map_err(invalid)?.ok_or_else(|| invalid(InvalidTask::Commit))
+}
+
+/// Refuses a name of a branch that could not be read again.
+fn check_branch(task: &TaskId, name: &str) -> Result<(), StateError> {
+    let is_name = !name.is_empty() && name.len() <= MAX_BRANCH_BYTES && !name.chars().any(char::is_control);
+    let invalid = || StateError::TaskInvalid { id: task.clone(), source: InvalidTask::Branch };
+    is_name.then_some(()).ok_or_else(invalid)
 }
 
 fn claim(plan: &mut Plan, of: &ClaimTarget, worker: &str, at: At<'_>) -> Result<TaskChange, StateError> {
@@ -143,6 +155,7 @@ fn release(
     now: Timestamp,
 ) -> Result<TaskChange, StateError> {
     let place = current(plan, of, token)?;
+    let is_landed = landing_tasks(plan).any(|id| of.task() == Some(id));
     let Some(claim) = plan.claims.get_mut(place) else { return Ok(TaskChange::Unchanged) };
     let ClaimTarget::Task(id) = of else {
         if claim.is_landing() {
@@ -153,9 +166,10 @@ fn release(
         }
         return Ok(TaskChange::Claims { of: vec![of.clone()] });
     };
-    if claim.is_landing() {
+    if is_landed {
         return Err(StateError::Landing { id: id.clone() });
     }
+    kept.map_or(Ok(()), |name| check_branch(id, name))?;
     let failed = if reason.counts() { claim.attempt } else { claim.attempt.saturating_sub(1) };
     let why = if reason.counts() { Some(reason.kept()) } else { claim.why.take().or(Some(reason.kept())) };
     let kept = kept.map(str::to_owned).or(claim.branch.take());
@@ -176,6 +190,9 @@ fn release(
     let Some(task) = plan.tasks.iter_mut().find(|task| task.id == *id) else {
         return Ok(TaskChange::Claims { of: vec![of.clone()] });
     };
+    if reason.blocks() {
+        return Ok(block(task, Some(&reason.kept())));
+    }
     let from = std::mem::replace(&mut task.status, Status::Pending);
     task.owner = None;
     Ok(TaskChange::Task { id: id.clone(), from, to: Status::Pending })
@@ -202,7 +219,7 @@ fn submit(
     match claim.phase {
         ClaimPhase::Working => {}
         // Somebody asks again who was not told.
-        ClaimPhase::Submitted if claim.commit.as_deref() == Some(work.commit) => {
+        ClaimPhase::Submitted | ClaimPhase::Landing if claim.commit.as_deref() == Some(work.commit) => {
             return Ok(TaskChange::Unchanged);
         }
         phase => return Err(StateError::ClaimPhase { of, phase }),
@@ -248,6 +265,7 @@ fn landing(
     }
     let first = landed.first().map(|claim| claim.task.clone());
     let first = first.ok_or(StateError::ClaimPhase { of: merge.clone(), phase: ClaimPhase::Working })?;
+    check_branch(&first, to.into)?;
     let (old, new) = (hash(&first, to.old)?.to_owned(), hash(&first, to.new)?.to_owned());
     if let Some(claim) = plan.claims.get_mut(place) {
         if claim.phase != ClaimPhase::Working {
@@ -361,6 +379,37 @@ pub(super) fn drop_stale(plan: &mut Plan, unread: &[TaskId]) {
 /// Returns a task that was being landed and is claimed no more, if there is one: whether its work
 /// is on the branch is not known, so nothing but the end of the landing may settle it.
 pub(super) fn lost_in_landing<'a>(before: &'a Plan, now: &Plan) -> Option<&'a TaskId> {
-    let landing = before.claims.iter().filter(|claim| claim.is_landing());
-    landing.filter_map(|claim| claim.task.task()).find(|id| now.live_claim(id).is_none())
+    landing_tasks(before).find(|id| now.live_claim(id).is_none())
+}
+
+/// Has each task that is being landed be in progress, wherever somebody set it in the file meanwhile,
+/// and returns those that were not: the landing would complete them else, or not, by what it cannot know.
+pub(super) fn hold_landing(plan: &mut Plan) -> Vec<TaskId> {
+    let landing: HashMap<TaskId, Option<String>> = landing_tasks(plan)
+        .map(|id| (id.clone(), plan.live_claim(id).and_then(|claim| claim.worker.clone())))
+        .collect();
+    if landing.is_empty() {
+        return Vec::new();
+    }
+    let groups = Groups::of(&plan.tasks);
+    let mut held = Vec::new();
+    for (place, task) in plan.tasks.iter_mut().enumerate() {
+        let Some(worker) = landing.get(&task.id) else { continue };
+        if task.status != Status::InProgress && !groups.is_group(place) {
+            forget_outcome(task);
+            (task.status, task.owner) = (Status::InProgress, worker.clone());
+            held.push(task.id.clone());
+        }
+    }
+    if !held.is_empty() {
+        settle(&mut plan.tasks, None);
+    }
+    held
+}
+
+/// Returns the tasks of a landing that is to be settled.
+fn landing_tasks(plan: &Plan) -> impl Iterator<Item = &TaskId> {
+    let is_under_way = plan.claim(&ClaimTarget::Role(Role::Merge)).is_some_and(Claim::is_landing);
+    let landing = plan.claims.iter().filter(move |claim| is_under_way && claim.is_landing());
+    landing.filter_map(|claim| claim.task.task())
 }

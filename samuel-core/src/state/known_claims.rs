@@ -8,10 +8,10 @@
 use std::cmp::Ordering;
 
 use super::{
-    FileStore, JournalEntry, JournalRecord, Mutation, StateError,
+    Edit, FileStore, JournalEntry, JournalRecord, Mutation, StateError,
     acknowledged::Acknowledged,
-    apply::{At, apply_at},
-    claims::{drop_stale, forget_attempts},
+    apply::{At, apply_at, count_tasks},
+    claims::{drop_stale, forget_attempts, hold_landing},
     files,
     last_read::PlanFile,
     plan_file,
@@ -21,13 +21,42 @@ use crate::{
     model::{Claim, ClaimTarget, Plan, Status, Task, TaskId},
 };
 
+/// Claims that are put back, and tasks with them.
+#[derive(Debug)]
+pub(super) struct LostClaims {
+    /// The claims, as they must be.
+    claims: Vec<Claim>,
+    /// Whether the file has other ones.
+    differ: bool,
+    /// The tasks that are being landed and stand elsewhere in the file.
+    held: Vec<TaskId>,
+}
+
+impl LostClaims {
+    /// Says whether an edit sets a task elsewhere that stays where it is.
+    pub(super) fn holds(&self, edit: &Edit) -> bool {
+        matches!(edit, Edit::Status { id, .. } if self.held.contains(id))
+    }
+
+    /// Returns what is told of it, a sentence each.
+    pub(super) fn told(&self) -> Vec<String> {
+        let held = |id: &TaskId| {
+            format!(
+                "prd.toon was edited: task {id} is being landed and stays in_progress; set it again once that \
+                 has ended"
+            )
+        };
+        self.differ.then(|| TOLD.to_owned()).into_iter().chain(self.held.iter().map(held)).collect()
+    }
+}
+
 /// What is told of claims that are put back.
-pub(super) const TOLD: &str = "prd.toon was edited: the claims in it are put back as they were";
+const TOLD: &str = "prd.toon was edited: the claims in it are put back as they were";
 
 impl Acknowledged {
     /// Returns the claims that are to be put back, by the records since then; nothing where the file
     /// has them, or another plan was stored.
-    pub(super) fn lost_claims(&self, file: &PlanFile, records: &[JournalRecord]) -> Option<Vec<Claim>> {
+    pub(super) fn lost_claims(&self, file: &PlanFile, records: &[JournalRecord]) -> Option<LostClaims> {
         let now = &file.document.plan;
         let is_known = self.plan.claims.is_empty() && now.claims.is_empty();
         let about_claims = |record: &JournalRecord| matches!(&record.entry, JournalEntry::Mutation { mutation, .. } if mutation.is_of_claims());
@@ -39,8 +68,12 @@ impl Acknowledged {
             fold(&mut plan, record, &unread)?;
         }
         plan.tasks.clone_from(&now.tasks);
+        let mut held = hold_landing(&mut plan);
+        let is_landing = |id: &&TaskId| plan.live_claim(id).is_some_and(Claim::is_landing);
+        held.extend(file.document.held.iter().filter(is_landing).cloned());
         drop_stale(&mut plan, &unread);
-        (sorted(&plan.claims) != sorted(&now.claims)).then_some(plan.claims)
+        let differ = sorted(&plan.claims) != sorted(&now.claims);
+        (differ || !held.is_empty()).then_some(LostClaims { claims: plan.claims, differ, held })
     }
 }
 
@@ -98,10 +131,12 @@ fn sorted(claims: &[Claim]) -> Vec<&Claim> {
 }
 
 impl FileStore {
-    /// Writes the plan with other claims, under the lock.
-    pub(super) fn with_claims(&self, file: PlanFile, claims: Vec<Claim>) -> Result<PlanFile, StateError> {
+    /// Writes the plan with the claims that it must have, under the lock.
+    pub(super) fn with_claims(&self, file: PlanFile, lost: LostClaims) -> Result<PlanFile, StateError> {
         let PlanFile { mut document, .. } = file;
-        document.plan_mut().claims = claims;
+        document.plan_mut().claims = lost.claims;
+        hold_landing(document.plan_mut());
+        count_tasks(document.plan_mut());
         let text = plan_file::encode(&document)?;
         files::write(self.dir().root(), &self.dir().prd(), text.as_bytes(), Durability::Synced)?;
         self.read_plan()
@@ -118,7 +153,7 @@ mod tests {
     use crate::{
         clock::SystemClock,
         model::{ReleaseReason, Role},
-        state::{Actor, CaughtUp, Existing, PlanStore as _, RunDir},
+        state::{Actor, CaughtUp, Existing, LandingClaim, PlanStore as _, RunDir},
     };
 
     /// A store of three tasks of which the first is claimed, as a loop knows it.
@@ -237,5 +272,70 @@ mod tests {
         assert_eq!(known.claims(), [""; 0]);
         assert!(caught.warnings[0].contains("task 1 was in_progress and is completed"), "{caught:?}");
         assert!(!caught.warnings.contains(&TOLD.to_owned()), "{caught:?}");
+    }
+
+    /// Has the first task be landed; returns the token of the role that lands it.
+    fn landing(known: &Known) -> u64 {
+        let (task, commit, base) = (TaskId::new("1"), "abcd".to_owned(), "0000".to_owned());
+        let (token, branch) = (known.token, "samuel/run/1".to_owned());
+        known.change(Mutation::Submit {
+            task: task.clone(),
+            token,
+            branch,
+            commit: commit.clone(),
+            base,
+            tree: None,
+        });
+        let role = known.claim("@merge");
+        let claims = vec![LandingClaim { task, token, commit, landed: "abcdff".to_owned() }];
+        let (into, old, new) = ("main".to_owned(), "0000".to_owned(), "abcdff".to_owned());
+        known.change(Mutation::Landing { role, into, old, new, claims });
+        known.caught_up();
+        role
+    }
+
+    fn status(known: &Known) -> (Status, Option<String>) {
+        let plan = known.store.load().unwrap().plan;
+        let task = plan.task(&TaskId::new("1")).unwrap();
+        (task.status, task.commit_sha.clone())
+    }
+
+    #[test]
+    fn a_task_that_is_being_landed_stays_so_whatever_its_row_is_made_to_say() {
+        for to in [",completed,", ",pending,", ",skipped,"] {
+            for takes_table in [false, true] {
+                let known = Known::new();
+                let role = landing(&known);
+                let before = known.claims();
+                known.edit(",in_progress,", to);
+                if takes_table {
+                    let text = fs::read_to_string(known.store.dir().prd()).unwrap();
+                    let table = text.find("\nclaims[2]").unwrap() + 1;
+                    let end = table + text[table..].match_indices('\n').nth(2).unwrap().0 + 1;
+                    known.edit(&text[table..end], "");
+                }
+                let caught = known.caught_up();
+                let told = "prd.toon was edited: task 1 is being landed and stays in_progress; set it again once \
+                            that has ended";
+                assert!(caught.warnings.contains(&told.to_owned()), "{to} {takes_table}: {caught:?}");
+                assert_eq!((known.claims(), status(&known).0), (before, Status::InProgress), "{to}");
+                let edits = |record: &JournalRecord| matches!(record.entry, JournalEntry::Edited { .. });
+                assert!(!caught.journal.records.iter().any(edits), "{caught:?}");
+                assert_eq!(known.caught_up().warnings, [""; 0], "it is told once");
+                known.change(Mutation::Land { role });
+                assert_eq!(status(&known), (Status::Completed, Some("abcdff".to_owned())));
+            }
+        }
+    }
+
+    #[test]
+    fn what_lands_before_anybody_sees_an_edit_of_its_row_is_completed() {
+        let known = Known::new();
+        let role = landing(&known);
+        known.edit(",in_progress,", ",pending,");
+        known.change(Mutation::Land { role });
+        assert_eq!(status(&known), (Status::Completed, Some("abcdff".to_owned())));
+        known.caught_up();
+        assert_eq!((status(&known).0, known.claims().len()), (Status::Completed, 1));
     }
 }

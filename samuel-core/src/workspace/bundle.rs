@@ -162,7 +162,7 @@ impl Door<'_> {
                 return Ok(Err(RefusedWork::Gitlink { path: shown(&change.path) }));
             }
         }
-        if let Some(refusal) = self.embedded(&all).await? {
+        if let Some(refusal) = embedded(self.git, |args| self.inside(args), self.base, &all).await? {
             return Ok(Err(refusal));
         }
         let args: Vec<&str> = ["diff-tree"].into_iter().chain(raw).chain([self.base, tip]).collect();
@@ -183,42 +183,6 @@ impl Door<'_> {
             let mut words = entry.split(|byte| matches!(byte, b' ' | b'\t'));
             words.next() == Some(GITLINK) && words.nth(1) == Some(change.id.as_slice())
         }))
-    }
-
-    /// Looks for directories that become repositories by what is changed in them.
-    async fn embedded(&self, changes: &[Change]) -> Result<Option<RefusedWork>, WorkspaceError> {
-        let mut candidates: BTreeMap<&[u8], Names> = BTreeMap::new();
-        for change in changes.iter().filter(|change| change.mode != ABSENT) {
-            let (directory, name) = match change.path.iter().rposition(|byte| *byte == b'/') {
-                Some(at) => (change.path.get(..=at), change.path.get(at + 1..)),
-                None => (Some(&[][..]), Some(change.path.as_slice())),
-            };
-            let (Some(directory), Some(name)) = (directory, name) else { continue };
-            if Names::matter(name) {
-                candidates.entry(directory).or_default().note(name);
-            }
-        }
-        if candidates.len() > MAX_CANDIDATES {
-            let what = format!("more than {MAX_CANDIDATES} directories that may be repositories");
-            return Ok(Some(RefusedWork::TooMany { what }));
-        }
-        for (directory, new) in candidates {
-            let refusal = || Some(RefusedWork::Embedded { path: shown(directory) });
-            let Ok(path) = std::str::from_utf8(directory) else { return Ok(refusal()) };
-            let mut args = vec!["ls-tree", "-z", "--full-tree", "--name-only", self.base, "--"];
-            args.extend((!path.is_empty()).then_some(path));
-            let before = self.git.list("ls-tree", self.inside(&args)).await?.unwrap_or_default();
-            let (mut old, mut both) = (Names::default(), new);
-            for entry in &before {
-                let name = entry.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-                old.note(name);
-                both.note(name);
-            }
-            if both.are_of_repository() && !old.are_of_repository() {
-                return Ok(refusal());
-            }
-        }
-        Ok(None)
     }
 
     async fn changes(&self, spec: CommandSpec) -> Result<Option<Vec<Change>>, WorkspaceError> {
@@ -245,21 +209,66 @@ impl Door<'_> {
     }
 }
 
+/// Looks for directories that become repositories by what is changed in them since a commit. `call` describes a
+/// call of git that sees all of it.
+///
+/// # Errors
+/// Returns an error where git fails.
+pub(crate) async fn embedded(
+    git: &Git,
+    call: impl Fn(&[&str]) -> CommandSpec,
+    base: &str,
+    changes: &[Change],
+) -> Result<Option<RefusedWork>, WorkspaceError> {
+    let mut candidates: BTreeMap<&[u8], Names> = BTreeMap::new();
+    for change in changes.iter().filter(|change| change.mode != ABSENT) {
+        let (directory, name) = match change.path.iter().rposition(|byte| *byte == b'/') {
+            Some(at) => (change.path.get(..=at), change.path.get(at + 1..)),
+            None => (Some(&[][..]), Some(change.path.as_slice())),
+        };
+        let (Some(directory), Some(name)) = (directory, name) else { continue };
+        if Names::matter(name) {
+            candidates.entry(directory).or_default().note(name);
+        }
+    }
+    if candidates.len() > MAX_CANDIDATES {
+        let what = format!("more than {MAX_CANDIDATES} directories that may be repositories");
+        return Ok(Some(RefusedWork::TooMany { what }));
+    }
+    for (directory, new) in candidates {
+        let refusal = || Some(RefusedWork::Embedded { path: shown(directory) });
+        let Ok(path) = std::str::from_utf8(directory) else { return Ok(refusal()) };
+        let mut args = vec!["ls-tree", "-z", "--full-tree", "--name-only", base, "--"];
+        args.extend((!path.is_empty()).then_some(path));
+        let before = git.list("ls-tree", call(&args)).await?.unwrap_or_default();
+        let (mut old, mut both) = (Names::default(), new);
+        for entry in &before {
+            let name = entry.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+            old.note(name);
+            both.note(name);
+        }
+        if both.are_of_repository() && !old.are_of_repository() {
+            return Ok(refusal());
+        }
+    }
+    Ok(None)
+}
+
 /// A change of one entry of a tree.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(crate) struct Change {
     /// The mode that it has then, `000000` for none.
-    pub(super) mode: Vec<u8>,
-    pub(super) old_mode: Vec<u8>,
-    pub(super) old_id: Vec<u8>,
-    pub(super) id: Vec<u8>,
+    pub(crate) mode: Vec<u8>,
+    pub(crate) old_mode: Vec<u8>,
+    pub(crate) old_id: Vec<u8>,
+    pub(crate) id: Vec<u8>,
     /// From the top of the repository.
-    pub(super) path: Vec<u8>,
+    pub(crate) path: Vec<u8>,
 }
 
 impl Change {
     /// Reads what `git diff-tree --raw -z` writes of one.
-    pub(super) fn read(parts: &[Vec<u8>]) -> Option<Self> {
+    pub(crate) fn read(parts: &[Vec<u8>]) -> Option<Self> {
         let [facts, path] = parts else { return None };
         let mut words = facts.strip_prefix(b":")?.split(|byte| *byte == b' ').map(<[u8]>::to_vec);
         let (old_mode, mode, old_id, id) = (words.next()?, words.next()?, words.next()?, words.next()?);
@@ -319,6 +328,6 @@ fn complaint<T>(done: Result<T, GitProgramError>) -> Result<Option<String>, Work
 }
 
 /// Writes a path for people.
-pub(super) fn shown(path: &[u8]) -> String {
+pub(crate) fn shown(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
 }

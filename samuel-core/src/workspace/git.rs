@@ -10,7 +10,10 @@ use tokio_util::sync::CancellationToken;
 use super::WorkspaceError;
 use crate::{
     git::program::{GitProgram, GitProgramError},
-    process::{self, CommandOutput, CommandSpec, OutputLimits, ProcessError, Supervisor, find_on_path},
+    process::{
+        self, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Supervisor,
+        find_on_path,
+    },
 };
 
 /// How long one call may take.
@@ -112,6 +115,21 @@ impl Git {
     /// Carries out a call whose failure is an answer.
     pub(crate) async fn answer(&self, spec: CommandSpec) -> Result<CommandOutput, GitProgramError> {
         Ok(process::run(spec, &self.supervisor, &self.cancel).await?)
+    }
+
+    /// Carries out a call that asks something: git says yes by the exit code 0, and no by 1. Returns what it
+    /// wrote with a yes, and nothing for a no; whatever else comes of it is no answer.
+    pub(crate) async fn ask(
+        &self,
+        name: &str,
+        spec: CommandSpec,
+    ) -> Result<Option<CommandOutput>, GitProgramError> {
+        let output = self.answer(spec).await?;
+        match (output.end, output.status) {
+            _ if output.success() => Ok(Some(output)),
+            (End::Exited, ExitStatus::Exited(1)) => Ok(None),
+            _ => Err(GitProgramError::of(name, &output)),
+        }
     }
 
     /// Runs git without anybody's configuration.

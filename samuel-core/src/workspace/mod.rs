@@ -14,7 +14,7 @@
 //!   that it killed.
 //! - `worktree` is a work tree of its own in the user's repository, in which a lane works on the host.
 //! - `users_tree` moves the user's branch, by a fast-forward and in no other way, and finishes
-//!   or takes back one that was cut off.
+//!   or takes back one that was cut off; `branch_move` moves one that is checked out nowhere.
 //!
 //! Every git that is run here is run by its absolute path, with an environment and a
 //! configuration of Samuel's, without hooks, file system monitor, filters and submodules, with
@@ -33,6 +33,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod branch_move;
 mod bundle;
 mod clone;
 mod elsewhere;
@@ -46,6 +47,8 @@ mod ref_locks;
 mod users_tree;
 mod worktree;
 
+pub(crate) use branch_move::NotMoved;
+pub(crate) use bundle::{Change, embedded, shown};
 pub use clone::{
     CloneWorkspace, Collected, ControlLook, OnStep, WorkNote, WorkspaceLimits, WorkspaceSetup, WorkspaceStep,
 };

@@ -1,5 +1,5 @@
-//! Plans of tasks that conflict, fail and clash, with a merger that is killed between any two steps
-//! and others who push, release and submit meanwhile.
+//! Plans of tasks that conflict, fail and clash, with a merger that is killed between any two steps, or stalls
+//! there and moves the branch once another one is at work, and others who push, release and submit meanwhile.
 
 use super::world::{MAX_ATTEMPTS, Mutant, Nature, Random, World};
 
@@ -34,7 +34,7 @@ fn world(seed: u64, mutant: Mutant) -> World {
 
 #[test]
 fn nothing_lands_twice_and_nothing_is_lost_wherever_the_merger_is_killed() {
-    let (mut kills, mut checks) = (0, 0);
+    let (mut kills, mut checks, mut late) = (0, 0, 0);
     for seed in 0..PLANS {
         let mut world = world(seed, Mutant::None);
         if let Err(broken) = world.run() {
@@ -42,13 +42,22 @@ fn nothing_lands_twice_and_nothing_is_lost_wherever_the_merger_is_killed() {
         }
         kills += world.kills;
         checks += world.checks;
+        late += world.late;
     }
-    assert!(kills > 1_000 && checks > 1_000, "{kills} kills, {checks} checks");
+    assert!(kills > 1_000 && checks > 1_000 && late > 100, "{kills} kills, {checks} checks, {late} late");
 }
 
 #[test]
 fn a_merger_that_forgets_one_of_the_rules_is_caught() {
-    for mutant in [Mutant::NoLanding, Mutant::Equality, Mutant::NoToken, Mutant::NoCheck] {
+    let mutants = [
+        Mutant::NoLanding,
+        Mutant::Equality,
+        Mutant::NoToken,
+        Mutant::NoCheck,
+        Mutant::StaleIsLost,
+        Mutant::GivesUp,
+    ];
+    for mutant in mutants {
         let caught = (0..MUTANT_PLANS).filter(|seed| world(*seed, mutant).run().is_err()).count();
         assert!(caught > 0, "{mutant:?} was caught in none of {MUTANT_PLANS} plans");
     }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::super::*;
 use crate::{
-    model::{Plan, Priority, Role, Task, TaskId},
+    model::{Claim, ClaimPhase, Plan, Priority, Role, Task, TaskId},
     state::{Mutation, apply},
 };
 
@@ -155,13 +155,15 @@ fn what_is_in_conflict_with_the_branch_goes_back_and_with_others_it_waits() {
 }
 
 #[test]
-fn one_whose_attempts_are_used_up_is_blocked_unless_somebody_else_has_it() {
-    for (released, then) in [(Ok(()), "block"), (Err(ClaimRefusal::Void), "Look")] {
+fn one_whose_attempts_are_used_up_is_blocked_by_the_change_that_gives_it_back() {
+    for released in [Ok(()), Err(ClaimRefusal::Void)] {
         let (mut machine, _) = looked(vec![Submission { attempt: 3, ..work(1) }]);
         let refused = vec![RefusedSubmission { key: key(1), reason: "it changes samuel.toml".to_owned() }];
         let built = Built { base: "0000".to_owned(), refused, ..Built::default() };
-        assert_eq!(change(&machine.step(MergeInput::Built(built))), "release 1: it changes samuel.toml");
-        assert_eq!(change(&machine.step(MergeInput::Changed(released))), then);
+        let back = machine.step(MergeInput::Built(built));
+        assert_eq!(change(&back), "release 1: 3 attempts did not land; the last one: it changes samuel.toml");
+        assert!(matches!(&back, MergeEffect::Change(Mutation::Release { reason, .. }) if reason.blocks()));
+        assert_eq!(machine.step(MergeInput::Changed(released)), MergeEffect::Look, "nothing comes after it");
     }
 }
 
@@ -172,7 +174,9 @@ fn a_tree_that_has_passed_is_not_checked_again() {
     assert!(change(&machine.step(MergeInput::Built(merged(&[1])))).starts_with("landing 1"));
     // Somebody pushed: what was built is built anew, and the same tree has passed still.
     machine.step(MergeInput::Changed(Ok(())));
-    assert_eq!(change(&machine.step(MergeInput::Moved(Moved::Stale))), "drop");
+    assert!(matches!(machine.step(MergeInput::Moved(Moved::Stale)), MergeEffect::Ask(_)));
+    assert_eq!(machine.place(&key(1)), QueuePlace::Landing);
+    assert_eq!(change(&machine.step(MergeInput::Stands(BranchStanding::Elsewhere))), "drop");
     assert_eq!(machine.step(MergeInput::Changed(Ok(()))), MergeEffect::Look);
     assert_eq!(
         builds(machine.step(MergeInput::Queue(Queue { submissions: vec![work(1)], landing: None }))),
@@ -194,6 +198,51 @@ fn what_is_in_the_way_holds_the_landing_until_it_is_gone() {
     assert_eq!(machine.place(&key(1)), QueuePlace::Held);
     assert_eq!(machine.step(MergeInput::Wake), MergeEffect::Look);
     assert_eq!(machine.held(), None);
+}
+
+#[test]
+fn a_landing_that_somebody_else_began_is_held_and_not_given_up() {
+    let landing =
+        || UnsettledLanding { into: "main".to_owned(), old: "0000".to_owned(), new: "d001".to_owned() };
+    let queue = || MergeInput::Queue(Queue { submissions: Vec::new(), landing: Some(landing()) });
+    let mut machine = looked(vec![work(1)]).0.resumed(100);
+    machine.step(MergeInput::Wake);
+    machine.step(queue());
+    assert_eq!(machine.step(MergeInput::Stands(BranchStanding::Untouched)), MergeEffect::Move(landing()));
+    let held = Moved::Held { reason: "these files were changed there: a.rs".to_owned() };
+    assert_eq!(machine.step(MergeInput::Moved(held)), MergeEffect::Wait, "whoever began it may move it yet");
+    assert!(machine.held().unwrap().reason.ends_with("a.rs"));
+    assert_eq!(machine.step(MergeInput::Wake), MergeEffect::Look);
+    assert_eq!(machine.step(queue()), MergeEffect::Ask(landing()));
+    assert_eq!(change(&machine.step(MergeInput::Stands(BranchStanding::Landed))), "land");
+}
+
+#[test]
+fn a_landing_that_is_stale_because_it_was_made_is_settled_as_landed() {
+    let (mut machine, _) = looked(vec![work(1)]);
+    machine.step(MergeInput::Built(merged(&[1])));
+    machine.step(MergeInput::Checked(Vec::new()));
+    machine.step(MergeInput::Changed(Ok(())));
+    assert!(matches!(machine.step(MergeInput::Moved(Moved::Stale)), MergeEffect::Ask(_)));
+    assert_eq!(change(&machine.step(MergeInput::Stands(BranchStanding::Landed))), "land");
+}
+
+#[test]
+fn what_nobody_has_any_more_is_not_in_the_queue() {
+    let mut claim = Claim {
+        phase: ClaimPhase::Submitted,
+        branch: Some("b".to_owned()),
+        commit: Some("abcd".to_owned()),
+        base: Some("0000".to_owned()),
+        ..Claim::begun(TaskId::new("1").into(), 7, "lane", Timestamp::UNIX_EPOCH)
+    };
+    let queue = |claim: &Claim| {
+        let tasks = vec![Task::new(TaskId::new("1"), "t")];
+        Queue::of(&Plan { tasks, claims: vec![claim.clone()], ..Plan::default() })
+    };
+    assert_eq!(queue(&claim).submissions.len(), 1);
+    claim.worker = None;
+    assert_eq!(queue(&claim), Queue::default(), "it would be merged and checked, and never land");
 }
 
 #[test]

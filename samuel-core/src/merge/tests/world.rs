@@ -34,6 +34,10 @@ pub(super) enum Mutant {
     NoToken,
     /// A batch is landed whatever the checks say.
     NoCheck,
+    /// What was stale when it was to be moved has not landed, and nobody asks.
+    StaleIsLost,
+    /// A landing that was cut off is given up where the branch is as before.
+    GivesUp,
 }
 
 /// What a task's work is like.
@@ -77,7 +81,11 @@ pub(super) struct World {
     pub(super) meddling: u64,
     pub(super) checks: usize,
     pub(super) kills: usize,
+    pub(super) late: usize,
     role: u64,
+    /// What mergers were about to move that have stalled, and not found out that they lost the role.
+    stalled: Vec<UnsettledLanding>,
+    was_stale: bool,
     pending_landing: Option<Mutation>,
 }
 
@@ -119,7 +127,10 @@ impl World {
             meddling: 0,
             checks: 0,
             kills: 0,
+            late: 0,
             role: 0,
+            stalled: Vec::new(),
+            was_stale: false,
             pending_landing: None,
         }
     }
@@ -181,11 +192,8 @@ impl World {
                 continue;
             }
             let target = ClaimTarget::Task(id.clone());
-            // As whoever chooses tasks does: the merger may have been killed before it blocked it.
-            if self.plan.claim(&target).is_some_and(|claim| claim.attempt >= MAX_ATTEMPTS) {
-                self.change(&Mutation::Block { id, reason: None }).unwrap();
-                continue;
-            }
+            let is_used_up = self.plan.claim(&target).is_some_and(|claim| claim.attempt >= MAX_ATTEMPTS);
+            assert!(!is_used_up, "task {id} is pending and has no attempt left");
             let knows = self.works(&self.head.clone()).iter().map(|work| work.task).collect();
             self.change(&Mutation::Claim { task: target.clone(), worker: "lane".to_owned() }).unwrap();
             let claim = self.plan.claim(&target).unwrap();
@@ -248,6 +256,27 @@ impl World {
         }
     }
 
+    /// Somebody who stalled goes on where it was, which is with the move of a branch.
+    fn goes_on(&mut self) -> Result<(), String> {
+        let Some(landing) = self.stalled.pop() else { return Ok(()) };
+        if self.moved(&landing)? {
+            self.late += 1;
+        }
+        Ok(())
+    }
+
+    /// Moves the branch by compare-and-set, and says whether it did.
+    fn moved(&mut self, landing: &UnsettledLanding) -> Result<bool, String> {
+        if self.head != landing.old {
+            return Ok(false);
+        }
+        self.head.clone_from(&landing.new);
+        match self.is_red(&self.works(&self.head.clone())) {
+            true => Err(format!("{} landed and its checks fail", self.head)),
+            false => Ok(true),
+        }
+    }
+
     /// Drives machines until nothing is left to do.
     ///
     /// Returns what does not hold.
@@ -262,12 +291,24 @@ impl World {
             if self.random.chance(self.meddling) {
                 self.meddle();
             }
+            if self.random.chance(25) {
+                self.goes_on()?;
+                self.holds()?;
+            }
             // Somebody may have submitted something after the machine looked.
             if effect == MergeEffect::Wait && !self.work(100) && Queue::of(&self.plan) == Queue::default() {
+                while !self.stalled.is_empty() {
+                    self.goes_on()?;
+                }
                 return self.holds_at_the_end();
             }
             let (before, after) = (self.random.chance(self.crashes), self.random.chance(self.crashes));
             if before {
+                if let MergeEffect::Move(landing) = effect
+                    && self.random.chance(50)
+                {
+                    self.stalled.push(landing);
+                }
                 machine = self.killed(machine);
                 input = MergeInput::Wake;
                 continue;
@@ -292,15 +333,18 @@ impl World {
                 MergeInput::Checked(if is_red { vec!["tests failed".to_owned()] } else { Vec::new() })
             }
             MergeEffect::Change(mutation) => MergeInput::Changed(self.changed(mutation)),
-            MergeEffect::Move(UnsettledLanding { old, new, .. }) => {
-                let is_current = self.head == old;
-                if is_current {
-                    self.head = new;
-                    if self.is_red(&self.works(&self.head.clone())) {
-                        return Err(format!("{} landed and its checks fail", self.head));
-                    }
-                }
-                MergeInput::Moved(if is_current { Moved::Done } else { Moved::Stale })
+            MergeEffect::Move(_) if self.random.chance(self.crashes / 2) => {
+                MergeInput::Moved(Moved::Held { reason: "a file is in the way".to_owned() })
+            }
+            MergeEffect::Move(landing) => {
+                // git may be said to have failed once it has done it.
+                let is_told = self.moved(&landing)? && !self.random.chance(self.crashes / 2);
+                self.was_stale = !is_told;
+                MergeInput::Moved(if is_told { Moved::Done } else { Moved::Stale })
+            }
+            MergeEffect::Ask(_) if self.mutant == Mutant::StaleIsLost && self.was_stale => {
+                self.was_stale = false;
+                MergeInput::Stands(BranchStanding::Elsewhere)
             }
             MergeEffect::Ask(UnsettledLanding { old, new, .. }) => {
                 let has_landed = match self.mutant {
@@ -309,7 +353,7 @@ impl World {
                 };
                 MergeInput::Stands(match has_landed {
                     true => BranchStanding::Landed,
-                    false if self.head == old => BranchStanding::Untouched,
+                    false if self.head == old && self.mutant != Mutant::GivesUp => BranchStanding::Untouched,
                     false => BranchStanding::Elsewhere,
                 })
             }

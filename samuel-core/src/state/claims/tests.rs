@@ -131,6 +131,77 @@ fn what_names_another_token_than_the_present_one_is_void() {
 }
 
 #[test]
+fn the_last_attempt_blocks_the_task_by_the_change_that_releases_it() {
+    let mut plan = Counted::new();
+    let token = plan.claim("1").unwrap();
+    plan.submit("1", token, "abcd").unwrap();
+    let last = ReleaseReason::Exhausted { attempts: 3, last: Box::new(conflict()) };
+    let change = plan.release("1", token, last).unwrap();
+    let id = TaskId::new("1");
+    assert_eq!(change, TaskChange::Task { id, from: Status::InProgress, to: Status::Blocked });
+    let task = plan.task("1");
+    let why = "3 attempts did not land; the last one: it is in conflict in a.rs";
+    assert_eq!((task.skip_reason.as_deref(), &task.owner), (Some(why), &None));
+    let row = plan.row("1").unwrap();
+    assert_eq!((row.phase, row.branch.as_deref()), (ClaimPhase::Released, Some("samuel/run/1-2")));
+}
+
+#[test]
+fn work_that_is_submitted_again_while_it_is_landing_changes_nothing() {
+    let mut plan = Counted::new();
+    let (token, role) = (plan.claim("1").unwrap(), plan.claim("@merge").unwrap());
+    plan.submit("1", token, "abcd").unwrap();
+    plan.landing(role, &[("1", token, "abcd")]).unwrap();
+    assert_eq!(plan.submit("1", token, "abcd").unwrap(), TaskChange::Unchanged);
+    assert!(matches!(plan.submit("1", token, "abce"), Err(StateError::ClaimPhase { .. })));
+}
+
+#[test]
+fn a_branch_is_refused_of_which_the_row_could_not_be_read_again() {
+    let mut plan = Counted::new();
+    let (token, role) = (plan.claim("1").unwrap(), plan.claim("@merge").unwrap());
+    let refused = |change: Result<TaskChange, StateError>| {
+        matches!(change, Err(StateError::TaskInvalid { source: InvalidTask::Branch, .. }))
+    };
+    let submit = |branch: String| Mutation::Submit {
+        task: TaskId::new("1"),
+        token,
+        branch,
+        commit: "abcd".to_owned(),
+        base: "0000".to_owned(),
+        tree: None,
+    };
+    for name in [String::new(), "a\nb".to_owned(), "x".repeat(1_001)] {
+        assert!(refused(plan.change(submit(name.clone()))), "{name}");
+        let kept = Some(name.clone());
+        let (task, reason) = (TaskId::new("1").into(), ReleaseReason::Lost);
+        assert!(refused(plan.change(Mutation::Release { task, token, reason, kept })), "{name}");
+    }
+    plan.change(submit("x".repeat(1_000))).unwrap();
+    let claims = vec![LandingClaim {
+        task: TaskId::new("1"),
+        token,
+        commit: "abcd".to_owned(),
+        landed: "abcdff".to_owned(),
+    }];
+    let (old, new) = ("0000".to_owned(), "ffff".to_owned());
+    assert!(refused(plan.change(Mutation::Landing { role, into: "x".repeat(1_001), old, new, claims })));
+}
+
+#[test]
+fn what_is_being_landed_by_nobodys_landing_can_be_given_back() {
+    let mut plan = Counted::new();
+    let (token, role) = (plan.claim("1").unwrap(), plan.claim("@merge").unwrap());
+    plan.submit("1", token, "abcd").unwrap();
+    plan.landing(role, &[("1", token, "abcd")]).unwrap();
+    assert!(matches!(plan.release("1", token, ReleaseReason::Lost), Err(StateError::Landing { .. })));
+    // Somebody took the row of the role out of the file.
+    plan.0.claims.retain(|claim| claim.task.task().is_some());
+    plan.release("1", token, ReleaseReason::Lost).unwrap();
+    assert_eq!(plan.task("1").status, Status::Pending);
+}
+
+#[test]
 fn a_task_has_one_claim_and_waits_for_what_it_depends_on() {
     let mut plan = Counted::new();
     let told = |error: StateError| error.to_string();

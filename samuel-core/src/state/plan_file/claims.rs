@@ -18,14 +18,11 @@ use super::{
     record::{self, Record, or_default, text},
 };
 use crate::{
-    model::{Claim, ClaimTarget, MAX_OWNER_CHARS, MAX_WHY_BYTES, TaskId, commit_hash},
+    model::{Claim, ClaimTarget, MAX_BRANCH_BYTES, MAX_OWNER_CHARS, MAX_WHY_BYTES, TaskId, commit_hash},
     state::MAX_REVISION,
     text::excerpt,
     toon::Lenient,
 };
-
-/// How long the name of a branch is that is read, in bytes.
-const MAX_BRANCH_BYTES: usize = 1_000;
 
 impl Record for Claim {
     const WHAT: &'static str = "a claim";

@@ -27,7 +27,7 @@ use crate::{
     state::{
         MAX_REVISION, Mutation, StateError, TaskChange,
         apply::{At, apply_at},
-        claims::drop_stale,
+        claims::{drop_stale, hold_landing},
     },
     toon::{self, DecodeOptions, Lenient, Map, NumberText},
 };
@@ -43,6 +43,8 @@ pub(crate) struct Document {
     /// `unparsed` says so.
     pub(crate) missing: Option<Missing>,
     others: Others,
+    /// The tasks that stand elsewhere in the text although they are being landed.
+    pub(crate) held: Vec<TaskId>,
     /// Whether groups stood elsewhere in the text than their parts say.
     pub(crate) is_regrouped: bool,
     /// What was left out; nothing if the plan is whole.
@@ -162,10 +164,12 @@ impl Document {
         self.plan_mut().tasks.push(task);
     }
 
-    /// Drops claims that hold no more, because their task stands elsewhere in the file.
+    /// Drops claims that hold no more, because their task stands elsewhere in the file; of those that are
+    /// being landed it is the task that does not.
     pub(super) fn drop_stale_claims(&mut self) {
         if !self.plan.claims.is_empty() {
             let lost = self.lost_ids();
+            self.held = hold_landing(self.plan_mut());
             drop_stale(self.plan_mut(), &lost);
         }
     }
@@ -250,7 +254,8 @@ impl<'de> Deserialize<'de> for Document {
                 others.cells = rows.cells;
                 let is_regrouped = settle(&mut plan.tasks, None);
                 let plan = Arc::new(plan);
-                Ok(Document { plan, unparsed, missing: None, others, is_regrouped, excerpt: None })
+                let (missing, held, excerpt) = (None, Vec::new(), None);
+                Ok(Document { plan, unparsed, missing, others, held, is_regrouped, excerpt })
             }
         }
 

@@ -26,6 +26,8 @@ use samuel_core::{
     workspace::ControlLook,
 };
 
+mod faults;
+
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Says that samuel.toml decides what runs.
@@ -107,7 +109,11 @@ impl User {
     }
 
     async fn open(&self, strategy: MergeStrategy) -> MergeRepository {
-        let env = [("PATH", PATH.to_owned()), ("HOME", self.path("home").display().to_string())];
+        self.open_with(strategy, PATH.to_owned()).await
+    }
+
+    async fn open_with(&self, strategy: MergeStrategy, programs: String) -> MergeRepository {
+        let env = [("PATH", programs), ("HOME", self.path("home").display().to_string())];
         let setup = RepositorySetup {
             root: self.tree(),
             directory: self.path("state"),
@@ -135,6 +141,13 @@ fn tokens(built: &Built) -> Vec<u64> {
 fn landing(into: &str, built: &Built) -> UnsettledLanding {
     let new = built.merged.last().unwrap().landed.clone();
     UnsettledLanding { into: into.to_owned(), old: built.base.clone(), new }
+}
+
+/// Merges some work, and lands what was merged.
+async fn land(merge: &MergeRepository, work: &[Submission]) -> Built {
+    let built = merge.build("samuel/run", work).await.unwrap();
+    assert_eq!(merge.advance(&landing("samuel/run", &built)).await.unwrap(), Moved::Done);
+    built
 }
 
 #[tokio::test]

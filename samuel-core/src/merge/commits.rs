@@ -1,0 +1,139 @@
+//! The commits that land: what is made of a submission once it is merged.
+//!
+//! By whatever strategy, what lands has the tree that the merge came to, which is the one that is checked. What
+//! a strategy cannot make of it is squashed: commits of a branch whose order, merges or undone changes come to
+//! another tree when they are made anew, ones that git does not make, and ones that bring on the way what must not
+//! land.
+
+use super::{
+    MergeRepository, MergeStrategy, Submission,
+    repository::Merge,
+    strategy::{with_trailers, without_trailers},
+};
+use crate::{
+    git::program::GitProgramError,
+    workspace::{Configured, NOBODY, WorkspaceError},
+};
+
+/// How many commits of one submission are made anew.
+const MAX_COMMITS: usize = 1_000;
+
+impl MergeRepository {
+    /// Makes what lands of a submission: a commit that follows another one.
+    pub(super) async fn landed(
+        &self,
+        at: &str,
+        tree: &str,
+        work: &Submission,
+    ) -> Result<String, WorkspaceError> {
+        let strategy = self.setup.strategy;
+        if strategy == MergeStrategy::Squash || self.strays(at, &work.commit).await? {
+            return self.squashed(at, tree, work).await;
+        }
+        match strategy {
+            MergeStrategy::Rebase => match self.rebased(at, tree, work).await {
+                Ok(Some(landed)) => Ok(landed),
+                // git does not make each commit that somebody could make: one without an author, for example.
+                Ok(None) | Err(WorkspaceError::Git(GitProgramError::Failed { .. })) => {
+                    self.squashed(at, tree, work).await
+                }
+                Err(error) => Err(error),
+            },
+            _ => {
+                let message = with_trailers(&format!("Merge {}", work.branch), &work.key);
+                self.commit(&[at, &work.commit], tree, &message, None).await
+            }
+        }
+    }
+
+    /// Makes one commit of all that a submission changes.
+    async fn squashed(&self, at: &str, tree: &str, work: &Submission) -> Result<String, WorkspaceError> {
+        let title = self.line(&["log", "-1", "--format=%s", "--end-of-options", &work.commit]).await?;
+        let title = if title.is_empty() { format!("Squash {}", work.branch) } else { title };
+        self.commit(&[at], tree, &with_trailers(&title, &work.key), None).await
+    }
+
+    /// Makes the commits of a submission anew on another one; nothing where one is in conflict by itself, they
+    /// come to another tree than the merge, there is none, or there are too many.
+    async fn rebased(
+        &self,
+        at: &str,
+        merged: &str,
+        work: &Submission,
+    ) -> Result<Option<String>, WorkspaceError> {
+        let range = format!("{at}..{}", work.commit);
+        let commits = self.line(&["rev-list", "--reverse", "--topo-order", "--no-merges", &range]).await?;
+        let commits: Vec<&str> = commits.lines().collect();
+        if commits.is_empty() || commits.len() > MAX_COMMITS {
+            return Ok(None);
+        }
+        let (mut onto, mut last) = (at.to_owned(), String::new());
+        for (place, commit) in commits.iter().enumerate() {
+            let base = format!("--merge-base={commit}^");
+            let args =
+                ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", &base, &onto, commit];
+            let Merge::Tree(tree) = self.merge_tree(&args).await? else { return Ok(None) };
+            let spec = self.within(&["log", "-1", "--format=%an%x00%ae%x00%aI%x00%B", commit]);
+            let told = self.git.finish("log", spec).await?.stdout.head;
+            let told = String::from_utf8_lossy(&told);
+            let mut told = told.splitn(4, '\0').map(str::to_owned);
+            let author = told.next().zip(told.next()).zip(told.next());
+            let author = author.map(|((name, email), date)| Author { name, email, date });
+            let message = told.next().unwrap_or_default();
+            let is_last = place + 1 == commits.len();
+            let message =
+                if is_last { with_trailers(&message, &work.key) } else { without_trailers(&message) };
+            onto = self.commit(&[&onto], &tree, &message, author).await?;
+            last = tree;
+        }
+        Ok((last == merged).then_some(onto))
+    }
+
+    async fn commit(
+        &self,
+        parents: &[&str],
+        tree: &str,
+        message: &str,
+        author: Option<Author>,
+    ) -> Result<String, WorkspaceError> {
+        let mut args = vec!["commit-tree", "-F", "-"];
+        parents.iter().for_each(|parent| args.extend(["-p", parent]));
+        args.push(tree);
+        let [name, email] = self.user().await?;
+        let author = author.unwrap_or_else(|| Author {
+            name: name.clone(),
+            email: email.clone(),
+            date: String::new(),
+        });
+        let spec = self.within(&args).stdin(message.as_bytes().to_vec());
+        let mut spec = spec
+            .env("GIT_COMMITTER_NAME", name)
+            .env("GIT_COMMITTER_EMAIL", email)
+            .env("GIT_AUTHOR_NAME", author.name)
+            .env("GIT_AUTHOR_EMAIL", author.email);
+        if !author.date.is_empty() {
+            spec = spec.env("GIT_AUTHOR_DATE", author.date);
+        }
+        Ok(self.git.finish("commit-tree", spec).await?.stdout.text().trim().to_owned())
+    }
+
+    /// Returns the name and the address of the user, as git knows them.
+    async fn user(&self) -> Result<[String; 2], WorkspaceError> {
+        let mut known = [String::new(), String::new()];
+        for (place, (name, default)) in known.iter_mut().zip(NOBODY) {
+            let spec = self.git.call(&self.users.top, Configured::ByUser, &["config", "--get", name]);
+            let output = self.git.answer(spec).await?;
+            let said = output.stdout.text().trim().to_owned();
+            *place = if output.success() && !said.is_empty() { said } else { default.to_owned() };
+        }
+        Ok(known)
+    }
+}
+
+/// Who wrote a commit, and when.
+struct Author {
+    name: String,
+    email: String,
+    /// As git writes it; empty for now.
+    date: String,
+}
