@@ -481,8 +481,7 @@ impl Run {
     /// comes out of the stream, and what comes in from beside goes to the receiver.
     pub(super) fn equip(
         self,
-        store: Arc<dyn PlanStore>,
-        lane: Arc<dyn LaneStore>,
+        (store, lane): (Arc<dyn PlanStore>, Arc<dyn LaneStore>),
         repository: Option<Repository>,
         known: Known,
         purpose: Purpose,
@@ -572,7 +571,7 @@ impl Run {
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
         let listening = std::mem::replace(&mut self.listening, Ok(None));
         let (frozen, services, events, inputs) =
-            self.equip(store, lane, repository, begin.known, Purpose::Run, in_clone, leader);
+            self.equip((store, lane), repository, begin.known, Purpose::Run, in_clone, leader);
         let socket = listening.as_ref().ok().and_then(Option::as_ref).map(|socket| socket.path().to_owned());
         match listening {
             Ok(None) => {}

@@ -194,7 +194,7 @@ impl Lane {
     ) -> EffectResult {
         self.shared.is_past_start();
         match self.loaded(services, elapsed_ms, cancel).await {
-            Ok(work) => EffectResult::Loaded(work),
+            Ok(work) => EffectResult::Loaded(Box::new(work)),
             Err(fault) => EffectResult::Failed(fault.fault()),
         }
     }
