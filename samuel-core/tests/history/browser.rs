@@ -163,5 +163,5 @@ fn installed() -> Option<PathBuf> {
     let places: Vec<PathBuf> = std::env::split_paths(&path).collect();
     let named =
         |name: &&str| places.iter().map(|place| place.join(OsStr::new(name))).find(|file| file.is_file());
-    NAMES.iter().find_map(|name| named(name))
+    NAMES.iter().find_map(named)
 }
