@@ -18,6 +18,8 @@ use std::{fmt, time::Duration};
 use async_trait::async_trait;
 
 /// A source of time.
+///
+/// Implementations stand below [`async_trait`](crate::async_trait).
 #[async_trait]
 pub trait Clock: fmt::Debug + Send + Sync {
     /// Returns the time of day.

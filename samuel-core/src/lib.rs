@@ -8,32 +8,35 @@
 //! ```
 //! use samuel_core::{Answer, Call, Existing, ExitReason, Project, Run, Script, ScriptedCall, TrustPolicy, blocking, points};
 //!
-//! # let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-//! # runtime.block_on(async {
-//! # let directory = tempfile::tempdir()?;
-//! # let root = directory.path();
-//! // Any directory will do; settings are those of its samuel.toml, where it has one.
-//! let prd = root.join("prd.md");
-//! std::fs::write(&prd, "# Greeter\n\n## Tasks\n\n- [ ] 1.0 Greet the world\n")?;
-//! let project = Project::at(root)?;
-//! project.convert_prd(&prd, Existing::Refuse)?;
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     // Any directory will do; settings are those of its samuel.toml, where it has one.
+//!     let root = std::env::temp_dir().join(format!("greeter-{}", std::process::id()));
+//!     std::fs::create_dir_all(&root)?;
+//!     let prd = root.join("prd.md");
+//!     std::fs::write(&prd, "# Greeter\n\n## Tasks\n\n- [ ] 1.0 Greet the world\n")?;
+//!     let project = Project::at(&root)?;
+//!     project.convert_prd(&prd, Existing::Refuse)?;
 //!
-//! let greeting = root.join("hello.txt");
-//! let run = Run::builder(project)
-//!     // Without a script it is the agent that samuel.toml names, else Claude Code.
-//!     .script(Script::default().call(ScriptedCall::any().write("hello.txt", "hello").done()))
-//!     .trust(TrustPolicy::TrustAll)
-//!     .hook::<points::QualityCheck, _>("greeting", blocking(move |_: &Call<points::QualityCheck>| {
-//!         Ok(if greeting.exists() { Answer::pass() } else { Answer::refuse("there is no greeting") })
-//!     }))
-//!     .build()?;
+//!     let greeting = root.join("hello.txt");
+//!     let run = Run::builder(project)
+//!         // Without a script it is the agent that samuel.toml names, else Claude Code.
+//!         .script(Script::default().call(ScriptedCall::any().write("hello.txt", "hello").done()))
+//!         .trust(TrustPolicy::TrustAll)
+//!         .hook::<points::QualityCheck, _>("greeting", blocking(move |_: &Call<points::QualityCheck>| {
+//!             Ok(if greeting.exists() { Answer::pass() } else { Answer::refuse("there is no greeting") })
+//!         }))
+//!         .build()?;
 //!
-//! let report = run.start().await?.wait().await?;
-//! assert_eq!(report.exit_reason, ExitReason::Completed);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! # })?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//!     // In a program with a runtime of tokio: run.start().await?.wait().await?
+//!     let report = run.run_blocking()?;
+//!     assert_eq!(report.exit_reason, ExitReason::Completed);
+//!     std::fs::remove_dir_all(&root)?;
+//!     Ok(())
+//! }
 //! ```
+//!
+//! That program needs this crate alone. The traits [`Agent`], [`Handler`](hook::Handler), [`AgentPort`](hook::AgentPort),
+//! [`MutationSink`](agent::MutationSink) and [`Clock`](clock::Clock) are implemented below the attribute [`async_trait`].
 //!
 //! What such a program needs is named here; the modules have the rest, each with an
 //! example on its page. A program that names a [`Supervisor`] has every process ended
@@ -79,6 +82,7 @@ pub mod text;
 pub mod trust;
 pub mod workspace;
 
+pub use async_trait::async_trait;
 pub use samuel_process as process;
 pub use samuel_toon as toon;
 

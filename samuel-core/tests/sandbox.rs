@@ -98,6 +98,7 @@ async fn without_a_guest_there_is_no_filter_and_that_is_seen() {
 async fn every_probe_but_those_that_need_a_right_gets_out_of_no_sandbox() {
     let found = findings(|_| Box::new(Host)).await;
     let broken = names(&found, ProbeOutcome::Broken);
+    // By way of process 1 nothing is reached: commands do not look into it.
     for name in [
         "plan-write",
         "plan-create",
@@ -151,7 +152,6 @@ async fn a_plan_that_can_be_written_is_seen() {
         "plan-mode",
         "plan-symlink",
         "plan-proc-root",
-        "plan-proc-one",
     ] {
         assert!(broken.contains(&name), "{name}: {broken:?}");
     }

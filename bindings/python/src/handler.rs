@@ -90,7 +90,10 @@ impl Registration {
         Ok(match self.tier.as_str() {
             "inline" => Place::Inline,
             "async" => Place::Loop(submit("submit_async")?),
-            "process" => Place::Process(Isolated::new(py, self.target.clone().unwrap_or_default(), shared)?),
+            "process" => {
+                let isolated = Isolated::new(py, self.target.clone().unwrap_or_default(), shared)?;
+                Place::Process(Box::new(isolated))
+            }
             _ => Place::Worker(submit("submit")?),
         })
     }
@@ -128,7 +131,7 @@ enum Place {
     /// On the event loop of a worker thread.
     Loop(Py<PyAny>),
     /// In a process of its own.
-    Process(Isolated),
+    Process(Box<Isolated>),
 }
 
 /// A function of Python as a handler of any point.

@@ -304,8 +304,9 @@ fn pages(text: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
+/// Joiners stay where emoji and some scripts need them, and act on nothing.
 fn acts(c: char) -> bool {
-    c != '\n' && safe(&c.to_string()) != c.to_string()
+    !matches!(c, '\n' | '\u{200c}' | '\u{200d}') && safe(&c.to_string()) != c.to_string()
 }
 
 proptest! {

@@ -44,7 +44,7 @@ escapes! { OF_A_CALL:
     "broker-verb-of-the-runtime", r#"ask "$hello" '{"id":1,"mutate":{"type":"start","id":"2"}}'"#, ["E_BROKER_VERB", "E_SOCKET_MESSAGE"];
     "broker-edit", r#"$SAMUEL_BINARY run edit 2 --title Other"#, ["error: "];
     "broker-other-task", r#"ask "$hello" '{"id":1,"mutate":{"type":"done","id":"2"}}'"#, ["E_BROKER_SCOPE"];
-    "broker-long-line", r#"ask "$hello" "{\"id\":1,\"plan\":{\"from\":$(perl -e 'print "0" x 100000')}}""#, ["E_SOCKET_TOO_LARGE", "closed"];
+    "broker-long-line", r#"perl -MIO::Socket::UNIX -e '$SIG{PIPE} = "IGNORE"; $s = IO::Socket::UNIX->new(Peer => $ENV{SAMUEL_SOCKET}); $s->autoflush(1); print $s "$ARGV[0]\n"; <$s>; print $s "{\"id\":1,\"plan\":{\"from\":" . ("0" x 2000000) . "}}\n"; $a = <$s>; print $a // "closed\n"' "$hello""#, ["E_SOCKET_TOO_LARGE", "closed"];
     "broker-flood", r#"perl -MIO::Socket::UNIX -e '$s = IO::Socket::UNIX->new(Peer => $ENV{SAMUEL_SOCKET}); $s->autoflush(1); print $s "$ARGV[0]\n"; <$s>; for (1 .. 1000) { print $s "{\"id\":$_,\"plan\":{\"from\":999999}}\n"; $a = <$s>; if ($a =~ /E_BROKER_RATE/) { print $a; exit } }' "$hello""#, ["E_BROKER_RATE"];
     "broker-half-a-line", r#"perl -MIO::Socket::UNIX -e '$s = IO::Socket::UNIX->new(Peer => $ENV{SAMUEL_SOCKET}); $s->autoflush(1); print $s "{\"samuel\":"; $a = <$s>; print $a // "closed\n"'"#, ["E_SOCKET_TIMEOUT", "closed"];
     "broker-token-of-others", r#"cat /run/samuel/token"#, ["No such file or directory"];

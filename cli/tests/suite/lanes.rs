@@ -79,9 +79,9 @@ fn lanes_that_cannot_be_are_refused_with_what_to_do() {
     assert!(said.contains("do not go together"), "{said}");
     bench.configure("parallel = { jobs = 99 }");
     let said = bench.samuel(&["run", "start", "--yes"]).fails(2).stderr;
-    assert!(said.contains("samuel.toml:3") && said.contains("a whole number of at most 64"), "{said}");
+    assert!(said.contains("samuel.toml:3") && said.contains("a whole number from 1 to 64"), "{said}");
     let bare = Bench::with_tasks(&["First"]);
     let start = ["run", "start", "--yes", "--agent-command", "true", "--jobs", "2"];
     let said = bare.samuel(&start).fails(1).stderr;
-    assert!(said.contains("it is in no git repository") && said.contains("git init"), "{said}");
+    assert!(said.contains("it is in no git repository") && said.contains("Work with one lane"), "{said}");
 }

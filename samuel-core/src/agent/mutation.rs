@@ -51,6 +51,8 @@ pub(super) fn to_args(mutation: &Mutation) -> Option<Vec<String>> {
 }
 
 /// Carries out the scripted agent's mutations inside the program.
+///
+/// Implementations stand below [`async_trait`](crate::async_trait).
 #[async_trait]
 pub trait MutationSink: Send + Sync {
     /// Carries out a mutation and returns a line that says what was done.

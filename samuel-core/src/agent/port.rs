@@ -53,6 +53,8 @@ use crate::{
 ///     }
 /// }
 /// ```
+///
+/// Implementations stand below [`async_trait`](crate::async_trait).
 #[async_trait]
 pub trait Agent: std::fmt::Debug + Send + Sync {
     /// Returns the name in configuration, such as `claude`.

@@ -125,6 +125,10 @@ impl<'a> Value<'a> {
         if fits.is_none() {
             let is_less = number.map_or(text.starts_with('-'), |number| number < *range.start());
             let expected = match is_less {
+                // Whoever is below one end is told of the other as well, where it is no end of the type.
+                _ if *range.end() < i32::MAX.into() => {
+                    format!("a whole number from {} to {}", range.start(), range.end())
+                }
                 true => at_least(*range.start()),
                 false => format!("a whole number of at most {}", range.end()),
             };

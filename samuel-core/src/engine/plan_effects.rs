@@ -120,7 +120,7 @@ pub(super) async fn load(services: &Arc<Services>, scope: &Scope) -> EffectResul
         }
         _ => None,
     };
-    EffectResult::Loaded(WorkLeft {
+    EffectResult::Loaded(Box::new(WorkLeft {
         work,
         answered,
         changed,
@@ -129,7 +129,7 @@ pub(super) async fn load(services: &Arc<Services>, scope: &Scope) -> EffectResul
         // The driver adds it.
         elapsed_ms: 0,
         lane: None,
-    })
+    }))
 }
 
 /// Makes one change, and none that adds figures a second time: an attempt of it may

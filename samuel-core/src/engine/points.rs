@@ -94,7 +94,7 @@ impl Run {
         };
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
         let (frozen, services, events, _) =
-            self.equip(store, lane, repository, Known::default(), Purpose::Session, None, None);
+            self.equip((store, lane), repository, Known::default(), Purpose::Session, None, None);
         // Those of the chains it has told already.
         warnings.iter().skip(of_chains).for_each(|warning| services.warn(warning));
         let points = Points {

@@ -109,7 +109,7 @@ impl Run {
             Glance::Still => self.last_snapshot().await?,
         };
         let (_, services, mut events, _inputs) =
-            self.equip(Arc::new(store), Arc::new(lane), None, begin.known, Purpose::Preview, None, None);
+            self.equip((Arc::new(store), Arc::new(lane)), None, begin.known, Purpose::Preview, None, None);
         let mut looking = Looking { services, machine: begin.machine, place: None, last_snapshot };
         let seen = looking.go(begin.first).await?;
         let Looking { services, machine, place, .. } = looking;

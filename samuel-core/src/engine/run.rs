@@ -46,6 +46,7 @@ use crate::{
     detect::detect_languages,
     dialect::{HookFileOptions, HookFiles},
     environment::kept_from_checks,
+    event::RunReport,
     git::{GitError, Repository},
     hook::{HookPoint, Registry, RegistryBuilder, Tier},
     machine::{Input, Machine},
@@ -335,6 +336,23 @@ impl Run {
         self
     }
 
+    /// Runs to the end, for a program without a runtime of tokio, and blocks the thread until then.
+    ///
+    /// # Errors
+    /// Returns what [`start`](Self::start) and [`RunHandle::wait`] return, and [`RunError::Broken`] where it is called in a
+    /// runtime, which it would block, or none can be made.
+    pub fn run_blocking(self) -> Result<RunReport, RunError> {
+        let broken = |message: String| RunError::Broken { message };
+        if tokio::runtime::Handle::try_current().is_ok() {
+            return Err(broken("run_blocking would block the runtime that it is called in".to_owned()));
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| broken(error.to_string()))?;
+        let ended = runtime.block_on(async { self.start().await?.wait().await });
+        runtime.shutdown_background();
+        ended
+    }
+
     /// Starts the run, or goes on with one that did not end.
     ///
     /// # Errors
@@ -463,8 +481,7 @@ impl Run {
     /// comes out of the stream, and what comes in from beside goes to the receiver.
     pub(super) fn equip(
         self,
-        store: Arc<dyn PlanStore>,
-        lane: Arc<dyn LaneStore>,
+        (store, lane): (Arc<dyn PlanStore>, Arc<dyn LaneStore>),
         repository: Option<Repository>,
         known: Known,
         purpose: Purpose,
@@ -554,7 +571,7 @@ impl Run {
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
         let listening = std::mem::replace(&mut self.listening, Ok(None));
         let (frozen, services, events, inputs) =
-            self.equip(store, lane, repository, begin.known, Purpose::Run, in_clone, leader);
+            self.equip((store, lane), repository, begin.known, Purpose::Run, in_clone, leader);
         let socket = listening.as_ref().ok().and_then(Option::as_ref).map(|socket| socket.path().to_owned());
         match listening {
             Ok(None) => {}

@@ -11,6 +11,8 @@ use crate::process::{LeftRunning, Process};
 ///
 /// A call of `agent.invoke` is one: whoever answers there reports by it, in a run and
 /// as long as the call lasts. Elsewhere nobody hears it, and every tool call may be made.
+///
+/// Implementations stand below [`async_trait`](crate::async_trait).
 #[async_trait]
 pub trait AgentPort: Send + Sync {
     /// Returns the files that keep what the agent prints in this call; by default nothing is kept.

@@ -11,6 +11,8 @@ use async_trait::async_trait;
 use super::{BreakClass, Call, HookFailure, Launch, Point, Tier, bounded::panicked};
 
 /// Something that answers at a hook point.
+///
+/// Implementations stand below [`async_trait`](crate::async_trait); closures need nothing.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a handler of the hook point `{P}`",
     label = "does not implement `Handler<{P}>`",

@@ -179,7 +179,7 @@ impl Core {
         match (state, result) {
             (state, EffectResult::Hook(reply)) => self.answered(state, *reply),
             (State::Peek, EffectResult::Loaded(loaded)) => self.after_peek(&loaded),
-            (State::Load, EffectResult::Loaded(loaded)) => self.after_load(loaded),
+            (State::Load, EffectResult::Loaded(loaded)) => self.after_load(*loaded),
             (State::Sleep, _) => self.after_sleep(),
             (state, EffectResult::Done) if state.is_draining() => self.cut_drain(state),
             (State::Iteration(iteration, Phase::StartTask), EffectResult::Refused(message)) => {

@@ -247,7 +247,7 @@ pub enum EffectResult {
     /// It is done, and there is nothing to say.
     Done,
     /// The plan, as far as the machine needs it.
-    Loaded(WorkLeft),
+    Loaded(Box<WorkLeft>),
     /// A hook point fired.
     Hook(Box<HookReply>),
     /// The fingerprint of the work tree.

@@ -9,19 +9,19 @@ const GIT: &str = ".git";
 
 /// Says whether these names lead to what no plugin writes.
 pub(super) fn is_protected(names: &[String]) -> bool {
-    names.iter().any(is_git) || PROTECTED.iter().any(|path| is_below(names, path))
+    names.iter().any(|name| is_git(name)) || PROTECTED.iter().any(|path| is_below(names, path))
 }
 
 /// Says whether these names lead to that, or to a directory that it lies in.
 pub(super) fn is_or_holds_protected(names: &[String]) -> bool {
-    let holds = |path: &&str| {
+    let holds = |path: &str| {
         let mut parts = path.split('/');
         names.iter().all(|name| parts.next().is_some_and(|part| name.eq_ignore_ascii_case(part)))
     };
-    is_protected(names) || PROTECTED.iter().any(|path| holds(&path))
+    is_protected(names) || PROTECTED.iter().any(|path| holds(path))
 }
 
-fn is_git(name: &String) -> bool {
+fn is_git(name: &str) -> bool {
     name.eq_ignore_ascii_case(GIT)
 }
 

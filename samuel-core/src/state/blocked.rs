@@ -89,8 +89,8 @@ mod tests {
         let blocks = |text: &str| Mutation::Block { id: TaskId::new(text), reason: None };
         let completes =
             |text: &str| Mutation::Done { id: TaskId::new(text), commit_sha: None, iteration: None };
-        let changes: [(&dyn Fn(&str) -> Mutation, bool); 3] =
-            [(&asks, true), (&blocks, true), (&completes, false)];
+        type Change<'a> = &'a dyn Fn(&str) -> Mutation;
+        let changes: [(Change<'_>, bool); 3] = [(&asks, true), (&blocks, true), (&completes, false)];
         for (change, is_for_its_own) in changes {
             let store = MemoryStore::new(Arc::new(SystemClock::new()));
             let tasks = ["1", "2"].map(|id| Task::new(TaskId::new(id), "t")).to_vec();

@@ -106,10 +106,15 @@ impl Browser {
 
     /// Returns what the page told that a page without faults does not tell.
     pub(crate) fn complaints(&self) -> Vec<&Value> {
-        let is_complaint = |event: &&Value| match event["method"].as_str() {
-            Some("Log.entryAdded" | "Runtime.consoleAPICalled" | "Runtime.exceptionThrown") => true,
-            Some("Network.loadingFailed" | "Page.javascriptDialogOpening") => true,
-            _ => false,
+        let is_complaint = |event: &&Value| {
+            let complaints = [
+                "Log.entryAdded",
+                "Runtime.consoleAPICalled",
+                "Runtime.exceptionThrown",
+                "Network.loadingFailed",
+                "Page.javascriptDialogOpening",
+            ];
+            event["method"].as_str().is_some_and(|method| complaints.contains(&method))
         };
         self.events.iter().filter(is_complaint).collect()
     }
@@ -158,5 +163,5 @@ fn installed() -> Option<PathBuf> {
     let places: Vec<PathBuf> = std::env::split_paths(&path).collect();
     let named =
         |name: &&str| places.iter().map(|place| place.join(OsStr::new(name))).find(|file| file.is_file());
-    NAMES.iter().find_map(|name| named(&name))
+    NAMES.iter().find_map(named)
 }

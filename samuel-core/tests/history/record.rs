@@ -298,9 +298,8 @@ async fn a_line_may_have_fields_that_this_version_does_not_know() {
     let run = history(&bench).resolve(None).unwrap();
     let path = bench.lane().dir().logs(&run).join("run.jsonl");
     let text = std::fs::read_to_string(&path).unwrap();
-    // Such as which of several lanes told it.
-    let lanes = text.lines().map(|line| line.replacen('{', "{\"lane\":2,", 1) + "\n");
-    std::fs::write(&path, lanes.collect::<String>()).unwrap();
+    let later = text.lines().map(|line| line.replacen('{', "{\"later\":2,", 1) + "\n");
+    std::fs::write(&path, later.collect::<String>()).unwrap();
     let (mut entries, mut read) = (history(&bench).entries(&run), Vec::new());
     while let Some(entry) = entries.next_entry().unwrap() {
         read.push(entry.record);

@@ -4163,6 +4163,7 @@ ExecutableKind: TypeAlias = Literal[
     "agent",
     "plugin",
     "quality_check",
+    "setup_command",
     "hook_point",
     "handler",
     "hook_command",
@@ -4173,6 +4174,7 @@ ExecutableKind: TypeAlias = Literal[
 - `agent`: The agent.
 - `plugin`: An installed plugin.
 - `quality_check`: A quality check.
+- `setup_command`: A command that gets the work tree of a lane ready.
 - `hook_point`: A hook point whose chain is configured, which can turn off what checks.
 - `handler`: A handler of a hook point, beside the built-in ones.
 - `hook_command`: A command of a hook file.
@@ -5104,6 +5106,179 @@ class TaskCompleted(EventBase):
         _set(self, "provisional", provisional)
 
 
+class TaskClaimed(EventBase):
+    """A lane has begun to work on a task.
+
+    Attributes:
+        task: The task.
+        title: Its title.
+        attempt: Which attempt it is, from 1: returned landings count.
+        branch: Its branch.
+        base: The commit that the work begins at.
+    """
+
+    __slots__ = ("task", "title", "attempt", "branch", "base")
+    __match_args__ = ("task", "title", "attempt", "branch", "base")
+    _tag = ('event', 'task_claimed')
+    task: str
+    title: str
+    attempt: int
+    branch: str
+    base: str
+
+    def __init__(
+        self,
+        task: str,
+        title: str,
+        attempt: int,
+        branch: str,
+        base: str,
+        *,
+        seq: int = 0,
+        at: str = "",
+        elapsed_ms: int = 0,
+        run_id: str = "",
+    ) -> None:
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        _set(self, "task", task)
+        _set(self, "title", title)
+        _set(self, "attempt", attempt)
+        _set(self, "branch", branch)
+        _set(self, "base", base)
+
+
+class TaskSubmitted(EventBase):
+    """The work on a task is done and passed its check; it waits to be merged.
+
+    Attributes:
+        task: The task.
+        branch: Its branch.
+        commit: Its last commit.
+    """
+
+    __slots__ = ("task", "branch", "commit")
+    __match_args__ = ("task", "branch", "commit")
+    _tag = ('event', 'task_submitted')
+    task: str
+    branch: str
+    commit: str
+
+    def __init__(
+        self,
+        task: str,
+        branch: str,
+        commit: str,
+        *,
+        seq: int = 0,
+        at: str = "",
+        elapsed_ms: int = 0,
+        run_id: str = "",
+    ) -> None:
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        _set(self, "task", task)
+        _set(self, "branch", branch)
+        _set(self, "commit", commit)
+
+
+class TaskLanded(EventBase):
+    """The work on a task is on the branch that work lands on: the task is completed.
+
+    Attributes:
+        task: The task.
+        into: The branch.
+        commit: The commit with its work there.
+    """
+
+    __slots__ = ("task", "into", "commit")
+    __match_args__ = ("task", "into", "commit")
+    _tag = ('event', 'task_landed')
+    task: str
+    into: str
+    commit: str
+
+    def __init__(
+        self,
+        task: str,
+        into: str,
+        commit: str,
+        *,
+        seq: int = 0,
+        at: str = "",
+        elapsed_ms: int = 0,
+        run_id: str = "",
+    ) -> None:
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        _set(self, "task", task)
+        _set(self, "into", into)
+        _set(self, "commit", commit)
+
+
+class TaskReturned(EventBase):
+    """Work did not land, and its task is free again, or blocked after its last attempt.
+
+    Attributes:
+        task: The task.
+        attempt: Which attempt it was, from 1.
+        reason: Why, with the files in conflict or the failures.
+        kept: Where its work is.
+    """
+
+    __slots__ = ("task", "attempt", "reason", "kept")
+    __match_args__ = ("task", "attempt", "reason", "kept")
+    _tag = ('event', 'task_returned')
+    task: str
+    attempt: int
+    reason: str
+    kept: str | None
+
+    def __init__(
+        self,
+        task: str,
+        attempt: int,
+        reason: str,
+        kept: str | None = None,
+        *,
+        seq: int = 0,
+        at: str = "",
+        elapsed_ms: int = 0,
+        run_id: str = "",
+    ) -> None:
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        _set(self, "task", task)
+        _set(self, "attempt", attempt)
+        _set(self, "reason", reason)
+        _set(self, "kept", kept)
+
+
+class LandingHeld(EventBase):
+    """Something is in the way of a landing, which is tried again.
+
+    Attributes:
+        into: The branch.
+        reason: What, with the files where it is files.
+    """
+
+    __slots__ = ("into", "reason")
+    __match_args__ = ("into", "reason")
+    _tag = ('event', 'landing_held')
+    into: str
+    reason: str
+
+    def __init__(
+        self,
+        into: str,
+        reason: str,
+        *,
+        seq: int = 0,
+        at: str = "",
+        elapsed_ms: int = 0,
+        run_id: str = "",
+    ) -> None:
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        _set(self, "into", into)
+        _set(self, "reason", reason)
+
+
 class PlanChanged(EventBase):
     """The plan was changed beside the loop: by the agent, or by somebody else.
 
@@ -5681,10 +5856,12 @@ class RunFinished(EventBase):
         fault: The error that ended it, where one did.
         limit: The setting of the limit that was reached, such as `max_iterations`; nothing
             where none was.
+        into: The branch that the work of its lanes landed on; nothing in a run without
+            lanes.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "into")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "into")
     _tag = ('event', 'run_finished')
     exit_reason: ExitReason
     detail: str | None
@@ -5701,6 +5878,7 @@ class RunFinished(EventBase):
     swept: bool
     fault: RunFault | None
     limit: str | None
+    into: str | None
 
     def __init__(
         self,
@@ -5719,6 +5897,7 @@ class RunFinished(EventBase):
         agents: Iterable[AgentTotal] = (),
         fault: RunFault | None = None,
         limit: str | None = None,
+        into: str | None = None,
         *,
         seq: int = 0,
         at: str = "",
@@ -5741,6 +5920,7 @@ class RunFinished(EventBase):
         _set(self, "swept", swept)
         _set(self, "fault", fault)
         _set(self, "limit", limit)
+        _set(self, "into", into)
 
 
 Event: TypeAlias = (
@@ -5751,6 +5931,11 @@ Event: TypeAlias = (
     | AgentReported
     | AgentFinished
     | TaskCompleted
+    | TaskClaimed
+    | TaskSubmitted
+    | TaskLanded
+    | TaskReturned
+    | LandingHeld
     | PlanChanged
     | TasksTakenBack
     | QualityChecked
@@ -5844,10 +6029,12 @@ class RunReport(Record):
         fault: The error that ended it, where one did.
         limit: The setting of the limit that was reached, such as `max_iterations`; nothing
             where none was.
+        into: The branch that the work of its lanes landed on; nothing in a run without
+            lanes.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "into")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "into")
     exit_reason: ExitReason
     detail: str | None
     iterations: int
@@ -5863,6 +6050,7 @@ class RunReport(Record):
     swept: bool
     fault: RunFault | None
     limit: str | None
+    into: str | None
 
     def __init__(
         self,
@@ -5881,6 +6069,7 @@ class RunReport(Record):
         agents: Iterable[AgentTotal] = (),
         fault: RunFault | None = None,
         limit: str | None = None,
+        into: str | None = None,
     ) -> None:
         _set(self, "exit_reason", exit_reason)
         _set(self, "detail", detail)
@@ -5897,6 +6086,7 @@ class RunReport(Record):
         _set(self, "swept", swept)
         _set(self, "fault", fault)
         _set(self, "limit", limit)
+        _set(self, "into", into)
 
 
 class Process(Record):
@@ -8199,7 +8389,8 @@ class LongPlan(Record):
 
     Attributes:
         tasks: How many tasks are left to do.
-        iterations: How many iterations a run that starts now may make.
+        iterations: How many iterations a run that starts now may make; 0 where it goes on
+            from one that has made as many as it may.
     """
 
     __slots__ = ("tasks", "iterations")
@@ -8557,18 +8748,21 @@ class InstalledPlugin(Record):
         source: Where it comes from, as samuel.toml has it.
         commit: The commit it was installed from, where it comes from git.
         digest: One digest over all files.
+        image: The image of a plugin that is one, as it was when the plugin was installed:
+            pinned by its digest.
         granted: What the user granted.
         files: The digest of each file, by its path in the plugin.
     """
 
-    __slots__ = ("name", "version", "kind", "source", "commit", "digest", "granted", "files")
-    __match_args__ = ("name", "version", "kind", "source", "digest", "granted", "files", "commit")
+    __slots__ = ("name", "version", "kind", "source", "commit", "digest", "image", "granted", "files")
+    __match_args__ = ("name", "version", "kind", "source", "digest", "granted", "files", "commit", "image")
     name: str
     version: str
     kind: PluginKind
     source: str
     commit: str | None
     digest: str
+    image: str | None
     granted: Mapping[str, list[str]]
     files: Mapping[str, str]
 
@@ -8582,6 +8776,7 @@ class InstalledPlugin(Record):
         granted: Mapping[str, list[str]],
         files: Mapping[str, str],
         commit: str | None = None,
+        image: str | None = None,
     ) -> None:
         _set(self, "name", name)
         _set(self, "version", version)
@@ -8589,6 +8784,7 @@ class InstalledPlugin(Record):
         _set(self, "source", source)
         _set(self, "commit", commit)
         _set(self, "digest", digest)
+        _set(self, "image", image)
         _set(self, "granted", granted)
         _set(self, "files", files)
 
@@ -8840,6 +9036,7 @@ __all__ = [
     "IterationVars",
     "KeptPlan",
     "Lagged",
+    "LandingHeld",
     "Launch",
     "LaunchVariable",
     "ListRow",
@@ -8945,6 +9142,7 @@ __all__ = [
     "Task",
     "TaskBrief",
     "TaskChoice",
+    "TaskClaimed",
     "TaskCompleted",
     "TaskCompletedInput",
     "TaskCompletedOutput",
@@ -8953,8 +9151,11 @@ __all__ = [
     "TaskFigures",
     "TaskGroup",
     "TaskHistory",
+    "TaskLanded",
     "TaskList",
     "TaskOutcome",
+    "TaskReturned",
+    "TaskSubmitted",
     "TaskTitle",
     "TaskVars",
     "TasksTakenBack",

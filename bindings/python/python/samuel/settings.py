@@ -74,6 +74,45 @@ class Pilot(TypedDict, total=False):
     """What it looks at; empty stands for everything. Text of at most 4096 bytes."""
 
 
+class Parallel(TypedDict, total=False):
+    """Working on several tasks at once."""
+
+    jobs: int
+    """How many lanes there are, each of which works on a task of its own in a work tree of its
+    own. With 1 there is no lane: the loop works in the project itself. A whole number from 1 to
+    64.
+    """
+
+    into: str
+    """The branch that work lands on. Empty stands for a new one of the run, which leaves those of
+    the user as they are.
+    """
+
+    merge: Literal["merge", "squash", "rebase"]
+    """How work gets onto that branch: by a commit that merges the branch of each task, by one
+    commit a task, or by its commits made anew. One of `merge`, `squash`, `rebase`.
+    """
+
+    batch: int
+    """How many tasks are merged and checked together, at most. A whole number of at least 1."""
+
+    overlap: Literal["wait", "allow"]
+    """What happens to a task that declares a file which another one under way declares too: with
+    `wait` it waits until that one has landed, with `allow` it may come back with a conflict.
+    One of `wait`, `allow`.
+    """
+
+    copy: Iterable[str]
+    """Files that git does not track and the work tree of a lane gets, such as `.env`, by their
+    paths from the project's root.
+    """
+
+    setup: Iterable[str | Mapping[str, float | str] | tuple[str, float | str]]
+    """Commands that get a new work tree ready, such as `npm ci`, run in this order. Each is text,
+    or a table as in `quality_checks`.
+    """
+
+
 class Context(TypedDict, total=False):
     """How much the agent is told of earlier work and of the project."""
 
@@ -189,6 +228,9 @@ class Settings(TypedDict, total=False):
 
     pilot: bool | Pilot | None
     """Looking for tasks: pilot mode."""
+
+    parallel: Parallel | None
+    """Working on several tasks at once."""
 
     context: Context | None
     """How much the agent is told of earlier work and of the project."""

@@ -3,7 +3,7 @@
 //! Where the machine asks what is next, a [`Lane`] hands in what is done, claims a task that no other
 //! lane works on, and gives it a branch; while there is none it waits until something lands, comes back
 //! or is added. An iteration that failed goes on where it left off, in the same work tree, as in a
-//! single loop. What a point does there is around [`enter`](Lane::enter) and [`leave`](Lane::leave).
+//! single loop. Which points fire in a lane, and what becomes of what they did, is at the end.
 
 use std::{
     sync::{
@@ -194,7 +194,7 @@ impl Lane {
     ) -> EffectResult {
         self.shared.is_past_start();
         match self.loaded(services, elapsed_ms, cancel).await {
-            Ok(work) => EffectResult::Loaded(work),
+            Ok(work) => EffectResult::Loaded(Box::new(work)),
             Err(fault) => EffectResult::Failed(fault.fault()),
         }
     }

@@ -139,7 +139,7 @@ impl LaneView {
             own.map(|own| !std::mem::replace(&mut own.is_done, true))
         };
         let Some(is_new) = is_new else {
-            let claim = plan.live_claim(id).ok_or_else(|| StateError::NotForAgents { what: "done" })?;
+            let claim = plan.live_claim(id).ok_or(StateError::NotForAgents { what: "done" })?;
             return Err(StateError::claimed(claim));
         };
         if is_new {

@@ -425,7 +425,7 @@ impl Sim {
 
     fn carry_out(&mut self, id: EffectId, effect: Effect) -> EffectResult {
         match effect {
-            Effect::Load(scope) => EffectResult::Loaded(self.load(&scope)),
+            Effect::Load(scope) => EffectResult::Loaded(Box::new(self.load(&scope))),
             Effect::Mutate(mutation) => {
                 self.unsaved_commit |= matches!(mutation, Mutation::CommitIteration { .. });
                 match apply(&mut self.plan, &mutation, Timestamp::UNIX_EPOCH) {
