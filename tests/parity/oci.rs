@@ -75,7 +75,10 @@ impl Tier for Called {
     }
 
     fn missing(&self) -> Option<String> {
-        ready().as_ref().err().cloned()
+        match std::env::var_os("SAMUEL_LONG") {
+            None => Some("a container for each call takes minutes, see --long".to_owned()),
+            Some(_) => ready().as_ref().err().cloned(),
+        }
     }
 
     fn abandons(&self) -> bool {
