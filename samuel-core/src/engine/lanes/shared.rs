@@ -161,7 +161,7 @@ impl Lanes {
     ) -> Result<R, StateError> {
         let store = Arc::clone(&self.store);
         let done = tokio::task::spawn_blocking(move || work(&*store)).await;
-        done.map_err(|error| StateError::io("reach", ".samuel/run")(std::io::Error::other(error)))
+        done.map_err(|error| StateError::io("reach", "the plan")(std::io::Error::other(error)))
     }
 
     // How the run ends.
