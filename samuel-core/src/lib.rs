@@ -35,8 +35,8 @@
 //! }
 //! ```
 //!
-//! That program needs this crate alone. The traits [`Agent`], [`Handler`](hook::Handler), [`AgentPort`](hook::AgentPort),
-//! [`MutationSink`](agent::MutationSink) and [`Clock`](clock::Clock) are implemented below the attribute [`async_trait`].
+//! That program needs this crate alone. The traits [`Agent`], [`Handler`], [`AgentPort`](hook::AgentPort),
+//! [`MutationSink`](agent::MutationSink) and [`Clock`](clock::Clock) are implemented below the attribute [`async_trait`](macro@async_trait).
 //!
 //! What such a program needs is named here; the modules have the rest, each with an
 //! example on its page. A program that names a [`Supervisor`] has every process ended
