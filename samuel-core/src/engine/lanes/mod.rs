@@ -5,8 +5,9 @@
 //!
 //! - `view` is the plan as the lane sees it: what its agent says is done is not completed, but
 //!   submitted once the check has passed.
-//! - `lane` answers the question what is next: it claims a task, gives it a branch, and waits while
-//!   others work on what it would need.
+//! - `lane` answers the question what is next, and waits while others work on what it would need;
+//!   `claiming` takes tasks, hands in what is done and gives back what is not, `around` sees to what the points do
+//!   in the work tree.
 //! - `queue` merges what was submitted, checks the result and lands it.
 //! - `shared` is what they have in common: the caps, why the run ends, and what fires once.
 //! - `open` makes all of it ready, and puts in order what a run left that was cut off.
@@ -17,6 +18,8 @@
 //! the queue is empty. Which task is claimed is [`sched`](crate::sched)'s to choose, and how work is merged
 //! [`merge`](crate::merge)'s.
 
+mod around;
+mod claiming;
 mod error;
 mod lane;
 mod notes;

@@ -13,8 +13,9 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::{
+    claiming::{branch_of, rescue_of},
     error::LanesError,
-    lane::{Lane, branch_of, rescue_of},
+    lane::Lane,
     notes::LaneNotes,
     queue::QueueDriver,
     shared::{Lanes, LanesSetup},

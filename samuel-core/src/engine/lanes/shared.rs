@@ -12,7 +12,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::lane::rescue_of;
+use super::claiming::rescue_of;
 use crate::{
     engine::error::described,
     event::RunReport,
