@@ -46,6 +46,8 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         "lints",
         cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"]),
     );
+    // With what the other packages ask of its dependencies it would be built whatever it lacks itself.
+    check(&mut tally, "the core by itself", cargo(&["check", "--package", "samuel-core", "--locked"]));
     contract(&mut tally);
     codec_for_components(&mut tally);
     macos(&mut tally);
