@@ -138,6 +138,9 @@ fn alone_a_hook_that_appears_in_a_session_of_an_untrusted_project_blocks_nothing
     passes(&hook(&bench, &["PreToolUse"], call(&bench.root(), "git push")));
     bench.ok(&["trust", "--yes"]);
     denied(&hook(&bench, &["PreToolUse"], call(&bench.root(), "git push")));
+    // From here on the session has run what was trusted: whoever has that forgotten, as an agent can, gains nothing.
+    bench.ok(&["trust", "--revoke"]);
+    says(&denied(&hook(&bench, &["PreToolUse"], call(&bench.root(), "git status"))), &["samuel trust"]);
 }
 
 #[test]

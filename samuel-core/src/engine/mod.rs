@@ -99,7 +99,7 @@ pub use hooks::{Hooks, HooksError, ShownHook, ShownHooks};
 pub use hub::Events;
 pub use lanes::LanesError;
 pub use live::{Attached, LiveError, LiveRun};
-pub(crate) use points::{KeptPoints, Points};
+pub(crate) use points::{KeptPoints, Points, is_brought};
 pub use preview::{Glance, Preview, PreviewStop};
 pub use profile::{Profile, ProfileRow};
 pub use run::Run;

@@ -114,7 +114,7 @@ impl Run {
 }
 
 /// Says whether anything executes that is not the program's own.
-fn is_brought(executables: &Executables) -> bool {
+pub(crate) fn is_brought(executables: &Executables) -> bool {
     let is_own =
         |entry: &Executable| entry.kind == ExecutableKind::Handler && owner_of(&entry.id) == API_NAMESPACE;
     !executables.changes.is_empty() || !executables.entries.iter().all(is_own)

@@ -5,7 +5,7 @@ use super::{
     live::{POINTS, Session},
 };
 use crate::{
-    engine::{Run, RunBuilder},
+    engine::{Run, RunBuilder, is_brought},
     hook::handler_methods,
     process::Supervisor,
     project::Project,
@@ -103,6 +103,12 @@ impl ReadySession {
     /// Returns [`SessionError::Run`] where what the last run saved cannot be read.
     pub fn executables(&mut self) -> Result<Executables, SessionError> {
         Ok(self.run.executables_of(&POINTS)?)
+    }
+
+    /// Says whether what the project brings would execute, which takes somebody's trust. Blocks as
+    /// [`executables`](Self::executables) does.
+    pub(super) fn brings(&mut self) -> Result<bool, SessionError> {
+        Ok(is_brought(&self.executables()?))
     }
 
     /// Puts another trust policy in place of the builder's, for whoever decides after a look at

@@ -104,19 +104,23 @@ pub async fn fire_alone(
             if kept.is_none() {
                 sessions.forget_old();
             }
-            Ok((held, kept, session.build()?))
+            let mut ready = session.build()?;
+            let brings = ready.brings()?;
+            Ok((held, kept, ready, brings))
         }
     };
-    let (held, kept, ready) = tokio::task::spawn_blocking(open).await.map_err(io::Error::other)??;
+    let (held, kept, ready, brings) = tokio::task::spawn_blocking(open).await.map_err(io::Error::other)??;
     let is_told = kept.as_ref().is_some_and(|kept| kept.state.is_none());
+    let had_trusted = kept.as_ref().is_some_and(|kept| kept.has_trusted);
     let opened = match kept.and_then(|kept| kept.state) {
         Some(state) => ready.resume(state).await,
         None => ready.open().await,
     };
     let opened = match opened {
-        // Also of a session that began before there was anything to be trusted.
+        // Also of a session that began before there was anything to be trusted. In one that ran what was trusted, an
+        // agent may have had that forgotten.
         Err(SessionError::Run(RunError::Untrusted(refusal)))
-            if matches!(refusal.reason, RefusalReason::Untrusted) =>
+            if matches!(refusal.reason, RefusalReason::Untrusted) && !had_trusted =>
         {
             return untrusted(asked, held, is_told);
         }
@@ -137,7 +141,10 @@ pub async fn fire_alone(
     // Also where they were late: a stop that was held up counts.
     match asked.at.kind {
         EventKind::SessionEnd => held.forget()?,
-        _ => held.write(&Kept { state: Some(session.state()) })?,
+        _ => {
+            let has_trusted = had_trusted || brings;
+            held.write(&Kept { state: Some(session.state()), has_trusted })?;
+        }
     }
     Ok(answer(asked, fired.ok_or(AloneError::Late)??))
 }
@@ -151,7 +158,7 @@ fn untrusted(asked: &HookInput, held: Held, is_told: bool) -> Result<HookAnswer,
         held.forget()?;
         return Ok(HookAnswer::default());
     }
-    held.write(&Kept { state: None })?;
+    held.write(&Kept { state: None, has_trusted: false })?;
     let messages = if is_told { Vec::new() } else { vec![UNTRUSTED.to_owned()] };
     Ok(HookAnswer { messages, ..HookAnswer::default() })
 }

@@ -36,6 +36,14 @@ pub struct KeptSessions {
 pub(super) struct Kept {
     /// What goes on; nothing where the user was told that nothing of the project runs.
     pub(super) state: Option<SessionState>,
+    /// Whether what the project brings has run in it, so that somebody had trusted that.
+    #[serde(default = "yes")]
+    pub(super) has_trusted: bool,
+}
+
+/// What is not known is taken for what denies more.
+fn yes() -> bool {
+    true
 }
 
 /// One session, which no other process touches while this is there.
@@ -161,7 +169,7 @@ mod tests {
                 (held.path.parent(), held.lock.parent()),
                 (Some(&*sessions.directory), held.path.parent())
             );
-            held.write(&Kept { state: None }).unwrap();
+            held.write(&Kept { state: None, has_trusted: false }).unwrap();
             held.path.clone()
         });
         assert_eq!(found.iter().collect::<std::collections::HashSet<_>>().len(), names.len());
@@ -179,7 +187,7 @@ mod tests {
         let ends = [left.path.clone(), new.path.clone(), had.path.clone()];
         let old = SystemTime::now() - LEFT_BEHIND * 2;
         for held in [&left, &new, &had] {
-            held.write(&Kept { state: None }).unwrap();
+            held.write(&Kept { state: None, has_trusted: false }).unwrap();
         }
         left._locked.set_modified(old).unwrap();
         had._locked.set_modified(old).unwrap();
