@@ -6,6 +6,7 @@ mod control;
 mod discover_only;
 mod history;
 mod hooks;
+mod lanes;
 mod limits;
 mod look;
 mod mistyped;
@@ -19,29 +20,35 @@ mod toon;
 
 use std::{ops::RangeInclusive, path::PathBuf};
 
-pub(crate) use control::{DecideArgs, ResumeArgs, SteerArgs, StopArgs};
+pub(crate) use control::{ApproveArgs, DenyArgs, ResumeArgs, SteerArgs, StopArgs};
 pub(crate) use discover_only::with_pilot;
 pub(crate) use history::{ReplayArgs, ReportArgs, ReportFormat, RunLogArgs, WhyArgs};
 pub(crate) use hooks::{
     BridgeArgs, EventArgs, FireArgs, HookSchemaArgs, HooksCommand, HooksTestArgs, LogArgs, ScaffoldArgs,
     ShowArgs, event_type, language,
 };
+pub(crate) use lanes::{
+    LandArgs, LanesArgs, LanesCommand, QueueArgs, QueueCommand, QueueReasonArgs, QueueTasksArgs,
+};
 pub(crate) use limits::{DiscoveryArgs, Given, LimitArgs, option_of};
 pub(crate) use look::{LookArgs, PromptArgs, SchemaArgs, ShowTaskArgs, TasksArgs};
 pub(crate) use mistyped::{nearest_command, with_command_meant};
 pub(crate) use plan::{AnswerArgs, AskArgs, BlockArgs, EditArgs, MoveArgs, ReleaseArgs, RmArgs, UndoArgs};
 pub(crate) use plugins::{
-    InstallArgs, LsArgs, NewPluginArgs, PluginCommand, PluginDirectory, PluginName, PluginTestArgs,
+    ConsentArgs, IndexArgs, InstallArgs, LinkArgs, LsArgs, NewPluginArgs, OutdatedArgs, PackArgs,
+    PluginCommand, PluginDirectory, PluginName, PluginTestArgs, PublishArgs, SearchArgs, UpdateArgs,
     VerifyArgs,
 };
 pub(crate) use prd::{ConvertArgs, InitArgs, ReadingArgs, RestoreArgs, Side};
 pub(crate) use project::{DemoArgs, DoctorArgs, ProjectInitArgs, SyncArgs, TrustArgs};
-pub(crate) use sandbox::{SandboxCheckArgs, SandboxCommand};
+pub(crate) use sandbox::{SandboxCheckArgs, SandboxCommand, SandboxImageArgs};
 pub(crate) use task::{AddArgs, DoneArgs, EnqueueArgs, ResetArgs, SkipArgs, TaskCommand, TaskDetails};
 pub(crate) use toon::{DecodeArgs, EncodeArgs, ReadArgs, ToonCommand};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgAction, Args, Parser, Subcommand};
 use samuel_core::{config::RUN_COMMANDS, model::TaskId};
+
+use crate::trust::Consent;
 
 /// Autonomous coding loops: a plan, an agent, checks, and a record of it all.
 #[derive(Debug, Parser)]
@@ -69,6 +76,9 @@ pub(crate) struct Global {
     /// Work in this directory [default: the project around the current one]
     #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
+    /// Print what is logged on stderr; twice for more of it. `SAMUEL_LOG` says it by target
+    #[arg(short = 'v', long = "verbose", global = true, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
 }
 
 // What a command takes is only defined once it is called.
@@ -102,6 +112,12 @@ pub(crate) enum Command {
     Hooks(HooksCommand),
     /// Install a plugin, or update one
     Install(InstallArgs),
+    /// Look for plugins in an index
+    Search(SearchArgs),
+    /// Show which plugins have something newer, in the index or at their source
+    Outdated(OutdatedArgs),
+    /// Bring plugins up to date
+    Update(UpdateArgs),
     /// List the plugins
     Ls(LsArgs),
     /// Show what a plugin provides and may reach
@@ -153,18 +169,22 @@ pub(crate) enum RunCommand {
     /// Run the loop and look for tasks on the way; where there is no plan, begin with an empty one
     Pilot(Box<PilotArgs>),
     /// Have the loop that runs hold before its next iteration
+    #[command(after_help = "Exit codes: 0 told, 1 no loop runs or it cannot be reached")]
     Pause,
     /// Let a loop that holds go on
     Resume(ResumeArgs),
     /// Approve a tool call that waits for a person, or let a loop that holds go on
-    Approve(DecideArgs),
+    Approve(ApproveArgs),
     /// Deny a tool call that waits for a person
-    Deny(DecideArgs),
+    Deny(DenyArgs),
     /// Tell the agent of the loop that runs something with its next prompt
     Steer(SteerArgs),
     /// End the loop that runs after the iteration under way, or at once
     Stop(StopArgs),
     /// Watch the loop that runs; leaving leaves it alone
+    #[command(
+        after_help = "Exit codes: 0 left, or watched to the end, 1 no loop runs, it cannot be reached, or it is gone"
+    )]
     Attach,
     /// Show where the plan stands
     Status,
@@ -205,6 +225,10 @@ pub(crate) enum RunCommand {
     Block(BlockArgs),
     /// Give back a task that somebody has claimed and works on no more
     Release(ReleaseArgs),
+    /// List what lanes have and left: work trees, branches, kept work
+    Lanes(LanesArgs),
+    /// List what waits to be landed and why; hold, release, drop and land it
+    Queue(QueueArgs),
     /// Move a task in the list, or make it a part of another; what is next follows from priority and id
     Move(MoveArgs),
     /// Take a change of the plan back
@@ -289,6 +313,13 @@ pub(crate) struct StartArgs {
     /// Time every handler: lines in progress.md, and a table at the end
     #[arg(long)]
     pub(crate) profile: bool,
+}
+
+impl StartArgs {
+    /// Returns what the caller agrees to.
+    pub(crate) fn consent(&self) -> Consent<'_> {
+        Consent { yes: self.yes, accept: self.accept, digest: self.trust_hash.as_deref() }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -8,7 +8,9 @@ mod history;
 mod hooks;
 mod in_call;
 mod init;
+mod lanes;
 mod lifecycle;
+mod link;
 mod look;
 mod plugin;
 mod plugins;
@@ -21,8 +23,10 @@ mod schema;
 mod setup;
 mod start;
 mod toon;
+mod trial;
 mod trust;
 mod update;
+mod updates;
 
 pub(crate) use start::{Show, run_to_its_end};
 
@@ -38,6 +42,7 @@ use crate::{
     demo,
     failure::Failure,
     host::Host,
+    logging,
     render::with_methodology,
     reply::Reply,
     signals::Signals,
@@ -78,6 +83,7 @@ pub(crate) fn name_of_words(words: &[std::ffi::OsString]) -> String {
 
 /// Carries out a command.
 pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
+    logging::install(cli.global.verbose, host)?;
     match cli.command {
         Command::Run(run) | Command::Auto(run) => run_methodology(run, &cli.global, host),
         Command::Init(args) => lifecycle::init(&args, &cli.global, host),
@@ -88,6 +94,9 @@ pub(crate) fn run(cli: Cli, host: &Host) -> Result<Reply, Failure> {
         Command::Trust(args) => trust::trust(&args, &cli.global, host),
         Command::Hooks(command) => hooks::run(command, &cli.global, host),
         Command::Install(args) => plugins::install(&args, &cli.global, host),
+        Command::Search(args) => updates::search(&args, host),
+        Command::Outdated(args) => updates::outdated(&args, &cli.global, host),
+        Command::Update(args) => updates::update(&args, &cli.global, host),
         Command::Ls(args) => plugins::ls(&args, &cli.global, host),
         Command::Info(args) => plugins::info(&args, &cli.global, host),
         Command::Uninstall(args) => plugins::uninstall(&args, &cli.global, host),
@@ -120,12 +129,33 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
             | RunCommand::Start(_)
             | RunCommand::Pilot(_)
             | RunCommand::Sandbox(_)
+            | RunCommand::Lanes(_)
+            | RunCommand::Queue(_)
             | RunCommand::Prompt(_)
             | RunCommand::Vars(_),
         ) => host.project(global, methodology),
+        None
+        | Some(
+            RunCommand::Status
+            | RunCommand::Tasks(_)
+            | RunCommand::Show(_)
+            | RunCommand::Runs
+            | RunCommand::Log(_)
+            | RunCommand::Why(_)
+            | RunCommand::Report(_)
+            | RunCommand::Replay(_)
+            | RunCommand::Pause
+            | RunCommand::Resume(_)
+            | RunCommand::Approve(_)
+            | RunCommand::Deny(_)
+            | RunCommand::Steer(_)
+            | RunCommand::Stop(_)
+            | RunCommand::Attach,
+        ) => host.project_to_look_at(global, methodology),
         _ => host.plan_of(global, methodology),
     };
     let project = project.map_err(|failure| look::at_methodology(failure, args.methodology.as_deref()))?;
+    let problem = project.problem().map(|problem| look::without_config(problem));
     let done = match args.command {
         Some(RunCommand::Init(args)) => init::init(&project, &args, host),
         Some(RunCommand::Convert(args)) => init::convert(&project, &args, host),
@@ -147,6 +177,8 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Edit(args)) => revise::edit(&project, *args, host),
         Some(RunCommand::Rm(args)) => revise::rm(&project, args, host),
         Some(RunCommand::Release(args)) => revise::release(&project, args, host),
+        Some(RunCommand::Lanes(args)) => lanes::lanes(&project, &args, host),
+        Some(RunCommand::Queue(args)) => lanes::queue(&project, args, global, host),
         Some(RunCommand::Move(args)) => revise::move_task(&project, args, host),
         Some(RunCommand::Undo(args)) => revise::undo(&project, &args, host),
         Some(RunCommand::Restore(args)) => restore::restore(&project, &args),
@@ -155,8 +187,8 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Vars(args)) => preview::vars(project.clone(), &args, host),
         command => on_plan(&project.clone().into(), command, global, host),
     };
-    done.map(|reply| reply.warn(told)).map_err(|failure| {
-        let failure = restore::offer(failure, &project);
+    done.map(|reply| reply.warn(told).warn(problem.clone())).map_err(|failure| {
+        let failure = restore::offer(failure, &project).detail(problem);
         let help = with_methodology(&failure.help, &project);
         failure.advise(help)
     })
@@ -198,7 +230,7 @@ pub(crate) fn block_on_or_leave<R>(work: impl Future<Output = R>) -> Result<R, F
         let mut signals = Signals::take_over()?;
         tokio::select! {
             biased;
-            signal = signals.next() => Err(signal.left("left before it was done")),
+            signal = signals.next() => Err(signal.left("left before it was done").advise("Run the command again.")),
             done = work => Ok(done),
         }
     };

@@ -14,6 +14,7 @@ use samuel_core::{
     project::ProjectError,
     sandbox::SandboxError,
     state::StateError,
+    text::causes,
     trust::{RefusalReason, TrustRefusal, TrustStoreError},
 };
 use serde_json::Value;
@@ -76,19 +77,8 @@ impl Failure {
 
     /// Makes a failure of an error that has a code.
     pub(crate) fn of(error: &dyn Coded) -> Self {
-        let message = error.to_string();
-        let mut causes: Vec<String> = Vec::new();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            let words = cause.to_string();
-            // Some errors name their cause themselves.
-            if !causes.last().unwrap_or(&message).ends_with(&words) {
-                causes.push(words);
-            }
-            source = cause.source();
-        }
-        let mut failure = Self::new(error.code(), message).advise(remedy_text(&error.help()));
-        failure.0.causes = causes;
+        let mut failure = Self::new(error.code(), error.to_string()).advise(remedy_text(&error.help()));
+        failure.0.causes = causes(error);
         failure.0.location = error.location();
         failure
     }

@@ -133,6 +133,18 @@ impl Host {
         Ok(project.keeping_plans_in(self.state_dir()))
     }
 
+    /// Opens the project as [`plan_of`](Self::plan_of) does, for a command that reads what happened or speaks with the
+    /// loop: also where samuel.toml cannot be used any more.
+    pub(crate) fn project_to_look_at(
+        &self,
+        global: &Global,
+        methodology: Option<&str>,
+    ) -> Result<Project, Failure> {
+        let root = self.root(global)?;
+        let project = Project::open_to_look(self.caller(), root, methodology, Arc::new(SystemClock::new()))?;
+        Ok(project.keeping_plans_in(self.state_dir()))
+    }
+
     /// Opens the project at a root for a look at what keeps it from running.
     pub(crate) fn project_to_check(&self, root: &Path) -> Result<Project, ProjectError> {
         let project = Project::open_for_checkup(self.caller(), root, Arc::new(SystemClock::new()))?;

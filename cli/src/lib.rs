@@ -16,6 +16,7 @@ mod failure;
 mod file_limit;
 mod host;
 mod input;
+mod logging;
 mod render;
 mod reply;
 mod signals;

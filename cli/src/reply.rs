@@ -160,7 +160,11 @@ pub(crate) fn described(failure: &Failure) -> String {
     if let Some(place) = &failure.location {
         let position: String =
             [place.line, place.column].into_iter().flatten().map(|number| format!(":{number}")).collect();
-        text.push_str(&format!("  --> {}{position}\n", safe(&place.file.display().to_string())));
+        let place = format!("{}{position}", safe(&place.file.display().to_string()));
+        // A fault in a file begins with its place.
+        if !failure.message.starts_with(&format!("{place}: ")) {
+            text.push_str(&format!("  --> {place}\n"));
+        }
     }
     text.push_str(&format!("help: {}\n", set_in(&failure.help)));
     text

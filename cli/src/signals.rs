@@ -10,7 +10,11 @@
 
 use std::{mem::MaybeUninit, ptr, time::Duration};
 
-use samuel_core::{engine::Controller, machine::Command, model::ErrorCode};
+use samuel_core::{
+    engine::{Controller, EndSignal},
+    machine::Command,
+    model::ErrorCode,
+};
 use tokio::{
     signal::unix::{Signal as Stream, SignalKind, signal},
     sync::mpsc,
@@ -41,6 +45,15 @@ impl Signal {
             Self::HangUp => 129,
             Self::Interrupt => 130,
             Self::Terminate => 143,
+        }
+    }
+
+    /// Returns it as a run is told of it.
+    fn of_run(self) -> EndSignal {
+        match self {
+            Self::Interrupt => EndSignal::Interrupt,
+            Self::Terminate => EndSignal::Terminate,
+            Self::HangUp => EndSignal::HangUp,
         }
     }
 
@@ -161,9 +174,9 @@ pub(crate) async fn watch(
             () = until(deadline) => Order::Leave,
         };
         match order {
-            Order::Finish => run.send(Command::Cancel),
+            Order::Finish => run.send_because_of(last.of_run(), Command::Cancel),
             Order::Stop => {
-                run.send(Command::Stop);
+                run.send_because_of(last.of_run(), Command::Stop);
                 deadline = Some(Instant::now() + CLOSING);
             }
             Order::Leave => {}

@@ -106,7 +106,7 @@ impl MovingLine {
     #[expect(clippy::disallowed_types, reason = "this is the module that prints")]
     pub(crate) fn new() -> Self {
         let bar = indicatif::ProgressBar::new_spinner();
-        let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed_precise}");
+        let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed_precise}{prefix}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
         bar.enable_steady_tick(TICK);
         Self(bar)
@@ -115,6 +115,12 @@ impl MovingLine {
     /// Says something else.
     pub(crate) fn say(&self, text: &str) {
         self.0.set_message(safe(&redacted(text)));
+    }
+
+    /// Says lines below it; none takes them away.
+    pub(crate) fn say_below(&self, lines: &[String]) {
+        let lines = lines.iter().map(|line| format!("\n{}", safe(&redacted(line))));
+        self.0.set_prefix(lines.collect::<String>());
     }
 
     /// Prints something above it.

@@ -12,7 +12,6 @@ use samuel_core::{
 };
 
 use crate::{
-    args::StartArgs,
     commands::block_on_or_leave,
     failure::Failure,
     host::Host,
@@ -36,11 +35,22 @@ const RUN_AND_TRUST: Question =
 /// What `samuel trust` asks, which accepts no changes.
 pub(crate) const TRUST_IT: Question = ["Trust this?"; 2];
 
+/// What flags agree to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Consent<'a> {
+    /// To what the project brings.
+    pub(crate) yes: bool,
+    /// To look at what the last run left changed.
+    pub(crate) accept: bool,
+    /// To what has this digest.
+    pub(crate) digest: Option<&'a str>,
+}
+
 /// Returns who decides about a start: the flags, else what was trusted before, else the
 /// person at the terminal, else nobody.
-pub(crate) fn policy(args: &StartArgs, host: &Host) -> TrustPolicy {
-    match &args.trust_hash {
-        Some(digest) => TrustPolicy::Digest(digest.clone()),
+pub(crate) fn policy(args: &Consent<'_>, host: &Host) -> TrustPolicy {
+    match args.digest {
+        Some(digest) => TrustPolicy::Digest(digest.to_owned()),
         None if args.yes && args.accept && host.can_ask => TrustPolicy::ask(|executables, difference| {
             executables.changes.is_empty() || ask(RUN, RUN_IT, executables, difference)
         }),

@@ -54,7 +54,7 @@ class Service:
 
         reason: samuel.ExitReason = "error"
         async for event in loop.astream():
-            line = json.dumps({"event": type(event).__name__, **event.to_dict()})
+            line = json.dumps(event.to_dict())
             for queue in self.readers:
                 queue.put_nowait(line)
             if isinstance(event, samuel.RunFinished):

@@ -14,6 +14,8 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+mod report;
+
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
@@ -22,13 +24,13 @@ use crate::{
     agent::AgentEvent,
     hook::{HookPoint, Outcome},
     model::{
-        AgentTotal, Coded, ErrorCode, ExitReason, FailureClass, IterationOutcome, Location, Remedy, TaskId,
-        Usage,
+        ExitReason, FailureClass, IterationOutcome, TaskId, Usage,
         payload::{Actor, CheckFailure, Mode, TaskBrief, Turn},
     },
     process::Process,
-    text::described,
 };
+
+pub use report::{RunFault, RunReport};
 
 /// The version of the events' JSON form.
 pub const EVENT_SCHEMA_VERSION: u32 = 1;
@@ -55,6 +57,14 @@ pub struct EventRecord {
     /// What happened.
     #[serde(flatten)]
     pub event: Event,
+}
+
+impl EventRecord {
+    /// Returns the lane whose doing this is: none of what a person changed in the plan, whichever lane saw it first.
+    pub fn doer(&self) -> Option<u32> {
+        let is_of_person = matches!(self.event, Event::PlanChanged { actor: Actor::User, .. });
+        self.lane.filter(|_| !is_of_person)
+    }
 }
 
 /// Something that ends a run, or takes a task out of it.
@@ -91,12 +101,18 @@ pub enum Event {
         /// What can end it, or take a task out of it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         guards: Vec<Guard>,
-        /// The commit that was checked out then, where there was one.
+        /// The commit that was checked out then, where there was one; with lanes the head of the branch that work
+        /// lands on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         commit: Option<String>,
         /// The id that the run had before it was interrupted, where it goes on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         goes_on_from: Option<String>,
+    },
+    /// A landing without a loop starts, which tells nothing of what only loops do.
+    LandingStarted {
+        /// The branch that work lands on.
+        into: String,
     },
     /// An iteration started.
     IterationStarted {
@@ -239,7 +255,7 @@ pub enum Event {
     },
     /// The quality checks ran.
     QualityChecked {
-        /// The iteration, from 1; 0 before the first.
+        /// The iteration, from 1; 0 before the first, and with lanes where it is of none.
         iteration: u32,
         /// Whether the work stands: all passed, or what did not is only advice.
         ok: bool,
@@ -255,6 +271,9 @@ pub enum Event {
         /// The commit that was checked out then, where there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         commit: Option<String>,
+        /// The tasks whose work was merged and checked together, where the queue of a run with lanes checked it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        merged: Vec<TaskId>,
     },
     /// A handler kept the agent from calling a tool, or ended its turn because of
     /// a call.
@@ -301,7 +320,8 @@ pub enum Event {
         usage: Usage,
         /// How many iterations in a row have failed.
         consecutive_failures: u32,
-        /// Whether it met a usage limit of the agent, and so counts as no failure.
+        /// Whether it counts as no failure: it met a usage limit of the agent, or somebody settled its task or gave it
+        /// back.
         #[serde(default)]
         excused: bool,
         /// Whether the agent ended well without saying what became of the task: it
@@ -322,11 +342,11 @@ pub enum Event {
         #[serde(default)]
         until: Option<jiff::Timestamp>,
     },
-    /// Somebody asked something of the run from another process.
+    /// Somebody asked something of the run from another process, or a signal of it.
     Commanded {
         /// What: `pause`, `resume`, `steer`, `cancel`, `stop`, `approve` or `deny`.
         command: String,
-        /// Who: the user and the session, as `samuel` names them.
+        /// Who: the user and the session, as `samuel` names them, or the signal, such as `SIGTERM`.
         by: String,
         /// What the agent is told with the next prompt.
         text: Option<String>,
@@ -396,6 +416,17 @@ impl Event {
     pub fn may_be_lost(&self) -> bool {
         matches!(self, Self::Agent { report: AgentEvent::Text { .. } | AgentEvent::Unreadable { .. }, .. })
     }
+
+    /// Says whether it is the end of an iteration whose agent was stopped because its task was no longer the
+    /// lane's: somebody settled it or gave it back. That is excused, as is what met a usage limit.
+    pub fn lost_its_task(&self) -> bool {
+        match self {
+            Self::IterationFinished { excused: true, failure: Some(failure), .. } => {
+                !matches!(failure.class, FailureClass::RateLimit | FailureClass::AgentStart)
+            }
+            _ => false,
+        }
+    }
 }
 
 /// What became of a task that was changed beside the loop.
@@ -421,6 +452,22 @@ pub enum PlanChange {
     Asked,
     /// Its question was answered with the reason, and it is pending again.
     Answered,
+    /// Its submitted work is not to be merged until somebody lets go of it.
+    Held,
+    /// Its submitted work, which somebody held, waits to be merged again.
+    LetGo,
+}
+
+impl PlanChange {
+    /// Says whether the task stands elsewhere because of it.
+    pub(crate) fn moves(self) -> bool {
+        !matches!(self, Self::Added | Self::Changed | Self::Removed | Self::Held | Self::LetGo)
+    }
+
+    /// Says whether it is about the work that was submitted for the task, and not the task.
+    pub(crate) fn is_of_queue(self) -> bool {
+        matches!(self, Self::Held | Self::LetGo)
+    }
 }
 
 /// How the quality checks went.
@@ -448,105 +495,4 @@ pub struct IterationFailure {
     pub class: FailureClass,
     /// What failed, in one line.
     pub message: String,
-}
-
-/// The error that a run could not go on from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunFault {
-    /// The name of its code, such as `E_STATE_CORRUPT`.
-    pub code: String,
-    /// What happened, with its causes, in one line.
-    pub message: String,
-    /// The place it is about, where there is one.
-    pub location: Option<Location>,
-}
-
-impl RunFault {
-    /// Describes an error.
-    pub(crate) fn of(error: &impl Coded) -> Self {
-        Self { code: error.code().name.to_owned(), message: described(error), location: error.location() }
-    }
-}
-
-impl From<String> for RunFault {
-    /// Describes what no error stands for.
-    fn from(message: String) -> Self {
-        Self { code: ErrorCode::RUN_FAILED.name.to_owned(), message, location: None }
-    }
-}
-
-/// What came of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunReport {
-    /// Why it ended.
-    pub exit_reason: ExitReason,
-    /// What led to it, in one line, with the limit where one was reached.
-    pub detail: Option<String>,
-    /// How many iterations it made.
-    pub iterations: u32,
-    /// How many of them failed.
-    pub failed_iterations: u32,
-    /// The tasks that it completed.
-    pub completed: Vec<TaskId>,
-    /// Tasks that an agent worked on, ending well, and that nobody recorded as done
-    /// or put aside since.
-    #[serde(default)]
-    pub unrecorded: Vec<TaskId>,
-    /// The tasks of the plan but groups that are skipped, whoever skipped them.
-    #[serde(default)]
-    pub skipped: Vec<TaskId>,
-    /// The tasks of the plan but groups that are neither completed nor skipped.
-    #[serde(default)]
-    pub left: Vec<TaskId>,
-    /// How many texts waited for the agent and did not reach it any more.
-    #[serde(default)]
-    pub undelivered: u32,
-    /// Whether every task of the plan was completed or skipped at the end, whatever
-    /// the reason why the run ended.
-    #[serde(default)]
-    pub settled: bool,
-    /// What it consumed.
-    pub usage: Usage,
-    /// What of it each agent consumed, by name; those that reported nothing are not among them.
-    #[serde(default)]
-    pub agents: Vec<AgentTotal>,
-    /// Whether all processes are gone that it started. If not, a
-    /// [`Swept`](Event::Swept) told which may be left.
-    pub swept: bool,
-    /// The error that ended it, where one did.
-    #[serde(default)]
-    pub fault: Option<RunFault>,
-    /// The setting of the limit that was reached, such as `max_iterations`; nothing
-    /// where none was.
-    #[serde(default)]
-    pub limit: Option<String>,
-    /// The branch that the work of its lanes landed on; nothing in a run without lanes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub into: Option<String>,
-}
-
-impl RunReport {
-    /// Returns the code of the error that ended the run, else the one that goes
-    /// with its exit reason; nothing where the plan was done.
-    pub fn error_code(&self) -> Option<ErrorCode> {
-        let of_fault = |fault: &RunFault| ErrorCode::ALL.iter().find(|code| code.name == fault.code).copied();
-        self.fault.as_ref().and_then(of_fault).or_else(|| self.exit_reason.error_code())
-    }
-
-    /// Returns what to do next, where the plan is not done.
-    pub fn help(&self) -> Option<Remedy> {
-        let code = self.error_code()?;
-        Some(match &self.limit {
-            Some(_) if self.iterations > 0 && self.failed_iterations == self.iterations => {
-                Remedy::ReadProgressAndGoOn.after(
-                    "Every iteration failed: mend what made them fail, for a higher limit would not help.",
-                )
-            }
-            Some(setting) => Remedy::RaiseLimit { setting: setting.clone() },
-            None if self.exit_reason == ExitReason::EmptyDiscovery => {
-                "Give the discovery something else to look at, or add tasks, then start again.".into()
-            }
-            None => code.help.clone(),
-        })
-    }
 }

@@ -36,7 +36,8 @@
 //! ```
 //!
 //! That program needs this crate alone. The traits [`Agent`], [`Handler`], [`AgentPort`](hook::AgentPort),
-//! [`MutationSink`](agent::MutationSink) and [`Clock`](clock::Clock) are implemented below the attribute [`async_trait`](macro@async_trait).
+//! [`MutationSink`](agent::MutationSink) and [`Clock`](clock::Clock) are implemented below the attribute [`async_trait`](macro@async_trait). The
+//! doubles of the module `testing` are there with the feature of that name.
 //!
 //! What such a program needs is named here; the modules have the rest, each with an
 //! example on its page. A program that names a [`Supervisor`] has every process ended
@@ -46,6 +47,14 @@
 //! current directory, and installs no signal handler: the caller passes in
 //! what it needs.
 #![cfg_attr(not(test), warn(missing_docs))]
+#![cfg_attr(
+    not(feature = "sandbox"),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "parts of modules are there for sandboxes and plugins that are images alone"
+    )
+)]
 
 pub mod agent;
 pub mod broker;
@@ -54,10 +63,12 @@ pub mod config;
 pub mod context;
 pub mod detect;
 pub mod dialect;
+#[cfg(feature = "sandbox")]
 pub mod egress;
 pub mod engine;
 pub mod environment;
 pub mod event;
+pub mod fleet;
 pub mod fs;
 pub mod git;
 pub mod history;
@@ -77,6 +88,7 @@ pub mod script;
 pub mod session;
 pub mod snapshot;
 pub mod state;
+#[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod text;
 pub mod trust;

@@ -29,6 +29,7 @@ mod other_plans;
 mod plan_diff;
 mod status;
 mod templates;
+mod unmerged;
 mod update;
 mod upkeep;
 
@@ -40,8 +41,9 @@ pub use locate::find_root;
 pub use origin::ChangeOrigin;
 pub use other_plans::OtherPlan;
 pub use plan_diff::{FieldDiff, TaskDiff};
-pub(crate) use status::pilot_of;
 pub use status::{NextStep, OpenQuestion, ProjectStatus};
+pub(crate) use status::{ProjectStanding, pilot_of};
+pub(crate) use unmerged::last_landing;
 pub use update::{PrdSource, UpdateOptions, UpdatedPrd};
 
 use std::{
@@ -75,6 +77,8 @@ pub struct Project {
     stores: Stores,
     /// Whether nothing is to be left of what is done.
     is_in_memory: bool,
+    /// Why it was opened without its samuel.toml, or without its methodology.
+    problem: Option<Arc<ProjectError>>,
 }
 
 /// Where the last plans of a project are kept.
@@ -180,6 +184,46 @@ impl Project {
         }
     }
 
+    /// Opens the project at a root, an absolute directory, for somebody who reads what happened in it or speaks with its
+    /// loop, also where its samuel.toml cannot be used any more, such as after an agent has changed it.
+    ///
+    /// Where [`open_for_plan`](Self::open_for_plan) says no, or the default methodology is neither here nor that of the
+    /// plan, the defaults stand in for samuel.toml, and the plan that
+    /// is there says its methodology. [`problem`](Self::problem) then says what is wrong, and no run can be made.
+    ///
+    /// # Errors
+    /// Returns [`ProjectError::Owner`] as [`Project::open_for`] does, and what is wrong where a methodology is named
+    /// that is not built in and has no plan here.
+    pub fn open_to_look(
+        caller: Caller,
+        root: impl Into<PathBuf>,
+        methodology: Option<&str>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, ProjectError> {
+        let root = root.into();
+        let opened = match Self::open_for_plan(caller.clone(), &*root, methodology, Arc::clone(&clock)) {
+            // The plan that is here is another one's than samuel.toml says.
+            Ok(project) if methodology.is_none() && project.methodology.has_no_plan(&root) => {
+                Self::open_for(caller.clone(), &*root, None, Arc::clone(&clock))
+            }
+            opened => opened,
+        };
+        let problem = match opened {
+            Err(problem) if !matches!(problem, ProjectError::Owner(_)) => problem,
+            opened => return opened,
+        };
+        let Some(in_use) = InUse::of_plan(&root, methodology) else { return Err(problem) };
+        let configured = |_: &Path| Ok(Config::default());
+        let project = Self::opened(caller, root, clock, configured, |_, _| Ok(in_use))?;
+        Ok(Self { problem: Some(Arc::new(problem)), ..project })
+    }
+
+    /// Returns why the project was opened without its samuel.toml, or without its methodology; nothing where it was
+    /// not.
+    pub fn problem(&self) -> Option<&Arc<ProjectError>> {
+        self.problem.as_ref()
+    }
+
     /// Says whether the program that brings the methodology in use is another one than this: no loop
     /// can be run here.
     pub fn brings_no_methodology(&self) -> bool {
@@ -244,8 +288,8 @@ impl Project {
         let methodology = methodology(&root, &config)?;
         let stores = Stores::in_files(RunDir::new(&root), methodology.name(), Arc::clone(&clock), None);
         let state_dir = StateDir::Unasked;
-        let is_in_memory = false;
-        Ok(Self { root, config, methodology, clock, caller, state_dir, stores, is_in_memory }
+        let (is_in_memory, problem) = (false, None);
+        Ok(Self { root, config, methodology, clock, caller, state_dir, stores, is_in_memory, problem }
             .in_its_run_dir())
     }
 

@@ -5,6 +5,7 @@
 //! checks run in the one of the settings. There is [`Host`], which adds nothing; [`Bwrap`], which shows
 //! a command little more than its workspace; [`Oci`], which runs it in a container of an image; both are tried
 //! out by [`probe`](probe()); and a program brings its own ([`RunBuilder::sandboxes`](crate::engine::RunBuilder::sandboxes)).
+//! Without the feature `sandbox` the names of those two stand for nothing that commands could run in.
 //!
 //! ```
 //! use samuel_core::{process::CommandSpec, sandbox::{Sandbox, SandboxError}};
@@ -28,17 +29,16 @@
 //! # Ok::<(), SandboxError>(())
 //! ```
 
-mod ask;
-mod bwrap;
-mod guest;
-mod launch;
-mod lifeline;
-mod oci;
-mod outlet;
+mod engine_kind;
+mod image;
 mod probe;
-mod sockets;
+mod view;
+#[cfg_attr(not(feature = "sandbox"), path = "sandbox/absent.rs")]
+mod walls;
 
-use std::{fmt, sync::Arc};
+use std::{fmt, path::Path, sync::Arc};
+
+use serde::Serialize;
 
 use crate::{
     hook::nearest,
@@ -46,17 +46,26 @@ use crate::{
     process::CommandSpec,
 };
 
-pub(crate) use bwrap::problem_of_mount;
-pub use bwrap::{BWRAP, Bwrap, Reach, View};
-pub use guest::Guest;
-pub(crate) use lifeline::is_same;
-pub(crate) use oci::{Access, Mount, Program, ProgramParts, Spoken, Start, host_socket, new_token, pinned};
-pub use oci::{Containers, Contents, Engine, EngineKind, Image, Memory, OCI, Oci};
-pub(crate) use outlet::MAX_GATEWAYS;
+pub use engine_kind::EngineKind;
+pub use image::Image;
 pub use probe::{ProbeFinding, ProbeGround, ProbeOutcome, probe};
+pub use view::View;
+use walls::built_in;
+#[cfg(feature = "sandbox")]
+pub(crate) use walls::{
+    Access, MAX_GATEWAYS, Mount, Program, ProgramParts, Spoken, Start, host_socket, is_same, new_token,
+    problem_of_mount,
+};
+#[cfg(feature = "sandbox")]
+pub use walls::{Bwrap, Contents, Engine, Memory, Oci, Reach};
+pub use walls::{Containers, Guest};
 
 /// The name of [`Host`].
 pub const HOST: &str = "host";
+/// The name of the sandbox that is made with bubblewrap.
+pub const BWRAP: &str = "bwrap";
+/// The name of the sandbox that runs commands in containers.
+pub const OCI: &str = "oci";
 
 /// What commands run in.
 pub trait Sandbox: fmt::Debug + Send + Sync {
@@ -113,6 +122,12 @@ pub trait Sandbox: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
+    /// Returns the limits below `[sandbox]` that it does not hold on this machine. A start that is asked for one of them is
+    /// refused. By default it holds all.
+    fn unheld(&self) -> Vec<UnheldLimit> {
+        Vec::new()
+    }
+
     /// Returns where its commands find a gateway, by its name: an address without a key. By default there is none.
     fn base_url(&self, _gateway: &str) -> Option<String> {
         None
@@ -121,6 +136,27 @@ pub trait Sandbox: fmt::Debug + Send + Sync {
     /// Names what does the work and its version, for people. By default nothing.
     fn version(&self) -> Option<String> {
         None
+    }
+
+    /// Returns one whose commands have another directory to write to, as each of several lanes has its own. By default
+    /// there is none: what commands see is not known.
+    fn in_workspace(&self, _workspace: &Path) -> Option<Arc<dyn Sandbox>> {
+        None
+    }
+}
+
+/// A limit that a sandbox does not hold on a machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnheldLimit {
+    /// The key below `[sandbox]` that sets it: `memory` or `pids`.
+    pub key: &'static str,
+    /// Why it is not held, in words.
+    pub why: String,
+}
+
+impl fmt::Display for UnheldLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is not limited: {}", self.key, self.why)
     }
 }
 
@@ -136,6 +172,10 @@ impl Sandbox for Host {
     fn wrap(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
         Ok(spec)
     }
+
+    fn in_workspace(&self, _: &Path) -> Option<Arc<dyn Sandbox>> {
+        Some(Arc::new(Self))
+    }
 }
 
 /// The sandboxes of a run, by their names.
@@ -144,12 +184,13 @@ pub struct Sandboxes(Vec<Arc<dyn Sandbox>>);
 
 impl Default for Sandboxes {
     fn default() -> Self {
-        Self(vec![Arc::new(Host), Arc::new(Bwrap::default()), Arc::new(Oci::default())])
+        let [bwrap, oci] = built_in();
+        Self(vec![Arc::new(Host), bwrap, oci])
     }
 }
 
 impl Sandboxes {
-    /// Takes those that a program brings, beside [`Host`], [`Bwrap`] and [`Oci`].
+    /// Takes those that a program brings, beside [`Host`], `bwrap` and `oci`.
     ///
     /// # Errors
     /// Returns [`SandboxError::Taken`] for a name that stands for another.
@@ -163,20 +204,10 @@ impl Sandboxes {
         })
     }
 
-    /// Replaces the [`Bwrap`], which shows nothing by default.
+    /// Returns those that can have another directory to write to, with that one.
     #[must_use]
-    pub fn with_bwrap(mut self, bwrap: Bwrap) -> Self {
-        self.0.retain(|sandbox| sandbox.name() != BWRAP);
-        self.0.insert(1, Arc::new(bwrap));
-        self
-    }
-
-    /// Replaces the [`Oci`], in which nothing can run by default.
-    #[must_use]
-    pub fn with_oci(mut self, oci: Oci) -> Self {
-        self.0.retain(|sandbox| sandbox.name() != OCI);
-        self.0.insert(2, Arc::new(oci));
-        self
+    pub(crate) fn in_workspace(&self, workspace: &Path) -> Self {
+        Self(self.0.iter().filter_map(|sandbox| sandbox.in_workspace(workspace)).collect())
     }
 
     /// Returns the names of all, also of those that cannot be used here.
@@ -270,7 +301,7 @@ impl Coded for SandboxError {
             Self::Unknown { nearest: Some(nearest), .. } => format!("Did you mean \"{nearest}\"?").into(),
             Self::Taken { .. } => "Give it a name of its own.".into(),
             Self::Setting { key: "image", .. } => {
-                Remedy::BuildImage.after("Name one by its digest as image below [sandbox] in samuel.toml.")
+                Remedy::BuildImage.after("Pin one by its digest in samuel.lock, and name that or none as image below [sandbox] in samuel.toml.")
             }
             Self::Setting { key, .. } => format!("Correct {key} below [sandbox] in samuel.toml.").into(),
             _ => self.code().help.clone(),

@@ -1,4 +1,4 @@
-//! Words that messages are put together from: counts, and errors with their causes.
+//! Words that messages are put together from: counts, lengths of time, and errors with their causes.
 //!
 //! ```
 //! use samuel_core::text::counted;
@@ -6,10 +6,19 @@
 //! assert_eq!((counted(1, "task"), counted(3, "entry")), ("1 task".to_owned(), "3 entries".to_owned()));
 //! ```
 
+mod time_span;
+
+pub use time_span::lasting;
+pub(crate) use time_span::limit;
+
 /// What `samuel run done` says while a run is under way. An agent prints it, so it is
 /// left out where the agent's last words are quoted.
 pub const RUN_IS_UNDER_WAY: &str =
     "A run is under way: what is completed during an iteration stands once its check passes.";
+
+/// What `samuel run done` says to a person while lanes are at work.
+pub const LANES_ARE_UNDER_WAY: &str =
+    "Several lanes are at work: what a person completes stands as it is, and no check decides on it.";
 
 /// How many characters count as one token.
 pub const CHARS_PER_TOKEN: usize = 4;
@@ -79,6 +88,14 @@ fn plural(noun: &str) -> String {
     }
 }
 
+/// Lists names, the first of them, and says how many more there are: `a, b and 3 more`.
+pub(crate) fn names(all: &[impl ToString], most: usize) -> String {
+    let named: Vec<String> = all.iter().take(most).map(ToString::to_string).collect();
+    let more = all.len().saturating_sub(most);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    named.join(", ") + &more
+}
+
 /// How many of several reasons are told.
 const REASONS: usize = 5;
 
@@ -111,19 +128,43 @@ pub(crate) fn last_line(text: &str) -> Option<String> {
     Some(line.trim().chars().take(MAX_LINE_CHARS).collect())
 }
 
-/// Writes an error with its causes on one line. A cause that the text before it
-/// ends with already is not repeated.
-pub(crate) fn described(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
+/// Returns the causes of an error, the next one first. A cause that the text before it ends with already, as that of an
+/// error that names its cause itself, is left out.
+///
+/// ```
+/// #[derive(Debug)]
+/// struct Unread(std::io::Error);
+///
+/// impl std::fmt::Display for Unread {
+///     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+///         write!(f, "the plan cannot be read: {}", self.0)
+///     }
+/// }
+///
+/// impl std::error::Error for Unread {
+///     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+///         Some(&self.0)
+///     }
+/// }
+///
+/// assert!(samuel_core::text::causes(&Unread(std::io::Error::other("it is gone"))).is_empty());
+/// ```
+pub fn causes(error: &dyn std::error::Error) -> Vec<String> {
+    let message = error.to_string();
+    let mut causes: Vec<String> = Vec::new();
+    for cause in std::iter::successors(error.source(), |cause| cause.source()) {
         let words = cause.to_string();
-        if !text.ends_with(&words) {
-            text = format!("{text}: {words}");
+        if !causes.last().unwrap_or(&message).ends_with(&words) {
+            causes.push(words);
         }
-        source = cause.source();
     }
-    text
+    causes
+}
+
+/// Writes an error with its [`causes`] on one line.
+pub fn described(error: &dyn std::error::Error) -> String {
+    let told = std::iter::once(error.to_string()).chain(causes(error));
+    told.collect::<Vec<_>>().join(": ")
 }
 
 /// Says whether a character is not seen: a control character, or a mark that turns the
@@ -186,6 +227,13 @@ pub fn is_unseen(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_names_it_is_said_how_many_are_not_listed() {
+        assert_eq!(names(&["a"; 0], 2), "");
+        assert_eq!(names(&["a", "b"], 2), "a, b");
+        assert_eq!(names(&["a", "b", "c"], 2), "a, b and 1 more");
+    }
 
     #[test]
     fn a_cost_never_looks_like_none_and_never_fills_a_line() {

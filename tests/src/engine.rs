@@ -18,6 +18,8 @@ use tempfile::TempDir;
 
 /// How long docker's service may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The variable in which podman looks for what says where its storage is.
+const STORAGE: &str = "CONTAINERS_STORAGE_CONF";
 /// Where docker's service is looked for.
 const DOCKERD: [&str; 2] = ["/usr/sbin/dockerd", "/usr/bin/dockerd"];
 /// Fills a directory, `$1`, with the Python of this machine and what it is linked with.
@@ -36,6 +38,12 @@ tar -C "$stdlib" -c --exclude=test --exclude=tests --exclude=idlelib --exclude=t
   --exclude=lib2to3 --exclude=pydoc_data --exclude=site-packages --exclude=dist-packages --exclude=__pycache__ \
   --exclude='config-*' . | tar -C "$1$stdlib" -x
 echo root:x:0:0::/root:/bin/sh > "$1/etc/passwd"
+"#;
+/// Fills a directory, `$1`, with places for the programs of this machine, and with none.
+const EMPTY: &str = r#"set -e
+cd "$1"; mkdir usr etc tmp run proc sys dev
+for name in bin sbin lib lib64; do ln -s "usr/$name" "$name"; done
+echo root:x:0:0::/root:/bin/sh > etc/passwd
 "#;
 /// Fills a directory, `$1`, with a shell, `$2`, and what the program `$3` is linked with.
 const SHELL: &str = r#"set -e
@@ -57,6 +65,8 @@ pub struct TestEngine {
     guest: PathBuf,
     /// docker's service, which ends first.
     _service: Option<Service>,
+    /// podman's storage, where it is not the one of this user.
+    _storage: Option<TempDir>,
 }
 
 impl TestEngine {
@@ -69,7 +79,28 @@ impl TestEngine {
         let engine = Engine::find(Some(EngineKind::Podman), &env)?;
         engine.version()?;
         let (kind, program) = (engine.kind(), engine.program().to_owned());
-        Ok(Self { kind, program, env, guest: guest()?, _service: None })
+        Ok(Self { kind, program, env, guest: guest()?, _service: None, _storage: None })
+    }
+
+    /// Finds podman, and gives it a storage of its own, in which nobody else has containers and images.
+    ///
+    /// # Errors
+    /// Returns why it cannot be used, for the `skipped:` line.
+    pub fn podman_apart() -> Result<Self, String> {
+        let mut engine = Self::podman()?;
+        let storage = tempfile::Builder::new().prefix("sp-").tempdir_in("/var/tmp");
+        let storage = storage.map_err(|error| error.to_string())?;
+        let place = |name: &str| storage.path().join(name);
+        let text = format!(
+            "[storage]\ndriver = \"vfs\"\ngraphroot = {:?}\nrunroot = {:?}\n",
+            place("graph"),
+            place("run")
+        );
+        fs::write(place("storage.conf"), text).map_err(|error| error.to_string())?;
+        engine.env.retain(|(name, _)| name != STORAGE);
+        engine.env.push((STORAGE.to_owned(), place("storage.conf").display().to_string()));
+        engine._storage = Some(storage);
+        Ok(engine)
     }
 
     /// Starts docker's service.
@@ -87,7 +118,7 @@ impl TestEngine {
         let env: Vec<(String, String)> = others.chain(own).collect();
         let engine = Engine::find(Some(EngineKind::Docker), &env)?;
         let (kind, program) = (engine.kind(), engine.program().to_owned());
-        Ok(Self { kind, program, env, guest, _service: Some(service) })
+        Ok(Self { kind, program, env, guest, _service: Some(service), _storage: None })
     }
 
     /// Runs a test with each engine that works here, and says of every other why it is skipped.
@@ -161,6 +192,32 @@ impl TestEngine {
         }
     }
 
+    /// Returns the reference that pins an image, which is made where the engine does not have it.
+    ///
+    /// # Errors
+    /// Returns why it cannot be made.
+    pub fn image(&self, name: &str, make: impl FnOnce() -> Result<String, String>) -> Result<String, String> {
+        let format = match self.kind {
+            EngineKind::Podman => "{{.Digest}}",
+            EngineKind::Docker => "{{.Id}}",
+        };
+        match (self.run(&["image", "inspect", "--format", format, name]), self.kind) {
+            (Ok(digest), EngineKind::Podman) => Ok(format!("{name}@{}", digest.trim())),
+            (Ok(id), EngineKind::Docker) => Ok(id.trim().to_owned()),
+            (Err(_), _) => make(),
+        }
+    }
+
+    /// Makes an image that holds nothing: the programs of this machine have their places in it, for whoever mounts them.
+    ///
+    /// # Errors
+    /// Returns what went wrong.
+    pub fn import_empty(&self, name: &str) -> Result<String, String> {
+        let root = tempfile::tempdir().map_err(|error| error.to_string())?;
+        fill(EMPTY, root.path(), &[])?;
+        self.import(name, root.path(), &[])
+    }
+
     /// Makes an image of a program in Python, with this machine's.
     ///
     /// # Errors
@@ -184,11 +241,43 @@ impl TestEngine {
         self.import(name, root.path(), &[])
     }
 
+    /// Returns the ids of all images, those without a name among them, in order.
+    ///
+    /// # Panics
+    /// Panics where it cannot be asked.
+    pub fn images(&self) -> Vec<String> {
+        let listed = self.run(&["images", "--all", "--quiet", "--no-trunc"]).expect("a list of images");
+        let mut ids: Vec<String> = listed.lines().map(str::to_owned).collect();
+        ids.sort();
+        ids.dedup();
+        ids
+    }
+
+    /// Returns the ids of all containers, those among them that images are built in.
+    ///
+    /// # Panics
+    /// Panics where it cannot be asked.
+    pub fn all_containers(&self) -> String {
+        let external: &[&str] = if self.kind == EngineKind::Podman { &["--external"] } else { &[] };
+        self.run(&[&["ps", "--all", "--quiet"], external].concat()).expect("a list of containers")
+    }
+
     /// Returns the names of the containers that there are of a project.
     pub fn left(&self, label: &str) -> String {
         let filter = format!("label=samuel.dir={label}");
         self.run(&["ps", "--all", "--filter", &filter, "--format", "{{.Names}}"]).unwrap_or_default()
     }
+}
+
+/// Returns the label of the containers of the project at a root.
+///
+/// # Panics
+/// Panics where there is no such directory.
+pub fn label_of(root: &Path) -> String {
+    let root = root.canonicalize().expect("a project");
+    let line = "printf %s \"$1\" | sha256sum | cut -c1-16";
+    let summed = told(Command::new("sh").args(["-c", line, "sh"]).arg(root).output());
+    summed.expect("there is sha256sum").trim().to_owned()
 }
 
 /// Fills a directory with the Python of this machine.

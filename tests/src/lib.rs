@@ -5,6 +5,8 @@ pub mod cache;
 pub mod engine;
 pub mod example;
 pub mod model_server;
+#[cfg(target_os = "linux")]
+pub mod processes;
 pub mod real_agent;
 
 /// Holds a text against parts that must all be in it.

@@ -14,7 +14,7 @@
 use std::{
     collections::BTreeMap,
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::Command,
     sync::Arc,
     time::{Duration, Instant},
@@ -27,13 +27,13 @@ use samuel_core::{
     model::payload::{ContextExtraInput, ContextExtraOutput},
     plugin::{
         BuildOptions, Capabilities, Capability, ImageMode, ImagePlugin, ImageSetup, LoadOptions, NewPlugin,
-        PluginKind, PluginLanguage, SdkSource, TrialOptions, build, scaffold, try_out,
+        PluginKind, PluginLanguage, SdkSource, TrialOptions, TrialProgress, build, scaffold, try_out,
     },
     process::{CommandSpec, ExitStatus, Supervisor, run},
     sandbox::{Contents, Image, Memory, Oci, Sandbox as _, View},
     testing::Bench,
 };
-use samuel_tests::engine::{TestEngine, fill_with_python};
+use samuel_tests::engine::{TestEngine, fill_with_python, label_of};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -185,13 +185,6 @@ impl<'a> Ground<'a> {
     }
 }
 
-fn label_of(root: &Path) -> String {
-    let root = root.canonicalize().unwrap();
-    let line = "printf %s \"$1\" | sha256sum | cut -c1-16";
-    let output = Command::new("sh").args(["-c", line, "sh"]).arg(root).output().unwrap();
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
-}
-
 #[test]
 fn what_breaks_in_a_container_ends_in_its_class_at_its_deadline_and_nothing_stays() {
     TestEngine::each(|engine| {
@@ -284,6 +277,7 @@ fn a_new_plugin_is_built_without_a_network_and_answers() {
             let directory = tempfile::tempdir().unwrap();
             let place = directory.path().join("greeter");
             let plugin = NewPlugin {
+                point: HookPoint::ContextExtra,
                 name: "greeter".to_owned(),
                 kind: PluginKind::Oci,
                 language: Some(language),
@@ -340,6 +334,10 @@ fn a_new_plugin_is_built_without_a_network_and_answers() {
                 load,
                 clock: Arc::new(SystemClock::new()),
                 point: None,
+                config: serde_json::Map::new(),
+                input: None,
+                timeout: None,
+                progress: TrialProgress::default(),
             };
             let trials = runtime.block_on(try_out(&place, &options)).unwrap();
             assert_eq!(trials[0].failure, None, "{language}");

@@ -74,13 +74,13 @@ struct Project {
 }
 
 impl Project {
-    fn new(real: RealAgent, program: &Path, url: &str, home: &Path) -> Self {
+    fn new(real: RealAgent, program: &Path, url: &str, home: &Path, check: &str) -> Self {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         let project = Self { dir, env: real.env(home, url) };
         let args: Vec<String> = real.model_args(url);
         let config = format!(
             "version = \"2\"\n[methodology.ralph]\nagent = {:?}\nagent_command = [{:?}]\nagent_args = {args:?}\npause = 0\n\
-             quality_checks = [\"test -f part-1.0.txt\"]\n",
+             quality_checks = [{check:?}]\n",
             real.name(),
             program.display().to_string(),
         );
@@ -137,19 +137,30 @@ struct Started {
 /// Takes the PRD to done, with a file of session hooks where there is a text
 /// for one; `None` where the agent cannot be installed.
 async fn start(real: RealAgent, hooks: &'static str, script: Script) -> Option<Started> {
+    start_with(real, hooks, script, "test -f part-1.0.txt", &[]).await
+}
+
+/// Does the same with another check, and more arguments of the command.
+async fn start_with(
+    real: RealAgent,
+    hooks: &'static str,
+    script: Script,
+    check: &'static str,
+    more: &'static [&'static str],
+) -> Option<Started> {
     let program = installed(real).await?;
     let server = ModelServer::start(script).await.unwrap();
     let home = tempfile::tempdir_in("/var/tmp").unwrap();
     let url = server.url();
     let home_path = home.path().to_owned();
     let (started, project) = tokio::task::spawn_blocking(move || {
-        let project = Project::new(real, &program, &url, &home_path);
+        let project = Project::new(real, &program, &url, &home_path, check);
         let init = project.samuel(&["run", "init", "--prd", "prd.md"]);
         assert!(init.status.success(), "{init:?}");
         if !hooks.is_empty() {
             fs::write(project.dir.path().join(".samuel/hooks.yml"), hooks).unwrap();
         }
-        (project.samuel(&["run", "start", "--yes", "--json"]), project)
+        (project.samuel(&[&["run", "start", "--yes", "--json"], more].concat()), project)
     })
     .await
     .unwrap();
@@ -224,6 +235,34 @@ async fn codex_takes_a_prd_of_three_tasks_to_done() {
     let Some((events, status)) = takes_a_prd_to_done(RealAgent::Codex, script).await else { return };
     assert!(figure(&events, "input_tokens") >= 6_000.0, "two requests a task");
     adds_up(&events, &status);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn claude_code_in_three_lanes_takes_a_prd_to_done_and_its_work_lands_once() {
+    let script = model("Bash", json!({"command": WORK, "description": "does the task"}));
+    let started = start_with(RealAgent::Claude, "", script, "ls part-*", &["--jobs", "3"]).await;
+    let Some(Started { project, events, .. }) = started else { return };
+    let report = &events.last().unwrap()["data"]["report"];
+    let into = report["into"].as_str().unwrap_or_else(|| panic!("{report}"));
+    let trailers = "--format=%(trailers:key=Samuel-Task,valueonly,separator=%x2C)";
+    let mut landed = project.git(&["log", "--first-parent", trailers, into]);
+    landed.retain(|line| !line.is_empty());
+    landed.sort();
+    assert_eq!(landed, ["1.0", "2.0", "3.0"], "{events:?}");
+    let tasks: Value = serde_json::from_slice(&project.samuel(&["run", "tasks", "--json"]).stdout).unwrap();
+    let on_branch = project.git(&["rev-list", into]);
+    for task in tasks["data"]["tasks"].as_array().unwrap() {
+        let commit = task["commit_sha"].as_str().unwrap_or_default();
+        assert!(task["status"] == "completed" && on_branch.iter().any(|one| one == commit), "{task}");
+        let id = task["id"].as_str().unwrap();
+        let part = project.git(&["show", &format!("{into}:part-{id}.txt")]);
+        assert_eq!(part, [format!("part {id}")]);
+    }
+    assert_eq!(project.git(&["log", "--format=%s"]), ["Start"], "the checkout stays");
+    let claimed = events.iter().filter(|event| event["event"] == "task_claimed");
+    let lanes: std::collections::BTreeSet<String> = claimed.map(|event| event["lane"].to_string()).collect();
+    assert!(lanes.len() >= 2, "two of them have nothing to wait for: {lanes:?}");
+    assert!(figure(&events, "input_tokens") >= 6_000.0, "what all lanes consumed is added up");
 }
 
 /// The first hook file of whoever begins with them: one command is for the

@@ -180,7 +180,46 @@ fn a_new_plugin_in_rust_does_what_its_page_says() {
         let clone = desk.dir.path().join("clone");
         git(&["clone", "--quiet", ".", clone.to_str().unwrap()]);
         desk.samuel(&clone, &["plugin", "validate"]);
+        let project = desk.dir.path().join("project");
+        desk.samuel(&project, &["uninstall", desk.name]);
+        desk.samuel(&project, &["install", "../clone", "--yes"]);
+        desk.samuel(&project, &["verify"]);
+        // What makes bindings is no part of it.
+        let args = ["tree", "--offline", "--target", "wasm32-wasip2", "--prefix", "none"];
+        let built = desk.run(&desk.plugin(), "cargo", &args);
+        assert!(built.succeeded && built.all.contains("serde_core v"), "{}", built.all);
+        for generator in ["wit-bindgen-rust", "wit-parser", "syn", "serde_derive"] {
+            assert!(!built.all.contains(&format!("{generator} v")), "{}", built.all);
+        }
     }
+}
+
+#[test]
+fn a_new_plugin_in_rust_can_handle_any_point() {
+    if !has_target() {
+        return;
+    }
+    let desk = Desk::new("gate-facts");
+    // Its answer has a field that is a word of Rust.
+    desk.make("rust", &["--point", "iteration.gate"]);
+    desk.samuel(&desk.plugin(), &["plugin", "build"]);
+    let tried = desk.samuel(&desk.plugin(), &["plugin", "test", "--json"]);
+    let tried: Value = serde_json::from_str(&tried).unwrap();
+    assert_eq!(tried.pointer("/data/trials/0/output/continue"), Some(&Value::Bool(true)), "{tried:#}");
+    // A core module, and one that lacks what its manifest binds, are told of before anybody installs them.
+    let manifest = desk.plugin().join("samuel-plugin.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(
+        &manifest,
+        text.replace("iteration.gate", "context.extra").replace("iteration-gate", "context-extra"),
+    )
+    .unwrap();
+    let said = desk.run(&desk.plugin(), SAMUEL, &["plugin", "validate"]);
+    assert!(!said.succeeded && said.all.contains("no handler `context-extra`"), "{}", said.all);
+    fs::write(&manifest, text).unwrap();
+    fs::write(desk.plugin().join("plugin.wasm"), b"\0asm\x01\0\0\0").unwrap();
+    let said = desk.run(&desk.plugin(), SAMUEL, &["plugin", "validate"]);
+    assert!(!said.succeeded && said.all.contains("core WASM module"), "{}", said.all);
 }
 
 #[test]

@@ -7,16 +7,15 @@
 use std::{
     env, fs,
     path::PathBuf,
-    process::{Child, Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    process::{Command, Stdio},
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::{
     tally::Tally,
-    workspace::{cargo, root, target},
+    workspace::{cargo, root, target, wait},
 };
 
 /// The version that is built where none is installed.
@@ -97,22 +96,6 @@ fn within(limit: Duration, command: &mut Command) -> Result<()> {
     let said = fs::read(said.path())?;
     let said = String::from_utf8_lossy(&said);
     let reason = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no reason given");
-    ensure!(status, "{}", reason.trim());
+    ensure!(status.success(), "{}", reason.trim());
     Ok(())
-}
-
-/// Waits for the end of a child, and ends it where that takes too long.
-fn wait(child: &mut Child, limit: Duration) -> Result<Option<bool>> {
-    let deadline = Instant::now() + limit;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status.success()));
-        }
-        if Instant::now() >= deadline {
-            child.kill()?;
-            child.wait()?;
-            return Ok(None);
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
 }

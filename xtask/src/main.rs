@@ -11,12 +11,14 @@ mod contract;
 mod deny;
 mod guest;
 mod python;
+mod suites;
 mod tally;
 mod test;
 #[cfg(feature = "core")]
 mod toon_case;
 #[cfg(feature = "core")]
 mod toon_oracle;
+mod wheel;
 mod workspace;
 
 use std::process::ExitCode;
@@ -32,6 +34,7 @@ usage: cargo xtask <task>
   contract [--check] what follows from wit/: records, tables, documentation
   guest              the first process of containers, linked statically
   deny               the dependencies, by cargo deny and deny.toml
+  wheel              the wheel of the Python package, by maturin
   bench <name>       measures a release build; without a name lists them
   toon-oracle        compares the TOON codec with the reference, from npm
 ";
@@ -58,10 +61,13 @@ fn run(args: &[String]) -> Result<()> {
         "contract" => contract::run(args),
         "guest" => guest::run(args),
         "deny" => deny::run(),
+        "wheel" => wheel::run(args),
         #[cfg(feature = "core")]
         "bench" => bench::run(args),
         #[cfg(feature = "core")]
         "toon-oracle" => toon_oracle::run(args),
+        #[cfg(not(feature = "core"))]
+        "bench" | "toon-oracle" => workspace::again_with_core(task, args),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

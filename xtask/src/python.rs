@@ -13,7 +13,10 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::workspace::{cargo, root, target};
+use crate::{
+    test::tell_length,
+    workspace::{EVERYTHING, cargo, root, target},
+};
 
 /// What the tests need beside Python.
 const TOOLS: [&str; 5] =
@@ -52,11 +55,12 @@ pub(crate) fn environment(packages: &[&str]) -> Result<PathBuf> {
 /// # Errors
 /// Fails where the build does.
 pub(crate) fn lay_out(profile: &str) -> Result<PathBuf> {
-    let mut build = cargo(&["build", "--locked", "--package", "samuel-python", "--profile", profile]);
-    if profile == "dev" {
-        // With the program beside it, both are built of the same crates, once.
-        build.args(["--package", "samuel-cli"]);
-    }
+    let mut build = cargo(&["build", "--locked", "--profile", profile]);
+    match profile {
+        // What tests need is built of the same crates, once.
+        "dev" => build.args(["--workspace", "--all-targets"]).args(EVERYTHING),
+        _ => build.args(["--package", "samuel-python", "--features", "samuel-python/wasm"]),
+    };
     ensure!(build.status()?.success(), "the native module does not build");
     let built = if profile == "dev" { "debug" } else { profile };
     let path = target().join("python").join(profile);
@@ -100,10 +104,7 @@ impl Layout {
         command.args(["-m", "pytest", "-p", "no:cacheprovider", "-rs", "tests"]).current_dir(tests);
         command.env("PYTHONPATH", &self.path).env("PYTHONPYCACHEPREFIX", target().join("python/cache"));
         command.env("SAMUEL_TEST_COMPONENT", &self.component).env("CARGO_TARGET_DIR", target());
-        match long {
-            true => command.env("SAMUEL_LONG", "1"),
-            false => command.env_remove("SAMUEL_LONG"),
-        };
+        tell_length(&mut command, long);
         command
     }
 }

@@ -14,6 +14,8 @@ pub(crate) struct Tally {
     unrun: usize,
     /// Those that failed.
     pub(crate) failed: usize,
+    /// How many programs of tests said what theirs came to.
+    pub(crate) programs: usize,
     /// Why each of the others did not run.
     pub(crate) skipped: Vec<String>,
     /// What failed, by name.
@@ -46,6 +48,7 @@ impl Tally {
             self.skip(reason.trim());
             self.unrun += 1;
         } else if let Some(counts) = line.strip_prefix("test result:") {
+            self.programs += 1;
             self.reported += number_before(counts, " passed");
             self.failed += number_before(counts, " failed");
         } else if let Some(test) = line.strip_prefix("test ") {
@@ -91,6 +94,18 @@ impl Tally {
             self.failed += 1;
             self.failures.push(name.to_owned());
         }
+    }
+
+    /// Takes over what another one counted.
+    pub(crate) fn add(&mut self, other: Tally) {
+        let Tally { reported, unrun, failed, programs, skipped, failures, said, listens: _ } = other;
+        self.reported += reported;
+        self.unrun += unrun;
+        self.failed += failed;
+        self.programs += programs;
+        self.skipped.extend(skipped);
+        self.failures.extend(failures);
+        self.said.extend(said);
     }
 
     /// Returns how many passed.
@@ -193,6 +208,28 @@ mod tests {
         assert_eq!((tally.passed(), tally.failed), (12, 1));
         assert_eq!(tally.failures, ["tests/test_b.py::test_c - assert 1 == 2"]);
         assert_eq!(tally.skipped, ["mypy is not installed", "mypy is not installed"]);
+    }
+
+    #[test]
+    fn what_was_counted_apart_is_taken_over_whole() {
+        let (mut tally, mut other) = (Tally::default(), Tally::default());
+        tally.check("lints", true);
+        let output = "\
+            test a ... FAILED\n\
+            test b ... ignored\n\
+            ---- a stdout ----\n\
+            thread 'a' panicked\n\
+            skipped: no npm\n\
+            test result: FAILED. 2 passed; 1 failed; 1 ignored\n";
+        output.lines().for_each(|line| other.read(line));
+        tally.add(other);
+        assert_eq!((tally.passed(), tally.failed), (2, 1));
+        assert_eq!(tally.skipped, ["b is ignored", "no npm"]);
+        assert_eq!(tally.failures, ["a"]);
+        assert_eq!(
+            tally.said.get(..2),
+            Some(&["---- a stdout ----".to_owned(), "thread 'a' panicked".to_owned()][..])
+        );
     }
 
     #[test]

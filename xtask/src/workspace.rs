@@ -2,9 +2,19 @@
 
 use std::{
     env,
+    ffi::OsStr,
+    io,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Child, Command, ExitStatus},
+    thread,
+    time::{Duration, Instant},
 };
+
+#[cfg(not(feature = "core"))]
+use anyhow::{Result, ensure};
+
+/// The features with which the workspace is built, linted and tested: with the same ones everywhere it is built once.
+pub(crate) const EVERYTHING: [&str; 2] = ["--features", "samuel-python/wasm,xtask/wasm"];
 
 /// Returns the root of the workspace.
 pub(crate) fn root() -> &'static Path {
@@ -21,9 +31,14 @@ pub(crate) fn target() -> PathBuf {
 
 /// Returns a call of the cargo that runs this task, in the root.
 pub(crate) fn cargo(args: &[&str]) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = call(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(args).current_dir(root());
-    // What cargo sets for this program is not meant for the calls it makes.
+    command
+}
+
+/// Returns the call of a program without what cargo sets for this one, which is not meant for it.
+pub(crate) fn call(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
     for (name, _) in env::vars_os() {
         if name
             .to_str()
@@ -33,4 +48,29 @@ pub(crate) fn cargo(args: &[&str]) -> Command {
         }
     }
     command
+}
+
+/// Waits for the end of a child, and ends it where that takes too long.
+pub(crate) fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let deadline = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= deadline {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Starts a task again in a build of this program that has the core, which most tasks do without.
+#[cfg(not(feature = "core"))]
+pub(crate) fn again_with_core(task: &str, args: &[String]) -> Result<()> {
+    let run = ["run", "--quiet", "--locked", "--package", "xtask", "--features", "xtask/core", "--", task];
+    let status = cargo(&run).args(args).status()?;
+    ensure!(status.success(), "`{task}` did not pass");
+    Ok(())
 }

@@ -116,6 +116,24 @@ fn the_code_of_the_readme_is_that_of_the_example() {
 }
 
 #[test]
+fn the_programs_of_the_embedding_page_are_examples() {
+    let page = fs::read_to_string(root().join("docs/embedding.md")).unwrap();
+    for (heading, example) in [("## A sandbox", "own-sandbox.rs"), ("## An agent, a store", "own-parts.rs")] {
+        let (_, section) = page.split_once(&format!("\n{heading}\n")).unwrap();
+        let block = section.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        let example = fs::read_to_string(root().join("examples/embed-rust/src/bin").join(example)).unwrap();
+        assert!(example.contains(block.trim()), "{heading} has another program than its example");
+    }
+}
+
+#[test]
+fn what_exceptions_of_python_advise_names_no_command_of_samuel() {
+    let words = fs::read_to_string(root().join("bindings/python/src/remedy.rs")).unwrap();
+    let named: Vec<&str> = words.lines().filter(|line| line.contains("`samuel ")).collect();
+    assert!(named.is_empty(), "{named:#?}");
+}
+
+#[test]
 fn the_hooks_page_lists_every_point_in_order() {
     let page = fs::read_to_string(root().join("docs/hooks.md")).unwrap();
     let section = page.split("## The points").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
@@ -128,6 +146,34 @@ fn the_hooks_page_lists_every_point_in_order() {
 }
 
 #[test]
+fn the_plugin_page_lists_every_function_of_the_host() {
+    let page = fs::read_to_string(root().join("docs/plugins.md")).unwrap();
+    let section =
+        page.split("## What the host offers").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let contract = ["host.wit", "prompt-context.wit"]
+        .map(|file| fs::read_to_string(root().join("wit/v1").join(file)).unwrap());
+    let host = contract.concat();
+    let interfaces = host.split("\ninterface ").skip(1).filter_map(|text| text.split_once(" {\n"));
+    let mut listed = 0;
+    // What is reserved has no functions to use.
+    for (interface, body) in interfaces.filter(|(interface, _)| *interface != "assistant") {
+        let (body, _) = body.split_once("\n}").unwrap();
+        let functions =
+            body.lines().filter_map(|line| line.trim().split_once(": func(")).map(|(name, _)| name);
+        let row =
+            section.lines().find(|line| line.starts_with(&format!("| `{interface}` |"))).unwrap_or_default();
+        for function in functions {
+            assert!(
+                row.contains(&format!("`{}", function.trim_start_matches('%'))),
+                "{interface}: {function}"
+            );
+            listed += 1;
+        }
+    }
+    assert!(listed > 25, "only {listed} functions were found");
+}
+
+#[test]
 fn the_loop_page_lists_every_exit_reason_with_its_code() {
     let page = fs::read_to_string(root().join("docs/loop.md")).unwrap();
     for reason in samuel_core::model::ExitReason::ALL {
@@ -135,6 +181,46 @@ fn the_loop_page_lists_every_exit_reason_with_its_code() {
         let code = row.and_then(|row| row.rsplit('|').nth(1)).unwrap_or_default().trim();
         assert!(code.starts_with(&reason.exit_code().to_string()), "{reason}: \"{code}\"");
     }
+}
+
+#[test]
+fn the_page_on_lanes_has_each_phase_of_a_claim_each_reason_and_codes_that_there_are() {
+    use samuel_core::model::{ClaimPhase, ErrorCode, ReleaseReason};
+    let page = fs::read_to_string(root().join("docs/parallel.md")).unwrap();
+    let life =
+        page.split("## The life of a claim").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    // What is released is nobody's any more.
+    for phase in ClaimPhase::ALL.iter().filter(|phase| **phase != ClaimPhase::Released) {
+        assert!(life.lines().any(|line| line.starts_with(&format!("| {phase} |"))), "{phase}");
+    }
+    let back = page.split("## What comes back").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let conflict = ReleaseReason::Conflict { files: vec!["FILES".to_owned()] };
+    let checks = ReleaseReason::Checks { failures: Vec::new() };
+    let last = Box::new(conflict.clone());
+    let exhausted = ReleaseReason::Exhausted { attempts: 3, last };
+    for (reason, until) in [(conflict, "FILES"), (checks, ":"), (exhausted, ";")] {
+        let told = reason.to_string().replace("3 attempts", "N attempts");
+        let told = told.split(until).next().unwrap();
+        assert!(back.lines().any(|line| line.starts_with(&format!("| {told}"))), "{told}");
+    }
+    let named: Vec<&str> = page.split('`').filter(|word| word.starts_with("E_")).collect();
+    let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.name).collect();
+    assert!(named.iter().all(|name| codes.contains(name)), "{named:?}");
+    let of_lanes = codes.iter().filter(|name| name.starts_with("E_LANES_") || **name == "E_WORKSPACE_SETUP");
+    of_lanes.for_each(|name| assert!(named.contains(name), "{name}"));
+}
+
+#[test]
+fn the_fleet_page_lists_every_code_and_shows_a_record_that_is_one() {
+    let page = fs::read_to_string(root().join("docs/fleet.md")).unwrap();
+    let named: Vec<&str> = page.split('`').filter(|word| word.starts_with("E_")).collect();
+    let codes: Vec<&str> = samuel_core::model::ErrorCode::ALL.iter().map(|code| code.name).collect();
+    assert!(named.iter().all(|name| codes.contains(name)), "{named:?}");
+    let of_fleets = codes.iter().filter(|name| name.starts_with("E_FLEET_"));
+    of_fleets.for_each(|name| assert!(named.contains(name), "{name}"));
+    let record = page.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let record: samuel_core::state::LogRecord = serde_json::from_str(record).unwrap();
+    assert_eq!((record.format, record.n), (samuel_core::state::LOG_FORMAT, 7));
 }
 
 #[test]

@@ -176,17 +176,65 @@ fn commands() -> BTreeSet<String> {
     variants.lines().filter(|line| !line.trim().starts_with('#')).filter_map(name).collect()
 }
 
-#[test]
-fn nothing_but_the_command_line_names_its_commands() {
-    let commands = commands();
-    assert!(commands.contains("run") && commands.contains("install"), "{commands:?}");
+/// Returns the long options that the terminal has, as its arguments name them.
+fn options() -> BTreeSet<String> {
+    let texts = files_of(&root().join("cli/src")).into_iter().map(|path| code(&path));
+    let of_text = |text: String| text.split("#[arg(").skip(1).filter_map(option).collect::<Vec<_>>();
+    texts.flat_map(of_text).collect()
+}
+
+/// Returns the long option of an argument that has one, from within its attribute on.
+fn option(attribute: &str) -> Option<String> {
+    let (attribute, field) =
+        attribute.split_once(")]\n").filter(|(attribute, _)| attribute.contains("long"))?;
+    if let Some((_, named)) = attribute.split_once("long = \"") {
+        return named.split_once('"').map(|(name, _)| name.to_owned());
+    }
+    let name = field.trim_start().trim_start_matches("pub(crate) ").split_once(':')?.0;
+    Some(name.trim_start_matches("r#").replace('_', "-"))
+}
+
+/// Returns the option that a line tells its reader to give, as in "pass --force".
+fn advised(line: &str, options: &BTreeSet<String>) -> Option<String> {
+    let told = ["`--", "pass --", "give --", "use --", "with --", "by --", "without --"];
+    let after = told.iter().flat_map(|told| line.split(told).skip(1));
+    let mut names = after
+        .map(|after| after.split(|c: char| c != '-' && !c.is_ascii_lowercase()).next().unwrap_or_default());
+    names.find(|name| options.contains(*name)).map(str::to_owned)
+}
+
+/// Returns the files of the libraries, but for those of tests.
+fn library_files() -> Vec<PathBuf> {
     let mut sources = vec![root().join("samuel-core/src")];
     sources
         .extend(fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src")));
     let files: Vec<PathBuf> = sources.iter().flat_map(|source| files_of(source)).collect();
     assert!(files.len() > 100);
-    for path in files.iter().filter(|path| !path.components().any(|part| part.as_os_str() == "tests")) {
-        for line in code(path).lines() {
+    files.into_iter().filter(|path| !path.components().any(|part| part.as_os_str() == "tests")).collect()
+}
+
+#[test]
+fn nothing_but_the_command_line_tells_people_to_give_its_options() {
+    let options = options();
+    for known in ["format", "allow-empty", "max-iterations", "directory"] {
+        assert!(options.contains(known), "{known}: {options:?}");
+    }
+    assert_eq!(advised("or pass --force", &options).as_deref(), Some("force"));
+    let mut files = library_files();
+    files.extend(files_of(&root().join("bindings/python/src")));
+    for path in files {
+        for line in code(&path).lines() {
+            assert_eq!(advised(line, &options), None, "{}: {line}", path.display());
+        }
+    }
+}
+
+#[test]
+fn nothing_but_the_command_line_names_its_commands() {
+    let commands = commands();
+    assert!(commands.contains("run") && commands.contains("install"), "{commands:?}");
+    for path in library_files() {
+        for line in code(&path).lines() {
             let word = |after: &str| after.split(|c: char| !c.is_ascii_lowercase()).next().map(str::to_owned);
             let named = line.split("samuel ").skip(1).filter_map(word).find(|word| commands.contains(word));
             assert_eq!(named, None, "{}: {line}", path.display());

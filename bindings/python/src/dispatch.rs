@@ -16,7 +16,7 @@ use samuel_core::{
     clock::SystemClock,
     config::Config,
     context::{ContextView, PromptContext},
-    hook::{CallScope, HookPoint, Point, PointVisitor, Registry, RegistryError},
+    hook::{BreakClass, CallScope, HookFailure, HookPoint, Point, PointVisitor, Registry, RegistryError},
     model::payload::Mode,
 };
 use serde_json::{Map, Value};
@@ -121,10 +121,14 @@ impl PointVisitor for Dispatch<'_, '_> {
         }
         Job::begin(notifier, scope.cancel.clone(), async move {
             let started = std::time::Instant::now();
+            let mut dispatched = registry.dispatch::<P>(input.clone(), &scope).await;
             for _ in 1..repeat {
-                registry.dispatch::<P>(input.clone(), &scope).await;
+                // What is told is of one call, and an exception is never passed over.
+                if dispatched.outcome.broken.iter().any(|broken| has_raised(&broken.failure)) {
+                    break;
+                }
+                dispatched = registry.dispatch::<P>(input.clone(), &scope).await;
             }
-            let dispatched = registry.dispatch::<P>(input, &scope).await;
             let took = started.elapsed().as_secs_f64();
             let resolved = registry.resolved(P::POINT).cloned().unwrap_or_default();
             Box::new(move |py: Python<'_>| {
@@ -143,6 +147,11 @@ impl PointVisitor for Dispatch<'_, '_> {
             }) as Made
         })
     }
+}
+
+/// Says whether a handler broke by an exception.
+fn has_raised(failure: &HookFailure) -> bool {
+    matches!(failure.class, BreakClass::Failed | BreakClass::Panicked)
 }
 
 /// Reads what is given of the prompt context, by group; the rest has its defaults.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use samuel_core::{
     Controller, Event, EventRecord, Events, Run, RunError, RunHandle, RunReport, event::IterationFailure,
+    model::LiveState,
 };
 
 use crate::{gate, notifier::Notifier};
@@ -103,6 +104,11 @@ impl Progress {
     pub(crate) fn events(&self) -> Option<Events> {
         let mut state = self.state();
         state.first.pop().or_else(|| state.handle.as_mut().map(RunHandle::events))
+    }
+
+    /// Returns what the run does now; nothing before it has started and once it has ended.
+    pub(crate) fn live_state(&self) -> Option<LiveState> {
+        self.state().handle.as_ref().map(RunHandle::state)
     }
 
     /// Lets go of the first streams, for which nobody will ask.

@@ -7,19 +7,16 @@ use pyo3::{
     Bound, PyAny, PyErr, PyResult, Python, intern,
     types::{PyAnyMethods, PyModule},
 };
-use samuel_core::model::{Coded, ErrorCode};
+use samuel_core::{
+    model::{Coded, ErrorCode},
+    text::described,
+};
 
 use crate::remedy::remedy_text;
 
 /// Turns an error of the core into an exception.
 pub(crate) fn raise(py: Python<'_>, error: &dyn Coded) -> PyErr {
-    let mut message = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        message.push_str(": ");
-        message.push_str(&cause.to_string());
-        source = cause.source();
-    }
+    let message = described(error);
     let location = error.location();
     let place = location.map(|place| (place.file, place.line, place.column));
     made(py, error.code(), &message, &remedy_text(&error.help()), place)

@@ -39,9 +39,16 @@ pub(crate) struct PyFetchedPlugin {
     /// What follows from what it handles and asks for, in plain words.
     #[pyo3(get)]
     consequences: Vec<String>,
-    /// Whether somebody has to be asked: at the first time, and whenever an
-    /// update asks for more, comes from elsewhere, or begins to stand between
-    /// Samuel and the agent.
+    /// What is installed under its name.
+    #[pyo3(get)]
+    before: Py<PyAny>,
+    /// What its source has by now, where it should have stayed what was installed from it.
+    #[pyo3(get)]
+    moved: Py<PyAny>,
+    /// Whether somebody has to be asked for another reason than that its source was moved.
+    #[pyo3(get)]
+    wants_more: bool,
+    /// Whether somebody has to be asked.
     #[pyo3(get)]
     needs_consent: bool,
 }
@@ -61,6 +68,9 @@ impl PyFetchedPlugin {
             capabilities: to_python(py, &manifest.capabilities)?.unbind(),
             new_capabilities: to_python(py, &fetched.new_capabilities())?.unbind(),
             consequences: fetched.consequences(),
+            before: to_python(py, &fetched.before())?.unbind(),
+            moved: to_python(py, &fetched.moved())?.unbind(),
+            wants_more: fetched.wants_more(),
             needs_consent: fetched.needs_consent(),
             fetched: Mutex::new(Some(fetched)),
         })

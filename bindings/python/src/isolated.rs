@@ -1,11 +1,13 @@
 //! Handlers in a process of their own: the hard bound.
 //!
-//! The process is a fresh interpreter (`samuel._isolated`) that finds the function once and is asked call
-//! by call: each is the JSON envelope as a line of its standard input, and answered by a line. It is kept
+//! The process is a fresh interpreter (`samuel._begin`, `samuel._isolated`) that finds the function once
+//! and is asked call by call: each is the JSON envelope as a line of its standard input, and answered by a line. It is kept
 //! from one call to the next. At the deadline it goes, with everything below it, and the next call gets
 //! another one. What the function prints and logs on the way is passed on to this process.
 
 use std::{
+    ffi::OsStr,
+    path::PathBuf,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -35,8 +37,9 @@ pub(crate) type Target = (String, String);
 /// How a function is called in a process of its own.
 pub(crate) struct Isolated {
     python: String,
+    /// What it runs: `_begin.py`.
+    script: PathBuf,
     target: Target,
-    path: Vec<String>,
     env: Vec<(String, String)>,
     supervisor: Supervisor,
     /// The process, while no call is under way.
@@ -58,11 +61,11 @@ enum Line {
 impl Isolated {
     /// Prepares to call a function.
     pub(crate) fn new(py: Python<'_>, target: Target, shared: &Shared) -> PyResult<Self> {
-        let sys = PyModule::import(py, "sys")?;
+        let package: PathBuf = PyModule::import(py, "samuel")?.getattr("__file__")?.extract()?;
         Ok(Self {
-            python: sys.getattr("executable")?.extract()?,
+            python: PyModule::import(py, "sys")?.getattr("executable")?.extract()?,
+            script: package.with_file_name("_begin.py"),
             target,
-            path: sys.getattr("path")?.extract()?,
             env: shared.env.to_vec(),
             supervisor: shared.supervisor.clone(),
             idle: Mutex::default(),
@@ -104,10 +107,10 @@ impl Isolated {
 
     async fn start(&self) -> Result<KeptProgram, samuel_core::process::ProcessError> {
         let (function, directory) = &self.target;
+        // Whoever writes files where it works does not decide what it imports.
         let spec = CommandSpec::new(&self.python, directory)
-            .args(["-m", "samuel._isolated"])
+            .args([OsStr::new("-P"), self.script.as_os_str()])
             .envs(self.env.iter().map(|(name, value)| (name, value)))
-            .env("PYTHONPATH", self.path.join(":"))
             .grace_when_dropped(true);
         let mut process = KeptProgram::start(spec, &self.supervisor, READ_LIMIT, MAX_BYTES).await?;
         process.ask(function.clone().into_bytes(), None).await;

@@ -2,11 +2,12 @@
 //! for a test, plugins that are fetched or loaded.
 //!
 //! As with runs, whoever waits for a [`Job`] does so in Python, and asks for
-//! the result when the notifier tells of it. A job that nobody holds any more is
-//! cancelled.
+//! the result when the notifier tells of it. A job is cancelled by whoever gives up
+//! the wait, and where nobody holds it any more.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -34,14 +35,14 @@ impl Job {
         cancel: CancellationToken,
         work: impl Future<Output = Made> + Send + 'static,
     ) -> PyResult<Self> {
-        let started = Self::spawn(Arc::clone(&notifier), work);
+        let started = Self::spawn(Arc::clone(&notifier), Box::pin(work));
         let made = started.inspect_err(|_| notifier.end())?;
         Ok(Self { notifier, made, cancel })
     }
 
     fn spawn(
         notifier: Arc<Notifier>,
-        work: impl Future<Output = Made> + Send + 'static,
+        work: Pin<Box<dyn Future<Output = Made> + Send>>,
     ) -> std::io::Result<Arc<Mutex<Option<Made>>>> {
         let made: Arc<Mutex<Option<Made>>> = Arc::default();
         let told = Arc::clone(&made);
@@ -78,6 +79,11 @@ impl Job {
     /// Leaves a callback for the next notice; False if there was one since.
     fn wake(&self, callback: Py<PyAny>, seen: u64) -> bool {
         self.notifier.wait(callback, seen)
+    }
+
+    /// Tells the work that nobody waits for it any more.
+    fn cancel(&self) {
+        self.cancel.cancel();
     }
 
     /// What came of it, once; None before the end.

@@ -10,6 +10,7 @@
 //! through the `gate`, which is closed before the interpreter ends. And no
 //! thread of Python waits in Rust: it waits in Python, for the `notifier`.
 
+mod arguments;
 mod call;
 mod context;
 mod convert;
@@ -21,6 +22,7 @@ mod gate;
 mod handler;
 mod isolated;
 mod job;
+mod logging;
 mod methodology;
 mod notifier;
 mod options;
@@ -30,6 +32,7 @@ mod project;
 mod remedy;
 mod reply;
 mod run;
+mod run_log;
 mod session;
 mod toon;
 mod trust;
@@ -51,9 +54,10 @@ mod _samuel {
         options::check_settings,
         plugins::{PyLoaded, plugins_fetch, plugins_list, plugins_load, plugins_uninstall, plugins_verify},
         port::{PyAgentPort, report_json},
-        project::{PyEntries, PyProject},
+        project::PyProject,
         reply::Reply,
         run::{EventStream, PyRun, PyRunHandle},
+        run_log::{RunLog, RunTail},
         session::PySession,
         toon::{toon_dumps, toon_loads, toon_recover},
         trust::PyTrustStore,
@@ -64,6 +68,7 @@ mod _samuel {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("BUILD_PROFILE", env!("SAMUEL_BUILD_PROFILE"))?;
         let points: Vec<&str> = HookPoint::ALL.iter().map(|point| point.as_str()).collect();
         module.add("HOOK_POINTS", pyo3::types::PyTuple::new(module.py(), points)?)
     }

@@ -19,7 +19,7 @@ use pyo3::{
     types::{PyAnyMethods, PyModule},
 };
 
-use crate::gate;
+use crate::{gate, logging};
 
 /// What the thread is told.
 enum Notice {
@@ -51,6 +51,7 @@ impl Notifier {
     /// any thread can enter the interpreter, its end is looked after.
     pub(crate) fn start(py: Python<'_>) -> PyResult<Arc<Self>> {
         PyModule::import(py, intern!(py, "samuel._exit"))?.call_method0(intern!(py, "prepare"))?;
+        logging::install();
         let (sender, notices) = mpsc::channel();
         let notifier = Arc::new(Self { version: AtomicU64::new(0), callbacks: Mutex::default(), sender });
         let notifying = Arc::clone(&notifier);

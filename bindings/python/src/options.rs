@@ -15,6 +15,8 @@ use samuel_core::{
     model::{TaskId, payload::AgentInvokeOutput},
     process::Supervisor,
     project::Project,
+    sandbox::{Containers, Guest},
+    text::described,
     workspace::UnknownWorkspace,
 };
 
@@ -53,6 +55,9 @@ pub(crate) struct Options<'py> {
     /// Where the run listens.
     #[pyo3(default)]
     socket_dir: Option<PathBuf>,
+    /// The first process of containers, whose sockets are where the run listens.
+    #[pyo3(default)]
+    guest: Option<PathBuf>,
     /// The command by which an agent's own hooks ask the run; empty where there is none.
     #[pyo3(default)]
     bridge: Vec<String>,
@@ -89,6 +94,18 @@ impl Options<'_> {
         }
         if let Some(binary) = &self.binary {
             builder = builder.binary(binary.clone());
+        }
+        if let Some(guest) = &self.guest {
+            let needed = || {
+                PyValueError::new_err("guest takes socket_dir as well: sandboxes have their sockets there")
+            };
+            let directory = self.socket_dir.as_ref().ok_or_else(needed)?;
+            // What the program says comes before what its environment does.
+            let env: Vec<(String, String)> =
+                self.env.iter().filter(|(name, _)| name != "SAMUEL_GUEST").cloned().collect();
+            let containers = Containers::of_env(&env, guest, directory);
+            let first = Guest::new(containers.guest(), directory);
+            builder = builder.containers(containers).guest(first);
         }
         if let Some(directory) = &self.socket_dir {
             builder = builder.socket_dir(directory).bridge(self.bridge.iter().cloned());
@@ -129,8 +146,7 @@ pub(crate) fn supervisor_of(command: &[String]) -> Supervisor {
 }
 
 fn refused(error: &(dyn std::error::Error + 'static)) -> PyErr {
-    let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
-    PyValueError::new_err(format!("{error}{cause}"))
+    PyValueError::new_err(described(error))
 }
 
 /// Stands for an agent that is written in Python, which is a handler of

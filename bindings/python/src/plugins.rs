@@ -9,8 +9,12 @@ use std::{path::PathBuf, sync::Arc};
 use pyo3::{
     Bound, IntoPyObjectExt, Py, PyAny, PyErr, PyResult, Python, pyclass, pyfunction, types::PyAnyMethods,
 };
-use samuel_core::plugin::{
-    Catalog, FetchOptions, InstallSource, LoadOptions, LoadedPlugins, PluginError, Plugins,
+use samuel_core::{
+    plugin::{
+        Catalog, FetchOptions, InstallSource, LoadOptions, LoadedPlugins, PluginError, Plugins,
+        RegistryLogins,
+    },
+    sandbox::Containers,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -38,6 +42,16 @@ pub(crate) struct Surroundings {
     cache_dir: Option<PathBuf>,
     /// Where their key is, and scripts are run from.
     state_dir: Option<PathBuf>,
+}
+
+impl Surroundings {
+    /// Returns where the containers of images come from: their first process is the one that `SAMUEL_GUEST` names, and
+    /// their sockets are in the private directory.
+    fn containers(&self) -> Option<Containers> {
+        let sockets = self.state_dir.as_ref()?.join("run");
+        let is_named = self.env.iter().any(|(name, value)| name == "SAMUEL_GUEST" && !value.is_empty());
+        is_named.then(|| Containers::of_env(&self.env, PathBuf::new(), sockets))
+    }
 }
 
 /// Lists what is installed, and what samuel.toml lists.
@@ -76,7 +90,9 @@ pub(crate) fn plugins_fetch(
 ) -> PyResult<Job> {
     let source = InstallSource::parse(source, &base).map_err(|error| raise_plugin(py, &error))?;
     let (plugins, cancel) = (installed(project), CancellationToken::new());
-    let options = FetchOptions {
+    let containers = surroundings.containers();
+    let mut options = FetchOptions {
+        containers,
         env: surroundings.env,
         supervisor: supervisor_of(&surroundings.supervisor),
         cancel: cancel.clone(),
@@ -85,6 +101,7 @@ pub(crate) fn plugins_fetch(
         ..FetchOptions::default()
     };
     job(py, cancel, async move {
+        options.registry_logins = RegistryLogins::kept(&options.env);
         let fetched = plugins.fetch(&source, &options).await;
         move |py: Python<'_>| {
             PyFetchedPlugin::new(py, plugins, fetched.map_err(|error| raise_plugin(py, &error))?)?
@@ -106,13 +123,14 @@ pub(crate) fn plugins_load(
     if project.config().plugins.iter().all(|listed| brought.contains(&listed.name)) {
         return Ok(None);
     }
+    let containers = surroundings.containers();
     let options = LoadOptions {
         env: surroundings.env,
         supervisor: supervisor_of(&surroundings.supervisor),
         cache_dir: surroundings.cache_dir,
         state_dir: surroundings.state_dir,
         store: Some(project.plan_store()),
-        containers: None,
+        containers,
     };
     let project = project.clone();
     job(py, CancellationToken::new(), async move {

@@ -3,36 +3,33 @@
 //! Every change is the one that the command makes: atomic, under the lock,
 //! written to the journal.
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-};
+mod changing;
+
+use std::{path::PathBuf, sync::Arc};
 
 use pyo3::{
-    Bound, PyAny, PyErr, PyRef, PyResult, Python, exceptions::PyValueError, pyclass, pymethods,
-    types::PyAnyMethods,
+    Bound, PyAny, PyResult, Python, exceptions::PyValueError, pyclass, pymethods, types::PyAnyMethods,
 };
 use samuel_core::{
     clock::SystemClock,
     dialect::{EventType, NewHook, ScriptLanguage},
-    engine::{LiveError, LiveRun},
+    engine::{LiveError, LiveRun, QueueList},
     git::Caller,
-    history::{Entries, EntryFilter, History, HistoryError, LogEntry, WhyQuestion},
+    history::{EntryFilter, History, HistoryError, WhyQuestion},
     hook::Registry,
     lifecycle::make_ready,
     methodology::Methodology,
-    model::{ClaimTarget, Coded, ReleaseReason, Source, Status, Task, TaskId},
+    model::{ClaimTarget, Coded, ReleaseReason, Source, Status, Task},
     plan::{ListForm, TaskFilter, TaskList},
-    prd::{self, Document, Form},
-    project::{ChangeOrigin, Initialised, NewPlan, PrdOptions, PrdSource, Project, UpdateOptions, find_root},
-    state::{
-        Applied, Asker, Existing, HookLog, HookLogFilter, Mutation, NewTask, Orphans, Prefer, StateError,
-    },
+    prd::{self, Document},
+    project::{ChangeOrigin, Initialised, NewPlan, PrdSource, Project, UpdateOptions, find_root},
+    state::{HookLog, HookLogFilter, Mutation, NewTask, Orphans, Prefer, QueueOrder, StateError},
 };
 use serde::Serialize;
 
 use crate::{
-    convert::{event_to_python, from_python, to_python},
+    arguments::{existing, one_of, reading, task_id},
+    convert::{from_python, to_python},
     error::{coded, raise},
     gate::detached,
     handler::{Registration, Shared, check_points},
@@ -40,34 +37,9 @@ use crate::{
     notifier::Notifier,
     options::supervisor_of,
     reply::Raised,
+    run_log::{RunLog, RunTail},
     watching::Watching,
 };
-
-/// The events of a run's record, one after the other.
-#[pyclass(frozen, name = "RunLog", module = "samuel._samuel")]
-pub(crate) struct PyEntries(Mutex<Entries>, EntryFilter);
-
-#[pymethods]
-impl PyEntries {
-    fn __iter__(own: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        own
-    }
-
-    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let next = detached(py, || {
-            let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            loop {
-                match entries.next_entry()? {
-                    Some(entry) if !self.1.takes(&entry) => {}
-                    Some(entry) => return Ok::<Option<LogEntry>, HistoryError>(Some(entry)),
-                    None => return entries.check_told().map(|()| None),
-                }
-            }
-        });
-        let next = next.map_err(|error| raise(py, &error))?;
-        next.map(|entry| event_to_python(py, &entry.record)).transpose()
-    }
-}
 
 /// A project on disk.
 #[pyclass(frozen, name = "Project", module = "samuel._samuel")]
@@ -81,6 +53,18 @@ impl PyProject {
         let (methodology, failed) = methodology.of_run(shared.clone());
         let project = self.0.clone().with_methodology(Arc::new(methodology));
         Ok((project.map_err(|error| raise(py, &error))?, failed))
+    }
+
+    /// Opens a run of the past, the last one where none is named.
+    fn of_run_before<T: Send>(
+        &self,
+        py: Python<'_>,
+        run: Option<&str>,
+        open: impl FnOnce(&History, &str) -> T + Send,
+    ) -> PyResult<T> {
+        let history = History::of(&self.0);
+        let opened = detached(py, || Ok::<_, HistoryError>(open(&history, &history.resolve(run)?)));
+        opened.map_err(|error| raise(py, &error))
     }
 
     fn make_ready(
@@ -102,26 +86,6 @@ impl PyProject {
         });
         made.map_err(|error| raise(py, &error))
     }
-
-    fn change<'py>(&self, py: Python<'py>, mutation: Mutation) -> PyResult<Bound<'py, PyAny>> {
-        told(py, || self.apply(mutation).map(|applied| applied.task))
-    }
-
-    /// Makes a change of the plan, if need be of that alone which the caller's run works on.
-    fn apply(&self, mutation: Mutation) -> Result<Applied, StateError> {
-        self.0.plan_store().mutate_as(self.2.plan_of(&self.0), mutation, &self.asker())
-    }
-
-    /// Says who asks: this process, so that what it takes back is its own.
-    fn asker(&self) -> Asker {
-        Asker { actor: self.2.actor(), name: Some(format!("python/{}", std::process::id())), worker: None }
-    }
-}
-
-fn task_id(py: Python<'_>, id: &str) -> PyResult<TaskId> {
-    id.parse().map_err(|error: samuel_core::model::InvalidTask| {
-        coded(py, samuel_core::model::ErrorCode::TASK_INVALID, &error.to_string())
-    })
 }
 
 /// Does something without the interpreter, and tells Python what came of it.
@@ -130,21 +94,6 @@ fn told<'py, T: Serialize + Send, E: Coded + Send>(
     work: impl FnOnce() -> Result<T, E> + Send,
 ) -> PyResult<Bound<'py, PyAny>> {
     to_python(py, &detached(py, work).map_err(|error| raise(py, &error))?)
-}
-
-fn reading(format: Option<&str>, allow_empty: bool) -> PyResult<PrdOptions> {
-    let form = format.map(str::parse::<Form>).transpose();
-    let form = form.map_err(|error| PyValueError::new_err(error.to_string()))?;
-    Ok(PrdOptions { form, allow_empty })
-}
-
-/// Refuses a word that is none of those there are.
-fn one_of(argument: &str, word: &str, words: &[&str]) -> PyErr {
-    PyValueError::new_err(format!("{argument} is one of {}, not {word:?}", words.join(", ")))
-}
-
-fn existing(force: bool) -> Existing {
-    if force { Existing::Replace } else { Existing::Refuse }
 }
 
 #[pymethods]
@@ -179,6 +128,29 @@ impl PyProject {
         let brought = brought.into_iter().find(|own| own.name() == opened.methodology());
         let var = |name: &str| env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
         Ok(Self(opened.keeping_plans_in(state_dir), brought, ChangeOrigin::of_env(var)))
+    }
+
+    /// Opens a project to read what happened in it or to speak with its loop, also without its samuel.toml.
+    #[staticmethod]
+    fn open_to_look(
+        py: Python<'_>,
+        root: PathBuf,
+        methodology: Option<String>,
+        state_dir: Option<PathBuf>,
+        env: Vec<(String, String)>,
+    ) -> PyResult<Self> {
+        let clock = Arc::new(SystemClock::new());
+        let caller = Caller::of_process();
+        let opened = detached(py, || Project::open_to_look(caller, root, methodology.as_deref(), clock));
+        let opened = opened.map_err(|error| raise(py, &error))?;
+        let var = |name: &str| env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+        Ok(Self(opened.keeping_plans_in(state_dir), None, ChangeOrigin::of_env(var)))
+    }
+
+    /// Why it was opened without its samuel.toml, or without its methodology.
+    #[getter]
+    fn problem(&self) -> Option<String> {
+        self.0.problem().map(|problem| problem.to_string())
     }
 
     #[staticmethod]
@@ -351,7 +323,10 @@ impl PyProject {
         let statuses = statuses.map_err(|error| PyValueError::new_err(error.to_string()))?;
         let form = if flat { ListForm::Flat } else { ListForm::Tree };
         let filter = TaskFilter { statuses, sources, ready, limit, form };
-        told(py, || self.0.plan_store().load().map(|loaded| TaskList::of(&loaded.plan, &filter)))
+        told(py, || {
+            let plan = self.0.plan_store().load()?.plan;
+            Ok::<_, StateError>(TaskList::among(&plan, &filter, &self.0.work_under_way(&plan)?))
+        })
     }
 
     fn task_history<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -374,19 +349,28 @@ impl PyProject {
         told(py, || history.run(&history.resolve(run)?))
     }
 
-    /// Returns the next events of a run, at most so many, and whether there may be more.
+    /// Reads the events of a run.
     fn run_log(
         &self,
         py: Python<'_>,
         run: Option<&str>,
         iteration: Option<u32>,
         task: Option<&str>,
-    ) -> PyResult<PyEntries> {
-        let task = task.map(|id| task_id(py, id)).transpose()?;
-        let history = History::of(&self.0);
-        let entries = detached(py, || Ok::<_, HistoryError>(history.entries(&history.resolve(run)?)));
-        let entries = entries.map_err(|error| raise(py, &error))?;
-        Ok(PyEntries(Mutex::new(entries), EntryFilter { iteration, task }))
+    ) -> PyResult<RunLog> {
+        let filter = EntryFilter { iteration, task: task.map(|id| task_id(py, id)).transpose()? };
+        Ok(RunLog::of(self.of_run_before(py, run, History::entries)?, filter))
+    }
+
+    /// Follows the events of a run.
+    fn run_tail(
+        &self,
+        py: Python<'_>,
+        run: Option<&str>,
+        iteration: Option<u32>,
+        task: Option<&str>,
+    ) -> PyResult<RunTail> {
+        let filter = EntryFilter { iteration, task: task.map(|id| task_id(py, id)).transpose()? };
+        RunTail::of(self.of_run_before(py, run, History::tail)?, filter)
     }
 
     /// Answers a question: about what is next, a task, the last check, a run or a handler.
@@ -422,9 +406,14 @@ impl PyProject {
     }
 
     /// Replays the recorded inputs of a run.
-    fn replay<'py>(&self, py: Python<'py>, run: &str, until: Option<u32>) -> PyResult<Bound<'py, PyAny>> {
+    fn replay<'py>(
+        &self,
+        py: Python<'py>,
+        run: Option<&str>,
+        until: Option<u32>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let history = History::of(&self.0);
-        told(py, || history.replay(&history.resolve(Some(run))?, until))
+        told(py, || history.replay(&history.resolve_for_replay(run)?, until))
     }
 
     fn progress(&self, py: Python<'_>) -> PyResult<Vec<String>> {
@@ -459,11 +448,31 @@ impl PyProject {
         let of: ClaimTarget = of.parse().map_err(|error: samuel_core::model::InvalidTask| {
             coded(py, samuel_core::model::ErrorCode::TASK_INVALID, &error.to_string())
         })?;
-        told(py, || {
+        self.changed(py, || {
             let plan = self.0.plan_store().load()?.plan;
-            let release = Mutation::release(&plan, &of, ReleaseReason::Asked { reason })?;
-            self.apply(release).map(|applied| applied.task)
+            self.apply(Mutation::release(&plan, &of, ReleaseReason::Asked { reason })?)
         })
+    }
+
+    /// Says what waits to be landed, and why.
+    fn queue<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        told(py, || {
+            let live = LiveRun::find(&self.0, &self.2, self.asker().name.unwrap_or_default());
+            let live = live.ok().and_then(|run| run.look().ok());
+            QueueList::of(&self.0, live.as_ref())
+        })
+    }
+
+    fn hold<'py>(&self, py: Python<'py>, id: &str, reason: Option<String>) -> PyResult<Bound<'py, PyAny>> {
+        self.order(py, id, QueueOrder::Hold { reason })
+    }
+
+    fn unhold<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.order(py, id, QueueOrder::Release)
+    }
+
+    fn drop<'py>(&self, py: Python<'py>, id: &str, reason: Option<String>) -> PyResult<Bound<'py, PyAny>> {
+        self.order(py, id, QueueOrder::Drop { reason })
     }
 
     /// Adds a task: with an id of its own if it has one, else with the next.
@@ -525,8 +534,9 @@ impl PyProject {
         let mutation: Mutation =
             from_python(mutation).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let applied = detached(py, || self.apply(mutation));
-        let Applied { revision, task, .. } = applied.map_err(|error| raise(py, &error))?;
-        Ok((revision, to_python(py, &task)?))
+        let applied = applied.map_err(|error| raise(py, &error))?;
+        changing::warn_of_unlanded(py, &applied)?;
+        Ok((applied.revision, to_python(py, &applied.task)?))
     }
 
     /// Brings the plan up to date with a PRD: a file, or the text of one.

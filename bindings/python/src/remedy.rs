@@ -18,6 +18,9 @@ pub(crate) fn remedy_text(remedy: &Remedy) -> String {
         )
         .into(),
         Remedy::InstallPlugin { source: Some(source) } => format!("Call Project.install({source:?}).").into(),
+        Remedy::LetLand { task } => {
+            format!("Let it land with Project.unhold({:?}).", task.as_str()).into()
+        }
         step => Cow::Borrowed(words(step)),
     })
 }
@@ -29,11 +32,14 @@ fn words(step: &Remedy) -> &'static str {
         | Remedy::Tell(_)
         | Remedy::All(_)
         | Remedy::RestorePlan { .. }
-        | Remedy::RaiseLimit { .. } => "",
+        | Remedy::RaiseLimit { .. }
+        | Remedy::LetLand { .. } => "",
         Remedy::MakeProject => "Call Project.init() first.",
         Remedy::MakePlan => "Call Project.init() or Project.init(prd=...) first.",
         Remedy::ConvertPrd => "Make one with Project.init(prd=...).",
         Remedy::ReplacePlan => "Pass force=True to replace it; a backup is kept.",
+        Remedy::NameForm => "Name the form with format=..., one of those that Project.forms() lists.",
+        Remedy::AllowEmptyPlan => "allow_empty=True makes an empty plan.",
         Remedy::TakeOtherPrd => {
             "See what would change with Project.update(..., dry_run=True). If it is the same PRD, take_other=True \
              takes it; another one becomes the plan with Project.convert(..., force=True)."
@@ -46,8 +52,14 @@ fn words(step: &Remedy) -> &'static str {
              written."
         }
         Remedy::GiveBackClaim => "Wait until it has landed, or give it back with Project.release(..).",
+        Remedy::FreeByStart => "Go on by running the loop again, which frees it.",
+        Remedy::LandQueue => {
+            "Loop.land() lands what was submitted; so does running the loop again with several lanes."
+        }
+        Remedy::ListQueue => "See what waits with Project.queue().",
         Remedy::ListQuestions => "See what is asked with Project.status().",
         Remedy::ListTasks => "List the tasks with Project.tasks().",
+        Remedy::NameChange => "Name a change by its number; Project.task_history(..) lists those of a task.",
         Remedy::ChooseTaskId => "Choose another id, or let Project.enqueue() assign one.",
         Remedy::LeaveTasksOut => {
             "Change the tasks named above in prd.toon, or leave them out with Project.skip()."
@@ -86,12 +98,28 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::ListMethodologies => "List what is installed with Project.plugins().",
         Remedy::InstallPlugin { .. } => "Install it with Project.install(...), or remove its table.",
         Remedy::GrantPlugin => "Review what the plugin asks for, then pass grant=True.",
+        Remedy::AcceptMoved => "Review what is there now, then pass accept_moved=True.",
+        Remedy::PublishAnother => "Publish another version.",
         Remedy::SeeUsage => "Correct the arguments of the call.",
-        Remedy::SeePluginOptions => "See `samuel plugin --help`.",
-        Remedy::BuildPlugin => "Build it with `samuel plugin build`.",
+        Remedy::SeePluginOptions => "Correct what is asked for.",
+        Remedy::BuildPlugin => "Build the component that its manifest names.",
+        Remedy::ListPluginSettings => "The manifest of the plugin says what it takes.",
+        Remedy::BuildWithComponents => {
+            "Uninstall the plugin, or install the package with the host of components: \
+             pip install ./bindings/python -C build-args=\"--features wasm\" in a clone of Samuel."
+        }
         Remedy::EndLoop => "Wait for the running loop to finish, or end it.",
+        Remedy::RemoveWithParts => {
+            "Remove what needs it too, its parts with with_parts=True, or edit the tasks that depend on it."
+        }
+        Remedy::UseOneLane => {
+            "Work with one lane: leave parallel out, or set jobs = 1 below [methodology.<name>.parallel]."
+        }
+        Remedy::SayHowManyLanes => {
+            "Say how many lanes there are with jobs in parallel, or leave the branch out."
+        }
         Remedy::BuildImage => {
-            "`samuel run sandbox image` builds one of .samuel/sandbox/Containerfile and names it there."
+            "Build one of .samuel/sandbox/Containerfile with podman or docker, and pin its digest in samuel.lock."
         }
         Remedy::ListVariables => "Look at the prompt context, which Call.context has.",
         Remedy::RecoverToon => {

@@ -12,13 +12,13 @@ use std::{
 
 use futures_core::Stream;
 use pyo3::{
-    Bound, Py, PyAny, PyErr, PyResult, Python,
+    Bound, IntoPyObject, Py, PyAny, PyErr, PyResult, Python,
     exceptions::{PyRuntimeError, PyTypeError},
     pyclass, pymethods,
     types::{PyAnyMethods, PyList},
 };
 use samuel_core::{
-    engine::{Events, Glance, Hooks, HooksError, Run, RunBuilder, RunError},
+    engine::{Controller, DecisionError, Events, Glance, Hooks, HooksError, Run, RunBuilder, RunError},
     hook::{HookPoint, UnknownPoint},
     machine::Command,
     model::{Coded, ErrorCode},
@@ -145,6 +145,24 @@ impl PyRun {
         })
     }
 
+    /// Says what lanes have and left; the run cannot be started then.
+    fn lanes(&self) -> PyResult<Job> {
+        self.of_lanes(|run, _| async move { run.lanes().await })
+    }
+
+    /// Removes what lanes left that has landed; the run cannot be started then.
+    fn clean_lanes(&self) -> PyResult<Job> {
+        self.of_lanes(|run, _| async move { run.clean_lanes().await })
+    }
+
+    /// Lands what lanes have submitted, where it is `trusted`; the run cannot be started then. It is stopped once
+    /// nobody holds the job any more.
+    fn land(&self, trusted: bool) -> PyResult<Job> {
+        self.of_lanes(move |run, cancel| {
+            run.trusting(policy(trusted, false, None)).land(|_| {}, cancel.cancelled_owned())
+        })
+    }
+
     /// The hooks of the run.
     fn hooks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
@@ -250,6 +268,24 @@ impl PyRun {
         Ok(detached(py, || run.hooks()))
     }
 
+    /// Does something about lanes on a thread of its own.
+    fn of_lanes<T, F>(&self, work: impl FnOnce(Run, CancellationToken) -> F) -> PyResult<Job>
+    where
+        T: Serialize + Send + 'static,
+        F: Future<Output = Result<T, RunError>> + Send + 'static,
+    {
+        let cancel = CancellationToken::new();
+        let work = work(self.take()?, cancel.clone());
+        Job::begin(Arc::clone(&self.notifier), cancel, async move {
+            let done = work.await;
+            let made: Made = Box::new(move |py| match &done {
+                Ok(done) => Ok(to_python(py, done)?.unbind()),
+                Err(error) => Err(raise(py, error)),
+            });
+            made
+        })
+    }
+
     fn take(&self) -> PyResult<Run> {
         let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
         run.ok_or_else(|| PyRuntimeError::new_err("the run was started before"))
@@ -281,6 +317,27 @@ impl PyRunHandle {
         if let Some(control) = self.progress.control() {
             control.send(command);
         }
+    }
+
+    /// Decides on a tool call on a thread of its own, and says there what came of it.
+    fn decide<F>(&self, py: Python<'_>, call: u64, decides: impl FnOnce(Controller) -> F) -> PyResult<Job>
+    where
+        F: Future<Output = Result<(), DecisionError>> + Send + 'static,
+    {
+        // Before it has started nothing waits.
+        let decided = self.progress.control().map(decides);
+        Job::begin(Notifier::start(py)?, CancellationToken::new(), async move {
+            let decided = match decided {
+                Some(decided) => decided.await,
+                None => Err(DecisionError::NothingWaits { call }),
+            };
+            let made: Made = Box::new(move |py| match &decided {
+                // None would be a job that is under way.
+                Ok(()) => Ok(true.into_pyobject(py)?.to_owned().into_any().unbind()),
+                Err(error) => Err(raise(py, error)),
+            });
+            made
+        })
     }
 }
 
@@ -348,6 +405,12 @@ impl PyRunHandle {
         Some(EventStream::new(self.progress.events()?, &self.progress.notifier))
     }
 
+    /// What the run does now; None before it has started and once it has ended.
+    #[getter]
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.progress.live_state().map(|state| to_python(py, &state)).transpose()
+    }
+
     /// Says that nobody will read the events from the beginning.
     fn ignore_events(&self) {
         self.progress.ignore_events();
@@ -363,6 +426,14 @@ impl PyRunHandle {
 
     fn steer(&self, text: String) {
         self.send(Command::Steer(text));
+    }
+
+    fn approve(&self, py: Python<'_>, call: u64, text: Option<String>) -> PyResult<Job> {
+        self.decide(py, call, move |control| async move { control.approve(call, text).await })
+    }
+
+    fn deny(&self, py: Python<'_>, call: u64, text: Option<String>) -> PyResult<Job> {
+        self.decide(py, call, move |control| async move { control.deny(call, text).await })
     }
 
     fn cancel(&self) {

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,13 @@ pytest_plugins = ["samuel.testing.pytest_plugin"]
 
 # How long anything may take on a busy machine.
 LIMIT = 60.0
+
+
+def git(root: Path, *args: str) -> str:
+    """Runs git as somebody."""
+    who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    done = subprocess.run(["git", *who, *args], cwd=root, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 @pytest.fixture(autouse=True)

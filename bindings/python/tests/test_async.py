@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import ctypes
 import gc
+import logging
 import os
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -34,6 +38,39 @@ class Pool:
         async with self.lock:
             await asyncio.sleep(0)
             self.served += 1
+
+
+class HttpSession:
+    """An HTTP session over one connection that is kept, to a server on this machine; of one event loop."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.left = asyncio.Event()
+        self.served = 0
+
+    async def __aenter__(self) -> HttpSession:
+        self.server = await asyncio.start_server(self._answer, "127.0.0.1", 0)
+        self.reader, self.writer = await asyncio.open_connection(*self.server.sockets[0].getsockname())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.writer.close()
+        await self.left.wait()
+        self.server.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while (await reader.readline()).startswith(b"GET "):
+            await reader.readuntil(b"\r\n\r\n")
+            self.served += 1
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        writer.close()
+        self.left.set()
+
+    async def get(self) -> bytes:
+        async with self.lock:
+            self.writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n")
+            await self.reader.readuntil(b"\r\n\r\n")
+            return await self.reader.readexactly(2)
 
 
 def test_async_handlers_run_on_the_callers_loop_with_its_context_variables(samuel_loop: MakeLoop) -> None:
@@ -171,6 +208,34 @@ def test_who_is_asked_for_trust_may_be_async(samuel_loop: MakeLoop) -> None:
         loop.run()
 
 
+def test_what_calls_handlers_beside_a_run_asks_for_trust_and_leaves_threads_to_them(samuel_loop: MakeLoop) -> None:
+    asked: list[samuel.Executables] = []
+    seen: list[int] = []
+
+    async def trust(executables: samuel.Executables) -> bool:
+        await asyncio.sleep(0)
+        asked.append(executables)
+        return True
+
+    loop = samuel_loop("First", trust=trust)
+
+    async def look(call: Any) -> None:
+        # On the only thread of the pool.
+        seen.append(len(await loop.project.atasks()))
+
+    loop.hook("context.extra", timeout=20)(look)
+    loop.hook("quality.check", timeout=20)(look)
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        assert await loop.aprompt_stats() is not None
+        await loop.afire_hooks("quality.check")
+        await loop.atest_hook("api:look", point="quality.check")
+
+    asyncio.run(main())
+    assert seen == [1, 1, 1] and len(asked) == 3
+
+
 def test_waiting_in_the_way_of_the_own_handlers_is_refused(samuel_loop: MakeLoop) -> None:
     loop = samuel_loop("First")
 
@@ -179,6 +244,9 @@ def test_waiting_in_the_way_of_the_own_handlers_is_refused(samuel_loop: MakeLoop
         for waits in (run.wait, lambda: next(run.events()), run.__enter__):
             with pytest.raises(RuntimeError, match="block the event loop"):
                 waits()
+        for decides, instead in ((run.approve, "aapprove"), (run.deny, "adeny")):
+            with pytest.raises(RuntimeError, match=f"block the event loop.* use Run.{instead}$"):
+                decides(57)
         # From another thread it is as well as ever.
         assert (await asyncio.to_thread(run.wait, 30)).ok
         return await run
@@ -250,43 +318,45 @@ def test_a_plan_is_read_and_changed_without_blocking(samuel_project: MakeProject
     assert samuel.Project.atasks.__name__ == "atasks" and samuel.Project.atasks.__doc__
 
 
-def test_many_runs_at_once_share_what_is_on_the_loop(samuel_project: MakeProject) -> None:
+def test_many_runs_at_once_share_an_http_session(
+    samuel_project: MakeProject, caplog: pytest.LogCaptureFixture
+) -> None:
+    # What pytest would keep of each run is no memory of the runs.
+    caplog.set_level(logging.ERROR, logger="samuel")
     # By the flag as many as a service has.
     number = int(os.environ.get("SAMUEL_RUNS", "1000" if os.environ.get("SAMUEL_LONG") else "24"))
-    roots = [samuel_project("First").root for _ in range(number)]
     agent = samuel.testing.completes_each_task()
 
-    async def main() -> list[bool]:
-        pool = Pool()
+    async def one(root: str, session: HttpSession) -> bool:
+        _request.set(root)
+        project = await samuel.Project.aopen(root)
+        loop = samuel.Loop(project, agent=agent, trust=True, pause=0)
 
-        async def one(root: str) -> bool:
-            _request.set(root)
-            project = await samuel.Project.aopen(root)
-            loop = samuel.Loop(project, agent=agent, trust=True, pause=0)
+        @loop.hook("quality.check", strict=True)
+        async def check(call: Any) -> None:
+            assert _request.get() == call.context.project.root
+            assert await session.get() == b"ok"
 
-            @loop.hook("quality.check", strict=True)
-            async def check(call: Any) -> None:
-                assert _request.get() == call.context.project.root
-                await pool.get()
+        return (await loop.arun()).ok
 
-            return (await loop.arun()).ok
+    async def all_of(roots: list[str]) -> None:
+        async with HttpSession() as session:
+            ended = await asyncio.gather(*(one(root, session) for root in roots))
+        assert all(ended) and session.served == len(roots)
 
-        ended = list(await asyncio.gather(*map(one, roots)))
-        assert pool.served == number
-        return ended
-
-    threads = len(threading.enumerate())
-    assert asyncio.run(main()) == [True] * number
-    first = resident()
-    for root in roots:
-        samuel.Project(root).reset("1")
-    assert asyncio.run(main()) == [True] * number
+    few, many = ([samuel_project("First").root for _ in range(count)] for count in (20, number))
+    asyncio.run(all_of(few))
+    threads, before = len(threading.enumerate()), resident()
+    asyncio.run(all_of(many))
     assert len(threading.enumerate()) <= threads + 1
-    # What the first ones took has come back, and serves the others.
-    assert resident() <= 1.2 * first
+    # What they took has come back.
+    after = resident()
+    assert after <= 1.2 * before, f"{after} pages, of {before} before"
 
 
 def resident() -> int:
-    """The memory of this process, in pages."""
+    """The memory of this process, in pages, without what the allocator keeps to give again."""
     gc.collect()
+    with contextlib.suppress(AttributeError):  # Another C library than glibc.
+        ctypes.CDLL(None).malloc_trim(0)
     return int(Path("/proc/self/statm").read_text().split()[1])

@@ -51,21 +51,27 @@ say(type="result", subtype="success", is_error=False, result="done")
 """
 
 
-@pytest.mark.parametrize("blocks", [True, False])
-def test_python_decides_about_a_call_that_the_agents_own_hook_asks_about(
-    samuel_loop: MakeLoop, tmp_path: Path, blocks: bool
-) -> None:
+def asking(samuel_loop: MakeLoop, tmp_path: Path, **settings: Any) -> samuel.Loop:
+    """A loop whose agent asks about one call in its only iteration."""
     program = tmp_path / "claude"
     program.write_text(CLAUDE.format(python=sys.executable))
     program.chmod(0o755)
-    loop = samuel_loop(
+    return samuel_loop(
         "First",
         agent="claude",
         env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
         max_iterations=1,
         socket_dir=tmp_path / "sockets",
         bridge=["/bin/true"],
+        **settings,
     )
+
+
+@pytest.mark.parametrize("blocks", [True, False])
+def test_python_decides_about_a_call_that_the_agents_own_hook_asks_about(
+    samuel_loop: MakeLoop, tmp_path: Path, blocks: bool
+) -> None:
+    loop = asking(samuel_loop, tmp_path)
     asked = []
 
     @loop.hook("ability.before")
@@ -92,3 +98,30 @@ def test_python_decides_about_a_call_that_the_agents_own_hook_asks_about(
         assert asked == [("Bash", True), ("Bash", "success")]
     assert not any("without asking" in message for message in warned)
     assert list((tmp_path / "sockets").iterdir()) == []
+
+
+@pytest.mark.parametrize("approves", [True, False])
+def test_a_person_decides_about_a_call_by_the_run_itself(
+    samuel_loop: MakeLoop, tmp_path: Path, approves: bool
+) -> None:
+    loop = asking(samuel_loop, tmp_path, ask_timeout="1m")
+
+    @loop.hook("ability.before")
+    def gate(call: Any) -> samuel.AbilityBeforeOutput:
+        return samuel.AbilityBeforeOutput(ask=True, reason="it lists files")
+
+    with loop.start() as run:
+        for event in run.events():
+            if isinstance(event, samuel.ApprovalAsked):
+                assert run.state is not None
+                (waiting,) = run.state.approvals
+                assert waiting.call == event.call
+                decide = run.approve if approves else run.deny
+                decide(waiting.call, "not in this directory")
+                with pytest.raises(samuel.SamuelError, match="by the program that runs the loop") as second:
+                    run.deny(waiting.call, "I think so, too")
+                assert second.value.code == "E_CONTROL_NOTHING_WAITS"
+    assert run.state is None
+    decision = json.loads(Path(loop.project.root, "answers.json").read_text())[0]
+    assert decision["decision"] == ("allow" if approves else "block")
+    assert approves or "not in this directory" in decision["reason"]

@@ -17,7 +17,7 @@ EXAMPLES = Path(os.environ.get("SAMUEL_EXAMPLES", Path(__file__).parents[3] / "e
     [
         ("demo.py", ["goodbye.txt is missing", "ended: completed", "2 completed Say goodbye"]),
         ("haiku.py", ["taken back: 1 lines are no haiku", "haiku: completed", "barks at every flake."]),
-        ("service.py", ["RunStarted to RunFinished; the run ended completed"]),
+        ("service.py", ["run_started to run_finished; the run ended completed"]),
         ("walkthrough.py", ["3 iterations, 0.01 dollars", "tasks[2]{id,title}:"]),
     ],
 )

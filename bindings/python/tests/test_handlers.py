@@ -207,6 +207,14 @@ def test_mistakes_are_found_when_a_handler_is_registered(samuel_loop: MakeLoop) 
         loop.hook("quality.check")(3)  # type: ignore[type-var]
     with pytest.raises(samuel.ConfigError):
         loop.hook("quality.check", timeout=0)(isolated_check)
+    with pytest.raises(samuel.ConfigError, match="inline runs a handler on the engine's own thread, and isolate="):
+        loop.hook("quality.check", inline=True, isolate="process")(isolated_check)
+
+    async def waits(call: Any) -> None: ...
+
+    with pytest.raises(samuel.ConfigError, match="an async function runs on an event loop: leave inline out"):
+        loop.hook("quality.check", inline=True)(waits)
+    assert not loop.handlers
 
 
 def test_a_handler_that_misses_its_deadline_is_left_behind_and_its_worker_never_used_again() -> None:

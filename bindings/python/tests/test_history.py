@@ -24,6 +24,7 @@ def test_a_run_is_read_back_explained_and_replayed(samuel_loop: MakeLoop) -> Non
     assert (run.state, run.exit_reason, run.iterations) == ("ended", "completed", 2)
     assert run.completed == result.completed
     history = project.run_history()
+    assert all(iteration.lost_its_task is False for iteration in history.iterations)
     assert [iteration.task for iteration in history.iterations] == ["1", "2"]
     assert history.report is not None and history.report.exit_reason == "completed"
     events = list(project.run_log(run.run))
@@ -39,7 +40,27 @@ def test_a_run_is_read_back_explained_and_replayed(samuel_loop: MakeLoop) -> Non
     assert project.run_page().tasks[0].completed
     assert project.run_report(format="html").startswith("<!doctype html>")
     assert "- [x] 1 First" in project.run_report()
-    assert project.replay(run.run).equal
+    assert project.replay(run.run).equal and project.replay().equal
+
+
+def test_what_happened_is_told_without_samuel_toml(samuel_loop: MakeLoop) -> None:
+    loop = samuel_loop("First")
+    loop.run()
+    root = Path(loop.project.root)
+    assert samuel.Project.open_to_look(root).problem is None
+    (root / "samuel.toml").write_text("evil\n")
+    with pytest.raises(samuel.ConfigError):
+        samuel.Project(root)
+    project = samuel.Project.open_to_look(root)
+    assert project.problem is not None and "key with no value" in project.problem
+    (run,) = project.runs().runs
+    assert project.why("run").answer == "it ended as completed"
+    assert [event.seq for event in project.run_log(run.run)][0] == 1
+    assert "- [x] 1 First" in project.run_report() and project.replay().ended
+    with pytest.raises(samuel.ConfigError):
+        samuel.Loop(project, agent=ScriptedAgent()).run()
+    with pytest.raises(samuel.SamuelError):
+        samuel.Project.open_to_look(root, methodology="ralf")
 
 
 def test_what_is_not_recorded_is_an_error_with_its_code(samuel_loop: MakeLoop) -> None:
@@ -108,6 +129,34 @@ def test_a_run_of_elsewhere_is_watched_without_blocking_the_event_loop(samuel_lo
     with loop.start():
         up(tmp_path)
         assert asyncio.run(watch())[-1] == "RunFinished"
+
+
+def test_the_record_of_a_run_is_followed_to_its_end(samuel_loop: MakeLoop, tmp_path: Path) -> None:
+    loop, go = held(samuel_loop, tmp_path)
+    project = loop.project
+
+    async def follow(run: str) -> list[samuel.Event]:
+        seen = []
+        async for event in project.arun_log(run, tail=True):
+            seen.append(event)
+            go.touch()
+        return seen
+
+    with loop.start() as run:
+        up(tmp_path)
+        followed = project.run_log(run.run_id, tail=True)
+        assert isinstance(next(followed), samuel.RunStarted)
+        of_task = project.run_log(run.run_id, task="1", tail=True)
+        events = asyncio.run(follow(run.run_id))
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+        assert isinstance(events[-1], samuel.RunFinished)
+        assert list(followed) == events[1:]
+        assert list(of_task) == list(project.run_log(run.run_id, task="1"))
+    # One that has ended is told, and nothing is waited for.
+    assert list(project.run_log(tail=True)) == events
+    with pytest.raises(samuel.SamuelError) as unknown:
+        project.run_log("20200101T000000Z-00000000", tail=True)
+    assert unknown.value.code == "E_RECORD_NOT_FOUND"
 
 
 def test_a_record_of_which_nothing_can_be_read_is_an_error(samuel_loop: MakeLoop) -> None:

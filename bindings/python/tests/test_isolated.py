@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import subprocess
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 import samuel
+from samuel import _isolated
 from samuel.testing import dispatch, handler
 
 MakeLoop = Callable[..., samuel.Loop]
@@ -100,6 +102,28 @@ def test_what_is_in_no_module_is_sent_with_what_it_uses() -> None:
         assert (got.output.ok, got.output.reason) == (False, "4 of 3")
 
 
+def looks_around(call: Any) -> None:
+    import email
+
+    call.contribute("found", [samuel.__file__, email.__file__, os.environ["PYTHONPATH"]])
+
+
+def test_where_it_works_decides_nothing_and_its_environment_is_the_callers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "samuel").mkdir()
+    for name in ("json.py", "logging.py", "email.py", "samuel/__init__.py", "samuel/_isolated.py"):
+        (tmp_path / name).write_text("raise SystemExit(9)")
+    monkeypatch.chdir(tmp_path)
+    # An empty entry is the directory at hand.
+    path = os.environ.get("PYTHONPATH", "") + ":"
+    monkeypatch.setenv("PYTHONPATH", path)
+    got = dispatch("quality.check", handler(looks_around, isolate="process"))
+    import email
+
+    assert got.plugins["api"]["found"] == [samuel.__file__, email.__file__, path]
+
+
 class Checker:
     """Something with a method."""
 
@@ -141,6 +165,33 @@ def test_what_it_prints_and_logs_is_heard(capsys: pytest.CaptureFixture[str], ca
     dispatch("quality.check", handler(speaks, isolate="process"))
     assert capsys.readouterr() == ("to the output\n", "to the errors\n")
     assert [(record.name, record.message) for record in caplog.records] == [("checks.deep", "seen quality.check")]
+
+
+def is_careless(call: Any) -> None:
+    assert isinstance(sys.stdout, io.TextIOWrapper)
+    sys.stdout.reconfigure(encoding="utf-8", line_buffering=True)
+    sys.stdout.buffer.write("ü as bytes\n".encode())
+    logging.getLogger("checks.fine").debug("heard")
+    logging.getLogger("checks.fine").warning("%d", "no number")
+
+
+def test_its_output_is_like_any_other_and_a_wrong_log_line_breaks_nothing(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "checks.fine")
+    dispatch("quality.check", handler(is_careless, isolate="process"))
+    printed = capsys.readouterr()
+    assert printed.out == "ü as bytes\n" and "--- Logging error ---" in printed.err
+    assert [record.message for record in caplog.records] == ["heard"]
+
+
+def test_a_call_and_its_port_have_the_names_that_they_have_elsewhere() -> None:
+    def names(kind: type) -> set[str]:
+        return {name for name in dir(kind) if not name.startswith("_")}
+
+    assert names(samuel.AgentPort) == names(_isolated.IsolatedPort)
+    made = set(_isolated.IsolatedCall.__init__.__code__.co_names)
+    assert names(samuel.Call) <= names(_isolated.IsolatedCall) | made
 
 
 SCRIPT = """
@@ -198,3 +249,94 @@ def test_a_script_that_starts_a_loop_whenever_it_is_imported_is_told(
     path.write_text(UNGUARDED.replace("sys.argv[1]", repr(samuel_project("First").root)))
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
     assert "must not start a loop when it is imported" in done.stdout, done.stdout + done.stderr
+
+
+GUARDED = """
+import dataclasses
+import samuel
+from samuel.testing import completes_each_task
+
+@dataclasses.dataclass
+class Found:
+    task: str
+    marks: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def reason(self):
+        return f"{self.task}{self.mark()}{dataclasses.asdict(self)['marks']}"
+
+    @staticmethod
+    def mark():
+        return "!"
+
+if __name__ == "__main__":
+    loop = samuel.Loop(tasks=["First"], agent=completes_each_task(), pause=0, max_iterations=1)
+
+    @loop.hook("quality.check", isolate="process")
+    def check(call):
+        return samuel.QualityCheckOutput(ok=False, reason=Found(call.context.iteration.task_id).reason)
+
+    print(loop.run().failures[0].message)
+"""
+
+
+def test_a_function_below_the_guard_of_a_script_is_sent_with_the_classes_that_it_uses(tmp_path: Path) -> None:
+    path = tmp_path / "guarded.py"
+    path.write_text(GUARDED)
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("api:check: 1![]\n", "")
+
+
+project = threading.Lock()
+
+
+def test_an_attribute_that_is_called_like_a_global_is_none() -> None:
+    def check(call: samuel.Call[samuel.QualityCheckInput, samuel.QualityCheckOutput]) -> None:
+        call.contribute("name", call.context.project.name)
+
+    context = {"project": {"name": "Parser"}}
+    got = dispatch("quality.check", handler(check, isolate="process"), context=context)
+    assert got.plugins["api"] == {"name": "Parser"}
+
+
+ODD: dict[str, Any] = {
+    "infinite": float("inf"),
+    "no number": float("nan"),
+    "half": "\ud800",
+    "set": {1},
+    "key": {1: "x"},
+    "large": 2**80,
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_an_answer_that_cannot_be_told_is_refused_as_that_of_a_thread(odd: Any) -> None:
+    def rewrite(call: Any) -> samuel.AbilityBeforeOutput:
+        return samuel.AbilityBeforeOutput(updated_input={"a": [odd]})
+
+    def failures(isolate: str | None) -> Any:
+        return dispatch("ability.before", handler(rewrite, isolate=isolate), check=False).failures
+
+    assert failures("process") == failures(None)
+    assert [each.class_ for each in failures("process")] == ["bad_output"]
+
+
+def test_what_cannot_be_told_beside_the_answer_is_told_of_or_shown(caplog: pytest.LogCaptureFixture) -> None:
+    def check(call: Any) -> None:
+        odd: list[Callable[[], None]] = [
+            lambda: call.warn("\ud800"),
+            lambda: call.warn(5),
+            lambda: call.contribute("a", ["\ud800"]),
+        ]
+        for tell in odd:
+            try:
+                tell()
+            except (UnicodeEncodeError, TypeError) as error:
+                logging.getLogger("odd").warning("%s", type(error).__name__)
+        logging.getLogger("odd").warning("half \ud800")
+        call.contribute("b", [float("nan")])
+
+    got = dispatch("quality.check", handler(check, isolate="process"))
+    assert got.plugins["api"] == {"b": [None]}
+    told = [record.getMessage() for record in caplog.records if record.name == "odd"]
+    assert told == ["UnicodeEncodeError", "TypeError", "UnicodeEncodeError", "half \\ud800"]

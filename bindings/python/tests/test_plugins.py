@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import shutil
+import tarfile
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,6 +115,25 @@ def test_the_scripts_of_an_installed_plugin_act_in_a_run(samuel_project: MakePro
     assert (seen["call"]["handler_id"], seen["call"]["iteration"]) == ("lint:hooks/check", 1)
 
 
+def test_what_a_plugin_logs_is_in_the_events_and_at_its_logger(
+    samuel_project: MakeProject, skill: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    check = skill / "hooks" / "check"
+    check.write_text("#!/bin/sh\ncat > /dev/null\necho looked at it >&2\necho '{\"ok\": true}'\n")
+    project = samuel_project("First")
+    project.install(skill, grant=True)
+    with caplog.at_level(logging.INFO, logger="samuel.plugin"):
+        _, fired = ran(loop_of(project))
+        logged = [(line.handler, line.level, line.message) for line in fired["quality.check"].logged]
+        assert logged == [("lint:hooks/check", "info", "looked at it")]
+        deadline = time.monotonic() + 30
+        while not any("looked at it" in record.getMessage() for record in caplog.records):
+            assert time.monotonic() < deadline, "it was not handed to logging"
+            threading.Event().wait(0.01)
+    of_plugin = [record for record in caplog.records if "looked at it" in record.getMessage()]
+    assert {record.name for record in of_plugin} == {"samuel.plugin"}
+
+
 def test_an_installed_component_acts_in_a_run(
     samuel_project: MakeProject, component: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +193,54 @@ def test_nothing_is_installed_that_was_not_granted(samuel_project: MakeProject, 
     assert project.install(str(skill)).name == "lint"
 
 
+def test_a_source_that_was_moved_is_taken_only_by_who_says_so(samuel_project: MakeProject, skill: Path) -> None:
+    project = samuel_project()
+    archive = skill.parent / "lint.tar.gz"
+
+    def pack(text: str) -> None:
+        (skill / "README.md").write_text(text)
+        with tarfile.open(archive, "w:gz") as packed:
+            packed.add(skill, "lint")
+
+    def notes(**given: Any) -> list[str]:
+        with pytest.raises(samuel.PluginError, match="has something else now than lint was installed from") as moved:
+            project.install(archive, **given)
+        assert moved.value.code == "E_PLUGIN_MOVED" and "accept_moved=True" in moved.value.help
+        return moved.value.__notes__
+
+    pack("First.")
+    first = project.install(archive, grant=True)
+    pack("Second.")
+    assert notes() == notes(grant=True)  # A grant is none of what was moved.
+    before, now = notes()
+    assert before == f"before: {first.pin}" and now.startswith("now: sha256:")
+    asked: list[samuel.FetchedPlugin] = []
+    with pytest.raises(samuel.PluginError) as refused:
+        project.install(archive, grant=lambda fetched: bool(asked.append(fetched)))
+    assert refused.value.code == "E_PLUGIN_REFUSED"
+    assert asked[0].moved == samuel.MovedSource(first.pin or "", now.removeprefix("now: "))
+    assert asked[0].before == first and asked[0].needs_consent and not asked[0].wants_more
+    second = project.install(archive, accept_moved=True)
+    assert second.pin == asked[0].moved.now
+
+    # What was moved and asks for more is granted as well.
+    manifest = skill / "samuel-plugin.toml"
+    manifest.write_text(manifest.read_text().replace('["LEVEL"]', '["LEVEL", "STYLE"]'))
+    pack("Third.")
+
+    async def ask() -> None:
+        with pytest.raises(samuel.PluginError) as refused:
+            await project.ainstall(archive, accept_moved=True)
+        assert refused.value.code == "E_PLUGIN_REFUSED"
+        with pytest.raises(samuel.PluginError) as moved:
+            await project.ainstall(archive, grant=True)
+        assert moved.value.code == "E_PLUGIN_MOVED"
+        third = await project.ainstall(archive, grant=True, accept_moved=True)
+        assert third.granted == {"env": ["LEVEL", "STYLE"]}
+
+    asyncio.run(ask())
+
+
 def test_plugins_are_listed_verified_and_removed(samuel_project: MakeProject, skill: Path) -> None:
     project = samuel_project()
     installed = project.install(skill, grant=True)
@@ -208,6 +279,17 @@ def test_handlers_of_installed_plugins_run_only_with_trust(samuel_project: MakeP
         loop.run()
     assert refused.value.code == "E_TRUST_REFUSED"
     assert any("lint:hooks/check" in note for note in refused.value.__notes__)
+
+
+def test_what_went_wrong_is_said_once(samuel_project: MakeProject) -> None:
+    project = samuel_project()
+    Path(project.root, "samuel.toml").write_text("plugins = 1\n")
+    with pytest.raises(samuel.errors.ConfigError) as broken:
+        project.plugins()
+    first, _, cause = broken.value.message.partition(": ")
+    assert first == "samuel.toml cannot be used"
+    half = len(cause) // 2
+    assert cause and cause[:half].rstrip(": ") != cause[half:].lstrip(": "), cause
 
 
 def test_what_is_no_plugin_is_not_installed(samuel_project: MakeProject, tmp_path: Path) -> None:

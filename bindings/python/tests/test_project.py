@@ -201,6 +201,11 @@ def test_the_form_of_a_prd_is_told_or_given(tmp_path: Path) -> None:
     with pytest.raises(samuel.SamuelError) as caught:
         project.convert("words.md", force=True)
     assert caught.value.code == "E_PRD_INVALID"
+    assert "allow_empty=True" in caught.value.help and "--" not in caught.value.help
+    (tmp_path / "list.md").write_text("# Words\n\n1. one\n2. two\n")
+    with pytest.raises(samuel.SamuelError) as caught:
+        project.convert("list.md", force=True, format="spec-kit")
+    assert "format=..." in caught.value.help and "--" not in caught.value.help
     assert project.convert("words.md", force=True, allow_empty=True).tasks == 0
     with pytest.raises(ValueError, match="unknown form"):
         project.convert("tasks.md", format="nonsense")  # type: ignore[arg-type]

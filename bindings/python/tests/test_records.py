@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -41,6 +42,31 @@ def test_whatever_a_run_tells_is_json(samuel_loop: MakeLoop) -> None:
         samuel.ToolCall("1", "Bash", {"n": object()}).to_dict()
 
 
+def test_the_json_of_a_record_of_several_kinds_says_which_one_it_is(samuel_loop: MakeLoop) -> None:
+    events = [event.to_dict() for event in samuel_loop("First").stream()]
+    assert (events[0]["event"], events[-1]["event"]) == ("run_started", "run_finished")
+    assert all(next(iter(event)) == "event" for event in events)
+    report = samuel.AgentReported(iteration=1, report=samuel.ToolCall("1", "Bash", {})).to_dict()
+    assert (report["event"], report["report"]["type"]) == ("agent", "tool_call")
+    tagged = [(kind, kind._tag) for kind in kinds() if kind._tag]
+    assert len({tag for _, tag in tagged}) == len(tagged)
+    for kind, (key, _) in tagged:
+        assert key not in {field.name for field in dataclasses.fields(kind)}, "nothing is written over"
+
+
+def test_equal_records_have_one_hash_whatever_is_in_them() -> None:
+    def call(**given: Any) -> samuel.AgentReported:
+        return samuel.AgentReported(iteration=1, report=samuel.ToolCall("1", "Bash", {**given, "env": [{"CI": "1"}]}))
+
+    assert call(a=1, b=[2]) == call(b=[2], a=1)
+    assert {call(a=1, b=[2]), call(b=[2], a=1), call(a=1, b=[3])} == {call(a=1, b=[2]), call(a=1, b=[3])}
+    # What JSON has not can be in a record that a program made.
+    for odd, equal in (({1, 2}, frozenset({2, 1})), ([{1}], [frozenset({1})]), (bytearray(b"x"), b"x")):
+        assert call(a=odd) == call(a=equal) and hash(call(a=odd)) == hash(call(a=equal))
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(call(a=SimpleNamespace()))
+
+
 def test_records_are_dataclasses_to_those_who_ask() -> None:
     for kind in kinds():
         assert {field.name for field in dataclasses.fields(kind)} >= set(kind.__match_args__)
@@ -61,6 +87,23 @@ def test_pydantic_takes_every_record() -> None:
     assert adapter.validate_json(adapter.dump_json(output)) == output
     with pytest.raises(pydantic.ValidationError, match="failures"):
         adapter.validate_python({"failures": 3})
+
+
+def test_pydantic_reads_what_it_wrote_of_an_agents_reports() -> None:
+    pydantic = pytest.importorskip("pydantic", reason="pydantic is not installed")
+    adapter = pydantic.TypeAdapter(samuel.AgentReported)
+    reports: list[samuel.AgentEvent] = [
+        samuel.AgentText("I begin"),
+        samuel.ToolCall("1", "Bash", {"command": "ls"}),
+        samuel.ToolResult("1", "Bash", "success"),
+    ]
+    for report in reports:
+        event = samuel.AgentReported(iteration=1, report=report)
+        assert adapter.validate_json(adapter.dump_json(event)) == event
+        # So does what was kept as its own JSON, which has the name of the event beside.
+        assert adapter.validate_json(json.dumps(event.to_dict())) == event
+    # Fields of any type that are absent.
+    assert pydantic.TypeAdapter(samuel.AbilityBeforeOutput).validate_python({}).updated_input is None
 
 
 def test_a_result_goes_through_pydantic_without_its_exceptions(samuel_loop: MakeLoop) -> None:
@@ -95,8 +138,6 @@ def test_a_run_is_recorded_as_spans(samuel_loop: MakeLoop) -> None:
     async def main() -> None:
         with tracer.start_as_current_span("request"):
             await loop.arun()
-        while not any(span.name == "samuel.run" for span in exporter.get_finished_spans()):
-            await asyncio.sleep(0.001)
 
     asyncio.run(main())
     spans = {span.name: span for span in exporter.get_finished_spans()}

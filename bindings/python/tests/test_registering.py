@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,40 @@ def test_functions_that_are_only_called_alike_stand_beside_each_other(samuel_loo
     assert [handler.name for handler in loop.handlers] == ["check", "check-2"]
     assert loop.run().ok
     assert sorted(seen) == [1, 2]
+
+
+class Lint:
+    """Something with a method."""
+
+    def __init__(self, word: str, seen: list[str]) -> None:
+        self.word = word
+        self.seen = seen
+
+    def run(self, call: Any) -> None:
+        self.seen.append(self.word)
+
+
+def noting(function: Callable[[Any], None], word: str, seen: list[str]) -> Callable[[Any], None]:
+    @wraps(function)
+    def noted(call: Any) -> None:
+        seen.append(word)
+
+    return noted
+
+
+def plain(call: Any) -> None: ...
+
+
+def test_methods_of_two_objects_and_two_forms_of_a_function_stand_beside_each_other(samuel_loop: MakeLoop) -> None:
+    seen: list[str] = []
+    first = Lint("first", seen)
+    checks = [first.run, Lint("second", seen).run, noting(plain, "third", seen), noting(plain, "fourth", seen)]
+    loop = samuel_loop("First", checks=checks)
+    # The same method of the same object is no other handler.
+    loop.hook("quality.check")(first.run)
+    assert [handler.name for handler in loop.handlers] == ["run", "run-2", "plain", "plain-2"]
+    assert loop.run().ok
+    assert sorted(seen) == ["first", "fourth", "second", "third"]
 
 
 def test_a_name_that_is_given_again_replaces_its_handler_in_its_place(samuel_loop: MakeLoop) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import subprocess
+import os
+import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -14,8 +15,9 @@ from typing import Any
 import pytest
 
 import samuel
+from samuel import _exit
 from samuel.testing import ScriptedAgent
-from conftest import LIMIT
+from conftest import LIMIT, git
 
 MakeLoop = Callable[..., samuel.Loop]
 
@@ -222,10 +224,71 @@ def test_warnings_go_to_the_logger(samuel_loop: MakeLoop, caplog: pytest.LogCapt
         raise ValueError("boom")
 
     assert loop.run().ok
-    deadline = time.monotonic() + LIMIT
-    while "ended: completed" not in caplog.text and time.monotonic() < deadline:
-        time.sleep(0.01)
+    assert "ended: completed" in caplog.text
     assert "ValueError: boom" in caplog.text
+
+
+class Slow(logging.Handler):
+    """Takes its time over each line."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        time.sleep(0.05)
+        self.lines.append(record.getMessage())
+
+
+@pytest.mark.parametrize("way", ["run", "arun", "with", "stopped", "exit"])
+def test_who_waits_for_the_end_of_a_run_finds_all_of_it_logged(
+    samuel_loop: MakeLoop, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logger, slow = logging.getLogger("samuel"), Slow()
+    monkeypatch.setattr(logger, "level", logging.INFO)
+    logger.addHandler(slow)
+    loop, reason = samuel_loop("First", "Second"), "completed"
+    try:
+        if way == "run":
+            loop.run()
+        elif way == "arun":
+            asyncio.run(loop.arun())
+        elif way == "with":
+            with loop.start():
+                pass
+        elif way == "stopped":
+            reason = "cancelled"
+            with pytest.raises(KeyError), loop.start():
+                raise KeyError
+        else:
+            loop.start().stop()
+            _exit.end_runs()
+            reason = "cancelled"
+    finally:
+        logger.removeHandler(slow)
+    assert slow.lines[-1].endswith(f"ended: {reason}")
+
+
+def test_a_log_handler_that_hangs_or_asks_for_the_result_keeps_no_run_from_its_end(samuel_loop: MakeLoop) -> None:
+    logger, release = logging.getLogger("samuel"), threading.Event()
+    run: samuel.Run | None = None
+
+    class Hangs(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if run is not None:
+                run.wait(LIMIT)
+            release.wait(LIMIT)
+
+    hangs = Hangs()
+    logger.addHandler(hangs)
+    try:
+        began = time.monotonic()
+        with samuel_loop("First").start() as run:
+            assert run.wait().ok
+        assert time.monotonic() - began < LIMIT
+    finally:
+        release.set()
+        logger.removeHandler(hangs)
 
 
 def test_a_run_stops_at_a_usage_limit_where_it_is_told_to(samuel_loop: MakeLoop) -> None:
@@ -333,19 +396,58 @@ def test_an_agent_in_a_clone_reaches_the_branch_with_its_commits(samuel_loop: Ma
     loop = samuel_loop("First", agent=agent, workspace="clone")
     root = Path(loop.project.root)
 
-    def git(*args: str) -> str:
-        author = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
-        ran = subprocess.run(["git", *author, *args], cwd=root, capture_output=True, text=True, check=True)
-        return ran.stdout.strip()
-
-    git("init", "--quiet")
-    git("commit", "--quiet", "--allow-empty", "--message", "Start")
+    git(root, "init", "--quiet")
+    git(root, "commit", "--quiet", "--allow-empty", "--message", "Start")
     result = loop.run()
     assert (result.exit_reason, seen) == ("completed", [False])
-    assert git("log", "--format=%s") == "First\nStart"
+    assert git(root, "log", "--format=%s") == "First\nStart"
     assert (root / "made.txt").read_text() == "made"
 
 
 def test_a_workspace_that_there_is_not_is_refused(samuel_loop: MakeLoop) -> None:
     with pytest.raises(ValueError, match="there are in-place and clone"):
         samuel_loop("First", workspace="cloud").run()
+
+
+def test_containers_take_the_engine_and_the_guest_that_a_program_names(
+    samuel_loop: MakeLoop, tmp_path: Path
+) -> None:
+    root = samuel_loop("First").project.root
+    text = f'[sandbox]\nimage = "a@sha256:{"0" * 64}"\n'
+    Path(root, "samuel.toml").write_text(f'version = "2"\n{text}')
+    git(Path(root), "init", "--quiet")
+    git(Path(root), "commit", "--quiet", "--allow-empty", "--message", "Start")
+    loop = samuel.Loop(
+        root,
+        agent="scripted",
+        trust=True,
+        sandbox="oci",
+        guest="/no/such/guest",
+        socket_dir=tmp_path / "s",
+        env={**os.environ, "SAMUEL_RUNTIME": "crio"},
+    )
+    with pytest.raises(samuel.SamuelError, match='SAMUEL_RUNTIME is "crio"') as refused:
+        loop.run()
+    assert refused.value.code == "E_SANDBOX_UNAVAILABLE"
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+def test_a_guest_that_the_program_names_comes_before_that_of_the_environment(
+    samuel_loop: MakeLoop, tmp_path: Path
+) -> None:
+    loop = samuel_loop(
+        "First",
+        sandbox="bwrap",
+        guest="/no/such/guest",
+        socket_dir=tmp_path / "s",
+        env={**os.environ, "SAMUEL_GUEST": "/another/guest"},
+    )
+    git(Path(loop.project.root), "init", "--quiet")
+    git(Path(loop.project.root), "commit", "--quiet", "--allow-empty", "--message", "Start")
+    with pytest.raises(samuel.SamuelError, match="/no/such/guest"):
+        loop.run()
+
+
+def test_a_guest_without_a_place_for_sockets_is_refused(samuel_loop: MakeLoop) -> None:
+    with pytest.raises(ValueError, match="guest takes socket_dir as well"):
+        samuel_loop("First", guest="/no/such/guest").run()

@@ -68,7 +68,7 @@ def test_the_package_is_built_from_the_archive_alone(archive: Path, tmp_path: Pa
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "CARGO_"))}
     # What crates it depends on are the same as in this repository, and built.
     env["CARGO_TARGET_DIR"] = os.environ.get("CARGO_TARGET_DIR", str(tmp_path / "target"))
-    env["MATURIN_PEP517_ARGS"] = "--profile dev"
+    env["MATURIN_PEP517_ARGS"] = "--profile dev --features wasm"
     python = tmp_path / "clean/bin/python"
 
     def run(*command: Any) -> subprocess.CompletedProcess[str]:

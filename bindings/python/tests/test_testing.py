@@ -41,6 +41,24 @@ def test_what_breaks_without_an_exception_is_one_here() -> None:
     assert any("raise KeyError" in note for note in told.value.__notes__)
 
 
+def test_an_exception_is_the_end_of_what_is_repeated_and_of_its_own_handler() -> None:
+    calls: list[Any] = []
+
+    def breaks_once(call: Any) -> None:
+        calls.append(call)
+        if len(calls) == 1:
+            raise ValueError("only now")
+
+    got = dispatch("quality.check", breaks_once, repeat=3, check=False)
+    assert not got.ok and len(calls) == 1 and [str(error) for error in got.exceptions] == ["only now"]
+    assert dispatch("quality.check", breaks_once, repeat=3).ok and len(calls) == 4
+    calls.clear()
+    # What another handler raises afterwards is not the first one's.
+    with pytest.raises(samuel.HookError, match="api:broken: KeyError"):
+        dispatch("after:iteration", handler(broken, isolate="process"), breaks_once)
+    assert len(calls) == 1
+
+
 def test_a_no_is_not_ok_and_no_exception() -> None:
     got = dispatch("quality.check", lambda call: samuel.QualityCheckOutput(ok=False, reason="no tests"))
     assert not got.ok and got.check() is got and got.output.reason == "no tests"
@@ -101,7 +119,27 @@ def test_an_agent_that_is_called_more_often_than_scripted_fails(samuel_loop: Mak
     result = samuel_loop("First", agent=agent, max_consecutive_failures=2, max_iterations=5).run()
     assert result.exit_reason == "consecutive-failures"
     assert "nothing is scripted" in result.failures[-1].message
+    # So does one for which nothing was ever scripted.
+    result = samuel_loop("First", agent=ScriptedAgent(), max_iterations=1).run()
+    assert "nothing is scripted" in result.failures[0].message
     agent = ScriptedAgent()
     agent.call().say("I look around")
     agent.otherwise().write("made.txt", "x").done()
     assert samuel_loop("First", agent=agent).run().ok
+
+
+def test_a_mistyped_field_of_an_input_is_refused_and_another_way_to_isolate() -> None:
+    def check(call: Any) -> None: ...
+
+    with pytest.raises(TypeError, match="QualityCheckInput has no field 'command'; there are commands, changed_files"):
+        dispatch("quality.check", check, input={"command": ["make"]})
+    with pytest.raises(samuel.ConfigError, match='isolate is None or "process", not \'thread\''):
+        handler(check, isolate="thread")
+    with pytest.raises(samuel.ConfigError, match='isolate="process" runs it in a process of its own: leave inline out'):
+        handler(check, inline=True, isolate="process")
+
+
+@pytest.mark.parametrize("number", [-1, 0, 2**32])
+def test_a_number_of_calls_that_is_none_is_refused_with_its_range(number: int) -> None:
+    with pytest.raises(ValueError, match=f"^repeat is a whole number from 1 to 4294967295, not {number}$"):
+        dispatch("quality.check", broken, repeat=number)

@@ -31,6 +31,14 @@ def test_equal_rows_become_a_table() -> None:
     assert toon.dumps({"tasks": tasks}) == 'tasks[2]{id,title}:\n  1,Parse\n  2,"a,b"'
 
 
+@pytest.mark.parametrize(("key", "text"), [(1, "1"), (1.5, "1.5"), (True, "true"), (None, "null")])
+def test_a_key_that_is_there_as_text_too_is_refused(key: Any, text: str) -> None:
+    """A document that has it twice could never be read again."""
+    for both in ({text: 1, key: 2}, {key: 2, text: 1}):
+        with pytest.raises(ValueError, match=f'the key "{text}" is there twice'):
+            toon.dumps(both)
+
+
 def test_keys_and_classes_are_those_of_json() -> None:
     data = {1: "a", True: "b", None: "c", 1.5: (1, 2), "o": OrderedDict(x=1)}
     assert toon.loads(toon.dumps(data)) == json.loads(json.dumps(data))
@@ -38,6 +46,7 @@ def test_keys_and_classes_are_those_of_json() -> None:
     assert toon.dumps({"x": float("nan")}) == "x: null"
     assert toon.dumps({"x": {1, 2}}, default=sorted) == "x[2]: 1,2"
     assert toon.dumps(samuel.Usage(input_tokens=3)).startswith("input_tokens: 3")
+    assert toon.dumps(samuel.Warning("mind", seq=3)).startswith("event: warning\nmessage: mind\nseq: 3")
 
 
 def test_what_cannot_be_written_is_refused_as_json_does() -> None:
@@ -53,6 +62,23 @@ def test_what_cannot_be_written_is_refused_as_json_does() -> None:
         toon.dumps(object(), default=lambda _: 1 / 0)
     with pytest.raises(ValueError, match="delimiter"):
         toon.dumps([], delimiter=";")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("number", [-1, 0, 17, 2**70])
+def test_an_indentation_that_is_none_is_refused_with_its_range(number: int) -> None:
+    for call in (toon.dumps, toon.loads, toon.recover):
+        with pytest.raises(ValueError, match=f"^indent is a whole number from 1 to 16, not {number}$"):
+            call("a", indent=number)
+    assert toon.loads(toon.dumps({"a": {"b": 1}}, indent=16), indent=16) == {"a": {"b": 1}}
+
+
+@pytest.mark.parametrize("number", [-1, 513, 2**70])
+def test_a_depth_that_is_none_is_refused_with_its_range(number: int) -> None:
+    for call in (toon.dumps, toon.loads):
+        with pytest.raises(ValueError, match=f"^max_depth is a whole number from 0 to 512, not {number}$"):
+            call("a", max_depth=number)
+    with pytest.raises(TypeError, match="integer"):
+        toon.dumps({}, max_depth="6")  # type: ignore[arg-type]
 
 
 def test_an_error_names_the_place() -> None:
@@ -116,6 +142,13 @@ def test_recovery_of_a_sound_document_reads_what_reading_reads() -> None:
     assert toon.recover("a: 1.50").value == toon.loads("a: 1.50")
 
 
+@pytest.mark.parametrize("other", [5, [1, 2], None, memoryview(b"a: 1")])
+def test_recovery_reads_what_reading_reads_and_nothing_else(other: Any) -> None:
+    for read in (toon.recover, toon.loads):
+        with pytest.raises(TypeError, match="must be str, bytes or bytearray"):
+            read(other)
+
+
 def test_functions_of_the_caller_make_objects_as_with_json() -> None:
     text = "a:\n  x: 1\n  y: 1.10\nrows[2]{x,y}:\n  1,1.10\n  2,1e999"
     assert toon.loads(text, parse_float=Decimal)["rows"][1] == {"x": 2, "y": Decimal("1e999")}
@@ -154,3 +187,21 @@ def test_files_are_read_and_written() -> None:
     file.seek(0)
     assert toon.load(file) == {"a": [1, 2]}
     assert toon.load(io.BytesIO(b"a: 1")) == {"a": 1}
+
+
+def test_a_dict_that_changes_while_it_is_written_is_an_error_as_in_json() -> None:
+    held: dict[str, Any] = {"a": object(), "b": 1}
+
+    def grows(value: Any) -> int:
+        held[f"more {len(held)}"] = 1
+        return 0
+
+    def swaps(value: Any) -> int:
+        del held["b"]
+        held["c"] = 1
+        return 0
+
+    with pytest.raises(RuntimeError, match="changed size"):
+        toon.dumps(held, default=grows)
+    held = {"a": object(), "b": 1}
+    assert toon.loads(toon.dumps(held, default=swaps)) == {"a": 0, "c": 1}

@@ -3,6 +3,9 @@
 Each gate is a ratio to what Python itself takes, or a bound in microseconds
 for what is nothing but work of the processor. Everything compared is measured
 in turns, and the best of many rounds counts.
+
+The gates are those of the profile of wheels, which is optimised. What a bare `pip install` builds of a clone
+is not but for its documents, so there the figures are shown and held against nothing.
 """
 
 from __future__ import annotations
@@ -15,10 +18,12 @@ from collections.abc import Callable
 from typing import Any
 
 import samuel
-from samuel import toon
+from samuel import _samuel, toon
 from samuel.testing import ScriptedAgent, dispatch, handler
 
 ROUNDS = 25
+# The one that the gates are for.
+WHEEL = "wheel"
 
 
 def best(*actions: Callable[[], object]) -> list[float]:
@@ -33,14 +38,22 @@ def best(*actions: Callable[[], object]) -> list[float]:
 
 
 class Gates:
-    """Prints what was measured, and remembers what was missed."""
+    """Prints what was measured, and remembers what was missed.
 
-    def __init__(self) -> None:
+    Args:
+        profile: What the module was built with.
+    """
+
+    def __init__(self, profile: str) -> None:
         self.missed: list[str] = []
+        self._hold = profile == WHEEL
+        print(f"the native module is built with the profile {profile}")
+        if not self._hold:
+            print(f"no gate is held: they are those of the profile {WHEEL}")
 
     def check(self, name: str, value: float, limit: float, unit: str) -> None:
-        verdict = "pass" if value <= limit else "FAIL"
-        if value > limit:
+        verdict = "pass" if value <= limit else "FAIL" if self._hold else "over"
+        if value > limit and self._hold:
             self.missed.append(name)
         print(f"{name:<58}{value:>9.2f} {unit:<3} at most {limit:>6.2f}   {verdict}")
 
@@ -142,7 +155,7 @@ def codec(gates: Gates) -> None:
 
 
 def main() -> int:
-    gates = Gates()
+    gates = Gates(_samuel.BUILD_PROFILE)
     handlers(gates)
     events(gates)
     codec(gates)

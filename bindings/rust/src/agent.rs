@@ -22,7 +22,7 @@
 //! hears it, and every tool call may be made. One call reports at most 10,000 times and
 //! 64 MiB; the rest is left out.
 
-use serde::Serialize;
+use serde_core::Serialize;
 
 #[doc(inline)]
 pub use crate::host::bindings::samuel::plugin::agent_port::{Decision, ToolCall, ToolResult};

@@ -9,7 +9,7 @@
 //!
 //! No capability is needed.
 
-use serde::de::DeserializeOwned;
+use serde_core::de::DeserializeOwned;
 
 use crate::host::bindings::samuel::plugin::config;
 

@@ -4,7 +4,7 @@
 //! start, refreshed before `after:iteration`. The eleventh group, Plugins, is
 //! [`plugins`](crate::plugins). No capability is needed.
 
-use serde::de::DeserializeOwned;
+use serde_core::de::DeserializeOwned;
 
 use crate::host::bindings::samuel::plugin::prompt_context as groups;
 #[doc(inline)]

@@ -12,7 +12,7 @@
 
 use std::time::Duration;
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde_core::{Serialize, de::DeserializeOwned};
 
 use crate::{failure::HostError, host::bindings::samuel::plugin::http};
 

@@ -4,7 +4,7 @@
 //! 256 bytes, a value at most 256 KiB, all of a plugin's at most 4 MiB and 1,024
 //! keys. No capability is needed.
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde_core::{Serialize, de::DeserializeOwned};
 
 use crate::{failure::HostError, host::bindings::samuel::plugin::kv};
 

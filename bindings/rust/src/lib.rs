@@ -50,6 +50,22 @@
 //! what Samuel knows is asked for: [`context`], [`config`], [`plugins`]. Each call
 //! is a new instance: nothing in memory survives it, [`kv`] does.
 //!
+//! # What the host offers
+//!
+//! | module | what for | capability |
+//! |---|---|---|
+//! | [`log`] | lines for the log of the run, which its record, its events and `plugin test` show | - |
+//! | [`config`] | what the user set for the plugin, as any type that `serde` reads | - |
+//! | [`kv`] | values that outlive a call | - |
+//! | [`context`] | what templates see, group by group | - |
+//! | [`plugins`] | contributing to the plugin's own namespace, and reading others' | - |
+//! | [`files`] | files of the project | `filesystem.read`, `filesystem.write` |
+//! | [`exec`] | commands, run to their end | `exec` |
+//! | [`mod@env`] | variables, by their names | `env` |
+//! | [`http`] | requests | `network.outbound` |
+//! | [`tasks`] | the plan | `samuel.api` |
+//! | [`agent`] | reporting and asking in the agent's place | - |
+//!
 //! # Errors and verdicts
 //!
 //! A handler that says no does so in its output, with the words of [`Answer`]. One
@@ -65,6 +81,22 @@
 // The bindings name this crate as its users do.
 extern crate self as samuel_plugin;
 
+#[doc(hidden)]
+#[allow(
+    missing_docs,
+    unreachable_pub,
+    unsafe_code,
+    clippy::all,
+    clippy::allow_attributes_without_reason,
+    clippy::doc_markdown,
+    clippy::indexing_slicing,
+    clippy::missing_safety_doc,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "generated from the contract, which has the documentation"
+)]
+#[rustfmt::skip]
+pub mod bindings;
 mod export;
 mod failure;
 mod host;
@@ -85,7 +117,7 @@ pub mod plugins;
 pub mod tasks;
 
 #[doc(hidden)]
-pub use table::bindings as generated;
+pub use table::exported as generated;
 #[doc(hidden)]
 pub use wit_bindgen::rt;
 

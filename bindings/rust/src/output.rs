@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn continue_reaches_the_contract() {
-        use bindings::iteration_gate::exports::samuel::plugin::iteration_gate::Output;
+        use crate::bindings::iteration_gate::exports::samuel::plugin::iteration_gate::Output;
         let gate =
             IterationGateOutput { mode: Some(Mode::Discovery), ..IterationGateOutput::refuse("enough") };
         let sent = Output::from(gate);

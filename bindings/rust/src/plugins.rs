@@ -4,7 +4,7 @@
 //! A plugin reads what all contributed and writes only under its own namespace,
 //! which the host knows. No capability is needed.
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde_core::{Serialize, de::DeserializeOwned};
 
 use crate::{
     failure::HostError,

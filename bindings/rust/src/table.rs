@@ -7,17 +7,17 @@
 use crate::{failure::HookFailure, host::bindings::samuel::plugin::types, output::Answer, points::points};
 
 #[doc(inline)]
-pub use bindings::after_iteration::exports::samuel::plugin::after_iteration::IterationOutcome;
+pub use crate::bindings::after_iteration::exports::samuel::plugin::after_iteration::IterationOutcome;
 #[doc(inline)]
-pub use bindings::agent_invoke::exports::samuel::plugin::agent_invoke::AgentFailure;
+pub use crate::bindings::agent_invoke::exports::samuel::plugin::agent_invoke::AgentFailure;
 #[doc(inline)]
-pub use bindings::agent_invoke::exports::samuel::plugin::agent_invoke::AgentFailureClass;
+pub use crate::bindings::agent_invoke::exports::samuel::plugin::agent_invoke::AgentFailureClass;
 #[doc(inline)]
-pub use bindings::quality_check::exports::samuel::plugin::quality_check::CheckFailure;
+pub use crate::bindings::quality_check::exports::samuel::plugin::quality_check::CheckFailure;
 #[doc(inline)]
-pub use bindings::session_start::exports::samuel::plugin::session_start::SessionSource;
+pub use crate::bindings::session_start::exports::samuel::plugin::session_start::SessionSource;
 #[doc(inline)]
-pub use bindings::task_completed::exports::samuel::plugin::task_completed::Actor;
+pub use crate::bindings::task_completed::exports::samuel::plugin::task_completed::Actor;
 #[doc(inline)]
 pub use types::AbilityStatus;
 #[doc(inline)]
@@ -50,54 +50,54 @@ pub use types::Usage;
 points! {
     /// `init.before`: gate. Fires once, before `samuel init` writes anything.
     /// A refusal ends the command with nothing written.
-    init_before "init-before-hook": InitBefore(InitBeforeInput) -> InitBeforeOutput;
+    init_before: InitBefore(InitBeforeInput) -> InitBeforeOutput;
 
     /// `init.after`: observe. Fires once, after `samuel init` has written.
-    init_after "init-after-hook": InitAfter(InitAfterInput) -> InitAfterOutput;
+    init_after: InitAfter(InitAfterInput) -> InitAfterOutput;
 
     /// `sync.before`: gate. Fires once, before `samuel sync` writes anything.
-    sync_before "sync-before-hook": SyncBefore(SyncBeforeInput) -> SyncBeforeOutput;
+    sync_before: SyncBefore(SyncBeforeInput) -> SyncBeforeOutput;
 
     /// `sync.after`: observe. Fires once, after `samuel sync` has written.
-    sync_after "sync-after-hook": SyncAfter(SyncAfterInput) -> SyncAfterOutput;
+    sync_after: SyncAfter(SyncAfterInput) -> SyncAfterOutput;
 
     /// `session.start`: observe, text, results. Fires once, before the loop.
-    session_start "session-start-hook": SessionStart(SessionStartInput) -> SessionStartOutput;
+    session_start: SessionStart(SessionStartInput) -> SessionStartOutput;
 
     /// `before:loop`: gate. Fires once, before the first iteration.
-    before_loop "before-loop-hook": BeforeLoop(BeforeLoopInput) -> BeforeLoopOutput;
+    before_loop: BeforeLoop(BeforeLoopInput) -> BeforeLoopOutput;
 
     /// `before:iteration`: gate, text. Fires at the start of each iteration. A
     /// refusal fails the iteration before the agent is called.
-    before_iteration "before-iteration-hook": BeforeIteration(BeforeIterationInput) -> BeforeIterationOutput;
+    before_iteration: BeforeIteration(BeforeIterationInput) -> BeforeIterationOutput;
 
     /// `iteration.gate`: decide. Says whether the loop goes on, and in which mode.
-    iteration_gate "iteration-gate-hook": IterationGate(IterationGateInput) -> IterationGateOutput;
+    iteration_gate: IterationGate(IterationGateInput) -> IterationGateOutput;
 
     /// `prompt.submit`: gate, results. Fires before a prompt is put together.
-    prompt_submit "prompt-submit-hook": PromptSubmit(PromptSubmitInput) -> PromptSubmitOutput;
+    prompt_submit: PromptSubmit(PromptSubmitInput) -> PromptSubmitOutput;
 
     /// `context.snapshot`: blob. Produces what the agent is told of the project, as TOON.
     ///
     /// `previous` is the blob of the handlers before this one; keep what it says.
-    context_snapshot "context-snapshot-hook": ContextSnapshot(ContextSnapshotInput, previous) -> ContextSnapshotOutput;
+    context_snapshot: ContextSnapshot(ContextSnapshotInput, previous) -> ContextSnapshotOutput;
 
     /// `context.progress`: blob. Produces what the agent is told of earlier work, as
     /// Markdown.
     ///
     /// `previous` is the blob of the handlers before this one; keep what it says.
-    context_progress "context-progress-hook": ContextProgress(ContextProgressInput, previous) -> ContextProgressOutput;
+    context_progress: ContextProgress(ContextProgressInput, previous) -> ContextProgressOutput;
 
     /// `context.task`: blob. Produces what the agent is told of its task, as TOON.
     ///
     /// `previous` is the blob of the handlers before this one; keep what it says.
-    context_task "context-task-hook": ContextTask(ContextTaskInput, previous) -> ContextTaskOutput;
+    context_task: ContextTask(ContextTaskInput, previous) -> ContextTaskOutput;
 
     /// `context.extra`: list. Adds sections of its own to the prompt.
     ///
     /// `previous` is what the handlers before this one added; answer only with
     /// what is new.
-    context_extra "context-extra-hook": ContextExtra(ContextExtraInput, previous) -> ContextExtraOutput;
+    context_extra: ContextExtra(ContextExtraInput, previous) -> ContextExtraOutput;
 
     /// `before:agent.invoke`: transform, verdict. Changes what the agent is called with.
     /// The environment's deny list is applied again after the last handler.
@@ -105,56 +105,56 @@ points! {
     ///
     /// `previous` is what the handlers before this one changed, folded; `input`
     /// has those changes applied.
-    before_agent_invoke "before-agent-invoke-hook": BeforeAgentInvoke(BeforeAgentInvokeInput, previous) -> BeforeAgentInvokeOutput;
+    before_agent_invoke: BeforeAgentInvoke(BeforeAgentInvokeInput, previous) -> BeforeAgentInvokeOutput;
 
     /// `agent.invoke`: replace. Runs the agent. Only the last handler in order is
     /// called; the others are shadowed.
-    agent_invoke "agent-invoke-hook": AgentInvoke(AgentInvokeInput) -> AgentInvokeOutput;
+    agent_invoke: AgentInvoke(AgentInvokeInput) -> AgentInvokeOutput;
 
     /// `after:agent.invoke`: observe. Fires after each agent call.
-    after_agent_invoke "after-agent-invoke-hook": AfterAgentInvoke(AfterAgentInvokeInput) -> AfterAgentInvokeOutput;
+    after_agent_invoke: AfterAgentInvoke(AfterAgentInvokeInput) -> AfterAgentInvokeOutput;
 
     /// `quality.check`: list, verdict. Fires after each agent call of an iteration.
     /// Failures of all handlers are concatenated and reach the next prompt.
     ///
     /// `previous` is what the handlers before this one answered, folded; answer
     /// only with what is new.
-    quality_check "quality-check-hook": QualityCheck(QualityCheckInput, previous) -> QualityCheckOutput;
+    quality_check: QualityCheck(QualityCheckInput, previous) -> QualityCheckOutput;
 
     /// `after:iteration`: observe, text. Fires after each iteration, failed ones
     /// included.
-    after_iteration "after-iteration-hook": AfterIteration(AfterIterationInput) -> AfterIterationOutput;
+    after_iteration: AfterIteration(AfterIterationInput) -> AfterIterationOutput;
 
     /// `iteration.error`: observe, text. Fires when an iteration failed. Text is
     /// sent to the agent at once, in one recovery turn.
-    iteration_error "iteration-error-hook": IterationError(IterationErrorInput) -> IterationErrorOutput;
+    iteration_error: IterationError(IterationErrorInput) -> IterationErrorOutput;
 
     /// `task.completed`: observe, text. Fires once for each completion, while the
     /// agent is still at work.
-    task_completed "task-completed-hook": TaskCompleted(TaskCompletedInput) -> TaskCompletedOutput;
+    task_completed: TaskCompleted(TaskCompletedInput) -> TaskCompletedOutput;
 
     /// `ability.before`: transform, verdict, results. Fires before each tool call of the agent.
     ///
     /// `previous` is what the handlers before this one answered, folded.
-    ability_before "ability-before-hook": AbilityBefore(AbilityBeforeInput, previous) -> AbilityBeforeOutput;
+    ability_before: AbilityBefore(AbilityBeforeInput, previous) -> AbilityBeforeOutput;
 
     /// `ability.after`: observe, text, results. Fires after each tool call.
-    ability_after "ability-after-hook": AbilityAfter(AbilityAfterInput) -> AbilityAfterOutput;
+    ability_after: AbilityAfter(AbilityAfterInput) -> AbilityAfterOutput;
 
     /// `session.stop`: gate, results. Fires when the loop is about to end. A block
     /// gives the agent one more turn with the reason, at most eight in a row.
-    session_stop "session-stop-hook": SessionStop(SessionStopInput) -> SessionStopOutput;
+    session_stop: SessionStop(SessionStopInput) -> SessionStopOutput;
 
     /// `after:loop`: observe. Fires once, after the last iteration.
-    after_loop "after-loop-hook": AfterLoop(AfterLoopInput) -> AfterLoopOutput;
+    after_loop: AfterLoop(AfterLoopInput) -> AfterLoopOutput;
 
     /// `session.end`: observe. Fires once, as the last point of a run.
-    session_end "session-end-hook": SessionEnd(SessionEndInput) -> SessionEndOutput;
+    session_end: SessionEnd(SessionEndInput) -> SessionEndOutput;
 
 }
 
 #[doc(inline)]
-pub use bindings::init_before::exports::samuel::plugin::init_before::Output as InitBeforeOutput;
+pub use crate::bindings::init_before::exports::samuel::plugin::init_before::Output as InitBeforeOutput;
 
 impl Default for InitBeforeOutput {
     fn default() -> Self {
@@ -165,7 +165,7 @@ impl Default for InitBeforeOutput {
 impl Answer for InitBeforeOutput {}
 
 #[doc(inline)]
-pub use bindings::init_after::exports::samuel::plugin::init_after::Output as InitAfterOutput;
+pub use crate::bindings::init_after::exports::samuel::plugin::init_after::Output as InitAfterOutput;
 
 impl Default for InitAfterOutput {
     fn default() -> Self {
@@ -176,7 +176,7 @@ impl Default for InitAfterOutput {
 impl Answer for InitAfterOutput {}
 
 #[doc(inline)]
-pub use bindings::sync_before::exports::samuel::plugin::sync_before::Output as SyncBeforeOutput;
+pub use crate::bindings::sync_before::exports::samuel::plugin::sync_before::Output as SyncBeforeOutput;
 
 impl Default for SyncBeforeOutput {
     fn default() -> Self {
@@ -192,7 +192,7 @@ impl Default for SyncBeforeOutput {
 impl Answer for SyncBeforeOutput {}
 
 #[doc(inline)]
-pub use bindings::sync_after::exports::samuel::plugin::sync_after::Output as SyncAfterOutput;
+pub use crate::bindings::sync_after::exports::samuel::plugin::sync_after::Output as SyncAfterOutput;
 
 impl Default for SyncAfterOutput {
     fn default() -> Self {
@@ -203,7 +203,7 @@ impl Default for SyncAfterOutput {
 impl Answer for SyncAfterOutput {}
 
 #[doc(inline)]
-pub use bindings::session_start::exports::samuel::plugin::session_start::Output as SessionStartOutput;
+pub use crate::bindings::session_start::exports::samuel::plugin::session_start::Output as SessionStartOutput;
 
 impl Default for SessionStartOutput {
     fn default() -> Self {
@@ -220,7 +220,7 @@ impl Default for SessionStartOutput {
 impl Answer for SessionStartOutput {}
 
 #[doc(inline)]
-pub use bindings::before_loop::exports::samuel::plugin::before_loop::Output as BeforeLoopOutput;
+pub use crate::bindings::before_loop::exports::samuel::plugin::before_loop::Output as BeforeLoopOutput;
 
 impl Default for BeforeLoopOutput {
     fn default() -> Self {
@@ -231,7 +231,7 @@ impl Default for BeforeLoopOutput {
 impl Answer for BeforeLoopOutput {}
 
 #[doc(inline)]
-pub use bindings::before_iteration::exports::samuel::plugin::before_iteration::Output as BeforeIterationOutput;
+pub use crate::bindings::before_iteration::exports::samuel::plugin::before_iteration::Output as BeforeIterationOutput;
 
 impl Default for BeforeIterationOutput {
     fn default() -> Self {
@@ -260,7 +260,9 @@ pub struct IterationGateOutput {
     pub extensions: Vec<(String, String)>,
 }
 
-impl From<IterationGateOutput> for bindings::iteration_gate::exports::samuel::plugin::iteration_gate::Output {
+impl From<IterationGateOutput>
+    for crate::bindings::iteration_gate::exports::samuel::plugin::iteration_gate::Output
+{
     fn from(output: IterationGateOutput) -> Self {
         Self {
             continue_: output.proceed,
@@ -285,7 +287,7 @@ impl Default for IterationGateOutput {
 impl Answer for IterationGateOutput {}
 
 #[doc(inline)]
-pub use bindings::prompt_submit::exports::samuel::plugin::prompt_submit::Output as PromptSubmitOutput;
+pub use crate::bindings::prompt_submit::exports::samuel::plugin::prompt_submit::Output as PromptSubmitOutput;
 
 impl Default for PromptSubmitOutput {
     fn default() -> Self {
@@ -301,7 +303,7 @@ impl Default for PromptSubmitOutput {
 impl Answer for PromptSubmitOutput {}
 
 #[doc(inline)]
-pub use bindings::context_snapshot::exports::samuel::plugin::context_snapshot::Output as ContextSnapshotOutput;
+pub use crate::bindings::context_snapshot::exports::samuel::plugin::context_snapshot::Output as ContextSnapshotOutput;
 
 impl Default for ContextSnapshotOutput {
     fn default() -> Self {
@@ -312,7 +314,7 @@ impl Default for ContextSnapshotOutput {
 impl Answer for ContextSnapshotOutput {}
 
 #[doc(inline)]
-pub use bindings::context_progress::exports::samuel::plugin::context_progress::Output as ContextProgressOutput;
+pub use crate::bindings::context_progress::exports::samuel::plugin::context_progress::Output as ContextProgressOutput;
 
 impl Default for ContextProgressOutput {
     fn default() -> Self {
@@ -323,7 +325,7 @@ impl Default for ContextProgressOutput {
 impl Answer for ContextProgressOutput {}
 
 #[doc(inline)]
-pub use bindings::context_task::exports::samuel::plugin::context_task::Output as ContextTaskOutput;
+pub use crate::bindings::context_task::exports::samuel::plugin::context_task::Output as ContextTaskOutput;
 
 impl Default for ContextTaskOutput {
     fn default() -> Self {
@@ -334,7 +336,7 @@ impl Default for ContextTaskOutput {
 impl Answer for ContextTaskOutput {}
 
 #[doc(inline)]
-pub use bindings::context_extra::exports::samuel::plugin::context_extra::Output as ContextExtraOutput;
+pub use crate::bindings::context_extra::exports::samuel::plugin::context_extra::Output as ContextExtraOutput;
 
 impl Default for ContextExtraOutput {
     fn default() -> Self {
@@ -345,7 +347,7 @@ impl Default for ContextExtraOutput {
 impl Answer for ContextExtraOutput {}
 
 #[doc(inline)]
-pub use bindings::before_agent_invoke::exports::samuel::plugin::before_agent_invoke::Output as BeforeAgentInvokeOutput;
+pub use crate::bindings::before_agent_invoke::exports::samuel::plugin::before_agent_invoke::Output as BeforeAgentInvokeOutput;
 
 impl Default for BeforeAgentInvokeOutput {
     fn default() -> Self {
@@ -364,7 +366,7 @@ impl Default for BeforeAgentInvokeOutput {
 impl Answer for BeforeAgentInvokeOutput {}
 
 #[doc(inline)]
-pub use bindings::agent_invoke::exports::samuel::plugin::agent_invoke::Output as AgentInvokeOutput;
+pub use crate::bindings::agent_invoke::exports::samuel::plugin::agent_invoke::Output as AgentInvokeOutput;
 
 impl Default for AgentInvokeOutput {
     fn default() -> Self {
@@ -383,7 +385,7 @@ impl Default for AgentInvokeOutput {
 impl Answer for AgentInvokeOutput {}
 
 #[doc(inline)]
-pub use bindings::after_agent_invoke::exports::samuel::plugin::after_agent_invoke::Output as AfterAgentInvokeOutput;
+pub use crate::bindings::after_agent_invoke::exports::samuel::plugin::after_agent_invoke::Output as AfterAgentInvokeOutput;
 
 impl Default for AfterAgentInvokeOutput {
     fn default() -> Self {
@@ -394,7 +396,7 @@ impl Default for AfterAgentInvokeOutput {
 impl Answer for AfterAgentInvokeOutput {}
 
 #[doc(inline)]
-pub use bindings::quality_check::exports::samuel::plugin::quality_check::Output as QualityCheckOutput;
+pub use crate::bindings::quality_check::exports::samuel::plugin::quality_check::Output as QualityCheckOutput;
 
 impl Default for QualityCheckOutput {
     fn default() -> Self {
@@ -410,7 +412,7 @@ impl Default for QualityCheckOutput {
 impl Answer for QualityCheckOutput {}
 
 #[doc(inline)]
-pub use bindings::after_iteration::exports::samuel::plugin::after_iteration::Output as AfterIterationOutput;
+pub use crate::bindings::after_iteration::exports::samuel::plugin::after_iteration::Output as AfterIterationOutput;
 
 impl Default for AfterIterationOutput {
     fn default() -> Self {
@@ -426,7 +428,7 @@ impl Default for AfterIterationOutput {
 impl Answer for AfterIterationOutput {}
 
 #[doc(inline)]
-pub use bindings::iteration_error::exports::samuel::plugin::iteration_error::Output as IterationErrorOutput;
+pub use crate::bindings::iteration_error::exports::samuel::plugin::iteration_error::Output as IterationErrorOutput;
 
 impl Default for IterationErrorOutput {
     fn default() -> Self {
@@ -437,7 +439,7 @@ impl Default for IterationErrorOutput {
 impl Answer for IterationErrorOutput {}
 
 #[doc(inline)]
-pub use bindings::task_completed::exports::samuel::plugin::task_completed::Output as TaskCompletedOutput;
+pub use crate::bindings::task_completed::exports::samuel::plugin::task_completed::Output as TaskCompletedOutput;
 
 impl Default for TaskCompletedOutput {
     fn default() -> Self {
@@ -448,7 +450,7 @@ impl Default for TaskCompletedOutput {
 impl Answer for TaskCompletedOutput {}
 
 #[doc(inline)]
-pub use bindings::ability_before::exports::samuel::plugin::ability_before::Output as AbilityBeforeOutput;
+pub use crate::bindings::ability_before::exports::samuel::plugin::ability_before::Output as AbilityBeforeOutput;
 
 impl Default for AbilityBeforeOutput {
     fn default() -> Self {
@@ -466,7 +468,7 @@ impl Default for AbilityBeforeOutput {
 impl Answer for AbilityBeforeOutput {}
 
 #[doc(inline)]
-pub use bindings::ability_after::exports::samuel::plugin::ability_after::Output as AbilityAfterOutput;
+pub use crate::bindings::ability_after::exports::samuel::plugin::ability_after::Output as AbilityAfterOutput;
 
 impl Default for AbilityAfterOutput {
     fn default() -> Self {
@@ -477,7 +479,7 @@ impl Default for AbilityAfterOutput {
 impl Answer for AbilityAfterOutput {}
 
 #[doc(inline)]
-pub use bindings::session_stop::exports::samuel::plugin::session_stop::Output as SessionStopOutput;
+pub use crate::bindings::session_stop::exports::samuel::plugin::session_stop::Output as SessionStopOutput;
 
 impl Default for SessionStopOutput {
     fn default() -> Self {
@@ -493,7 +495,7 @@ impl Default for SessionStopOutput {
 impl Answer for SessionStopOutput {}
 
 #[doc(inline)]
-pub use bindings::after_loop::exports::samuel::plugin::after_loop::Output as AfterLoopOutput;
+pub use crate::bindings::after_loop::exports::samuel::plugin::after_loop::Output as AfterLoopOutput;
 
 impl Default for AfterLoopOutput {
     fn default() -> Self {
@@ -504,7 +506,7 @@ impl Default for AfterLoopOutput {
 impl Answer for AfterLoopOutput {}
 
 #[doc(inline)]
-pub use bindings::session_end::exports::samuel::plugin::session_end::Output as SessionEndOutput;
+pub use crate::bindings::session_end::exports::samuel::plugin::session_end::Output as SessionEndOutput;
 
 impl Default for SessionEndOutput {
     fn default() -> Self {

@@ -33,13 +33,28 @@ pub(crate) struct StopArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "`samuel run status` lists the calls that wait, with their numbers. Calls wait where `ask_timeout` is set in \
-                        samuel.toml.\n\nExit codes: 0 told, 1 nothing waits or no loop runs, 2 the text is none"
+                        samuel.toml.\n\nExit codes: 0 told, 1 nothing waits or no loop runs, 2 the text is none, 75 it may still \
+                        count"
 )]
-pub(crate) struct DecideArgs {
-    /// What the agent is told
+pub(crate) struct ApproveArgs {
+    /// What the agent is told with its next prompt
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) text: Option<String>,
+    /// The tool call; without it, a loop that holds goes on where no call waits
+    #[arg(long, value_name = "NUMBER", value_parser = super::whole_number::<u64>(1..=u64::MAX))]
+    pub(crate) call: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "`samuel run status` lists the calls that wait, with their numbers.\n\nExit codes: 0 told, 1 the call does \
+                        not wait or no loop runs, 2 the text is none, 75 it may still count"
+)]
+pub(crate) struct DenyArgs {
+    /// Why, which the agent is told
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) text: Option<String>,
     /// The tool call
     #[arg(long, value_name = "NUMBER", value_parser = super::whole_number::<u64>(1..=u64::MAX))]
-    pub(crate) call: Option<u64>,
+    pub(crate) call: u64,
 }

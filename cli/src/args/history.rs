@@ -126,7 +126,7 @@ impl ReportArgs {
                   equal, 1 something is different, or the run cannot be replayed"
 )]
 pub(crate) struct ReplayArgs {
-    /// The run [default: the one that is under way, else the last]
+    /// The run [default: the last one whose inputs are recorded]
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
     /// Stop after this iteration

@@ -11,19 +11,26 @@ pub(crate) enum SandboxCommand {
                             cannot be used"
     )]
     Check(SandboxCheckArgs),
-    /// Build the image that .samuel/sandbox/Containerfile describes, and pin it in samuel.toml
+    /// Build the image that .samuel/sandbox/Containerfile describes, and pin it in samuel.lock
     #[command(
         after_help = "Nothing is pulled, and what the file runs has no network: images it begins with have to be \
                             there, such as by `tar -C rootfs -c . | podman import - NAME`. SAMUEL_RUNTIME names the \
                             engine, podman or docker.\n\nExit codes: 0 built, 1 it cannot be"
     )]
-    Image,
+    Image(SandboxImageArgs),
     /// Remove the containers of this project that a Samuel has left that is gone
     #[command(
         after_help = "Each start does it as well. Containers of other projects, and of a run that is at work, \
                             stay.\n\nExit codes: 0 done, 1 the engine cannot be asked"
     )]
     Sweep,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SandboxImageArgs {
+    /// An image that is there, to pin in place of one that is built
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -11,8 +11,8 @@ use std::{
 use samuel_core::{
     broker::PlanAccess,
     model::{Coded as _, ErrorCode, Status, Task},
-    state::{Applied, Mutation, NewTask, StateError, TaskChange},
-    text::RUN_IS_UNDER_WAY,
+    state::{Actor, Applied, Mutation, NewTask, StateError, TaskChange},
+    text::{LANES_ARE_UNDER_WAY, RUN_IS_UNDER_WAY},
 };
 use serde_json::json;
 
@@ -28,6 +28,7 @@ use crate::{
 pub(crate) fn done(plan: &PlanAccess, args: DoneArgs, host: &Host) -> Result<Reply, Failure> {
     let DoneArgs { id, commit_sha, iteration } = args;
     let iteration = iteration.or_else(|| host.origin().iteration());
+    let is_by_lanes = host.actor() == Actor::User && plan.has_lanes();
     let mut reply = apply(plan, host, Mutation::Done { id, commit_sha, iteration })?;
     // Whoever asks: while an agent is at work nobody can tell them apart.
     let run_is_under_way = plan.is_at_work();
@@ -35,7 +36,8 @@ pub(crate) fn done(plan: &PlanAccess, args: DoneArgs, host: &Host) -> Result<Rep
         data.insert("run_is_under_way".to_owned(), json!(run_is_under_way));
     }
     if run_is_under_way {
-        reply.text += &format!("{RUN_IS_UNDER_WAY}\n");
+        let told = if is_by_lanes { LANES_ARE_UNDER_WAY } else { RUN_IS_UNDER_WAY };
+        reply.text += &format!("{told}\n");
     }
     Ok(reply)
 }
@@ -98,7 +100,7 @@ pub(super) fn apply(plan: &PlanAccess, host: &Host, mutation: Mutation) -> Resul
     let store = plan.store();
     let (made_at, asker) = (plan.made_at(&host.origin()), host.asker());
     let applied = once_put_back(plan, || store.mutate_as(made_at, mutation.clone(), &asker));
-    let Applied { revision, change, task, diagnostics, .. } = applied?;
+    let Applied { revision, change, task, diagnostics, not_landing, .. } = applied?;
     let text = match (&task, &change) {
         (Some(task), TaskChange::Unchanged) => {
             format!("{} was {} already\n", safe(task.id.as_str()), task.status)
@@ -133,7 +135,15 @@ pub(super) fn apply(plan: &PlanAccess, host: &Host, mutation: Mutation) -> Resul
         (Some(text), _) => format!("{text} (change {revision})\n"),
         (None, _) => format!("change {revision}\n"),
     };
-    let data = json!({ "revision": revision, "change": change, "task": task });
+    let stays = not_landing.iter().map(|work| {
+        let (task, branch) = (safe(work.task.as_str()), safe(&work.branch));
+        format!("the work that was submitted for {task} does not land; it stays on {branch}\n")
+    });
+    let text = text + &stays.collect::<String>();
+    let mut data = json!({ "revision": revision, "change": change, "task": task });
+    if let Some(data) = data.as_object_mut().filter(|_| !not_landing.is_empty()) {
+        data.insert("not_landing".to_owned(), json!(not_landing));
+    }
     Ok(Reply::new(data, text).warn(diagnostics.iter().map(ToString::to_string)))
 }
 

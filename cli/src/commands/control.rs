@@ -22,7 +22,7 @@ use tokio::sync::mpsc;
 
 use super::{Show, block_on_and_wait};
 use crate::{
-    args::{DecideArgs, Global, ResumeArgs, SteerArgs, StopArgs},
+    args::{ApproveArgs, DenyArgs, Global, ResumeArgs, SteerArgs, StopArgs},
     failure::Failure,
     host::Host,
     render::{end_text, safe},
@@ -51,17 +51,16 @@ pub(crate) fn resume(project: &Project, args: &ResumeArgs, host: &Host) -> Resul
 }
 
 /// Has a tool call made that waits, or lets the loop go on.
-pub(crate) fn approve(project: &Project, args: &DecideArgs, host: &Host) -> Result<Reply, Failure> {
+pub(crate) fn approve(project: &Project, args: &ApproveArgs, host: &Host) -> Result<Reply, Failure> {
     let state = live(project, host)?.approve(args.call, args.text.as_deref())?;
     let what = args.call.map_or("goes on".to_owned(), |call| format!("makes call {call}"));
     Ok(told(&state, &what))
 }
 
 /// Has a tool call kept back that waits.
-pub(crate) fn deny(project: &Project, args: &DecideArgs, host: &Host) -> Result<Reply, Failure> {
-    let state = live(project, host)?.deny(args.call, args.text.as_deref())?;
-    let what = args.call.map_or("denies it".to_owned(), |call| format!("does not make call {call}"));
-    Ok(told(&state, &what))
+pub(crate) fn deny(project: &Project, args: &DenyArgs, host: &Host) -> Result<Reply, Failure> {
+    let state = live(project, host)?.deny(Some(args.call), args.text.as_deref())?;
+    Ok(told(&state, &format!("does not make call {}", args.call)))
 }
 
 /// Returns what the loop does that runs; nothing where there is none, or it does not say.

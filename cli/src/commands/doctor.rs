@@ -1,7 +1,7 @@
 //! `doctor`: whether the project can be run, why a handler does, or not, and
 //! the repair of a damaged plan.
 
-use samuel_core::{engine::Checkup, model::ErrorCode, project::Project};
+use samuel_core::{engine::Checkup, model::ErrorCode, project::Project, state::Repair};
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use crate::{
     args::Global,
     failure::Failure,
     host::Host,
-    render::{chain_table, checkup_data, checkup_text, repair_text},
+    render::{chain_table, checkup_data, checkup_text, left_text, repair_text},
     reply::Reply,
     trust::{self, confirm},
 };
@@ -53,12 +53,12 @@ pub(crate) fn fix(yes: bool, global: &Global, host: &Host) -> Result<Reply, Fail
 fn repaired(yes: bool, project: &Project, host: &Host) -> Result<Reply, Failure> {
     if yes {
         let repair = project.repair_plan(host.actor())?;
-        return Ok(Reply::new(&repair, repair_text(&repair)));
+        return Ok(told(&repair));
     }
     let preview = project.preview_repair()?;
     let text = repair_text(&preview);
     if !preview.changes_something() {
-        return Ok(Reply::new(&preview, text));
+        return Ok(told(&preview));
     }
     if host.can_ask && !confirm(&text, "Repair it?") {
         let failure = Failure::new(ErrorCode::DOCTOR_FAILED, "not repaired: the plan is as it was");
@@ -70,5 +70,10 @@ fn repaired(yes: bool, project: &Project, host: &Host) -> Result<Reply, Failure>
         return Err(failure.with_data(json!(preview)).detail(lines).advise("Review it, then pass --yes."));
     }
     let repair = project.repair_plan(host.actor())?;
-    Ok(Reply::new(&repair, repair_text(&repair)))
+    Ok(told(&repair))
+}
+
+/// Says what was done, and what is left to do by hand.
+fn told(repair: &Repair) -> Reply {
+    Reply::new(repair, repair_text(repair) + left_text(repair))
 }

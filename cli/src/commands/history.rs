@@ -43,10 +43,12 @@ pub(crate) fn log(project: &Project, args: &RunLogArgs, global: &Global) -> Resu
         let Some(line) = line else { return Ok::<_, Failure>(true) };
         told += 1;
         terminal::show_on(Stream::Out, &line).map_err(|error| {
-            Failure::new(ErrorCode::INPUT_IO, "the events cannot be written to stdout").because(&error)
+            Failure::new(ErrorCode::INPUT_IO, "the events cannot be written to stdout")
+                .because(&error)
+                .advise("Free some space, or send the output elsewhere.")
         })
     };
-    let unreadable = if args.tail {
+    let (unreadable, is_cut_off) = if args.tail {
         let mut tail = history.tail(&run);
         block_on_or_leave(async {
             while let Some(entry) = tail.next().await? {
@@ -57,20 +59,22 @@ pub(crate) fn log(project: &Project, args: &RunLogArgs, global: &Global) -> Resu
             }
             Ok::<_, Failure>(tail.check_told()?)
         })??;
-        tail.unreadable()
+        (tail.unreadable(), tail.is_cut_off())
     } else {
         let mut entries = history.entries(&run);
         while let Some(entry) = entries.next_entry()?
             && tell(&entry)?
         {}
         entries.check_told()?;
-        entries.unreadable()
+        (entries.unreadable(), false)
     };
-    let warning =
-        (unreadable > 0).then(|| format!("{} of the record cannot be read", counted(unreadable, "line")));
+    let unread = format!("{} of the record cannot be read", counted(unreadable, "line"));
+    let gone = format!("the loop of run {} is gone, and no end of it is recorded", safe(&run));
+    let warnings = [(unreadable > 0, unread), (is_cut_off, gone)];
+    let warnings = warnings.into_iter().filter_map(|(is_so, warning)| is_so.then_some(warning));
     let text = if told == 0 { format!("run {} tells nothing of that\n", safe(&run)) } else { String::new() };
     let reply = Reply::new(serde_json::json!({ "run": run, "events": told }), text);
-    Ok(reply.warn(warning))
+    Ok(reply.warn(warnings))
 }
 
 /// Returns what is printed of an event, where there is something to print.
@@ -85,8 +89,9 @@ fn line_of(entry: &LogEntry, json: bool) -> Result<Option<String>, Failure> {
         false => {
             let Some(words) = event_line(&entry.record.event) else { return Ok(None) };
             let inside = if entry.iteration.is_some() { "  " } else { "" };
+            let lane = entry.record.doer().map(|lane| format!("[{lane}] ")).unwrap_or_default();
             format!(
-                "{} {:>6}  {inside}{}",
+                "{} {:>6}  {lane}{inside}{}",
                 time_of_day(entry.record.at),
                 entry.record.seq,
                 safe_words(&words)
@@ -100,11 +105,11 @@ fn line_of(entry: &LogEntry, json: bool) -> Result<Option<String>, Failure> {
 pub(crate) fn why(project: &Project, args: WhyArgs) -> Result<Reply, Failure> {
     let why = History::of(project).why(&args.question()?)?;
     let text = why_text(&why);
-    let gone_over = why
-        .unread
-        .iter()
-        .map(|unread| format!("run {} is gone over: {}", safe(&unread.run), safe_words(&unread.problem)));
-    Ok(Reply::new(&why, text).warn(gone_over))
+    let skipped = why.unread.iter().map(|unread| {
+        let (run, problem) = (safe(&unread.run), safe_words(&unread.problem));
+        format!("the answer leaves out what cannot be read of run {run}: {problem}")
+    });
+    Ok(Reply::new(&why, text).warn(skipped))
 }
 
 /// Makes a page of a run.
@@ -124,6 +129,12 @@ pub(crate) fn report(
     };
     let Some(path) = &args.output else { return Ok(Reply::new(&page, text).for_a_program()) };
     let path = host.absolute(path)?;
+    let run_dir = project.run_dir();
+    if is_within(&path, run_dir.path()) {
+        let message = format!("{} is among what Samuel keeps of the run itself", path.display());
+        let advice = format!("Name a file outside of {}.", run_dir.path().display());
+        return Err(Failure::usage(message).advise(advice));
+    }
     put(&path, text.as_bytes()).map_err(|error| {
         Failure::new(ErrorCode::INPUT_IO, format!("{} cannot be written", path.display()))
             .because(&error)
@@ -131,6 +142,13 @@ pub(crate) fn report(
     })?;
     let told = format!("wrote {}\n", path.display());
     Ok(Reply::new(&page, told))
+}
+
+/// Says whether a file is, or would be, below a directory, whatever links lead there.
+fn is_within(path: &Path, directory: &Path) -> bool {
+    let there = path.canonicalize().or_else(|_| path.parent().unwrap_or(path).canonicalize());
+    let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    there.is_ok_and(|there| there.starts_with(directory))
 }
 
 /// Puts a file in the place of the one that is there, once it is written whole. What is no file, such as a
@@ -150,7 +168,7 @@ fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Replays the recorded inputs of a run.
 pub(crate) fn replay(project: &Project, args: &ReplayArgs) -> Result<Reply, Failure> {
     let history = History::of(project);
-    let replay = history.replay(&history.resolve(args.run.as_deref())?, args.until)?;
+    let replay = history.replay(&history.resolve_for_replay(args.run.as_deref())?, args.until)?;
     let text = replay_text(&replay);
     match replay.equal {
         true => Ok(Reply::new(&replay, text)),

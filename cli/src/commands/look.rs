@@ -5,9 +5,9 @@ use samuel_core::{
     history::{Activity, History, StatusReport},
     model::ErrorCode,
     plan::TaskList,
-    project::Project,
+    project::{Project, ProjectError},
     state::{StateDiagnostic, StateError},
-    text::counted,
+    text::{counted, described},
 };
 
 use super::control::glance;
@@ -15,7 +15,7 @@ use crate::{
     args::{Global, RunCommand, ShowTaskArgs, TasksArgs, nearest_command},
     failure::Failure,
     host::Host,
-    render::{Places, status_text, task_table, task_text, with_methodology},
+    render::{Places, status_text, task_table, task_text, unmerged_text, with_methodology},
     reply::Reply,
 };
 
@@ -66,7 +66,8 @@ pub(crate) fn status(plan: &PlanAccess, host: &Host) -> Result<Reply, Failure> {
         }
     }
     let adding = named(ADDING, plan);
-    let text = status_text(&status, &activity, &Places::of(host, plan.root()), &adding);
+    let mut text = status_text(&status, &activity, &Places::of(host, plan.root()), &adding);
+    text.push_str(&status.unmerged.as_deref().map(unmerged_text).unwrap_or_default());
     Ok(Reply::new(&StatusReport { status, activity }, text).warn(warnings))
 }
 
@@ -74,7 +75,8 @@ pub(crate) fn status(plan: &PlanAccess, host: &Host) -> Result<Reply, Failure> {
 /// size, so it is only made where one is asked for.
 pub(crate) fn tasks(plan: &PlanAccess, args: TasksArgs, global: &Global) -> Result<Reply, Failure> {
     let loaded = plan.store().load()?;
-    let list = TaskList::of(&loaded.plan, &args.filter(global.json));
+    let under_way = plan.work_under_way(&loaded.plan)?;
+    let list = TaskList::among(&loaded.plan, &args.filter(global.json), &under_way);
     let gaps: Vec<StateDiagnostic> = loaded.gaps(&plan.file()).collect();
     let diagnostics = [&loaded.diagnostics[..], &gaps].concat();
     let warnings = file_warnings(&diagnostics, loaded.unread_lines());
@@ -91,6 +93,12 @@ pub(crate) fn show(plan: &PlanAccess, args: &ShowTaskArgs, host: &Host) -> Resul
     let text = task_text(&history, &Places::of(host, plan.root()));
     let warnings = file_warnings(&history.diagnostics, 0);
     Ok(Reply::new(&history, text).warn(warnings))
+}
+
+/// Says that what samuel.toml sets is left out of an answer, and why.
+pub(crate) fn without_config(problem: &ProjectError) -> String {
+    let help = Failure::of(problem).help.clone();
+    format!("samuel.toml cannot be used, so this is told without it: {}. {help}", described(problem))
 }
 
 fn file_warnings(diagnostics: &[StateDiagnostic], unparsed: usize) -> Vec<String> {

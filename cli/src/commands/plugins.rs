@@ -1,20 +1,25 @@
 //! `install`, `ls`, `info`, `uninstall` and `verify`: which plugins a project
 //! has.
 
+use std::path::Path;
+
 use samuel_core::{
     methodology::{Methodology as _, ralph::Ralph},
     model::ErrorCode,
     plugin::{
         Catalog, FetchOptions, FetchedPlugin, InstallSource, Installed, ListedPlugin, LoadOptions,
-        LoadedPlugins, PluginKind, Plugins, Unlisted,
+        LoadedPlugins, PluginKind, Plugins, RegistryLogins, Unlisted, check_plugin_name,
     },
     project::Project,
 };
 use serde_json::json;
 
-use super::block_on;
+use super::{
+    block_on_or_leave,
+    updates::{self, INDEX},
+};
 use crate::{
-    args::{Global, InstallArgs, LsArgs, PluginName, VerifyArgs},
+    args::{ConsentArgs, Global, InstallArgs, LsArgs, PluginName, VerifyArgs},
     failure::Failure,
     host::Host,
     render::{columns, fetched_data, fetched_text, holder_text, info_text, safe},
@@ -44,35 +49,92 @@ pub(crate) fn load_options(host: &Host) -> Result<LoadOptions, Failure> {
 /// Installs a plugin once what it asks for is granted.
 pub(crate) fn install(args: &InstallArgs, global: &Global, host: &Host) -> Result<Reply, Failure> {
     let plugins = plugins(global, host)?;
-    let source = InstallSource::parse(&args.source, &host.absolute("".as_ref())?)?;
-    let options = FetchOptions {
+    let options = fetch_options(host)?;
+    let has_index = args.index.index.is_some() || host.var(INDEX).is_some();
+    let (source, version) = match named(&args.source) {
+        true if has_index => {
+            let index = updates::index(&args.index, &options, host)?;
+            let newest = index.newest(&args.source).ok_or_else(|| updates::unknown(&args.source))?;
+            (index.source(newest)?, Some(newest.version.clone()))
+        }
+        is_name => {
+            let source = InstallSource::parse(&args.source, &host.absolute("".as_ref())?);
+            let source = source.map_err(|error| match is_name {
+                true => Failure::from(error).advise(unindexed()),
+                false => error.into(),
+            });
+            (source?, None)
+        }
+    };
+    // A signal drops what was fetched, and with it what lies in the project for it.
+    let done = block_on_or_leave(async {
+        let fetched = plugins.fetch(&source, &options).await?;
+        if let Some(version) = &version {
+            fetched.expect(&args.source, Some(version))?;
+        }
+        agreed(&fetched, args.consent, host).await?;
+        let granted = fetched.manifest().capabilities.clone();
+        Ok::<_, Failure>(plugins.install(fetched, &granted)?)
+    })??;
+    let told = source.has_credentials().then(|| {
+        "the credentials in the URL are not kept: another installation asks git's credential helper"
+            .to_owned()
+    });
+    let ignored = (!done.ignored.is_empty()).then(|| {
+        format!(
+            "git leaves out {}, by a .gitignore: who clones this project lacks that; add `!.samuel/plugins/**`",
+            safe(&done.ignored.join(", "))
+        )
+    });
+    Ok(Reply::new(&done, installed_text(&done)).warn(told).warn(ignored).warn(beside_a_loop(global, host)))
+}
+
+/// Returns how plugins are fetched and checked by this process.
+pub(super) fn fetch_options(host: &Host) -> Result<FetchOptions, Failure> {
+    Ok(FetchOptions {
         env: host.env.clone(),
         supervisor: host.supervisor()?,
         cache_dir: host.component_cache(),
         state_dir: host.state_dir(),
         containers: Some(host.containers()),
+        registry_logins: RegistryLogins::kept(&host.env),
         ..FetchOptions::default()
-    };
-    let fetched = block_on(plugins.fetch(&source, &options))??;
-    if fetched.needs_consent() && !args.yes {
-        if !host.can_ask {
-            return Err(refused(&fetched));
-        }
-        if !confirm(&fetched_text(&fetched), "Install it?") {
-            return Err(declined(&fetched));
-        }
+    })
+}
+
+/// Says what to do about a name without an index.
+fn unindexed() -> String {
+    format!(
+        "Give a directory with a samuel-plugin.toml, or the URL of a git repository. A name is looked up in the index \
+         that --index or {INDEX} names."
+    )
+}
+
+/// Says whether a source can only be the name of a plugin.
+fn named(source: &str) -> bool {
+    check_plugin_name(source).is_ok() && !Path::new(source).exists()
+}
+
+/// Makes sure that the user agrees to what was fetched, where somebody has to.
+pub(super) async fn agreed(
+    fetched: &FetchedPlugin,
+    consent: ConsentArgs,
+    host: &Host,
+) -> Result<(), Failure> {
+    let may_move = consent.accept_moved || fetched.moved().is_none();
+    if may_move && (consent.yes || !fetched.wants_more()) {
+        return Ok(());
     }
-    let granted = fetched.manifest().capabilities.clone();
-    let done = plugins.install(fetched, &granted)?;
-    let told = source.has_credentials().then(|| {
-        "the credentials in the URL are not kept: another installation asks git's credential helper"
-            .to_owned()
-    });
-    Ok(Reply::new(&done, installed_text(&done)).warn(told).warn(beside_a_loop(global, host)))
+    if !host.can_ask {
+        return Err(refused(fetched, may_move));
+    }
+    let text = fetched_text(fetched);
+    let asked = tokio::task::spawn_blocking(move || confirm(&text, "Install it?")).await;
+    if asked.unwrap_or_default() { Ok(()) } else { Err(declined(fetched)) }
 }
 
 /// Says what becomes of a loop whose plugins were changed under it.
-fn beside_a_loop(global: &Global, host: &Host) -> Option<String> {
+pub(super) fn beside_a_loop(global: &Global, host: &Host) -> Option<String> {
     let project = host.project(global, None).ok()?;
     let holder = project.lane_store().loop_holder().ok()??;
     let by = holder.map(|holder| format!(" ({})", holder_text(&holder))).unwrap_or_default();
@@ -82,11 +144,27 @@ fn beside_a_loop(global: &Global, host: &Host) -> Option<String> {
     ))
 }
 
-fn refused(fetched: &FetchedPlugin) -> Failure {
+fn refused(fetched: &FetchedPlugin, may_move: bool) -> Failure {
     let manifest = fetched.manifest();
-    let message = format!("what {} {} asks for was not granted", manifest.name, manifest.version);
+    let (code, message) = match may_move {
+        false => {
+            let from = safe(fetched.source());
+            (
+                ErrorCode::PLUGIN_MOVED,
+                format!("\"{from}\" has something else now than {} was installed from", manifest.name),
+            )
+        }
+        true if manifest.capabilities.is_empty() => {
+            let message = format!("nobody agreed to {} {}", manifest.name, manifest.version);
+            (ErrorCode::PLUGIN_REFUSED, message)
+        }
+        true => {
+            let message = format!("what {} {} asks for was not granted", manifest.name, manifest.version);
+            (ErrorCode::PLUGIN_REFUSED, message)
+        }
+    };
     let lines: Vec<String> = fetched_text(fetched).lines().map(str::to_owned).collect();
-    Failure::new(ErrorCode::PLUGIN_REFUSED, message).with_data(fetched_data(fetched)).detail(lines)
+    Failure::new(code, message).with_data(fetched_data(fetched)).detail(lines)
 }
 
 /// The question was just shown.
@@ -95,7 +173,7 @@ fn declined(fetched: &FetchedPlugin) -> Failure {
     Failure::new(ErrorCode::PLUGIN_REFUSED, message).with_data(fetched_data(fetched)).declined()
 }
 
-fn installed_text(done: &Installed) -> String {
+pub(super) fn installed_text(done: &Installed) -> String {
     let entry = &done.entry;
     let word = match &done.replaced {
         None => "Installed".to_owned(),
@@ -112,7 +190,10 @@ fn installed_text(done: &Installed) -> String {
     for methodology in &done.methodologies {
         text.push_str(&format!("  provides the methodology {}\n", safe(methodology)));
     }
-    text + "Next: see where its handlers run with `samuel doctor --hooks`\n"
+    match done.methodologies.first().filter(|_| done.points.is_empty()) {
+        Some(name) => text + &format!("Next: make a plan for it with `samuel run {} init`\n", safe(name)),
+        None => text + "Next: see where its handlers run with `samuel doctor --hooks`\n",
+    }
 }
 
 /// Lists plugins; for methodologies the one that is built in as well.
@@ -221,7 +302,7 @@ pub(crate) fn verify(args: &VerifyArgs, global: &Global, host: &Host) -> Result<
     Ok(Reply::new(data, text))
 }
 
-fn plugins(global: &Global, host: &Host) -> Result<Plugins, Failure> {
+pub(super) fn plugins(global: &Global, host: &Host) -> Result<Plugins, Failure> {
     // Not the project: its methodology may be what is to be installed.
     let root = host.root(global)?;
     Project::check_owner(&host.caller(), &root).map_err(|error| Failure::of(&error))?;

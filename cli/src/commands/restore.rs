@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::{
     args::RestoreArgs,
     failure::Failure,
-    render::{remedy_text, safe, time_of_day},
+    render::{named_ids, remedy_text, safe, time_of_day},
     reply::Reply,
 };
 
@@ -28,8 +28,8 @@ pub(crate) fn restore(project: &Project, args: &RestoreArgs) -> Result<Reply, Fa
         text += &format!("  the plan before is kept as {}\n", safe(&backup.display().to_string()));
     }
     if !restored.reopened.is_empty() {
-        let ids: Vec<String> = restored.reopened.iter().map(|id| safe(id.as_str())).collect();
-        text += &format!("  completed since it was kept, and open again: {}\n", ids.join(", "));
+        let ids = named_ids(&restored.reopened);
+        text += &format!("  completed since it was kept, and open again: {ids}\n");
     }
     Ok(Reply::new(&restored, text))
 }

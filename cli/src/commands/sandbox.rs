@@ -1,9 +1,10 @@
 //! `run sandbox`: what the sandbox of a run holds on this machine, its image, and what containers are left.
 
 use samuel_core::{
-    config::pin_image,
+    config::leave_image,
     engine::{Run, SandboxReport},
     model::ErrorCode,
+    plugin::LockFile,
     project::Project,
     text::counted,
 };
@@ -11,7 +12,7 @@ use serde_json::json;
 
 use super::block_on_or_leave;
 use crate::{
-    args::{SandboxCheckArgs, SandboxCommand},
+    args::{SandboxCheckArgs, SandboxCommand, SandboxImageArgs},
     failure::Failure,
     host::Host,
     render::safe,
@@ -22,7 +23,7 @@ use crate::{
 pub(crate) fn run(project: &Project, command: &SandboxCommand, host: &Host) -> Result<Reply, Failure> {
     match command {
         SandboxCommand::Check(args) => check(project, args, host),
-        SandboxCommand::Image => image(project, host),
+        SandboxCommand::Image(args) => image(project, args, host),
         SandboxCommand::Sweep => sweep(project, host),
     }
 }
@@ -46,11 +47,17 @@ fn check(project: &Project, args: &SandboxCheckArgs, host: &Host) -> Result<Repl
     Err(failure.advise(help).with_data(json!(report)).with_text(text))
 }
 
-/// Builds the image of the project, and names it in samuel.toml.
-fn image(project: &Project, host: &Host) -> Result<Reply, Failure> {
-    let image = host.containers().build_image(project.root())?;
-    pin_image(project.root(), &image).map_err(|error| Failure::of(&error))?;
-    let text = format!("Built {}\nsamuel.toml has it as image below [sandbox].\n", safe(&image));
+/// Builds the image of the project, or finds the one that is named, and pins it in samuel.lock.
+fn image(project: &Project, args: &SandboxImageArgs, host: &Host) -> Result<Reply, Failure> {
+    let containers = host.containers();
+    let (image, done) = match &args.name {
+        None => (containers.build_image(project.root())?, "Built"),
+        Some(name) => (containers.find_image(name)?, "Found"),
+    };
+    LockFile::pin_image(project.root(), &image).map_err(|error| Failure::of(&error))?;
+    let left = leave_image(project.root(), &image).map_err(|error| Failure::of(&error))?;
+    let told = if left { "samuel.toml names none any more below [sandbox].\n" } else { "" };
+    let text = format!("{done} {}\nsamuel.lock pins it for the sandbox oci.\n{told}", safe(image.as_str()));
     Ok(Reply::new(json!({ "image": image }), text))
 }
 
@@ -70,5 +77,6 @@ fn shown(report: &SandboxReport) -> String {
     let lines = report.findings.iter().map(|one| {
         format!("{:<9}{:<20}{}\n{:29}{}\n", one.outcome, one.name, one.promise, "", safe(&one.finding))
     });
-    head + &lines.collect::<String>()
+    let unheld = report.unheld.iter().map(|limit| format!("{:<9}{}\n", "unheld", safe(&limit.to_string())));
+    head + &lines.chain(unheld).collect::<String>()
 }

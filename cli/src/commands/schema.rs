@@ -9,8 +9,10 @@ const SCHEMAS: &str = include_str!("../../documents.schema.json");
 
 /// Prints the schema of a command's document, or all that there are.
 pub(crate) fn print(args: &SchemaArgs) -> Result<Reply, Failure> {
-    let schemas: Map<String, Value> = serde_json::from_str(SCHEMAS)
+    let written: Map<String, Value> = serde_json::from_str(SCHEMAS)
         .map_err(|error| Failure::internal("the schemas cannot be read").because(&error))?;
+    // A comment says where the file comes from.
+    let schemas: Map<String, Value> = written.into_iter().filter(|(name, _)| name != "$comment").collect();
     let words = args.command.iter().flat_map(|word| word.split_whitespace());
     let command = words.map(|word| if word == "auto" { "run" } else { word }).collect::<Vec<_>>().join(" ");
     let schema = match command.as_str() {

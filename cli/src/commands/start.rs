@@ -6,9 +6,9 @@ use samuel_core::{
     engine::{Profile, Run, RunError, RunHandle},
     event::{EventRecord, RunReport},
     lifecycle::Fresh,
-    model::{ErrorCode, ExitReason, Plan},
+    model::{ClaimPhase, ErrorCode, ExitReason, Plan},
     project::Project,
-    state::{Actor, Existing},
+    state::{Actor, Existing, PlanStore},
 };
 use tokio::sync::mpsc;
 
@@ -126,7 +126,8 @@ fn run(
     let progress = project.run_dir().progress();
     let progress = Places::of(host, &root).shown(progress.strip_prefix(&root).unwrap_or(&progress));
     let hint = with_methodology(EMPTY_HINT, &project);
-    let builder = builder(project, setting, host)?.trust(trust::policy(&args, host));
+    let plan = project.plan_store();
+    let builder = builder(project, setting, host)?.trust(trust::policy(&args.consent(), host));
     if args.dry_run {
         return preview::dry_run(builder);
     }
@@ -150,9 +151,32 @@ fn run(
         run_to_its_end(run, announces, signals, show, args.profile).await
     })?;
     ended.map_err(|failure| {
-        let help = failure.help.replace("Read .samuel/run/progress.md", &format!("Read {progress}"));
+        let mut help = failure.help.replace("Read .samuel/run/progress.md", &format!("Read {progress}"));
+        if failure.code == ErrorCode::RUN_BLOCKED {
+            help.push_str(of_claims(&*plan));
+        }
         go_on_with(failure.advise(help), host, next_digest.as_deref())
     })
+}
+
+/// Says what to do about tasks that somebody has claimed, where a run is blocked and some are.
+fn of_claims(plan: &dyn PlanStore) -> &'static str {
+    let Ok(loaded) = plan.load() else { return "" };
+    let has =
+        |wanted: fn(ClaimPhase) -> bool| loaded.plan.claimed_tasks().any(|(_, claim)| wanted(claim.phase));
+    let waits = has(|phase| matches!(phase, ClaimPhase::Submitted | ClaimPhase::Landing));
+    match (has(ClaimPhase::is_in_queue), has(|phase| phase == ClaimPhase::Working)) {
+        (true, _) if !waits => {
+            " `samuel run queue release <id>` lets go of what is held, so that it lands; `samuel run queue drop <id>` gives it \
+             back."
+        }
+        (true, _) => {
+            " `samuel run queue` says why work waits that lanes have submitted; `samuel run queue land` lands it, \
+             `release` lets go of what is held and `drop` gives it back."
+        }
+        (false, true) => " What somebody has claimed is given back with `samuel run release`.",
+        (false, false) => "",
+    }
 }
 
 /// Puts the command that was used where its advice names a bare start, which

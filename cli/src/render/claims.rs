@@ -4,8 +4,11 @@ use samuel_core::model::{Claim, ClaimPhase};
 
 use super::{safe_words, tasks::name, time_of_day};
 
-/// Says of a claim who has it, how far it is and since when.
-pub(super) fn claim_text(claim: &Claim) -> String {
+/// Says of a claim who has it, how far it is and since when; and, where that is so, that whoever had it is gone.
+pub(super) fn claim_text(claim: &Claim, gone: Option<&str>) -> String {
+    if let Some(gone) = gone {
+        return format!("since {}: {}", time_of_day(claim.since), safe_words(gone));
+    }
     let by = match &claim.worker {
         Some(worker) => format!("by {}", name(worker)),
         None => "by nobody".to_owned(),
@@ -18,6 +21,8 @@ pub(super) fn claim_text(claim: &Claim) -> String {
     match claim.phase {
         ClaimPhase::Working => format!("{by} since {since}{attempt}"),
         ClaimPhase::Submitted => format!("submitted {by} at {since}{attempt}"),
+        ClaimPhase::Held => format!("submitted {by}, held since {since}{attempt}"),
+        ClaimPhase::Landing if claim.task.task().is_none() => format!("{by} since {since}, landing"),
         ClaimPhase::Landing => format!("being landed {by} since {since}"),
         ClaimPhase::Released => released_text(claim),
     }

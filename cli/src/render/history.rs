@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use samuel_core::{
-    history::{Activity, Eta, EventRef, RunList, RunState, RunSummary, Why, WhyReason},
+    history::{Activity, Eta, EventRef, Now, RunKind, RunList, RunState, RunSummary, Why, WhyReason},
     machine::Replay,
-    text::counted,
+    text::{counted, lasting},
 };
 
-use super::{columns, named_ids, safe, safe_words, time_of_day, watch::consumed, watch::seconds};
+use super::{
+    columns, named_ids, remedy_text, safe, safe_words, time_of_day, watch::consumed, with_local_time,
+};
 
 /// How many reasons are shown, and how many tasks of the figures.
 const MAX_REASONS: usize = 30;
@@ -46,20 +48,24 @@ fn row(run: &RunSummary) -> [String; 5] {
     };
     let said = match &run.problem {
         Some(problem) => safe_words(problem),
+        None if run.kind == RunKind::Landing => format!("a landing without a loop{done}"),
         None => format!("{}{failed}{}{done}", counted(run.iterations, "iteration"), consumed(run.usage)),
     };
     let started = run.started_at.map(time_of_day).unwrap_or_default();
-    [run.run.clone(), started, seconds(Duration::from_millis(run.took_ms)), state, said]
+    [run.run.clone(), started, lasting(Duration::from_millis(run.took_ms)), state, said]
 }
 
 /// Words an answer: the answer, the reasons, and the events that they rest on.
 pub(crate) fn why_text(why: &Why) -> String {
-    let mut text = format!("{}: {}\n", safe(&why.about), safe_words(&why.answer));
+    let mut text = format!("{}: {}\n", safe(&why.about), safe_words(&with_local_time(&why.answer)));
     for reason in why.reasons.iter().take(MAX_REASONS) {
         text.push_str(&reason_text(reason));
     }
     if why.reasons.len() > MAX_REASONS {
         text.push_str(&format!("  and {} more\n", why.reasons.len() - MAX_REASONS));
+    }
+    if let Some(help) = why.help() {
+        text.push_str(&format!("help: {}\n", remedy_text(&help)));
     }
     text
 }
@@ -69,7 +75,7 @@ fn reason_text(reason: &WhyReason) -> String {
     let events = if events.is_empty() { String::new() } else { format!("  [{}]", events.join("; ")) };
     let mut text = format!("  {}{events}\n", safe_words(&reason.text));
     for detail in &reason.details {
-        text.push_str(&format!("    | {}\n", safe(detail)));
+        text.push_str(&format!("    | {}\n", safe(&with_local_time(detail))));
     }
     text
 }
@@ -95,15 +101,11 @@ pub(crate) fn replay_text(replay: &Replay) -> String {
 /// Words what a loop does now and what the last runs cost, a line each, beside where the plan stands.
 pub(super) fn figures_text(activity: &Activity) -> String {
     let mut text = String::new();
-    if let Some(now) = &activity.now {
-        let of = match (now.iteration, &now.task) {
-            (Some(number), Some(task)) => {
-                format!("iteration {number}, {} {}: ", safe(task.as_str()), safe(&now.title))
-            }
-            (Some(number), None) => format!("iteration {number}: "),
-            (None, _) => String::new(),
-        };
-        text.push_str(&format!("  {:<11}{of}{}\n", "Now", safe_words(&now.doing)));
+    // With lanes what each of them does, and what was told last where none is at work.
+    let last = activity.now.iter().filter(|_| activity.lanes.is_empty());
+    for (place, now) in activity.lanes.iter().chain(last).enumerate() {
+        let label = if place == 0 { "Now" } else { "" };
+        text.push_str(&format!("  {label:<11}{}\n", now_text(now)));
     }
     if activity.runs == 0 {
         return text;
@@ -121,6 +123,19 @@ pub(super) fn figures_text(activity: &Activity) -> String {
         ));
     }
     text
+}
+
+/// Words what is done, and where.
+fn now_text(now: &Now) -> String {
+    let lane = now.lane.map(|lane| format!("[{lane}] ")).unwrap_or_default();
+    let of = match (now.iteration, &now.task) {
+        (Some(number), Some(task)) => {
+            format!("iteration {number}, {} {}: ", safe(task.as_str()), safe(&now.title))
+        }
+        (Some(number), None) => format!("iteration {number}: "),
+        (None, _) => String::new(),
+    };
+    format!("{lane}{of}{}", safe_words(&now.doing))
 }
 
 /// Words which tasks took long in the last runs, and what failed there.
@@ -170,10 +185,20 @@ fn times(count: u32) -> String {
 fn eta_text(eta: &Eta) -> String {
     match (eta.low_ms, eta.high_ms, &eta.unknown) {
         _ if eta.tasks == 0 => "none: no task is open".to_owned(),
+        (Some(low), Some(high), _)
+            if lasting(Duration::from_millis(low)) == lasting(Duration::from_millis(high)) =>
+        {
+            format!(
+                "{} of work for {}, by {} so far",
+                lasting(Duration::from_millis(low)),
+                counted(eta.tasks, "task"),
+                counted(eta.iterations, "iteration")
+            )
+        }
         (Some(low), Some(high), _) => format!(
             "{} to {} of work for {}, by {} so far",
-            seconds(Duration::from_millis(low)),
-            seconds(Duration::from_millis(high)),
+            lasting(Duration::from_millis(low)),
+            lasting(Duration::from_millis(high)),
             counted(eta.tasks, "task"),
             counted(eta.iterations, "iteration")
         ),

@@ -9,7 +9,7 @@ use samuel_core::{
     },
     hook::{BreakClass, ChainMode, HookExchange, HookStatus, Launch, Tier},
     state::{HookLog, HookLogLine},
-    text::counted,
+    text::{counted, lasting},
 };
 use serde_json::Value;
 
@@ -90,15 +90,15 @@ pub(crate) fn shown_hooks_text(shown: &ShownHooks) -> String {
 }
 
 fn handler_text(report: &HandlerReport) -> String {
-    let milliseconds = |ms: u64| format_duration(Duration::from_millis(ms));
+    let limit = |ms: u64| format_duration(Duration::from_millis(ms));
     let mut lines = vec![
         ("tier", report.tier.to_string()),
         ("source", report.source.clone()),
         ("order", report.order.to_string()),
-        ("timeout", report.timeout_ms.map_or_else(|| "its own".to_owned(), milliseconds)),
+        ("timeout", report.timeout_ms.map_or_else(|| "its own".to_owned(), limit)),
         ("when it breaks", when_it_breaks(report).to_owned()),
     ];
-    let asks_timeout = report.asks.timeout_ms.map(|ms| format!("timeout {}", milliseconds(ms)));
+    let asks_timeout = report.asks.timeout_ms.map(|ms| format!("timeout {}", limit(ms)));
     let asks_strict = report.asks.strict.map(|strict| format!("strict {strict}"));
     let asks: Vec<String> = asks_timeout.into_iter().chain(asks_strict).collect();
     if !asks.is_empty() {
@@ -161,10 +161,10 @@ fn block(name: &str, text: &str) -> String {
 
 fn exchange_text(exchange: &HookExchange) -> String {
     let head = format!(
-        "Process of {}: {} after {} ms\n",
+        "Process of {}: {} after {}\n",
         safe(&exchange.handler),
         safe(&exchange.status),
-        exchange.duration_ms
+        lasting(Duration::from_millis(exchange.duration_ms))
     );
     head + &launch_text(&exchange.launch)
         + &block("stdout", &exchange.stdout)
@@ -179,17 +179,22 @@ fn ended(status: HookStatus, class: Option<BreakClass>) -> String {
     }
 }
 
+/// Returns what was measured in parts of milliseconds.
+pub(crate) fn milliseconds(ms: f64) -> Duration {
+    Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or_default()
+}
+
 /// What is said of a hook that was not asked.
 const NOT_ASKED: &str = "not asked, the event is none of those that it is for,";
 
 /// Shows what came of one hook.
 pub(crate) fn trial_text(trial: &HookTrial) -> String {
     let mut text = format!(
-        "{} at {}: {} in {:.1} ms\n",
+        "{} at {}: {} in {}\n",
         safe(&trial.id),
         trial.point,
         trial.status.map_or_else(|| NOT_ASKED.to_owned(), |status| ended(status, trial.class)),
-        trial.duration_ms
+        lasting(milliseconds(trial.duration_ms))
     );
     if let Some(place) = &trial.place {
         text.push_str(&format!("  where: {}\n", safe(place)));
@@ -224,10 +229,9 @@ pub(crate) fn firing_text(firing: &HookFiring) -> String {
     };
     for handler in &firing.run {
         let timing = firing.outcome.iter().flat_map(|outcome| &outcome.timings);
-        let told = timing.filter(|timing| *timing.handler == *handler.id).map(|timing| {
-            let took = timing.took.as_secs_f64() * 1_000.0;
-            format!(": {} in {took:.1} ms", ended(timing.status, timing.class))
-        });
+        let told = timing
+            .filter(|timing| *timing.handler == *handler.id)
+            .map(|timing| format!(": {} in {}", ended(timing.status, timing.class), lasting(timing.took)));
         let told: String = told.collect();
         text.push_str(&format!("  {} {} {}{told}\n", handler.order, safe(&handler.id), handler.tier));
     }
@@ -304,7 +308,7 @@ pub(crate) fn hook_log_text(log: &HookLog) -> String {
             line.point.clone(),
             line.id.clone(),
             ended(line.status, line.class),
-            format!("{} ms", line.duration_ms),
+            lasting(Duration::from_millis(line.duration_ms)),
             line.exit.map_or_else(|| "-".to_owned(), |code| code.to_string()),
         ]
     };

@@ -10,6 +10,15 @@ pub(crate) fn fetched_text(fetched: &FetchedPlugin) -> String {
     let manifest = fetched.manifest();
     let mut text = head(manifest);
     text.push_str(&format!("  from {}\n", safe(fetched.source())));
+    if let Some(before) = fetched.before().filter(|_| fetched.is_another_kind()) {
+        text.push_str(&format!("+ it is of kind {} now, and was of kind {}\n", manifest.kind, before.kind));
+    }
+    if let Some(moved) = fetched.moved() {
+        let (before, now) = (safe(&moved.before), safe(&moved.now));
+        text.push_str(&format!(
+            "+ it has something else there now than was installed from it: {before} before, {now} now\n"
+        ));
+    }
     text.push_str(&handlers_text(manifest));
     let new = fetched.new_capabilities();
     match manifest.capabilities.is_empty() {
@@ -50,10 +59,12 @@ pub(crate) fn fetched_data(fetched: &FetchedPlugin) -> Value {
         "name": manifest.name,
         "version": manifest.version,
         "kind": manifest.kind,
+        "kind_before": fetched.before().map(|before| before.kind),
         "source": fetched.source(),
         "hooks": manifest.bindings,
         "capabilities": asked.collect::<Vec<_>>(),
         "consequences": fetched.consequences(),
+        "moved": fetched.moved(),
     })
 }
 
@@ -64,10 +75,33 @@ pub(crate) fn info_text(entry: &InstalledPlugin, manifest: &Manifest) -> String 
     if let Some(commit) = &entry.commit {
         text.push_str(&format!("  at the commit {}\n", safe(commit)));
     }
+    if let Some(pin) = &entry.pin {
+        text.push_str(&format!("  of the archive or artifact {}\n", safe(pin)));
+    }
+    let said = [
+        ("by", manifest.authors.join(", ")),
+        ("licence", manifest.license.clone()),
+        ("source", manifest.repository.clone()),
+    ];
+    for (word, said) in said.iter().filter(|(_, said)| !said.is_empty()) {
+        text.push_str(&format!("  {word} {}\n", safe(said)));
+    }
     text.push_str(&format!("  namespace {}\n  {}\n", safe(&manifest.namespace), safe(&entry.digest)));
     text.push_str(&handlers_text(manifest));
     for profile in &manifest.profiles {
         text.push_str(&format!("It provides the methodology {}\n", safe(&profile.name)));
+    }
+    if let Some(settings) = manifest.settings.as_ref().filter(|settings| !settings.is_empty()) {
+        let rows = settings.iter().map(|(key, setting)| {
+            let needed = if setting.required { "required" } else { "" };
+            [
+                format!("  {key}"),
+                setting.kind.as_str().to_owned(),
+                needed.to_owned(),
+                setting.description.clone(),
+            ]
+        });
+        text.push_str(&format!("It takes the settings\n{}", columns(&rows.collect::<Vec<_>>())));
     }
     match entry.granted.is_empty() {
         true => text.push_str("It was granted nothing\n"),

@@ -18,7 +18,7 @@ use samuel_core::{
         AgentTotal, Claim, ClaimPhase, ErrorCode, ExitReason, LiveState, Location, Plan, Progress, Question,
         Status, Task, TaskCounts, TaskId, Usage, WaitingCall, payload::Turn,
     },
-    plan::{TaskFilter, TaskList},
+    plan::{TaskFilter, TaskList, WorkRemedy},
     project::{
         Attempt, AttemptEnd, HistoryChange, NextStep, OpenQuestion, OtherPlan, ProjectStatus, RelatedTask,
         RelatedTasks, TaskHistory,
@@ -91,6 +91,7 @@ fn history(text: &str) -> TaskHistory {
         waits_for: vec![TaskId::new(text)],
         group: None,
         claim: Some(claim(text, ClaimPhase::Released)),
+        gone: Some(text.to_owned()),
         parents: related(Some(Status::Pending)),
         parts: RelatedTasks::default(),
         depends_on: related(None),
@@ -140,6 +141,8 @@ fn status(text: &str) -> ProjectStatus {
         }],
         only: vec![TaskId::new(text)],
         claims: vec![claim(text, ClaimPhase::Working), claim(text, ClaimPhase::Landing)],
+        remedies: vec![WorkRemedy::LetLand { task: TaskId::new(text) }],
+        unmerged: Some(text.to_owned()),
         progress: Progress::default(),
         agents: vec![AgentTotal { agent: text.to_owned(), usage: Usage::default() }],
         call: Some(Called {
@@ -246,6 +249,7 @@ fn activity(text: &str) -> Activity {
     let task = TaskId::new(text);
     let now = Now {
         run: text.to_owned(),
+        lane: None,
         iteration: Some(1),
         mode: None,
         task: Some(task.clone()),
@@ -264,6 +268,7 @@ fn activity(text: &str) -> Activity {
     let usage = Usage { input_tokens: 1, ..Usage::default() };
     let figures = TaskFigures { task, iterations: 2, failed: 1, taken_back: 1, took_ms: 1, usage };
     Activity {
+        lanes: vec![Now { lane: Some(2), ..now.clone() }],
         now: Some(now),
         last_failures: vec![failure],
         agents: vec![AgentShare { agent: text.to_owned(), calls: 1, usage }],
@@ -279,7 +284,8 @@ fn why(text: &str) -> Why {
     let reason =
         WhyReason { text: text.to_owned(), details: vec![text.to_owned()], events: vec![event(text)] };
     let unread = vec![UnreadRun { run: text.to_owned(), problem: text.to_owned() }];
-    Why { about: text.to_owned(), answer: text.to_owned(), reasons: vec![reason], unread }
+    let remedies = vec![WorkRemedy::LetLand { task: TaskId::new(text) }];
+    Why { about: text.to_owned(), answer: text.to_owned(), reasons: vec![reason], unread, remedies }
 }
 
 /// Every page with a text in every place that can hold one.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use samuel_core::model::Remedy;
 
+use super::safe;
 use crate::args::option_of;
 
 /// Words what to do next.
@@ -25,6 +26,9 @@ pub(crate) fn remedy_text(remedy: &Remedy) -> String {
              {digest}` accepts what is listed here."
         )
         .into(),
+        Remedy::LetLand { task } => {
+            format!("Let it land with `samuel run queue release {}`.", safe(task.as_str())).into()
+        }
         step => Cow::Borrowed(words(step)),
     })
 }
@@ -37,6 +41,7 @@ fn words(step: &Remedy) -> &'static str {
         | Remedy::All(_)
         | Remedy::RestorePlan { .. }
         | Remedy::RaiseLimit { .. }
+        | Remedy::LetLand { .. }
         | Remedy::AcceptDigest { .. } => "",
         Remedy::MakeProject => "Run `samuel init` first.",
         Remedy::MakePlan => "Run `samuel run init` or `samuel run init --prd <path>` first.",
@@ -45,6 +50,8 @@ fn words(step: &Remedy) -> &'static str {
             "Run `samuel run convert --update <PRD>` to have it follow a PRD, which keeps where tasks stand, or pass \
              --force to replace it; a backup is kept."
         }
+        Remedy::NameForm => "Name the form with `--format <NAME>`.",
+        Remedy::AllowEmptyPlan => "`--allow-empty` makes an empty plan.",
         Remedy::TakeOtherPrd => {
             "See what would change with `samuel run convert --update --dry-run`. If it is the same PRD, `--yes` \
              takes it; another one becomes the plan with `samuel run convert --force`."
@@ -57,8 +64,14 @@ fn words(step: &Remedy) -> &'static str {
              it is written."
         }
         Remedy::GiveBackClaim => "Wait until it has landed, or give it back with `samuel run release`.",
+        Remedy::FreeByStart => "Go on with `samuel run start`, which frees what they had claimed.",
+        Remedy::LandQueue => {
+            "`samuel run queue land` lands what was submitted; so does a start with several lanes."
+        }
+        Remedy::ListQueue => "See what waits to be landed with `samuel run queue`.",
         Remedy::ListQuestions => "See what is asked with `samuel run status`.",
         Remedy::ListTasks => "List the tasks with `samuel run tasks`.",
+        Remedy::NameChange => "Name a change by its number; `samuel run show <id>` lists those of a task.",
         Remedy::ChooseTaskId => "Choose another id, or let `samuel run enqueue` assign one.",
         Remedy::LeaveTasksOut => {
             "Change the tasks named above in prd.toon, or leave them out with `samuel run skip`."
@@ -69,7 +82,7 @@ fn words(step: &Remedy) -> &'static str {
         }
         Remedy::SeeWhyBlocked => {
             "See why with `samuel run status`, then answer or correct the tasks, open them again with `samuel run \
-             reset`, leave them out with `samuel run skip`, or give back what is claimed with `samuel run release`."
+             reset`, or leave them out with `samuel run skip`."
         }
         Remedy::StartRun => "Start one with `samuel run start`.",
         Remedy::GoOn => "Go on with `samuel run start`.",
@@ -99,12 +112,23 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::ListMethodologies => "List what is installed with `samuel ls --type methodology`.",
         Remedy::InstallPlugin { .. } => "Install it with `samuel install <SOURCE>`, or remove its table.",
         Remedy::GrantPlugin => "Review what the plugin asks for, then pass --yes.",
+        Remedy::AcceptMoved => "Review what is there now, then pass --accept-moved.",
+        Remedy::PublishAnother => "Publish another version, or pass --force to replace what is there.",
         Remedy::SeeUsage => "Run the command with --help.",
         Remedy::SeePluginOptions => "See `samuel plugin --help`.",
         Remedy::BuildPlugin => "Build it with `samuel plugin build`.",
+        Remedy::ListPluginSettings => "`samuel info <plugin>` lists what it takes.",
+        Remedy::BuildWithComponents => "Uninstall the plugin, or build Samuel with the feature `wasm`.",
         Remedy::EndLoop => "Wait for the running loop to finish, or end it with `samuel run stop`.",
+        Remedy::RemoveWithParts => {
+            "Remove what needs it too, its parts with --with-parts, or edit the tasks that depend on it."
+        }
+        Remedy::UseOneLane => {
+            "Work with one lane: leave out --jobs, or set jobs = 1 below [methodology.<name>.parallel]."
+        }
+        Remedy::SayHowManyLanes => "Say how many lanes there are with --jobs, or leave the branch out.",
         Remedy::BuildImage => {
-            "`samuel run sandbox image` builds one of .samuel/sandbox/Containerfile and names it there."
+            "`samuel run sandbox image` builds one of .samuel/sandbox/Containerfile and pins it; `samuel run sandbox image NAME` pins one that is there."
         }
         Remedy::ListVariables => "List the variables there are with `samuel run vars`.",
         Remedy::RecoverToon => {
@@ -123,7 +147,10 @@ mod tests {
     fn every_code_says_what_to_do_and_only_the_edge_names_commands() {
         for code in ErrorCode::ALL {
             assert!(remedy_text(code.help).ends_with('.'), "{}", code.name);
-            assert!(!code.help.prose().contains("samuel "), "{}", code.name);
+            let prose = code.help.prose();
+            // Options of git are those of everybody.
+            let names_options = prose.contains(" --") && !prose.contains("git ");
+            assert!(!prose.contains("samuel ") && !names_options, "{}: {prose}", code.name);
         }
     }
 }

@@ -33,6 +33,17 @@ pub(crate) fn repair_text(repair: &Repair) -> String {
     }
 }
 
+/// Says what to do about lines that a repair leaves as they are; nothing where there are none.
+pub(crate) fn left_text(repair: &Repair) -> &'static str {
+    match repair.left.is_empty() {
+        true => "",
+        false => {
+            "Next: correct the lines that stay, or remove them; prd.toon has them in `unparsed`. Then run `samuel \
+             doctor --fix` again\n"
+        }
+    }
+}
+
 /// Counts what is not shown.
 fn more(count: usize, what: &str) -> Option<String> {
     (count > SHOWN).then(|| format!("          and {} more {what}\n", count - SHOWN))

@@ -2,16 +2,16 @@
 
 use samuel_core::{
     history::Activity,
-    model::{AgentTotal, ExitReason, LiveState, ProgressStatus, Status, WaitingCall},
+    model::{AgentTotal, Claim, ClaimPhase, ExitReason, LiveState, ProgressStatus, Status, WaitingCall},
     project::{NextStep, OpenQuestion, OtherPlan, ProjectStatus},
-    text::{counted, dollars},
+    text::{counted, counted_are, dollars},
 };
 
 use super::{
     Places,
     claims::claim_text,
     history::{failures_text, figures_text},
-    holder_text, named_ids, safe, safe_words,
+    holder_text, named_ids, remedy_text, safe, safe_words,
     tasks::name,
     time_of_day,
     watch::consumed,
@@ -62,7 +62,13 @@ pub(crate) fn status_text(
     }
     for (place, claim) in status.claims.iter().filter(|claim| claim.is_live()).enumerate() {
         let title = if place == 0 { "Claimed" } else { "" };
-        line(title, format!("{} {}", name(claim.task.as_str()), claim_text(claim)));
+        let gone = status.gone(claim);
+        line(title, format!("{} {}", name(claim.task.as_str()), claim_text(claim, gone.as_deref())));
+    }
+    let waits = |claim: &&Claim| claim.phase == ClaimPhase::Submitted;
+    if let Some(held) = status.live.as_ref().and_then(|live| live.held.as_deref()) {
+        let waiting = status.claims.iter().filter(waits).count();
+        line("Landing", format!("{} for this: {}", waits_text(waiting), safe_words(held)));
     }
     let progress = &status.progress;
     if progress.total_iterations_run > 0 {
@@ -98,17 +104,32 @@ pub(crate) fn status_text(
         line("Other plan", other_plan_text(plan));
     }
     text.push_str(&figures_text(activity));
-    if let NextStep::Blocked { reasons } = &status.next {
-        text.push_str("Blocked:\n");
-        reasons.iter().take(REASONS).for_each(|reason| text.push_str(&format!("  {}\n", safe(reason))));
-        if reasons.len() > REASONS {
-            text.push_str(&format!("  and {} more\n", reasons.len() - REASONS));
-        }
+    match &status.next {
+        NextStep::Blocked { reasons } => listed(&mut text, "Blocked", reasons),
+        NextStep::UnderWay { reasons, .. } => listed(&mut text, "Waiting", reasons),
+        _ => {}
+    }
+    if let Some(help) = status.help() {
+        text.push_str(&format!("help: {}\n", remedy_text(&help)));
     }
     questions(&mut text, &status.questions, status.more_questions);
     text.push_str(&status.live.as_ref().map(approvals_text).unwrap_or_default());
     text.push_str(&failures_text(activity));
     text
+}
+
+fn waits_text(tasks: usize) -> String {
+    if tasks == 1 { "1 task waits".to_owned() } else { format!("{} wait", counted(tasks, "task")) }
+}
+
+/// Lists why tasks cannot be worked on.
+fn listed(text: &mut String, title: &str, reasons: &[String]) {
+    text.push_str(&format!("{title}:\n"));
+    let shown = reasons.iter().take(REASONS);
+    shown.for_each(|reason| text.push_str(&format!("  {}\n", safe(&with_local_time(reason)))));
+    if reasons.len() > REASONS {
+        text.push_str(&format!("  and {} more\n", reasons.len() - REASONS));
+    }
 }
 
 /// Lists the questions that are open, with the answers that are proposed.
@@ -192,6 +213,9 @@ fn next(status: &ProjectStatus, adding: &str) -> String {
         NextStep::AllDone => "nothing: the plan is done".to_owned(),
         NextStep::Blocked { .. } if status.tasks.completed + status.tasks.skipped == total => {
             "nothing that can be read; `samuel doctor --fix` asks what to make of the rest".to_owned()
+        }
+        NextStep::UnderWay { tasks, .. } => {
+            format!("nothing more: {} under way", counted_are(*tasks, "task"))
         }
         NextStep::Blocked { reasons } => match reasons.len() {
             1 => "nothing: 1 task is blocked".to_owned(),

@@ -3,7 +3,7 @@
 use samuel_core::{
     model::Status,
     project::{Attempt, AttemptEnd, HistoryChange, RelatedTask, RelatedTasks, TaskHistory},
-    text::{counted, dollars},
+    text::{counted, dollars, lasting},
 };
 
 use super::{
@@ -27,7 +27,10 @@ pub(crate) fn task_text(history: &TaskHistory, places: &Places) -> String {
     line("Complexity", task.complexity.to_string());
     line("Source", task.source.to_string());
     match (&history.claim, &task.owner) {
-        (Some(claim), _) => line("Claimed", claim_text(claim)),
+        (Some(claim), _) if claim.is_live() => {
+            line("Claimed", claim_text(claim, history.gone.as_deref()));
+        }
+        (Some(claim), _) => line("Earlier", claim_text(claim, None)),
         (None, Some(owner)) => line("Owner", name(owner)),
         (None, None) => {}
     }
@@ -134,8 +137,8 @@ fn attempt_lines(attempt: &Attempt, places: &Places) -> Vec<String> {
         let agents: Vec<String> = attempt.agents.iter().map(|agent| safe(agent)).collect();
         line.push_str(&format!(", by {}", agents.join(", then ")));
     }
-    if let Some(seconds) = attempt.ended_at.map(|end| end.duration_since(attempt.began_at).as_secs()) {
-        line.push_str(&format!(", {}", lasted(seconds)));
+    if let Some(took) = attempt.ended_at.map(|end| end.duration_since(attempt.began_at)) {
+        line.push_str(&format!(", {}", lasting(took.try_into().unwrap_or_default())));
     }
     if let Some(usage) = attempt.usage.filter(|usage| usage.tokens() > 0) {
         line.push_str(&format!(", {}", counted(usage.tokens(), "token")));
@@ -158,15 +161,6 @@ fn end_text(end: AttemptEnd) -> &'static str {
         AttemptEnd::Failed => "failed",
         AttemptEnd::Open => "ended, and the task was open",
         AttemptEnd::CutOff => "cut off",
-    }
-}
-
-/// Writes how long something lasted.
-fn lasted(seconds: i64) -> String {
-    match seconds.max(0) {
-        seconds @ 0..60 => format!("{seconds}s"),
-        seconds @ 60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
-        seconds => format!("{}h {:02}m", seconds / 3_600, seconds / 60 % 60),
     }
 }
 

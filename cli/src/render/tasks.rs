@@ -57,7 +57,7 @@ fn task_line(task: &Task, row: &ListRow, width: usize) -> String {
         line.push_str(&format!("  ({})", safe(&short)));
     }
     match (&row.claim, &task.owner) {
-        (Some(claim), _) => line.push_str(&format!("  ({})", claim_text(claim))),
+        (Some(claim), _) => line.push_str(&format!("  ({})", claim_text(claim, row.gone.as_deref()))),
         (None, Some(owner)) if task.status == Status::InProgress => {
             line.push_str(&format!("  (by {})", name(owner)));
         }

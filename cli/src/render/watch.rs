@@ -1,30 +1,43 @@
 //! A run, as it goes: lines as things happen, and on a terminal what happens now.
 //!
 //! Lines go to stdout, one as an iteration starts and one as it ends. The
-//! moving line goes to stderr and only where both are a terminal.
+//! moving line goes to stderr and only where both are a terminal: `now` knows what it
+//! says, and `words` are those of both.
 
-use std::{collections::BTreeMap, num::NonZeroU32, time::Duration};
+mod now;
+#[cfg(test)]
+mod now_tests;
+mod words;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use samuel_core::{
     agent::AgentEvent,
-    event::{CheckResult, Event, EventRecord, PlanChange, RunReport},
+    engine::EndSignal,
+    event::{CheckResult, Event, EventRecord, RunReport},
+    history::{LOST_ITS_TASK, command_words, event_line},
     hook::Speaker,
     model::{
-        AgentTotal, IterationOutcome, TaskId, Usage,
-        payload::{CheckFailure, Mode, TaskBrief, Turn},
+        AgentTotal, IterationOutcome,
+        payload::{CheckFailure, Turn},
     },
     process::Process,
-    text::{counted, dollars},
+    text::{counted, lasting},
 };
 
+pub(super) use self::words::{consumed, taking_over};
+use self::{
+    now::Now,
+    words::{about, below, cut, ids, plan_changed, some_ids},
+};
 use super::{Places, end_text, named_ids, safe, safe_words, time_of_day, with_local_time};
 use crate::{
     signals::Order,
     terminal::{self, MovingLine, Stream, remark},
 };
-
-/// How much of what an agent says or does fits into the moving line.
-const ACTIVITY: usize = 60;
 
 /// How many lines are shown of what a failed check printed, and how much of each.
 const TAIL_LINES: usize = 10;
@@ -36,22 +49,13 @@ pub(crate) struct Watch {
     draws: bool,
     places: Places,
     bar: Option<MovingLine>,
-    max_iterations: Option<NonZeroU32>,
+    now: Now,
     /// The lane that is told of, where there are several.
     lane: Option<u32>,
-    /// The iterations under way, by lane: their numbers, what they are about, and when they began, in
-    /// milliseconds since the run was built.
-    iterations: BTreeMap<Option<u32>, (u32, String, u64)>,
-    /// What earlier calls of the agent consumed, and those under way, by lane.
-    spent: Usage,
-    calls: BTreeMap<Option<u32>, Usage>,
-    activity: String,
-    /// The files that hold what the agent printed in the call that failed.
-    logs: Vec<String>,
-    /// Whether the check of the iteration under way was told to have failed.
-    told_check: bool,
-    /// Whether the run waits, for a usage limit or in a pause.
-    waits: bool,
+    /// The files that hold what the agent printed in the call that failed, by lane.
+    logs: BTreeMap<Option<u32>, Vec<String>>,
+    /// The lanes in whose iteration under way the check was told to have failed.
+    told_checks: BTreeSet<Option<u32>>,
     /// Whether calls can have different agents.
     is_routed: bool,
 }
@@ -64,15 +68,10 @@ impl Watch {
             draws,
             places,
             bar: None,
-            max_iterations: None,
+            now: Now::new(),
             lane: None,
-            iterations: BTreeMap::new(),
-            spent: Usage::default(),
-            calls: BTreeMap::new(),
-            activity: "starting".to_owned(),
-            logs: Vec::new(),
-            told_check: false,
-            waits: false,
+            logs: BTreeMap::new(),
+            told_checks: BTreeSet::new(),
             is_routed: false,
         }
     }
@@ -89,7 +88,7 @@ impl Watch {
     /// Says what a signal leads to.
     pub(crate) fn order(&self, order: Order) {
         self.line(match order {
-            Order::Finish | Order::Stop if self.waits => "ending the run",
+            Order::Finish | Order::Stop if self.now.waits => "ending the run",
             Order::Finish => "finishing the iteration; once more stops the agent",
             Order::Stop => "stopping the agent; once more leaves at once",
             Order::Leave => "leaving",
@@ -117,11 +116,21 @@ impl Watch {
 
     /// Shows an event.
     pub(crate) fn event(&mut self, record: &EventRecord) {
-        self.lane = record.lane;
+        self.lane = record.doer();
         self.tell(record);
-        self.follow(record);
         self.lane = None;
-        self.draw();
+        match &record.event {
+            // Not before: until now somebody may have been asked something.
+            Event::RunStarted { .. } => self.bar = self.draws.then(MovingLine::new),
+            Event::AgentFinished { logs, .. } => _ = self.logs.insert(record.lane, logs.clone()),
+            _ => {}
+        }
+        self.now.follow(record);
+        if let Some(bar) = &self.bar {
+            let (line, below) = self.now.lines();
+            bar.say(&line);
+            bar.say_below(&below);
+        }
     }
 
     /// Prints the lines of an event that is worth some.
@@ -191,9 +200,11 @@ impl Watch {
             Event::PlanChanged { change, task, title, reason, .. } => {
                 self.line(&format!("  {}", plan_changed(*change, task, title, reason.as_deref())));
             }
+            // Whoever sends one is told what it leads to.
+            Event::Commanded { by, .. } if EndSignal::named(by).is_some() => {}
             Event::Commanded { command, by, text } => {
                 let told = text.as_ref().map(|text| format!(": {}", safe_words(text))).unwrap_or_default();
-                self.line(&format!("{} by {}{told}", safe(command), safe(by)));
+                self.line(&format!("{} by {}{told}", safe(command_words(command)), safe(by)));
             }
             Event::ApprovalAsked { call, ability_id, input, reason, .. } => {
                 let (tool, input, reason) = (safe(ability_id), safe_words(input), safe_words(reason));
@@ -211,8 +222,15 @@ impl Watch {
             Event::TasksTakenBack { tasks, reasons } => {
                 let why = reasons.iter().map(|reason| safe(reason)).collect::<Vec<_>>().join("; ");
                 // A check that failed has just been told.
-                let why = if self.told_check { String::new() } else { format!(": {why}") };
+                let why =
+                    if self.told_checks.contains(&self.lane) { String::new() } else { format!(": {why}") };
                 self.line(&format!("  taken back: {}{why}", ids(tasks)));
+            }
+            Event::QualityChecked { result, merged, .. } if !merged.is_empty() => {
+                let is_news = matches!(result, CheckResult::Failed | CheckResult::Advisory);
+                if let Some(line) = event_line(&record.event).filter(|_| is_news) {
+                    self.line(&format!("  {}", below(&line)));
+                }
             }
             Event::QualityChecked { result, failures, reason, .. } => {
                 self.checked(*result, failures, reason.as_deref());
@@ -226,8 +244,9 @@ impl Watch {
                 self.line(&format!("  refused: {} ({})", safe(message), safe(code)));
             }
             Event::IterationFinished { .. } => self.iteration_finished(record),
+            Event::Agent { report, .. } => self.agent(report),
             Event::Waiting { wait_ms, reason, until: Some(until) } => {
-                let wait = seconds(Duration::from_millis(*wait_ms));
+                let wait = lasting(Duration::from_millis(*wait_ms));
                 self.line(&format!("waiting until {} ({wait}) for {}", time_of_day(*until), safe(reason)));
             }
             Event::Waiting { wait_ms: 0, reason, until: None } => {
@@ -266,60 +285,15 @@ impl Watch {
         }
     }
 
-    /// Keeps what the moving line says.
-    fn follow(&mut self, record: &EventRecord) {
-        match &record.event {
-            Event::RunStarted { max_iterations, .. } => {
-                self.max_iterations = *max_iterations;
-                // Not before: until now somebody may have been asked something.
-                self.bar = self.draws.then(MovingLine::new);
-            }
-            Event::IterationStarted { iteration, mode, task } => {
-                self.waits = false;
-                let begun = (*iteration, about(*mode, task.as_ref()), record.elapsed_ms);
-                self.iterations.insert(record.lane, begun);
-                self.activity = "preparing".to_owned();
-            }
-            Event::AgentStarted { agent, .. } => {
-                self.calls.remove(&record.lane);
-                self.activity = format!("{} is at work", safe(agent));
-            }
-            Event::Agent { report, .. } => self.agent(report),
-            Event::AgentFinished { usage, logs, .. } => {
-                self.logs.clone_from(logs);
-                self.spent += *usage;
-                self.calls.remove(&record.lane);
-                self.activity = "checking".to_owned();
-            }
-            Event::Waiting { wait_ms, reason, until } => {
-                self.waits = true;
-                let wait = seconds(Duration::from_millis(*wait_ms));
-                self.activity = match until {
-                    Some(until) => format!("waiting until {} for {}", time_of_day(*until), safe(reason)),
-                    None => format!("waiting {wait}: {}", safe(reason)),
-                };
-            }
-            Event::Paused => self.activity = "paused".to_owned(),
-            _ => {}
-        }
-    }
-
-    fn agent(&mut self, report: &AgentEvent) {
+    /// Warns of what the agent met.
+    fn agent(&self, report: &AgentEvent) {
         match report {
-            AgentEvent::Text { text } => {
-                let line = text.lines().rev().find(|line| !line.trim().is_empty());
-                self.activity = line.map_or_else(String::new, shortened);
-            }
-            AgentEvent::ToolCall(call) => {
-                self.activity = shortened(&format!("{} {}", call.ability_id, call.input));
-            }
-            AgentEvent::Usage(usage) => _ = self.calls.insert(self.lane, *usage),
             AgentEvent::PermissionDenied { tool, message } => {
                 self.warn(&format!("the agent may not use {tool}: {message}"));
             }
             AgentEvent::RateLimited { message, .. } => self.warn(&format!("usage limit: {message}")),
             AgentEvent::SoftDeadline { remaining_ms } => {
-                let left = seconds(Duration::from_millis(*remaining_ms));
+                let left = lasting(Duration::from_millis(*remaining_ms));
                 self.warn(&format!("the agent will be ended in {left}"));
             }
             _ => {}
@@ -334,7 +308,10 @@ impl Watch {
             CheckResult::Cancelled => "check cancelled",
             _ => "check failed",
         };
-        self.told_check = !failures.is_empty() || reason.is_some();
+        match !failures.is_empty() || reason.is_some() {
+            true => self.told_checks.insert(self.lane),
+            false => self.told_checks.remove(&self.lane),
+        };
         for failure in failures {
             self.line(&format!("  {verdict}: `{}`: {}", safe(&failure.command), safe(&failure.message)));
             let printed: Vec<&str> = failure.tail.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -351,7 +328,7 @@ impl Watch {
     }
 
     fn iteration_finished(&mut self, record: &EventRecord) {
-        self.told_check = false;
+        self.told_checks.remove(&record.lane);
         let Event::IterationFinished {
             iteration,
             outcome,
@@ -366,14 +343,18 @@ impl Watch {
             return;
         };
         let succeeded = *outcome == IterationOutcome::Succeeded;
-        // Who began to watch in the middle of it does not know.
-        let took = self.iterations.remove(&record.lane).map(|(_, _, begun)| {
-            format!(" in {}", seconds(Duration::from_millis(record.elapsed_ms.saturating_sub(begun))))
+        let took = self.now.begun(record.lane).map(|begun| {
+            format!(" in {}", lasting(Duration::from_millis(record.elapsed_ms.saturating_sub(begun))))
         });
         let took = took.unwrap_or_default();
-        let outcome = if *excused { "met a usage limit" } else { outcome.as_str() };
+        let lost_its_task = record.event.lost_its_task();
+        let outcome = match excused {
+            _ if lost_its_task => LOST_ITS_TASK,
+            true => "met a usage limit",
+            false => outcome.as_str(),
+        };
         let mut line = format!("iteration {iteration}: {outcome}{took}{}", consumed(*usage));
-        if let Some(failure) = failure {
+        if let Some(failure) = failure.as_ref().filter(|_| !lost_its_task) {
             line.push_str(&format!(", {}: {}", failure.class, safe(&with_local_time(&failure.message))));
         }
         if *unrecorded {
@@ -383,11 +364,10 @@ impl Watch {
         if !succeeded && !completed.is_empty() {
             self.line(&format!("  completed all the same: {}", ids(completed)));
         }
-        let logs = std::mem::take(&mut self.logs);
+        let logs = self.logs.remove(&record.lane).unwrap_or_default();
         if failure.is_some() {
             self.all_printed(&logs);
         }
-        self.activity = "between iterations".to_owned();
     }
 
     /// Names the files that hold what the agent printed in a call that failed, if there are some.
@@ -430,9 +410,18 @@ impl Watch {
             let open = ids(&report.unrecorded);
             self.line(&format!("  not recorded as done, though the agent ended well: {open}"));
         }
+        if !report.submitted.is_empty() {
+            let waits = if report.submitted.len() == 1 { "waits" } else { "wait" };
+            self.line(&format!(
+                "  {} {waits} to be landed; `samuel run queue` says why, `samuel run queue land` lands what nobody holds",
+                ids(&report.submitted)
+            ));
+        }
         if let Some(into) = report.into.as_deref().filter(|_| !report.completed.is_empty()) {
-            let into = safe(into);
-            self.line(&format!("  the work is on {into}; `git merge {into}` takes it over"));
+            self.line(&format!("  the work is on {}{}", safe(into), taking_over(into)));
+        }
+        if let Some(into) = &report.unmerged {
+            self.line(&format!("  what lanes have landed is on {}{}", safe(into), taking_over(into)));
         }
         if report.undelivered > 0 {
             self.line(&format!(
@@ -440,20 +429,6 @@ impl Watch {
                 report.undelivered
             ));
         }
-    }
-
-    fn draw(&self) {
-        let Some(bar) = &self.bar else { return };
-        let mut total = self.spent;
-        self.calls.values().for_each(|call| total += *call);
-        let limit = self.max_iterations.map(|max| format!("/{max}")).unwrap_or_default();
-        let of_lane = |(lane, (number, about, _)): (&Option<u32>, &(u32, String, u64))| match lane {
-            Some(lane) => format!("[{lane}] {about} · "),
-            None => format!("{number}{limit} · {about} · "),
-        };
-        let what: String = self.iterations.iter().map(of_lane).collect();
-        let cost = total.cost_usd.map(|cost| format!(" · {}", dollars(cost))).unwrap_or_default();
-        bar.say(&format!("{what}{}{cost}", self.activity));
     }
 }
 
@@ -465,82 +440,36 @@ impl Drop for Watch {
     }
 }
 
-/// Says what an iteration is about.
-fn about(mode: Mode, task: Option<&TaskBrief>) -> String {
-    match (mode, task) {
-        (Mode::Implementation, Some(task)) => format!("{} {}", safe(&task.id), safe(&task.title)),
-        (Mode::Implementation, None) => "no task".to_owned(),
-        (Mode::Discovery, _) => "discovery".to_owned(),
-    }
-}
-
-/// Says what became of a task beside the loop.
-fn plan_changed(change: PlanChange, task: &TaskId, title: &str, reason: Option<&str>) -> String {
-    let what = match change {
-        PlanChange::Skipped => "skipped",
-        PlanChange::Blocked => "blocked",
-        PlanChange::Asked => "asked",
-        PlanChange::Answered => "answered",
-        PlanChange::Reset => "pending again",
-        PlanChange::Added => "added",
-        PlanChange::Reopened => "no longer completed",
-        PlanChange::Removed => "removed from the plan",
-        _ => "changed",
-    };
-    let why = reason.map(|reason| format!(": {}", safe_words(reason))).unwrap_or_default();
-    format!("{what}: {} {}{why}", safe(task.as_str()), safe(title))
-}
-
-fn ids(tasks: &[TaskId]) -> String {
-    tasks.iter().map(|task| safe(task.as_str())).collect::<Vec<_>>().join(", ")
-}
-
-/// Counts tasks and names the first of them.
-fn some_ids(tasks: &[TaskId]) -> String {
-    format!("{} ({})", tasks.len(), named_ids(tasks))
-}
-
-pub(super) fn consumed(usage: Usage) -> String {
-    let tokens =
-        if usage.tokens() > 0 { format!(", {}", counted(usage.tokens(), "token")) } else { String::new() };
-    let cost = usage.cost_usd.map(|cost| format!(", {}", dollars(cost))).unwrap_or_default();
-    tokens + &cost
-}
-
-fn shortened(text: &str) -> String {
-    cut(text, ACTIVITY)
-}
-
-fn cut(text: &str, chars: usize) -> String {
-    let mut short: String = text.chars().take(chars).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    safe(&short)
-}
-
-/// Writes a time as people read it.
-pub(crate) fn seconds(duration: Duration) -> String {
-    let secs = duration.as_secs();
-    match secs {
-        0..60 => format!("{:.1}s", duration.as_secs_f64()),
-        60..3_600 => format!("{}m{:02}s", secs / 60, secs % 60),
-        _ => format!("{}h{:02}m", secs / 3_600, secs % 3_600 / 60),
-    }
-}
-
-/// Writes somebody's words: the lines after the first are marked, so that none of them looks like one of
-/// Samuel's.
-fn below(text: &str) -> String {
-    text.lines().map(safe).collect::<Vec<_>>().join("\n    | ")
-}
-
 #[cfg(test)]
 mod tests {
+    use samuel_core::model::Usage;
+
     use super::*;
 
     #[test]
-    fn words_of_several_lines_are_marked_and_act_on_nothing() {
-        assert_eq!(below("one\r\ntwo\u{1b}[2J\n"), "one\n    | two\\u{1b}[2J");
+    fn what_an_agent_printed_is_that_of_its_own_lane() {
+        let mut watch = Watch::new(false, Places::default());
+        let answered = |log: &str| Event::AgentFinished {
+            iteration: 1,
+            turn: Turn::Main,
+            exit_code: Some(1),
+            failure: None,
+            usage: Usage::default(),
+            duration_ms: 1,
+            logs: vec![log.to_owned()],
+        };
+        for (lane, log) in [(1, "1-1.out"), (2, "2-1.out")] {
+            watch.event(&EventRecord {
+                schema_version: 1,
+                seq: 1,
+                at: jiff::Timestamp::UNIX_EPOCH,
+                elapsed_ms: 1,
+                run_id: "r".into(),
+                lane: Some(lane),
+                event: answered(log),
+            });
+        }
+        assert_eq!(watch.logs.get(&Some(1)), Some(&vec!["1-1.out".to_owned()]));
+        assert_eq!(watch.logs.get(&Some(2)), Some(&vec!["2-1.out".to_owned()]));
     }
 }

@@ -198,7 +198,7 @@ fn a_journal_that_an_agent_replaces_is_put_back_and_the_run_goes_on() {
 fn a_mistake_in_samuel_toml_is_reported_once_with_its_line() {
     let bench = Bench::with_tasks(&[]);
     bench.configure("max_iteration = 3");
-    let (code, stderr) = error_of(&bench.samuel(&["run", "tasks"]));
+    let (code, stderr) = error_of(&bench.samuel(&["run", "done", "1"]));
     assert_eq!((code, stderr.matches("max_iteration").count() >= 1), (2, true));
     says(&stderr, &["samuel.toml:3:1", "max_iterations"]);
 }
@@ -310,7 +310,7 @@ fn no_name_is_suggested_that_would_be_refused() {
         ("[hooks.\"quality.check\"]\n[hooks.\"quality.chek\"]\n", "Did you mean \"quality.check\""),
     ] {
         bench.write("samuel.toml", &format!("version = \"2\"\n{text}"));
-        let ran = bench.samuel(&["run", "status"]);
+        let ran = bench.samuel(&["run", "done", "1"]);
         assert!(ran.code == 2 && !ran.stderr.contains(refused), "{text}: {}", ran.stderr);
     }
     bench.write("samuel.toml", "version = \"2\"\n[methodology.ralph]\nsandbox = \"bwarp\"\n");
@@ -347,7 +347,7 @@ fn a_samuel_toml_that_links_to_nothing_is_told_as_a_link() {
     let bench = Bench::with_tasks(&["One"]);
     let _ = std::fs::remove_file(bench.path("samuel.toml"));
     std::os::unix::fs::symlink("gone/there.toml", bench.path("samuel.toml")).unwrap();
-    for args in [&["run", "start", "--yes"][..], &["run", "status"], &["doctor"]] {
+    for args in [&["run", "start", "--yes"][..], &["run", "done", "1"], &["doctor"]] {
         let ran = bench.samuel(args);
         let shown = ran.stdout.clone() + &ran.stderr;
         assert!(ran.code != 0, "{args:?}: {shown}");

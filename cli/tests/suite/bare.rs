@@ -69,6 +69,46 @@ fn the_help_of_a_command_is_headed_by_what_it_does() {
 }
 
 #[test]
+fn the_help_of_deny_and_of_replay_says_what_they_take_and_how_they_end() {
+    for (command, parts) in [
+        (
+            "deny",
+            &[
+                "Deny a tool call that waits for a person",
+                "--call <NUMBER> [TEXT]",
+                "Why, which the agent is told",
+                "`samuel run status` lists the calls that wait, with their numbers.",
+                "Exit codes: 0 told, 1 the call does not wait or no loop runs, 2 the text is none",
+            ][..],
+        ),
+        (
+            "replay",
+            &[
+                "Check that the recorded inputs of a run lead to what it did",
+                "The run [default: the last one whose inputs are recorded]",
+                "--until <N> Stop after this iteration",
+                "no agent, hook or command is started and nothing is written",
+                "Exit codes: 0 all is equal, 1 something is different, or the run cannot be replayed",
+            ],
+        ),
+    ] {
+        let help = Bench::empty().ok(&["run", command, "--help"]).stdout;
+        let words: Vec<&str> = help.split_whitespace().collect();
+        crate::bench::says(&words.join(" "), parts);
+    }
+}
+
+#[test]
+fn the_help_of_each_word_with_the_loop_says_how_it_ends() {
+    let bench = Bench::empty();
+    for verb in ["pause", "resume", "steer", "stop", "attach", "approve", "deny"] {
+        let help = bench.ok(&["run", verb, "--help"]).stdout;
+        let words: Vec<&str> = help.split_whitespace().collect();
+        crate::bench::says(&words.join(" "), &["Exit codes: 0 ", ", 1 "]);
+    }
+}
+
+#[test]
 fn the_help_of_a_start_says_what_it_prints_for_programs() {
     let help = Bench::empty().ok(&["run", "start", "--help"]).stdout;
     let words: Vec<&str> = help.split_whitespace().collect();
@@ -84,7 +124,8 @@ fn every_flag_of_a_start_stands_in_the_readme() {
     let flags = options.filter_map(|line| line.split_whitespace().find(|word| word.starts_with("--")));
     // A sentence may end with one at the start of a line.
     let flags = flags.map(|flag| flag.trim_end_matches('.'));
-    let own: Vec<&str> = flags.filter(|flag| !["--json", "--directory", "--help"].contains(flag)).collect();
+    let own: Vec<&str> =
+        flags.filter(|flag| !["--json", "--directory", "--verbose", "--help"].contains(flag)).collect();
     assert!(own.len() > 10, "{help}");
     for flag in own {
         assert!(line.contains(&format!("`{flag}`")), "{flag}: {line}");

@@ -64,6 +64,7 @@ fn a_task_is_given_back_once() {
     assert!(shown.contains("in_progress to pending: its machine is down"), "{shown}");
     let again = bench.samuel(&["run", "release", "1"]).fails(1);
     assert!(again.stderr.starts_with("error: task 1 is claimed by nobody\n"), "{again:?}");
+    assert!(again.stderr.ends_with("help: There is nothing to give back.\n"), "{again:?}");
     claim(&bench, "@discover");
     let role = bench.ok(&["run", "release", "@discover"]);
     assert!(role.stdout.starts_with("@discover is given back (change "), "{role:?}");

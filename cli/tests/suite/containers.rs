@@ -4,57 +4,99 @@
 //! not built (`cargo xtask guest`), the tests are skipped with the reason.
 #![allow(clippy::print_stdout, clippy::disallowed_macros, reason = "a test says why it is skipped")]
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::OnceLock,
-};
+use std::{fs, sync::LazyLock};
+
+use samuel_tests::engine::TestEngine;
 
 use crate::bench::{Bench, Ran, SAMUEL, says};
 
 /// The name of the image.
 const IMAGE: &str = "localhost/samuel-test-agents";
-/// Makes the image of what lies in a directory: `$1` is busybox, `$2` the program under test.
-const MAKE: &str = "set -e; mkdir -p bin etc tmp usr run proc sys dev; cp \"$1\" bin/busybox; \
-                    for name in $(\"$1\" --list); do test $name = busybox || ln -s busybox bin/$name; done; \
-                    ldd \"$2\" | grep -o '/[^ ]*' | while read -r library; do mkdir -p \".${library%/*}\"; cp -L \"$library\" \".$library\"; done; \
-                    echo root:x:0:0::/root:/bin/sh > etc/passwd; tar -c . | podman import - \"$3\" >&2";
 
-/// Returns the reference that pins the image, which is made where it is missing; or why that cannot be.
+/// podman, with the image that it has; or why that cannot be.
+static PODMAN: LazyLock<Result<(TestEngine, String), String>> =
+    LazyLock::new(|| with_image(TestEngine::podman()));
+
+/// Returns the reference that pins the image for podman, which is made where it is missing; or why that cannot be.
 pub(crate) fn image() -> Result<String, String> {
-    static MADE: OnceLock<Result<String, String>> = OnceLock::new();
-    MADE.get_or_init(|| match digest() {
-        Some(digest) => Ok(digest),
-        None => made(),
-    })
-    .clone()
-    .map(|digest| format!("{IMAGE}@{digest}"))
+    PODMAN.as_ref().map(|(_, image)| image.clone()).map_err(Clone::clone)
 }
 
-fn digest() -> Option<String> {
-    let asked = podman(&["image", "inspect", "--format", "{{.Digest}}", IMAGE]);
-    asked.filter(|text| text.starts_with("sha256:"))
+fn with_image(engine: Result<TestEngine, String>) -> Result<(TestEngine, String), String> {
+    let engine = engine?;
+    let image = engine.image(IMAGE, || engine.import_shell(IMAGE, SAMUEL))?;
+    Ok((engine, image))
 }
 
-fn podman(arguments: &[&str]) -> Option<String> {
-    let output = Command::new("podman").args(arguments).stdin(Stdio::null()).output().ok()?;
-    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+/// A sandbox that can be tried out.
+pub(crate) struct Wall {
+    /// What runs commands: `bwrap`, or an engine.
+    pub(crate) name: &'static str,
+    /// Its name in samuel.toml.
+    pub(crate) sandbox: &'static str,
+    /// Its keys below `[sandbox]`.
+    pub(crate) keys: String,
+    /// docker's service, which ends with this.
+    pub(crate) engine: Option<TestEngine>,
+    env: Vec<(String, String)>,
 }
 
-fn made() -> Result<String, String> {
-    let busybox = ["/usr/bin/busybox", "/bin/busybox"].into_iter().find(|path| Path::new(path).exists());
-    let busybox = busybox.ok_or("busybox-static is not installed")?;
-    podman(&["--version"]).ok_or("podman is not installed")?;
-    let root = tempfile::tempdir().unwrap();
-    let ran =
-        Command::new("sh").args(["-c", MAKE, "sh", busybox, SAMUEL, IMAGE]).current_dir(root.path()).output();
-    let ran = ran.map_err(|error| error.to_string())?;
-    digest().ok_or_else(|| format!("no image can be imported: {}", String::from_utf8_lossy(&ran.stderr)))
+impl Wall {
+    /// Returns each that can be used here, and says of every other why it is skipped.
+    #[allow(clippy::print_stdout, clippy::disallowed_macros, reason = "a test says why it is skipped")]
+    pub(crate) fn all() -> Vec<Self> {
+        let bwrap = Self {
+            name: "bwrap",
+            sandbox: "bwrap",
+            keys: String::new(),
+            engine: None,
+            env: vec![("SAMUEL_GUEST".to_owned(), guest().display().to_string())],
+        };
+        let engines = [("podman", TestEngine::podman()), ("docker", TestEngine::docker())].into_iter();
+        let engines = engines.filter_map(|(name, engine)| match with_image(engine) {
+            Ok((engine, image)) => Some(Self::of_engine(name, engine, &image)),
+            Err(why) => {
+                println!("skipped: {name}: {why}");
+                None
+            }
+        });
+        [bwrap].into_iter().chain(engines).collect()
+    }
+
+    /// Returns podman with a storage of its own, in which nobody else has containers and images; or says why there is none.
+    pub(crate) fn apart() -> Option<Self> {
+        let (engine, image) = with_image(TestEngine::podman_apart())
+            .inspect_err(|why| println!("skipped: podman: {why}"))
+            .ok()?;
+        Some(Self::of_engine("podman", engine, &image))
+    }
+
+    fn of_engine(name: &'static str, engine: TestEngine, image: &str) -> Self {
+        let is_place = |name: &str| name.starts_with("DOCKER_") || name.starts_with("CONTAINERS_");
+        let of_service = engine.env().iter().filter(|(name, _)| is_place(name)).cloned();
+        let own = [
+            ("SAMUEL_GUEST".to_owned(), engine.guest().display().to_string()),
+            ("SAMUEL_RUNTIME".to_owned(), name.to_owned()),
+        ];
+        let (env, keys) =
+            (of_service.chain(own).collect(), format!("image = \"{image}\"\nmemory = \"512m\"\npids = 256"));
+        Self { name, sandbox: "oci", keys, engine: Some(engine), env }
+    }
+
+    /// Returns the variables by which a command finds it.
+    pub(crate) fn env(&self) -> &[(String, String)] {
+        &self.env
+    }
+
+    /// Returns the containers that there are of a project, by their names.
+    pub(crate) fn containers(&self, bench: &Bench) -> String {
+        let label = samuel_tests::engine::label_of(&bench.root());
+        self.engine.as_ref().map(|engine| engine.left(&label).trim().to_owned()).unwrap_or_default()
+    }
 }
 
 /// Returns where the guest is, if it is built: it lies in the directory that this test was built in.
-pub(crate) fn guest() -> PathBuf {
+pub(crate) fn guest() -> std::path::PathBuf {
     let program = std::env::current_exe().unwrap();
     program.ancestors().nth(3).unwrap().join("x86_64-unknown-linux-gnu/guest/samuel-guest")
 }
@@ -182,4 +224,47 @@ fn what_containers_cannot_be_made_of_is_refused_with_its_place_and_nothing_start
     }
     assert!(!bench.path("../ran").exists() && !bench.path("ran").exists());
     assert_eq!(bench.status("1"), "pending");
+}
+
+#[test]
+fn an_image_is_pinned_in_samuel_lock_and_a_start_holds_to_it() {
+    let Some(bench) = usable(&["First"]) else { return };
+    let pinned = image().unwrap();
+    let lock =
+        |image: &str| bench.write("samuel.lock", &format!("version = 1\n[sandbox]\nimage = \"{image}\"\n"));
+    let start = || ran(&bench, &[], &bench.start_args("$SAMUEL_BINARY run done 1"));
+    // samuel.toml has its digest, as it was before; pinning one by its name moves it.
+    let told = ran(&bench, &[], &["run", "sandbox", "image", IMAGE, "--json"]).ends(0).json();
+    assert_eq!(told["data"]["image"], pinned.as_str());
+    assert!(bench.read("samuel.lock").contains(&format!("image = \"{pinned}\"")));
+    assert!(!bench.read("samuel.toml").contains("image"), "{}", bench.read("samuel.toml"));
+    // Another one is refused, in either file, and so is one that is not there.
+    configure(&bench, "image = \"localhost/other\"");
+    says(
+        &start().stderr,
+        &[
+            "samuel.toml:6:1: sandbox.image: `localhost/other` is not the image that samuel.lock pins",
+            "help: ",
+        ],
+    );
+    configure(&bench, &format!("image = \"{IMAGE}\""));
+    lock(&format!("{IMAGE}@sha256:{}", "0".repeat(64)));
+    says(&start().stderr, &["does not have the image", "Samuel pulls none"]);
+    lock("localhost/agents:latest");
+    says(&start().stderr, &["sandbox.image: ", "`localhost/agents:latest` is not pinned by its digest"]);
+    assert_eq!(bench.status("1"), "pending", "nothing was started");
+    let unknown = ran(&bench, &[], &["run", "sandbox", "image", "localhost/there-is-none"]);
+    assert!(unknown.code == 1 && unknown.stderr.contains("Samuel pulls none"), "{unknown:?}");
+    lock(&pinned);
+    let started = start();
+    assert_eq!((started.code, bench.status("1").as_str()), (0, "completed"), "{started:?}");
+}
+
+#[test]
+fn doctor_says_which_engines_there_are_and_why_none_is_used() {
+    let Some(bench) = usable(&["First"]) else { return };
+    let doctor = |more: &[(&str, &str)]| ran(&bench, more, &["doctor"]).stdout;
+    says(&doctor(&[]), &["containers are run by /", "podman ", ", storage ", "docker", "the guest is /"]);
+    let refused = doctor(&[("SAMUEL_RUNTIME", "dokcer")]);
+    says(&refused, &["SAMUEL_RUNTIME is \"dokcer\", which is neither podman nor docker", "podman "]);
 }

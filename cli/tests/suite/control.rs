@@ -2,7 +2,10 @@
 
 use rustix::process::Signal;
 
-use crate::bench::{Bench, Beside, wait_for_file};
+use crate::{
+    bench::{Bench, Beside, says, wait_for_file, wait_until},
+    plugins::source,
+};
 
 /// An agent that waits for a word, and completes its task then.
 const WAITS: &str = "cat > prompt-$SAMUEL_TASK_ID; touch up-$SAMUEL_TASK_ID; until [ -e go-$SAMUEL_TASK_ID ]; do \
@@ -26,7 +29,7 @@ fn without_a_loop_each_verb_says_so_and_what_to_do() {
         &["stop"],
         &["stop", "--now"],
         &["approve"],
-        &["deny"],
+        &["deny", "--call", "1"],
         &["attach"],
     ] {
         let ran = bench.samuel(&[&["run"], words].concat());
@@ -100,10 +103,77 @@ fn who_watches_a_loop_that_is_killed_is_told_that_it_is_gone() {
 }
 
 #[test]
+fn who_follows_the_log_of_a_loop_that_is_killed_is_told_that_no_end_is_recorded() {
+    let (bench, run) = at_work(&[]);
+    let tail = &mut bench.command_below("exec \"$0\" \"$@\" 2>&1", &["run", "log", "--tail"]);
+    let mut tail = Beside::of(tail);
+    tail.wait_for("iteration 1 begins");
+    run.signal(Signal::KILL);
+    let told = tail.wait_for("no end");
+    assert!(told.starts_with("warning: the loop of run ") && told.contains(" is gone"), "{told}");
+    assert_eq!(tail.code(), 0);
+    run.code();
+    // What has ended tells its end, and of what was killed it is known at once.
+    let again = bench.ok(&["run", "log", "--tail"]);
+    says(&again.stderr, &["is gone, and no end of it is recorded"]);
+    let whole = bench.ok(&["run", "log"]);
+    assert!(!whole.stderr.contains("is gone") && whole.stdout == again.stdout, "{whole:?}");
+}
+
+/// The calls that wait for a person.
+fn waiting(bench: &Bench) -> Vec<u64> {
+    let status = bench.ok(&["run", "status", "--json"]).json();
+    let waiting = status["data"]["live"]["approvals"].as_array().cloned().unwrap_or_default();
+    waiting.iter().map(|call| call["call"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn a_tool_call_waits_for_a_person_who_approves_or_denies_it_by_its_number() {
+    let bench = Bench::with_tasks(&["First"]);
+    let asks = "case \"$(cat)\" in *touch*) ask=true;; *) ask=false;; esac; \
+                echo \"{\\\"block\\\": false, \\\"ask\\\": $ask, \\\"reason\\\": \\\"a command\\\"}\"";
+    source(&bench, "careful", "", "ability.before", asks);
+    bench.configure("ask_timeout = \"1h\"");
+    bench.ok(&["install", "plugins/careful", "--yes"]);
+    let run = |name: &str| format!("{{ run = {{ command = \"touch {name}\", allow_failure = true }} }}");
+    let steps = [run("approved"), run("denied"), "{ done = {} }".to_owned()].join(", ");
+    bench.write("script.toml", &format!("[[calls]]\nsteps = [{steps}]\n"));
+    let words =
+        ["run", "start", "--yes", "--pause", "0", "--agent", "scripted", "--agent-command", "script.toml"];
+    let mut started = bench.spawn(&words);
+    wait_until("a call waits", || !waiting(&bench).is_empty());
+    let unnamed = bench.samuel(&["run", "approve", "--json"]);
+    assert_eq!(unnamed.json()["error"]["code"], "E_CONTROL_WHICH_CALL", "{unnamed:?}");
+    bench.samuel(&["run", "deny"]).fails(2);
+    let mut last = 0;
+    for (verb, text) in [("approve", None), ("deny", Some("not that one"))] {
+        wait_until("a call waits", || waiting(&bench).iter().any(|call| *call != last));
+        last = waiting(&bench)[0];
+        let (call, other) = (last.to_string(), (last + 1).to_string());
+        says(&bench.ok(&["run", "status"]).stdout, &[&call, "a command", "touch"]);
+        let refused = bench.samuel(&["run", verb, "--call", &other, "--json"]);
+        assert_eq!(refused.json()["error"]["code"], "E_CONTROL_NOTHING_WAITS", "{refused:?}");
+        bench.samuel(&["run", verb, "--call", "x"]).fails(2);
+        bench.ok(&[&["run", verb, "--call", &call][..], text.as_slice()].concat());
+        if verb == "approve" {
+            // Who comes second is told that it is decided, and by whom.
+            let second = bench.samuel(&["run", "deny", "--call", &call]).fails(1);
+            says(&second.stderr, &[&format!("tool call {call} was approved already, by ")]);
+            let second = bench.samuel(&["run", "deny", "--call", &call, "--json"]).json();
+            assert_eq!(second["error"]["code"], "E_CONTROL_NOTHING_WAITS", "{second}");
+        }
+    }
+    started.wait_for("completed");
+    assert_eq!(started.code(), 0);
+    assert_eq!((bench.path("approved").exists(), bench.path("denied").exists()), (true, false));
+    says(&bench.ok(&["run", "log"]).stdout, &["is approved", "is denied: the user denied it: not that one"]);
+}
+
+#[test]
 fn an_agent_commands_no_run() {
     let bench = Bench::with_tasks(&["First"]);
-    let agent = "for verb in pause resume 'steer x' stop 'stop --now' approve deny attach; do \"$SAMUEL_BINARY\" run $verb \
-                 2>>told; done; \"$SAMUEL_BINARY\" run done 1";
+    let agent = "for verb in pause resume 'steer x' stop 'stop --now' approve 'deny --call 1' attach; do \
+                 \"$SAMUEL_BINARY\" run $verb 2>>told; done; \"$SAMUEL_BINARY\" run done 1";
     let ran = bench.start(agent, &[]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(

@@ -1,15 +1,21 @@
 //! Escapes from a run: one call of an agent tries each, one after the other, in each sandbox.
 //!
 //! What a sandbox alone keeps a command from, the probes of `samuel run sandbox check` try
-//! (`samuel-core/tests/sandbox.rs`, `sandbox_oci.rs`). Here is what it takes a run for: the socket of the call, what
+//! (`samuel-core/tests/sandbox.rs`, `tests/tests/sandbox_oci.rs`). Here is what it takes a run for: the socket of the call, what
 //! leads out, what a turn leaves behind, and a check. A sandbox that cannot be used here is skipped with the reason.
 #![allow(clippy::print_stdout, clippy::disallowed_macros, reason = "a test says why it is skipped")]
 
-use std::{collections::BTreeMap, process::Command};
+use std::{
+    collections::BTreeMap,
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    process::Command,
+    thread,
+};
 
 use crate::{
     bench::{Bench, Ran},
-    containers,
+    containers::Wall,
 };
 
 /// What an agent tries, and in which words it is refused.
@@ -38,6 +44,7 @@ hello="{\"samuel\":\"run/1\",\"token\":\"$SAMUEL_TOKEN\"}"
 escapes! { OF_A_CALL:
     "broker-no-token", r#"ask '{"samuel":"run/1"}'"#, ["E_SOCKET_MESSAGE", "E_SOCKET_TOKEN"];
     "broker-other-token", r#"ask "{\"samuel\":\"run/1\",\"token\":\"$(printf '%064d' 0)\"}""#, ["E_SOCKET_TOKEN"];
+    "broker-earlier-token", r#"ask "{\"samuel\":\"run/1\",\"token\":\"$(cat earlier)\"}""#, ["E_SOCKET_TOKEN"];
     "broker-other-version", r#"ask "{\"samuel\":\"run/9\",\"token\":\"$SAMUEL_TOKEN\"}""#, ["E_SOCKET_VERSION"];
     "broker-other-user", r#"perl -e '$! = 0; $> = 65534; die "$!\n" if $!; exec @ARGV' -- sh -c 'exit 0'"#, ["Operation not permitted", "Invalid argument"];
     "broker-verb-of-people", r#"ask "$hello" '{"id":1,"stop":{}}'"#, ["E_SOCKET_SCOPE"];
@@ -61,7 +68,30 @@ escapes! { OF_A_CALL:
     "gateway-own-key", r#"out 61081 'GET /v1/x?key=AIzaMine HTTP/1.1\r\n\r\n'"#, ["HTTP/1.1 403 "];
     "gateway-real-key", r#"cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2> /dev/null | tr '\0' '\n' | grep 'sk-part-one-[p]art-two' || echo no key"#, ["no key"];
     "nested-agent-files", r#"echo x >> "$SAMUEL_PROJECT_ROOT/samuel.toml""#, ["Read-only file system"];
+    "plan-write", r#"echo x >> "$SAMUEL_PROJECT_ROOT/.samuel/run/prd.toon""#, ["Read-only file system"];
+    "plan-replace", r#"echo x > /tmp/new; mv -f /tmp/new "$SAMUEL_PROJECT_ROOT/.samuel/run/prd.toon""#, ["Read-only file system"];
+    "plan-rename", r#"mv "$SAMUEL_PROJECT_ROOT/.samuel" "$SAMUEL_PROJECT_ROOT/moved""#, ["Device or resource busy", "Read-only file system"];
+    "plan-parent", r#"mv "$SAMUEL_PROJECT_ROOT" "$SAMUEL_PROJECT_ROOT-moved" && mv "$SAMUEL_PROJECT_ROOT-moved" "$SAMUEL_PROJECT_ROOT" && echo in here alone"#, ["Device or resource busy", "Read-only file system", "in here alone"];
+    "plan-symlink", r#"ln -s "$SAMUEL_PROJECT_ROOT/.samuel/run/prd.toon" /tmp/soft; echo x >> /tmp/soft"#, ["Read-only file system"];
+    "plan-hard-link", r#"ln "$SAMUEL_PROJECT_ROOT/.samuel/run/prd.toon" hard"#, ["ross-device link", "Read-only file system", "Operation not permitted"];
+    "plan-proc-root", r#"echo x >> "/proc/self/root$SAMUEL_PROJECT_ROOT/.samuel/run/prd.toon""#, ["Read-only file system"];
+    "origin-objects", r#"echo x > "$SAMUEL_PROJECT_ROOT/.git/objects/planted""#, ["Read-only file system"];
+    "origin-refs", r#"echo x > "$SAMUEL_PROJECT_ROOT/.git/refs/heads/main""#, ["No such file or directory", "nonexistent directory", "Directory nonexistent", "Read-only file system"];
+    "origin-hooks", r#"echo x > "$SAMUEL_PROJECT_ROOT/.git/hooks/post-checkout""#, ["No such file or directory", "nonexistent directory", "Directory nonexistent", "Read-only file system"];
+    "origin-config", r#"cat "$SAMUEL_PROJECT_ROOT/.git/config""#, ["No such file or directory"];
+    "mount", r#"mkdir -p m; mount -t tmpfs none m"#, ["ermission denied", "Operation not permitted", "must be superuser"];
+    "umount", r#"umount -l "$SAMUEL_PROJECT_ROOT/.samuel""#, ["ermission denied", "Operation not permitted", "must be superuser"];
+    "setns", r#"/usr/bin/nsenter --target 1 --net true"#, ["ermission denied", "Operation not permitted"];
+    "user-namespace", r#"/usr/bin/unshare --user true"#, ["Operation not permitted", "No space left on device"];
+    "ptrace", r#"perl -e 'syscall(101, 16, 1, 0, 0) == 0 or die "$!\n"'"#, ["Operation not permitted"];
+    "tcp-direct", r#"perl -MIO::Socket::INET -e 'IO::Socket::INET->new(PeerAddr => "192.0.2.1", PeerPort => 443, Timeout => 5) or die "$!\n"'"#, ["Network is unreachable"];
+    "udp-and-dns-direct", r#"perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 17) or die "$!\n"; connect(S, sockaddr_in(53, inet_aton("192.0.2.1"))) or die "$!\n"'"#, ["Network is unreachable"];
+    "raw-socket", r#"perl -MSocket -e 'socket(S, PF_INET, SOCK_RAW, 1) or die "$!\n"'"#, ["Operation not permitted"];
+    "vsock", r#"perl -MSocket -e 'socket(S, 40, SOCK_STREAM, 0) or die "$!\n"'"#, ["not permitted", "not supported", "ermission denied"];
 }
+
+/// Those that a comparison of tokens refuses.
+const TOKENS: &[&str] = &["broker-no-token", "broker-other-token", "broker-earlier-token"];
 
 /// Left behind by the turn, to be started by the next git of the user.
 const PLANTS: &str = r#"
@@ -74,25 +104,14 @@ printf '[core]\n\tfsmonitor = touch %s\n' "$SAMUEL_PROJECT_ROOT/started" > neste
 echo '* filter=x' > .gitattributes; printf '[filter "x"]\n\tclean = touch %s\n' "$SAMUEL_PROJECT_ROOT/started" >> .git/config
 "#;
 
-/// The sandboxes that can be tried out, each with its keys in samuel.toml. Another engine is another row.
-fn walls() -> Vec<(&'static str, String, &'static str)> {
-    let mut walls = vec![("bwrap", String::new(), "")];
-    match containers::image() {
-        Ok(image) => {
-            walls.push(("oci", format!("image = \"{image}\"\nmemory = \"512m\"\npids = 256"), "podman"))
-        }
-        Err(why) => println!("skipped: podman: {why}"),
-    }
-    walls
-}
-
-/// A project of one of them, or the reason why there is none.
-fn bench(sandbox: &str, keys: &str, engine: &str, more: &str) -> Result<Bench, String> {
+/// A project behind a wall, or the reason why there is none.
+fn bench(wall: &Wall, more: &str) -> Result<Bench, String> {
     let bench = Bench::with_tasks(&["First", "Second"]);
     let text = format!(
-        "version = \"2\"\n[methodology.ralph]\nsandbox = \"{sandbox}\"\nmax_iterations = 1\n{more}\n[sandbox]\nscope = \"task\"\n\
-         mounts = [\"/usr\"]\negress = [\"localhost:8\"]\n{keys}\n[sandbox.gateway.test]\nupstream = \"https://localhost:9/v1\"\n\
-         header = \"x-api-key\"\nfrom_env = \"TEST_KEY\"\nas_env = \"TEST_URL\"\n"
+        "version = \"2\"\n[methodology.ralph]\nsandbox = \"{}\"\n{more}\n[sandbox]\nscope = \"task\"\n\
+         mounts = [\"/usr\"]\negress = [\"localhost:8\"]\n{}\n[sandbox.gateway.test]\nupstream = \"https://localhost:9/v1\"\n\
+         header = \"x-api-key\"\nfrom_env = \"TEST_KEY\"\nas_env = \"TEST_URL\"\n",
+        wall.sandbox, wall.keys
     );
     bench.write("samuel.toml", &text);
     git(&bench, &["init", "--quiet", "--initial-branch=main"]);
@@ -101,19 +120,16 @@ fn bench(sandbox: &str, keys: &str, engine: &str, more: &str) -> Result<Bench, S
         &bench,
         &["-c", "user.name=Ada", "-c", "user.email=a@example.org", "commit", "--quiet", "--message", "Start"],
     );
-    let checked = ran(&bench, engine, &["run", "start", "--dry-run", "--agent-command", "true"]);
+    let checked = ran(&bench, wall, &["run", "start", "--dry-run", "--agent-command", "true"]);
     match checked.stderr.contains("cannot be used") {
         true => Err(checked.stderr.lines().next().unwrap_or_default().to_owned()),
         false => Ok(bench),
     }
 }
 
-fn ran(bench: &Bench, engine: &str, args: &[&str]) -> Ran {
+fn ran(bench: &Bench, wall: &Wall, args: &[&str]) -> Ran {
     let mut command = bench.command(args);
-    command.env("TEST_KEY", "sk-part-one-part-two").env("SAMUEL_GUEST", containers::guest());
-    if !engine.is_empty() {
-        command.env("SAMUEL_RUNTIME", engine);
-    }
+    command.env("TEST_KEY", "sk-part-one-part-two").envs(wall.env().iter().cloned());
     Ran::of(command)
 }
 
@@ -133,10 +149,28 @@ fn texts(bench: &Bench) -> BTreeMap<String, String> {
     bench.files().into_iter().map(shown).collect()
 }
 
+/// Returns the script that makes all of them, one after the other.
+fn tries(escapes: &[Escape]) -> String {
+    let tries = escapes.iter().map(|one| format!("echo '=== {}'\n( {}\n) 2>&1\n", one.name, one.script));
+    format!("{TOOLS}{}", tries.collect::<String>())
+}
+
+/// Returns those that were not refused in one of their words, each with what was told.
+fn not_refused<'a>(escapes: &'a [Escape], log: &str) -> Vec<(&'a str, String)> {
+    let told = |name: &str| {
+        let from = log.split(&format!("=== {name}\n")).nth(1).unwrap_or_default();
+        from.split("\n=== ").next().unwrap_or_default().chars().take(600).collect::<String>()
+    };
+    let all = escapes.iter().map(|one| (one, told(one.name)));
+    let got_out = all.filter(|(one, told)| !one.refused.iter().any(|word| told.contains(word)));
+    got_out.map(|(one, told)| (one.name, told)).collect()
+}
+
 #[test]
 fn no_escape_of_an_agent_succeeds_and_each_has_a_code_of_its_own() {
-    for (sandbox, keys, engine) in walls() {
-        let bench = match bench(sandbox, &keys, engine, "") {
+    for wall in Wall::all() {
+        let sandbox = wall.name;
+        let bench = match bench(&wall, "max_iterations = 2") {
             Ok(bench) => bench,
             Err(why) => {
                 println!("skipped: {why}");
@@ -144,21 +178,18 @@ fn no_escape_of_an_agent_succeeds_and_each_has_a_code_of_its_own() {
             }
         };
         let plan = bench.tasks();
-        let tries =
-            OF_A_CALL.iter().map(|one| format!("echo '=== {}'\n( {}\n) 2>&1\n", one.name, one.script));
-        let agent = format!("{TOOLS}{}{PLANTS}", tries.collect::<String>());
-        let started = ran(&bench, engine, &bench.start_args(&agent));
+        // Its first call leaves its token to the second.
+        let agent = format!(
+            "test -e earlier || {{ echo $SAMUEL_TOKEN > earlier; exit 0; }}\n{}{PLANTS}",
+            tries(OF_A_CALL)
+        );
+        let started = ran(&bench, &wall, &bench.start_args(&agent));
         let files = texts(&bench);
-        let log = files.iter().find(|(path, _)| path.contains("/logs/") && path.ends_with(".out"));
-        let log = log.map(|(_, text)| text.as_str()).unwrap_or_else(|| panic!("{sandbox}: {started:?}"));
-        let told = |name: &str| {
-            let from = log.split(&format!("=== {name}\n")).nth(1).unwrap_or_default();
-            from.split("\n=== ").next().unwrap_or_default().to_owned()
-        };
-        for Escape { name, refused, .. } in OF_A_CALL {
-            let told = told(name);
-            assert!(refused.iter().any(|word| told.contains(word)), "{sandbox}: {name}: {told:.600}");
-        }
+        let mut logs = files.iter().filter(|(path, _)| path.contains("/logs/") && path.ends_with(".out"));
+        let log = logs.find(|(_, text)| text.contains("=== ")).map(|(_, text)| text.as_str());
+        let log = log.unwrap_or_else(|| panic!("{sandbox}: {started:?}"));
+        let got_out = not_refused(OF_A_CALL, log);
+        assert!(got_out.is_empty(), "{sandbox}: {got_out:#?}");
         // Refusals are logged: those of the socket with their codes, those of hosts as warnings.
         let journal = bench.read(".samuel/run/journal.jsonl");
         for code in ["E_SOCKET_TOKEN", "E_SOCKET_SCOPE", "E_BROKER_SCOPE", "E_BROKER_RATE"] {
@@ -178,6 +209,7 @@ fn no_escape_of_an_agent_succeeds_and_each_has_a_code_of_its_own() {
         assert_eq!(settled(&bench.tasks()), settled(&plan), "{sandbox}");
         assert_eq!(bench.status("2"), "pending", "{sandbox}");
         assert_eq!(git(&bench, &["status", "--porcelain", "--", "samuel.toml"]), "", "{sandbox}");
+        git(&bench, &["status"]);
         assert!(!bench.path("started").exists() && !bench.path("nested").exists(), "{sandbox}");
         assert!(files.values().any(|text| text.contains("E_WORKSPACE_PLANTED")), "{sandbox}: {started:?}");
         let key = "sk-part-one-part-two";
@@ -190,18 +222,53 @@ fn no_escape_of_an_agent_succeeds_and_each_has_a_code_of_its_own() {
     }
 }
 
+/// Stands between an agent and the socket of its call, with the token of the call in place of each that it is told: a
+/// socket that compares no token. It takes its own path.
+const NO_TOKEN_COMPARED: &str = r#"
+perl -MIO::Socket::UNIX -e '
+  $listening = IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 8) or die "$!\n";
+  exit if fork;
+  open STDIN, "<", "/dev/null"; open STDOUT, ">", "/dev/null"; open STDERR, ">", "/dev/null";
+  while ($agent = $listening->accept) {
+    next if fork;
+    $run = IO::Socket::UNIX->new(Peer => $ENV{SAMUEL_SOCKET}); $_->autoflush(1) for $agent, $run;
+    $first = <$agent>; $first =~ s/,?"token":"[^"]*"//; $first =~ s/}/,"token":"$ENV{SAMUEL_TOKEN}"}/;
+    print $run $first; print $agent scalar <$run>;
+    while (defined($line = <$agent>)) { print $run $line; print $agent scalar <$run>; }
+    exit;
+  }' "$PWD/../tmp/between.sock"
+export SAMUEL_SOCKET="$PWD/../tmp/between.sock"
+"#;
+
+#[test]
+fn a_socket_that_compares_no_token_is_seen() {
+    let of_tokens: Vec<&Escape> = OF_A_CALL.iter().filter(|one| TOKENS.contains(&one.name)).collect();
+    assert_eq!(of_tokens.len(), TOKENS.len());
+    for (between, seen) in [("", &[][..]), (NO_TOKEN_COMPARED, TOKENS)] {
+        let bench = Bench::with_tasks(&["First"]);
+        let scripts =
+            of_tokens.iter().map(|one| format!("echo '=== {}'\n( {}\n) 2>&1\n", one.name, one.script));
+        let agent =
+            format!("echo {} > earlier\n{between}{TOOLS}{}", "1".repeat(64), scripts.collect::<String>());
+        let started = bench.start(&agent, &["--max-iterations", "1"]);
+        let logs = texts(&bench).into_iter().filter(|(path, _)| path.ends_with(".out"));
+        let log: String = logs.map(|(_, text)| text).collect();
+        let got_out = not_refused(OF_A_CALL, &log).into_iter().map(|(name, _)| name);
+        let got_out: Vec<&str> = got_out.filter(|name| TOKENS.contains(name)).collect();
+        assert_eq!(got_out, seen, "{log} {started:?}");
+    }
+}
+
 #[test]
 fn a_check_writes_nowhere_but_in_its_tree_and_reaches_no_host_and_no_socket() {
     let check = "{ echo x > $SAMUEL_PROJECT_ROOT/out; } 2>&1; { echo x >> $SAMUEL_PROJECT_ROOT/.samuel/run/prd.toon; } 2>&1; \
                  env | grep -c -e SAMUEL_TOKEN -e HTTPS_PROXY -e TEST_URL -e TEST_KEY; \
                  perl -MIO::Socket::INET -e 'for (61080, 61081) { IO::Socket::INET->new(PeerAddr => qq(127.0.0.1), PeerPort => $_) or print qq($!\\n) }'; false";
-    for (sandbox, keys, engine) in walls() {
-        let checks = format!("quality_checks = [{check:?}]");
-        let Ok(bench) = bench(sandbox, &keys, engine, &checks).inspect_err(|why| println!("skipped: {why}"))
-        else {
-            continue;
-        };
-        let started = ran(&bench, engine, &bench.start_args("$SAMUEL_BINARY run done 1"));
+    for wall in Wall::all() {
+        let sandbox = wall.name;
+        let checks = format!("max_iterations = 1\nquality_checks = [{check:?}]");
+        let Ok(bench) = bench(&wall, &checks).inspect_err(|why| println!("skipped: {why}")) else { continue };
+        let started = ran(&bench, &wall, &bench.start_args("$SAMUEL_BINARY run done 1"));
         let files = texts(&bench);
         let told = files.iter().find(|(path, _)| path.contains("-check-")).map(|(_, text)| text.as_str());
         let told = told.unwrap_or_else(|| panic!("{sandbox}: {started:?}"));
@@ -222,14 +289,44 @@ fn a_check_writes_nowhere_but_in_its_tree_and_reaches_no_host_and_no_socket() {
 }
 
 #[test]
+fn a_check_reaches_the_hosts_of_check_egress_alone_and_an_agent_none_of_them() {
+    let host = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = host.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in host.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read_exact(&mut [0; 5]);
+            let _ = stream.write_all(b"from the host\n");
+        }
+    });
+    let asks = format!(
+        r"{TOOLS}out 61080 'CONNECT {address} HTTP/1.1\r\n\r\nhello'; out 61080 'CONNECT localhost:8 HTTP/1.1\r\n\r\n'"
+    );
+    let mut wall = Wall::all().swap_remove(0);
+    wall.keys = format!("check_egress = [\"{address}\"]");
+    let checks = format!("max_iterations = 1\nquality_checks = [{asks:?}]");
+    let Ok(bench) = bench(&wall, &checks).inspect_err(|why| println!("skipped: {why}")) else { return };
+    let agent = format!("{asks}\n$SAMUEL_BINARY run done 1");
+    let started = ran(&bench, &wall, &bench.start_args(&agent));
+    let files = texts(&bench);
+    let told = |what: &str| {
+        let found = files.iter().find(|(path, text)| path.contains(what) && text.contains("HTTP/1.1 "));
+        found.map(|(_, text)| text.as_str()).unwrap_or_else(|| panic!("{what}: {started:?} {files:?}"))
+    };
+    let check = told("-check-");
+    assert!(check.contains("from the host") && check.contains("localhost:8: it is not listed"), "{check}");
+    let agent = told(".out");
+    assert!(!agent.contains("from the host"), "{agent}");
+    assert!(agent.contains(&format!("{address}: it is not listed")), "{agent}");
+}
+
+#[test]
 fn a_container_has_no_more_memory_and_processes_than_it_was_given() {
     let agent = "i=0; while test $i -lt 400; do sleep 3 & i=$((i+1)); done 2>&1 | tail -n 1; perl -e '$x = \"a\" x (900 << 20); print length $x' 2>&1; echo ended $?";
-    for (sandbox, keys, engine) in walls().into_iter().filter(|(sandbox, ..)| *sandbox == "oci") {
-        let Ok(bench) = bench(sandbox, &keys, engine, "").inspect_err(|why| println!("skipped: {why}"))
-        else {
-            continue;
-        };
-        let started = ran(&bench, engine, &bench.start_args(agent));
+    for wall in Wall::all().into_iter().filter(|wall| wall.sandbox == "oci") {
+        let bench = bench(&wall, "max_iterations = 1").inspect_err(|why| println!("skipped: {why}"));
+        let Ok(bench) = bench else { continue };
+        let started = ran(&bench, &wall, &bench.start_args(agent));
         let log = texts(&bench).into_iter().filter(|(path, _)| path.contains("/logs/")).map(|(_, text)| text);
         let log: String = log.collect();
         assert!(

@@ -5,15 +5,22 @@
 
 use std::{
     fs,
-    path::Path,
+    os::unix::fs::FileTypeExt as _,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
+use rustix::process::{Pid, Signal, kill_process};
+use samuel_tests::{
+    engine::TestEngine,
+    processes::{has_process, process_above, process_with, within},
+};
+
 use crate::{
-    bench::{Bench, Ran},
-    containers,
+    bench::{Bench, PATIENCE, Ran},
+    containers::Wall,
 };
 
 /// How many points there are in each sandbox.
@@ -22,21 +29,22 @@ fn points() -> u32 {
 }
 
 /// A project, its sandbox, and a word that stands in the arguments of whatever its agents start.
-struct Ground {
+struct Ground<'a> {
     bench: Bench,
-    engine: &'static str,
+    wall: &'a Wall,
     word: String,
 }
 
-impl Ground {
-    fn create(sandbox: &str, engine: &'static str, keys: &str, number: u32) -> Self {
+impl<'a> Ground<'a> {
+    fn create(wall: &'a Wall, number: u32) -> Self {
+        let Wall { sandbox, keys, .. } = wall;
         let bench = Bench::with_tasks(&["First", "Second"]);
         let text = format!(
             "version = \"2\"\n[methodology.ralph]\nsandbox = \"{sandbox}\"\nquality_checks = [\"test -e big\"]\n[sandbox]\nmounts = [\"/usr\"]\n{keys}\n"
         );
         bench.write("samuel.toml", &text);
         bench.write("big", &"old\n".repeat(100_000));
-        let ground = Self { bench, engine, word: format!("{}{number:02}9", std::process::id()) };
+        let ground = Self { bench, wall, word: format!("{}{number:02}9", std::process::id()) };
         for args in [
             &["init", "--quiet", "--initial-branch=main"][..],
             &["config", "user.name", "Ada"],
@@ -61,10 +69,7 @@ impl Ground {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = self.bench.command(args);
-        command.env("SAMUEL_GUEST", containers::guest());
-        if !self.engine.is_empty() {
-            command.env("SAMUEL_RUNTIME", self.engine);
-        }
+        command.envs(self.wall.env().iter().cloned());
         command
     }
 
@@ -78,85 +83,81 @@ impl Ground {
         String::from_utf8_lossy(&command.output().unwrap().stdout).trim().to_owned()
     }
 
-    /// Returns the containers of the project.
-    fn containers(&self) -> String {
-        if self.engine.is_empty() {
-            return String::new();
-        }
-        // The label is a digest; a project's own are those that its sweep would look at.
-        let all = Command::new(self.engine)
-            .args(["ps", "--all", "--filter", "label=samuel.dir", "--format", "{{.Names}} {{.Mounts}}"])
-            .output();
-        let root = self.bench.root().display().to_string();
-        let listed = String::from_utf8_lossy(&all.unwrap().stdout).into_owned();
-        listed.lines().filter(|line| line.contains(&root)).collect()
+    /// Says what is left of a run behind its end: containers, mounts, sockets and clones.
+    fn left(&self) -> Vec<String> {
+        let home = self.bench.root().parent().unwrap().join("home");
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let mounts = mounts.lines().filter(|line| line.contains(&*self.bench.root().to_string_lossy()));
+        let containers = self.wall.containers(&self.bench);
+        let containers = containers.lines().map(|name| format!("container {name}"));
+        let left_in = files_below(&home).into_iter().filter(|path| {
+            let is_socket = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+            is_socket || path.components().any(|part| part.as_os_str() == "tree")
+        });
+        let files = left_in.map(|path| path.display().to_string());
+        mounts.map(|line| format!("mount {line}")).chain(containers).chain(files).collect()
     }
 }
 
-/// Says whether a process of this machine has a word in its arguments.
-fn has_process(word: &str) -> bool {
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let mut lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
-    lines.any(|line| line.split(|byte| *byte == 0).any(|argument| argument == word.as_bytes()))
-}
-
-/// Waits for something, for a while.
-fn within(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
-    let end = Instant::now() + limit;
-    while Instant::now() < end {
-        if holds() {
-            return true;
-        }
-        thread::yield_now();
-    }
-    holds()
-}
-
-/// Returns the lines of all files with a name below a directory.
-fn lines_of(directory: &Path, name: &str) -> Vec<String> {
+/// Returns what lies below a directory.
+fn files_below(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            true => found.extend(lines_of(&entry.path(), name)),
-            false if entry.file_name() == name => {
-                let text = fs::read_to_string(entry.path()).unwrap_or_default();
-                found.extend(text.lines().map(str::to_owned));
-            }
-            false => {}
+            true => found.extend(files_below(&entry.path())),
+            false => found.push(entry.path()),
         }
     }
     found
 }
 
+fn kill(number: u32) {
+    let number = Pid::from_raw(number.try_into().unwrap()).unwrap();
+    kill_process(number, Signal::KILL).unwrap();
+}
+
+/// Returns the lines of all files with a name below a directory.
+fn lines_of(directory: &Path, name: &str) -> Vec<String> {
+    let files =
+        files_below(directory).into_iter().filter(|path| path.file_name().is_some_and(|found| found == name));
+    let texts = files.map(|path| fs::read_to_string(path).unwrap_or_default());
+    texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+/// Returns the walls that can be used here. docker's are tried in the long form.
+fn walls() -> Vec<Wall> {
+    let is_long = std::env::var_os("SAMUEL_LONG").is_some();
+    let mut walls = Wall::all();
+    walls.retain(|wall| is_long || wall.name != "docker");
+    usable(walls)
+}
+
+fn usable(mut walls: Vec<Wall>) -> Vec<Wall> {
+    walls.retain(|wall| {
+        let ground = Ground::create(wall, 0);
+        let checked = Ran::of(ground.command(&["run", "start", "--dry-run", "--agent-command", "true"]));
+        let problem = checked.stderr.lines().find(|line| line.contains("cannot be used"));
+        problem.inspect(|line| println!("skipped: {}: {line}", wall.name)).is_none()
+    });
+    walls
+}
+
 #[test]
 fn whenever_samuel_is_killed_nothing_stays_and_nothing_acknowledged_is_lost() {
-    let mut walls = vec![("bwrap", "", String::new())];
-    match containers::image() {
-        Ok(image) => walls.push(("oci", "podman", format!("image = \"{image}\""))),
-        Err(why) => println!("skipped: podman: {why}"),
-    }
-    for (sandbox, engine, keys) in walls {
-        let whole = Ground::create(sandbox, engine, &keys, 0);
+    for wall in walls() {
+        let whole = Ground::create(&wall, 0);
         let begun = Instant::now();
         let ran = Ran::of(whole.start(&whole.agent()));
         let lasts = begun.elapsed();
-        if ran.stderr.contains("cannot be used") {
-            println!("skipped: {}", ran.stderr.lines().next().unwrap_or_default());
-            continue;
-        }
-        assert!(whole.git(&["log", "--format=%s"]).lines().count() >= 2, "{sandbox}: {ran:?}");
+        assert!(whole.git(&["log", "--format=%s"]).lines().count() >= 2, "{}: {ran:?}", wall.name);
         for point in 0..points() {
-            killed_at(
-                sandbox,
-                Ground::create(sandbox, engine, &keys, point + 1),
-                lasts * (2 * point + 1) / (2 * points()),
-            );
+            killed_at(Ground::create(&wall, point + 1), lasts * (2 * point + 1) / (2 * points()));
         }
     }
 }
 
-fn killed_at(sandbox: &str, ground: Ground, point: Duration) {
-    let place = format!("{sandbox}, killed after {point:?}");
+fn killed_at(ground: Ground<'_>, point: Duration) {
+    let place = format!("{}, killed after {point:?}", ground.wall.name);
     let mut samuel =
         ground.start(&ground.agent()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     // The point in time is what is tried out.
@@ -169,7 +170,8 @@ fn killed_at(sandbox: &str, ground: Ground, point: Duration) {
     let is_cut = tree.lines().any(|line| line != first);
     // What was cut off in the middle of its fast-forward, the next start finishes.
     let again = Ran::of(ground.start(&ground.agent()));
-    assert!(ground.containers().is_empty(), "{place}: {}", ground.containers());
+    let containers = ground.wall.containers(&ground.bench);
+    assert!(containers.is_empty(), "{place}: {containers}");
     assert!(!has_process(&ground.word), "{place}: {again:?}");
     let tree = fs::read_to_string(ground.bench.path("big")).unwrap();
     let lines: std::collections::BTreeSet<&str> = tree.lines().collect();
@@ -185,5 +187,115 @@ fn killed_at(sandbox: &str, ground: Ground, point: Duration) {
     let home = ground.bench.root().parent().unwrap().to_owned();
     for acknowledged in lines_of(&home, "acknowledged") {
         assert!(titles.contains(&acknowledged), "{place}: {acknowledged} is lost: {titles:?}");
+    }
+}
+
+#[test]
+fn nothing_is_left_behind_a_normal_end() {
+    // docker's storage is the test's own as it is.
+    let others = walls().into_iter().filter(|wall| wall.name != "podman");
+    for wall in others.chain(usable(Wall::apart().into_iter().collect())) {
+        let ground = Ground::create(&wall, 71);
+        let kept = wall.engine.as_ref().map(TestEngine::images);
+        let ran =
+            Ran::of(ground.command(&ground.bench.start_args("$SAMUEL_BINARY run done $SAMUEL_TASK_ID")));
+        assert_eq!(ran.code, 0, "{}: {ran:?}", wall.name);
+        assert_eq!(ground.left(), [""; 0], "{}: {ran:?}", wall.name);
+        assert!(!has_process(&ground.word));
+        if let Some(engine) = &wall.engine {
+            assert_eq!(
+                (Some(engine.images()), engine.all_containers().as_str()),
+                (kept, ""),
+                "{}",
+                wall.name
+            );
+        }
+    }
+}
+
+/// Who is killed beside Samuel.
+#[derive(Clone, Copy, Debug)]
+enum Victim {
+    /// What Samuel has started: bubblewrap, or the command of an engine.
+    Client,
+    /// The first process of the sandbox.
+    Guest,
+}
+
+#[test]
+fn a_sandbox_whose_client_or_guest_is_killed_fails_its_call_and_nothing_stays() {
+    for wall in walls() {
+        for victim in [Victim::Client, Victim::Guest] {
+            let ground = Ground::create(&wall, 81 + victim as u32);
+            let place = format!("{}, {victim:?}", wall.name);
+            let agent = format!("setsid sleep {word} & sleep {word}", word = ground.word);
+            let mut samuel =
+                ground.command(&[&ground.bench.start_args(&agent)[..], &["--max-iterations", "1"]].concat());
+            let samuel = samuel.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            assert!(within(PATIENCE, || has_process(&ground.word)), "{place}: the agent is called");
+            let root = ground.bench.root().display().to_string();
+            let of_project = |arguments: &[String]| arguments.iter().any(|argument| argument.contains(&root));
+            let is_client = |arguments: &[String]| {
+                let program = arguments.first().map(|program| program.rsplit('/').next().unwrap_or_default());
+                program == Some(wall.name) && of_project(arguments)
+            };
+            let is_guest = |arguments: &[String]| {
+                arguments.first().is_some_and(|first| {
+                    first.contains("samuel-guest") || first.ends_with("/run/samuel/guest")
+                })
+            };
+            let agent = process_with(|arguments| arguments.contains(&ground.word)).unwrap();
+            let found = match victim {
+                Victim::Client => process_with(is_client),
+                Victim::Guest => process_above(agent, is_guest),
+            };
+            kill(found.unwrap_or_else(|| panic!("{place}: who is it?")));
+            let gone = within(Duration::from_secs(5), || !has_process(&ground.word));
+            let ended = samuel.wait_with_output().unwrap();
+            let told =
+                String::from_utf8_lossy(&ended.stderr).into_owned() + &String::from_utf8_lossy(&ended.stdout);
+            assert!(gone, "{place}: a process is left: {told}");
+            assert_eq!(ground.bench.status("1"), "pending", "{place}: {told}");
+            let containers = wall.containers(&ground.bench);
+            assert!(containers.is_empty(), "{place}: {containers}: {told}");
+            let again =
+                Ran::of(ground.command(&ground.bench.start_args("$SAMUEL_BINARY run done $SAMUEL_TASK_ID")));
+            assert_eq!(again.code, 0, "{place}: {again:?}");
+            assert_eq!(ground.left(), [""; 0], "{place}: {again:?}");
+        }
+    }
+}
+
+#[test]
+fn of_two_runs_of_two_projects_neither_sweeps_the_other() {
+    for wall in walls() {
+        let (one, other) = (Ground::create(&wall, 91), Ground::create(&wall, 92));
+        let wait = format!(
+            "sleep {} & while ! test -e \"$SAMUEL_PROJECT_ROOT/.samuel/go\"; do sleep 0.1; done; kill $!; $SAMUEL_BINARY run done $SAMUEL_TASK_ID",
+            one.word
+        );
+        let waiting =
+            one.command(&one.bench.start_args(&wait)).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        assert!(within(PATIENCE, || has_process(&one.word)), "{}: the agent is called", wall.name);
+        let ran = Ran::of(other.command(&other.bench.start_args("$SAMUEL_BINARY run done $SAMUEL_TASK_ID")));
+        assert_eq!(ran.code, 0, "{}: {ran:?}", wall.name);
+        if wall.engine.is_some() {
+            let swept = Ran::of(other.command(&["run", "sandbox", "sweep"]));
+            assert!(swept.stdout.contains("No containers of this project are left"), "{swept:?}");
+            // Its own run's container, which is at work, stays as well.
+            let swept = Ran::of(one.command(&["run", "sandbox", "sweep"]));
+            assert!(swept.stdout.contains("No containers of this project are left"), "{swept:?}");
+        }
+        assert!(has_process(&one.word), "{}: the other one goes on", wall.name);
+        fs::write(one.bench.path(".samuel/go"), "").unwrap();
+        let ended = waiting.unwrap().wait_with_output().unwrap();
+        assert!(ended.status.success(), "{}: {}", wall.name, String::from_utf8_lossy(&ended.stderr));
+        for ground in [one, other] {
+            assert_eq!(
+                (ground.bench.status("1").as_str(), ground.bench.status("2").as_str()),
+                ("completed", "completed")
+            );
+            assert_eq!(ground.left(), [""; 0], "{}", wall.name);
+        }
     }
 }

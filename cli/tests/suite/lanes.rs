@@ -1,8 +1,12 @@
 //! Several lanes, as the command starts them.
+#![allow(clippy::print_stdout, clippy::disallowed_macros, reason = "a test says why it is skipped")]
 
 use std::process::Command;
 
-use crate::bench::{Bench, Ran};
+use crate::{
+    bench::{Bench, Ran, wait_for_file, wait_until},
+    lane_changes::fifo,
+};
 
 fn git(bench: &Bench, directory: &str, args: &[&str]) -> String {
     let mut command = Command::new("git");
@@ -61,27 +65,256 @@ fn a_run_with_lanes_leaves_the_checkout_alone_and_says_how_to_take_the_work_over
 }
 
 #[test]
-fn lanes_that_cannot_be_are_refused_with_what_to_do() {
+fn iterations_that_failed_and_landings_that_came_back_are_attempts_together() {
     let bench = with_repository();
-    let refused = |args: &[&str], code: i32| -> Ran {
-        let start = ["run", "start", "--yes", "--agent-command", "true"];
-        bench.samuel(&[&start[..], args].concat()).fails(code)
-    };
-    for jobs in ["0", "65", "-1", "many"] {
-        let said = refused(&["--jobs", jobs], 2).stderr;
-        assert!(said.contains("--jobs"), "{said}");
+    bench.configure("task_budget = { max_attempts = 2 }");
+    git(&bench, ".", &["commit", "--quiet", "--all", "--message", "Two attempts"]);
+    let (go, tmp) = (fifo(&bench, "go"), bench.tmp().display().to_string());
+    // The first call for the first task fails, the second one is in conflict with what the second task lands.
+    let work = format!(
+        "cat > /dev/null; if [ $SAMUEL_TASK_ID = 1 ]; then if [ ! -e {tmp}/first ]; then touch {tmp}/first; \
+         echo x > b.txt; exit 1; fi; if [ ! -e {tmp}/second ]; then touch {tmp}/second; read line < {tmp}/go; fi; fi; \
+         echo $SAMUEL_TASK_ID > a.txt; $SAMUEL_BINARY run done $SAMUEL_TASK_ID"
+    );
+    let run = bench.spawn(&[&bench.start_args(&work)[..], &["--jobs", "2"]].concat());
+    wait_for_file(&bench.tmp().join("second"));
+    wait_until("the second task has landed", || bench.status("2") == "completed");
+    std::fs::write(go, "\n").unwrap();
+    assert_eq!(run.code(), 3, "a third call would have landed");
+    assert_eq!(bench.status("1"), "blocked");
+    let why = bench.ok(&["run", "show", "1"]).stdout;
+    assert!(why.contains("2 attempts did not land; the last one: it is in conflict in a.txt"), "{why}");
+}
+
+type Refused = (&'static str, &'static [&'static str], i32, &'static str, &'static [&'static str]);
+
+/// What a start with several lanes is refused for: what is in samuel.toml and given, the exit code and the code of
+/// the error, and words of the message, the place and what to do.
+const REFUSED: [Refused; 20] = [
+    ("", &["--jobs", "0"], 2, "", &["--jobs", "from 1 to 64"]),
+    ("", &["--jobs", "65"], 2, "", &["--jobs", "from 1 to 64"]),
+    ("", &["--jobs", "-1"], 2, "", &["--jobs"]),
+    ("", &["--jobs", "many"], 2, "", &["--jobs"]),
+    (
+        "parallel = { jobs = 99 }",
+        &[],
+        2,
+        "E_CONFIG_INVALID",
+        &["samuel.toml:3", "a whole number from 1 to 64"],
+    ),
+    ("", &["--into", "main"], 2, "E_LANES_INVALID", &["is for runs with several lanes", "--jobs"]),
+    (
+        "",
+        &["--jobs", "2", "--into", "nowhere"],
+        2,
+        "E_LANES_INVALID",
+        &["work cannot land on nowhere: there is no such branch", "`git branch nowhere`"],
+    ),
+    (
+        "parallel = { jobs = 2, into = \"v1\" }",
+        &[],
+        2,
+        "E_LANES_INVALID",
+        &["samuel.toml:3", "it is a tag, which does not move", "`git branch NAME v1`"],
+    ),
+    ("", &["--jobs", "2", "--into", "a..b"], 2, "E_LANES_INVALID", &["no branch can have that name"]),
+    (
+        "",
+        &["--jobs", "2", "--into", "samuel/other/1-2"],
+        2,
+        "E_LANES_INVALID",
+        &["it is the branch of a task of a run", "that of the results"],
+    ),
+    (
+        "parallel = { jobs = 2, copy = [\"../secret\"] }",
+        &[],
+        2,
+        "E_LANES_INVALID",
+        &["samuel.toml:3", "../secret cannot be copied", "without \"..\""],
+    ),
+    (
+        "parallel = { jobs = 2, copy = [\"/etc/hostname\"] }",
+        &[],
+        2,
+        "E_LANES_INVALID",
+        &[
+            "samuel.toml:3",
+            "/etc/hostname cannot be copied",
+            "it is not the path of a file within the project",
+        ],
+    ),
+    (
+        "parallel = { jobs = 2, copy = [\"/proc/self/environ\"] }",
+        &[],
+        2,
+        "E_LANES_INVALID",
+        &["samuel.toml:3", "/proc/self/environ cannot be copied"],
+    ),
+    (
+        "parallel = { jobs = 2, copy = [\".env\", \"out\"] }",
+        &[],
+        2,
+        "E_LANES_INVALID",
+        &["samuel.toml:3", "out cannot be copied", "it is a symbolic link", "none of them a link"],
+    ),
+    (
+        "parallel = { jobs = 2, workspace = \"clone\", copy = [\"again\"] }",
+        &[],
+        2,
+        "E_LANES_INVALID",
+        &["samuel.toml:3", "again cannot be copied", "it is a symbolic link"],
+    ),
+    (
+        "parallel = { jobs = 2, copy = [\"conf\"] }",
+        &[],
+        2,
+        "E_LANES_INVALID",
+        &["samuel.toml:3", "conf cannot be copied", "it is a directory, not a file"],
+    ),
+    (
+        "parallel = { jobs = 2, copy = [\"./a.txt\"] }",
+        &[],
+        2,
+        "E_LANES_INVALID",
+        &["samuel.toml:3", "a.txt cannot be copied", "git tracks it"],
+    ),
+    (
+        "parallel = { jobs = 2, workspace = \"in-place\" }",
+        &[],
+        2,
+        "E_CONFIG_INVALID",
+        &["samuel.toml:3", "unknown workspace of lanes \"in-place\""],
+    ),
+    (
+        "parallel = { jobs = 2, setup = [\"echo no such package >&2; exit 7\"] }",
+        &[],
+        1,
+        "E_WORKSPACE_SETUP",
+        &["echo no such package", "exit code 7: no such package"],
+    ),
+    (
+        "parallel = { jobs = 2, setup = [\"case $PWD in */queue) echo not here >&2; exit 7;; esac\"] }",
+        &[],
+        1,
+        "E_WORKSPACE_SETUP",
+        &["exit code 7: not here"],
+    ),
+];
+
+#[test]
+fn lanes_that_cannot_be_are_refused_with_place_code_and_what_to_do_before_an_agent_starts() {
+    let bench = with_repository();
+    git(&bench, ".", &["tag", "v1"]);
+    git(&bench, ".", &["branch", "samuel/other/1-2"]);
+    let branches = git(&bench, ".", &["for-each-ref", "refs/heads", "refs/samuel"]);
+    bench.write(".env", "secret\n");
+    bench.write("conf/local.json", "{}\n");
+    std::fs::write(bench.tmp().join("outside"), "theirs\n").unwrap();
+    std::os::unix::fs::symlink(bench.tmp().join("outside"), bench.path("out")).unwrap();
+    std::os::unix::fs::symlink("out", bench.path("again")).unwrap();
+    for (keys, args, exit, code, words) in REFUSED {
+        bench.configure(keys);
+        let agent = format!("sh -c 'cat > /dev/null; touch {}'", bench.tmp().join("began").display());
+        let start = ["run", "start", "--yes", "--agent-command", &agent];
+        let ran = bench.samuel(&[&start[..], args].concat());
+        assert_eq!(ran.code, exit, "{args:?} with {keys}: {ran:?}");
+        for word in words {
+            assert!(ran.stderr.contains(word), "{word:?} of {args:?} with {keys}: {}", ran.stderr);
+        }
+        if !code.is_empty() {
+            let document = bench.samuel(&[&start[..], args, &["--json"]].concat()).stdout;
+            let last: serde_json::Value = serde_json::from_str(document.lines().last().unwrap()).unwrap();
+            assert_eq!(last["error"]["code"], code, "{args:?} with {keys}: {document}");
+        }
+        assert!(!bench.tmp().join("began").exists(), "{args:?} with {keys}");
+        bench.configure("");
+        for id in ["1", "2"] {
+            assert_eq!(bench.status(id), "pending", "{args:?} with {keys}");
+        }
+        assert!(!bench.read(".samuel/run/prd.toon").contains("claims"), "{args:?} with {keys}");
     }
-    let said = refused(&["--jobs", "2", "--into", "nowhere"], 2).stderr;
-    assert!(said.contains("work cannot land on nowhere: there is no such branch"), "{said}");
-    let said = refused(&["--into", "main"], 2).stderr;
-    assert!(said.contains("is for runs with several lanes") && said.contains("--jobs"), "{said}");
-    let said = refused(&["--jobs", "2", "--sandbox", "bwrap"], 2).stderr;
-    assert!(said.contains("do not go together"), "{said}");
-    bench.configure("parallel = { jobs = 99 }");
-    let said = bench.samuel(&["run", "start", "--yes"]).fails(2).stderr;
-    assert!(said.contains("samuel.toml:3") && said.contains("a whole number from 1 to 64"), "{said}");
+    bench.configure("");
+    let kept = git(&bench, ".", &["for-each-ref", "refs/heads", "refs/samuel"]);
+    assert!(branches.lines().all(|branch| kept.contains(branch)), "{kept}");
+}
+
+#[test]
+fn work_trees_that_do_not_fit_on_the_disk_are_refused_before_one_is_made() {
+    let bench = with_repository();
+    let state = bench.tmp().join("state");
+    std::fs::create_dir(&state).unwrap();
+    // A disk of its own, which only this command sees.
+    let below = "exec unshare -rm /bin/sh -c 'mount -t tmpfs -o size=6m none \"$XDG_STATE_HOME\" || exit 99; exec \"$0\" \"$@\"' \
+                 \"$0\" \"$@\"";
+    let below = |args: &[&str]| {
+        let mut command = bench.command_below(below, args);
+        command.env("XDG_STATE_HOME", &state);
+        Ran::of(command)
+    };
+    let tried = below(&["version"]);
+    if tried.code != 0 {
+        println!("skipped: no disk of its own: {}", tried.stderr.trim());
+        return;
+    }
+    bench.write("large.bin", &"x".repeat(3 << 20));
+    git(&bench, ".", &["add", "large.bin"]);
+    git(&bench, ".", &["commit", "--quiet", "--message", "Large"]);
+    let agent = format!("sh -c 'cat > /dev/null; touch {}'", bench.tmp().join("began").display());
+    let start = ["run", "start", "--yes", "--jobs", "2", "--agent-command", &agent];
+    let said = below(&start).fails(1).stderr;
+    assert!(said.contains("3 work trees of 4 MB each do not fit into the "), "{said}");
+    assert!(said.contains("Work with fewer lanes, or make room."), "{said}");
+    let document = below(&[&start[..], &["--json"]].concat()).stdout;
+    let last: serde_json::Value = serde_json::from_str(document.lines().last().unwrap()).unwrap();
+    assert_eq!(last["error"]["code"], "E_LANES_UNFIT", "{document}");
+    assert!(!bench.tmp().join("began").exists());
+    assert_eq!(git(&bench, ".", &["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
+}
+
+#[test]
+fn lanes_take_a_repository_and_a_git_that_merges_without_a_work_tree() {
     let bare = Bench::with_tasks(&["First"]);
     let start = ["run", "start", "--yes", "--agent-command", "true", "--jobs", "2"];
     let said = bare.samuel(&start).fails(1).stderr;
-    assert!(said.contains("it is in no git repository") && said.contains("Work with one lane"), "{said}");
+    assert!(said.contains("it is in no git repository") && said.contains("Run `git init`"), "{said}");
+    let bench = with_repository();
+    let programs = bench.tmp().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    let old = programs.join("git");
+    let script = "#!/bin/sh\ncase \" $* \" in *' --version '*|*' version '*) echo git version 2.37.7;; \
+                  *) exec /usr/bin/git \"$@\";; esac\n";
+    std::fs::write(&old, script).unwrap();
+    std::fs::set_permissions(&old, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let said = bench.samuel_where("PATH", &path, &start).fails(1).stderr;
+    assert!(said.contains("2.38") && said.contains("2.37.7"), "{said}");
+    assert!(said.contains("Or work with one lane.") && !said.contains("work in place"), "{said}");
+}
+
+#[test]
+fn prompts_of_lanes_name_their_work_tree_and_branch_and_no_lane_lands_what_samuel_keeps() {
+    let bench = with_repository();
+    let tmp = bench.tmp().display().to_string();
+    // The first attempt writes where an agent in the project would.
+    let work = format!(
+        "cat > {tmp}/prompt-$SAMUEL_TASK_ID; pwd > {tmp}/pwd-$SAMUEL_TASK_ID; git symbolic-ref --short HEAD > {tmp}/branch-$SAMUEL_TASK_ID; \
+         echo x > made-$SAMUEL_TASK_ID; if mkdir {tmp}/once-$SAMUEL_TASK_ID; then mkdir -p .samuel/run; echo mine >> .samuel/run/progress.md; fi; \
+         $SAMUEL_BINARY run done $SAMUEL_TASK_ID"
+    );
+    let ran = bench.start(&work, &["--jobs", "2", "--json"]).ends(0);
+    let (events, document) = ran.events();
+    let back: Vec<_> = events.iter().filter(|event| event["event"] == "task_returned").collect();
+    assert_eq!(back.len(), 2, "{back:?}");
+    assert!(back[0]["reason"].as_str().unwrap().contains(".samuel/run/progress.md"), "{back:?}");
+    let into = document["data"]["report"]["into"].as_str().unwrap();
+    assert!(!git(&bench, ".", &["ls-tree", "-r", "--name-only", into]).contains(".samuel"));
+    let read = |name: &str| std::fs::read_to_string(bench.tmp().join(name)).unwrap().trim().to_owned();
+    let root = bench.root().display().to_string();
+    for id in ["1", "2"] {
+        let prompt = read(&format!("prompt-{id}"));
+        let (pwd, branch) = (read(&format!("pwd-{id}")), read(&format!("branch-{id}")));
+        assert!(prompt.contains(&format!("in `{pwd}`, on the branch `{branch}`")), "{prompt}");
+        assert!(prompt.contains(&format!("`{root}/.samuel/run/progress.md`")), "{prompt}");
+        assert!(!prompt.contains("`.samuel/run") && !prompt.contains("../"), "{prompt}");
+    }
 }

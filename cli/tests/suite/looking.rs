@@ -66,7 +66,7 @@ fn filters_keep_the_groups_above_and_say_what_is_left_out() {
     assert_eq!((&data["matching"], &data["total"], rows.len()), (&1.into(), &5.into(), 3));
     assert_eq!(
         rows[2],
-        json!({ "id": "1.2.1", "depth": 2, "matches": true, "ready": true, "group": null, "claim": null })
+        json!({ "id": "1.2.1", "depth": 2, "matches": true, "ready": true, "group": null, "claim": null, "gone": null })
     );
 }
 
@@ -181,6 +181,10 @@ fn what_commands_answer_is_as_their_schemas_say() {
         &["run", "prompt", "--stats"],
         &["run", "prompt", "--export"],
         &["run", "runs"],
+        &["run", "queue"],
+        &["run", "queue", "land", "--yes"],
+        &["run", "lanes"],
+        &["run", "lanes", "clean"],
         &["run", "why"],
         &["run", "why", "check"],
         &["run", "report"],
@@ -238,6 +242,8 @@ fn a_schema_refuses_what_is_not_so() {
 #[test]
 fn a_schema_is_asked_for_by_the_name_of_the_command() {
     let bench = Bench::empty();
+    let all = bench.ok(&["schema"]).stdout;
+    assert!(!all.contains("$comment"), "where it is written is of no use to who asks for it");
     let printed = bench.ok(&["schema", "run", "tasks"]).stdout;
     assert_eq!(printed, bench.ok(&["schema", "run tasks"]).stdout);
     assert_eq!(

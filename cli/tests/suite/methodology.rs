@@ -212,8 +212,8 @@ fn the_methodology_of_a_plugin_can_be_the_default() {
 
     // In a fresh clone the plugin is not there, and can be installed.
     std::fs::remove_dir_all(bench.path(".samuel/plugins")).unwrap();
-    let ran = bench.samuel(&["run", "status"]);
-    assert!(ran.code != 0 && ran.stderr.contains("samuel install ./plugins/samuel-tdd"), "{ran:?}");
+    let ran = bench.ok(&["run", "status"]);
+    says(&ran.stderr, &["told without it", "samuel install ./plugins/samuel-tdd"]);
     bench.samuel(&["run", "ralph", "status"]).fails(1);
     bench.ok(&["install", "plugins/samuel-tdd", "--yes"]);
     bench.ok(&["run", "status"]);
@@ -240,4 +240,25 @@ fn two_plugins_cannot_provide_methodologies_of_one_name() {
     source(&bench, "my-ralph", "rw", "");
     let ran = bench.samuel(&["plugin", "validate", "plugins/my-ralph"]);
     assert!(ran.stderr.contains("the methodology that is built in has it"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_methodology_is_made_with_the_prompts_that_are_built_in_and_runs_as_it_is() {
+    let bench = Bench::with_tasks(&["One"]);
+    let made = bench.ok(&["plugin", "new", "careful", "--kind", "methodology"]).stdout;
+    assert!(made.starts_with("Created a plugin of kind methodology: "), "{made}");
+    says(&made, &["wrote templates/prompt.md.tmpl", "Next: read its README.md, then `samuel install`"]);
+    says(&bench.ok(&["plugin", "validate", "careful"]).stdout, &["careful 0.1.0 is valid"]);
+    let installed = bench.ok(&["install", "careful", "--yes"]).stdout;
+    says(&installed, &["Next: make a plan for it with `samuel run careful init`"]);
+    let prompt = |name: &[&str]| bench.ok(&[&["run"], name, &["prompt", "--yes"]].concat()).stdout;
+    bench.ok(&["run", "careful", "init"]);
+    bench.ok(&["run", "careful", "enqueue", "--", "One"]);
+    says(&prompt(&["careful"]), &["# One task: 1 One"]);
+    let refused = bench.samuel(&["plugin", "new", "status", "--kind", "methodology"]).fails(2);
+    says(&refused.stderr, &["\"status\" cannot be the name of a methodology"]);
+    assert!(!bench.path("status").exists(), "nothing is made of a name that means a command");
+    let refused =
+        bench.samuel(&["plugin", "new", "more", "--kind", "methodology", "--point", "quality.check"]);
+    says(&refused.fails(2).stderr, &["a methodology handles no hook point of its own", "Leave out --point"]);
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::bench::{AtTerminal, Bench, says, wait_for_file};
 
 /// Writes the source of a plugin with one script.
-fn source(bench: &Bench, name: &str, more: &str, point: &str, script: &str) -> PathBuf {
+pub(crate) fn source(bench: &Bench, name: &str, more: &str, point: &str, script: &str) -> PathBuf {
     let manifest = format!(
         "[plugin]\nname = \"{name}\"\nkind = \"skill\"\nversion = \"1.0.0\"\nsamuel = \"^2.0\"\n{more}\n[hooks]\n\
          \"{point}\" = \"hook.sh\"\n"
@@ -178,6 +178,9 @@ fn problems_of_a_plugin_are_shown_with_line_and_column() {
     let file = directory.join("samuel-plugin.toml");
     let told = format!("{}:4:1: plugin.versoin: unknown key", file.display());
     fails(&bench, &["plugin", "validate", "plugins/lint"], 2, &told);
+    let place = format!("{}:4:1", file.display());
+    let ran = bench.samuel(&["plugin", "validate", "plugins/lint"]);
+    assert_eq!(ran.stderr.matches(&place).count(), 1, "each place is said once: {ran:?}");
     let error = bench.samuel(&["plugin", "validate", "plugins/lint", "--json"]).json();
     assert_eq!(error["error"]["location"], json!({ "file": file, "line": 1, "column": 2 }));
     assert_eq!(error["command"], "plugin validate");
@@ -202,6 +205,18 @@ fn a_new_plugin_of_scripts_works_from_the_start() {
         bench.ok(&["install", "facts", "--yes"]);
         assert!(bench.ok(&["run", "prompt", "--yes"]).stdout.contains("Hello from facts, about the task 1."));
     }
+}
+
+#[test]
+fn a_kind_that_no_shell_is_for_is_refused_and_not_made_another_one() {
+    let bench = Bench::empty();
+    for kind in ["wasm", "oci"] {
+        let ran = bench.samuel(&["plugin", "new", "facts", "--kind", kind, "--lang", "sh"]).fails(2);
+        says(&ran.stderr, &[&format!("a plugin of kind {kind} is not made in sh"), "Leave out --kind"]);
+    }
+    assert!(!bench.path("facts").exists());
+    bench.ok(&["plugin", "new", "facts", "--lang", "sh"]);
+    assert!(bench.read("facts/samuel-plugin.toml").contains("kind = \"skill\""));
 }
 
 #[test]
@@ -429,7 +444,7 @@ fn a_plugin_is_recorded_by_the_path_it_was_given_by() {
 }
 
 #[test]
-fn a_new_plugin_is_made_checked_and_built_where_dash_c_says() {
+fn a_new_plugin_is_made_checked_built_and_tried_where_dash_c_says() {
     let bench = Bench::empty();
     fs::create_dir(bench.path("there")).unwrap();
     bench.ok(&["-C", "there", "plugin", "new", "facts", "--kind", "skill"]);
@@ -437,6 +452,12 @@ fn a_new_plugin_is_made_checked_and_built_where_dash_c_says() {
     bench.ok(&["-C", "there", "plugin", "validate", "facts"]);
     bench.ok(&["-C", "there/facts", "plugin", "build"]);
     bench.ok(&["plugin", "test", "there/facts", "-C", "."]);
+    bench.ok(&["-C", "there", "plugin", "test", "facts", "--project", "there"]);
+    bench.ok(&["-C", "there/facts", "plugin", "test"]);
+    let elsewhere = ["plugin", "test", "there/facts", "-C", "there"];
+    for ran in [bench.samuel(&elsewhere), bench.samuel(&[&elsewhere[..], &["--watch"]].concat())] {
+        says(&ran.fails(1).stderr, &["no samuel-plugin.toml in", "`--project <dir>` names the project"]);
+    }
 }
 
 #[test]

@@ -25,6 +25,9 @@ fn a_question_is_listed_until_it_is_answered_and_the_next_prompt_has_both() {
         answered.stdout.starts_with("1 is pending, and its next prompt holds the answer"),
         "{answered:?}"
     );
+    let second = bench.samuel(&["--json", "run", "answer", "1", "this"]).ends(1).json();
+    assert_eq!(second["error"]["code"], "E_QUESTION_NOT_OPEN", "{second}");
+    assert!(second["error"]["message"].to_string().contains("somebody answered it already"), "{second}");
     let prompt = bench.ok(&["run", "prompt"]).stdout;
     assert!(prompt.contains("begin: question about task 1]\nWhich one?\n"), "{prompt}");
     assert!(prompt.contains("begin: message from the user]\nthat\n"), "{prompt}");

@@ -47,6 +47,20 @@ fn a_plan_whose_tasks_say_something_else_by_now_has_lost_nothing() {
 }
 
 #[test]
+fn of_many_tasks_that_are_open_again_the_first_are_named() {
+    let titles: Vec<String> = (1..=12).map(|number| format!("Task {number}")).collect();
+    let bench = Bench::with_tasks(&titles.iter().map(String::as_str).collect::<Vec<_>>());
+    for number in 1..=12 {
+        bench.ok(&["run", "done", &number.to_string()]);
+    }
+    let kept = bench.ok(&["run", "restore", "--list", "--json"]).json();
+    let open = |plan: &&serde_json::Value| plan["completed"] == 0 && plan["tasks"] == 12;
+    let number = kept["data"]["plans"].as_array().unwrap().iter().find(open).unwrap()["number"].to_string();
+    let restored = bench.ok(&["run", "restore", &number]).stdout;
+    says(&restored, &["open again: 1, 2, 3, ", " and 2 more\n"]);
+}
+
+#[test]
 fn a_plan_that_is_not_kept_is_an_error_with_a_way_on() {
     let bench = Bench::with_tasks(&["First"]);
     for args in [&["run", "restore", "77"][..], &["run", "restore"]] {

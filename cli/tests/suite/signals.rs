@@ -40,6 +40,15 @@ fn is_closed(bench: &Bench) {
     assert!(progress.contains("the loop ended after 1 iteration"), "{progress}");
 }
 
+/// Makes sure that the record says which signal ended the last run.
+fn names_the_signal(bench: &Bench, words: &str) {
+    let why = bench.ok(&["run", "why", "run"]).stdout;
+    assert!(why.contains(words), "{why}");
+    let by = words.rsplit(' ').next().unwrap();
+    let report = bench.ok(&["run", "report"]).stdout;
+    assert!(report.contains(&format!("asked by {by}")), "{report}");
+}
+
 #[test]
 fn the_first_interrupt_finishes_the_iteration() {
     let (bench, mut run) = at_work(&["First", "Second"]);
@@ -49,6 +58,7 @@ fn the_first_interrupt_finishes_the_iteration() {
     run.wait_for("iteration 1: succeeded");
     assert_eq!(run.code(), 130);
     assert_eq!((bench.status("1").as_str(), bench.status("2").as_str()), ("completed", "pending"));
+    names_the_signal(&bench, "stop by SIGINT");
 }
 
 #[test]
@@ -84,6 +94,7 @@ fn a_termination_stops_at_once() {
     run.signal(Signal::TERM);
     assert_eq!(run.code(), 143);
     ended_with_its_agent(&bench);
+    names_the_signal(&bench, "stop --now by SIGTERM");
 }
 
 #[test]
@@ -102,6 +113,7 @@ fn a_hang_up_stops_the_run_but_for_one_that_was_told_to_ignore_it() {
     run.signal(Signal::HUP);
     assert_eq!(run.code(), 129);
     is_closed(&bench);
+    names_the_signal(&bench, "stop --now by SIGHUP");
 
     std::fs::remove_file(bench.path("up")).unwrap();
     let mut run = bench.spawn_ignoring_hang_up(&bench.start_args(STUBBORN));

@@ -53,6 +53,24 @@ fn a_damaged_row_is_a_task_again_once_somebody_agrees() {
 }
 
 #[test]
+fn a_line_that_no_repair_understands_stays_with_what_to_do_about_it() {
+    let many = ",x".repeat(40);
+    let bench = edited(|text| text.replace("\nprogress:", &format!("\n  3,Third,pending{many}\nprogress:")));
+    let next = "Next: correct the lines that stay, or remove them; prd.toon has them in `unparsed`.";
+    let refused = bench.samuel(&["doctor", "--fix"]).ends(1);
+    assert!(!refused.stderr.contains("Next: "), "it has to be confirmed first: {refused:?}");
+    for given in [&["doctor", "--fix", "--yes"][..], &["doctor", "--fix"]] {
+        says(&bench.ok(given).stdout, &["stays     3,Third,pending", next]);
+    }
+    // As it says.
+    let plan = bench.read(".samuel/run/prd.toon");
+    bench.write(".samuel/run/prd.toon", &plan.replace(&many, ""));
+    let restored = bench.ok(&["doctor", "--fix", "--yes"]).stdout;
+    assert!(restored.contains("task 3") && !restored.contains("Next: "), "{restored}");
+    assert_eq!(bench.status("3"), "pending");
+}
+
+#[test]
 fn the_loop_goes_on_with_the_other_tasks() {
     let bench = edited(|text| {
         text.lines()

@@ -93,6 +93,10 @@ fn a_sandbox_that_cannot_do_what_is_set_is_refused_with_its_place() {
         ("gateway.openai = { upstrem = \"x\" }", "sandbox.gateway.openai.upstrem"),
         ("mounts = [\"/\"]", "samuel.toml:6:1: sandbox.mounts: `/` holds all of your files"),
         ("mounts = [\"/nowhere/x\"]", "samuel.toml:6:1: sandbox.mounts: `/nowhere/x` does not exist"),
+        (
+            "memory = \"1g\"",
+            "samuel.toml:6:1: sandbox.memory: bwrap does not hold it here: bubblewrap limits none; leave it out, or choose oci",
+        ),
     ] {
         let bench = bench(&["First"], "sandbox = \"bwrap\"");
         let text =
@@ -145,8 +149,10 @@ fn a_check_of_the_sandbox_says_of_each_promise_whether_it_held() {
     let ran = bench.ok(&["run", "sandbox", "check", "--sandbox", "bwrap"]);
     assert!(ran.stdout.starts_with("Sandbox bwrap, bubblewrap "), "{ran:?}");
     assert!(ran.stdout.contains("held     plan-rename") && !ran.stdout.contains("BROKEN"), "{ran:?}");
+    assert!(ran.stdout.contains("unheld   memory is not limited: bubblewrap limits none\n"), "{ran:?}");
     let document = bench.ok(&["run", "sandbox", "check", "--sandbox", "bwrap", "--json"]).json();
     assert!(document["data"]["findings"].as_array().unwrap().len() >= 40, "{document}");
+    assert_eq!(document["data"]["unheld"][0]["key"], "memory", "{document}");
     let doctor = bench.samuel(&["doctor"]);
     assert!(!doctor.stdout.contains("bubblewrap"), "nobody chose it: {doctor:?}");
 }

@@ -8,7 +8,7 @@ use std::{
         fd::OwnedFd,
         unix::{net::UnixStream, process::CommandExt},
     },
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
     thread,
     time::Duration,
@@ -16,7 +16,8 @@ use std::{
 
 use rustix::{
     process::{
-        DumpableBehavior, Pid, Signal, WaitOptions, getpid, kill_process_group, set_dumpable_behavior, wait,
+        DumpableBehavior, Pid, Resource, Signal, WaitOptions, getpid, getrlimit, kill_process_group,
+        set_dumpable_behavior, wait,
     },
     stdio::dup2_stderr,
 };
@@ -27,7 +28,7 @@ use crate::{
         NOT_STARTED, Streams, TOKEN,
     },
     limits::{self, Limit},
-    relay, seccomp,
+    ports, seccomp,
     signals::Arrived,
 };
 
@@ -86,11 +87,14 @@ fn run(directory: &Path, asks: &mut Option<UnixStream>) -> Result<u8, Failure> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|errno| Failure::Shut(errno.into()))?;
     // Before there are other threads.
     seccomp::deny_escapes().map_err(Failure::Filter)?;
-    for one in &launch.relays {
-        let started = relay::start(one.port, PathBuf::from(&one.socket));
-        started.map_err(|source| Failure::Relay { port: one.port, source })?;
-    }
+    let files = getrlimit(Resource::Nofile);
+    limits::take_all_files();
+    lead_out(&lifeline, &launch.ports)?;
+    limits::leave_half_of_the_files(files).map_err(Failure::Shut)?;
     let signals = Arrived::note().map_err(Failure::Signals)?;
+    if let Some(most) = launch.most_processes {
+        limits::allow_processes(most).map_err(Failure::Shut)?;
+    }
     let command = start(&launch, words)?;
     signals.pass_on(command);
     thread::spawn(move || {
@@ -123,6 +127,21 @@ fn connect(directory: &Path) -> Result<(Launch, UnixStream), LifelineError> {
     }
     stream.set_read_timeout(None)?;
     Ok((Launch::from_line(&line)?, stream))
+}
+
+/// Listens on the ports that lead out, and leaves to Samuel what connects to them; no command starts before it may.
+fn lead_out(lifeline: &UnixStream, ports: &[u16]) -> Result<(), Failure> {
+    if ports.is_empty() {
+        return Ok(());
+    }
+    let listening = |port: &u16| ports::listen(*port).map_err(|source| Failure::Port { port: *port, source });
+    let listeners = ports.iter().map(listening).collect::<Result<Vec<_>, _>>();
+    let listeners = listeners.inspect_err(|_| ports::hand_over_nothing(lifeline))?;
+    let handed_over = lifeline
+        .set_read_timeout(Some(PATIENCE))
+        .and_then(|()| ports::hand_over(lifeline, &listeners))
+        .and_then(|()| lifeline.set_read_timeout(None));
+    handed_over.map_err(Failure::Ports)
 }
 
 /// Waits for the end of the lifeline.
@@ -208,7 +227,8 @@ fn tell_of_limits(launch: &Launch) {
 #[derive(Debug)]
 enum Failure {
     Lifeline(LifelineError),
-    Relay { port: u16, source: io::Error },
+    Port { port: u16, source: io::Error },
+    Ports(io::Error),
     Shut(io::Error),
     Filter(io::Error),
     Signals(io::Error),
@@ -233,7 +253,11 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lifeline(error) => write!(f, "the lifeline cannot be used: {error}"),
-            Self::Relay { port, source } => write!(f, "port {port} cannot be passed on: {source}"),
+            Self::Port { port, source } => write!(f, "port {port} cannot be listened on: {source}"),
+            Self::Ports(error) if error.raw_os_error() == Some(libc::ETOOMANYREFS) => f.write_str(
+                "the ports that lead out cannot be handed over: too many files of this user are on their way between processes",
+            ),
+            Self::Ports(error) => write!(f, "the ports that lead out cannot be handed over: {error}"),
             Self::Shut(error) => write!(f, "this process cannot be shut to its command: {error}"),
             Self::Filter(error) => write!(f, "system calls cannot be filtered: {error}"),
             Self::Signals(error) => write!(f, "signals cannot be passed on: {error}"),
@@ -283,7 +307,9 @@ impl From<LaunchError> for LifelineError {
 impl fmt::Display for LifelineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused => f.write_str("it was closed without a command"),
+            Self::Refused => {
+                f.write_str("it was closed without a command, as for a guest of another version")
+            }
             Self::Io(error) => error.fmt(f),
             Self::Launch(error) => error.fmt(f),
         }
@@ -308,6 +334,23 @@ mod tests {
                 "no empty entry, which is the working directory"
             );
         }
+    }
+
+    #[test]
+    fn no_command_starts_where_a_port_is_taken_and_samuel_is_told() {
+        let taken = ports::listen(0).expect("a port");
+        let port = taken.local_addr().expect("an address").port();
+        let (inside, mut outside) = UnixStream::pair().expect("a pair");
+        let failure = lead_out(&inside, &[port]).expect_err("the port is taken");
+        assert_eq!(failure.exit_code(), NOT_STARTED);
+        assert!(
+            failure.to_string().starts_with(&format!("port {port} cannot be listened on: ")),
+            "{failure}"
+        );
+        drop(inside);
+        let mut said = String::new();
+        outside.read_to_string(&mut said).expect("an end");
+        assert_eq!(said, "\n");
     }
 
     #[test]

@@ -1,14 +1,16 @@
-//! What is said over a lifeline: one line each way.
+//! What is said over a lifeline.
 //!
 //! The guest says a [`Greeting`], Samuel answers with a [`Launch`], and the connection stays open for as long as
-//! the command may live. Nothing more is said but how the command [`Ended`], where the launch asks for it.
+//! the command may live. Where the launch has ports, the guest hands over what listens on them, and Samuel says why
+//! it did not take that, or an empty line. Nothing more is said but how the command [`Ended`], where the launch asks
+//! for it.
 
 use std::{error, fmt};
 
 use serde::{Deserialize, Serialize};
 
 /// What a greeting begins with: the protocol and its version.
-pub const PROTOCOL: &str = "guest/1";
+pub const PROTOCOL: &str = "guest/2";
 /// The name of the socket in the directory that the guest is given.
 pub const LIFELINE: &str = "life.sock";
 /// The name of the file with the token in it.
@@ -43,9 +45,10 @@ pub struct Launch {
     /// Directories in which programs are looked up after those of the image's `PATH`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// Ports of the loopback that lead out by a socket.
+    /// Ports of the loopback, on 127.0.0.1, that lead out. The guest listens on them, and hands what listens over before
+    /// it starts the command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub relays: Vec<Relay>,
+    pub ports: Vec<u16>,
     /// Where the command's standard streams lead; those of the guest where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<Streams>,
@@ -55,6 +58,9 @@ pub struct Launch {
     /// The limit of processes, to be named where it was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pids: Option<u32>,
+    /// How many processes and threads its user may have, which counts those within the user namespace of the guest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_processes: Option<u32>,
 }
 
 /// The sockets that a command has in place of its standard streams. A guest that connects to them says how the
@@ -72,15 +78,6 @@ pub struct Streams {
 pub struct Ended {
     /// Its exit code; 128 and the number of the signal that ended it.
     pub exited: u8,
-}
-
-/// A port of the loopback whose connections are passed on to a Unix socket.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Relay {
-    /// The port on 127.0.0.1.
-    pub port: u16,
-    /// The path of the socket.
-    pub socket: String,
 }
 
 /// A line that is no message of the protocol.
@@ -206,7 +203,7 @@ impl fmt::Debug for Launch {
         let names: Vec<&str> = self.env.iter().map(|(name, _)| name.as_str()).collect();
         let mut shown = f.debug_struct("Launch");
         shown.field("argv", &self.argv).field("env", &names).field("cwd", &self.cwd);
-        shown.field("relays", &self.relays).finish_non_exhaustive()
+        shown.field("ports", &self.ports).finish_non_exhaustive()
     }
 }
 
@@ -237,9 +234,9 @@ mod tests {
 
     #[test]
     fn a_greeting_of_another_protocol_is_refused() {
-        let line = Greeting { samuel: "guest/2".to_owned(), token: String::new() }.to_line().expect("short");
+        let line = Greeting { samuel: "guest/1".to_owned(), token: String::new() }.to_line().expect("short");
         let told = Greeting::from_line(&line).expect_err("another version").to_string();
-        assert_eq!(told, "the guest speaks \"guest/2\" in place of \"guest/1\"");
+        assert_eq!(told, "the guest speaks \"guest/1\" in place of \"guest/2\"");
         assert!(Greeting::from_line("{}").is_err());
         assert!(Greeting::from_line(&" ".repeat(GREETING_LIMIT + 1)).is_err());
     }

@@ -1,6 +1,8 @@
 //! The limits of the container: which are set, and which were reached, by what its control group says.
 
-use std::{fs, path::Path};
+use std::{fs, io, path::Path};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Where a container sees its own control group.
 const GROUP: &str = "/sys/fs/cgroup";
@@ -20,6 +22,9 @@ const LIMITS: [(&str, &str); 4] = [
     ("pids", "pids/pids.max"),
 ];
 
+/// The most open files of which commands have half: what a container is given, so that all sandboxes have the same.
+const MOST_FILES: u64 = 16_384;
+
 /// Returns the limits of the control group that this process sees as its own, a line for each: `memory 1048576`,
 /// `pids 100`. One that is not set is not among them.
 pub fn limits_that_are_set() -> String {
@@ -32,6 +37,34 @@ fn limits_in(group: &Path) -> String {
         Some(format!("{name} {limit}\n"))
     });
     set.collect()
+}
+
+/// Lets the user of this process have so many processes and threads, this one and what it starts among them; never more
+/// than it had before.
+pub(crate) fn allow_processes(most: u32) -> io::Result<()> {
+    let most = getrlimit(Resource::Nproc).maximum.map_or(u64::from(most), |maximum| maximum.min(most.into()));
+    Ok(setrlimit(Resource::Nproc, Rlimit { current: Some(most), maximum: Some(most) })?)
+}
+
+/// Lets this process have as many open files as it may.
+pub(crate) fn take_all_files() {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    // Where the system has come to allow no more than before, that may be enough.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+}
+
+/// Leaves what is started from now on half of the open files that a guest may have, and no more at first than it had.
+///
+/// While more of a user's files are on their way between processes than one of them may have open, the kernel lets it
+/// hand over none: commands with half as many cannot keep the guest of another sandbox from handing over its ports.
+pub(crate) fn leave_half_of_the_files(had: Rlimit) -> io::Result<()> {
+    Ok(setrlimit(Resource::Nofile, half_of(had, getrlimit(Resource::Nofile).maximum))?)
+}
+
+/// Returns half of what there may be at most, the limit for now included.
+fn half_of(had: Rlimit, maximum: Option<u64>) -> Rlimit {
+    let half = maximum.unwrap_or(MOST_FILES).min(MOST_FILES) / 2;
+    Rlimit { current: Some(had.current.map_or(half, |current| current.min(half))), maximum: Some(half) }
 }
 
 /// A limit of a container.
@@ -64,6 +97,17 @@ fn reached_in(group: &Path) -> Vec<Limit> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_may_have_half_as_many_files_open_as_the_guest() {
+        let half = |current, maximum| {
+            let Rlimit { current, maximum } = half_of(Rlimit { current, maximum }, maximum);
+            (current, maximum)
+        };
+        assert_eq!(half(Some(1024), Some(524_288)), (Some(1024), Some(8192)));
+        assert_eq!(half(Some(1024), Some(1024)), (Some(512), Some(512)));
+        assert_eq!(half(None, None), (Some(8192), Some(8192)));
+    }
 
     #[test]
     fn limits_are_seen_in_both_versions_of_control_groups() {

@@ -41,13 +41,23 @@ impl Delimiter {
     }
 }
 
+/// The most spaces of one indentation level: a deep document must not grow without bound by them.
+const MAX_INDENT: usize = 16;
+
 /// How values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EncodeOptions {
-    /// Spaces of one indentation level; 2 by default, and 0 counts as 1.
+    /// Spaces of one indentation level; 2 by default, 0 counts as 1, and more than 16 as 16.
     pub indent_size: usize,
     /// The delimiter of the whole document; comma by default.
     pub delimiter: Delimiter,
+}
+
+impl EncodeOptions {
+    /// Returns the spaces of one level, within their bounds.
+    pub(crate) fn indent(self) -> usize {
+        self.indent_size.clamp(1, MAX_INDENT)
+    }
 }
 
 impl Default for EncodeOptions {
@@ -59,7 +69,7 @@ impl Default for EncodeOptions {
 /// How text is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodeOptions {
-    /// Spaces of one indentation level; 2 by default, and 0 counts as 1.
+    /// Spaces of one indentation level; 2 by default, 0 counts as 1, and more than 16 as 16.
     pub indent_size: usize,
     /// Whether every rule is enforced (the default) or the five recoveries of
     /// the specification apply: advisory lengths, last duplicate wins, tabs as
@@ -69,6 +79,13 @@ pub struct DecodeOptions {
     pub limits: Limits,
     /// What self-describing targets see of an unusually written number.
     pub numbers: NumberText,
+}
+
+impl DecodeOptions {
+    /// Returns the spaces of one level, within their bounds.
+    pub(crate) fn indent(self) -> usize {
+        self.indent_size.clamp(1, MAX_INDENT)
+    }
 }
 
 impl Default for DecodeOptions {
@@ -137,6 +154,30 @@ impl Default for Limits {
             columns: 4_096,
             cells: 1 << 20,
             diagnostics: 100,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::{from_str_with, to_string_with};
+
+    #[test]
+    fn an_indentation_beyond_its_bounds_is_the_nearest_within() {
+        let inner = BTreeMap::from([("b".to_owned(), BTreeMap::from([("c".to_owned(), 1)]))]);
+        let nested = BTreeMap::from([("a".to_owned(), inner)]);
+        for (asked, spaces) in [(0, 1), (16, 16), (17, 16), (usize::MAX, 16)] {
+            let options = EncodeOptions { indent_size: asked, ..EncodeOptions::default() };
+            let text = to_string_with(&nested, options).unwrap();
+            let (one, two) = (" ".repeat(spaces), " ".repeat(2 * spaces));
+            assert_eq!(text, format!("a:\n{one}b:\n{two}c: 1"));
+            let options = DecodeOptions { indent_size: asked, ..DecodeOptions::default() };
+            assert_eq!(from_str_with::<BTreeMap<_, _>>(&text, options).unwrap(), nested);
         }
     }
 }

@@ -9,9 +9,10 @@ use jiff::Timestamp;
 
 use super::BrokerStore;
 use crate::{
-    model::TaskId,
+    model::{Plan, TaskId},
+    plan::{LoopAtWork, WorkUnderWay},
     project::{ChangeOrigin, Project, ProjectStatus, TaskHistory},
-    state::{Holder, PlanStore, StateError},
+    state::{PlanStore, StateError},
 };
 
 /// Where a plan is read and changed.
@@ -86,14 +87,27 @@ impl PlanAccess {
         }
     }
 
+    /// Says whether lanes work on the plan now, or land what they have submitted. Inside of a run nobody is told.
+    pub fn has_lanes(&self) -> bool {
+        let under_way = self.store().load().and_then(|loaded| self.work_under_way(&loaded.plan));
+        under_way.is_ok_and(|under_way| under_way.at_work == LoopAtWork::WithLanes)
+    }
+
+    /// Returns what is known beside a plan of who works on it; nothing inside of a run.
+    ///
+    /// # Errors
+    /// As [`Project::work_under_way`].
+    pub fn work_under_way(&self, plan: &Plan) -> Result<WorkUnderWay, StateError> {
+        match self {
+            Self::Files(project) => project.work_under_way(plan),
+            Self::Run(_) => Ok(WorkUnderWay::default()),
+        }
+    }
+
     /// Says whether a loop works on the plan now.
     pub fn is_at_work(&self) -> bool {
         match self {
-            Self::Files(project) => {
-                let is_ours = |holder: &Holder| holder.works_for(Some(project.methodology()));
-                let held = project.lane_store().loop_holder().ok().flatten();
-                held.is_some_and(|holder| holder.as_ref().is_none_or(is_ours))
-            }
+            Self::Files(project) => project.own_loop().is_ok_and(|held| held.is_some()),
             Self::Run(_) => true,
         }
     }

@@ -99,19 +99,26 @@ impl BrokerStore {
     /// Reads all pages of the plan; nothing where it was changed in between.
     fn read(&self) -> Result<Option<LoadedPlan>, StateError> {
         let first = self.ask(|client| client.plan(ReadPlan::default()), unread)?;
-        let (mut plan, mut next): (Plan, _) = (first.plan, first.next);
-        while let Some(from) = next {
-            let page = self.ask(|client| client.plan(ReadPlan { from }), unread)?;
+        let (mut plan, mut unparsed): (Plan, _) = (first.plan, first.unparsed);
+        let (mut next, mut next_line) = (first.next, first.next_line);
+        while next.is_some() || next_line.is_some() {
+            let read = ReadPlan {
+                from: next.unwrap_or(plan.tasks.len()),
+                lines: next_line.unwrap_or(unparsed.len()),
+            };
+            let page = self.ask(|client| client.plan(read), unread)?;
             // One that does not get further is none of a run's.
-            let goes_on = page.next.is_none_or(|next| next > from);
+            let goes_on = page.next.is_none_or(|next| next > read.from)
+                && page.next_line.is_none_or(|next| next > read.lines);
             if page.plan.revision != plan.revision || !goes_on {
                 return Ok(None);
             }
             plan.tasks.extend(page.plan.tasks);
-            next = page.next;
+            unparsed.extend(page.unparsed);
+            (next, next_line) = (page.next, page.next_line);
         }
         let (revision, plan) = (plan.revision, Arc::new(plan));
-        Ok(Some(LoadedPlan { plan, revision, diagnostics: first.diagnostics, unparsed: first.unparsed }))
+        Ok(Some(LoadedPlan { plan, revision, diagnostics: first.diagnostics, unparsed }))
     }
 
     /// Refuses what is not an agent's.
@@ -129,7 +136,7 @@ fn connect(address: &BrokerAddress) -> Result<RunClient, RunClientError> {
 
 impl PlanStore for BrokerStore {
     fn exists(&self) -> Result<bool, StateError> {
-        match self.ask(|client| client.plan(ReadPlan { from: usize::MAX }), unread) {
+        match self.ask(|client| client.plan(ReadPlan { from: usize::MAX, lines: usize::MAX }), unread) {
             Err(error) if error.code() == ErrorCode::STATE_NOT_INITIALISED => Ok(false),
             Err(error) if [ErrorCode::STATE_CORRUPT, ErrorCode::STATE_VERSION].contains(&error.code()) => {
                 Ok(true)

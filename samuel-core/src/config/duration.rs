@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::text::limit;
+
 /// Text that is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is not a duration: {problem}")]
@@ -63,12 +65,7 @@ fn parse_seconds(text: &str) -> Result<u64, &'static str> {
 /// Writes a duration so that [`parse_duration`] reads it back; parts of a
 /// second are left out.
 pub fn format_duration(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    if seconds == 0 {
-        return "0s".to_owned();
-    }
-    let parts = [(seconds / 3600, 'h'), (seconds / 60 % 60, 'm'), (seconds % 60, 's')];
-    parts.iter().filter(|(number, _)| *number > 0).map(|(number, unit)| format!("{number}{unit}")).collect()
+    limit(Duration::from_secs(duration.as_secs()))
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ pub use names::{
     DEFAULT_METHODOLOGY, InvalidMethodologyName, KnownMethodology, RUN_COMMANDS, UnknownMethodology,
     check_methodology_name, resolve_methodology,
 };
-pub use pin::pin_image;
+pub use pin::leave_image;
 pub(crate) use plugin_name::broken_plugin_name_rule;
 pub use plugin_name::{PLUGIN_NAME_RULE, RESERVED_PLUGIN_NAMES};
 pub(crate) use problem::shorten;

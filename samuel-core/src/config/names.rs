@@ -314,7 +314,7 @@ mod tests {
             assert!(check_methodology_name(name).is_err(), "{name}");
         }
         // Also those of commands that are still to come.
-        for name in ["lanes", "queue", "migrate-encoding"] {
+        for name in ["lanes", "migrate-encoding"] {
             assert!(
                 check_methodology_name(name).is_err_and(|refused| refused.rule.contains("subcommand")),
                 "{name}"

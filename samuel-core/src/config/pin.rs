@@ -1,42 +1,38 @@
-//! Writing which image a sandbox has into samuel.toml, without touching anything else.
+//! Taking out of samuel.toml which image a sandbox has, without touching anything else.
 
 use std::{io, path::Path};
 
-use toml_edit::{DocumentMut, Item, Table, value};
+use toml_edit::{DocumentMut, Item};
 
-use super::{CONFIG_FILE, CONFIG_VERSION, Config, ConfigError, load_text};
-use crate::fs::{Manner, Root};
+use super::{CONFIG_FILE, Config, ConfigError, load_text};
+use crate::{
+    fs::{Manner, Root},
+    sandbox::Image,
+};
 
-/// Sets `image` below `[sandbox]` in the samuel.toml of a project, which is made where there is none.
+/// Leaves to samuel.lock which image the sandbox `oci` has: takes `image` out of `[sandbox]` in the samuel.toml of a
+/// project, unless it is no more than the name of this image. Says whether it did.
 ///
 /// # Errors
 /// Returns a [`ConfigError`] where the file is no configuration, or cannot be written.
-pub fn pin_image(project_root: &Path, image: &str) -> Result<(), ConfigError> {
+pub fn leave_image(project_root: &Path, image: &Image) -> Result<bool, ConfigError> {
     let (root, file) = (Root::new(project_root), project_root.join(CONFIG_FILE));
-    let old = load_text(&root, &file)?.unwrap_or_else(|| format!("version = \"{CONFIG_VERSION}\"\n"));
+    let Some(old) = load_text(&root, &file)? else { return Ok(false) };
     // What is no TOML is described by its own reader.
     Config::parse(&file, &old)?;
     let broken = |source: io::Error| ConfigError::Io { file: file.clone(), source };
     let mut document: DocumentMut =
         old.parse().map_err(|error: toml_edit::TomlError| broken(io::Error::other(error.to_string())))?;
-    let table = document.entry("sandbox").or_insert_with(|| Item::Table(Table::new()));
-    if let Some(table) = table.as_table_like_mut() {
-        match table.get_mut("image").and_then(Item::as_value_mut) {
-            // What stands around the value, such as a comment, stays.
-            Some(old) => {
-                let decor = old.decor().clone();
-                *old = image.into();
-                *old.decor_mut() = decor;
-            }
-            None => drop(table.insert("image", value(image))),
-        }
+    let Some(table) = document.get_mut("sandbox").and_then(Item::as_table_like_mut) else { return Ok(false) };
+    let named = table.get("image").and_then(Item::as_str);
+    if named.is_none_or(|named| named != image.as_str() && image.is_of(named)) {
+        return Ok(false);
     }
+    table.remove("image");
     let new = document.to_string();
-    if new == old {
-        return Ok(());
-    }
     Config::parse(&file, &new)?;
-    root.write(&file, [new.as_bytes()], &Manner::PROJECT).map_err(|error| broken(error.into()))
+    root.write(&file, [new.as_bytes()], &Manner::PROJECT).map_err(|error| broken(error.into()))?;
+    Ok(true)
 }
 
 #[cfg(test)]
@@ -45,29 +41,39 @@ mod tests {
 
     use super::*;
 
-    fn pinned(text: &str) -> String {
+    fn left(text: &str) -> (bool, String) {
         let root = tempfile::tempdir().expect("a directory");
+        let image = Image::parse(&format!("a@sha256:{}", "0".repeat(64))).expect("an image");
         fs::write(root.path().join(CONFIG_FILE), text).expect("a file");
-        pin_image(root.path(), "a@sha256:0").expect("it is written");
-        fs::read_to_string(root.path().join(CONFIG_FILE)).expect("it is there")
+        let left = leave_image(root.path(), &image).expect("it can be read");
+        (left, fs::read_to_string(root.path().join(CONFIG_FILE)).expect("it is there"))
     }
 
     #[test]
-    fn an_image_is_set_and_the_rest_stays() {
-        let head = "# top\nversion = \"2\"\n";
-        assert_eq!(pinned(head), format!("{head}\n[sandbox]\nimage = \"a@sha256:0\"\n"));
-        let text = |image: &str| {
-            format!("{head}\n[sandbox] # where\npids = 100\n{image}\n[project]\nname = \"x\" # mine\n")
+    fn a_digest_and_another_name_go_and_the_rest_stays() {
+        let with = |image: &str| {
+            format!(
+                "# top\nversion = \"2\"\n[sandbox] # where\npids = 100\n{image}[project]\nname = \"x\" # mine\n"
+            )
         };
-        assert_eq!(pinned(&text("image = \"old\" # built\n")), text("image = \"a@sha256:0\" # built\n"));
-        assert_eq!(pinned(&text("")), text("image = \"a@sha256:0\"\n"));
+        for gone in
+            [format!("image = \"a@sha256:{}\"\n", "0".repeat(64)), "image = \"b\" # other\n".to_owned()]
+        {
+            assert_eq!(left(&with(&gone)), (true, with("")), "{gone}");
+        }
+        for stays in ["image = \"a:2\"\n", ""] {
+            assert_eq!(left(&with(stays)), (false, with(stays)), "{stays}");
+        }
     }
 
     #[test]
-    fn a_file_that_is_no_configuration_is_left_as_it_is() {
+    fn what_is_no_configuration_is_refused_and_stays() {
         let root = tempfile::tempdir().expect("a directory");
-        fs::write(root.path().join(CONFIG_FILE), "nonsense = 1\n").expect("a file");
-        assert!(pin_image(root.path(), "a@sha256:0").is_err());
-        assert_eq!(fs::read_to_string(root.path().join(CONFIG_FILE)).expect("it is there"), "nonsense = 1\n");
+        let file = root.path().join(CONFIG_FILE);
+        let image = Image::parse(&format!("a@sha256:{}", "0".repeat(64))).expect("an image");
+        assert_eq!(leave_image(root.path(), &image).ok(), Some(false), "there is none");
+        fs::write(&file, "version = ").expect("a file");
+        assert!(leave_image(root.path(), &image).is_err());
+        assert_eq!(fs::read_to_string(&file).expect("it is there"), "version = ");
     }
 }

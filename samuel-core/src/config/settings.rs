@@ -159,6 +159,10 @@ settings! {
         /// The branch that work lands on. Empty stands for a new one of the run, which leaves those of the user as
         /// they are.
         into: String = String::new(), Text;
+        /// Where lanes work: each in a work tree of the project's repository, or each in a clone, out of which work comes
+        /// as out of a sandbox. `auto` is `clone` where the loop itself works in a clone, as in the sandboxes `bwrap` and
+        /// `oci`, and `worktree` elsewhere.
+        workspace: String = "auto".to_owned(), Name("workspace of lanes", vec!["auto", "worktree", "clone"]);
         /// How work gets onto that branch: by a commit that merges the branch of each task, by one commit a
         /// task, or by its commits made anew.
         merge: String = "merge".to_owned(), Name("merge strategy", vec!["merge", "squash", "rebase"]);
@@ -170,8 +174,8 @@ settings! {
         /// Files that git does not track and the work tree of a lane gets, such as `.env`, by their paths from
         /// the project's root.
         copy: Vec<String> = Vec::new(), Texts;
-        /// Commands that get a new work tree ready, such as `npm ci`, run in this order. Each is text, or a table as
-        /// in `quality_checks`.
+        /// Commands that get a new work tree ready, such as `npm ci`, run in this order, in a sandbox with what checks
+        /// have there. Each is text, or a table as in `quality_checks`.
         setup: Vec<CheckCommand> = Vec::new(), Checks;
     }
 
@@ -214,12 +218,14 @@ settings! {
         /// without a sandbox: `plan` is any of the plan, `task` the one of its call alone. It may add tasks
         /// either way.
         scope: AgentScope = AgentScope::Plan, scopes();
-        /// The image of the sandbox `oci`, pinned by its digest, such as `localhost/agents@sha256:...`, with the
-        /// agent and what checks need. It has to be there; none is pulled.
+        /// The image of the sandbox `oci`, with the agent and what checks need: its name, which has to be that of the one
+        /// that samuel.lock pins, or nothing. Where samuel.lock pins none, it is pinned here, as in
+        /// `localhost/agents@sha256:...`. It has to be there; none is pulled.
         image: String = String::new(), Text;
         /// How much memory a container of `oci` has: a whole number with `k`, `m` or `g`, at least `16m`.
         memory: String = "4g".to_owned(), Text;
-        /// How many processes and threads a container of `oci` has.
+        /// How many processes and threads a container of `oci` has, and a command under `bwrap` where the kernel limits
+        /// them.
         pids: u32 = 2048, Count(16);
     }
 }

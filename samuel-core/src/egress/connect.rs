@@ -1,21 +1,19 @@
 //! Both ends of what passes through: taking connections from inside, and making those to hosts.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, time::Duration};
 
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt, copy, sink},
-    net::{TcpStream, UnixListener, UnixStream, lookup_host},
-    sync::Semaphore,
+    net::{TcpListener, TcpStream, lookup_host},
     task::JoinSet,
-    time::{sleep, timeout},
+    time::timeout,
 };
 
-use super::policy::EgressPolicy;
+use super::{
+    policy::EgressPolicy,
+    room::{Room, accepted},
+};
 
-/// How many connections are passed on at a time; others wait.
-const MAX_TUNNELS: usize = 64;
-/// How long is waited where no connection can be taken.
-const BREATH: Duration = Duration::from_millis(100);
 /// How long a program may take to say what it wants.
 pub(super) const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 /// How long a name may take to be resolved, each address to be reached, and an answer of ours to be taken.
@@ -42,19 +40,17 @@ impl Refusal {
 }
 
 /// Takes connections, each of which is seen to by a task of its own, for as long as it is awaited.
-pub(super) async fn each<F>(listener: UnixListener, serve: impl Fn(UnixStream) -> F)
+pub(super) async fn each<F>(listener: TcpListener, room: Room, serve: impl Fn(TcpStream) -> F)
 where
     F: Future<Output = ()> + Send + 'static,
 {
-    let room = Arc::new(Semaphore::new(MAX_TUNNELS));
     let mut tunnels = JoinSet::new();
     loop {
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else {
-            // There may be too many open files for a moment.
-            sleep(BREATH).await;
-            continue;
-        };
+        let (stream, _) = accepted(|| listener.accept()).await;
+        // A port at which nobody asks keeps no place from the others.
+        let place = room.place().await;
+        // A piece of an answer does not wait until the one before was acknowledged.
+        let _ = stream.set_nodelay(true);
         while tunnels.try_join_next().is_some() {}
         let served = serve(stream);
         tunnels.spawn(async move {
@@ -86,11 +82,15 @@ pub(super) async fn to_host(
         match timeout(PATIENCE, TcpStream::connect(address)).await {
             Ok(Ok(stream))
                 if within
-                    .is_some_and(|policy| leads_back(&stream) && !policy.has_address(address.ip(), port)) =>
+                    .is_some_and(|policy| !policy.has_address(address.ip(), port) && leads_back(&stream)) =>
             {
                 why = Refusal::Inside;
             }
-            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Ok(stream)) => {
+                // A body does not wait until the head before it was acknowledged; one that is slow is one all the same.
+                let _ = stream.set_nodelay(true);
+                return Ok(stream);
+            }
             Ok(Err(error)) => why = Refusal::Unreachable(error.to_string()),
             Err(_) => why = Refusal::Unreachable("it did not answer in time".to_owned()),
         }
@@ -116,20 +116,58 @@ pub(super) async fn answer_refused(
     let answer = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
     );
-    let told = async {
-        to.write_all(answer.as_bytes()).await?;
+    if matches!(timeout(PATIENCE, to.write_all(answer.as_bytes())).await, Ok(Ok(()))) {
+        take_leave(from, to).await;
+    }
+}
+
+/// Ends what is said, and takes what is still heard: a connection that is closed with something unread takes the
+/// answer along.
+pub(super) async fn take_leave(from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + Unpin)) {
+    let left = async {
         to.shutdown().await?;
-        // A connection that is closed with something unread takes the answer along.
         copy(from, &mut sink()).await
     };
-    let _ = timeout(PATIENCE, told).await;
+    let _ = timeout(PATIENCE, left).await;
 }
 
 #[cfg(test)]
 mod tests {
-    use tokio::net::TcpListener;
+    #![allow(clippy::indexing_slicing, reason = "tests")]
+
+    use tokio::io::AsyncReadExt;
 
     use super::*;
+    use crate::egress::room::MAX_TUNNELS;
+
+    #[tokio::test]
+    async fn one_more_than_there_is_room_for_waits_for_a_place_on_whichever_port() {
+        let room = Room::default();
+        let mut addresses = Vec::new();
+        for _ in 0..2 {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            addresses.push(listener.local_addr().expect("an address"));
+            let serve = |mut stream: TcpStream| async move {
+                let told = stream.write_all(b"hello").await;
+                // Until the other side ends.
+                let _ = (told, stream.read(&mut [0]).await);
+            };
+            tokio::spawn(each(listener, room.clone(), serve));
+        }
+        let connect = async |port: usize| TcpStream::connect(addresses[port]).await.expect("a connection");
+        let mut held = Vec::new();
+        for number in 0..MAX_TUNNELS {
+            let mut stream = connect(number % 2).await;
+            stream.read_exact(&mut [0; 5]).await.expect("it is served");
+            held.push(stream);
+        }
+        let mut one_more = connect(0).await;
+        let mut said = [0; 5];
+        let waits = timeout(Duration::from_millis(100), one_more.read_exact(&mut said)).await;
+        assert!(waits.is_err(), "there is no room");
+        held.pop();
+        timeout(PATIENCE, one_more.read_exact(&mut said)).await.expect("a place").expect("it is served");
+    }
 
     #[tokio::test]
     async fn an_address_of_this_machine_is_known_by_its_own_end() {

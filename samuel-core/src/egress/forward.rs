@@ -15,7 +15,7 @@ use std::{
 use rustls::pki_types::ServerName;
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt, split},
-    net::{TcpStream, UnixListener, UnixStream},
+    net::{TcpListener, TcpStream},
     time::timeout,
 };
 use tokio_rustls::client::TlsStream;
@@ -26,6 +26,7 @@ use super::{
     gateway::{Forbidden, Gateway, OF_KEYS},
     head::{Framing, RequestHead, ResponseHead, Unfit, read_head},
     refusals::Refusals,
+    room::Room,
     secret::Mask,
 };
 
@@ -48,21 +49,20 @@ enum Failed {
 }
 
 /// Serves the programs that connect, for as long as it is awaited.
-pub(crate) async fn serve(listener: UnixListener, gateway: Arc<Gateway>, refusals: Arc<Refusals>) {
+pub(crate) async fn serve(listener: TcpListener, gateway: Arc<Gateway>, refusals: Arc<Refusals>, room: Room) {
     let serve = |stream| {
         let (gateway, refusals) = (Arc::clone(&gateway), Arc::clone(&refusals));
         async move { pass_on(stream, &gateway, &refusals).await }
     };
-    connect::each(listener, serve).await;
+    connect::each(listener, room, serve).await;
 }
 
-async fn pass_on(stream: UnixStream, gateway: &Gateway, refusals: &Refusals) {
+async fn pass_on(stream: TcpStream, gateway: &Gateway, refusals: &Refusals) {
     let (mut from, mut to) = stream.into_split();
     let answered = answer(&mut from, &mut to, gateway).await;
     let (status, words) = match answered {
         Ok(()) | Err(Failed::Over | Failed::Head(Unfit::CutOff)) => {
-            let _ = to.shutdown().await;
-            return;
+            return connect::take_leave(&mut from, &mut to).await;
         }
         Err(Failed::Head(Unfit::TooLong)) => {
             ("431 Request Header Fields Too Large", "the head of the request is too long".to_owned())

@@ -30,7 +30,8 @@ pub(super) const OF_KEYS: [&str; 7] = [
     "x-goog-user-project",
 ];
 /// Parameters of addresses by which they do.
-const PARAMETERS_OF_KEYS: [&str; 6] = ["key", "api_key", "api-key", "apikey", "access_token", "token"];
+const PARAMETERS_OF_KEYS: [&str; 8] =
+    ["key", "api_key", "api-key", "apikey", "access_token", "oauth_token", "bearer_token", "token"];
 /// Fields that are Samuel's to say.
 const OWN: [&str; 12] = [
     "host",

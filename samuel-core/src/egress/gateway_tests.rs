@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::{
+    net::SocketAddr,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -9,13 +10,13 @@ use std::{
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, UnixListener, UnixStream},
+    net::{TcpListener, TcpStream},
     sync::Notify,
     time::timeout,
 };
 use tokio_rustls::TlsAcceptor;
 
-use super::{Gateway, GatewayParts, gateway::tests::parts, refusals::Refusals, serve_gateway};
+use super::{Gateway, GatewayParts, Room, gateway::tests::parts, refusals::Refusals, serve_gateway};
 
 const AUTHORITY: &[u8] = include_bytes!("../../tests/data/tls/authority.pem");
 const HOST: [&[u8]; 2] =
@@ -90,21 +91,21 @@ impl Host {
 
 /// A gateway that is served.
 struct Served {
-    directory: tempfile::TempDir,
+    address: SocketAddr,
     refusals: Arc<Refusals>,
 }
 
 impl Served {
-    fn new(parts: GatewayParts) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let listener = UnixListener::bind(directory.path().join("s")).unwrap();
+    async fn new(parts: GatewayParts) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
         let (gateway, refusals) = (Arc::new(Gateway::new(parts).unwrap()), Arc::new(Refusals::default()));
-        tokio::spawn(serve_gateway(listener, gateway, Arc::clone(&refusals)));
-        Self { directory, refusals }
+        tokio::spawn(serve_gateway(listener, gateway, Arc::clone(&refusals), Room::default()));
+        Self { address, refusals }
     }
 
-    async fn connected(&self) -> UnixStream {
-        UnixStream::connect(self.directory.path().join("s")).await.unwrap()
+    async fn connected(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
     }
 
     /// Says something, and returns all that is answered.
@@ -122,7 +123,7 @@ const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 #[tokio::test]
 async fn the_host_gets_the_key_and_whoever_asks_does_not() {
     let host = Host::answering(HOST, &["HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 23\r\nX-Echo: sk-very-secret\r\nSet-Cookie: a=b\r\n\r\nyou sent sk-very-secret"]).await;
-    let served = Served::new(host.parts());
+    let served = Served::new(host.parts()).await;
     let answer = served
         .asked("POST /v1/messages?beta=true HTTP/1.1\r\nHost: evil.example\r\nX-API-Key: of-somebody-else\r\nAuthorization: Bearer of-somebody-else\r\nCookie: c=of-somebody-else\r\nAccept-Encoding: gzip\r\nRange: bytes=5-9\r\nContent-Length: 2\r\n\r\n{}GET /v1/second HTTP/1.1\r\n\r\n")
         .await;
@@ -153,7 +154,7 @@ async fn an_answer_in_pieces_arrives_in_pieces() {
         &["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/event-stream\r\n\r\nd\r\ndata: first\n\n\r\n", "6\r\nsecond\r\n0\r\n\r\n"],
     )
     .await;
-    let served = Served::new(host.parts());
+    let served = Served::new(host.parts()).await;
     let mut stream = served.connected().await;
     let request = "POST /v1/messages HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nmore\r\n0\r\n\r\n";
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -173,7 +174,7 @@ async fn an_answer_in_pieces_arrives_in_pieces() {
 #[tokio::test]
 async fn a_request_that_is_not_for_the_host_reaches_it_never() {
     let host = Host::answering(HOST, &[OK]).await;
-    let served = Served::new(host.parts());
+    let served = Served::new(host.parts()).await;
     let long = format!("GET /v1/x HTTP/1.1\r\nX: {}\r\n\r\n", "a".repeat(40 << 10));
     for (said, status) in [
         ("CONNECT evil.example:443 HTTP/1.1\r\n\r\n", "405"),
@@ -182,6 +183,9 @@ async fn a_request_that_is_not_for_the_host_reaches_it_never() {
         ("GET /v2/x HTTP/1.1\r\n\r\n", "403"),
         ("GET /v1/../v2 HTTP/1.1\r\n\r\n", "403"),
         ("GET /v1/x?key=mine HTTP/1.1\r\n\r\n", "403"),
+        ("GET /v1/x?a=b&oauth_token=mine HTTP/1.1\r\n\r\n", "403"),
+        ("GET /v1/x?Bearer%5Ftoken=mine HTTP/1.1\r\n\r\n", "403"),
+        ("GET /v1/x?access_token=mine HTTP/1.1\r\n\r\n", "403"),
         ("GET /v1/x HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", "426"),
         ("GET /v1/x HTTP/1.0\r\n\r\n", "400"),
         ("GET /v1/x HTTP/1.1\r\nX: y\nHost: evil.example\r\n\r\n", "400"),
@@ -204,7 +208,7 @@ async fn a_request_that_is_not_for_the_host_reaches_it_never() {
 #[tokio::test]
 async fn a_body_that_lies_about_its_length_has_no_answer_of_the_host() {
     let host = Host::answering(HOST, &[]).await;
-    let served = Served::new(host.parts());
+    let served = Served::new(host.parts()).await;
     let answer = served
         .asked("POST /v1/x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcdGET /v1/y HTTP/1.1\r\n\r\n")
         .await;
@@ -220,7 +224,8 @@ async fn a_name_that_leads_to_somebody_else_gets_no_key() {
     {
         let authority = authority.map(<[u8]>::to_vec);
         let served =
-            Served::new(GatewayParts { authority, ..parts(&format!("https://{upstream}:{}", host.port)) });
+            Served::new(GatewayParts { authority, ..parts(&format!("https://{upstream}:{}", host.port)) })
+                .await;
         let answer = served.asked("GET /v1/x HTTP/1.1\r\n\r\n").await;
         assert!(answer.starts_with("HTTP/1.1 502 ") && answer.contains("no TLS"), "{answer}");
         assert!(!answer.contains(KEY));
@@ -249,7 +254,7 @@ async fn what_a_host_answers_is_one_answer_without_the_key() {
         ("HTTP/1.1 401 Unauthorized\r\n\r\ninvalid key sk-very-secret", "invalid key **************"),
     ] {
         let host = Host::answering(HOST, &[said]).await;
-        let served = Served::new(host.parts());
+        let served = Served::new(host.parts()).await;
         let answer = served.asked("GET /v1/x HTTP/1.1\r\n\r\n").await;
         assert!(
             answer.contains(expected) && !answer.contains("smuggled") && !answer.contains(KEY),
@@ -261,7 +266,7 @@ async fn what_a_host_answers_is_one_answer_without_the_key() {
 
 #[tokio::test(start_paused = true)]
 async fn who_speaks_slowly_is_not_waited_for() {
-    let served = Served::new(parts("https://localhost:1"));
+    let served = Served::new(parts("https://localhost:1")).await;
     let mut stream = served.connected().await;
     let begun = tokio::time::Instant::now();
     stream.write_all(b"GET /v1/x HTTP/1.1\r\n").await.unwrap();

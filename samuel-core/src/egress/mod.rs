@@ -15,6 +15,7 @@
 //! ```
 
 mod address;
+mod at_once;
 mod body;
 mod connect;
 mod forward;
@@ -24,6 +25,7 @@ mod policy;
 mod proxy;
 mod refusals;
 mod request;
+mod room;
 mod secret;
 mod tls;
 
@@ -35,3 +37,4 @@ pub use gateway::{Gateway, GatewayParts, PLACEHOLDER_KEY};
 pub use policy::{EgressPolicy, EgressVerdict};
 pub(crate) use proxy::serve as serve_proxy;
 pub(crate) use refusals::Refusals;
+pub(crate) use room::{Room, accepted};

@@ -11,17 +11,19 @@ use std::{
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
-    net::{TcpStream, UnixListener, UnixStream},
+    net::{TcpListener, TcpStream, tcp::ReadHalf},
     time::{Instant, timeout},
 };
 
 use super::{
+    at_once::{There, read_at_once},
     body::Incoming,
     connect::{self, HEAD_PATIENCE, Refusal},
     head::{Framing, Unfit, read_head},
     policy::{EgressPolicy, EgressVerdict},
     refusals::Refusals,
     request::{Plain, Request},
+    room::Room,
     secret::Mask,
 };
 
@@ -29,20 +31,24 @@ use super::{
 const SILENCE: Duration = Duration::from_secs(15 * 60);
 /// How much is passed on at once, in bytes.
 const PIECE: usize = 16 << 10;
+/// How much of a request is read with the connection itself, in bytes.
+const FIRST: usize = 4 << 10;
 
 /// Serves the programs that connect, for as long as it is awaited.
-pub(crate) async fn serve(listener: UnixListener, policy: EgressPolicy, refusals: Arc<Refusals>) {
+pub(crate) async fn serve(listener: TcpListener, policy: EgressPolicy, refusals: Arc<Refusals>, room: Room) {
     let policy = Arc::new(policy);
     let serve = |stream| {
         let (policy, refusals) = (Arc::clone(&policy), Arc::clone(&refusals));
         async move { pass_on(stream, &policy, &refusals).await }
     };
-    connect::each(listener, serve).await;
+    connect::each(listener, room, serve).await;
 }
 
 /// Carries out one request.
-async fn pass_on(mut inner: UnixStream, policy: &EgressPolicy, refusals: &Refusals) {
-    let Ok(read) = timeout(HEAD_PATIENCE, read_head(&mut inner, Vec::new())).await else { return };
+async fn pass_on(mut inner: TcpStream, policy: &EgressPolicy, refusals: &Refusals) {
+    let mut there = Vec::with_capacity(FIRST);
+    read_at_once(&inner, &mut there);
+    let Ok(read) = timeout(HEAD_PATIENCE, read_head(&mut inner, there)).await else { return };
     let (head, rest) = match read {
         Ok(read) => read,
         Err(Unfit::CutOff) => return,
@@ -77,7 +83,7 @@ async fn pass_on(mut inner: UnixStream, policy: &EgressPolicy, refusals: &Refusa
 }
 
 /// Passes on whatever both sides say.
-async fn tunnel(mut inner: UnixStream, mut outer: TcpStream, rest: &[u8]) {
+async fn tunnel(mut inner: TcpStream, mut outer: TcpStream, rest: &[u8]) {
     let told = inner.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await;
     if told.is_err() || outer.write_all(rest).await.is_err() {
         return;
@@ -86,6 +92,9 @@ async fn tunnel(mut inner: UnixStream, mut outer: TcpStream, rest: &[u8]) {
     let (inner_from, inner_to) = inner.split();
     let (outer_from, outer_to) = outer.split();
     tokio::join!(one_way(inner_from, outer_to, begun, &moved), one_way(outer_from, inner_to, begun, &moved));
+    drop(outer);
+    let (mut inner_from, mut inner_to) = inner.split();
+    connect::take_leave(&mut inner_from, &mut inner_to).await;
 }
 
 /// Passes on what one side says, until it ends or neither has said anything for long. What was said last either way
@@ -113,25 +122,40 @@ async fn one_way(
 }
 
 /// Passes on one request and no more, and its answer: a second one could name another host.
-async fn pass_on_plain(mut inner: UnixStream, mut outer: TcpStream, plain: Plain, rest: Vec<u8>) {
-    let (inner_from, mut inner_to) = inner.split();
+async fn pass_on_plain(mut inner: TcpStream, mut outer: TcpStream, plain: Plain, rest: Vec<u8>) {
+    let (mut inner_from, mut inner_to) = inner.split();
     let (outer_from, mut outer_to) = outer.split();
     let upload = async {
-        if outer_to.write_all(&plain.head).await.is_ok() {
-            let mut body = Incoming::new(rest, inner_from, SILENCE);
+        if outer_to.write_all(&plain.head).await.is_ok() && plain.framing != Framing::Length(0) {
+            let mut body = Incoming::new(rest, &mut inner_from, SILENCE);
             let _ = body.pass_on(&mut outer_to, plain.framing, &mut Mask::of_nothing()).await;
         }
         // What the host answers is waited for, however much of the request it took.
         std::future::pending::<()>().await;
     };
-    let mut answer = Incoming::new(Vec::new(), outer_from, SILENCE);
-    let mut nothing = Mask::of_nothing();
-    let download = answer.pass_on(&mut inner_to, Framing::UntilClose, &mut nothing);
     tokio::select! {
         () = upload => {}
-        _ = download => {}
+        () = answer(outer_from, &mut inner_to) => {}
     }
-    let _ = inner_to.shutdown().await;
+    drop(outer);
+    connect::take_leave(&mut inner_from, &mut inner_to).await;
+}
+
+/// Passes on what a host answers, until it ends or the host says nothing for long.
+async fn answer(mut from: ReadHalf<'_>, to: &mut (impl AsyncWrite + Unpin)) {
+    let mut piece = Vec::with_capacity(PIECE);
+    let mut is_over = false;
+    while !is_over {
+        piece.clear();
+        if !matches!(timeout(SILENCE, from.read_buf(&mut piece)).await, Ok(Ok(1..))) {
+            return;
+        }
+        // A short answer has mostly ended by now.
+        is_over = read_at_once(from.as_ref(), &mut piece) == There::End;
+        if !matches!(timeout(SILENCE, to.write_all(&piece)).await, Ok(Ok(()))) {
+            return;
+        }
+    }
 }
 
 /// Connects to a host that is listed.
@@ -145,7 +169,7 @@ async fn reach(request: &Request, policy: &EgressPolicy) -> Result<TcpStream, Re
     }
 }
 
-async fn refuse(mut inner: UnixStream, status: &str, words: &str) {
+async fn refuse(mut inner: TcpStream, status: &str, words: &str) {
     let (mut from, mut to) = inner.split();
     connect::answer_refused(&mut from, &mut to, status, words).await;
 }
@@ -153,8 +177,6 @@ async fn refuse(mut inner: UnixStream, status: &str, words: &str) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-    use tokio::net::TcpListener;
 
     use super::*;
 
@@ -170,17 +192,17 @@ mod tests {
 
     /// Asks a proxy with a list, and returns its answer and what was noted.
     async fn asked(listed: &[&str], port: u16, requests: &[&str]) -> (Vec<String>, Vec<String>) {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("egress.sock");
-        let listener = UnixListener::bind(&path).expect("a socket");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
         let listed: Vec<String> =
             listed.iter().map(|entry| entry.replace("PORT", &port.to_string())).collect();
         let refusals = Arc::new(Refusals::default());
-        let served = serve(listener, EgressPolicy::parse(listed).expect("hosts"), Arc::clone(&refusals));
+        let policy = EgressPolicy::parse(listed).expect("hosts");
+        let served = serve(listener, policy, Arc::clone(&refusals), Room::default());
         let served = tokio::spawn(served);
         let mut answers = Vec::new();
         for request in requests {
-            let mut stream = UnixStream::connect(&path).await.expect("a connection");
+            let mut stream = TcpStream::connect(address).await.expect("a connection");
             let request = request.replace("PORT", &port.to_string());
             stream.write_all(request.as_bytes()).await.expect("room");
             let mut answer = String::new();
@@ -233,7 +255,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_tunnel_in_which_nobody_speaks_gives_its_place_back() {
-        let (inner, mut program) = UnixStream::pair().expect("a pair");
+        let proxy = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let program = TcpStream::connect(proxy.local_addr().expect("an address")).await;
+        let (mut program, (inner, _)) =
+            (program.expect("a connection"), proxy.accept().await.expect("a connection"));
         let host = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let outer = TcpStream::connect(host.local_addr().expect("an address")).await.expect("a connection");
         let (mut heard, _) = host.accept().await.expect("a connection");
@@ -266,6 +291,52 @@ mod tests {
         assert!(one.starts_with("heard: POST / HTTP/1.1\r\n") && !one.contains("other.example"), "{one}");
         assert!([smuggled, control].iter().all(|answer| answer.starts_with("HTTP/1.1 400 ")), "{answers:?}");
         assert!(long.starts_with("HTTP/1.1 403 ") && huge.starts_with("HTTP/1.1 431 "), "{answers:?}");
+    }
+
+    #[tokio::test]
+    async fn much_is_passed_on_both_ways_and_the_end_of_one_is_not_that_of_the_other() {
+        let host = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let target = host.local_addr().expect("an address");
+        tokio::spawn(async move {
+            let (mut stream, _) = host.accept().await.expect("a connection");
+            let mut said = Vec::new();
+            stream.read_to_end(&mut said).await.expect("all that is said");
+            said.reverse();
+            stream.write_all(&said).await.expect("room");
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let policy = EgressPolicy::parse([target.to_string()]).expect("a host");
+        tokio::spawn(serve(listener, policy, Arc::default(), Room::default()));
+        let mut stream = TcpStream::connect(address).await.expect("a connection");
+        stream.write_all(format!("CONNECT {target} HTTP/1.1\r\n\r\n").as_bytes()).await.expect("room");
+        let (answer, mut head) = ("HTTP/1.1 200 Connection established\r\n\r\n", [0; 39]);
+        stream.read_exact(&mut head).await.expect("an answer");
+        assert_eq!(&head, answer.as_bytes());
+        let text: Vec<u8> = (0..3_000_000_u32).map(|number| number.to_le_bytes()[0]).collect();
+        stream.write_all(&text).await.expect("room");
+        stream.shutdown().await.expect("an end");
+        let mut heard = Vec::new();
+        let read = timeout(Duration::from_secs(60), stream.read_to_end(&mut heard)).await;
+        read.expect("in time").expect("an end");
+        heard.reverse();
+        assert!(heard == text, "{} of {} bytes", heard.len(), text.len());
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_comes_before_the_end_of_a_request_arrives() {
+        let host = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = host.local_addr().expect("an address").port();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = host.accept().await {
+                let _ = stream.read(&mut [0; 64]).await;
+                let _ = stream.write_all(b"HTTP/1.1 413 Content Too Large\r\n\r\n").await;
+            }
+        });
+        let head = "POST http://127.0.0.1:PORT/ HTTP/1.1\r\nContent-Length: 8000000\r\n\r\n";
+        let request = format!("{head}{}", "x".repeat(8_000_000));
+        let (answers, _) = asked(&["127.0.0.1:PORT"], port, &[&request]).await;
+        assert_eq!(answers, ["HTTP/1.1 413 Content Too Large\r\n\r\n"]);
     }
 
     #[tokio::test]

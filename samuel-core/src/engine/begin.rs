@@ -8,16 +8,18 @@ use super::{
     driver::Saved,
     error::{RunError, blocking},
     follow::{began_in, committed_in, completed_in, landed_in, outdates_check},
+    lanes::KeptBooks,
     run::Run,
     services::Known,
 };
 use crate::{
+    config::MAX_JOBS,
     hook::{HookPoint, Tier},
-    machine::{Input, Machine, RunLimits, Setup},
-    model::{Plan, ProgressStatus, Status, TaskId, Usage},
+    machine::{CallNumbers, Input, Machine, RunLimits, Setup},
+    model::{Plan, ProgressStatus, Status, TaskId, Usage, payload::Mode},
     state::{
-        JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten, LoadedPlan, Mutation, PlanStore,
-        SavedRun, StateError,
+        Actor, Begun, JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten, LoadedPlan,
+        Mutation, PlanStore, SavedRun, StateError,
     },
 };
 
@@ -33,6 +35,10 @@ pub(super) struct Begin {
     pub(super) resumed: Option<String>,
     /// The commit that the run started from, where it goes on and there was one.
     pub(super) start_commit: Option<String>,
+    /// The iterations of all lanes that had begun before it was interrupted, where it had lanes.
+    pub(super) begun: Option<Begun>,
+    /// The books of its lanes, where it had some.
+    pub(super) books: Option<KeptBooks>,
     /// The limits that the run had before it was interrupted.
     pub(super) limits_before: Option<RunLimits>,
     /// What the journal does not tell of the loops that worked on the plan.
@@ -91,6 +97,10 @@ struct LastSaved {
     of_run: Option<OfRun>,
     /// What the run had consumed in all when it noted that after it.
     used: Option<Usage>,
+    /// What had begun by then, or when a lane noted that after it.
+    begun: Option<Begun>,
+    /// The books of its lanes when one of them noted these after it.
+    books: Option<KeptBooks>,
     lost: Option<Lost>,
 }
 
@@ -128,21 +138,34 @@ impl Run {
         let last_failures = saved.as_ref().map(|saved| saved.last_failures.clone()).unwrap_or_default();
         let known = Known { plan: Arc::clone(plan), source_prd, last_failures, ..Known::default() };
         Ok(match saved {
-            Some(Saved { mut machine, elapsed_ms, completed, start_commit, .. })
+            Some(Saved { mut machine, elapsed_ms, completed, start_commit, books, .. })
                 if is_under_way && !is_replaced =>
             {
+                let mut books = match (last.books, books) {
+                    (Some(noted), Some(saved)) => Some(noted.at_least(saved)),
+                    (noted, saved) => noted.or(saved),
+                };
+                if let Some(books) = &mut books {
+                    books.landed_since(since);
+                    books.hold_against(plan);
+                    books.forget_reset(&untold.records);
+                    books.hand_over(&mut machine);
+                }
                 forget_reset(&mut machine, &untold.records);
                 machine.forget_completions(plan);
+                let begun = last.begun;
+                machine.go_on_behind(begun.unwrap_or_default().last);
                 let limits_before = Some(machine.limits().clone());
                 machine.set_setup(self.setup());
                 let now = self.frozen.project.clock().now();
                 machine.doubt_limit(now, lost != Some(Lost::Witness));
                 let mut first = Input::Resume { completed: Vec::new(), committed: false, began: true };
                 if is_whole {
-                    machine.count_used(last.used.unwrap_or_else(|| machine.used()));
+                    let used = last.used.or_else(|| books.as_ref().map(KeptBooks::used));
+                    machine.count_used(used.unwrap_or_else(|| machine.used()));
                     first = Input::Resume {
                         completed: all_completed(&untold.records, plan, completed),
-                        committed: committed_in(since),
+                        committed: committed_in(since, machine.iteration_number()),
                         began: began_in(since),
                     };
                 } else {
@@ -156,6 +179,8 @@ impl Run {
                     elapsed,
                     resumed: run_id,
                     start_commit,
+                    begun,
+                    books,
                     limits_before,
                     lost,
                     loaded,
@@ -167,9 +192,15 @@ impl Run {
                 if lost == Some(Lost::Unread) {
                     machine.doubt(all_completed(&[], plan, Some(Vec::new())));
                 }
+                let mut books = None;
                 if let Some(earlier) = earlier {
                     let edited = written != LastWritten::Same;
                     machine.succeed(&earlier.machine, edited || outdates_check(untold));
+                    books = earlier.books.map(KeptBooks::of_earlier_run);
+                    if let Some(books) = &mut books {
+                        books.forget_reset(&untold.records);
+                        books.hand_over(&mut machine);
+                    }
                     forget_reset(&mut machine, &untold.records);
                     if is_under_way {
                         // The plan was replaced after the run was cut off, by whomever.
@@ -184,6 +215,8 @@ impl Run {
                     elapsed,
                     resumed: None,
                     start_commit: None,
+                    begun: None,
+                    books,
                     limits_before: None,
                     lost,
                     loaded,
@@ -191,6 +224,35 @@ impl Run {
                 }
             }
         })
+    }
+
+    /// Counts in the plan what began in lanes before the run was interrupted, and never ended: of the iteration that the
+    /// machine was in, the machine closes the books itself.
+    pub(super) async fn count_interrupted(&self, begin: Begin) -> Result<Begin, RunError> {
+        let Some(begun) = begin.begun else { return Ok(begin) };
+        let is_committed = matches!(begin.first, Input::Resume { committed: true, .. });
+        let closes_one = begin.machine.in_iteration() && !is_committed;
+        let counted = begin.loaded.plan.progress.total_iterations_run;
+        let uncounted = begun.total.saturating_sub(counted.saturating_add(u64::from(closes_one)));
+        // No more than lanes can have been in when they were cut off, whatever was noted.
+        let uncounted = uncounted.min(u64::from(MAX_JOBS));
+        if uncounted == 0 {
+            return Ok(begin);
+        }
+        // That the machine's own one is committed, its number says.
+        let own = begin.machine.in_iteration().then(|| begin.machine.iteration_number());
+        let numbers = (1..=begun.last).rev().filter(move |number| Some(*number) != own);
+        let numbers: Vec<u32> = numbers.take(usize::try_from(uncounted).unwrap_or(usize::MAX)).collect();
+        let store = Arc::clone(&self.frozen.store);
+        let counted = blocking(move || {
+            numbers.into_iter().try_for_each(|iteration| {
+                let (mode, usage) = (Mode::Implementation, Usage::default());
+                let commit = Mutation::CommitIteration { iteration, mode, usage };
+                store.mutate(commit, Actor::Runtime).map(|_applied| ())
+            })
+        });
+        counted.await??;
+        self.recover().await
     }
 
     /// Lets the store know the plan that the run begins with, against which it
@@ -249,6 +311,8 @@ impl Run {
             scope: self.frozen.scope.clone(),
             pilot: self.frozen.pilot(),
             in_lane: settings.parallel.jobs > 1,
+            follows: false,
+            calls: CallNumbers { lane: 1, of: settings.parallel.jobs.max(1) },
             holds: self.frozen.holds,
             limits: self.limits(),
             framing: self.frozen.framing.clone(),
@@ -313,7 +377,8 @@ pub(super) fn last_control_record(lane: &dyn LaneStore) -> Result<ControlRecord,
 /// Returns what was saved last, and where the journal of the plan stood then.
 fn last_saved(store: &dyn PlanStore, lane: &dyn LaneStore) -> Result<LastSaved, StateError> {
     let Some((run, lost, is_kept)) = saved_last(lane)? else { return Ok(LastSaved::default()) };
-    let SavedRun { checkpoint, seq, used, .. } = run;
+    let begun = run.last_begun();
+    let SavedRun { checkpoint, seq, used, books, .. } = run;
     // A checkpoint of another version is no use; the plan itself is.
     let saved: Option<Saved> = serde_json::from_value(checkpoint.state).ok();
     let seq = match saved.as_ref().and_then(|saved| saved.known) {
@@ -323,14 +388,17 @@ fn last_saved(store: &dyn PlanStore, lane: &dyn LaneStore) -> Result<LastSaved, 
         None => seq,
     };
     let lost = if saved.is_none() { Some(Lost::Unread) } else { lost };
-    Ok(LastSaved { seq, of_run: saved.map(|saved| (checkpoint.run_id, saved)), used, lost })
+    let (of_run, books) = (saved.map(|saved| (checkpoint.run_id, saved)), books.and_then(KeptBooks::read));
+    Ok(LastSaved { seq, of_run, used, begun, books, lost })
 }
 
 /// Returns what was saved last, what is not told of what may have happened since, and
 /// whether it comes from what is kept outside of the work tree.
 fn saved_last(lane: &dyn LaneStore) -> Result<Option<(SavedRun, Option<Lost>, bool)>, StateError> {
-    let kept =
-        |checkpoint, lost| Ok(Some((SavedRun { checkpoint, seq: 0, used: None, called: None }, lost, true)));
+    let kept = |checkpoint, lost| {
+        let run = SavedRun { checkpoint, seq: 0, used: None, called: None, begun: None, books: None };
+        Ok(Some((run, lost, true)))
+    };
     let lost = match lane.kept_checkpoint()? {
         KeptCheckpoint::Beside(checkpoint) => return kept(checkpoint, Some(Lost::SinceSaved)),
         KeptCheckpoint::Next(checkpoint) => return kept(checkpoint, None),

@@ -32,7 +32,7 @@ const AT_ONCE: usize = 8;
 const PAGE: usize = 512 << 10;
 /// How many bytes the questions of a status have, and the reasons why nothing is next.
 const LISTED: usize = 256 << 10;
-/// How many lines that could not be understood are told, and how much of each, in bytes.
+/// How many lines that could not be understood a page has, and how much of each, in bytes.
 const MAX_UNPARSED: usize = 2_000;
 const MAX_UNPARSED_BYTES: usize = 100;
 
@@ -169,12 +169,15 @@ impl Broker {
             tasks.push(task.clone());
         }
         let end = read.from.saturating_add(tasks.len());
-        let is_first = read.from == 0;
-        let shortened = unparsed.iter().take(MAX_UNPARSED).map(|line| excerpt(line, MAX_UNPARSED_BYTES));
+        let is_first = read.from == 0 && read.lines == 0;
+        let lines = unparsed.iter().skip(read.lines).take(MAX_UNPARSED);
+        let lines: Vec<String> = lines.map(|line| excerpt(line, MAX_UNPARSED_BYTES)).collect();
+        let last_line = read.lines.saturating_add(lines.len());
         Ok(PlanPage {
             next: (end < plan.tasks.len()).then_some(end),
+            next_line: (last_line < unparsed.len()).then_some(last_line),
             diagnostics: if is_first { diagnostics } else { Vec::new() },
-            unparsed: shortened.filter(|_| is_first).collect(),
+            unparsed: lines,
             plan: Plan {
                 version: plan.version.clone(),
                 revision: plan.revision,
@@ -191,7 +194,7 @@ impl Broker {
     fn status(&self) -> Result<ProjectStatus, Refusal> {
         let mut status = self.project.status().map_err(refused)?;
         status.more_questions += shorten(&mut status.questions, LISTED);
-        if let NextStep::Blocked { reasons } = &mut status.next {
+        if let NextStep::Blocked { reasons } | NextStep::UnderWay { reasons, .. } = &mut status.next {
             let more = shorten(reasons, LISTED);
             reasons.extend((more > 0).then(|| format!("and {more} more")));
         }

@@ -7,9 +7,9 @@ use std::{path::PathBuf, sync::Arc};
 
 use super::{
     error::RunError,
+    frozen::{Frozen, check_agent, placed},
     gateways::without_keys,
-    run::{Frozen, Run, check_agent, placed},
-    sandboxes::{bwrap_of, oci_of},
+    run::Run,
     unheld_budget::unheld,
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     model::{Scope, TaskId, hex},
     process::Supervisor,
     project::Project,
-    sandbox::{BWRAP, Containers, Guest, OCI, Oci, Sandbox, SandboxError, Sandboxes},
+    sandbox::{BWRAP, Containers, Guest, OCI, Sandbox, SandboxError, Sandboxes},
     trust::TrustPolicy,
     workspace::{OnStep, WorkspaceKind},
 };
@@ -49,7 +49,7 @@ pub struct RunBuilder {
     discovers_only: bool,
     log_timings: bool,
     holds: bool,
-    socket_dir: Option<PathBuf>,
+    pub(super) socket_dir: Option<PathBuf>,
     bridge: Vec<String>,
 }
 
@@ -297,6 +297,20 @@ impl RunBuilder {
         Ok(run)
     }
 
+    /// Freezes everything for [`Run::land`], which needs no agent.
+    ///
+    /// # Errors
+    /// Returns a [`RunError`] where a setting, the sandbox, a template or the handlers of a point cannot be used, or
+    /// nothing can be landed here.
+    pub fn build_to_land(self) -> Result<Run, RunError> {
+        self.settings.check()?;
+        self.check_sandbox()?;
+        self.project.run_dir().check()?;
+        let (run, _) = self.build_idle()?;
+        run.check_landing()?;
+        Ok(run)
+    }
+
     /// Puts the chains in order, for whoever only looks at them. The agent need
     /// not be there.
     ///
@@ -350,7 +364,7 @@ impl RunBuilder {
     }
 
     /// Returns where the agent and the checks work.
-    fn workspace_kind(&self) -> WorkspaceKind {
+    pub(super) fn workspace_kind(&self) -> WorkspaceKind {
         let config = self.project.config();
         match self.workspace {
             Some(workspace) => workspace,
@@ -369,17 +383,7 @@ impl RunBuilder {
     }
 
     fn known_sandboxes(&self) -> Result<Sandboxes, SandboxError> {
-        let sandboxes = Sandboxes::with(self.sandboxes.iter().cloned())?;
-        let sockets = self.socket_dir.as_deref();
-        Ok(match self.workspace_kind() {
-            WorkspaceKind::Clone => sandboxes
-                .with_bwrap(bwrap_of(&self.project, &self.env, sockets, self.guest.as_ref()))
-                .with_oci(oci_of(&self.project, &self.env, sockets, self.containers.as_ref())),
-            WorkspaceKind::InPlace if self.containers.is_some() => {
-                sandboxes.with_oci(Oci::refusing_in_place())
-            }
-            WorkspaceKind::InPlace => sandboxes,
-        })
+        Ok(self.described(Sandboxes::with(self.sandboxes.iter().cloned())?))
     }
 
     /// Makes the agent that samuel.toml describes.
@@ -397,6 +401,9 @@ impl RunBuilder {
     }
 
     fn assemble(mut self, agent: Arc<dyn Agent>, built_from: Option<AgentConfig>) -> Result<Run, RunError> {
+        if let Some(problem) = self.project.problem() {
+            return Err(RunError::Project(Arc::clone(problem)));
+        }
         self.settings.pilot.enabled |= self.discovers_only;
         let sandboxes = self.known_sandboxes()?;
         self.env = without_keys(self.env, &self.project.config().sandbox, &self.settings.sandbox);

@@ -74,6 +74,14 @@ impl Services {
     }
 
     async fn note_used(self: &Arc<Self>, usage: Usage) {
+        // Each lane writes what all have consumed: as of now, so that nothing older comes behind what is newer.
+        let (usage, _writing) = match &self.in_lane {
+            Some(lane) => {
+                let (used, writing) = lane.used_to_write().await;
+                (used, Some(writing))
+            }
+            None => (usage, None),
+        };
         let run_id = self.run_id.to_string();
         let noted = self.blocking(move |services| services.lane.note(Note::Used(Used { run_id, usage })));
         if let Err(error) = noted.await.and_then(|noted| noted) {

@@ -9,7 +9,8 @@ use std::{
 
 use super::{
     fire::Place,
-    run::{Frozen, Run},
+    frozen::Frozen,
+    run::Run,
     services::{Contexts, Services},
 };
 use crate::{

@@ -21,9 +21,10 @@ use super::{
     fire::Place,
     flight::Flight,
     follow::Follower,
-    hub::Events,
+    handle::EndSignal,
+    lanes::KeptBooks,
     plan_effects::{change, look_and_load},
-    record::Recorder,
+    record::{Recorder, Steps},
     services::Services,
     start_warning::StartWarning,
     waiting::in_whole_seconds,
@@ -33,10 +34,10 @@ use crate::{
     hook::{HookCall, HookPoint},
     machine::{Command, Effect, EffectId, EffectResult, Input, LogLine, Machine},
     model::{
-        ExitReason, Groups, Status, Task, TaskId,
+        ExitReason, Groups, Status, Task, TaskId, Usage,
         payload::{CheckFailure, Turn},
     },
-    state::{Checkpoint, Note, NotedEvent, ProgressEntry, ProgressKind, StateError},
+    state::{Begun, Checkpoint, Note, NotedEvent, ProgressEntry, ProgressKind, StateError},
 };
 
 /// Runs one machine to its end.
@@ -56,8 +57,10 @@ pub(super) struct Driver {
     pub(super) warnings: Vec<StartWarning>,
     /// How long the whole run may take.
     pub(super) max_wall_time: Option<Duration>,
-    /// What the record of the run is made from; nothing where it was taken already.
-    pub(super) recorded: Option<Events>,
+    /// Where the steps of the machine are recorded, if they are.
+    pub(super) steps: Option<Steps>,
+    /// What writes the record of the whole run, where this driver ends it.
+    pub(super) recorder: Option<Recorder>,
     /// The id that the run had before it was interrupted.
     pub(super) goes_on_from: Option<String>,
 }
@@ -87,6 +90,9 @@ pub(super) struct Saved {
     /// The commit that the run started from, where there was one.
     #[serde(default)]
     pub(super) start_commit: Option<String>,
+    /// The books of all lanes; nothing of a run without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) books: Option<KeptBooks>,
 }
 
 impl Driver {
@@ -107,16 +113,16 @@ impl Driver {
         tokio::pin!(wall_clock);
         let mut time_is_up = false;
         let mut noted = self.machine.used();
-        let mut consumed = Consumed::begin(&self.services, noted);
+        let mut consumed = Consumed::begin(&self.services, self.used_by_all(noted));
         let hook_log = self.services.begin_hook_log();
-        let recorded = self.recorded.take().filter(|_| self.services.lane.keeps_records());
-        let mut recorder = recorded
-            .map(|events| Recorder::begin(&self.services, events, &self.machine, self.goes_on_from.clone()));
         loop {
             if let Input::TaskCompleted(completion) = &next {
                 self.told = completion.seq;
             }
-            if let Input::CommandOf { command, by } = &next {
+            // A lock may have to be waited for, and a signal gives little time.
+            if let Input::CommandOf { command, by } = &next
+                && EndSignal::named(by).is_none()
+            {
                 self.journal_command(command, by).await;
             }
             if let (Some(lane), Input::Command(command) | Input::CommandOf { command, .. }) =
@@ -124,17 +130,23 @@ impl Driver {
             {
                 lane.forward(command);
             }
-            let before = recorder.as_ref().and_then(|recorder| recorder.before(&self.machine, &next));
+            let before = self.steps.as_ref().and_then(|steps| steps.before(&self.machine, &next));
             let effects = self.machine.step(next);
-            if let Some(recorder) = &mut recorder {
-                recorder.step(before, &effects).await;
+            if self.machine.is_ended() {
+                // Who gives a command from now on is told that nobody takes it.
+                self.inputs.close();
+            }
+            if let Some(steps) = &mut self.steps {
+                steps.step(before, &effects).await;
             }
             let is_saved = effects.iter().any(|(_, effect)| *effect == Effect::Checkpoint);
             self.carry_out(effects, &mut flight).await;
             let used = self.machine.used();
             if used != noted {
                 noted = used;
-                if !is_saved {
+                let used = self.used_by_all(used);
+                // The leader saves what all have used, and no other lane anything.
+                if !is_saved || !self.leads() {
                     consumed.note(used).await;
                 }
             }
@@ -165,7 +177,8 @@ impl Driver {
         // Nothing is written once the loop's lock is free.
         consumed.end().await;
         self.services.end_hook_log(hook_log).await;
-        if let Some(recorder) = recorder {
+        drop(self.steps.take());
+        if let Some(recorder) = self.recorder.take() {
             recorder.end().await;
         }
         flight.report
@@ -174,6 +187,14 @@ impl Driver {
     /// Says whether what is of the whole run is done here.
     fn leads(&self) -> bool {
         self.services.in_lane.as_ref().is_none_or(|lane| lane.leads())
+    }
+
+    /// Takes down what was consumed here, and returns what was consumed in all lanes.
+    fn used_by_all(&self, used: Usage) -> Usage {
+        match &self.services.in_lane {
+            Some(lane) => lane.shared.used_in(lane.number, used),
+            None => used,
+        }
     }
 
     async fn carry_out(&self, effects: Vec<(EffectId, Effect)>, flight: &mut Flight) {
@@ -196,23 +217,48 @@ impl Driver {
             Effect::Emit(mut event) => {
                 services.complete(&mut event);
                 self.name_commit(&mut event).await;
+                self.name_unmerged(&mut event).await;
                 if let Event::RunFinished(report) = &event {
                     flight.report = Some(report.clone());
                     services.close_workspace(report.exit_reason == ExitReason::Completed).await;
                 }
-                if services.in_lane.as_ref().is_some_and(|lane| !lane.tells(&event)) {
+                if let Some(lane) = services.in_lane.as_ref().filter(|lane| !lane.tells(&event)) {
+                    services.hub.untold(lane.number, &event);
                     return;
                 }
+                if let (Some(lane), Event::IterationStarted { iteration, .. }) = (&services.in_lane, &event) {
+                    // Whoever goes on after a kill has to know its number.
+                    lane.begins(&services, *iteration).await;
+                }
+                if let (Some(lane), Event::IterationFinished { .. }) = (&services.in_lane, &event) {
+                    // Nor are its books lost then.
+                    lane.write_books(&services).await;
+                }
                 let starts = matches!(event, Event::RunStarted { .. });
+                if starts && services.in_lane.is_some() && self.goes_on_from.is_none() {
+                    // What lanes write down from now on is found behind it.
+                    self.checkpoint().await;
+                }
                 services.note_call(&event).await;
                 services.emit(event);
                 // A run announces itself once.
                 let warnings = self.warnings.iter().filter(|_| starts);
-                warnings.for_each(|warning| services.warn(warning.told()));
+                warnings.for_each(|warning| services.warn_of_run(warning.told()));
             }
             Effect::Checkpoint => self.checkpoint().await,
             Effect::Interrupt(other) => flight.interrupt(other),
             Effect::Answer { ticket, answer } => services.answer(ticket, answer),
+            Effect::Delivered(texts) => {
+                if let Some(lane) = &services.in_lane {
+                    lane.were_delivered(&texts);
+                }
+            }
+            Effect::HandIn => flight.launch(id, async move {
+                match services.in_lane.clone() {
+                    Some(lane) => lane.before_it_holds(&services).await,
+                    None => EffectResult::Done,
+                }
+            }),
             Effect::Load(scope) => {
                 if let Some(lane) = services.in_lane.clone() {
                     let (under_way, cancel) = (self.elapsed_ms(), flight.token(id));
@@ -270,8 +316,13 @@ impl Driver {
     /// Names the commit that is checked out in events that tell where the work stands, and in the
     /// first one the run that it goes on from.
     async fn name_commit(&self, event: &mut Event) {
-        if let Event::RunStarted { goes_on_from, .. } = event {
+        if let Event::RunStarted { goes_on_from, commit, .. } = event {
             goes_on_from.clone_from(&self.goes_on_from);
+            // What the work tree of a lane is at has nothing to do with what lands.
+            if let Some(lane) = &self.services.in_lane {
+                *commit = Some(lane.began_at().to_owned());
+                return;
+            }
         }
         let (Event::RunStarted { commit, .. }
         | Event::QualityChecked { commit, .. }
@@ -282,6 +333,18 @@ impl Driver {
         // Without it the event tells the rest.
         let head = self.services.blocking(|services| services.work_tree.commit()).await;
         *commit = head.ok().flatten();
+    }
+
+    /// Names, at the end of a run without lanes, the branch with the work of others that it did without.
+    async fn name_unmerged(&self, event: &mut Event) {
+        let Event::RunFinished(report) = event else { return };
+        if self.services.in_lane.is_none() {
+            let look = |services: &Services| {
+                let plan = services.project.plan_store().load().ok()?.plan;
+                services.project.unmerged_lanes(&plan)
+            };
+            report.unmerged = self.services.blocking(look).await.ok().flatten();
+        }
     }
 
     fn dispatch(&self, id: EffectId, call: HookCall, turn: Turn, flight: &mut Flight) {
@@ -363,30 +426,67 @@ impl Driver {
         let completed = Some(self.follower.completed(self.told));
         let known = Some(self.services.known_seq.load(Ordering::Relaxed));
         let start_commit = self.services.work_tree.run_start();
-        let mut saved =
-            Saved { machine, elapsed_ms, last_failures, told, known, control_files, completed, start_commit };
-        let noted = match self.note_checkpoint(&run_id, &saved).await {
+        let (begun, _writing) = match &self.services.in_lane {
+            Some(lane) => {
+                let (begun, writing) = lane.shared.beginnings.to_write().await;
+                (begun, Some(writing))
+            }
+            None => (self.begun(), None),
+        };
+        let used = self.machine.used();
+        let books = self.services.in_lane.as_ref().map(|lane| {
+            lane.shared.used_in(lane.number, used);
+            lane.shared.kept_with_leader()
+        });
+        let mut saved = Saved {
+            machine,
+            elapsed_ms,
+            last_failures,
+            told,
+            known,
+            control_files,
+            completed,
+            start_commit,
+            books,
+        };
+        let noted = match self.note_checkpoint(&run_id, &saved, begun).await {
             Err(StateError::TooLarge { .. }) => {
                 saved.machine.forget_texts();
                 saved.last_failures.clear();
                 self.services.warn(WITHOUT_TEXTS);
-                self.note_checkpoint(&run_id, &saved).await
+                self.note_checkpoint(&run_id, &saved, begun).await
             }
             noted => noted,
         };
-        if let Err(error) = noted {
-            self.services.warn(format!("the run could not be saved: {}", described(&error)));
+        match (noted, &self.services.in_lane) {
+            (Ok(_), Some(lane)) => lane.shared.leader_is_saved(),
+            (Ok(_), None) => {}
+            (Err(error), _) => {
+                self.services.warn(format!("the run could not be saved: {}", described(&error)));
+            }
         }
     }
 
-    async fn note_checkpoint(&self, run_id: &str, saved: &Saved) -> Result<u64, StateError> {
+    /// Returns what has begun in a run without lanes.
+    fn begun(&self) -> Begun {
+        let last = self.machine.iteration_number();
+        let ended = self.services.known(|known| known.plan.progress.total_iterations_run);
+        Begun { last, count: last, total: ended.saturating_add(u64::from(self.machine.in_iteration())) }
+    }
+
+    async fn note_checkpoint(&self, run_id: &str, saved: &Saved, begun: Begun) -> Result<u64, StateError> {
         let encoded = serde_json::to_value(saved);
         let state =
             encoded.map_err(|error| StateError::Encode { what: "the run", reason: error.to_string() })?;
-        let (waits_until, end) = (saved.machine.waits_until(), saved.machine.end());
+        let waits_until = saved.machine.waits_until();
+        let end = saved.machine.end().map(|end| match &self.services.in_lane {
+            Some(lane) => lane.shared.ending_over(end),
+            None => end,
+        });
         let (run_id, scope) = (run_id.to_owned(), saved.machine.scope().clone());
         let agents = saved.machine.usage_of_plan();
-        let note = Note::Checkpoint(Checkpoint { run_id, state, waits_until, end, scope, agents });
+        let begun = Some(begun);
+        let note = Note::Checkpoint(Checkpoint { run_id, state, waits_until, end, scope, agents, begun });
         self.services.blocking(move |services| services.lane.note(note)).await?
     }
 }
@@ -415,6 +515,9 @@ impl Services {
                 report.skipped = ids(|task| task.status == Status::Skipped);
                 report.left = ids(|task| !task.is_settled());
                 report.settled = report.left.is_empty() && unread == 0;
+                let queued = plan.claimed_tasks().filter(|(_, claim)| claim.phase.is_in_queue());
+                report.submitted = queued.map(|(task, _)| task.id.clone()).collect();
+                report.submitted.sort();
             }
             Event::Waiting { wait_ms, until: Some(until), .. } => {
                 *wait_ms = in_whole_seconds(self.time_until(*until));

@@ -1,5 +1,7 @@
 //! What can keep a run from being built, started or waited for.
 
+use std::sync::Arc;
+
 use super::{LanesError, socket::SocketError};
 pub(super) use crate::text::described;
 use crate::{
@@ -8,6 +10,7 @@ use crate::{
     hook::RegistryError,
     methodology::TemplatesError,
     model::{Coded, ErrorCode, Location, Remedy, UnknownTasks},
+    project::ProjectError,
     sandbox::SandboxError,
     state::StateError,
     trust::TrustRefusal,
@@ -35,6 +38,10 @@ pub enum RunError {
     /// The workspace cannot be used.
     #[error(transparent)]
     Workspace(#[from] Box<WorkspaceError>),
+    /// The project was opened [to be looked at](crate::project::Project::open_to_look), since it cannot be used as it
+    /// is.
+    #[error("{0}")]
+    Project(Arc<ProjectError>),
     /// The configuration names handlers that do not exist, or one twice.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -100,6 +107,7 @@ impl Coded for RunError {
             Self::ConfiguredAgent { source, .. } => source.code(),
             Self::Sandbox(error) => error.code(),
             Self::Workspace(error) => error.code(),
+            Self::Project(error) => error.code(),
             Self::Config(error) => error.code(),
             Self::Registry(error) => error.code(),
             Self::Template(error) => error.code(),
@@ -116,6 +124,7 @@ impl Coded for RunError {
 
     fn location(&self) -> Option<Location> {
         match self {
+            Self::Project(error) => error.location(),
             Self::Config(error) => error.location(),
             Self::State(error) => error.location(),
             Self::Template(error) => error.location(),
@@ -130,6 +139,7 @@ impl Coded for RunError {
         let did_you_mean =
             |nearest: &str| self.code().help.clone().after(format!("Did you mean \"{nearest}\"?"));
         match self {
+            Self::Project(error) => error.help(),
             Self::Config(error) => error.help(),
             Self::State(error) => error.help(),
             Self::Template(error) => error.help(),
@@ -138,6 +148,7 @@ impl Coded for RunError {
             Self::Sandbox(error) => error.help(),
             Self::Workspace(error) => error.help(),
             Self::Socket(error) => error.help(),
+            Self::Lanes(error) => error.help(),
             Self::Registry(RegistryError::Resolve(unresolved)) => match unresolved.nearest() {
                 Some(nearest) => did_you_mean(nearest),
                 None => self.code().help.clone(),

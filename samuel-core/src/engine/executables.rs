@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use super::{
     control_files::{ControlFiles, OfHooks},
     error::RunError,
-    gateways::gateways_of,
-    run::{Frozen, Run, in_place_of_agent, named_files},
+    frozen::{Frozen, named_files},
+    gateways::shown_of_provider,
+    run::{Run, in_place_of_agent},
+    sandbox_image::image_of,
 };
 use crate::{
-    agent::{Agent, Provider, compose_agent_env},
+    agent::{Agent, compose_agent_env},
     config::{CheckCommand, format_duration},
     dialect::REPOSITORY_HOOKS,
-    egress::{EgressPolicy, EgressVerdict},
     hook::{ChainSpec, HookPoint, Registry, RegistryBuilder},
     model::AgentScope,
     sandbox::{BWRAP, OCI},
@@ -49,8 +50,6 @@ pub(super) fn executables(
     Executables::of(entries)
 }
 
-/// The port on which agents' programs ask their providers.
-const HTTPS: u16 = 443;
 /// Why hook files are watched.
 const DESCRIBES: &str = "describes hooks";
 
@@ -150,7 +149,10 @@ fn agent_entry(
 /// Says what of the machine a sandbox shows, and what its programs are.
 fn shown_of_sandbox(frozen: &Frozen) -> Vec<(&'static str, String)> {
     let settings = &frozen.project.config().sandbox;
-    let image = (frozen.settings.sandbox == OCI).then(|| settings.image.clone());
+    let image = (frozen.settings.sandbox == OCI).then(|| {
+        let pinned = image_of(frozen.project.root(), &settings.image);
+        pinned.map_or_else(|_| settings.image.clone(), |image| image.to_string())
+    });
     let listed = |list: &[String]| (!list.is_empty()).then(|| list.join(", "));
     let is_walled = [BWRAP, OCI].contains(&frozen.settings.sandbox.as_str());
     let of_walls = |list: &[String]| listed(list).filter(|_| is_walled);
@@ -167,34 +169,6 @@ fn shown_of_sandbox(frozen: &Frozen) -> Vec<(&'static str, String)> {
         ("egress of checks", of_walls(&settings.check_egress)),
     ];
     details.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
-}
-
-/// Says which gateways the agent has, and which host it needs that nothing leads to.
-fn shown_of_provider(frozen: &Frozen, agent: &dyn Agent) -> Vec<(&'static str, String)> {
-    let settings = &frozen.project.config().sandbox;
-    if ![BWRAP, OCI].contains(&frozen.settings.sandbox.as_str()) {
-        return Vec::new();
-    }
-    // Where one cannot be made, the run is refused.
-    let gateways = gateways_of(settings, &frozen.env).unwrap_or_default();
-    let mut shown: Vec<(&str, String)> = gateways
-        .iter()
-        .map(|gateway| {
-            let [name, host, header] = [gateway.name(), &gateway.host(), gateway.header()];
-            let variable = gateway.base_env();
-            ("gateway", format!("{name} to {host}, with its key as {header}; found by {variable}"))
-        })
-        .collect();
-    let listed = EgressPolicy::parse(&settings.egress).unwrap_or_default();
-    let needed = agent.provider().filter(|needed| {
-        let is_listed = listed.judge(needed.host, HTTPS) != EgressVerdict::Refused;
-        !is_listed && !gateways.iter().any(|gateway| gateway.name() == needed.name)
-    });
-    shown.extend(needed.map(|Provider { name, host, base_env, .. }| {
-        let ways = format!("[sandbox.gateway.{name}] leads to it by {base_env} and keeps the key outside, egress with the key inside");
-        ("needs", format!("{host}, which is out of reach: {ways}"))
-    }));
-    shown
 }
 
 /// Describes a quality check, or a command that gets a work tree ready.

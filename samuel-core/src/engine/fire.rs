@@ -31,6 +31,7 @@ use crate::{
         redacted,
     },
     state::{Artifact, ProgressBody, ProgressEntry},
+    text::lasting,
 };
 
 /// How long a handler of a context point may take before it is worth a word.
@@ -130,49 +131,52 @@ impl Services {
         self.run_with::<P>(input, place, None).await
     }
 
-    async fn run_with<P: Point>(
-        self: &Arc<Self>,
+    // Boxed for the same reason as `Registry::dispatch`.
+    fn run_with<'a, P: Point>(
+        self: &'a Arc<Self>,
         input: P::Input,
-        place: &Place,
+        place: &'a Place,
         port: Option<Arc<dyn AgentPort>>,
-    ) -> (P::Output, Outcome) {
-        let scope = CallScope {
-            run_id: Arc::clone(&self.run_id),
-            session: Arc::clone(&self.session),
-            iteration: place.iteration,
-            mode: place.mode,
-            turn: place.turn,
-            context: self.contexts(|contexts| contexts.view.clone()),
-            plan: self.plan(),
-            preview: self.purpose == Purpose::Preview,
-            traced: self.hook_log.traces,
-            exchanges: None,
-            port,
-            cancel: place.cancel.clone(),
-            clock: Arc::clone(&self.clock),
-        };
-        let done = self.registry.dispatch::<P>(input, &scope).await;
-        let mut outcome = done.outcome;
-        if place.cancel.is_cancelled() {
-            // Whoever ended it need not be warned that it ended.
-            outcome.warnings.retain(|warning| warning.class != BreakClass::Cancelled.as_str());
-        }
-        self.hide_secrets(&mut outcome);
-        self.write_scratch(done.scratch, &mut outcome).await;
-        if let Some(results) = done.output.results() {
-            self.suggested(results);
-        }
-        self.contributed(&done.context, place.in_iteration);
-        note_slow_handlers(P::POINT, &mut outcome);
-        self.write_down(P::POINT, place, &outcome).await;
-        self.log_hooks(P::POINT, place, &outcome, done.calls);
-        self.emit(Event::HookFired {
-            point: P::POINT,
-            iteration: place.iteration,
-            turn: place.turn,
-            outcome: outcome.clone(),
-        });
-        (done.output, outcome)
+    ) -> Pin<Box<dyn Future<Output = (P::Output, Outcome)> + Send + 'a>> {
+        Box::pin(async move {
+            let scope = CallScope {
+                run_id: Arc::clone(&self.run_id),
+                session: Arc::clone(&self.session),
+                iteration: place.iteration,
+                mode: place.mode,
+                turn: place.turn,
+                context: self.contexts(|contexts| contexts.view.clone()),
+                plan: self.plan(),
+                preview: self.purpose == Purpose::Preview,
+                traced: self.hook_log.traces,
+                exchanges: None,
+                port,
+                cancel: place.cancel.clone(),
+                clock: Arc::clone(&self.clock),
+            };
+            let done = self.registry.dispatch::<P>(input, &scope).await;
+            let mut outcome = done.outcome;
+            if place.cancel.is_cancelled() {
+                // Whoever ended it need not be warned that it ended.
+                outcome.warnings.retain(|warning| warning.class != BreakClass::Cancelled.as_str());
+            }
+            self.hide_secrets(&mut outcome);
+            self.write_scratch(done.scratch, &mut outcome).await;
+            if let Some(results) = done.output.results() {
+                self.suggested(results);
+            }
+            self.contributed(&done.context, place.in_iteration);
+            note_slow_handlers(P::POINT, &mut outcome);
+            self.write_down(P::POINT, place, &outcome).await;
+            self.log_hooks(P::POINT, place, &outcome, done.calls);
+            self.emit(Event::HookFired {
+                point: P::POINT,
+                iteration: place.iteration,
+                turn: place.turn,
+                outcome: outcome.clone(),
+            });
+            (done.output, outcome)
+        })
     }
 
     /// Writes the sections that handlers want in files of their own. What
@@ -303,7 +307,10 @@ impl Services {
         HookReply { outcome, data: ReplyData::Agent(Box::new(end)) }
     }
 
-    async fn fire_quality(self: &Arc<Self>, input: QualityCheckInput, place: &Place) -> HookReply {
+    async fn fire_quality(self: &Arc<Self>, mut input: QualityCheckInput, place: &Place) -> HookReply {
+        if place.in_iteration && self.registry.has_handlers_beside_default(HookPoint::QualityCheck) {
+            input.changed_files = self.look(WorkTree::changed_files).await;
+        }
         let (output, outcome) = self.run::<points::QualityCheck>(input, place).await;
         let failures = output.failures;
         if outcome.skipped.is_none() {
@@ -315,6 +322,7 @@ impl Services {
     /// Says whether any handler is told which files an iteration changed.
     pub(super) fn wants_changes(&self) -> bool {
         self.registry.has_handlers(HookPoint::AfterIteration)
+            || self.registry.has_handlers_beside_default(HookPoint::QualityCheck)
     }
 
     /// Asks the work tree what changed; nothing where that is unknown.
@@ -340,7 +348,7 @@ fn note_slow_handlers(point: HookPoint, outcome: &mut Outcome) {
         .map(|timing| HookWarning {
             handler: Arc::clone(&timing.handler),
             class: "slow".to_owned(),
-            message: format!("took {:.1}s, which every iteration waits for", timing.took.as_secs_f64()),
+            message: format!("took {}, which every iteration waits for", lasting(timing.took)),
         })
         .collect();
     outcome.warnings.extend(slow);

@@ -133,13 +133,16 @@ impl Follower {
                 let told = told.map(|text| self.services.note(0, None, ProgressKind::Found, text));
                 self.services.log(told.collect()).await;
                 let lane = self.services.in_lane.as_ref();
-                let told = records.iter().flat_map(|record| self.told_by(record));
+                let seen = records.iter().inspect(|record| lane.iter().for_each(|lane| lane.follows(record)));
+                let told = seen.flat_map(|record| self.told_by(record));
+                let told = told
+                    .inspect(|input| lane.iter().for_each(|lane| lane.tell_of_done(&self.services, input)));
                 for input in told.filter(|input| lane.is_none_or(|lane| lane.hears(input))) {
                     // The run has ended if nobody listens any more.
                     let _ = self.services.inputs.send(input);
                 }
                 if let Some(lane) = lane.filter(|_| !records.is_empty()) {
-                    lane.look(&self.services.plan());
+                    lane.look(&self.services.plan(), records.iter().any(is_by_others));
                 }
                 Ok(())
             }
@@ -276,7 +279,12 @@ impl Follower {
 }
 
 /// Returns what a change did to tasks, beside completions.
-fn changes_of<'a>(mutation: &Mutation, change: &'a TaskChange) -> Vec<(&'a TaskId, PlanChange)> {
+fn changes_of<'a>(mutation: &'a Mutation, change: &'a TaskChange) -> Vec<(&'a TaskId, PlanChange)> {
+    match mutation {
+        Mutation::Hold { task, .. } => return vec![(task, PlanChange::Held)],
+        Mutation::Unhold { task, .. } => return vec![(task, PlanChange::LetGo)],
+        _ => {}
+    }
     match change {
         TaskChange::Added { id } => vec![(id, PlanChange::Added)],
         TaskChange::Task { id, .. } if matches!(mutation, Mutation::Edit { .. }) => {
@@ -325,10 +333,22 @@ fn moved(from: Status, to: Status) -> Option<PlanChange> {
 
 fn reason_of(mutation: &Mutation) -> Option<String> {
     match mutation {
-        Mutation::Skip { reason, .. } | Mutation::Block { reason, .. } => reason.clone(),
+        Mutation::Skip { reason, .. } | Mutation::Block { reason, .. } | Mutation::Hold { reason, .. } => {
+            reason.clone()
+        }
         Mutation::Ask { question: said, .. } | Mutation::Answer { answer: said, .. } => Some(said.clone()),
         Mutation::Release { reason, .. } if reason.blocks() => Some(reason.to_string()),
         _ => None,
+    }
+}
+
+/// Says whether somebody else than the run changed the plan.
+fn is_by_others(record: &JournalRecord) -> bool {
+    match &record.entry {
+        JournalEntry::Mutation { actor, .. }
+        | JournalEntry::Imported { actor, .. }
+        | JournalEntry::Edited { actor, .. } => *actor != Actor::Runtime,
+        _ => false,
     }
 }
 
@@ -367,9 +387,12 @@ pub(super) fn outdates_check(journal: &JournalPart) -> bool {
         || journal.records.iter().any(|record| !completions(record).is_empty() || is_import(record))
 }
 
-/// Says whether records hold the commit of an iteration.
-pub(super) fn committed_in(records: &[JournalRecord]) -> bool {
-    holds(records, |mutation| matches!(mutation, Mutation::CommitIteration { .. }))
+/// Says whether records hold the commit of an iteration; with lanes there may be others.
+pub(super) fn committed_in(records: &[JournalRecord], number: u32) -> bool {
+    holds(
+        records,
+        |mutation| matches!(mutation, Mutation::CommitIteration { iteration, .. } if *iteration == number),
+    )
 }
 
 /// Says whether records hold the beginning of an iteration.

@@ -1,17 +1,22 @@
 //! The gateways that samuel.toml describes, with the keys that the environment has for them.
+//!
+//! They are there with the feature `sandbox`; without it `no_gateways` stands in the place of this file.
 
 use std::path::Path;
 
+use super::frozen::Frozen;
 use crate::{
-    agent::Provider,
+    agent::{Agent, Provider},
     config::{GatewaySettings, SandboxSettings},
-    egress::{Gateway, GatewayParts, PLACEHOLDER_KEY},
+    egress::{EgressPolicy, EgressVerdict, Gateway, GatewayParts, PLACEHOLDER_KEY},
     fs::read_text_anywhere,
     sandbox::{BWRAP, MAX_GATEWAYS, OCI, SandboxError},
 };
 
 /// The most bytes of a file with authorities.
 const MAX_AUTHORITY: u64 = 1 << 20;
+/// The port on which agents' programs ask their providers.
+const HTTPS: u16 = 443;
 /// The field whose keys stand behind a word.
 const AUTHORIZATION: &str = "authorization";
 
@@ -50,6 +55,34 @@ pub(super) fn without_keys(
         is_key.then(|| (name, PLACEHOLDER_KEY.to_owned()))
     };
     env.into_iter().filter_map(told).collect()
+}
+
+/// Says which gateways the agent has, and which host it needs that nothing leads to.
+pub(super) fn shown_of_provider(frozen: &Frozen, agent: &dyn Agent) -> Vec<(&'static str, String)> {
+    let settings = &frozen.project.config().sandbox;
+    if ![BWRAP, OCI].contains(&frozen.settings.sandbox.as_str()) {
+        return Vec::new();
+    }
+    // Where one cannot be made, the run is refused.
+    let gateways = gateways_of(settings, &frozen.env).unwrap_or_default();
+    let mut shown: Vec<(&str, String)> = gateways
+        .iter()
+        .map(|gateway| {
+            let [name, host, header] = [gateway.name(), &gateway.host(), gateway.header()];
+            let variable = gateway.base_env();
+            ("gateway", format!("{name} to {host}, with its key as {header}; found by {variable}"))
+        })
+        .collect();
+    let listed = EgressPolicy::parse(&settings.egress).unwrap_or_default();
+    let needed = agent.provider().filter(|needed| {
+        let is_listed = listed.judge(needed.host, HTTPS) != EgressVerdict::Refused;
+        !is_listed && !gateways.iter().any(|gateway| gateway.name() == needed.name)
+    });
+    shown.extend(needed.map(|Provider { name, host, base_env, .. }| {
+        let ways = format!("[sandbox.gateway.{name}] leads to it by {base_env} and keeps the key outside, egress with the key inside");
+        ("needs", format!("{host}, which is out of reach: {ways}"))
+    }));
+    shown
 }
 
 fn parts_of(name: &str, given: &GatewaySettings, env: &[(String, String)]) -> Result<GatewayParts, String> {

@@ -17,11 +17,14 @@ use tokio::{
     time::timeout,
 };
 
-use super::live_state::follow;
+use super::{
+    decisions::Decisions,
+    live_state::{Holds, follow},
+};
 use crate::{
     clock::Clock,
     event::{EVENT_SCHEMA_VERSION, Event, EventRecord},
-    model::LiveState,
+    model::{LiveState, QueuedWork},
 };
 
 /// How many events a reader may be behind before agent text is dropped.
@@ -49,6 +52,8 @@ struct State {
     closed: bool,
     readers: Vec<Arc<Mutex<Reader>>>,
     live: LiveState,
+    holds: Holds,
+    decisions: Decisions,
 }
 
 #[derive(Debug, Default)]
@@ -85,7 +90,9 @@ impl Hub {
             lane,
             event,
         };
-        follow(&mut state.live, &record);
+        let State { live, holds, decisions, .. } = &mut *state;
+        follow(live, holds, &record);
+        decisions.follow(&record.event);
         state.readers.retain(|reader| Arc::strong_count(reader) > 1);
         for reader in &state.readers {
             lock(reader).push(record.clone());
@@ -95,6 +102,29 @@ impl Hub {
     /// Returns what the run does now, as the last events tell.
     pub(super) fn live(&self) -> LiveState {
         LiveState { run: self.run_id.to_string(), ..lock(&self.state).live.clone() }
+    }
+
+    /// Takes down what a lane does of which no event is told.
+    pub(super) fn untold(&self, lane: u32, event: &Event) {
+        lock(&self.state).holds.take_of_lane(lane, event);
+    }
+
+    /// Says whether the loop holds until somebody lets it go on, or one of its lanes.
+    pub(super) fn holds(&self) -> bool {
+        lock(&self.state).holds.any()
+    }
+
+    /// Works with what became of tool calls that people decide on, and with what the run does now; no event comes in between.
+    pub(super) fn decisions<R>(&self, work: impl FnOnce(&mut Decisions, &LiveState) -> R) -> R {
+        let mut state = lock(&self.state);
+        let State { decisions, live, .. } = &mut *state;
+        work(decisions, live)
+    }
+
+    /// Takes down where submitted work is in the queue, what is in the way of its landing, and where it lands.
+    pub(super) fn queue_is(&self, queue: Vec<QueuedWork>, held: Option<String>, into: &str) {
+        let live = &mut lock(&self.state).live;
+        (live.queue, live.held, live.into) = (queue, held, Some(into.to_owned()));
     }
 
     /// Counts somebody who watches from another process, as long as what is returned is kept.

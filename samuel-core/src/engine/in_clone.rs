@@ -22,7 +22,7 @@ use crate::{
     hook::{BreakClass, HookPoint, Outcome},
     machine::{AgentEnd, EffectResult, HookReply, ReplyData},
     model::{Coded as _, FailureClass, TaskId, payload::Turn},
-    state::ProgressKind,
+    state::{ProgressKind, RunDir},
     text::listed,
     workspace::{
         CloneWorkspace, ControlLook, WorkNote, WorkspaceError, WorkspaceKind, WorkspaceLimits, WorkspaceSetup,
@@ -51,6 +51,28 @@ impl ControlLook for OfRun {
     }
 }
 
+/// The control files of a run with lanes: no lane lands what Samuel itself keeps in the project, nor what was copied
+/// into its work tree.
+#[derive(Debug)]
+pub(super) struct OfLanes {
+    pub(super) of_run: OfRun,
+    /// What is copied, by plain paths from the root of the project.
+    pub(super) copied: Vec<String>,
+}
+
+impl ControlLook for OfLanes {
+    fn look(&self, root: &Path) -> BTreeMap<String, String> {
+        self.of_run.look(root)
+    }
+
+    fn covers(&self, path: &str) -> bool {
+        let is_copied = |copied: &String| copied == path || path.ends_with('/') && copied.starts_with(path);
+        Path::new(path).starts_with(RunDir::new("").path())
+            || self.copied.iter().any(is_copied)
+            || self.of_run.covers(path)
+    }
+}
+
 impl InClone {
     fn refused(&self, why: Option<String>) {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = why;
@@ -65,7 +87,8 @@ impl Run {
     /// Gets the clone ready where the run is to work in one, and says what people should know of it.
     pub(super) async fn open_clone(&self) -> Result<Option<(InClone, Vec<String>)>, RunError> {
         let frozen = &self.frozen;
-        if frozen.workspace != WorkspaceKind::Clone {
+        // Each of several lanes has its own.
+        if frozen.workspace != WorkspaceKind::Clone || frozen.settings.parallel.jobs > 1 {
             return Ok(None);
         }
         let root = frozen.project.root().to_owned();
@@ -101,6 +124,10 @@ impl Services {
         point: HookPoint,
         place: &Place,
     ) -> Result<(), EffectResult> {
+        if let Some(lane) = &self.in_lane {
+            let ready = lane.enter(point, self).await;
+            return ready.map_err(|error| EffectResult::Failed(RunFault::of(&error)));
+        }
         let Some(clone) = &self.in_clone else { return Ok(()) };
         let ready = match point {
             HookPoint::BeforeIteration => {
@@ -252,7 +279,7 @@ impl Services {
 }
 
 /// Says what went wrong, by which code it is known, and what to do.
-fn told(error: &WorkspaceError) -> String {
+pub(super) fn told(error: &WorkspaceError) -> String {
     let message = crate::text::described(error);
     format!("{message} ({}). {}", error.code().name, error.help().prose())
 }
@@ -267,7 +294,7 @@ fn is_cancelled(outcome: &Outcome) -> bool {
 }
 
 /// The answer of a check that was not made.
-fn refusal(why: String) -> HookReply {
+pub(super) fn refusal(why: String) -> HookReply {
     let outcome = Outcome { refused: Some(why), ..Outcome::default() };
     HookReply { outcome, data: ReplyData::Checks(Vec::new()) }
 }

@@ -7,10 +7,11 @@ use std::{
 
 use super::{
     error::{RunError, blocking},
+    frozen::Frozen,
     handle::Controller,
     people::People,
     refusals::Refused,
-    run::{Frozen, Run},
+    run::Run,
     socket::{Refusal, RunSocket},
 };
 use crate::{
@@ -39,7 +40,7 @@ impl Run {
         let Some(directory) = self.frozen.socket_dir.clone() else { return Ok(()) };
         let hub = Arc::clone(&self.hub);
         let (told, refusals) = (Mutex::new(BTreeSet::new()), Arc::clone(&self.refusals));
-        let control = Controller(self.inputs.0.clone());
+        let control = Controller::new(self.inputs.0.clone(), Arc::clone(&self.hub));
         let people = Arc::new(People::new(Arc::clone(&self.hub), control, Arc::clone(&refusals)));
         let refused = move |refusal: &Refusal, is_told: bool| {
             if !is_told {

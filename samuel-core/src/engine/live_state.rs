@@ -3,6 +3,8 @@
 //! The [hub](super::hub) follows every event, so that whoever comes later learns where the run is without
 //! having seen how it got there.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use crate::{
@@ -10,8 +12,43 @@ use crate::{
     model::{Doing, LiveState, WaitingCall, payload::Mode},
 };
 
+/// Who holds until somebody lets it go on: the loop, as its events tell, and lanes whose holds no event tells.
+#[derive(Debug, Default)]
+pub(super) struct Holds {
+    of_run: bool,
+    of_lanes: BTreeSet<u32>,
+}
+
+impl Holds {
+    /// Says whether anybody holds.
+    pub(super) fn any(&self) -> bool {
+        self.of_run || !self.of_lanes.is_empty()
+    }
+
+    /// Takes in what a lane does of which no event is told.
+    pub(super) fn take_of_lane(&mut self, lane: u32, event: &Event) {
+        match event {
+            Event::Paused => _ = self.of_lanes.insert(lane),
+            Event::Resumed | Event::Stopping { .. } | Event::RunFinished(_) => {
+                _ = self.of_lanes.remove(&lane)
+            }
+            _ => {}
+        }
+    }
+
+    fn take(&mut self, event: &Event) {
+        match event {
+            Event::Paused => self.of_run = true,
+            Event::Resumed => self.of_run = false,
+            Event::Stopping { .. } | Event::RunFinished(_) => *self = Self::default(),
+            _ => {}
+        }
+    }
+}
+
 /// Takes in what an event tells.
-pub(super) fn follow(live: &mut LiveState, record: &EventRecord) {
+pub(super) fn follow(live: &mut LiveState, holds: &mut Holds, record: &EventRecord) {
+    holds.take(&record.event);
     match &record.event {
         Event::IterationStarted { iteration, mode, task } => {
             live.iteration = *iteration;
@@ -19,11 +56,13 @@ pub(super) fn follow(live: &mut LiveState, record: &EventRecord) {
             live.title = task.as_ref().map(|task| task.title.clone());
             does(live, if *mode == Mode::Discovery { Doing::Discovering } else { Doing::Working }, None);
         }
-        Event::IterationFinished { .. } => {
+        // Another lane's may be under way.
+        Event::IterationFinished { iteration, .. } if *iteration == live.iteration => {
             (live.task, live.title) = (None, None);
-            does(live, Doing::GettingReady, None);
+            // What other lanes bring to an end does not end a hold.
+            does(live, if holds.of_run { Doing::Paused } else { Doing::GettingReady }, None);
         }
-        Event::Waiting { until, .. } => does(live, Doing::Waiting, *until),
+        Event::Waiting { until, .. } if !holds.of_run => does(live, Doing::Waiting, *until),
         Event::ApprovalAsked { call, ability_id, input, reason, .. } => live.approvals.push(WaitingCall {
             call: *call,
             ability_id: ability_id.clone(),
@@ -49,29 +88,49 @@ fn does(live: &mut LiveState, doing: Doing, until: Option<Timestamp>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::EVENT_SCHEMA_VERSION;
+    use crate::{engine::profile::tests::finished, event::EVENT_SCHEMA_VERSION};
+
+    fn told(lane: Option<u32>, event: Event) -> EventRecord {
+        let (schema_version, at, run_id) = (EVENT_SCHEMA_VERSION, Timestamp::UNIX_EPOCH, "r".into());
+        EventRecord { schema_version, seq: 1, at, elapsed_ms: 0, run_id, lane, event }
+    }
+
+    fn begins(iteration: u32) -> Event {
+        Event::IterationStarted { iteration, mode: Mode::Implementation, task: None }
+    }
+
+    #[test]
+    fn what_other_lanes_do_does_not_end_a_hold() {
+        let (mut live, mut holds) = (LiveState::default(), Holds::default());
+        let waits = Event::Waiting { reason: "pause".to_owned(), wait_ms: 1, until: None };
+        for (lane, event, doing, is_held) in [
+            (1, begins(1), Doing::Working, false),
+            (2, begins(2), Doing::Working, false),
+            (1, finished(1), Doing::Working, false),
+            (1, Event::Paused, Doing::Paused, true),
+            (2, waits, Doing::Paused, true),
+            (2, finished(2), Doing::Paused, true),
+            (1, Event::Resumed, Doing::GettingReady, false),
+        ] {
+            follow(&mut live, &mut holds, &told(Some(lane), event.clone()));
+            assert_eq!((live.doing, holds.any()), (doing, is_held), "{event:?}");
+        }
+        // A lane that holds while the first one works tells no event of it.
+        follow(&mut live, &mut holds, &told(Some(1), begins(3)));
+        holds.take_of_lane(2, &Event::Paused);
+        assert_eq!((live.doing, holds.any()), (Doing::Working, true));
+        holds.take_of_lane(2, &Event::Resumed);
+        assert!(!holds.any());
+    }
 
     #[test]
     fn what_a_run_does_follows_from_its_events() {
-        let mut live = LiveState::default();
+        let (mut live, mut holds) = (LiveState::default(), Holds::default());
         let mut after = |event| {
-            let (schema_version, at) = (EVENT_SCHEMA_VERSION, Timestamp::UNIX_EPOCH);
-            follow(
-                &mut live,
-                &EventRecord {
-                    schema_version,
-                    seq: 1,
-                    at,
-                    elapsed_ms: 0,
-                    run_id: "r".into(),
-                    lane: None,
-                    event,
-                },
-            );
+            follow(&mut live, &mut holds, &told(None, event));
             (live.doing, live.iteration)
         };
-        let begins = Event::IterationStarted { iteration: 3, mode: Mode::Implementation, task: None };
-        assert_eq!(after(begins), (Doing::Working, 3));
+        assert_eq!(after(begins(3)), (Doing::Working, 3));
         assert_eq!(after(Event::Paused), (Doing::Paused, 3));
         assert_eq!(after(Event::Resumed), (Doing::GettingReady, 3));
         let stopping = Event::Stopping { reason: crate::model::ExitReason::Cancelled, detail: None };

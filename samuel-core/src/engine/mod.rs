@@ -41,13 +41,17 @@ mod checkup;
 mod consumed;
 mod contexts;
 mod control_files;
+mod decisions;
 mod driver;
 mod error;
 mod executables;
 mod fire;
 mod flight;
 mod follow;
+mod frozen;
+#[cfg_attr(not(feature = "sandbox"), path = "no_gateways.rs")]
 mod gateways;
+mod git_files;
 mod handle;
 mod hook_list;
 mod hook_log;
@@ -73,7 +77,9 @@ mod profile;
 mod record;
 mod refusals;
 mod run;
+mod sandbox_image;
 mod sandbox_report;
+#[cfg_attr(not(feature = "sandbox"), path = "no_sandboxes.rs")]
 mod sandboxes;
 mod services;
 pub mod socket;
@@ -86,8 +92,9 @@ mod work_tree;
 
 pub use builder::RunBuilder;
 pub use checkup::{Checkup, Finding, Health, Subject};
+pub use decisions::DecisionError;
 pub use error::RunError;
-pub use handle::{Controller, RunHandle};
+pub use handle::{Controller, EndSignal, RunHandle};
 pub use hook_list::{HookList, ListedHook};
 pub use hook_report::{
     AskedReport, ChainReport, EntryReport, HandlerReport, HookReport, OriginReport, PointReport,
@@ -97,11 +104,16 @@ pub use hook_trial::{HookFiring, HookTrial};
 pub use hook_validation::{HookProblem, HookValidation};
 pub use hooks::{Hooks, HooksError, ShownHook, ShownHooks};
 pub use hub::Events;
-pub use lanes::LanesError;
+pub use lanes::{
+    CleanedLanes, KeptOfLanes, LandReport, LandedWork, LaneBranch, LaneList, LaneStanding, LaneWorkTree,
+    LanesError, QueueEntry, QueueList, ReturnedWork,
+};
 pub use live::{Attached, LiveError, LiveRun};
 pub(crate) use points::{KeptPoints, Points, is_brought};
 pub use preview::{Glance, Preview, PreviewStop};
 pub use profile::{Profile, ProfileRow};
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use record::{NOT_RECORDED, TOO_FAST};
 pub use run::Run;
 pub use sandbox_report::SandboxReport;
-pub use start_warning::StartWarning;
+pub use start_warning::{AgentWorks, StartWarning};

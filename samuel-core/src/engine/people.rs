@@ -1,7 +1,8 @@
 //! What people ask of a run from other processes, by its own token.
 //!
 //! [`People`] is whom that token leads to. Commands go to the machine with the name of who asks; what
-//! is looked at comes from the [`Hub`]. An agent's token has none of these verbs.
+//! is looked at comes from the [`Hub`]. Who decides on a tool call first is said in `decisions`. An agent's token has none of
+//! these verbs.
 
 use std::{
     future::ready,
@@ -16,6 +17,7 @@ use tokio::{
 };
 
 use super::{
+    decisions::Decision,
     handle::Controller,
     hub::{Events, Hub},
     refusals::{Refusals, Refused},
@@ -56,68 +58,52 @@ impl People {
         peer: Peer,
         commands: fn(Ask) -> Vec<Command>,
     ) -> impl Fn(Ask) -> std::future::Ready<Replied<LiveState>> + Send + Sync + 'static {
-        let (hub, control) = (Arc::clone(&self.hub), self.control.clone());
+        let control = self.control.clone();
         move |ask| {
             let by = name_of(&ask, peer);
-            for command in commands(ask) {
-                control.send_for(by.clone(), command);
-            }
-            ready((Ok(hub.live()), Receipt::none()))
-        }
-    }
-
-    /// Returns what answers a verb by commands that depend on what waits.
-    fn decides(
-        &self,
-        peer: Peer,
-        commands: fn(&LiveState, Ask) -> Result<Vec<Command>, Refusal>,
-    ) -> impl Fn(Ask) -> std::future::Ready<Replied<LiveState>> + Send + Sync + 'static {
-        let (hub, control) = (Arc::clone(&self.hub), self.control.clone());
-        move |ask| {
-            let (by, live) = (name_of(&ask, peer), hub.live());
-            let given = commands(&live, ask).map(|commands| {
-                commands.into_iter().for_each(|command| control.send_for(by.clone(), command));
-                live
-            });
-            ready((given, Receipt::none()))
+            ready((given(&control, &by, commands(ask)), Receipt::none()))
         }
     }
 }
 
-/// Returns what approving leads to.
-fn approval(live: &LiveState, ask: Ask) -> Result<Vec<Command>, Refusal> {
-    let text = ask.text;
-    match which(live, ask.call)? {
-        Some(call) => Ok(vec![Command::Approve { call, text }]),
-        None if live.doing == Doing::Paused => {
-            Ok(text.map(Command::Steer).into_iter().chain([Command::Resume]).collect())
-        }
-        None => Err(nothing_waits()),
+/// Gives commands, and returns what the run does. One whose machine has ended takes none any more.
+fn given(control: &Controller, by: &str, commands: Vec<Command>) -> Result<LiveState, Refusal> {
+    match commands.into_iter().all(|command| control.send_for(by, command)) {
+        true => Ok(control.hub.live()),
+        false => Err(has_ended()),
     }
 }
 
-/// Returns what denying leads to.
-fn denial(live: &LiveState, ask: Ask) -> Result<Vec<Command>, Refusal> {
-    let text = ask.text;
-    which(live, ask.call)?.map(|call| vec![Command::Deny { call, text }]).ok_or_else(nothing_waits)
+fn has_ended() -> Refusal {
+    Refusal::new(ErrorCode::CONTROL_NO_LOOP, "the run has ended")
 }
 
-/// Returns the call that is meant; nothing where none waits and none is named.
-fn which(live: &LiveState, named: Option<u64>) -> Result<Option<u64>, Refusal> {
-    let waits = |call| live.approvals.iter().any(|waiting| waiting.call == call);
-    match named {
-        Some(call) if waits(call) => Ok(Some(call)),
+/// Answers who approves or denies: the tool call that is named. Approving without one lets a run that holds go on.
+async fn decided(control: Controller, peer: Peer, is_approved: bool, ask: Ask) -> Replied<LiveState> {
+    let (by, hub) = (name_of(&ask, peer), &control.hub);
+    let Ask { text, call, .. } = ask;
+    let answer = match call {
         Some(call) => {
-            let message = format!("no tool call {call} waits for approval");
-            Err(Refusal::new(ErrorCode::CONTROL_NOTHING_WAITS, message))
+            let made = control.decide(Some(&by), Decision { call, is_approved, text }).await;
+            made.map(|()| hub.live()).map_err(|error| Refusal::of(&error))
         }
-        None if live.approvals.is_empty() => Ok(None),
-        None => {
-            let calls: Vec<String> = live.approvals.iter().map(|waiting| waiting.call.to_string()).collect();
-            let message = format!("say which tool call is meant; {} waits", calls.join(", "));
-            Err(Refusal::new(ErrorCode::CONTROL_WHICH_CALL, message))
-        }
-    }
+        None if !control.takes_commands() => Err(has_ended()),
+        None => match which_call(&hub.live()) {
+            None if is_approved && hub.holds() => {
+                let told = text.map(Command::Steer);
+                given(&control, &by, told.into_iter().chain([Command::Resume]).collect())
+            }
+            refusal => Err(refusal.unwrap_or_else(nothing_waits)),
+        },
+    };
+    (answer, Receipt::none())
+}
+
+/// Refuses a decision that names no call, where calls wait.
+fn which_call(live: &LiveState) -> Option<Refusal> {
+    let calls: Vec<String> = live.approvals.iter().map(|waiting| waiting.call.to_string()).collect();
+    let message = format!("say which tool call is meant; {} waits", calls.join(", "));
+    (!calls.is_empty()).then(|| Refusal::new(ErrorCode::CONTROL_WHICH_CALL, message))
 }
 
 fn nothing_waits() -> Refusal {
@@ -127,6 +113,7 @@ fn nothing_waits() -> Refusal {
 impl Serve for People {
     fn open(&self, peer: Peer) -> (Welcome, Routes) {
         let (looked_at, watched) = (Arc::clone(&self.hub), Arc::clone(&self.hub));
+        let (approves, denies) = (self.control.clone(), self.control.clone());
         let reader: Arc<Mutex<Option<Reader>>> = Arc::default();
         let routes = Routes::default()
             .with::<PauseVerb, _>(self.gives(peer, |_| vec![Command::Pause]))
@@ -137,8 +124,8 @@ impl Serve for People {
             .with::<SteerVerb, _>(self.gives(peer, |ask| ask.text.map(Command::Steer).into_iter().collect()))
             .with::<CancelVerb, _>(self.gives(peer, |_| vec![Command::Cancel]))
             .with::<StopVerb, _>(self.gives(peer, |_| vec![Command::Stop]))
-            .with::<ApproveVerb, _>(self.decides(peer, approval))
-            .with::<DenyVerb, _>(self.decides(peer, denial))
+            .with::<ApproveVerb, _>(move |ask| decided(approves.clone(), peer, true, ask))
+            .with::<DenyVerb, _>(move |ask| decided(denies.clone(), peer, false, ask))
             .with::<LookVerb, _>(move |Nothing {}| ready((Ok(looked_at.live()), Receipt::none())))
             .with::<EventsVerb, _>(move |AskForEvents { wait_ms }| {
                 let (hub, reader) = (Arc::clone(&watched), Arc::clone(&reader));
@@ -244,4 +231,88 @@ fn encoded(record: &EventRecord) -> (usize, Value) {
         _ => (size(&lost), &lost),
     };
     (size, serde_json::to_value(record).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+    use super::*;
+    use crate::{
+        machine::Input,
+        model::ExitReason,
+        testing::{Bench, VirtualClock},
+    };
+
+    const PEER: Peer = Peer { uid: 1, pid: None };
+
+    /// Makes a run that people ask, and takes the commands that they give.
+    fn people() -> (Arc<Hub>, People, UnboundedReceiver<Input>) {
+        let hub = Arc::new(Hub::new("r".into(), Arc::new(VirtualClock::new())));
+        let (inputs, taken) = unbounded_channel();
+        let refusals = Arc::new(Refusals::new(Arc::clone(&hub), Bench::with_tasks(&[]).unwrap().lane()));
+        let control = Controller::new(inputs, Arc::clone(&hub));
+        let people = People::new(Arc::clone(&hub), control, refusals);
+        (hub, people, taken)
+    }
+
+    #[tokio::test]
+    async fn a_run_that_has_ended_takes_no_command_any_more() {
+        let (hub, people, mut taken) = people();
+        let tells = people.gives(PEER, |_| vec![Command::Steer("so".to_owned())]);
+        let approves = |ask| decided(people.control.clone(), PEER, true, ask);
+        let code = |answer: Result<LiveState, Refusal>| answer.err().map(|refusal| refusal.code);
+        let no_loop = || Some(ErrorCode::CONTROL_NO_LOOP.name.to_owned());
+        assert_eq!(code(tells(Ask::default()).await.0), None);
+        hub.untold(2, &Event::Paused);
+        assert_eq!(code(approves(Ask::default()).await.0), None);
+        hub.send(Event::Stopping { reason: ExitReason::Cancelled, detail: None });
+        let waits_no_more = code(approves(Ask::default()).await.0);
+        assert_eq!(waits_no_more, Some(ErrorCode::CONTROL_NOTHING_WAITS.name.to_owned()));
+        // Its machine has ended, and nobody was told yet.
+        taken.close();
+        assert_eq!(code(tells(Ask::default()).await.0), no_loop());
+        for call in [None, Some(57)] {
+            assert_eq!(code(approves(Ask { call, ..Ask::default() }).await.0), no_loop(), "{call:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn of_two_who_decide_on_one_call_the_second_is_told_who_came_first() {
+        let (hub, people, mut taken) = people();
+        let decides = |by: &str, call, is_approved| {
+            let ask = Ask { by: by.to_owned(), call, text: None };
+            decided(people.control.clone(), PEER, is_approved, ask)
+        };
+        for call in [57, 58] {
+            hub.send(Event::ApprovalAsked {
+                iteration: 1,
+                call,
+                ability_id: "Bash".to_owned(),
+                input: "{}".to_owned(),
+                reason: "a command".to_owned(),
+                wait_ms: 1,
+            });
+        }
+        let unnamed = decides("1000/pts-1", None, true).await.0.unwrap_err();
+        assert_eq!(unnamed.message, "say which tool call is meant; 57, 58 waits");
+        // The run tells of a call after both have decided on it.
+        let tells = async { hub.send(Event::ApprovalGiven { call: 57, approved: true, reason: None }) };
+        let (first, second, ()) = tokio::join!(
+            decides("1000/pts-1", Some(57), true),
+            decides("1000/pts-2", Some(57), false),
+            tells,
+        );
+        assert!(first.0.is_ok_and(|state| state.approvals.iter().all(|waiting| waiting.call != 57)));
+        let second = second.0.unwrap_err();
+        assert_eq!(second.code, ErrorCode::CONTROL_NOTHING_WAITS.name);
+        assert_eq!(second.message, "tool call 57 was approved already, by 1000/pts-1");
+        // Nor is there a second one where the program that started the run decides.
+        let program = people.control.approve(57, None).await.unwrap_err();
+        assert_eq!(program.to_string(), second.message);
+        assert!(taken.try_recv().is_ok());
+        assert!(taken.try_recv().is_err(), "the machine is given no command of who came second");
+    }
 }

@@ -187,10 +187,11 @@ pub(super) async fn mutate(services: &Arc<Services>, mutation: Mutation) -> Resu
             services.warn(format!("task {id} was removed while it was worked on"));
             Ok(EffectResult::Done)
         }
-        // Somebody else settled or removed the task in the meantime; the machine tells.
+        // Somebody else settled or removed the task in the meantime, or gave it back; the machine tells.
         Err(
             error @ (StateError::TaskNotFound { .. }
             | StateError::NotStartable { .. }
+            | StateError::ClaimVoid { .. }
             | StateError::IsGroup { .. }),
         ) => {
             tracing::debug!(mutation = name, %error, "a change of the plan was refused");

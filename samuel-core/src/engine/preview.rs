@@ -12,6 +12,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    begin::Begin,
     error::{RunError, blocking},
     fire::Place,
     hook_report::{ChainReport, HookReport},
@@ -29,7 +30,7 @@ use crate::{
         ExitReason,
         payload::{Mode, TaskBrief, Turn},
     },
-    state::{Artifact, MemoryLane, MemoryStore},
+    state::{Artifact, MemoryLane, MemoryStore, StateError},
 };
 
 /// Why a run with nothing left to do is completed.
@@ -93,7 +94,8 @@ impl Run {
     pub async fn preview(mut self, glance: Glance) -> Result<Preview, RunError> {
         self.check_tasks().await?;
         self.detect().await?;
-        let begin = self.recover().await?;
+        let mut begin = self.recover().await?;
+        self.free_for_preview(&mut begin).await?;
         let framing = self.frozen.framing.clone();
         let project = &self.frozen.project;
         let mut chains = HookReport::new(&self.registry, project.config(), project.methodology()).chains;
@@ -146,6 +148,18 @@ impl Run {
 }
 
 impl Run {
+    /// Has a preview begin with what the start would free.
+    async fn free_for_preview(&self, begin: &mut Begin) -> Result<(), RunError> {
+        let (project, plan) = (self.frozen.project.clone(), Arc::clone(&begin.loaded.plan));
+        let freed = blocking(move || {
+            let under_way = project.work_under_way(&plan)?;
+            Ok::<_, StateError>(Arc::new(under_way.freed(&plan).into_owned()))
+        });
+        let freed = freed.await??;
+        (begin.loaded.plan, begin.known.plan) = (Arc::clone(&freed), freed);
+        Ok(())
+    }
+
     /// Returns the project snapshot of the last iteration that made one.
     async fn last_snapshot(&self) -> Result<Option<String>, RunError> {
         let lane = Arc::clone(&self.frozen.lane);
@@ -231,7 +245,12 @@ impl Looking {
                         answer = Some((id, EffectResult::Fingerprint(String::new())));
                     }
                     Effect::Sleep(_) => answer = Some((id, EffectResult::Done)),
-                    Effect::Log(_) | Effect::Checkpoint | Effect::Interrupt(_) | Effect::Answer { .. } => {}
+                    Effect::HandIn => answer = Some((id, EffectResult::Done)),
+                    Effect::Log(_)
+                    | Effect::Checkpoint
+                    | Effect::Interrupt(_)
+                    | Effect::Answer { .. }
+                    | Effect::Delivered(_) => {}
                 }
             }
             input = match answer {

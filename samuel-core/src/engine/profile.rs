@@ -164,7 +164,7 @@ pub(super) fn is_context(point: HookPoint) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     #![allow(clippy::indexing_slicing, reason = "tests")]
 
     use super::*;
@@ -189,7 +189,8 @@ mod tests {
         Event::HookFired { point, iteration, turn: Turn::Main, outcome }
     }
 
-    fn finished(iteration: u32) -> Event {
+    /// Returns the end of an iteration that has succeeded.
+    pub(in crate::engine) fn finished(iteration: u32) -> Event {
         Event::IterationFinished {
             iteration,
             outcome: IterationOutcome::Succeeded,

@@ -1,8 +1,8 @@
 //! Writing the record of a run down, without holding up the loop.
 //!
 //! A [`Recorder`] reads the run's events as every other watcher does, so that of what the agent
-//! says some may be missing and of what changes something nothing is; from the driver it is given
-//! each step of the machine. A task of its own makes lines of both and has the
+//! says some may be missing and of what changes something nothing is; from each driver it is given
+//! the [`Steps`] of its machine. A task of its own makes lines of both and has the
 //! [`LaneStore`](crate::state::LaneStore) keep them. What it cannot write is warned of once, and
 //! the run goes on. Reading is the [`history`](crate::history)'s.
 
@@ -34,8 +34,12 @@ const ROOM_WAIT: Duration = Duration::from_millis(250);
 const END_WAIT: Duration = Duration::from_secs(2);
 
 /// What is told where a step could not be handed on in time.
-const TOO_FAST: &str =
+pub(crate) const TOO_FAST: &str =
     "what happens in the run comes faster than it can be recorded: from here on it cannot be replayed";
+
+/// How it begins that is told once where something could not be written.
+pub(crate) const NOT_RECORDED: &str =
+    "what happens in the run could not be recorded, so that not all of it will be known";
 
 /// A line of the inputs that is to be written.
 enum Line {
@@ -43,37 +47,68 @@ enum Line {
     Step(Box<RecordStep>),
 }
 
-/// The driver's side of what writes the record.
+/// What writes the record of a run.
 pub(super) struct Recorder {
-    services: Arc<Services>,
     lines: mpsc::Sender<Line>,
-    /// Whether a step could not be handed on: without it the later ones are of no use.
-    is_behind: bool,
-    step: u64,
     task: JoinHandle<()>,
     stop: CancellationToken,
 }
 
 impl Recorder {
-    /// Begins to record a run with its machine as it begins, and with the events from those on
-    /// that the stream has.
-    pub(super) fn begin(
-        services: &Arc<Services>,
-        events: Events,
-        machine: &Machine,
-        goes_on_from: Option<String>,
-    ) -> Self {
+    /// Begins to record a run, with the events from those on that the stream has.
+    pub(super) fn begin(services: &Arc<Services>, events: Events) -> Self {
         let (lines, receiver) = mpsc::channel(MAX_WAITING);
-        let at = services.clock.now();
-        let begin = RecordBegin::new(&services.run_id, at, goes_on_from, machine.clone());
-        // It is the first of many that there is room for.
-        let _ = lines.try_send(Line::Begin(Box::new(begin)));
         let stop = CancellationToken::new();
         let writer = Writer { services: Arc::clone(services), events, lines: receiver, has_failed: false };
         let task = tokio::spawn(writer.write_all(stop.clone()));
-        Self { services: Arc::clone(services), lines, is_behind: false, step: 0, task, stop }
+        Self { lines, task, stop }
     }
 
+    /// Takes a machine as it begins, that of a lane where `services` are of one, and returns what its steps are given
+    /// to.
+    pub(super) fn machine(
+        &self,
+        services: &Arc<Services>,
+        machine: &Machine,
+        goes_on_from: Option<String>,
+    ) -> Steps {
+        let lane = services.in_lane.as_ref().map(|lane| lane.number);
+        let begin =
+            RecordBegin::new(&services.run_id, lane, services.clock.now(), goes_on_from, machine.clone());
+        Steps {
+            services: Arc::clone(services),
+            lines: self.lines.clone(),
+            lane,
+            begin: Some(Box::new(begin)),
+            is_behind: false,
+            step: 0,
+        }
+    }
+
+    /// Waits a moment until all is written that was told so far. Nothing is written after that.
+    pub(super) async fn end(self) {
+        let Self { lines, mut task, stop } = self;
+        drop(lines);
+        if tokio::time::timeout(END_WAIT, &mut task).await.is_err() {
+            stop.cancel();
+            let _ = task.await;
+        }
+    }
+}
+
+/// Where a driver gives the steps of its machine.
+pub(super) struct Steps {
+    services: Arc<Services>,
+    lines: mpsc::Sender<Line>,
+    lane: Option<u32>,
+    /// The machine as it began, until it has made a step: a run that told nothing has no record.
+    begin: Option<Box<RecordBegin>>,
+    /// Whether a step could not be handed on: without it the later ones are of no use.
+    is_behind: bool,
+    step: u64,
+}
+
+impl Steps {
     /// Returns what is kept of an input until its effects are known.
     pub(super) fn before(&self, machine: &Machine, input: &Input) -> Option<(u32, Input)> {
         (!self.is_behind).then(|| (machine.iteration_number(), input.clone()))
@@ -84,21 +119,16 @@ impl Recorder {
         let Some((iteration, input)) = before else { return };
         self.step += 1;
         let at = self.services.clock.now();
-        let step = RecordStep { step: self.step, at, iteration, input, effects: effects.to_vec() };
-        if self.lines.send_timeout(Line::Step(Box::new(step)), ROOM_WAIT).await.is_err() {
-            // What is told is recorded all the same.
-            self.is_behind = true;
-            self.services.warn(TOO_FAST);
-        }
-    }
-
-    /// Waits a moment until all is written that was told so far. Nothing is written after that.
-    pub(super) async fn end(self) {
-        let Self { lines, mut task, stop, .. } = self;
-        drop(lines);
-        if tokio::time::timeout(END_WAIT, &mut task).await.is_err() {
-            stop.cancel();
-            let _ = task.await;
+        let begin = self.begin.take().map(Line::Begin);
+        let step =
+            RecordStep { lane: self.lane, step: self.step, at, iteration, input, effects: effects.to_vec() };
+        for line in begin.into_iter().chain([Line::Step(Box::new(step))]) {
+            if self.lines.send_timeout(line, ROOM_WAIT).await.is_err() {
+                // What is told is recorded all the same.
+                self.is_behind = true;
+                self.services.warn(TOO_FAST);
+                return;
+            }
         }
     }
 }
@@ -136,14 +166,9 @@ impl Writer {
                 gathering.get_or_insert_with(|| tokio::time::Instant::now() + GATHER);
             }
             loop {
-                while told.len() < AT_ONCE
-                    && let Some(event) = self.events.ready()
-                {
-                    told.push(event);
-                }
-                let is_last = told.len() < AT_ONCE;
+                let has_more = take_ready(&mut self.events, &mut self.lines, &mut told, &mut given);
                 self.append(std::mem::take(&mut told), std::mem::take(&mut given)).await;
-                if is_last || stop.is_cancelled() {
+                if !has_more || stop.is_cancelled() {
                     break;
                 }
             }
@@ -180,12 +205,30 @@ impl Writer {
         if let Err(error) = appended
             && !std::mem::replace(&mut self.has_failed, true)
         {
-            self.services.warn(format!(
-                "what happens in the run could not be recorded, so that not all of it will be known: {}",
-                described(&error)
-            ));
+            self.services.warn(format!("{NOT_RECORDED}: {}", described(&error)));
         }
     }
+}
+
+/// Takes the lines and the events that are there already, and says whether there may be more events. Lines are taken each
+/// time, so that an agent that says more than can be written holds none of them up.
+fn take_ready<T>(
+    events: &mut Events,
+    lines: &mut mpsc::Receiver<T>,
+    told: &mut Vec<EventRecord>,
+    given: &mut Vec<T>,
+) -> bool {
+    while given.len() < AT_ONCE
+        && let Ok(line) = lines.try_recv()
+    {
+        given.push(line);
+    }
+    while told.len() < AT_ONCE
+        && let Some(event) = events.ready()
+    {
+        told.push(event);
+    }
+    told.len() >= AT_ONCE
 }
 
 /// Lines of a part of the record that the store does not have yet.
@@ -209,3 +252,6 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,12 +25,15 @@ use super::{
     error::{RunError, blocking, described},
     executables::{executables, of_hooks},
     follow::Follower,
+    frozen::{Frozen, agent_files, check_agent},
+    git_files,
     handle::{Controller, RunHandle},
     hook_log::HookLogWriter,
     hub::{Events, Hub},
     in_clone::InClone,
     lanes::{LaneParts, OpenedLanes},
     old_logs::OldLogs,
+    record::Recorder,
     refusals::Refusals,
     services::{Known, Purpose, Services},
     socket::{RunSocket, SocketError},
@@ -40,26 +43,20 @@ use super::{
     work_tree::WorkTree,
 };
 use crate::{
-    agent::{Agent, AgentConfig, AgentError, Agents, Choice, Routing, compose_agent_env, own_files},
-    config::{CheckCommand, MethodologySettings, Origin},
-    context::Framing,
+    agent::{Agent, compose_agent_env, own_files},
+    config::{CheckCommand, MethodologySettings},
     detect::detect_languages,
     dialect::{HookFileOptions, HookFiles},
     environment::kept_from_checks,
     event::RunReport,
     git::{GitError, Repository},
     hook::{HookPoint, Registry, RegistryBuilder, Tier},
-    machine::{Input, Machine},
+    machine::{Input, Machine, Setup},
     methodology::{Kit, Templates, WatchedFiles},
-    model::Scope,
-    plan::Pilot,
-    process::{Remains, Supervisor},
-    project::{Project, pilot_of},
-    sandbox::Sandboxes,
-    script::named::{in_command_line, in_words},
-    state::{LaneStore, LoopLock, PlanStore, RunDir},
+    process::Remains,
+    project::Project,
+    state::{LaneStore, LoopLock, PlanStore},
     trust::{ExecutableKind, Executables, TrustPolicy},
-    workspace::{CloneWorkspace, OnStep, WorkspaceKind},
 };
 
 /// What a start says where the program that embeds the run named no supervisor.
@@ -89,141 +86,6 @@ pub struct Run {
     /// Where other processes reach it, once it listens, or why they do not.
     pub(super) listening: Result<Option<RunSocket>, SocketError>,
     pub(super) inputs: (mpsc::UnboundedSender<Input>, mpsc::UnboundedReceiver<Input>),
-}
-
-/// What a run is made of beside its handlers.
-#[derive(Debug)]
-pub(crate) struct Frozen {
-    pub(crate) project: Project,
-    pub(crate) settings: MethodologySettings,
-    pub(crate) agent: Arc<dyn Agent>,
-    /// What it was built from, where it is not one that the caller brings.
-    pub(crate) built_from: Option<AgentConfig>,
-    /// Which other agents and models calls can have.
-    pub(crate) routing: Routing,
-    /// What agents have that a handler names instead.
-    pub(crate) others: AgentConfig,
-    pub(crate) sandboxes: Sandboxes,
-    /// Where the agent and the checks work.
-    pub(crate) workspace: WorkspaceKind,
-    pub(crate) on_step: Option<OnStep>,
-    pub(crate) store: Arc<dyn PlanStore>,
-    pub(crate) lane: Arc<dyn LaneStore>,
-    pub(crate) trust: TrustPolicy,
-    pub(crate) supervisor: Supervisor,
-    /// Whether nobody named it.
-    pub(crate) is_unsupervised: bool,
-    pub(crate) env: Vec<(String, String)>,
-    pub(crate) binary: String,
-    pub(crate) session: String,
-    pub(crate) owner: Option<String>,
-    /// Whether the commands of hook files take part.
-    pub(crate) reads_hook_files: bool,
-    /// The tasks that the caller wants the run to be for.
-    pub(crate) scope: Scope,
-    /// Whether it does nothing but look for tasks.
-    pub(crate) discovers_only: bool,
-    pub(crate) run_id: Arc<str>,
-    pub(crate) framing: Framing,
-    pub(crate) log_timings: bool,
-    /// Whether the run holds after each iteration.
-    pub(crate) holds: bool,
-    pub(crate) run_dir: RunDir,
-    /// Where the run may listen.
-    pub(crate) socket_dir: Option<PathBuf>,
-    /// The command by which an agent's own hooks ask the run; empty where there is none.
-    pub(crate) bridge: Vec<String>,
-}
-
-/// An agent that a call can be made with, and the choice that leads to it.
-type Candidate = (Choice, Arc<dyn Agent>);
-
-impl Frozen {
-    /// Returns the agents that calls can name.
-    fn agents(&self) -> Agents {
-        Agents::new(Arc::clone(&self.agent), self.others.clone(), self.supervisor.clone())
-            .built_from(self.built_from.clone())
-    }
-
-    /// Returns the directory in which the agent and the checks work, also before it is there: the root of the
-    /// project, or the project within a clone.
-    fn work_dir(&self) -> PathBuf {
-        let root = self.project.root();
-        let state_dir = self.project.state_dir().filter(|_| self.workspace == WorkspaceKind::Clone);
-        let Some(state_dir) = state_dir.filter(|_| !self.project.is_in_memory()) else {
-            return root.to_owned();
-        };
-        let repository = Repository::open(root, self.project.caller()).ok().flatten();
-        let prefix = repository.map(|repository| repository.prefix()).unwrap_or_default();
-        let directory = WorkspaceKind::directory_of(state_dir, root);
-        CloneWorkspace::work_dir_in(&directory, &String::from_utf8_lossy(&prefix))
-    }
-
-    /// Returns every agent that routing can have a call made with, the configured one first, with the
-    /// choice that it is.
-    ///
-    /// # Errors
-    /// Returns [`RunError::Agent`] with the place of the setting for one that cannot be made.
-    pub(super) fn choices(&self) -> Result<Vec<Candidate>, RunError> {
-        let agents = self.agents();
-        let all = self.routing.all(self.agent.name()).into_iter();
-        all.map(|(key, choice)| match agents.chosen(&choice) {
-            Ok(agent) => Ok((choice, agent)),
-            Err(error) => Err(placed(&self.project, error, &key)),
-        })
-        .collect()
-    }
-
-    /// Checks that every agent can be made that a route or a fallback names.
-    pub(super) fn check_choices(&self) -> Result<(), RunError> {
-        self.choices().map(drop)
-    }
-
-    /// Returns the agents, by name, that cannot be called, and why.
-    pub(super) fn unstartable(&self) -> Vec<(String, AgentError)> {
-        if self.brings_programs() {
-            return Vec::new();
-        }
-        let choices = self.choices().unwrap_or_default().into_iter();
-        let checked = choices.filter_map(|(choice, agent)| {
-            let env = compose_agent_env(&self.env, &*agent, &[]);
-            Some((choice.agent, agent.check(&env, self.project.root()).err()?))
-        });
-        let mut found: Vec<(String, AgentError)> = checked.collect();
-        let mut known = HashSet::new();
-        found.retain(|(agent, _)| known.insert(agent.clone()));
-        found
-    }
-
-    /// Says whether the agents' programs are those of the sandbox.
-    pub(super) fn brings_programs(&self) -> bool {
-        self.sandboxes.named(&self.settings.sandbox).is_ok_and(|sandbox| sandbox.brings_programs())
-    }
-
-    /// Has the sandbox clear away what a run that was cut off left.
-    async fn begin_sandbox(&self) -> Result<(), RunError> {
-        let (sandboxes, name) = (self.sandboxes.clone(), self.settings.sandbox.clone());
-        blocking(move || Ok(sandboxes.find(&name)?.begin()?)).await?
-    }
-
-    /// Returns the commands that get work trees of lanes ready; none where there is one loop.
-    pub(super) fn setup_commands(&self) -> &[CheckCommand] {
-        let parallel = &self.settings.parallel;
-        if parallel.jobs > 1 { &parallel.setup } else { &[] }
-    }
-
-    /// Says how the run looks for tasks.
-    pub(super) fn pilot(&self) -> Pilot {
-        pilot_of(&self.settings.pilot, self.discovers_only)
-    }
-
-    /// Returns the words of the agent's command line, as far as they are known before
-    /// a call.
-    pub(super) fn agent_words(&self) -> Vec<String> {
-        let words = self.agent.command_line();
-        let configured = || self.settings.agent_command.iter().chain(&self.settings.agent_args).cloned();
-        if words.is_empty() { configured().collect() } else { words }
-    }
 }
 
 impl Run {
@@ -257,7 +119,8 @@ impl Run {
             frozen.settings.quality_checks.iter().chain(frozen.setup_commands()).cloned().collect();
         let names = std::iter::once(&frozen.agent).chain(&others).map(|agent| agent.name());
         let unasked = names.flat_map(own_files);
-        let hooks = of_hooks(&handlers, frozen.project.root());
+        let mut hooks = of_hooks(&handlers, frozen.project.root());
+        git_files::add_to(&mut hooks, &frozen.project);
         let control_files =
             Arc::new(ControlFiles::of(&frozen.project, &checks, &agent_files, unasked, hooks));
         let methodology = frozen.project.base();
@@ -371,7 +234,12 @@ impl Run {
         self.check_agent()?;
         let (lock, remains) = self.lock().await?;
         self.know_plan().await?;
+        let freed = match self.frozen.settings.parallel.jobs {
+            1 => self.free_lanes_that_are_gone().await?,
+            _ => Vec::new(),
+        };
         let begin = self.recover().await?;
+        let begin = self.count_interrupted(begin).await?;
         self.log_accepted().await?;
         self.frozen.begin_sandbox().await?;
         let lanes = self.open_lanes(&begin).await?;
@@ -383,7 +251,7 @@ impl Run {
         let warnings = self.warnings_of(&begin, &repository).await?;
         let old_logs = self.prune_logs(&begin).await;
         self.listen(&lock).await?;
-        let found = Found { repository, clone, lanes, warnings, old_logs, remains };
+        let found = Found { repository, clone, lanes, freed, warnings, old_logs, remains };
         self.launch(lock, begin, found).await
     }
 
@@ -420,7 +288,7 @@ impl Run {
 
     /// Has the policy decide where it may block: whoever gives up the start meanwhile is
     /// not held up.
-    async fn decide(&self) -> Result<(), RunError> {
+    pub(super) async fn decide(&self) -> Result<(), RunError> {
         let (trust, executables) = (self.frozen.trust.clone(), self.executables.clone());
         let (root, now) = (self.frozen.project.root().to_owned(), self.frozen.project.clock().now());
         blocking(move || Ok(trust.decide(&root, &executables, now)?)).await?
@@ -546,8 +414,8 @@ impl Run {
         begin: Begin,
         found: Found,
     ) -> Result<RunHandle, RunError> {
-        let Found { repository: opened, clone, mut lanes, warnings, old_logs, remains } = found;
-        let recorded = Some(self.hub.subscribe());
+        let Found { repository: opened, clone, mut lanes, freed, warnings, old_logs, remains } = found;
+        let recorded = self.hub.subscribe();
         let (in_clone, of_clone) = clone.unzip();
         let unstartable = match in_place_of_agent(&self.registry) {
             Some(_) => Vec::new(),
@@ -562,7 +430,7 @@ impl Run {
         let of_lanes = lanes.as_mut().map(|lanes| std::mem::take(&mut lanes.told));
         let (leader, followers) = match lanes {
             Some(lanes) => {
-                let mut machine = Machine::new(self.setup());
+                let mut machine = Machine::new(Setup { follows: true, ..self.setup() });
                 machine.cannot_start(unstartable.iter().map(|(agent, _)| agent.clone()));
                 self.lane_parts(lanes, machine).await.map(|(leader, others)| (Some(leader), Some(others)))?
             }
@@ -607,8 +475,8 @@ impl Run {
             services.warn(told);
         }
         services.tell_of_remains(remains);
-        for told in of_clone.into_iter().chain(of_lanes).flatten() {
-            services.warn(told);
+        for told in of_clone.into_iter().chain(of_lanes).flatten().chain(freed) {
+            services.warn_of_run(told);
         }
         if let Some(error) = unread {
             services.warn(format!(
@@ -624,6 +492,9 @@ impl Run {
                 described(&error)
             ));
         }
+        let recorder = services.lane.keeps_records().then(|| Recorder::begin(&services, recorded));
+        let resumed = begin.resumed;
+        let steps = recorder.as_ref().map(|recorder| recorder.machine(&services, &machine, resumed.clone()));
         let driver = Driver {
             follower: Follower::new(
                 Arc::clone(&services),
@@ -639,13 +510,16 @@ impl Run {
             elapsed_before: begin.elapsed,
             warnings,
             max_wall_time: frozen.settings.session_budget.max_wall_time,
-            recorded,
-            goes_on_from: begin.resumed,
+            steps,
+            recorder,
+            goes_on_from: resumed,
         };
         if let Some(followers) = followers {
             let max_wall_time = frozen.settings.session_budget.max_wall_time;
             let (started, elapsed_before, told) = (driver.started, driver.elapsed_before, driver.told);
+            let recorder = driver.recorder.as_ref();
             let of_lane = |services, follower, machine, inputs| Driver {
+                steps: recorder.map(|recorder| recorder.machine(&services, &machine, None)),
                 services,
                 follower,
                 machine,
@@ -655,7 +529,7 @@ impl Run {
                 elapsed_before,
                 warnings: Vec::new(),
                 max_wall_time,
-                recorded: None,
+                recorder: None,
                 goes_on_from: None,
             };
             let plan = driver.services.plan();
@@ -663,7 +537,8 @@ impl Run {
             followers.begin(&leader, &lock, of_lane, told, &plan).await?;
         }
         let first = begin.first;
-        let (hub, control) = (Arc::clone(&driver.services.hub), Controller(driver.services.inputs.clone()));
+        let hub = Arc::clone(&driver.services.hub);
+        let control = Controller::new(driver.services.inputs.clone(), Arc::clone(&hub));
         let closing = Closing { lock: Some(lock), hub: Arc::clone(&hub) };
         let task = tokio::spawn(async move {
             let _closing = closing;
@@ -681,6 +556,8 @@ struct Found {
     clone: Option<(InClone, Vec<String>)>,
     /// The lanes, where it has several.
     lanes: Option<OpenedLanes>,
+    /// What lanes of a run that is gone were at, and what became of it.
+    freed: Vec<String>,
     warnings: Vec<StartWarning>,
     old_logs: OldLogs,
     remains: Remains,
@@ -714,64 +591,4 @@ fn shared_with_checks(control_files: &Arc<ControlFiles>) -> WatchedFiles {
 pub(super) fn in_place_of_agent(registry: &Registry) -> Option<&str> {
     let (id, _, tier) = registry.handlers(HookPoint::AgentInvoke).last()?;
     (tier != Tier::BuiltIn).then_some(id)
-}
-
-/// Checks that an agent can be called with settings of a project.
-pub(super) fn check_agent(
-    agent: &dyn Agent,
-    env: &[(String, String)],
-    project: &Project,
-    settings: &MethodologySettings,
-) -> Result<(), RunError> {
-    let checked = agent.check(&compose_agent_env(env, agent, &[]), project.root());
-    checked.map_err(|error| match agent_origin(project, agent.name(), settings) {
-        Some(origin) => RunError::ConfiguredAgent { source: Box::new(error), location: origin.into() },
-        None => error.into(),
-    })
-}
-
-/// Puts an agent that cannot be made where samuel.toml has the setting behind it.
-pub(super) fn placed(project: &Project, error: AgentError, key: &str) -> RunError {
-    let key = format!("methodology.{}.{key}", project.methodology());
-    match project.config().origin(&key) {
-        Some(origin)
-            if matches!(
-                error,
-                AgentError::Config { .. } | AgentError::NoModel { .. } | AgentError::OnlyConfigured { .. }
-            ) =>
-        {
-            RunError::ConfiguredAgent { source: Box::new(error), location: origin.into() }
-        }
-        _ => error.into(),
-    }
-}
-
-/// Returns where samuel.toml sets the agent that is used, or its command; nothing where
-/// the caller gives it, or nobody does.
-fn agent_origin(project: &Project, agent: &str, used: &MethodologySettings) -> Option<Origin> {
-    let (config, configured) = (project.config(), project.settings());
-    let origin = |key: &str| config.origin(&format!("methodology.{}.{key}", project.methodology()));
-    if (configured.agent.as_str(), &configured.agent_command) != (agent, &used.agent_command) {
-        return None;
-    }
-    origin("agent_command").or_else(|| origin("agent"))
-}
-
-/// Returns the files of the project that the command lines of agents name.
-fn agent_files(frozen: &Frozen, others: &[Arc<dyn Agent>]) -> Vec<PathBuf> {
-    let mut files = named_files(frozen, frozen.agent.name(), &frozen.agent_words());
-    for agent in others {
-        files.extend(named_files(frozen, agent.name(), &agent.command_line()));
-    }
-    files
-}
-
-/// Returns the files of the project that the command line of an agent names.
-pub(super) fn named_files(frozen: &Frozen, agent: &str, words: &[String]) -> Vec<PathBuf> {
-    let root = frozen.project.root();
-    match agent {
-        // It has no program: what is named is the recording that it plays.
-        "scripted" => in_words(words, root),
-        _ => in_command_line(words, root),
-    }
 }

@@ -2,14 +2,10 @@
 
 use serde::Serialize;
 
-use super::{
-    builder::RunBuilder,
-    error::RunError,
-    sandboxes::{bwrap_in, contents_of},
-};
+use super::{builder::RunBuilder, error::RunError};
 use crate::{
     process::Supervisor,
-    sandbox::{BWRAP, OCI, Oci, ProbeFinding, ProbeGround, ProbeOutcome, SandboxError, probe},
+    sandbox::{ProbeFinding, ProbeGround, ProbeOutcome, SandboxError, UnheldLimit, probe},
 };
 
 /// What a sandbox holds.
@@ -21,6 +17,8 @@ pub struct SandboxReport {
     pub version: Option<String>,
     /// Each promise with what was found.
     pub findings: Vec<ProbeFinding>,
+    /// The limits that it does not hold on this machine.
+    pub unheld: Vec<UnheldLimit>,
 }
 
 impl SandboxReport {
@@ -44,22 +42,14 @@ impl RunBuilder {
             problem: format!("no directory can be made to try it out in: {error}"),
         };
         let ground = ProbeGround::create().map_err(no_ground)?;
-        let supervisor = self.supervisor_or_default();
-        let findings = match (chosen.name(), &self.containers) {
-            (BWRAP, _) => {
-                let settings = &self.project.config().sandbox;
-                let bwrap = bwrap_in(settings, &self.env, self.guest.as_ref(), || Ok(ground.view()))?;
-                probe(&ground, &bwrap, &supervisor).await?
-            }
-            (OCI, Some(containers)) => {
-                let settings = &self.project.config().sandbox;
-                let contents = contents_of(settings, &self.env, || Ok(ground.view()))?;
-                let oci = Oci::new(containers.clone(), contents, self.project.root());
-                probe(&ground, &oci, &supervisor).await?
-            }
-            _ => probe(&ground, &*chosen, &supervisor).await?,
-        };
-        Ok(SandboxReport { sandbox: chosen.name().to_owned(), version: chosen.version(), findings })
+        let sandbox = self.on_ground(&ground, chosen)?;
+        let findings = probe(&ground, &*sandbox, &self.supervisor_or_default()).await?;
+        Ok(SandboxReport {
+            sandbox: sandbox.name().to_owned(),
+            version: sandbox.version(),
+            unheld: sandbox.unheld(),
+            findings,
+        })
     }
 
     fn supervisor_or_default(&self) -> Supervisor {

@@ -1,17 +1,22 @@
 //! The sandboxes that samuel.toml describes: what commands see of a project in them.
+//!
+//! They are there with the feature `sandbox`; without it `no_sandboxes` stands in the place of this file.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use super::gateways::gateways_of;
+use super::{builder::RunBuilder, gateways::gateways_of, sandbox_image::image_of};
 use crate::{
-    config::{CONFIG_FILE, SandboxSettings},
+    config::{CONFIG_FILE, Config, SandboxSettings},
     egress::EgressPolicy,
     fs::read_text_anywhere,
     git::Repository,
     project::Project,
     sandbox::{
-        BWRAP, Bwrap, Containers, Contents, Guest, Image, Memory, OCI, Oci, Reach, SandboxError, View,
-        problem_of_mount,
+        BWRAP, Bwrap, Containers, Contents, Guest, Memory, OCI, Oci, ProbeGround, Reach, Sandbox,
+        SandboxError, Sandboxes, View, problem_of_mount,
     },
     workspace::{CloneWorkspace, WorkspaceKind},
 };
@@ -23,26 +28,68 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 /// How much of that is read, in bytes.
 const MAX_MOUNTS: u64 = 4 << 20;
 
+impl RunBuilder {
+    /// Describes those of samuel.toml, beside which others may be known.
+    pub(super) fn described(&self, known: Sandboxes) -> Sandboxes {
+        let sockets = self.socket_dir.as_deref();
+        match self.workspace_kind() {
+            WorkspaceKind::Clone => known
+                .with_bwrap(bwrap_of(&self.project, &self.env, sockets, self.guest.as_ref()))
+                .with_oci(oci_of(&self.project, &self.env, sockets, self.containers.as_ref())),
+            WorkspaceKind::InPlace if self.containers.is_some() => known.with_oci(Oci::refusing_in_place()),
+            WorkspaceKind::InPlace => known,
+        }
+    }
+
+    /// Returns the sandbox that was chosen as it is with nothing to see but a ground for probes.
+    pub(super) fn on_ground(
+        &self,
+        ground: &ProbeGround,
+        chosen: Arc<dyn Sandbox>,
+    ) -> Result<Arc<dyn Sandbox>, SandboxError> {
+        let settings = &self.project.config().sandbox;
+        Ok(match (chosen.name(), &self.containers) {
+            (BWRAP, _) => Arc::new(bwrap_in(settings, &self.env, self.guest.as_ref(), || Ok(ground.view()))?),
+            (OCI, Some(containers)) => {
+                let contents = contents_of(self.project.root(), settings, &self.env, || Ok(ground.view()))?;
+                Arc::new(Oci::new(containers.clone(), contents, self.project.root()))
+            }
+            _ => chosen,
+        })
+    }
+}
+
 /// Makes the sandbox `bwrap` in which a clone of the project can be worked on. In `sockets` runs listen.
-pub(super) fn bwrap_of(
+fn bwrap_of(
     project: &Project,
     env: &[(String, String)],
     sockets: Option<&Path>,
     guest: Option<&Guest>,
 ) -> Bwrap {
-    bwrap_in(&project.config().sandbox, env, guest, || view_of(project, env, sockets, BWRAP))
+    let config = project.config();
+    bwrap_in(&config.sandbox, env, guest, || view_of(project, env, sockets, BWRAP))
+        .and_then(|bwrap| holds_what_is_set(config, &bwrap).map(|()| bwrap))
         .unwrap_or_else(Bwrap::refusing)
 }
 
+/// Refuses a sandbox that does not hold a limit which samuel.toml sets.
+fn holds_what_is_set(config: &Config, sandbox: &dyn Sandbox) -> Result<(), SandboxError> {
+    let is_set = |key: &str| config.origin(&format!("sandbox.{key}")).is_some();
+    let Some(unheld) = sandbox.unheld().into_iter().find(|limit| is_set(limit.key)) else { return Ok(()) };
+    let problem =
+        format!("{} does not hold it here: {}; leave it out, or choose {OCI}", sandbox.name(), unheld.why);
+    Err(setting(unheld.key, problem))
+}
+
 /// Makes it with what commands see of the machine.
-pub(super) fn bwrap_in(
+fn bwrap_in(
     settings: &SandboxSettings,
     env: &[(String, String)],
     guest: Option<&Guest>,
     view: impl FnOnce() -> Result<View, SandboxError>,
 ) -> Result<Bwrap, SandboxError> {
     let reach = reach_of(settings, env)?;
-    let bwrap = Bwrap::new(view()?).reach(reach);
+    let bwrap = Bwrap::new(view()?).reach(reach).pids(settings.pids);
     Ok(match guest {
         Some(guest) => bwrap.guest(guest.clone()),
         None => bwrap,
@@ -60,31 +107,29 @@ fn reach_of(settings: &SandboxSettings, env: &[(String, String)]) -> Result<Reac
 }
 
 /// Makes the sandbox `oci` in which a clone of the project can be worked on. In `sockets` runs listen.
-pub(super) fn oci_of(
+fn oci_of(
     project: &Project,
     env: &[(String, String)],
     sockets: Option<&Path>,
     containers: Option<&Containers>,
 ) -> Oci {
     let Some(containers) = containers else { return Oci::default() };
-    let contents = contents_of(&project.config().sandbox, env, || view_of(project, env, sockets, OCI));
+    let contents =
+        contents_of(project.root(), &project.config().sandbox, env, || view_of(project, env, sockets, OCI));
     match contents {
         Ok(contents) => Oci::new(containers.clone(), contents, project.root()),
         Err(error) => Oci::refusing(error),
     }
 }
 
-/// Returns what containers get, with what commands see of the machine.
-pub(super) fn contents_of(
+/// Returns what containers get in a project, with what commands see of the machine.
+fn contents_of(
+    root: &Path,
     settings: &SandboxSettings,
     env: &[(String, String)],
     view: impl FnOnce() -> Result<View, SandboxError>,
 ) -> Result<Contents, SandboxError> {
-    if settings.image.is_empty() {
-        let problem = "the sandbox oci needs an image, pinned by its digest: build and pin one first";
-        return Err(setting("image", problem.to_owned()));
-    }
-    let image = Image::parse(&settings.image).map_err(|problem| setting("image", problem))?;
+    let image = image_of(root, &settings.image)?;
     let memory = Memory::parse(&settings.memory).map_err(|problem| setting("memory", problem))?;
     if settings.pids > MAX_PIDS {
         let problem = format!("{} is more than the {MAX_PIDS} processes that a kernel has", settings.pids);

@@ -208,6 +208,11 @@ impl Services {
         self.emit(Event::Warning { message: redacted(&message.into()).into_owned() });
     }
 
+    /// Warns of what concerns all lanes, where there are several.
+    pub(super) fn warn_of_run(&self, message: impl Into<String>) {
+        self.hub.send(Event::Warning { message: redacted(&message.into()).into_owned() });
+    }
+
     /// Ends the socket, where there is one. Blocks.
     pub(super) fn stop_listening(&self) {
         if let Some(socket) = self.socket.get() {

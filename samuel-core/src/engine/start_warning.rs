@@ -3,7 +3,7 @@
 //! [`Run::start_warnings`] finds them; a start tells each once, as a
 //! [`Warning`](crate::event::Event::Warning) with what to do about it.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use crate::{
     config::format_duration,
     git::Repository,
     machine::{Input, RunLimits},
-    model::{Groups, Plan, Remedy, Scope, Status, TaskId},
+    model::{ClaimPhase, Groups, Plan, Remedy, Scope, Status, TaskId},
     plan::LongPlan,
     text::counted_are,
 };
@@ -59,6 +59,16 @@ pub enum StartWarning {
         /// Which limits, and what it does not report.
         message: String,
     },
+    /// Lanes have submitted work that nobody has landed, and the run has none: it leaves these tasks alone.
+    Submitted {
+        /// The tasks.
+        tasks: Vec<TaskId>,
+    },
+    /// What lanes have landed is on a branch that is not in what is checked out, and the run, which has none, does without.
+    Unmerged {
+        /// The branch.
+        into: String,
+    },
     /// Nothing checks what an agent calls done.
     NoChecks,
     /// The project is in no git repository.
@@ -71,7 +81,19 @@ pub enum StartWarning {
         files: usize,
         /// The first of them, relative to the project's root.
         first: Vec<String>,
+        /// Where the agent works.
+        agent_works: AgentWorks,
     },
+}
+
+/// Where the agent of a run works, and with what of the project's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentWorks {
+    /// Where the project is, with what is not committed.
+    InPlace,
+    /// In lanes, with what is committed alone.
+    InLanes,
 }
 
 impl StartWarning {
@@ -93,6 +115,11 @@ impl StartWarning {
             Self::LooserLimit { .. } => "Give it again with the start, or set it in samuel.toml.".into(),
             Self::LongPlan(_) => LongPlan::HELP.into(),
             Self::UnheldBudget { .. } => unheld_budget::HELP.into(),
+            // The command and the call for it differ, and this is told everywhere.
+            Self::Submitted { .. } => {
+                "Land it without a loop first, or start with several lanes: either lands it.".into()
+            }
+            Self::Unmerged { into } => format!("Merge it first, with `git merge {into}`.").into(),
             Self::NoChecks => "Set quality_checks in samuel.toml, such as [\"cargo test\"].".into(),
             Self::NoRepository => "Run `git init` and commit what there is.".into(),
             Self::NoCommit => "Commit what there is.".into(),
@@ -114,6 +141,21 @@ impl fmt::Display for StartWarning {
             }
             Self::LongPlan(long) => long.fmt(f),
             Self::UnheldBudget { message, .. } => f.write_str(message),
+            Self::Submitted { tasks } => {
+                let tasks: Vec<&str> = tasks.iter().map(TaskId::as_str).collect();
+                let noun = if tasks.len() == 1 { "task" } else { "tasks" };
+                write!(
+                    f,
+                    "lanes have submitted work that has not landed ({noun} {}), which this run leaves alone",
+                    tasks.join(", ")
+                )
+            }
+            Self::Unmerged { into } => {
+                write!(
+                    f,
+                    "what lanes have landed is on {into}, which is not in what is checked out: this run does without it"
+                )
+            }
             Self::NoChecks => {
                 f.write_str("no quality checks are configured, so what an agent calls done is done")
             }
@@ -123,15 +165,21 @@ impl fmt::Display for StartWarning {
             Self::NoCommit => {
                 f.write_str("the repository has no commit yet, so nothing an agent does can be undone")
             }
-            Self::Uncommitted { files, first } => {
+            Self::Uncommitted { files, first, agent_works } => {
                 let more = files.saturating_sub(first.len());
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 let (are, first) = (counted_are(*files, "file"), first.join(", "));
                 let they = if *files == 1 { "it" } else { "they" };
-                write!(
-                    f,
-                    "{are} not committed ({first}{more}), so {they} cannot be told from what the agent does"
-                )
+                match agent_works {
+                    AgentWorks::InLanes => write!(
+                        f,
+                        "{are} not committed ({first}{more}), so lanes work without what was changed there"
+                    ),
+                    AgentWorks::InPlace => write!(
+                        f,
+                        "{are} not committed ({first}{more}), so {they} cannot be told from what the agent does"
+                    ),
+                }
             }
         }
     }
@@ -165,6 +213,12 @@ impl Run {
         warnings.extend(long.map(StartWarning::LongPlan));
         let unheld = self.unheld_budget().into_iter();
         warnings.extend(unheld.map(|(agent, message)| StartWarning::UnheldBudget { agent, message }));
+        if self.frozen.settings.parallel.jobs == 1 {
+            warnings.extend(submitted(plan));
+            let (project, plan) = (self.frozen.project.clone(), Arc::clone(plan));
+            let unmerged = blocking(move || project.unmerged_lanes(&plan)).await?;
+            warnings.extend(unmerged.map(|into| StartWarning::Unmerged { into }));
+        }
         if !self.has_checks() {
             warnings.push(StartWarning::NoChecks);
         }
@@ -173,12 +227,24 @@ impl Run {
             // What an interrupted run left is its own.
             Ok(Some(repository)) if begin.first == Input::Start => {
                 let repository = repository.clone();
-                warnings.extend(blocking(move || uncommitted(&repository)).await?);
+                let agent_works = match self.frozen.settings.parallel.jobs {
+                    0 | 1 => AgentWorks::InPlace,
+                    _ => AgentWorks::InLanes,
+                };
+                warnings.extend(blocking(move || uncommitted(&repository, agent_works)).await?);
             }
             Ok(Some(_)) | Err(_) => {}
         }
         Ok(warnings)
     }
+}
+
+/// Returns what lanes have submitted and nobody has landed.
+fn submitted(plan: &Plan) -> Option<StartWarning> {
+    let waits = plan.claimed_tasks().filter(|(_, claim)| claim.phase != ClaimPhase::Working);
+    let mut tasks: Vec<TaskId> = waits.map(|(task, _)| task.id.clone()).collect();
+    tasks.sort();
+    (!tasks.is_empty()).then_some(StartWarning::Submitted { tasks })
 }
 
 /// Returns the limits that hold a run less than others did.
@@ -231,12 +297,12 @@ fn not_open(plan: &Plan, scope: &Scope) -> Vec<StartWarning> {
 }
 
 /// Looks what of the project is not committed; nothing where that cannot be told in time.
-pub(super) fn uncommitted(repository: &Repository) -> Option<StartWarning> {
+pub(super) fn uncommitted(repository: &Repository, agent_works: AgentWorks) -> Option<StartWarning> {
     let Some(commit) = repository.head().ok()?.commit() else { return Some(StartWarning::NoCommit) };
     let mut first = repository.changes_since(&commit, MAX_LOOK).ok()?;
     let files = first.len();
     first.truncate(MAX_FILES);
-    (files > 0).then_some(StartWarning::Uncommitted { files, first })
+    (files > 0).then_some(StartWarning::Uncommitted { files, first, agent_works })
 }
 
 #[cfg(test)]
@@ -247,17 +313,17 @@ mod tests {
     #[test]
     fn files_that_are_not_committed_are_counted_and_the_first_are_named() {
         let made = Made::with(&[("a.rs", "a\n"), (".gitignore", "*.log\n")]);
-        assert_eq!(uncommitted(&made.opened()), None);
+        assert_eq!(uncommitted(&made.opened(), AgentWorks::InPlace), None);
         made.write("noise.log", "");
         made.write(".samuel/run/x", "");
-        assert_eq!(uncommitted(&made.opened()), None);
+        assert_eq!(uncommitted(&made.opened(), AgentWorks::InPlace), None);
         for name in ["a.rs", "b.rs", "c.rs", "d.rs"] {
             made.write(name, "new\n");
         }
-        let told = uncommitted(&made.opened()).map(|warning| warning.to_string());
+        let told = uncommitted(&made.opened(), AgentWorks::InPlace).map(|warning| warning.to_string());
         let expected = "4 files are not committed (a.rs, b.rs, c.rs and 1 more), so they cannot be told from what the agent does";
         assert_eq!(told.as_deref(), Some(expected));
-        assert_eq!(uncommitted(&Made::empty().opened()), Some(StartWarning::NoCommit));
+        assert_eq!(uncommitted(&Made::empty().opened(), AgentWorks::InPlace), Some(StartWarning::NoCommit));
     }
 
     #[test]

@@ -59,6 +59,12 @@ pub enum FileError {
         /// What the system said.
         source: io::Error,
     },
+    /// What stands in its place cannot be renamed, since names for that are taken by what was renamed before.
+    #[error("what stands in its place cannot be moved aside: all names up to \"{}\" are taken", last.display())]
+    NoNameLeft {
+        /// The last name that was tried, in the directory of the file.
+        last: OsString,
+    },
     /// It is no UTF-8.
     #[error("it is not UTF-8")]
     NotUtf8,
@@ -76,6 +82,7 @@ impl FileError {
             Self::TooLarge { .. } => io::ErrorKind::FileTooLarge,
             Self::Outside { .. } | Self::Elsewhere { .. } => io::ErrorKind::PermissionDenied,
             Self::Dangling { .. } => io::ErrorKind::InvalidInput,
+            Self::NoNameLeft { .. } => io::ErrorKind::AlreadyExists,
             Self::NotUtf8 => io::ErrorKind::InvalidData,
             Self::Io(error) | Self::Leftover { source: error, .. } => error.kind(),
         }
@@ -92,6 +99,7 @@ impl FileError {
                 Some("Put what it leads to into the project, or remove the link.")
             }
             Self::Dangling { .. } => Some("Restore what the link leads to, or remove the link."),
+            Self::NoNameLeft { .. } => Some("Remove what was moved aside there before."),
             Self::NotUtf8 => Some("Save it as UTF-8."),
             Self::Io(_) | Self::Leftover { .. } => None,
         }

@@ -7,7 +7,7 @@
 use std::{
     ffi::OsStr,
     fs::File,
-    os::fd::{AsFd, BorrowedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::Path,
 };
 
@@ -77,6 +77,12 @@ impl Root {
     /// Makes the entries of a file's directory durable.
     pub(crate) fn sync_parent(&self, path: &Path) -> Result<(), FileError> {
         Ok(fsync(self.walk(path, LastLink::Keep)?.parent()?)?)
+    }
+
+    /// Opens the directory that a file is in.
+    pub(crate) fn parent_of(&self, path: &Path) -> Result<OwnedFd, FileError> {
+        let place = self.walk(path, LastLink::Keep)?;
+        Ok(place.parent()?.try_clone_to_owned()?)
     }
 
     /// Says whether something is at a path, links followed.
@@ -164,14 +170,14 @@ pub(super) fn give(made: impl AsFd, of: &Stat) {
 /// Renames what stands at a place, within its directory.
 fn set_aside(place: &Place) -> Result<(), FileError> {
     let parent = place.parent()?;
+    let aside = |number: usize| format!("{}.aside-{number}", place.name.to_string_lossy());
     for number in 1..=MAX_NAMES {
-        let aside = format!("{}.aside-{number}", place.name.to_string_lossy());
-        match renameat_with(parent, &*place.name, parent, aside, RenameFlags::NOREPLACE) {
+        match renameat_with(parent, &*place.name, parent, aside(number), RenameFlags::NOREPLACE) {
             Err(Errno::EXIST) => {}
             renamed => return Ok(renamed?),
         }
     }
-    Err(Errno::EXIST.into())
+    Err(FileError::NoNameLeft { last: aside(MAX_NAMES).into() })
 }
 
 #[cfg(test)]
@@ -238,6 +244,26 @@ mod tests {
         assert_eq!(fs::read_to_string(root.path().join("inside/link")).unwrap(), "theirs");
         assert_eq!(fs::read_to_string(dir.path().join("victim")).unwrap(), "mine");
         assert_eq!(fs::read_dir(root.path().join("inside")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn where_all_names_are_taken_that_is_said_in_a_line_with_what_helps() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, path) = (Root::new(dir.path()), dir.path().join("plan"));
+        fs::create_dir(&path).unwrap();
+        let aside = |number: usize| dir.path().join(format!("plan.aside-{number}"));
+        for number in 1..=MAX_NAMES {
+            fs::write(aside(number), "").unwrap();
+        }
+        let error = root.clear_the_way(&path).unwrap_err();
+        let told =
+            "what stands in its place cannot be moved aside: all names up to \"plan.aside-1000\" are taken";
+        assert_eq!(error.to_string(), told);
+        assert_eq!(error.help(), Some("Remove what was moved aside there before."));
+        assert!(path.is_dir(), "it is left as it is");
+        fs::remove_file(aside(7)).unwrap();
+        root.clear_the_way(&path).unwrap();
+        assert!(aside(7).is_dir() && !path.exists());
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub struct Caller {
     uids: Vec<u32>,
     safe: Vec<Safe>,
     home: Option<PathBuf>,
+    /// Where the configuration of the system and of the user is.
+    config_files: Vec<PathBuf>,
     /// Patterns of files that the user ignores in every repository.
     excludes: Vec<u8>,
 }
@@ -89,17 +91,23 @@ impl Caller {
         let uids = vec![rustix::process::geteuid().as_raw()];
         #[cfg(not(unix))]
         let uids = Vec::new();
-        Self { uids, safe: Vec::new(), home: None, excludes: Vec::new() }
+        Self { uids, safe: Vec::new(), home: None, config_files: Vec::new(), excludes: Vec::new() }
     }
 
     /// Describes the user with an id, who trusts no other.
     pub fn of_user(uid: u32) -> Self {
-        Self { uids: vec![uid], safe: Vec::new(), home: None, excludes: Vec::new() }
+        Self { uids: vec![uid], safe: Vec::new(), home: None, config_files: Vec::new(), excludes: Vec::new() }
     }
 
     /// Describes somebody who looks at what has been checked already.
     pub(super) fn of_anybody() -> Self {
-        Self { uids: Vec::new(), safe: Vec::new(), home: None, excludes: Vec::new() }
+        Self {
+            uids: Vec::new(),
+            safe: Vec::new(),
+            home: None,
+            config_files: Vec::new(),
+            excludes: Vec::new(),
+        }
     }
 
     /// Counts what the user with this id owns as the caller's too, where the
@@ -160,6 +168,7 @@ impl Caller {
 
     fn with_config(mut self, home: &Path, of_user: &Path, files: &[PathBuf]) -> Self {
         self.home = Some(home.to_owned());
+        self.config_files = files.to_vec();
         let mut excludes = of_user.join("ignore");
         let mut settings = Vec::new();
         let mut left = MAX_CONFIG_FILES;
@@ -173,6 +182,16 @@ impl Caller {
         }
         self.excludes = of_the_user(&excludes);
         self
+    }
+
+    /// Returns the home of the user, where it is known.
+    pub(super) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// Returns the files of configuration that are read first, whether they exist or not.
+    pub(super) fn config_files(&self) -> &[PathBuf] {
+        &self.config_files
     }
 
     /// Returns the patterns of files that are ignored everywhere.

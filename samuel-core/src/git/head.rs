@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{GitError, ObjectId, Repository, read};
 
 /// The largest file of one reference that is read, in bytes.
-const MAX_REF: u64 = 4 << 10;
+pub(super) const MAX_REF: u64 = 4 << 10;
 /// The largest list of packed references that is read, in bytes.
 const MAX_PACKED_REFS: u64 = 64 << 20;
 /// How many references may lead to each other.
@@ -44,7 +44,7 @@ impl Head {
 }
 
 /// What a reference says.
-enum Target {
+pub(super) enum Target {
     Name(String),
     Id(ObjectId),
 }
@@ -56,10 +56,7 @@ impl Repository {
     /// Returns a [`GitError`] where `HEAD` or what it names cannot be read.
     pub fn head(&self) -> Result<Head, GitError> {
         let path = self.git_dir.join("HEAD");
-        if !self.refs_in_files {
-            let path = self.common_dir.join("config");
-            return Err(GitError::Unsupported { path, format: GitError::REFTABLE.to_owned() });
-        }
+        self.require_files()?;
         match self.target(&self.head_text()?, &path)? {
             Target::Id(id) => Ok(Head::Detached(id)),
             Target::Name(name) => {
@@ -68,6 +65,26 @@ impl Repository {
                 Ok(Head::Branch { name, commit })
             }
         }
+    }
+
+    /// Returns the commit that a reference is at; nothing where there is no such reference.
+    ///
+    /// # Errors
+    /// Returns a [`GitError`] for a name that no reference can have, and where it cannot be read.
+    pub(crate) fn reference(&self, name: &str) -> Result<Option<ObjectId>, GitError> {
+        self.require_files()?;
+        match is_ref(name) {
+            true => self.resolve(name),
+            false => Err(GitError::damaged(&self.common_dir.join(name), "no reference can have this name")),
+        }
+    }
+
+    fn require_files(&self) -> Result<(), GitError> {
+        if self.refs_in_files {
+            return Ok(());
+        }
+        let path = self.common_dir.join("config");
+        Err(GitError::Unsupported { path, format: GitError::REFTABLE.to_owned() })
     }
 
     /// Returns the branch that is checked out; nothing between branches, and
@@ -121,7 +138,7 @@ impl Repository {
         .transpose()
     }
 
-    fn target(&self, text: &[u8], path: &Path) -> Result<Target, GitError> {
+    pub(super) fn target(&self, text: &[u8], path: &Path) -> Result<Target, GitError> {
         let text = text.trim_ascii();
         if let Some(id) = ObjectId::from_hex(text, self.hash) {
             return Ok(Target::Id(id));
@@ -177,6 +194,11 @@ mod tests {
             let found = head(&made).unwrap();
             assert_eq!(found.branch(), Some("feature/x"));
             assert_eq!(found.commit().unwrap().to_string(), asked(&made));
+            let repository = Repository::open(made.path(), &Caller::of_process()).unwrap().unwrap();
+            let at = |name: &str| repository.reference(name).map(|commit| commit.map(|id| id.to_string()));
+            assert_eq!(at("refs/heads/feature/x").unwrap(), Some(asked(&made)));
+            assert_eq!((at("refs/heads/feature").unwrap(), at("refs/heads/none").unwrap()), (None, None));
+            assert!(at("refs/heads/../x").is_err() && at("refs/heads/a b").is_err());
         }
         made.run(&["checkout", "--quiet", "--detach"]);
         assert_eq!((head(&made).unwrap().branch(), head(&made).unwrap().commit().is_some()), (None, true));

@@ -1,4 +1,4 @@
-//! The last commits.
+//! The last commits, and whether one is among them.
 
 use std::{
     collections::{BinaryHeap, HashSet},
@@ -18,8 +18,12 @@ use super::{
 
 /// The least digits of an id that are shown.
 const MIN_DIGITS: usize = 7;
+/// How long one look at a commit may take.
+const MAX_LOOK: Duration = Duration::from_secs(5);
 /// How many parents of one commit are looked at.
 const MAX_PARENTS: usize = 64;
+/// How much later than its child a commit may say that it was made, in seconds: clocks differ.
+const MAX_SKEW: i64 = 24 * 60 * 60;
 
 /// A commit, as a log shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,33 +56,124 @@ impl Repository {
     /// # Errors
     /// Returns a [`GitError`] where the repository cannot be read.
     pub fn log(&self, count: usize, limit: Duration) -> Result<Vec<Commit>, GitError> {
-        let Some(first) = self.head()?.commit() else { return Ok(Vec::new()) };
-        let objects = self.objects(limit)?;
-        let digits = short_digits(objects.packed(), self.hash);
-        let mut seen = HashSet::from([first]);
-        let mut heap = BinaryHeap::new();
-        let mut turn = 0;
-        let read = |id: ObjectId, turn: usize| -> Result<Option<Next>, GitError> {
-            let data = read_commit(&objects, &id)?;
-            Ok(data.map(|data| Next { seconds: committed(&data).0, turn: std::cmp::Reverse(turn), id, data }))
-        };
-        match read(first, turn)? {
-            Some(next) => heap.push(next),
-            None => return Err(GitError::damaged(&self.git_dir.join("HEAD"), "its commit is not there")),
-        }
+        let Some(mut walk) = self.walk(limit)? else { return Ok(Vec::new()) };
+        let digits = short_digits(walk.objects.packed(), self.hash);
         let mut log = Vec::new();
         while log.len() < count
-            && let Some(next) = heap.pop()
+            && let Some(next) = walk.step()?
         {
             log.push(commit(&next, digits));
-            for parent in parents(&next.data, objects.hash()) {
-                turn += 1;
-                if seen.insert(parent) {
-                    heap.extend(read(parent, turn)?);
-                }
-            }
         }
         Ok(log)
+    }
+
+    /// Says whether `HEAD` is a commit or has it among its ancestors; nothing where at most `count` commits do not
+    /// tell, nor where history is not there.
+    ///
+    /// # Errors
+    /// Returns a [`GitError`] where the repository cannot be read.
+    pub(crate) fn is_checked_out(
+        &self,
+        commit: &ObjectId,
+        count: usize,
+        limit: Duration,
+    ) -> Result<Option<bool>, GitError> {
+        let Some(mut walk) = self.walk(limit)? else { return Ok(Some(false)) };
+        let Some(data) = read_commit(&walk.objects, commit)? else { return Ok(None) };
+        // No commit that is older has it among its ancestors.
+        let oldest = committed(&data).0.saturating_sub(MAX_SKEW);
+        for _ in 0..count {
+            match walk.step()? {
+                Some(next) if next.id == *commit => return Ok(Some(true)),
+                Some(next) if next.seconds >= oldest => {}
+                Some(_) | None => return Ok((!walk.has_gap).then_some(false)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Begins to go through the commits before `HEAD`; nothing in a repository without any.
+    fn walk(&self, limit: Duration) -> Result<Option<Walk>, GitError> {
+        let Some(first) = self.head()?.commit() else { return Ok(None) };
+        let mut walk = Walk {
+            objects: self.objects(limit)?,
+            seen: HashSet::new(),
+            heap: BinaryHeap::new(),
+            turn: 0,
+            has_gap: false,
+        };
+        walk.add(first)?;
+        if walk.has_gap {
+            return Err(GitError::damaged(&self.git_dir.join("HEAD"), "its commit is not there"));
+        }
+        Ok(Some(walk))
+    }
+}
+
+/// A way through commits and those before them, the latest first.
+struct Walk {
+    objects: Objects,
+    seen: HashSet<ObjectId>,
+    heap: BinaryHeap<Next>,
+    turn: usize,
+    /// Whether a commit on the way is not there, as in a shallow clone.
+    has_gap: bool,
+}
+
+impl Walk {
+    fn step(&mut self) -> Result<Option<Next>, GitError> {
+        let Some(next) = self.heap.pop() else { return Ok(None) };
+        for parent in parents(&next.data, self.objects.hash()) {
+            self.add(parent)?;
+        }
+        Ok(Some(next))
+    }
+
+    fn add(&mut self, id: ObjectId) -> Result<(), GitError> {
+        let turn = std::cmp::Reverse(self.turn);
+        self.turn += 1;
+        if self.seen.insert(id) {
+            match read_commit(&self.objects, &id)? {
+                Some(data) => self.heap.push(Next { seconds: committed(&data).0, turn, id, data }),
+                None => self.has_gap = true,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Repository {
+    /// Returns the tree of a commit; nothing where there is no such commit.
+    ///
+    /// # Errors
+    /// Returns a [`GitError`] where the objects cannot be read.
+    pub(crate) fn tree_of(&self, commit: &ObjectId) -> Result<Option<ObjectId>, GitError> {
+        let data = read_commit(&self.objects(MAX_LOOK)?, commit)?;
+        Ok(data.and_then(|data| tree_of(&data, self.hash)))
+    }
+}
+
+impl Repository {
+    /// Returns a commit and those before it along first parents, each with all its parents: at most `count`, and none
+    /// from `end` on. Where history is not there, or ends, fewer.
+    ///
+    /// # Errors
+    /// Returns a [`GitError`] where the objects cannot be read.
+    pub(crate) fn first_parents(
+        &self,
+        from: &ObjectId,
+        end: Option<&ObjectId>,
+        count: usize,
+    ) -> Result<Vec<(ObjectId, Vec<ObjectId>)>, GitError> {
+        let objects = self.objects(MAX_LOOK)?;
+        let (mut line, mut next) = (Vec::new(), Some(*from));
+        while let Some(id) = next.filter(|id| line.len() < count && Some(id) != end) {
+            let Some(data) = read_commit(&objects, &id)? else { break };
+            let parents = parents(&data, self.hash);
+            next = parents.first().copied();
+            line.push((id, parents));
+        }
+        Ok(line)
     }
 }
 
@@ -179,6 +274,35 @@ mod tests {
         assert_eq!(log(&made).unwrap(), expected);
         made.run(&["gc", "--quiet", "--aggressive", "--prune=now"]);
         assert_eq!(log(&made).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_checked_out_has_its_ancestors_and_nothing_is_said_where_too_few_are_looked_at() {
+        let made = Made::with(&[("a.rs", "")]);
+        let id = |name: &str| {
+            let args = ["rev-parse", name];
+            let output = Command::new("git").args(args).current_dir(made.path()).output().unwrap();
+            ObjectId::from_hex(output.stdout.trim_ascii(), HashKind::Sha1).unwrap()
+        };
+        let first = id("HEAD");
+        made.run(&["checkout", "--quiet", "-b", "side"]);
+        made.commit("On the side");
+        let side = id("HEAD");
+        made.run(&["checkout", "--quiet", "main"]);
+        (0..5).for_each(|n| made.commit(&n.to_string()));
+        let repository = Repository::open(made.path(), &Caller::of_process()).unwrap().unwrap();
+        let said = |commit: &ObjectId, count| repository.is_checked_out(commit, count, LONG).unwrap();
+        assert_eq!((said(&first, 10), said(&side, 10)), (Some(true), Some(false)));
+        assert_eq!((said(&first, 5), said(&side, 5)), (None, None));
+        assert_eq!(said(&first, 6), Some(true));
+        let later =
+            ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "x"];
+        let mut commit = Command::new("git");
+        commit.args(later).current_dir(made.path()).env("GIT_COMMITTER_DATE", "2099-01-01T00:00:00Z");
+        assert!(commit.status().unwrap().success());
+        let far = id("HEAD");
+        made.run(&["reset", "--quiet", "--hard", "HEAD~1"]);
+        assert_eq!(said(&far, 1), Some(false), "all that is older cannot have it");
     }
 
     #[test]

@@ -32,13 +32,17 @@
 //! ```
 
 mod caller;
+mod checked_out;
 mod config;
+mod configured;
+mod covered;
 mod error;
 mod head;
 mod id;
 mod ignores;
 mod index;
 mod inflate;
+mod lines;
 mod listing;
 mod log;
 mod nested;
@@ -59,8 +63,11 @@ pub use id::ObjectId;
 pub use log::Commit;
 pub use place::Repository;
 
+pub(crate) use configured::Configured;
+pub(crate) use covered::covered;
 pub(crate) use ignores::{Walk, Walking};
 pub(crate) use index::{Entry, Index, Stat};
+pub(crate) use lines::DifferentLines;
 pub(crate) use listing::{Content, Listing, Parents, blob_id};
 pub(crate) use nested::{Budget, hash_of, state_of};
 pub(crate) use products::products_below;

@@ -1,7 +1,7 @@
 //! The object store: commits and trees by their ids.
 //!
 //! [`Objects`] finds an object loose or in a pack, in the repository's own store
-//! or in one it borrows from. Contents of files are never read from it. Each
+//! or in one it borrows from. Contents of files are read from it only to count their lines. Each
 //! object may have [`MAX_OBJECT`] bytes, and all that is decompressed together
 //! [`MAX_WORK`], so that a few small files cannot become a great deal of work.
 

@@ -49,6 +49,8 @@ pub struct Repository {
     pub(super) file_mode: bool,
     /// Whether branches are in files; else in tables that are not read here.
     pub(super) refs_in_files: bool,
+    /// Whether objects may be missing until somebody asks where it was cloned from.
+    is_partial: bool,
     /// The user's patterns of files that are ignored everywhere.
     pub(super) excludes: Vec<u8>,
 }
@@ -85,6 +87,7 @@ impl Repository {
             hash: HashKind::Sha1,
             file_mode: true,
             refs_in_files: true,
+            is_partial: false,
             excludes: caller.excludes().to_vec(),
         };
         repository.configure()?;
@@ -108,6 +111,11 @@ impl Repository {
         }
         self.log(1, CHECK_TIME)?;
         self.index()?.for_each(|_| ControlFlow::Continue(()))
+    }
+
+    /// Returns the same repository as a work tree has it whose own directory of git is known.
+    pub(crate) fn with_git_dir(&self, git_dir: &Path) -> Self {
+        Self { git_dir: git_dir.to_owned(), ..self.clone() }
     }
 
     /// Returns the project's root, links resolved.
@@ -151,6 +159,11 @@ impl Repository {
         prefix
     }
 
+    /// Says whether it is a partial clone.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.is_partial
+    }
+
     /// Reads how the repository is stored.
     fn configure(&mut self) -> Result<(), GitError> {
         let path = self.common_dir.join("config");
@@ -166,6 +179,11 @@ impl Repository {
         if !["0", "1"].contains(&version) {
             return Err(unsupported(format!("version {version} of the format")));
         }
+        // Newer gits write of a remote that it promises the rest, older ones an extension.
+        self.is_partial = settings.iter().any(|one| {
+            one.is("extensions", "partialclone")
+                || (one.section == "remote" && one.key == "promisor" && one.boolean() == Some(true))
+        });
         for setting in settings.iter().filter(|one| one.subsection.is_none()) {
             match (setting.section.as_str(), setting.key.as_str()) {
                 ("core", "filemode") => {

@@ -137,7 +137,8 @@ impl GitProgram<'_> {
 fn complaint(stderr: &str) -> Option<String> {
     let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let Some(verdict) = lines.iter().position(|line| line.starts_with("fatal:")) else {
-        return last_line(stderr);
+        // Advice may come behind an error as well, as where a file of git's is locked.
+        return last_line(lines.iter().rfind(|line| line.starts_with("error:")).unwrap_or(&stderr));
     };
     let said = lines.get(verdict.saturating_sub(COMPLAINT_LINES - 1)..=verdict).unwrap_or_default();
     Some(said.join("; ").chars().take(MAX_LINE).collect())
@@ -175,6 +176,10 @@ mod tests {
             Some("fatal: '/x' does not appear to be a git repository")
         );
         assert_eq!(complaint("warning: a\nerror: b\n").as_deref(), Some("error: b"));
+        let locked =
+            "error: could not delete references: Unable to create '/r/.git/packed-refs.lock': File exists.";
+        let advice = "Another git process seems to be running.\nremove the file manually to continue.";
+        assert_eq!(complaint(&format!("{locked}\n\n{advice}\n")).as_deref(), Some(locked));
         assert_eq!(complaint(" \n"), None);
     }
 

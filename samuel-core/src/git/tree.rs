@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use super::{
     GitError, ObjectId, Repository,
     index::{MAX_PATH, MAX_PATHS, is_plain},
+    lines::{Counting, DifferentLines},
     log::{read_commit, tree_of},
     odb::{Kind, Objects},
 };
@@ -39,8 +40,9 @@ impl Repository {
         Ok(reading.files)
     }
 
-    /// Returns the files below the project's root in which two commits differ, sorted; none where
-    /// either is no commit of this repository.
+    /// Returns the files below the project's root in which two commits differ, sorted, with how many lines differ; none
+    /// where either is no commit of this repository. To find the files, and to count the lines, takes so long at most
+    /// each; what is not counted by then is not.
     ///
     /// # Errors
     /// Returns a [`GitError`] where the repository cannot be read, or not in time.
@@ -61,10 +63,12 @@ impl Repository {
             }
         }
         let differ = files.into_iter().filter(|(_, [before, after])| before != after);
+        let mut counting = Counting::begin(self, limit)?;
         let changed = |(path, [before, after]): (Vec<u8>, Sides)| FileDiffers {
             path: String::from_utf8_lossy(&path).into_owned(),
             before: before.is_some(),
             after: after.is_some(),
+            lines: counting.count(before.map(|(_, id)| id), after.map(|(_, id)| id)),
         };
         Ok(differ.map(changed).collect())
     }
@@ -79,6 +83,8 @@ pub(crate) struct FileDiffers {
     pub(crate) before: bool,
     /// Whether the second one has it.
     pub(crate) after: bool,
+    /// How many of its lines differ.
+    pub(crate) lines: DifferentLines,
 }
 
 fn read_tree(objects: &Objects, id: &ObjectId) -> Result<Option<Vec<u8>>, GitError> {

@@ -1,6 +1,6 @@
 //! What the last runs cost, where they failed, and what the one that is under way does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -19,6 +19,9 @@ const MAX_RUNS: usize = 20;
 const MAX_BYTES: u64 = 128 << 20;
 /// How many failures are told, the last ones.
 const MAX_FAILURES: usize = 5;
+/// How many tasks and agents have figures of their own, the first that are met: a forged record names any number.
+const MAX_TASKS: usize = 50_000;
+const MAX_AGENTS: usize = 1_000;
 /// What is read of the records.
 const WANTED: &[&str] = &[
     "run_started",
@@ -27,6 +30,8 @@ const WANTED: &[&str] = &[
     "agent_started",
     "agent_finished",
     "task_completed",
+    "task_landed",
+    "landing_held",
     "tasks_taken_back",
     "quality_checked",
     "tool_call",
@@ -42,6 +47,9 @@ const WANTED: &[&str] = &[
 pub struct Activity {
     /// What the loop does now; nothing where none is recorded that is under way.
     pub now: Option<Now>,
+    /// What each lane does that is at work, in their order; none in a run without lanes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lanes: Vec<Now>,
     /// The last failures, the newest first; at most 5.
     pub last_failures: Vec<FailureNote>,
     /// What each agent consumed.
@@ -73,6 +81,9 @@ pub struct StatusReport {
 pub struct Now {
     /// The run.
     pub run: String,
+    /// The lane; nothing where the whole run is told of, and in a run without lanes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lane: Option<u32>,
     /// The iteration under way; nothing between two.
     pub iteration: Option<u32>,
     /// What it is for.
@@ -150,13 +161,18 @@ impl History {
                 break;
             }
             let is_live = under_way.as_deref() == Some(run);
+            let before = sum.clone();
             match self.add(run, is_live, since, &mut sum) {
                 Ok(Added::All { read }) => {
                     bytes = bytes.saturating_add(read);
                     sum.activity.runs += 1;
                 }
                 Ok(Added::OfAnotherPlan) => break,
-                Err(_) => sum.activity.unread_runs += 1,
+                // What its record tells before that is no sum of the run.
+                Err(_) => {
+                    sum = before;
+                    sum.activity.unread_runs += 1;
+                }
             }
         }
         let mut activity = sum.activity;
@@ -189,13 +205,37 @@ impl History {
             }
             sum.take(&entry, &mut of_run);
         }
+        self.add_interrupted(since, &mut of_run, sum);
         // The newest run comes first, and of a run the last failure.
         let room = MAX_FAILURES.saturating_sub(sum.activity.last_failures.len());
         sum.activity.last_failures.extend(of_run.failures.into_iter().rev().take(room));
         if is_live {
-            sum.activity.now = of_run.now;
+            let told: Vec<Now> = of_run.lanes.into_values().filter_map(|lane| lane.now).collect();
+            // What lands meanwhile, and what lanes hand in, does not end a hold.
+            let is_at_work = told.iter().any(|now| now.iteration.is_some());
+            let held = of_run.held.filter(|_| !is_at_work);
+            sum.activity.now = held.or_else(|| told.iter().max_by_key(|now| now.event.seq).cloned());
+            let at_work = told.into_iter().filter(|now| now.lane.is_some() && now.iteration.is_some());
+            sum.activity.lanes = at_work.collect();
         }
         Ok(Added::All { read: entries.bytes() })
+    }
+
+    /// Adds the iteration that a run ended for the one that it goes on from to the figures of its task, as far as that
+    /// one's record tells.
+    fn add_interrupted(&self, since: Option<Timestamp>, run: &mut OfRun, sum: &mut Sum) {
+        let Some(ended) = run.interrupted.take() else { return };
+        let begun = self.beginning_of(ended.iteration, run.goes_on_from.take());
+        let is_of_plan = |begun_in: &str| since.is_none_or(|since| !self.is_before(begun_in, since));
+        let Some((_, begun)) = begun.filter(|(begun_in, _)| is_of_plan(begun_in)) else { return };
+        let Some(task) = begun.task else { return };
+        let figures = sum.task(&task);
+        figures.usage += ended.usage;
+        figures.failed += u32::from(ended.has_failed);
+        let is_it = |note: &&mut FailureNote| note.iteration == ended.iteration && note.task.is_none();
+        if let Some(note) = run.failures.iter_mut().find(is_it) {
+            note.task = Some(task);
+        }
     }
 }
 
@@ -207,18 +247,27 @@ enum Added {
     OfAnotherPlan,
 }
 
-/// Counts the tasks that a loop still works on.
+/// Counts the tasks that a loop still works on. What only waits to be landed takes no more iterations.
 fn tasks_left(plan: &Plan) -> usize {
     let groups = Groups::of(&plan.tasks);
-    let is_left = |(place, task): &(usize, &Task)| !groups.is_group(*place) && !task.is_settled();
+    let queued: HashSet<&TaskId> = plan
+        .claimed_tasks()
+        .filter(|(_, claim)| claim.phase.is_in_queue())
+        .map(|(task, _)| &task.id)
+        .collect();
+    let is_left = |(place, task): &(usize, &Task)| {
+        !groups.is_group(*place) && !task.is_settled() && !queued.contains(&task.id)
+    };
     plan.tasks.iter().enumerate().filter(is_left).count()
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Sum {
     activity: Activity,
     agents: BTreeMap<String, AgentShare>,
     tasks: BTreeMap<TaskId, TaskFigures>,
+    /// The figures of the last task beyond the most, which are not told.
+    beyond: Option<TaskFigures>,
     /// How long iterations took that worked on tasks.
     took: Vec<u64>,
     completed: usize,
@@ -227,70 +276,114 @@ struct Sum {
 /// What is known of the run that is read.
 #[derive(Default)]
 struct OfRun {
+    /// The agent that it has.
     agent: String,
-    /// When the iteration under way began, in milliseconds.
+    /// What is known of each lane; of a run without lanes all is.
+    lanes: BTreeMap<Option<u32>, OfLane>,
+    failures: Vec<FailureNote>,
+    /// That it holds, where it does.
+    held: Option<Now>,
+    goes_on_from: Option<String>,
+    /// The iteration that it ended and did not begin.
+    interrupted: Option<Interrupted>,
+}
+
+/// How an iteration ended that was cut off in the run before.
+struct Interrupted {
+    iteration: u32,
+    usage: Usage,
+    has_failed: bool,
+}
+
+/// What is known of a lane.
+#[derive(Default)]
+struct OfLane {
+    /// The agent that was called last.
+    agent: Option<String>,
+    /// Whether an iteration is under way, and when it began, in milliseconds.
+    has_begun: bool,
     began_ms: u64,
     mode: Mode,
     title: String,
     began_at: Option<Timestamp>,
-    failures: Vec<FailureNote>,
     now: Option<Now>,
 }
 
 impl Sum {
     fn task(&mut self, id: &TaskId) -> &mut TaskFigures {
-        self.tasks.entry(id.clone()).or_insert_with(|| TaskFigures {
+        let none = || TaskFigures {
             task: id.clone(),
             iterations: 0,
             failed: 0,
             taken_back: 0,
             took_ms: 0,
             usage: Usage::default(),
-        })
+        };
+        if self.tasks.len() >= MAX_TASKS && !self.tasks.contains_key(id) {
+            return self.beyond.insert(none());
+        }
+        self.tasks.entry(id.clone()).or_insert_with(none)
+    }
+
+    /// Adds what a call of an agent consumed.
+    fn called(&mut self, agent: &str, usage: Usage) {
+        if self.agents.len() >= MAX_AGENTS && !self.agents.contains_key(agent) {
+            return;
+        }
+        let share = self.agents.entry(agent.to_owned()).or_insert_with(|| AgentShare {
+            agent: agent.to_owned(),
+            calls: 0,
+            usage: Usage::default(),
+        });
+        share.calls += 1;
+        share.usage += usage;
     }
 
     fn take(&mut self, entry: &LogEntry, run: &mut OfRun) {
         let record = &entry.record;
+        let lane = run.lanes.entry(record.doer()).or_default();
         match &record.event {
-            Event::RunStarted { agent, .. } | Event::AgentStarted { agent, .. } => {
-                run.agent.clone_from(agent)
+            Event::RunStarted { agent, goes_on_from, .. } => {
+                run.agent.clone_from(agent);
+                run.goes_on_from.clone_from(goes_on_from);
             }
+            Event::AgentStarted { agent, .. } => lane.agent = Some(agent.clone()),
             Event::IterationStarted { mode, task, .. } => {
-                (run.began_ms, run.mode, run.began_at) = (record.elapsed_ms, *mode, Some(record.at));
-                run.title = task.as_ref().map(|task| task.title.clone()).unwrap_or_default();
+                (lane.began_ms, lane.mode, lane.began_at) = (record.elapsed_ms, *mode, Some(record.at));
+                lane.has_begun = true;
+                lane.title = task.as_ref().map(|task| task.title.clone()).unwrap_or_default();
                 if let Some(task) = &entry.task {
                     self.task(task).iterations += 1;
                 }
             }
             Event::AgentFinished { usage, .. } => {
-                let share = self.agents.entry(run.agent.clone()).or_insert_with(|| AgentShare {
-                    agent: run.agent.clone(),
-                    calls: 0,
-                    usage: Usage::default(),
-                });
-                share.calls += 1;
-                share.usage += *usage;
+                self.called(lane.agent.as_ref().unwrap_or(&run.agent), *usage);
             }
             Event::TasksTakenBack { tasks, .. } => {
                 tasks.iter().for_each(|task| self.task(task).taken_back += 1);
             }
+            Event::TaskLanded { .. } => self.completed += 1,
             Event::IterationFinished { iteration, outcome, failure, completed, usage, excused, .. } => {
-                // What met a usage limit is no failure, and says nothing of how long work takes.
+                // What met a usage limit or lost its task is no failure, and says nothing of how long work takes.
                 let failure = failure.as_ref().filter(|_| !excused);
                 // One that was interrupted ends in the run that goes on, and began in the one before: how
                 // long it took is not known.
-                let began_here = entry.iteration.is_some();
-                let took = if began_here { record.elapsed_ms.saturating_sub(run.began_ms) } else { 0 };
-                let is_work = run.mode == Mode::Implementation && *outcome != IterationOutcome::Cancelled;
+                let began_here = std::mem::take(&mut lane.has_begun);
+                let took = if began_here { record.elapsed_ms.saturating_sub(lane.began_ms) } else { 0 };
+                let is_work = lane.mode == Mode::Implementation && *outcome != IterationOutcome::Cancelled;
                 if began_here && is_work && !excused {
                     self.took.push(took);
-                    self.completed += completed.len();
+                    // What a lane has done is completed once it has landed.
+                    self.completed += if record.lane.is_none() { completed.len() } else { 0 };
                 }
                 if let Some(task) = &entry.task {
                     let figures = self.task(task);
                     figures.took_ms = figures.took_ms.saturating_add(took);
                     figures.usage += *usage;
                     figures.failed += u32::from(failure.is_some());
+                } else if !began_here {
+                    let (iteration, usage, has_failed) = (*iteration, *usage, failure.is_some());
+                    run.interrupted = Some(Interrupted { iteration, usage, has_failed });
                 }
                 if let Some(failure) = failure {
                     run.failures.push(FailureNote {
@@ -309,16 +402,40 @@ impl Sum {
         let is_over = matches!(record.event, Event::IterationFinished { .. });
         let in_iteration = entry.iteration.filter(|_| !is_over);
         if let Some(doing) = event_line(&record.event) {
-            run.now = Some(Now {
+            let now = Now {
                 run: record.run_id.to_string(),
+                lane: record.doer(),
                 iteration: in_iteration,
-                mode: in_iteration.map(|_| run.mode),
+                mode: in_iteration.map(|_| lane.mode),
                 task: entry.task.clone().filter(|_| in_iteration.is_some()),
-                title: if in_iteration.is_some() { run.title.clone() } else { String::new() },
-                began_at: run.began_at.filter(|_| in_iteration.is_some()),
+                title: if in_iteration.is_some() { lane.title.clone() } else { String::new() },
+                began_at: lane.began_at.filter(|_| in_iteration.is_some()),
                 doing,
                 event: event_ref(record),
-            });
+            };
+            match record.event {
+                Event::Paused => run.held = Some(now.clone()),
+                Event::Resumed | Event::Stopping { .. } | Event::RunFinished(_) => run.held = None,
+                _ => {}
+            }
+            lane.now = Some(now);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_more_tasks_and_agents_than_there_can_be_the_first_have_figures() {
+        let mut sum = Sum::default();
+        for number in (0..MAX_TASKS + 100).chain([0]) {
+            sum.task(&TaskId::new(number.to_string())).iterations += 1;
+            sum.called(&format!("agent {number}"), Usage::default());
+        }
+        assert_eq!((sum.tasks.len(), sum.agents.len()), (MAX_TASKS, MAX_AGENTS));
+        assert_eq!(sum.tasks.get(&TaskId::new("0")).map(|task| task.iterations), Some(2));
+        assert_eq!(sum.agents.get("agent 0").map(|share| share.calls), Some(2));
     }
 }

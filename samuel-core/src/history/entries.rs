@@ -1,15 +1,17 @@
 //! The events of a run one after the other, each with the iteration and the task it belongs to.
 //!
-//! [`Entries`] reads a record in pieces, however long it is. Lines that cannot be read are gone over
-//! and counted.
+//! [`Entries`] reads a record in pieces, however long it is, and parses a line when it is asked for. Lines that cannot be
+//! read, or are of a lane that no run has, are passed over and counted; at one of a later version it ends. In a run with several lanes an event belongs to the iteration of its own lane, and one that is of the
+//! whole run to none.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
-use super::HistoryError;
+use super::{HistoryError, runs::nothing_of};
 use crate::{
     event::{EVENT_SCHEMA_VERSION, Event, EventRecord},
+    machine::MAX_LANES,
     model::TaskId,
     state::{LaneStore, RecordPart, RecordPlace},
 };
@@ -52,9 +54,13 @@ pub struct Entries {
     place: RecordPlace,
     /// The kinds of events that are wanted, where not all are.
     wanted: &'static [&'static str],
-    waiting: VecDeque<LogEntry>,
-    iteration: Option<u32>,
-    task: Option<TaskId>,
+    /// Lines that were read, and how many bytes of them were looked at.
+    lines: Vec<u8>,
+    looked_at: usize,
+    /// How long the line of the last event was, in bytes.
+    line_bytes: usize,
+    /// The iterations under way, by lane: their numbers and tasks.
+    open: BTreeMap<Option<u32>, (u32, Option<TaskId>)>,
     /// How many events were read, and how many lines could not be.
     events: u64,
     unreadable: u64,
@@ -68,9 +74,10 @@ impl Entries {
             run: run.to_owned(),
             place: RecordPlace::default(),
             wanted: &[],
-            waiting: VecDeque::new(),
-            iteration: None,
-            task: None,
+            lines: Vec::new(),
+            looked_at: 0,
+            line_bytes: 0,
+            open: BTreeMap::new(),
             events: 0,
             unreadable: 0,
             bytes: 0,
@@ -92,10 +99,10 @@ impl Entries {
     /// a run in which nothing happened.
     ///
     /// # Errors
-    /// Returns [`HistoryError::NoRecord`] where none was.
+    /// Returns [`HistoryError::NoRecord`] where none was, and [`HistoryError::NothingYet`] of a run that gets ready.
     pub fn check_told(&self) -> Result<(), HistoryError> {
         match self.events {
-            0 => Err(HistoryError::no_events(&self.run, self.unreadable)),
+            0 => Err(nothing_of(&*self.lane, &self.run, self.unreadable)),
             _ => Ok(()),
         }
     }
@@ -105,29 +112,58 @@ impl Entries {
         self.bytes
     }
 
+    /// Returns how long the line of the last event was that was returned, in bytes.
+    pub(super) fn line_bytes(&self) -> usize {
+        self.line_bytes
+    }
+
     /// Returns the next event; nothing where there are no more by now. Later there may be. Blocks.
     ///
     /// # Errors
-    /// Returns [`HistoryError::LaterVersion`] at a line of a later version, and
+    /// Returns [`HistoryError::LaterVersion`] at a line of a later version, behind which nothing is read any more, and
     /// [`HistoryError::State`] where the record cannot be read.
     pub fn next_entry(&mut self) -> Result<Option<LogEntry>, HistoryError> {
-        while self.waiting.is_empty() {
+        loop {
+            let lines = std::mem::take(&mut self.lines);
+            let found = self.next_of(&lines);
+            self.lines = lines;
+            if let Some(entry) = found? {
+                return Ok(Some(entry));
+            }
+            (self.lines, self.looked_at) = (Vec::new(), 0);
             let chunk = self.lane.read_record(&self.run, RecordPart::Events, self.place)?;
+            self.unreadable = self.unreadable.saturating_add(chunk.left_out);
+            // A store that has nothing more may say nothing of where to read on.
+            if !chunk.lines.is_empty() || chunk.left_out > 0 {
+                self.place = chunk.next;
+            }
             if chunk.lines.is_empty() {
                 return Ok(None);
             }
-            self.place = chunk.next;
             self.bytes = self.bytes.saturating_add(chunk.lines.len() as u64);
-            for line in chunk.lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                self.take(line)?;
-            }
+            self.lines = chunk.lines;
         }
-        Ok(self.waiting.pop_front())
     }
 
-    fn take(&mut self, line: &[u8]) -> Result<(), HistoryError> {
+    /// Returns the next event of lines that were read. One of a later version is not passed: each time it is the error.
+    fn next_of(&mut self, lines: &[u8]) -> Result<Option<LogEntry>, HistoryError> {
+        while let Some(rest) = lines.get(self.looked_at..).filter(|rest| !rest.is_empty()) {
+            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let line = rest.get(..end).filter(|line| !line.is_empty());
+            let entry = line.map(|line| self.take(line)).transpose()?.flatten();
+            self.looked_at += end + 1;
+            if entry.is_some() {
+                self.line_bytes = end;
+                return Ok(entry);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes a line; nothing where it is none of the wanted, or cannot be read.
+    fn take(&mut self, line: &[u8]) -> Result<Option<LogEntry>, HistoryError> {
         if !self.wanted.is_empty() && !is_one_of(line, self.wanted) {
-            return Ok(());
+            return Ok(None);
         }
         let record: EventRecord = match serde_json::from_slice(line) {
             Ok(record) => record,
@@ -135,21 +171,32 @@ impl Entries {
                 let value: Value = serde_json::from_slice(line).unwrap_or_default();
                 self.check_version(value.get("schema_version").and_then(Value::as_u64).unwrap_or_default())?;
                 self.unreadable += 1;
-                return Ok(());
+                return Ok(None);
             }
         };
         self.check_version(record.schema_version.into())?;
+        if record.lane.is_some_and(|lane| lane > MAX_LANES) {
+            self.unreadable += 1;
+            return Ok(None);
+        }
         self.events += 1;
+        let lane = record.doer();
         if let Event::IterationStarted { iteration, task, .. } = &record.event {
-            self.iteration = Some(*iteration);
-            self.task = task.as_ref().map(|task| TaskId::new(task.id.clone()));
+            let task = task.as_ref().map(|task| TaskId::new(task.id.clone()));
+            self.open.insert(lane, (*iteration, task));
         }
-        let (iteration, task) = (self.iteration, about(&record.event).or_else(|| self.task.clone()));
-        if matches!(record.event, Event::IterationFinished { .. } | Event::RunFinished(_)) {
-            (self.iteration, self.task) = (None, None);
+        let (mut iteration, of) = self.open.get(&lane).cloned().unzip();
+        if let Event::IterationFinished { iteration: number, .. } = &record.event {
+            // One that was interrupted ends in the run that goes on, and began in the one before.
+            iteration.get_or_insert(*number);
         }
-        self.waiting.push_back(LogEntry { record, iteration, task });
-        Ok(())
+        let task = about(&record.event).or(of.flatten());
+        match record.event {
+            Event::IterationFinished { .. } => _ = self.open.remove(&lane),
+            Event::RunFinished(_) => self.open.clear(),
+            _ => {}
+        }
+        Ok(Some(LogEntry { record, iteration, task }))
     }
 
     fn check_version(&self, found: u64) -> Result<(), HistoryError> {
@@ -174,7 +221,12 @@ fn is_one_of(line: &[u8], wanted: &[&str]) -> bool {
 /// Returns the task that an event itself is about.
 fn about(event: &Event) -> Option<TaskId> {
     match event {
-        Event::TaskCompleted { task, .. } | Event::PlanChanged { task, .. } => Some(task.clone()),
+        Event::TaskCompleted { task, .. }
+        | Event::TaskClaimed { task, .. }
+        | Event::TaskSubmitted { task, .. }
+        | Event::TaskLanded { task, .. }
+        | Event::TaskReturned { task, .. }
+        | Event::PlanChanged { task, .. } => Some(task.clone()),
         Event::RequestRefused { task, .. } => task.as_ref().map(|task| TaskId::new(task.clone())),
         _ => None,
     }
@@ -185,6 +237,7 @@ fn names(event: &Event, task: &TaskId) -> bool {
     match event {
         Event::TasksTakenBack { tasks, .. } => tasks.contains(task),
         Event::IterationFinished { completed, .. } => completed.contains(task),
+        Event::QualityChecked { merged, .. } => merged.contains(task),
         _ => false,
     }
 }

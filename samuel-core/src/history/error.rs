@@ -3,10 +3,13 @@
 use crate::{
     event::EVENT_SCHEMA_VERSION,
     machine::ReplayError,
-    model::{Coded, ErrorCode},
+    model::{Coded, ErrorCode, Remedy},
     state::{RecordPart, StateError},
-    text::counted,
+    text::{counted, names},
 };
+
+/// How many runs are named one by one.
+const MAX_NAMED: usize = 5;
 
 /// A question about the past that cannot be answered.
 #[derive(Debug, thiserror::Error)]
@@ -24,11 +27,11 @@ pub enum HistoryError {
         nearest: Option<String>,
     },
     /// Several runs begin like this.
-    #[error("{begin:?} is the beginning of several runs: {}", runs.join(", "))]
+    #[error("{begin:?} is the beginning of several runs: {}", names(runs, MAX_NAMED))]
     SeveralRuns {
         /// What was asked for.
         begin: String,
-        /// Some of them.
+        /// The runs, the oldest first.
         runs: Vec<String>,
     },
     /// A part of a run's record is not there, or nothing in it can be read.
@@ -40,6 +43,12 @@ pub enum HistoryError {
         file: &'static str,
         /// How many lines it has, none of which can be read.
         unreadable: u64,
+    },
+    /// The run is under way, gets ready, and has told no event.
+    #[error("run {run} gets ready, and has told nothing yet")]
+    NothingYet {
+        /// The run.
+        run: String,
     },
     /// A later version of Samuel wrote it.
     #[error(
@@ -59,6 +68,12 @@ pub enum HistoryError {
         /// Why not.
         #[source]
         source: ReplayError,
+    },
+    /// Whatever reads the record broke off.
+    #[error("reading the record of run {run} broke off")]
+    Broken {
+        /// The run.
+        run: String,
     },
     /// The state cannot be read.
     #[error(transparent)]
@@ -86,21 +101,26 @@ impl HistoryError {
 impl Coded for HistoryError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::NoRuns | Self::UnknownRun { .. } | Self::SeveralRuns { .. } | Self::NoRecord { .. } => {
-                ErrorCode::RECORD_NOT_FOUND
-            }
+            Self::NoRuns
+            | Self::UnknownRun { .. }
+            | Self::SeveralRuns { .. }
+            | Self::NoRecord { .. }
+            | Self::NothingYet { .. } => ErrorCode::RECORD_NOT_FOUND,
             Self::LaterVersion { .. } => ErrorCode::RECORD_VERSION,
             Self::Replay { source, .. } => match source {
                 ReplayError::NoBeginning => ErrorCode::RECORD_NOT_FOUND,
+                ReplayError::Altered => ErrorCode::RECORD_DIFFERS,
                 ReplayError::Version { .. } | ReplayError::Machine { .. } => ErrorCode::RECORD_VERSION,
             },
+            Self::Broken { .. } => ErrorCode::INTERNAL,
             Self::State(error) => error.code(),
         }
     }
 
-    fn help(&self) -> crate::model::Remedy {
+    fn help(&self) -> Remedy {
         match self {
             Self::State(error) => error.help(),
+            Self::NoRuns => Remedy::StartRun,
             _ => self.code().help.clone(),
         }
     }

@@ -36,6 +36,7 @@ mod entries;
 mod error;
 mod eta;
 mod fold;
+mod numbers;
 mod report;
 mod run_history;
 mod runs;
@@ -49,10 +50,10 @@ pub use error::HistoryError;
 pub use eta::Eta;
 pub use report::{ChangedFile, ReportedChange, RunPage, TaskOutcome};
 pub use run_history::{
-    CheckHistory, EventRef, HistoryNote, HookFigures, IterationHistory, RecordGaps, RunHistory, RunState,
-    TurnHistory,
+    CheckHistory, EventRef, HeldBackTask, HistoryNote, HookFigures, IterationHistory, LandedTask, RecordGaps,
+    ReturnedTask, RunHistory, RunKind, RunState, TurnHistory,
 };
 pub use runs::{History, RunList, RunSummary, UnreadRun};
 pub use tail::Tail;
 pub use why::{Why, WhyQuestion, WhyReason};
-pub use words::{event_line, event_name};
+pub use words::{LOST_ITS_TASK, command_words, event_line, event_name};

@@ -10,7 +10,7 @@ use crate::{
     event::{CheckResult, Guard, IterationFailure, RunReport},
     model::{
         AgentTotal, IterationOutcome, TaskId, Usage,
-        payload::{CheckFailure, Mode, Turn},
+        payload::{Actor, CheckFailure, Mode, Turn},
         words,
     },
 };
@@ -27,11 +27,25 @@ words! {
     }
 }
 
+words! {
+    /// What a run does.
+    #[derive(Default)]
+    RunKind ("kind of a run") {
+        /// It works on tasks. The default, also where the beginning of its record cannot be read.
+        #[default]
+        Loop = "loop",
+        /// It lands what lanes have submitted, without a loop.
+        Landing = "landing",
+    }
+}
+
 /// A run as its record tells of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunHistory {
     /// Its id.
     pub run: String,
+    /// What it does.
+    pub kind: RunKind,
     /// How it stands.
     pub state: RunState,
     /// When it began, as far as that is recorded.
@@ -50,10 +64,26 @@ pub struct RunHistory {
     pub tasks: Vec<TaskId>,
     /// What could end it.
     pub guards: Vec<Guard>,
-    /// The commit that was checked out when it began, where there was one.
+    /// The commit that was checked out when it began, where there was one; with lanes the head of the branch that work
+    /// lands on, as far as that is recorded, else what the first work began at.
     pub first_commit: Option<String>,
-    /// The last commit that was seen.
+    /// The last commit that was seen; with lanes the last one that landed.
     pub last_commit: Option<String>,
+    /// The work of lanes that landed, the first first; a task that was done again is there again. None without lanes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub landed: Vec<LandedTask>,
+    /// The work of lanes that did not land, each as often as it came back, the first first. None without lanes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub returned: Vec<ReturnedTask>,
+    /// The work of lanes that somebody held back in the queue, and that nobody has let go of since.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<HeldBackTask>,
+    /// The tasks that its agents found, as far as 1,000; in JSON a page has them among its tasks.
+    #[serde(skip)]
+    pub(super) found: Vec<FoundTask>,
+    /// Who asked first that it ends: the user and the session, as `samuel` names them, or the signal, such as `SIGTERM`;
+    /// nothing where nobody did, or the program that held it.
+    pub ended_by: Option<String>,
     /// Its iterations, the first one first. One that was interrupted and ends here began in the run before: when, and what
     /// it was for, is told as far as that run's record is there.
     pub iterations: Vec<IterationHistory>,
@@ -82,11 +112,60 @@ pub struct RunHistory {
     pub last: Option<EventRef>,
 }
 
+/// A task whose work landed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LandedTask {
+    /// The task.
+    pub task: TaskId,
+    /// The branch that it landed on.
+    pub into: String,
+    /// The commit with its work there.
+    pub commit: String,
+}
+
+/// A task whose work did not land.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ReturnedTask {
+    /// The task.
+    pub task: TaskId,
+    /// Which attempt it was, from 1.
+    pub attempt: u32,
+    /// Why, with the files in conflict or the failures.
+    pub reason: String,
+    /// The event.
+    pub event: EventRef,
+}
+
+/// A task that an agent found which looked for tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FoundTask {
+    pub(super) task: TaskId,
+    pub(super) title: String,
+    /// The iteration that looked.
+    pub(super) iteration: u32,
+}
+
+/// A task whose work is not merged until somebody lets go of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HeldBackTask {
+    /// The task.
+    pub task: TaskId,
+    /// Why, as far as whoever holds it said so.
+    pub reason: Option<String>,
+    /// Who holds it, as far as that is known.
+    pub by: Actor,
+    /// The event.
+    pub event: EventRef,
+}
+
 /// An iteration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IterationHistory {
     /// The iteration, from 1.
     pub iteration: u32,
+    /// The lane that it was of; nothing in a run without lanes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lane: Option<u32>,
     /// What it was for; nothing where its beginning is not recorded.
     pub mode: Option<Mode>,
     /// The task, where it was for one.
@@ -107,9 +186,12 @@ pub struct IterationHistory {
     pub failure: Option<IterationFailure>,
     /// Whether it met a usage limit, and so counts as no failure.
     pub excused: bool,
+    /// Whether it was stopped because somebody settled its task or gave it back, and so counts as no failure.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lost_its_task: bool,
     /// Whether the agent ended well without recording anything.
     pub unrecorded: bool,
-    /// The tasks that stand completed because of it.
+    /// The tasks that stand completed because of it; with lanes those whose work it submitted.
     pub completed: Vec<TaskId>,
     /// The completions that were taken back in it.
     pub taken_back: Vec<TaskId>,
@@ -155,8 +237,14 @@ pub struct TurnHistory {
 /// A check that was made.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckHistory {
-    /// The iteration; 0 before the first.
+    /// The iteration; 0 before the first, and with lanes where it is of none.
     pub iteration: u32,
+    /// The lane whose work it was; nothing of what several lanes made, and in a run without lanes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lane: Option<u32>,
+    /// The tasks whose work was merged and checked together, where the queue of a run with lanes checked it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<TaskId>,
     /// Whether the work stands.
     pub ok: bool,
     /// How it went.
@@ -202,8 +290,10 @@ pub struct HistoryNote {
 pub struct RecordGaps {
     /// Whether its first events are not there any more.
     pub beginning: bool,
-    /// How many events are missing between others.
+    /// How many events are missing between others, beside what agents said.
     pub missing: u64,
+    /// How many events are there once more, which counts for nothing.
+    pub repeated: u64,
     /// How many lines cannot be read.
     pub unreadable: u64,
     /// How much of what agents said was not recorded, in events.
@@ -228,6 +318,7 @@ impl IterationHistory {
     pub(super) fn unknown(iteration: u32, last_event: u64) -> Self {
         Self {
             iteration,
+            lane: None,
             mode: None,
             task: None,
             title: String::new(),
@@ -238,6 +329,7 @@ impl IterationHistory {
             outcome: None,
             failure: None,
             excused: false,
+            lost_its_task: false,
             unrecorded: false,
             completed: Vec::new(),
             taken_back: Vec::new(),
@@ -254,19 +346,31 @@ impl IterationHistory {
     pub fn began_here(&self) -> bool {
         self.began_ms.is_some()
     }
+
+    /// Says whether it counts as failed: what met a usage limit or lost its task does not.
+    pub fn has_failed(&self) -> bool {
+        self.failure.is_some() && !self.excused
+    }
 }
 
 impl RunHistory {
     /// Counts the iterations that it began, and those of them that failed.
     pub fn begun(&self) -> (usize, usize) {
         let begun = || self.iterations.iter().filter(|iteration| iteration.began_here());
-        (begun().count(), begun().filter(|iteration| iteration.failure.is_some()).count())
+        (begun().count(), begun().filter(|iteration| iteration.has_failed()).count())
+    }
+
+    /// Says whether several lanes worked in it.
+    pub fn has_lanes(&self) -> bool {
+        let in_lane = |iteration: &IterationHistory| iteration.lane.is_some();
+        self.iterations.iter().any(in_lane) || !self.landed.is_empty() || !self.returned.is_empty()
     }
 
     /// Returns what is known of a run of which nothing can be read.
     pub(super) fn unknown(run: String) -> Self {
         Self {
             run,
+            kind: RunKind::default(),
             state: RunState::CutOff,
             started_at: None,
             last_at: None,
@@ -278,6 +382,11 @@ impl RunHistory {
             guards: Vec::new(),
             first_commit: None,
             last_commit: None,
+            landed: Vec::new(),
+            returned: Vec::new(),
+            held: Vec::new(),
+            found: Vec::new(),
+            ended_by: None,
             iterations: Vec::new(),
             checks: Vec::new(),
             hooks: Vec::new(),

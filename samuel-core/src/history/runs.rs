@@ -1,11 +1,14 @@
 //! The runs of a project that have a record.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{Entries, HistoryError, RunHistory, RunState, Tail, fold::Fold};
+use super::{Entries, HistoryError, IterationHistory, RunHistory, RunKind, RunState, Tail, fold::Fold};
 use crate::{
     event::Event,
     machine::{Replay, Replaying},
@@ -36,6 +39,8 @@ pub struct RunList {
 pub struct RunSummary {
     /// Its id.
     pub run: String,
+    /// What it does.
+    pub kind: RunKind,
     /// Whether it is under way, has ended, or was cut off.
     pub state: RunState,
     /// When it began, as far as that is recorded.
@@ -69,6 +74,7 @@ impl From<RunHistory> for RunSummary {
         let report = run.report.as_ref();
         let (iterations, failed) = run.begun();
         Self {
+            kind: run.kind,
             state: run.state,
             started_at: run.started_at,
             took_ms: run.took_ms,
@@ -87,12 +93,12 @@ impl From<RunHistory> for RunSummary {
     }
 }
 
-/// A run whose record cannot be read, so that an answer does without it.
+/// A run whose record, or lines of it, cannot be read, so that an answer does without what they tell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnreadRun {
     /// Its id.
     pub run: String,
-    /// Why its record cannot be read.
+    /// What cannot be read, and why.
     pub problem: String,
 }
 
@@ -107,11 +113,14 @@ const MAX_BEFORE_START: usize = 64;
 /// What a list reads of a record.
 const SUMMARISED: &[&str] = &[
     "run_started",
+    "landing_started",
     "iteration_started",
     "iteration_finished",
     "run_finished",
     "agent_finished",
     "tasks_taken_back",
+    "task_completed",
+    "task_landed",
     "plan_changed",
 ];
 
@@ -140,16 +149,19 @@ impl History {
         Ok(RunList { runs: runs.into_iter().rev().map(summary).collect(), more })
     }
 
-    /// Finds a run by its id or by the beginning of it; the last one where none is named. Blocks.
+    /// Finds a run by its id or by the beginning of it; where none is named, the one that is under way, else the last
+    /// one. The one that is under way may have told nothing yet. Blocks.
     ///
     /// # Errors
     /// Returns [`HistoryError::NoRuns`], [`HistoryError::UnknownRun`] with the nearest id or
     /// [`HistoryError::SeveralRuns`], and [`HistoryError::State`] where they cannot be listed.
     pub fn resolve(&self, run: Option<&str>) -> Result<String, HistoryError> {
         let mut runs = self.recorded()?;
+        let live = self.under_way()?;
         let Some(wanted) = run else {
-            return self.under_way()?.or_else(|| runs.pop()).ok_or(HistoryError::NoRuns);
+            return live.or_else(|| runs.pop()).ok_or(HistoryError::NoRuns);
         };
+        runs.extend(live.filter(|live| !runs.contains(live)));
         if runs.is_empty() {
             return Err(HistoryError::NoRuns);
         }
@@ -168,19 +180,36 @@ impl History {
             }
             _ => Err(HistoryError::SeveralRuns {
                 begin: wanted.to_owned(),
-                runs: begun.into_iter().take(5).cloned().collect(),
+                runs: begun.into_iter().cloned().collect(),
             }),
         }
     }
 
-    /// Returns the run that is under way, where it is recorded. Blocks.
+    /// Finds the run to replay: where none is named, the last one whose inputs are recorded, as those of a landing
+    /// without a loop are not. Blocks.
+    ///
+    /// # Errors
+    /// As [`resolve`](Self::resolve), and [`HistoryError::State`] where inputs cannot be read.
+    pub fn resolve_for_replay(&self, run: Option<&str>) -> Result<String, HistoryError> {
+        let recorded = if run.is_none() { self.recorded()? } else { Vec::new() };
+        for last in recorded.into_iter().rev() {
+            let inputs = self.lane.read_record(&last, RecordPart::Inputs, RecordPlace::default())?;
+            if !inputs.lines.is_empty() {
+                return Ok(last);
+            }
+        }
+        self.resolve(run)
+    }
+
+    /// Returns the run that is under way. While it gets ready it has told nothing. Blocks.
     ///
     /// # Errors
     /// Returns [`HistoryError::State`] where that cannot be found out.
     pub fn under_way(&self) -> Result<Option<String>, HistoryError> {
-        let Some(holder) = self.lane.loop_holder()?.flatten() else { return Ok(None) };
-        let runs = self.recorded()?;
-        Ok(runs.into_iter().rev().find(|run| is_of(&holder, run)))
+        let Some(holder) = self.lane.loop_holder()?.flatten().filter(|_| self.lane.keeps_records()) else {
+            return Ok(None);
+        };
+        Ok(run_of(&holder).map(str::to_owned))
     }
 
     /// Returns the runs that are recorded, the oldest first. Their ids say when they began to the second;
@@ -246,7 +275,7 @@ impl History {
         self.fill_in(&mut history);
         match history.last {
             Some(_) => Ok(history),
-            None => Err(HistoryError::no_events(run, history.gaps.unreadable)),
+            None => Err(nothing_of(&*self.lane, run, history.gaps.unreadable)),
         }
     }
 
@@ -256,24 +285,38 @@ impl History {
         let Some(first) = history.iterations.first_mut().filter(|iteration| !iteration.began_here()) else {
             return;
         };
-        let mut from = history.goes_on_from.clone();
-        // A run that was cut off before it told the end of one has nothing of it.
-        for _ in 0..MAX_INTERRUPTED {
-            let Some(run) = from else { return };
-            let Ok(mut earlier) = self.folded(&run, BEGINNINGS) else { return };
-            let Some(begun) = earlier.iterations.pop() else {
-                from = earlier.goes_on_from;
-                continue;
-            };
-            if begun.iteration == first.iteration && begun.outcome.is_none() {
-                (first.mode, first.task, first.title) = (begun.mode, begun.task, begun.title);
-                (first.started_at, first.turns, first.began_in) = (begun.started_at, begun.turns, Some(run));
-            }
-            return;
+        if let Some((run, begun)) = self.beginning_of(first.iteration, history.goes_on_from.clone()) {
+            (first.mode, first.task, first.title) = (begun.mode, begun.task, begun.title);
+            (first.started_at, first.turns, first.began_in) = (begun.started_at, begun.turns, Some(run));
         }
     }
 
+    /// Returns the run in which an iteration was cut off, and how it began there, looked for from a run on that another
+    /// one goes on from.
+    pub(super) fn beginning_of(
+        &self,
+        iteration: u32,
+        mut from: Option<String>,
+    ) -> Option<(String, IterationHistory)> {
+        // A run that was cut off before it told the end of one has nothing of it.
+        for _ in 0..MAX_INTERRUPTED {
+            let run = from?;
+            let earlier = self.folded(&run, BEGINNINGS).ok()?;
+            if earlier.iterations.is_empty() {
+                from = earlier.goes_on_from;
+                continue;
+            }
+            // Of several lanes another one may have begun later.
+            let begun = earlier.iterations.into_iter().rev().find(|begun| begun.iteration == iteration);
+            return begun.filter(|begun| begun.outcome.is_none()).map(|begun| (run, begun));
+        }
+        None
+    }
+
     /// Puts together what the events of a run tell that have one of some words.
+    ///
+    /// # Errors
+    /// Returns [`HistoryError::NoRecord`] where no event of one is there that is not under way.
     pub(super) fn folded(
         &self,
         run: &str,
@@ -288,7 +331,22 @@ impl History {
         if history.report.is_none() && is_under_way(&*self.lane, run)? {
             history.state = RunState::UnderWay;
         }
+        self.check_there(run, &entries)?;
         Ok(history)
+    }
+
+    /// Makes sure that there are events of a run that were read to their end: its inputs alone may be there, by which it
+    /// is listed. One that is under way may have told nothing yet.
+    ///
+    /// # Errors
+    /// Returns [`HistoryError::NoRecord`] where there are none, and [`HistoryError::State`].
+    pub(super) fn check_there(&self, run: &str, entries: &Entries) -> Result<(), HistoryError> {
+        // Lines that are too long to be read are none of these bytes.
+        let is_empty = entries.bytes() == 0 && entries.unreadable() == 0;
+        match is_empty && !is_under_way(&*self.lane, run)? {
+            true => Err(HistoryError::no_events(run, 0)),
+            false => Ok(()),
+        }
     }
 
     /// Feeds the recorded inputs of a run to a fresh machine, up to the end of an iteration where
@@ -315,7 +373,7 @@ impl History {
                     }
                     Some(replaying) => {
                         if !replaying.take(line) {
-                            return Ok(replaying.clone().end());
+                            return Ok(replaying.clone().end(&BTreeSet::new()));
                         }
                     }
                 }
@@ -323,7 +381,27 @@ impl History {
         }
         let (file, unreadable) = (RecordPart::Inputs.file_name(), 0);
         let nothing = || HistoryError::NoRecord { run: run.to_owned(), file, unreadable };
-        replaying.map(Replaying::end).ok_or_else(nothing)
+        let replaying = replaying.ok_or_else(nothing)?;
+        let told = if replaying.has_lanes() { self.lanes_told(run) } else { BTreeSet::new() };
+        let replay = replaying.end(&told);
+        Ok(Replay { cut_short: replay.cut_off && self.has_ended(run), ..replay })
+    }
+
+    /// Says whether the events of a run tell its end, as far as they can be read.
+    fn has_ended(&self, run: &str) -> bool {
+        let mut entries = self.entries(run).wanting(&["run_finished"]);
+        std::iter::from_fn(|| entries.next_entry().ok().flatten())
+            .any(|entry| matches!(entry.record.event, Event::RunFinished(_)))
+    }
+
+    /// Returns the lanes of which a run tells that they began an iteration, as far as its events can be read.
+    fn lanes_told(&self, run: &str) -> BTreeSet<u32> {
+        let mut entries = self.entries(run).wanting(&["iteration_started"]);
+        let mut lanes = BTreeSet::new();
+        while let Ok(Some(entry)) = entries.next_entry() {
+            lanes.extend(entry.record.lane);
+        }
+        lanes
     }
 }
 
@@ -357,7 +435,20 @@ pub(super) fn is_under_way(lane: &dyn LaneStore, run: &str) -> Result<bool, Hist
     Ok(lane.loop_holder()?.is_some_and(|holder| holder.is_none_or(|holder| is_of(&holder, run))))
 }
 
+/// Returns the error of a run whose events, or so many lines of them, say nothing.
+pub(super) fn nothing_of(lane: &dyn LaneStore, run: &str, unreadable: u64) -> HistoryError {
+    match unreadable == 0 && is_under_way(lane, run).unwrap_or_default() {
+        true => HistoryError::NothingYet { run: run.to_owned() },
+        false => HistoryError::no_events(run, unreadable),
+    }
+}
+
 /// Says whether the holder of a loop's lock works for a run.
 fn is_of(holder: &Holder, run: &str) -> bool {
-    holder.doing.strip_prefix("run ") == Some(run)
+    run_of(holder) == Some(run)
+}
+
+/// Returns the run that the holder of a loop's lock works for.
+fn run_of(holder: &Holder) -> Option<&str> {
+    holder.doing.strip_prefix("run ")
 }

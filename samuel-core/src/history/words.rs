@@ -1,24 +1,32 @@
 //! Events in words, one line each.
 
+use std::time::Duration;
+
 use crate::{
     agent::AgentEvent,
     event::{CheckResult, Event, PlanChange},
-    hook::{HookPoint, HookStatus, Outcome},
+    hook::{HookPoint, HookStatus, LogLevel, Outcome},
     model::{
         TaskId, Usage,
         payload::{Mode, TaskBrief, Turn},
     },
     process,
-    text::{counted, dollars, excerpt},
+    text::{counted, dollars, excerpt, lasting, names},
 };
 
 /// How much is told of one thing that somebody said, in bytes.
 const MAX_SAID: usize = 300;
+/// How many tasks are named one by one.
+const MAX_TASKS: usize = 20;
+
+/// What became of an iteration whose task was settled or given back by somebody while its agent worked on it.
+pub const LOST_ITS_TASK: &str = "was stopped, since somebody settled its task or gave it back";
 
 /// Returns the word for the kind of an event, as its JSON has it.
 pub fn event_name(event: &Event) -> &'static str {
     match event {
         Event::RunStarted { .. } => "run_started",
+        Event::LandingStarted { .. } => "landing_started",
         Event::IterationStarted { .. } => "iteration_started",
         Event::HookFired { .. } => "hook_fired",
         Event::AgentStarted { .. } => "agent_started",
@@ -68,6 +76,7 @@ pub fn event_line(event: &Event) -> Option<String> {
             let tasks = if tasks.is_empty() { String::new() } else { format!(", for {}", ids(tasks)) };
             format!("{verb}{from} with {agent}{model}{}{tasks}", limit.unwrap_or_default())
         }
+        Event::LandingStarted { into } => format!("a landing on {into} starts"),
         Event::IterationStarted { iteration, mode, task } => {
             format!("iteration {iteration} begins: {}", aim(*mode, task.as_ref()))
         }
@@ -115,17 +124,22 @@ pub fn event_line(event: &Event) -> Option<String> {
         Event::TasksTakenBack { tasks, reasons } => {
             format!("taken back: {} ({})", ids(tasks), reasons.join("; "))
         }
-        Event::QualityChecked { result, failures, reason, .. } => {
+        Event::QualityChecked { result, failures, reason, merged, .. } => {
+            let of =
+                if merged.is_empty() { String::new() } else { format!("merged work of {}: ", ids(merged)) };
             let failures = failures.iter().map(|failure| format!("{}: {}", failure.command, failure.message));
             let why: Vec<String> = failures.chain(reason.clone()).collect();
             let why = if why.is_empty() { String::new() } else { format!(": {}", why.join("; ")) };
-            format!("{}{why}", verdict(*result))
+            format!("{of}{}{why}", verdict(*result))
         }
         Event::AbilityBlocked { ability_id, reason, prevented, .. } => {
             let how = if *prevented { "was blocked" } else { "was seen too late, and ended the turn" };
             format!("{ability_id} {how}: {reason}")
         }
         Event::IterationFinished { iteration, outcome, failure, completed, usage, excused, .. } => {
+            if event.lost_its_task() {
+                return Some(format!("iteration {iteration} {LOST_ITS_TASK}{}", consumed(*usage)));
+            }
             let outcome = if *excused { "met a usage limit" } else { outcome.as_str() };
             let done =
                 if completed.is_empty() { String::new() } else { format!(", completed {}", ids(completed)) };
@@ -144,7 +158,7 @@ pub fn event_line(event: &Event) -> Option<String> {
         }
         Event::Commanded { command, by, text } => {
             let told = text.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
-            format!("{command} by {by}{told}")
+            format!("{} by {by}{told}", command_words(command))
         }
         Event::ApprovalAsked { call, ability_id, input, reason, .. } => {
             format!("call {call}, {ability_id}, waits for approval: {reason}: {input}")
@@ -163,8 +177,8 @@ pub fn event_line(event: &Event) -> Option<String> {
             format!("processes ended: [{ended}], left: [{left}]{doubt}")
         }
         Event::Lagged { lost } => {
-            let events = counted(*lost, "event");
-            format!("{events} of what the agent said are not recorded")
+            let verb = if *lost == 1 { "is" } else { "are" };
+            format!("{} of what the agent said {verb} not recorded", counted(*lost, "event"))
         }
         Event::RunFinished(report) => format!(
             "the run ended: {}{}, {}, completed {}",
@@ -178,18 +192,22 @@ pub fn event_line(event: &Event) -> Option<String> {
 
 fn hook_line(point: HookPoint, outcome: &Outcome) -> Option<String> {
     let is_built_in = |handler: &str| !handler.contains(':');
-    let is_quiet =
-        outcome.timings.iter().all(|one| is_built_in(&one.handler) && one.status == HookStatus::Ok);
-    let says_nothing = outcome.refused.is_none()
+    // How a check of the built-in handler went is told by an event of its own.
+    let is_told = point == HookPoint::QualityCheck;
+    let is_well = |status| status == HookStatus::Ok || is_told && status == HookStatus::Refused;
+    let is_quiet = outcome.timings.iter().all(|one| is_built_in(&one.handler) && is_well(one.status));
+    let says_nothing = (outcome.refused.is_none() || is_told)
         && outcome.abort.is_none()
         && outcome.broken.is_empty()
-        && outcome.said.is_empty();
+        && outcome.said.is_empty()
+        && outcome.logged.is_empty();
     if is_quiet && says_nothing && outcome.warnings.is_empty() && outcome.skipped.is_none() {
         return None;
     }
-    let calls = outcome.timings.iter().map(|timing| {
-        format!("{} {} in {}", timing.handler, timing.ended(), took(crate::clock::whole_ms(timing.took)))
-    });
+    let calls = outcome
+        .timings
+        .iter()
+        .map(|timing| format!("{} {} in {}", timing.handler, timing.ended(), lasting(timing.took)));
     let mut parts: Vec<String> = calls.collect();
     parts.extend(outcome.skipped.as_ref().map(|why| format!("not called: {why}")));
     parts.extend(outcome.refused.as_ref().map(|reason| format!("refused: {reason}")));
@@ -200,6 +218,9 @@ fn hook_line(point: HookPoint, outcome: &Outcome) -> Option<String> {
     parts.extend(
         outcome.warnings.iter().map(|warning| format!("{} warns: {}", warning.handler, warning.message)),
     );
+    // One at `warn` is a warning already.
+    let logged = outcome.logged.iter().filter(|line| line.level != LogLevel::Warn);
+    parts.extend(logged.map(|line| format!("{} logs: {}", line.handler, short(&line.message))));
     let said = |said: &crate::hook::Said| format!("{} says: {}", said.handler, short(&said.item.content));
     parts.extend(outcome.said.iter().map(said));
     Some(format!("{point}: {}", parts.join("; ")))
@@ -246,6 +267,15 @@ pub(super) fn verdict(result: CheckResult) -> &'static str {
     }
 }
 
+/// Names what somebody asked of a run as the command line does.
+pub fn command_words(command: &str) -> &str {
+    match command {
+        "cancel" => "stop",
+        "stop" => "stop --now",
+        command => command,
+    }
+}
+
 fn changed(change: PlanChange) -> &'static str {
     match change {
         PlanChange::Skipped => "was skipped",
@@ -257,6 +287,8 @@ fn changed(change: PlanChange) -> &'static str {
         PlanChange::Removed => "was removed",
         PlanChange::Asked => "waits for an answer, asked",
         PlanChange::Answered => "got its answer",
+        PlanChange::Held => "is held back in the queue",
+        PlanChange::LetGo => "was let go of in the queue",
     }
 }
 
@@ -270,9 +302,9 @@ pub(super) fn of(turn: Turn) -> &'static str {
     }
 }
 
-/// Lists tasks.
+/// Lists tasks, the first of many.
 pub(super) fn ids(tasks: &[TaskId]) -> String {
-    tasks.iter().map(|task| task.as_str()).collect::<Vec<_>>().join(", ")
+    names(tasks, MAX_TASKS)
 }
 
 /// Says what was consumed, after a comma; nothing where that is not known.
@@ -283,15 +315,9 @@ pub(super) fn consumed(usage: Usage) -> String {
     tokens + &cost
 }
 
-/// Writes a time as people read it.
+/// Writes how long something took.
 pub(super) fn took(ms: u64) -> String {
-    let secs = ms / 1_000;
-    match secs {
-        0 => format!("{ms} ms"),
-        1..60 => format!("{secs}.{} s", ms % 1_000 / 100),
-        60..3_600 => format!("{} min {:02} s", secs / 60, secs % 60),
-        _ => format!("{} h {:02} min", secs / 3_600, secs % 3_600 / 60),
-    }
+    lasting(Duration::from_millis(ms))
 }
 
 pub(super) fn in_brackets(detail: Option<&str>) -> String {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AgentPort, BreakClass, Exchanges, HookExchange, HookFailure, Point,
+    AgentPort, BreakClass, Exchanges, HookExchange, HookFailure, LogLevel, Point,
     bounds::{MAX_RESULTS, words},
 };
 use crate::{
@@ -27,6 +27,8 @@ use crate::{
 const MAX_WARNINGS: usize = 20;
 /// How long each may be.
 const MAX_WARNING_CHARS: usize = 1000;
+/// How many lines of a call's log are kept with the outcome.
+const MAX_LOGGED: usize = 200;
 
 /// One call of a handler.
 #[derive(Clone)]
@@ -162,6 +164,7 @@ pub(crate) struct Link {
     exit_code: Mutex<Option<i32>>,
     failed: Mutex<Option<BreakClass>>,
     logs: Mutex<Vec<String>>,
+    logged: Mutex<Vec<(LogLevel, String)>>,
     stood_aside: Mutex<bool>,
     /// Where processes are kept, if somebody wants to see them.
     exchanges: Option<Arc<Exchanges>>,
@@ -178,6 +181,7 @@ impl Link {
             exit_code: Mutex::default(),
             failed: Mutex::default(),
             logs: Mutex::default(),
+            logged: Mutex::default(),
             stood_aside: Mutex::default(),
             exchanges,
             cancelled: OnceLock::new(),
@@ -230,6 +234,19 @@ impl Link {
         if logs.len() < MAX_RESULTS {
             logs.push(line);
         }
+    }
+
+    /// Keeps a line for the log of the run, within the bounds of a call.
+    pub(crate) fn logged(&self, level: LogLevel, message: &str) {
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.len() < MAX_LOGGED {
+            logged.push((level, words(message)));
+        }
+    }
+
+    /// Takes what was written for the log of the run; what comes later is nobody's.
+    pub(super) fn take_logged(&self) -> Vec<(LogLevel, String)> {
+        std::mem::take(&mut *self.logged.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Takes what was written for the log of hooks.

@@ -4,15 +4,15 @@
 //! *verdicts*, which are answers, and *infrastructure failures*, which go
 //! through the point's `on_failure` (docs/hooks.md).
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, pin::Pin, sync::Arc, time::Duration};
 
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Abort, AgentPort, BreakClass, Broken, Call, Exchanges, HandlerCall, HookFailure, HookPoint, HookStatus,
-    HookWarning, Kind, Launch, OnFailure, Outcome, Output, Point, Registry, Said, ScratchFile, Speaker, Tier,
-    Timing,
+    HookWarning, Kind, Launch, LoggedLine, OnFailure, Outcome, Output, Point, Registry, Said, ScratchFile,
+    Speaker, Tier, Timing,
     blob::{not_a_moment, not_toon},
     bounded::{Ended, bounded},
     bounds::{bound, bound_results, words},
@@ -28,6 +28,7 @@ use crate::{
         Plan,
         payload::{CallHeader, Deliver, Mode, TextItem, Turn},
     },
+    text,
 };
 
 /// What all calls of one dispatch share.
@@ -115,20 +116,28 @@ impl Registry {
     /// Runs the handlers of a point in order and combines their outcomes.
     ///
     /// Never fails itself: handlers that break are reported in the outcome.
-    pub async fn dispatch<P: Point>(&self, input: P::Input, scope: &CallScope) -> Dispatched<P::Output> {
-        let chain = self.chain(P::POINT).filter(|chain| !chain.slots.is_empty());
-        let skipped = match chain.map(|chain| (chain, chain.spec.skips(scope.mode))) {
-            Some((chain, None)) => return Folding::<P>::new(chain, scope, input).run().await,
-            Some((_, skipped)) => skipped,
-            None => None,
-        };
-        Dispatched {
-            output: P::Output::default(),
-            outcome: Outcome { skipped, ..Outcome::default() },
-            scratch: Vec::new(),
-            context: scope.context.clone(),
-            calls: Vec::new(),
-        }
+    // A box ends here what awaits it: the code of each point is made once, in this crate,
+    // and not again in each that dispatches.
+    pub fn dispatch<'a, P: Point>(
+        &'a self,
+        input: P::Input,
+        scope: &'a CallScope,
+    ) -> Pin<Box<dyn Future<Output = Dispatched<P::Output>> + Send + 'a>> {
+        Box::pin(async move {
+            let chain = self.chain(P::POINT).filter(|chain| !chain.slots.is_empty());
+            let skipped = match chain.map(|chain| (chain, chain.spec.skips(scope.mode))) {
+                Some((chain, None)) => return Folding::<P>::new(chain, scope, input).run().await,
+                Some((_, skipped)) => skipped,
+                None => None,
+            };
+            Dispatched {
+                output: P::Output::default(),
+                outcome: Outcome { skipped, ..Outcome::default() },
+                scratch: Vec::new(),
+                context: scope.context.clone(),
+                calls: Vec::new(),
+            }
+        })
     }
 
     /// Returns what a handler of a point starts for an input, without starting it; nothing where
@@ -245,6 +254,9 @@ impl<'a, P: Point> Folding<'a, P> {
         for message in link.take_warnings() {
             self.warn(slot, "warning", message);
         }
+        for (level, message) in link.take_logged() {
+            self.outcome.logged.push(LoggedLine { handler: Arc::clone(&slot.id), level, message });
+        }
         let ended = match ended {
             Ended::Answered(Ok(mut output)) => {
                 if let Some(left_out) = bound_results(slot.tier, &mut output) {
@@ -267,7 +279,7 @@ impl<'a, P: Point> Folding<'a, P> {
             Ended::Answered(Err(failure)) => failure,
             Ended::TimedOut(deadline) => {
                 // What it was given; the grace beyond that is for ending its processes.
-                let limit = seconds(limit.unwrap_or(deadline));
+                let limit = text::limit(limit.unwrap_or(deadline));
                 HookFailure::new(BreakClass::Timeout, format!("no answer within {limit}"))
             }
             Ended::Cancelled => HookFailure::new(BreakClass::Cancelled, "the run was cancelled"),
@@ -452,12 +464,4 @@ fn usable<O: Output>(slot: &Slot, mut output: O) -> Result<O, HookFailure> {
     let problem = || output.toon().and_then(not_toon).or_else(|| output.failure().and_then(not_a_moment));
     let problem = if slot.tier == Tier::BuiltIn { None } else { problem() };
     problem.map_or(Ok(output), |problem| Err(HookFailure::new(BreakClass::BadOutput, problem)))
-}
-
-/// Writes a duration the way the configuration does.
-pub(crate) fn seconds(duration: Duration) -> String {
-    match duration.subsec_millis() {
-        0 => format!("{}s", duration.as_secs()),
-        _ => format!("{:.1}s", duration.as_secs_f64()),
-    }
 }

@@ -67,7 +67,6 @@ pub use conversation::{Conversation, Told};
 pub(crate) use conversation::{Heard, Lines, is_report};
 #[cfg(feature = "wasm")]
 pub(crate) use conversation::{ended, supervised};
-pub(crate) use dispatch::seconds;
 pub use dispatch::{CallScope, Dispatched};
 pub use exchange::{Exchanges, HookExchange, Launch, LaunchVariable};
 pub use failure::{BreakClass, HookFailure};
@@ -75,7 +74,9 @@ pub use handler::{Blocking, Handler, IntoHandler, blocking};
 pub use hook_file_entry::HookFileEntry;
 pub use kept_program::{KeptLine, KeptProgram};
 pub(crate) use methods::handler_methods;
-pub use outcome::{Abort, Broken, HookStatus, HookWarning, Outcome, Said, ScratchFile, Speaker, Timing};
+pub use outcome::{
+    Abort, Broken, HookStatus, HookWarning, LogLevel, LoggedLine, Outcome, Said, ScratchFile, Speaker, Timing,
+};
 pub(crate) use outcome::{HandlerCall, owner_of, repository_hook};
 pub use registry::{
     API_NAMESPACE, Asks, PluginIdentity, PluginSource, Registered, Registry, RegistryBuilder, RegistryError,

@@ -31,6 +31,10 @@ pub struct Outcome {
     pub warnings: Vec<HookWarning>,
     /// How long each handler took.
     pub timings: Vec<Timing>,
+    /// What plugins wrote to the log of the run, in order: the first 200 lines of a call, each up to 1,000
+    /// characters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub logged: Vec<LoggedLine>,
     /// What repository hooks report, merged; nothing where none reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<Box<HookResults>>,
@@ -177,6 +181,42 @@ pub struct HookWarning {
     pub class: String,
     /// What there is to know, in one line.
     pub message: String,
+}
+
+/// A line that a plugin wrote to the log of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoggedLine {
+    /// The handler's id.
+    pub handler: Arc<str>,
+    /// How important it is.
+    pub level: LogLevel,
+    /// What it says.
+    pub message: String,
+}
+
+/// How important a line of a log is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    /// For whoever looks for a mistake in the plugin.
+    Debug,
+    /// What was done.
+    Info,
+    /// What is odd, and did not stop the handler.
+    Warn,
+    /// What went wrong.
+    Error,
+}
+
+impl fmt::Display for LogLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        })
+    }
 }
 
 /// How a call of a handler ended.

@@ -139,6 +139,11 @@ impl Registry {
         self.chain(point).is_some_and(|chain| !chain.slots.is_empty())
     }
 
+    /// Says whether a point has handlers that are not built in.
+    pub(crate) fn has_handlers_beside_default(&self, point: HookPoint) -> bool {
+        self.chain(point).is_some_and(|chain| chain.slots.iter().any(|slot| slot.tier != Tier::BuiltIn))
+    }
+
     /// Says how long the handlers of a point that run in iterations of a mode may take together;
     /// nothing where none does.
     pub(crate) fn time_of(&self, point: HookPoint, mode: Mode) -> Option<Duration> {

@@ -23,7 +23,8 @@ use crate::{
 /// The file that keeps version control out of the run directory.
 const IGNORE_FILE: &str = ".samuel/.gitignore";
 /// What it holds.
-const IGNORE: &str = "# State of single runs; it changes with every iteration.\n/run/\n";
+const IGNORE: &str = "# State of single runs; it changes with every iteration.\n/run/\n\
+                      # What an installation needs while it is under way.\n/plugins/.lock\n/plugins/.staging-*\n";
 
 /// How a directory becomes a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

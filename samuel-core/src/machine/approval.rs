@@ -18,10 +18,32 @@ const MAX_INPUT_CHARS: usize = 2_000;
 /// How much is told of why a person is asked, in characters.
 const MAX_REASON_CHARS: usize = 500;
 
+/// How the calls of a lane are numbered that wait for a person: each lane counts for itself, and whoever decides names a
+/// number alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallNumbers {
+    /// The lane, from 1.
+    pub lane: u32,
+    /// How many lanes there are.
+    pub of: u32,
+}
+
+impl Default for CallNumbers {
+    fn default() -> Self {
+        Self { lane: 1, of: 1 }
+    }
+}
+
+impl CallNumbers {
+    fn number(self, wait: EffectId) -> u64 {
+        wait.0.saturating_mul(u64::from(self.of)).saturating_add(u64::from(self.lane.saturating_sub(1)))
+    }
+}
+
 /// A tool call that waits for a person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Pending {
-    /// The wait that denies it in the end. Its number is the call's, too.
+    /// The wait that denies it in the end. The number of the call follows from it.
     wait: EffectId,
     notice: AbilityNotice,
     /// Why a person is asked.
@@ -31,8 +53,8 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    pub(super) fn number(&self) -> u64 {
-        self.wait.0
+    pub(super) fn number(&self, by: CallNumbers) -> u64 {
+        by.number(self.wait)
     }
 
     pub(super) fn is_of(&self, ticket: u64) -> bool {
@@ -56,7 +78,7 @@ impl Core {
         let wait_ms = self.setup.limits.ask_timeout_ms;
         let wait = self.effect(Effect::Sleep(Wait::For(wait_ms)));
         let input = input.unwrap_or_else(|| notice.call.input.clone());
-        let (call, ability_id) = (wait.0, notice.call.ability_id.clone());
+        let (call, ability_id) = (self.setup.calls.number(wait), notice.call.ability_id.clone());
         let text = format!("{ability_id} waits for approval of call {call}: {reason}");
         self.log(ProgressKind::Found, iteration.and_then(Iteration::task_id), text);
         let iteration = iteration.map_or(self.counters.iterations, |iteration| iteration.number);
@@ -73,17 +95,19 @@ impl Core {
         self.side.asked.push(Pending { wait, notice, reason, input });
     }
 
-    /// Lets a call be made that waits, or keeps it back. One that waits no more is left as it is.
+    /// Says whether a call waits here, with this number.
+    pub(super) fn has_asked(&self, call: u64) -> bool {
+        self.side.asked.iter().any(|pending| pending.number(self.setup.calls) == call)
+    }
+
+    /// Lets a call be made that waits, or keeps it back. One that waits no more, or in another lane, is left as it is.
     pub(super) fn decide(&mut self, state: State, call: u64, approved: bool, why: Option<&str>) -> State {
-        let Some(pending) = self.side.take_asked(|pending| pending.number() == call) else { return state };
+        let by = self.setup.calls;
+        let Some(pending) = self.side.take_asked(|pending| pending.number(by) == call) else { return state };
         self.effect(Effect::Interrupt(pending.wait));
         match approved {
             true => self.settle_asked(state.iteration(), pending, None),
-            false => {
-                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-                let denied = format!("the user denied it{why}");
-                self.settle_asked(state.iteration(), pending, Some(denied));
-            }
+            false => self.settle_asked(state.iteration(), pending, Some(denied_by_person(why))),
         }
         self.after_side(state)
     }
@@ -104,7 +128,7 @@ impl Core {
     }
 
     fn settle_asked(&mut self, iteration: Option<&Iteration>, pending: Pending, refused: Option<String>) {
-        let (call, approved) = (pending.number(), refused.is_none());
+        let (call, approved) = (pending.number(self.setup.calls), refused.is_none());
         let Pending { notice, input, .. } = pending;
         self.emit(Event::ApprovalGiven { call, approved, reason: refused.clone() });
         let decision = match refused {
@@ -116,6 +140,11 @@ impl Core {
         };
         self.answer(notice.ticket, AbilityAnswer::Decided(decision));
     }
+}
+
+/// Returns why a call is not made that a person denied, with what was said to it.
+pub(crate) fn denied_by_person(why: Option<&str>) -> String {
+    why.map_or_else(|| "the user denied it".to_owned(), |why| format!("the user denied it: {why}"))
 }
 
 /// Returns the arguments of a call in one line; of long ones it says how much is missing, so that nobody takes the

@@ -55,9 +55,13 @@ pub(super) struct Requests {
 
 /// Returns what the user says to the agent.
 fn said_by_user(content: String) -> Said {
+    said_by_user_at(HookPoint::BeforeIteration, content)
+}
+
+fn said_by_user_at(point: HookPoint, content: String) -> Said {
     Said {
         handler: "user".into(),
-        point: HookPoint::BeforeIteration,
+        point,
         item: TextItem { content, deliver: Deliver::Next },
         speaker: Speaker::User,
     }
@@ -97,7 +101,10 @@ impl Core {
             }
             Command::Steer(content) => self.keep_for_next([said_by_user(content)]),
             Command::Approve { call, text } => {
-                self.keep_for_next(text.map(said_by_user));
+                // Of a call that waits no more, or in another lane, the words would tell of something else.
+                if self.has_asked(call) {
+                    self.keep_for_next(text.map(|text| said_by_user_at(HookPoint::AbilityBefore, text)));
+                }
                 return self.decide(state, call, true, None);
             }
             Command::Deny { call, text } => return self.decide(state, call, false, text.as_deref()),

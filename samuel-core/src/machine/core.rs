@@ -156,6 +156,7 @@ impl Core {
             Input::AbilityAfter(end) => self.ability_after(&mut state, end),
             Input::AbilityGivenUp(ticket) => return self.ability_given_up(state, ticket),
             Input::Undelivered(said) => self.file(state.iteration_mut(), said),
+            Input::DeliveredElsewhere(texts) => self.texts.were_delivered_elsewhere(&texts),
             Input::Unclaimed => self.unclaimed(&mut state),
             Input::UsageSoFar(usage) => return self.usage_so_far(state, usage),
             Input::WallClock => return self.request_stop(state, StopRequest::WallClock),
@@ -181,6 +182,7 @@ impl Core {
             (State::Peek, EffectResult::Loaded(loaded)) => self.after_peek(&loaded),
             (State::Load, EffectResult::Loaded(loaded)) => self.after_load(*loaded),
             (State::Sleep, _) => self.after_sleep(),
+            (State::HandIn, EffectResult::Done) => self.after_hand_in(),
             (state, EffectResult::Done) if state.is_draining() => self.cut_drain(state),
             (State::Iteration(iteration, Phase::StartTask), EffectResult::Refused(message)) => {
                 // It cannot be started any more.

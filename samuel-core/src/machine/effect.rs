@@ -61,6 +61,8 @@ pub enum Input {
     AbilityGivenUp(u64),
     /// What handlers said was to be handed to the model at once, and did not reach it.
     Undelivered(Vec<Said>),
+    /// What the user said waits here still, and agents of other lanes were given it.
+    DeliveredElsewhere(Vec<String>),
     /// The task of the iteration under way is not this lane's any more: somebody settled it, or gave it back.
     /// Its agent is stopped, and no attempt is counted.
     Unclaimed,
@@ -182,7 +184,7 @@ pub struct AtOnce {
     pub said: Vec<Said>,
 }
 
-/// Something the machine asks for. Those up to `Answer` are carried out in
+/// Something the machine asks for. Those up to `Delivered` are carried out in
 /// order and at once; the others take time and end with [`Input::Done`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "effect", content = "data", rename_all = "snake_case")]
@@ -202,6 +204,10 @@ pub enum Effect {
         /// The answer.
         answer: AbilityAnswer,
     },
+    /// Take down, in one of several lanes, that its agent was given what the user said.
+    Delivered(Vec<String>),
+    /// Hand in what is done, in one of several lanes, so that it lands while the lane holds.
+    HandIn,
     /// Load the plan and say what it leaves to do of the run's tasks.
     Load(Scope),
     /// Change the plan.
@@ -294,11 +300,19 @@ pub struct WorkLeft {
 pub struct LaneWork {
     /// The number that an iteration gets, which no other lane has.
     pub iteration: u32,
-    /// How many attempts at the task have failed in any lane.
+    /// How many attempts at the task have failed, over all lanes: iterations, and landings that came back.
     pub attempts: u32,
     /// Why the lane ends, where it does whatever is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<RunEnd>,
+    /// How many discovery iterations in a row found nothing, over all lanes; 0 unless the lane is the one that ends the
+    /// run for that.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub empty_discoveries: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// What the handlers of a point answered, as far as the machine needs it.

@@ -61,10 +61,10 @@ impl Core {
         if let Some(failure) = blocked {
             return self.put_off_stop(&failure.message);
         }
-        if !self.texts.asks_for_turn() {
+        if !self.asks_for_turn() {
             return self.fire_after_loop();
         }
-        self.texts.delivering = std::mem::take(&mut self.texts.pending);
+        self.texts.delivering = self.take_pending(&[]);
         let framed = self.frame(&self.texts.delivering);
         let prompt = self.turn_after_all("the run ends, and this is still to be said.", &framed);
         self.begin_turn(Owner::Closing(Closing::Delivery), prompt)
@@ -173,6 +173,8 @@ impl Core {
             swept: true,
             fault: ending.fault,
             limit: self.limit_of(ending.reason).map(str::to_owned),
+            submitted: Vec::new(),
+            unmerged: None,
             into: None,
         }));
         State::Ended
@@ -198,9 +200,7 @@ impl Core {
     fn tell_of_undelivered(&mut self) -> u32 {
         let tried = std::mem::take(&mut self.texts.delivering).into_iter().map(|said| (said, true));
         let waits = std::mem::take(&mut self.texts.pending).into_iter().map(|said| (said, false));
-        // The user knows what is for them.
-        let is_for_agent = |(said, _): &(Said, bool)| said.speaker != Speaker::ToUser;
-        let left: Vec<(Said, bool)> = tried.chain(waits).filter(is_for_agent).collect();
+        let left: Vec<(Said, bool)> = tried.chain(waits).filter(|(said, _)| self.is_owed(said)).collect();
         for (said, was_tried) in &left {
             let from = match said.speaker {
                 Speaker::User => "the user".to_owned(),

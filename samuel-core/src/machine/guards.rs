@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Core, Machine, RunLimits, iteration::Iteration};
+use super::{Core, Machine, RunLimits, iteration::Iteration, settle::NOTHING_RECORDED};
 use crate::{
     config::format_duration,
     event::{Event, PlanChange},
@@ -16,6 +16,7 @@ use crate::{
         FailureClass, TaskId, Usage,
         payload::{Actor, Mode},
     },
+    plan::MAX_REPEATS,
     state::{Mutation, ProgressKind},
     text::{counted, counted_were, dollars},
 };
@@ -56,17 +57,34 @@ struct Measured {
 }
 
 impl Guards {
-    /// Takes down how many attempts at a task have failed, in whichever lane.
-    pub(super) fn tried_elsewhere(&mut self, id: TaskId, attempts: u32) {
-        if attempts > 0 {
-            let task = self.tasks.entry(id).or_default();
-            task.attempts = task.attempts.max(attempts);
+    /// Takes down how many attempts at a task have failed in all lanes, this one among them.
+    pub(super) fn tried_in_lanes(&mut self, id: TaskId, attempts: u32) {
+        if attempts > 0 || self.tasks.contains_key(&id) {
+            self.tasks.entry(id).or_default().attempts = attempts;
         }
+    }
+
+    /// Returns how many attempts have failed at each task.
+    fn attempts(&self) -> BTreeMap<TaskId, u32> {
+        let tried = self.tasks.iter().filter(|(_, task)| task.attempts > 0);
+        tried.map(|(id, task)| (id.clone(), task.attempts)).collect()
     }
 
     /// Takes over from the run before what tasks consumed.
     pub(super) fn succeed(&mut self, earlier: &Self) {
         self.tasks.clone_from(&earlier.tasks);
+    }
+}
+
+impl Machine {
+    /// Returns how many attempts have failed at each task, as far as the machine knows.
+    pub fn attempts(&self) -> BTreeMap<TaskId, u32> {
+        self.core.guards.attempts()
+    }
+
+    /// Returns the tasks that the run has completed.
+    pub fn completed(&self) -> &[TaskId] {
+        &self.core.counters.completed
     }
 }
 
@@ -99,10 +117,12 @@ impl Core {
             return;
         }
         let attempted = is_attempt(iteration, tree);
+        let stuck = self.stuck(iteration);
         let task = self.guards.tasks.entry(id.clone()).or_default();
         task.usage += iteration.usage;
         task.attempts = task.attempts.saturating_add(u32::from(attempted));
-        let Some(reason) = used_up(&self.setup.limits, task, iteration) else { return };
+        let used_up = used_up(&self.setup.limits, task, iteration);
+        let Some(reason) = used_up.or(stuck) else { return };
         self.guards.tasks.remove(&id);
         self.guards.parked = self.guards.parked.saturating_add(1);
         self.counters.consecutive_failures = 0;
@@ -116,6 +136,22 @@ impl Core {
             actor: Actor::Runtime,
         });
         iteration.parked = Some(reason);
+    }
+
+    /// Says why the task of a lane gets no further, where its iterations end in the same way again and again and nothing
+    /// changes. What ends a single loop is one task's fault here.
+    fn stuck(&self, iteration: &Iteration) -> Option<String> {
+        if !self.setup.in_lane || self.repeat.count < MAX_REPEATS {
+            return None;
+        }
+        let what = match &iteration.failure {
+            Some(failure) => format!("it failed in the same way ({}: {})", failure.class, failure.message),
+            None if self.repeat.key.starts_with(NOTHING_RECORDED) => {
+                "its agent ended well without recording what became of it".to_owned()
+            }
+            None => return None,
+        };
+        Some(format!("{MAX_REPEATS} times in a row {what}, and nothing changed"))
     }
 
     /// Blocks the task of an iteration, where [`guard_task`](Self::guard_task) says so.

@@ -156,8 +156,11 @@ impl Core {
             return self.stop(reason, detail);
         }
         if self.requests.hold {
-            self.emit(Event::Paused);
-            return State::Paused;
+            // A hold lasts as long as somebody wants it to, and what is done is not kept back by it.
+            return match self.setup.in_lane {
+                true => self.wait_for(State::HandIn, Effect::HandIn),
+                false => self.hold(),
+            };
         }
         if !self.checks.unchecked_outside.is_empty() {
             self.take_back_outside();
@@ -171,6 +174,19 @@ impl Core {
         }
         let state = if self.limit.until.is_some() { State::Peek } else { State::Load };
         self.load(state)
+    }
+
+    /// Holds, now that what is done is handed in, unless nobody wants that any more.
+    pub(super) fn after_hand_in(&mut self) -> State {
+        match self.requests.hold && self.cap().is_none() {
+            true => self.hold(),
+            false => self.begin_iteration(),
+        }
+    }
+
+    fn hold(&mut self) -> State {
+        self.emit(Event::Paused);
+        State::Paused
     }
 
     /// Returns the reason not to begin another iteration, if there is one.
@@ -207,7 +223,7 @@ impl Core {
         let number = self.counters.iterations.saturating_add(1);
         let number = loaded.lane.as_ref().map_or(number, |lane| lane.iteration);
         if let (Some(task), Some(lane)) = (&task, &loaded.lane) {
-            self.guards.tried_elsewhere(TaskId::new(task.id.clone()), lane.attempts);
+            self.guards.tried_in_lanes(TaskId::new(task.id.clone()), lane.attempts);
         }
         let iteration = Iteration { number, mode: loaded.mode, task: task.clone(), ..Default::default() };
         let proposed = Proposed { iteration: Box::new(iteration), loaded: Box::new(loaded) };
@@ -221,13 +237,19 @@ impl Core {
         match (&loaded.changed, over) {
             (Some(changed), _) => Next::end(ExitReason::ControlFilesChanged, changed.as_str()),
             (None, Some(RunEnd { reason, detail })) => Next::End { reason, detail },
-            (None, None) => match plan::next(&loaded.work, loaded.mode, &self.standing()) {
-                Next::Iteration { task } => match self.forecast(loaded.elapsed_ms) {
-                    Some((_, why)) => Next::end(ExitReason::Budget, why),
-                    None => Next::Iteration { task },
-                },
-                next => next,
-            },
+            (None, None) => {
+                let mut standing = self.standing();
+                if let Some(lane) = &loaded.lane {
+                    standing.discoveries.empty = lane.empty_discoveries;
+                }
+                match plan::next(&loaded.work, loaded.mode, &standing) {
+                    Next::Iteration { task } => match self.forecast(loaded.elapsed_ms) {
+                        Some((_, why)) => Next::end(ExitReason::Budget, why),
+                        None => Next::Iteration { task },
+                    },
+                    next => next,
+                }
+            }
         }
     }
 
@@ -276,7 +298,17 @@ impl Core {
             && self.setup.scope.is_all()
             && !self.setup.pilot.only
         {
-            loaded.mode = mode;
+            match self.setup.in_lane {
+                // What a lane is for was claimed.
+                true if mode != loaded.mode => {
+                    let message = format!(
+                        "iteration {} stays one of {}: with several lanes no handler of iteration.gate changes that",
+                        iteration.number, loaded.mode
+                    );
+                    self.emit(Event::Warning { message });
+                }
+                _ => loaded.mode = mode,
+            }
         }
         iteration.mode = loaded.mode;
         // In the mode the gate chose there can be nothing to do.
@@ -291,7 +323,7 @@ impl Core {
     }
 
     fn start_task(&mut self, mut iteration: Box<Iteration>) -> State {
-        iteration.in_flight = std::mem::take(&mut self.texts.pending);
+        iteration.in_flight = self.take_pending(&[]);
         self.count_iteration(&iteration);
         let mutation = match iteration.task_id() {
             Some(id) => Mutation::StartTask { id, owner: None },
@@ -337,7 +369,8 @@ impl Core {
             return self.fail(iteration, failure);
         }
         // What was said of this prompt goes into it.
-        iteration.in_flight.append(&mut self.texts.pending);
+        let mut said = self.take_pending(&iteration.in_flight);
+        iteration.in_flight.append(&mut said);
         let input =
             ContextSnapshotInput { project_root: self.setup.project_root.clone(), ..Default::default() };
         self.fire::<points::ContextSnapshot>(State::Iteration(iteration, Phase::Snapshot), input)

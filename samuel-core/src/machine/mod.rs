@@ -54,13 +54,16 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use self::core::{Core, Ending};
+pub use approval::CallNumbers;
+pub(crate) use approval::denied_by_person;
 pub use effect::{
     AbilityAnswer, AbilityNotice, AgentEnd, AtOnce, Command, Completion, Effect, EffectId, EffectResult,
     EndedAbility, HookReply, Input, LaneWork, LogLine, ReplyData, Wait, WorkLeft,
 };
 pub(crate) use ending::MAX_STOP_BLOCKS;
 pub use plan_changes::PlanChanged;
-pub(crate) use quality::{BEFORE_CHECK, WITHOUT_CHECK};
+pub(crate) use quality::{BEFORE_CHECK, WITHOUT_CHECK, check_failures, check_result, refused_by};
+pub(crate) use recorded::MAX_LANES;
 pub use recorded::{RECORD_SCHEMA_VERSION, RecordBegin, RecordStep};
 pub use replay::{DifferenceKind, Replay, ReplayDifference, ReplayError, Replaying};
 pub use setup::{RunLimits, Setup};
@@ -116,6 +119,12 @@ impl Machine {
         self.state.iteration().map_or(self.core.counters.iterations, |iteration| iteration.number)
     }
 
+    /// Has iterations go on behind a number that one had in any of several lanes.
+    pub fn go_on_behind(&mut self, iteration: u32) {
+        let counters = &mut self.core.counters;
+        counters.iterations = counters.iterations.max(iteration);
+    }
+
     /// Says whether an iteration is under way.
     pub fn in_iteration(&self) -> bool {
         self.state.iteration().is_some()
@@ -124,6 +133,11 @@ impl Machine {
     /// Returns what all agent calls of the run consumed.
     pub fn usage(&self) -> Usage {
         self.core.counters.usage
+    }
+
+    /// Returns what the iteration under way consumed, which no plan has been told yet; nothing between iterations.
+    pub fn uncommitted(&self) -> Usage {
+        self.state.iteration().map(|iteration| iteration.usage).unwrap_or_default()
     }
 
     /// Returns what all agent calls of the run consumed, with the one under way.
@@ -165,6 +179,11 @@ impl Machine {
         if self.core.setup.scope.is_all() {
             self.core.setup.scope = before.scope;
         }
+    }
+
+    /// Sets which of the lanes it is, each of which numbers calls for itself that wait for a person.
+    pub fn set_lane(&mut self, number: u32) {
+        self.core.setup.calls.lane = number;
     }
 
     /// Returns when the run stops by itself.

@@ -35,6 +35,7 @@ impl Core {
         let PlanChanged { change, task, title, reason, actor } = changed;
         // Nobody gets further by words that are changed again and again.
         if change != PlanChange::Changed
+            && !change.is_of_queue()
             && let Some(iteration) = state.iteration_mut()
         {
             iteration.plan_changed = true;
@@ -47,11 +48,10 @@ impl Core {
                 _ => {}
             }
         }
-        let is_other = matches!(change, PlanChange::Added | PlanChange::Changed | PlanChange::Removed);
-        if !is_other {
+        if change.moves() {
             self.forget_completion(state, &task);
         }
-        if !matches!(change, PlanChange::Added | PlanChange::Changed) {
+        if change.moves() || change == PlanChange::Removed {
             self.forget_use(&task);
         }
         if let Some(iteration) = state.iteration_mut().filter(|it| it.task_id().as_ref() == Some(&task)) {
@@ -62,7 +62,7 @@ impl Core {
                 PlanChange::Reset | PlanChange::Answered | PlanChange::Reopened => {
                     iteration.left_alone = false
                 }
-                PlanChange::Added | PlanChange::Changed => {}
+                PlanChange::Added | PlanChange::Changed | PlanChange::Held | PlanChange::LetGo => {}
             }
         }
         let why = reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
@@ -76,6 +76,8 @@ impl Core {
             PlanChange::Reopened => (ProgressKind::Found, "no longer completed".to_owned()),
             PlanChange::Changed => (ProgressKind::Found, format!("changed in prd.toon: {title}")),
             PlanChange::Removed => (ProgressKind::Found, format!("removed from the plan: {title}")),
+            PlanChange::Held => (ProgressKind::Found, format!("held back in the queue{why}")),
+            PlanChange::LetGo => (ProgressKind::Found, "let go of in the queue".to_owned()),
         };
         self.log(kind, Some(task.clone()), text);
         self.emit(Event::PlanChanged { change, task, title, reason, actor });

@@ -41,15 +41,18 @@ impl Core {
         if let (None, Some(question), Some(id)) = (&failure, answered, iteration.task_id()) {
             self.mutations.push_back(Mutation::Heard { id, question });
         }
-        if let Some(failure) = failure {
-            iteration.failure.get_or_insert(failure);
-            // What a failed agent completed still deserves a check: it may be
-            // good work that ended badly.
-            let to_check = !iteration.unchecked.is_empty();
-            self.put_back(in_flight);
-            if !to_check {
-                return self.fire_after_iteration(iteration);
+        match failure {
+            Some(failure) => {
+                iteration.failure.get_or_insert(failure);
+                // What a failed agent completed still deserves a check: it may be
+                // good work that ended badly.
+                let to_check = !iteration.unchecked.is_empty();
+                self.put_back(in_flight);
+                if !to_check {
+                    return self.fire_after_iteration(iteration);
+                }
             }
+            None => self.were_delivered(in_flight),
         }
         if iteration.mode == crate::model::payload::Mode::Discovery
             && iteration.tree.is_some()
@@ -127,6 +130,9 @@ impl Core {
     /// stand.
     pub(super) fn settle_check(&mut self, mut iteration: Option<&mut Iteration>, reply: &HookReply) -> bool {
         let task = iteration.as_deref().and_then(Iteration::task_id);
+        // The last iteration of a lane has nothing to do with what all of them have landed.
+        let is_of_all = iteration.is_none() && self.setup.in_lane;
+        let number = if is_of_all { 0 } else { self.counters.iterations };
         if let Some(why) = &reply.outcome.skipped {
             // The check is for iterations of the other mode: it says nothing
             // about this one, and what was completed has no check behind it.
@@ -134,10 +140,7 @@ impl Core {
             self.checks.leave_unchecked();
             return true;
         }
-        let failures: &[CheckFailure] = match &reply.data {
-            ReplyData::Checks(failures) => failures,
-            _ => &[],
-        };
+        let failures = check_failures(reply);
         let cancelled = cancelled(reply);
         let is_cancelled = cancelled.is_some();
         let by = failures.is_empty().then(|| refused_by(reply)).flatten();
@@ -155,14 +158,8 @@ impl Core {
             self.checks.last_check = Some(ok);
             self.checks.check_age.end();
         }
-        let unverified = self.checked_nothing(reply);
-        let result = match &reply.outcome {
-            _ if is_cancelled => CheckResult::Cancelled,
-            _ if !ok => CheckResult::Failed,
-            outcome if outcome.advice.is_some() || !failures.is_empty() => CheckResult::Advisory,
-            _ if unverified => CheckResult::Unverified,
-            _ => CheckResult::Passed,
-        };
+        let result = check_result(reply, ok, &self.setup.checks);
+        let unverified = result == CheckResult::Unverified;
         let doubtful = std::mem::take(&mut self.checks.doubtful);
         let mut checked = Vec::new();
         if ok {
@@ -180,12 +177,13 @@ impl Core {
         // What failed says more than how many did.
         let said = refusal.as_ref().map(|failure| &failure.message).or(advice.as_ref());
         self.emit(Event::QualityChecked {
-            iteration: self.counters.iterations,
+            iteration: number,
             ok,
             result,
             failures: failures.to_vec(),
             reason: said.filter(|_| failures.is_empty()).cloned(),
             commit: None,
+            merged: Vec::new(),
         });
         let Some(refusal) = refusal else {
             let text = match result {
@@ -207,13 +205,6 @@ impl Core {
         }
         self.take_back(checked, reasons);
         ok
-    }
-
-    /// Says whether nothing was there to check: no command is configured, and
-    /// nobody but the default, which runs the commands, was asked.
-    fn checked_nothing(&self, reply: &HookReply) -> bool {
-        let is_default = |timing: &Timing| &*timing.handler == DEFAULT_ID;
-        self.setup.checks.is_empty() && reply.outcome.timings.iter().all(is_default)
     }
 
     /// Takes back what was completed outside of iterations.
@@ -245,6 +236,29 @@ impl Core {
     }
 }
 
+/// Returns the checks that failed.
+pub(crate) fn check_failures(reply: &HookReply) -> &[CheckFailure] {
+    match &reply.data {
+        ReplyData::Checks(failures) => failures,
+        _ => &[],
+    }
+}
+
+/// Says how a check with these commands went that the work stands, or does not.
+pub(crate) fn check_result(reply: &HookReply, ok: bool, commands: &[String]) -> CheckResult {
+    // Nothing is there to check where no command is configured, and nobody but the default, which runs the commands,
+    // was asked.
+    let is_default = |timing: &Timing| &*timing.handler == DEFAULT_ID;
+    let checked_nothing = commands.is_empty() && reply.outcome.timings.iter().all(is_default);
+    match &reply.outcome {
+        _ if cancelled(reply).is_some() => CheckResult::Cancelled,
+        _ if !ok => CheckResult::Failed,
+        outcome if outcome.advice.is_some() || !check_failures(reply).is_empty() => CheckResult::Advisory,
+        _ if checked_nothing => CheckResult::Unverified,
+        _ => CheckResult::Passed,
+    }
+}
+
 /// Returns the failure of a check that was cancelled: it says nothing about
 /// the work, so nothing can stand on it.
 fn cancelled(reply: &HookReply) -> Option<IterationFailure> {
@@ -254,7 +268,7 @@ fn cancelled(reply: &HookReply) -> Option<IterationFailure> {
 
 /// Returns the handler that refused the work, where it is not the default, whose
 /// commands tell of themselves.
-fn refused_by(reply: &HookReply) -> Option<&str> {
+pub(crate) fn refused_by(reply: &HookReply) -> Option<&str> {
     let refused = reply.outcome.timings.iter().find(|timing| timing.status == HookStatus::Refused)?;
     Some(&*refused.handler).filter(|handler| *handler != DEFAULT_ID)
 }

@@ -1,7 +1,7 @@
-//! The inputs of a machine as lines of a record.
+//! The inputs of machines as lines of a record.
 //!
-//! The first line holds the machine as it began, each further one an [`Input`] and the effects
-//! that followed from it. Every line ends with a checksum of its own bytes, so that one that was
+//! The first line of a machine holds it as it began, each further one an [`Input`] and the effects
+//! that followed from it. With lanes there is a machine of each, and its lines name the lane. Every line ends with a checksum of its own bytes, so that one that was
 //! changed later is found although nothing follows from the change. Writing lines to somewhere is
 //! the driver's, replaying them [`Replaying`](super::Replaying)'s.
 
@@ -10,10 +10,14 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::{Effect, EffectId, Input, Machine};
-use crate::{model::hex, text::excerpt};
+use crate::{config::MAX_JOBS, model::hex, text::excerpt};
 
 /// The version of the lines' form.
 pub const RECORD_SCHEMA_VERSION: u32 = 1;
+
+/// The highest number of a lane in a record: no run has more of them. What has a higher one was not written by Samuel, and
+/// whoever keeps something of each lane would keep what a forged record wants.
+pub(crate) const MAX_LANES: u32 = MAX_JOBS;
 
 /// The version of Samuel that writes lines.
 pub(super) const WRITTEN_BY: &str = env!("CARGO_PKG_VERSION");
@@ -26,13 +30,19 @@ const SHOWN_TEXT: usize = 120;
 const SEAL: &str = ",\"sum\":\"";
 const SUM_LENGTH: usize = 16;
 
-/// The first line of a record.
+/// How a line with a machine begins.
+const BEGIN: &[u8] = b"{\"begin\":";
+
+/// The first line of a machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RecordBegin {
     /// The version of the form; see [`RECORD_SCHEMA_VERSION`].
     pub schema_version: u32,
     /// The run.
     pub run_id: String,
+    /// The lane whose machine it is; nothing where the run has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<u32>,
     /// When it began.
     pub at: jiff::Timestamp,
     /// The version of Samuel that wrote it.
@@ -45,10 +55,16 @@ pub struct RecordBegin {
 }
 
 impl RecordBegin {
-    /// Describes the machine of a run that begins now.
-    pub fn new(run_id: &str, at: jiff::Timestamp, goes_on_from: Option<String>, machine: Machine) -> Self {
+    /// Describes the machine of a run, or of a lane of it, that begins now.
+    pub fn new(
+        run_id: &str,
+        lane: Option<u32>,
+        at: jiff::Timestamp,
+        goes_on_from: Option<String>,
+        machine: Machine,
+    ) -> Self {
         let (schema_version, samuel) = (RECORD_SCHEMA_VERSION, WRITTEN_BY.to_owned());
-        Self { schema_version, run_id: run_id.to_owned(), at, samuel, goes_on_from, machine }
+        Self { schema_version, run_id: run_id.to_owned(), lane, at, samuel, goes_on_from, machine }
     }
 
     /// Writes it as a line.
@@ -63,7 +79,9 @@ impl RecordBegin {
 /// A step of a machine: what it was given, and what followed.
 #[derive(Clone, Debug)]
 pub struct RecordStep {
-    /// The number of the step, from 1.
+    /// The lane whose machine made it; nothing where the run has none.
+    pub lane: Option<u32>,
+    /// The number of the step, from 1 for each machine.
     pub step: u64,
     /// When it was made.
     pub at: jiff::Timestamp,
@@ -84,6 +102,7 @@ impl RecordStep {
         let effects = told(&self.effects)?;
         let line = StepLine {
             schema_version: RECORD_SCHEMA_VERSION,
+            lane: self.lane,
             step: self.step,
             at: self.at,
             iteration: self.iteration,
@@ -98,6 +117,8 @@ impl RecordStep {
 #[derive(Serialize)]
 struct StepLine<'a> {
     schema_version: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lane: Option<u32>,
     step: u64,
     at: jiff::Timestamp,
     iteration: u32,
@@ -108,6 +129,8 @@ struct StepLine<'a> {
 /// A step as it is read: an input that cannot be understood is still known by its number.
 #[derive(Debug, Deserialize)]
 pub(super) struct ReadStep {
+    #[serde(default)]
+    pub(super) lane: Option<u32>,
     pub(super) step: u64,
     pub(super) iteration: u32,
     pub(super) input: Value,
@@ -147,6 +170,11 @@ fn sealed(mut json: String) -> Vec<u8> {
     [json.as_str(), SEAL, &sum, "\"}\n"].concat().into_bytes()
 }
 
+/// Says whether a line is the first one of a machine.
+pub(super) fn is_begin(line: &[u8]) -> bool {
+    line.starts_with(BEGIN)
+}
+
 /// Says whether a line, without its end, is as it was written.
 pub(super) fn is_as_written(line: &[u8]) -> bool {
     let tail = SEAL.len() + SUM_LENGTH + 2;
@@ -171,6 +199,7 @@ mod tests {
     #[test]
     fn a_line_knows_whether_a_byte_of_it_was_changed() {
         let step = RecordStep {
+            lane: Some(2),
             step: 3,
             at: jiff::Timestamp::UNIX_EPOCH,
             iteration: 1,

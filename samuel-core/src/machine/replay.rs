@@ -1,19 +1,26 @@
-//! Feeding a recorded machine its inputs again.
+//! Feeding recorded machines their inputs again.
 //!
-//! [`Replaying`] takes the lines of a record one by one. A fresh machine gets each input and
-//! every effect is held against the one that was recorded: nothing is carried out. It ends with a
-//! [`Replay`], which says that all was equal or where the first difference is.
+//! [`Replaying`] takes the lines of a record one by one. A fresh machine, with lanes one of each, gets
+//! every input, and each effect is held against the one that was recorded: nothing is carried out. It ends
+//! with a [`Replay`], which says that all was equal or where the first difference is.
 
-use std::fmt;
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Input, Machine, RECORD_SCHEMA_VERSION, RecordBegin,
-    recorded::{ReadStep, WRITTEN_BY, is_as_written, told},
+    Effect, EffectId, Input, Machine, RECORD_SCHEMA_VERSION, RecordBegin,
+    recorded::{MAX_LANES, ReadStep, WRITTEN_BY, is_as_written, is_begin, told},
 };
-use crate::text::{counted, excerpt};
+use crate::{
+    event::Event,
+    text::{counted, excerpt},
+};
 
 /// How much is shown of one side of a difference, in bytes.
 const MAX_SIDE: usize = 2_000;
@@ -31,10 +38,25 @@ pub struct Replay {
     pub steps: u64,
     /// How many effects they had.
     pub effects: u64,
-    /// How many iterations had begun.
+    /// How many iterations began in it; of a run that goes on not those from before it was interrupted.
     pub iterations: u32,
-    /// Whether the machine came to its end.
+    /// How many lanes it has inputs of; nothing where the run had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lanes: Option<u32>,
+    /// The iteration that it was to stop after, where one was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<u32>,
+    /// Whether each machine came to its end.
     pub ended: bool,
+    /// Whether inputs end before a machine came to its end, or to that of the iteration to stop after.
+    #[serde(default)]
+    pub cut_off: bool,
+    /// Whether they do although the events tell that the run ended: the record of inputs was cut short or changed.
+    #[serde(default)]
+    pub cut_short: bool,
+    /// The lanes whose inputs do; none where those of all do, or the run had no lanes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut_off_lanes: Vec<u32>,
     /// Whether all that was looked at is as it was recorded.
     pub equal: bool,
     /// The first difference; nothing where all was equal.
@@ -46,8 +68,14 @@ pub struct Replay {
 pub struct ReplayDifference {
     /// What kind of difference it is.
     pub kind: DifferenceKind,
-    /// The step, from 1; 0 for the first line, which holds the machine.
-    pub step: u64,
+    /// The line of the record, from 1.
+    #[serde(default)]
+    pub line: u64,
+    /// The lane; nothing where the run had none, or the line does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<u32>,
+    /// The step, from 1; 0 for the line that holds the machine, nothing where the line does not tell.
+    pub step: Option<u64>,
     /// The iteration that was under way then, or else the last one before.
     pub iteration: u32,
     /// The input of the step, such as `done, hook`; empty where it is not known.
@@ -70,6 +98,8 @@ pub enum DifferenceKind {
     Altered,
     /// Lines before it are missing.
     Missing,
+    /// It was there before, or is behind one that comes after it.
+    Repeated,
     /// The input cannot be read by this version.
     Unreadable,
     /// Another effect follows from the input.
@@ -79,13 +109,27 @@ pub enum DifferenceKind {
 impl fmt::Display for Replay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.difference {
-            None => write!(
-                f,
-                "equal: {} with {} in {}",
-                counted(self.steps, "step"),
-                counted(self.effects, "effect"),
-                counted(self.iterations, "iteration")
-            )?,
+            None => {
+                let (steps, effects) = (counted(self.steps, "step"), counted(self.effects, "effect"));
+                write!(f, "equal: {steps} with {effects} in {}", counted(self.iterations, "iteration"))?;
+                if let Some(lanes) = self.lanes {
+                    write!(f, " of {}", counted(lanes, "lane"))?;
+                }
+                match self.cut_off {
+                    true if !self.cut_off_lanes.is_empty() => {
+                        let lanes: Vec<String> = self.cut_off_lanes.iter().map(u32::to_string).collect();
+                        let noun = if lanes.len() == 1 { "lane" } else { "lanes" };
+                        write!(f, "; the inputs of {noun} {} are not all there", lanes.join(", "))?;
+                    }
+                    true if self.cut_short => f.write_str(
+                        ", where the record of inputs ends: its end was cut off or changed, since the run went on and ended",
+                    )?,
+                    true => {
+                        f.write_str(", where the record of inputs ends: the run had not ended by then")?
+                    }
+                    false => {}
+                }
+            }
             Some(difference) => write!(f, "{difference}")?,
         }
         if self.recorded_by != self.replayed_by {
@@ -97,16 +141,21 @@ impl fmt::Display for Replay {
 
 impl fmt::Display for ReplayDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let step = match self.step {
-            0 => "the first line, which holds the machine".to_owned(),
-            step if self.input.is_empty() => format!("step {step}"),
-            step => format!("step {step} ({}) of iteration {}", self.input, self.iteration),
+        let of_lane = self.lane.map(|lane| format!(" of lane {lane}")).unwrap_or_default();
+        let line = match self.step {
+            None => format!("line {}", self.line),
+            Some(0) => format!("line {} with the machine{of_lane}", self.line),
+            Some(step) if self.input.is_empty() => format!("step {step}{of_lane}"),
+            Some(step) => format!("step {step}{of_lane} ({}) in iteration {}", self.input, self.iteration),
         };
         match self.kind {
-            DifferenceKind::Altered => write!(f, "{step} was changed after it was recorded"),
-            DifferenceKind::Missing => write!(f, "what comes before {step} is missing"),
-            DifferenceKind::Unreadable => write!(f, "{step} cannot be read"),
-            DifferenceKind::Effect => write!(f, "{step}: {} is different", self.place),
+            DifferenceKind::Altered => write!(f, "{line} was changed after it was recorded"),
+            DifferenceKind::Missing => {
+                write!(f, "what comes before {line} is missing, or in another place than it was")
+            }
+            DifferenceKind::Repeated => write!(f, "{line} is there twice, or in another place than it was"),
+            DifferenceKind::Unreadable => write!(f, "{line} cannot be read"),
+            DifferenceKind::Effect => write!(f, "{line}: {} is different", self.place),
         }
     }
 }
@@ -118,6 +167,9 @@ pub enum ReplayError {
     /// It has no first line with a machine: it is empty, or its beginning is gone.
     #[error("the record does not begin with a machine: its beginning is gone, or nothing was recorded")]
     NoBeginning,
+    /// Its first line is not as it was written.
+    #[error("the first line of the record, which holds the machine, was changed after it was recorded")]
+    Altered,
     /// It has another form.
     #[error("the record has version {found}, and this Samuel replays version {RECORD_SCHEMA_VERSION}")]
     Version {
@@ -138,11 +190,22 @@ pub enum ReplayError {
 /// A replay under way.
 #[derive(Clone, Debug)]
 pub struct Replaying {
-    machine: Machine,
+    machines: BTreeMap<Option<u32>, Replayed>,
+    /// How many lines were taken.
+    lines: u64,
+    /// The iteration of the line that was taken last.
+    last: u32,
     replay: Replay,
-    /// Stop once this iteration is over.
-    until: Option<u32>,
-    is_over: bool,
+}
+
+/// A machine that is replayed.
+#[derive(Clone, Debug)]
+struct Replayed {
+    machine: Machine,
+    /// How many steps of it were equal.
+    steps: u64,
+    /// Whether the iteration to stop after is over.
+    is_past: bool,
 }
 
 impl Replaying {
@@ -152,66 +215,136 @@ impl Replaying {
     /// # Errors
     /// Returns a [`ReplayError`] where there is nothing to begin with.
     pub fn begin(line: &[u8], until: Option<u32>) -> Result<Self, ReplayError> {
-        let value: Value = serde_json::from_slice(line).map_err(|_no_json| ReplayError::NoBeginning)?;
-        let begin = value.get("begin").cloned().ok_or(ReplayError::NoBeginning)?;
-        let found = begin.get("schema_version").and_then(Value::as_u64).unwrap_or_default();
-        if found != u64::from(RECORD_SCHEMA_VERSION) {
-            return Err(ReplayError::Version { found });
-        }
-        let recorded_by =
-            begin.get("samuel").and_then(Value::as_str).unwrap_or("of another version").to_owned();
-        let begin: RecordBegin = serde_json::from_value(begin)
-            .map_err(|source| ReplayError::Machine { recorded_by: recorded_by.clone(), source })?;
-        let altered = (!is_as_written(line)).then(|| at(DifferenceKind::Altered, 0, 0, String::new()));
+        let is_altered = |error: &ReplayError| match error {
+            ReplayError::Machine { recorded_by, .. } => recorded_by == WRITTEN_BY && !is_as_written(line),
+            ReplayError::NoBeginning => is_begin(line) && !is_as_written(line),
+            _ => false,
+        };
+        let begin =
+            parsed(line).map_err(|error| if is_altered(&error) { ReplayError::Altered } else { error })?;
+        let difference = (!is_as_written(line))
+            .then(|| ReplayDifference { line: 1, ..at(DifferenceKind::Altered, begin.lane, Some(0)) });
         let replay = Replay {
-            run: begin.run_id,
-            recorded_by,
+            run: begin.run_id.clone(),
+            recorded_by: begin.samuel.clone(),
             replayed_by: WRITTEN_BY.to_owned(),
             steps: 0,
             effects: 0,
-            iterations: begin.machine.iteration_number(),
+            iterations: 0,
+            lanes: None,
+            until,
             ended: false,
-            equal: altered.is_none(),
-            difference: altered,
+            cut_off: false,
+            cut_short: false,
+            cut_off_lanes: Vec::new(),
+            equal: difference.is_none(),
+            difference,
         };
-        Ok(Self { machine: begin.machine, is_over: !replay.equal, replay, until })
+        let last = begin.machine.iteration_number();
+        let mut replaying = Self { machines: BTreeMap::new(), lines: 1, last, replay };
+        replaying.add(begin);
+        Ok(replaying)
     }
 
     /// Takes the next line, without its end. Returns whether more are wanted.
     pub fn take(&mut self, line: &[u8]) -> bool {
-        if self.is_over {
-            return false;
+        if !self.is_over() {
+            self.lines += 1;
+            let taken = if is_begin(line) { self.begin_another(line) } else { self.step(line) };
+            if let Err(difference) = taken {
+                self.replay.difference = Some(ReplayDifference { line: self.lines, ..*difference });
+                self.replay.equal = false;
+            }
         }
-        if let Err(difference) = self.step(line) {
-            self.replay.difference = Some(difference);
-            self.replay.equal = false;
-            self.is_over = true;
-        }
-        !self.is_over
+        !self.is_over()
     }
 
-    /// Says what came of it.
-    pub fn end(self) -> Replay {
-        Replay { ended: self.machine.is_ended(), ..self.replay }
+    /// Says whether it is a run with lanes.
+    pub fn has_lanes(&self) -> bool {
+        self.replay.lanes.is_some()
     }
 
-    fn step(&mut self, line: &[u8]) -> Result<(), ReplayDifference> {
-        let expected = self.replay.steps + 1;
+    /// Says what came of it, of a run of which events tell such lanes.
+    pub fn end(self, told: &BTreeSet<u32>) -> Replay {
+        let is_open = |replayed: &Replayed| !replayed.is_past && !replayed.machine.is_ended();
+        let ended = self.machines.values().all(|replayed| replayed.machine.is_ended());
+        let mut cut_off: BTreeSet<Option<u32>> =
+            self.machines.iter().filter(|(_, replayed)| is_open(replayed)).map(|(lane, _)| *lane).collect();
+        // One that began only after the iteration to stop after is none of them.
+        if self.replay.until.is_none() && self.replay.lanes.is_some() {
+            let of_lanes = told.iter().copied().map(Some);
+            cut_off.extend(of_lanes.filter(|lane| !self.machines.contains_key(lane)));
+        }
+        if !self.replay.equal {
+            cut_off.clear();
+        }
+        let is_cut_off = !cut_off.is_empty();
+        if self.machines.values().all(is_open) {
+            cut_off.clear();
+        }
+        let cut_off_lanes = cut_off.into_iter().flatten().collect();
+        Replay { ended, cut_off: is_cut_off, cut_off_lanes, ..self.replay }
+    }
+
+    fn is_over(&self) -> bool {
+        !self.replay.equal || self.machines.values().all(|replayed| replayed.is_past)
+    }
+
+    fn add(&mut self, begin: RecordBegin) {
+        self.replay.lanes = begin.lane.map(|_| self.replay.lanes.unwrap_or_default() + 1);
+        self.machines.insert(begin.lane, Replayed { machine: begin.machine, steps: 0, is_past: false });
+    }
+
+    /// Adds the machine of another lane.
+    fn begin_another(&mut self, line: &[u8]) -> Result<(), Box<ReplayDifference>> {
+        let begin = parsed(line);
+        let lane = begin.as_ref().ok().and_then(|begin| begin.lane);
+        match begin {
+            _ if !is_as_written(line) => Err(at(DifferenceKind::Altered, lane, Some(0)).into()),
+            Err(_) => Err(at(DifferenceKind::Unreadable, lane, Some(0)).into()),
+            // No run has so many.
+            Ok(_) if lane.is_some_and(|lane| lane > MAX_LANES) => {
+                Err(at(DifferenceKind::Unreadable, lane, Some(0)).into())
+            }
+            Ok(_) if self.machines.contains_key(&lane) => {
+                Err(at(DifferenceKind::Repeated, lane, Some(0)).into())
+            }
+            Ok(begin) => {
+                self.add(begin);
+                Ok(())
+            }
+        }
+    }
+
+    fn step(&mut self, line: &[u8]) -> Result<(), Box<ReplayDifference>> {
         let is_as_written = is_as_written(line);
+        let changed = if is_as_written { DifferenceKind::Unreadable } else { DifferenceKind::Altered };
+        let known = || self.machines.iter().next().filter(|_| self.machines.len() == 1);
         let Ok(read) = serde_json::from_slice::<ReadStep>(line) else {
-            let kind = if is_as_written { DifferenceKind::Unreadable } else { DifferenceKind::Altered };
-            return Err(at(kind, expected, self.replay.iterations, String::new()));
+            let (lane, step) =
+                known().map_or((None, None), |(lane, replayed)| (*lane, Some(replayed.steps + 1)));
+            let iteration = self.last;
+            return Err(ReplayDifference { iteration, ..at(changed, lane, step) }.into());
         };
-        if self.until.is_some_and(|until| read.iteration > until) {
-            self.is_over = true;
+        self.last = read.iteration;
+        let until = self.replay.until;
+        let input = described(&read.input);
+        let found = |kind| ReplayDifference {
+            iteration: read.iteration,
+            input: input.clone(),
+            ..at(kind, read.lane, Some(read.step))
+        };
+        // The line of a lane whose machine is not there.
+        let missing = if is_as_written { DifferenceKind::Missing } else { DifferenceKind::Altered };
+        let Some(replayed) = self.machines.get_mut(&read.lane) else { return Err(found(missing).into()) };
+        if is_as_written && until.is_some_and(|until| read.iteration > until) {
+            replayed.is_past = true;
             return Ok(());
         }
-        let input = described(&read.input);
-        let found = |kind| at(kind, read.step, read.iteration, input.clone());
         let parsed = serde_json::from_value::<Input>(read.input.clone());
         let compared = parsed.map(|input| {
-            let effects = self.machine.step(input);
-            (told(&effects).unwrap_or_default(), effects.len() as u64)
+            let effects = replayed.machine.step(input);
+            (told(&effects).unwrap_or_default(), effects)
         });
         // What follows from a line that was changed is told as well.
         let other = match &compared {
@@ -225,27 +358,51 @@ impl Replaying {
             None => found(kind),
         };
         if !is_as_written {
-            return Err(with_sides(DifferenceKind::Altered));
+            return Err(with_sides(DifferenceKind::Altered).into());
         }
-        if read.step != expected {
-            return Err(found(DifferenceKind::Missing));
+        match read.step.cmp(&(replayed.steps + 1)) {
+            Ordering::Less => return Err(found(DifferenceKind::Repeated).into()),
+            Ordering::Greater => return Err(found(DifferenceKind::Missing).into()),
+            Ordering::Equal => {}
         }
-        let Ok((_, count)) = compared else { return Err(found(DifferenceKind::Unreadable)) };
+        let Ok((_, effects)) = compared else { return Err(found(DifferenceKind::Unreadable).into()) };
         if other.is_some() {
-            return Err(with_sides(DifferenceKind::Effect));
+            return Err(with_sides(DifferenceKind::Effect).into());
         }
-        self.replay.steps = expected;
-        self.replay.effects += count;
+        replayed.steps += 1;
+        self.replay.steps += 1;
+        self.replay.effects += effects.len() as u64;
         // The step that ends an iteration may begin the next one.
-        let begun = self.machine.iteration_number().min(self.until.unwrap_or(u32::MAX));
-        self.replay.iterations = begun.max(self.replay.iterations);
+        let begun = effects.iter().filter(|effect| begins_iteration(effect, until)).count();
+        self.replay.iterations += u32::try_from(begun).unwrap_or_default();
         Ok(())
     }
 }
 
-fn at(kind: DifferenceKind, step: u64, iteration: u32, input: String) -> ReplayDifference {
-    let (place, recorded, replayed) = (String::new(), None, None);
-    ReplayDifference { kind, step, iteration, input, place, recorded, replayed }
+/// Reads the first line of a machine.
+fn parsed(line: &[u8]) -> Result<RecordBegin, ReplayError> {
+    let value: Value = serde_json::from_slice(line).map_err(|_no_json| ReplayError::NoBeginning)?;
+    let begin = value.get("begin").cloned().ok_or(ReplayError::NoBeginning)?;
+    let found = begin.get("schema_version").and_then(Value::as_u64).unwrap_or_default();
+    if found != u64::from(RECORD_SCHEMA_VERSION) {
+        return Err(ReplayError::Version { found });
+    }
+    let recorded_by = begin.get("samuel").and_then(Value::as_str).unwrap_or("of another version").to_owned();
+    serde_json::from_value(begin).map_err(|source| ReplayError::Machine { recorded_by, source })
+}
+
+fn begins_iteration((_, effect): &(EffectId, Effect), until: Option<u32>) -> bool {
+    match effect {
+        Effect::Emit(Event::IterationStarted { iteration, .. }) => {
+            until.is_none_or(|until| *iteration <= until)
+        }
+        _ => false,
+    }
+}
+
+fn at(kind: DifferenceKind, lane: Option<u32>, step: Option<u64>) -> ReplayDifference {
+    let (input, place, recorded, replayed) = (String::new(), String::new(), None, None);
+    ReplayDifference { kind, line: 0, lane, step, iteration: 0, input, place, recorded, replayed }
 }
 
 /// Names an input in a few words, as `done, hook`.

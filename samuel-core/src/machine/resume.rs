@@ -1,16 +1,39 @@
 //! How a run goes on from a saved state.
 
+use std::collections::BTreeMap;
+
 use super::{
     BEFORE_CHECK, Core, Machine, Moment, State, Then, command::Requests, is_provisional,
     iteration::Iteration, side::Side,
 };
 use crate::{
     event::IterationFailure,
-    model::{FailureClass, TaskId, payload::Actor},
+    model::{FailureClass, TaskId, Usage, payload::Actor},
     state::{Mutation, ProgressKind},
 };
 
 impl Machine {
+    /// Takes over what other lanes of the run did before it was interrupted: what they consumed, which the plan has, how
+    /// many of their iterations failed, how many failed with each task in whichever lane, and the tasks that are
+    /// completed since their work has landed or a person said so.
+    pub fn take_over(
+        &mut self,
+        usage: Usage,
+        failed_iterations: u32,
+        attempts: &BTreeMap<TaskId, u32>,
+        completed: Vec<TaskId>,
+    ) {
+        let core = &mut self.core;
+        core.counters.usage += usage;
+        core.counters.failed = core.counters.failed.saturating_add(failed_iterations);
+        core.counters.completed = completed;
+        let agent = core.agents.last.as_ref().map_or(&core.setup.agent, |last| &last.agent).clone();
+        core.agents.count(&agent, usage);
+        for (task, attempts) in attempts {
+            core.guards.tried_in_lanes(task.clone(), *attempts);
+        }
+    }
+
     /// Lets the next check decide on completions of which nothing vouches that one has
     /// passed, and on those that the iteration under way knew of.
     pub fn doubt(&mut self, completed: Vec<TaskId>) {

@@ -107,7 +107,11 @@ impl Core {
             Some(IterationFailure { class, message }) => format!("{class} {}", normalised(message)),
             None => NOTHING_RECORDED.to_owned(),
         };
-        let key = format!("{what}\n{tree}");
+        // A lane goes from task to task.
+        let key = match iteration.task_id().filter(|_| self.setup.in_lane) {
+            Some(task) => format!("{what}\n{task}\n{tree}"),
+            None => format!("{what}\n{tree}"),
+        };
         self.repeat.count = if self.repeat.key == key { self.repeat.count + 1 } else { 1 };
         self.repeat.key = key;
         self.commit(iteration, Some(tree))

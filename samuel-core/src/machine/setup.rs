@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
+use super::CallNumbers;
 use crate::{agent::Routing, config::RateLimitPolicy, context::Framing, model::Scope, plan::Pilot};
 
 /// What a run is about, frozen at its start.
@@ -42,6 +43,13 @@ pub struct Setup {
     /// is next is said by [`LaneWork`](super::LaneWork).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_lane: bool,
+    /// Whether it is a lane that does not lead: what the user says to all lanes and no agent was given, it leaves to
+    /// the one that does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows: bool,
+    /// How the calls are numbered that wait for a person.
+    #[serde(default, skip_serializing_if = "is_alone")]
+    pub calls: CallNumbers,
     /// Whether it holds after each iteration until it is resumed.
     #[serde(default)]
     pub holds: bool,
@@ -96,6 +104,10 @@ pub struct RunLimits {
     /// not at all.
     #[serde(default)]
     pub ask_timeout_ms: u64,
+}
+
+fn is_alone(calls: &CallNumbers) -> bool {
+    *calls == CallNumbers::default()
 }
 
 fn yes() -> bool {

@@ -123,7 +123,8 @@ impl Core {
             iterations: counters.iterations,
             consecutive_failures: counters.consecutive_failures,
             parked: self.guards.parked,
-            repeats: self.repeat.count,
+            // In a lane its task is blocked for that, and the others go on.
+            repeats: if self.setup.in_lane { 0 } else { self.repeat.count },
             unrecorded: counters.unrecorded.last().filter(|_| said_nothing).cloned(),
             end_checks: self.checks.end_checks,
             discoveries,

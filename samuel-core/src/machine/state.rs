@@ -20,6 +20,8 @@ pub(super) enum State {
     /// The plan is loaded, to see whether there is anything to pause for.
     Peek,
     Sleep,
+    /// What is done is handed in before a lane holds.
+    HandIn,
     /// Somebody asked to hold.
     Paused,
     Load,

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Core, Ending, HookReply, Machine, Setup, State,
+    Core, Effect, Ending, HookReply, Machine, Setup, State,
     core::Repeat,
     iteration::Iteration,
     state::{CallPhase, Phase},
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     context::one_line,
     event::{Event, IterationFailure},
-    hook::{OnFailure, Outcome, Said, Speaker},
+    hook::{HookPoint, OnFailure, Outcome, Said, Speaker},
     model::{
         ExitReason, FailureClass, Question,
         payload::{Deliver, TaskBrief},
@@ -43,14 +43,45 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    /// Says whether text waits that is worth a turn of its own: not what the user was told and the
-    /// agent only reads along.
-    pub(super) fn asks_for_turn(&self) -> bool {
-        self.pending.iter().any(|said| said.speaker != Speaker::ToUser)
+    /// Drops texts of the user that agents of other lanes were given.
+    pub(super) fn were_delivered_elsewhere(&mut self, texts: &[String]) {
+        for text in texts {
+            let is_it = |said: &Said| said.speaker == Speaker::User && said.item.content == *text;
+            if let Some(place) = self.pending.iter().position(is_it) {
+                self.pending.remove(place);
+            }
+        }
     }
 }
 
 impl Core {
+    /// Says whether text waits that is worth a turn of its own.
+    pub(super) fn asks_for_turn(&self) -> bool {
+        self.texts.pending.iter().any(|said| self.is_owed(said))
+    }
+
+    /// Says whether an agent of this lane is to be given a text before the run ends, whatever that takes. It only reads
+    /// along what the user was told.
+    pub(super) fn is_owed(&self, said: &Said) -> bool {
+        match said.speaker {
+            Speaker::Handler => true,
+            // What was said of a call of its own is for no other lane.
+            Speaker::User => !self.setup.follows || said.point == HookPoint::AbilityBefore,
+            Speaker::ToUser => false,
+        }
+    }
+
+    /// Takes down that the agent was given texts, since what the user says is said to all lanes.
+    pub(super) fn were_delivered(&mut self, texts: Vec<Said>) {
+        if self.setup.in_lane {
+            let of_user = texts.into_iter().filter(|said| said.speaker == Speaker::User);
+            let of_user: Vec<String> = of_user.map(|said| said.item.content).collect();
+            if !of_user.is_empty() {
+                self.effect(Effect::Delivered(of_user));
+            }
+        }
+    }
+
     /// Files what handlers said, and says whether the point's outcome keeps
     /// the iteration from going on.
     pub(super) fn absorb(
@@ -108,6 +139,27 @@ impl Core {
     pub(super) fn keep_for_next(&mut self, text: impl IntoIterator<Item = Said>) {
         self.texts.pending.extend(text);
         self.make_room();
+    }
+
+    /// Takes the text that waits for a prompt which holds some already. What the user said and does not fit into it
+    /// waits for the next one, in its order; of handlers everything is taken, and the prompt says how much it leaves out.
+    pub(super) fn take_pending(&mut self, held: &[Said]) -> Vec<Said> {
+        let mut room = MAX_FRAMED_BYTES;
+        for said in held {
+            room = room.saturating_sub(self.part(said, room).len());
+        }
+        let (mut taken, mut left) = (Vec::new(), Vec::new());
+        for said in std::mem::take(&mut self.texts.pending) {
+            let fits = room > 0 && said.item.content.len().min(MAX_PART_BYTES) <= room;
+            if said.speaker == Speaker::User && (!left.is_empty() || !fits) {
+                left.push(said);
+                continue;
+            }
+            room = room.saturating_sub(self.part(&said, room).len());
+            taken.push(said);
+        }
+        self.texts.pending = left;
+        taken
     }
 
     /// Puts text back in front that did not reach the agent.
@@ -183,30 +235,34 @@ impl Core {
     /// Quotes each text that was said from who said it. Of all together only so much is there as
     /// is delivered at once.
     pub(super) fn framed(&self, said: &[Said]) -> Vec<String> {
-        let (framing, count) = (&self.setup.framing, said.len());
+        let count = said.len();
         let mut room = MAX_FRAMED_BYTES;
         let mut parts: Vec<String> = Vec::new();
         for (number, said) in said.iter().enumerate() {
             if room == 0 {
                 let more = format!("{} more texts are left out", count - number);
-                parts.push(framing.remark(&more));
+                parts.push(self.setup.framing.remark(&more));
                 break;
             }
-            let (text, max) = (&said.item.content, MAX_PART_BYTES.min(room));
-            let part = match said.speaker {
-                Speaker::User => framing.quote_user(text, max),
-                Speaker::ToUser => {
-                    let source = format!("message to the user from hook {} at {}", said.handler, said.point);
-                    framing.quote(&source, text, max)
-                }
-                Speaker::Handler => {
-                    framing.quote(&format!("hook {} at {}", said.handler, said.point), text, max)
-                }
-            };
+            let part = self.part(said, room);
             room = room.saturating_sub(part.len());
             parts.push(part);
         }
         parts
+    }
+
+    /// Quotes a text from who said it, as much of it as there is room for.
+    fn part(&self, said: &Said, room: usize) -> String {
+        let framing = &self.setup.framing;
+        let (text, max) = (&said.item.content, MAX_PART_BYTES.min(room));
+        match said.speaker {
+            Speaker::User => framing.quote_user(text, max),
+            Speaker::ToUser => {
+                let source = format!("message to the user from hook {} at {}", said.handler, said.point);
+                framing.quote(&source, text, max)
+            }
+            Speaker::Handler => framing.quote(&format!("hook {} at {}", said.handler, said.point), text, max),
+        }
     }
 
     /// Puts together what the prompt of an iteration opens with beside the task itself: what its last

@@ -277,7 +277,8 @@ impl Core {
 
     fn end_turn(&mut self, owner: Owner, failure: Option<IterationFailure>) -> State {
         if failure.is_none() {
-            self.texts.delivering.clear();
+            let delivered = std::mem::take(&mut self.texts.delivering);
+            self.were_delivered(delivered);
         }
         match owner {
             // What the run was about to say may not be so any more.

@@ -12,25 +12,43 @@ use super::{
 };
 use crate::{
     git::program::GitProgramError,
-    workspace::{Configured, NOBODY, WorkspaceError},
+    workspace::{Configured, NOBODY, RefusedWork, WorkspaceError},
 };
 
 /// How many commits of one submission are made anew.
 const MAX_COMMITS: usize = 1_000;
 
 impl MergeRepository {
-    /// Makes what lands of a submission: a commit that follows another one.
+    /// Makes what lands of a submission: a commit that follows another one. Returns why it must not land, where that is
+    /// so. `commits` are those on the way to it, a line each, where they are known.
     pub(super) async fn landed(
         &self,
         at: &str,
         tree: &str,
         work: &Submission,
-    ) -> Result<String, WorkspaceError> {
+        commits: Option<&[u8]>,
+    ) -> Result<Result<String, RefusedWork>, WorkspaceError> {
         let strategy = self.setup.strategy;
-        if strategy == MergeStrategy::Squash || self.strays(at, &work.commit).await? {
-            return self.squashed(at, tree, work).await;
+        if let (MergeStrategy::Merge, Some(commits)) = (strategy, commits) {
+            let merge = self.merge_commit(at, tree, work).await?;
+            // Looked at in one go. Nothing names the commit yet.
+            if let Some(brought) = self.brought(&merge, at, commits).await? {
+                return Ok(match self.refusal_of(at, &brought.together).await? {
+                    Some(refusal) => Err(refusal),
+                    None if self.strays_of(at, &brought.on_the_way).await? => {
+                        Ok(self.squashed(at, tree, work).await?)
+                    }
+                    None => Ok(merge),
+                });
+            }
         }
-        match strategy {
+        if let Some(refusal) = self.refusal(at, tree).await? {
+            return Ok(Err(refusal));
+        }
+        if strategy == MergeStrategy::Squash || self.strays(at, &work.commit).await? {
+            return self.squashed(at, tree, work).await.map(Ok);
+        }
+        let landed = match strategy {
             MergeStrategy::Rebase => match self.rebased(at, tree, work).await {
                 Ok(Some(landed)) => Ok(landed),
                 // git does not make each commit that somebody could make: one without an author, for example.
@@ -39,11 +57,20 @@ impl MergeRepository {
                 }
                 Err(error) => Err(error),
             },
-            _ => {
-                let message = with_trailers(&format!("Merge {}", work.branch), &work.key);
-                self.commit(&[at, &work.commit], tree, &message, None).await
-            }
-        }
+            _ => self.merge_commit(at, tree, work).await,
+        };
+        landed.map(Ok)
+    }
+
+    /// Makes the commit of a merge, which nothing names yet.
+    pub(super) async fn merge_commit(
+        &self,
+        at: &str,
+        tree: &str,
+        work: &Submission,
+    ) -> Result<String, WorkspaceError> {
+        let message = with_trailers(&format!("Merge {}", work.branch), &work.key);
+        self.commit(&[at, &work.commit], tree, &message, None).await
     }
 
     /// Makes one commit of all that a submission changes.
@@ -117,8 +144,12 @@ impl MergeRepository {
         Ok(self.git.finish("commit-tree", spec).await?.stdout.text().trim().to_owned())
     }
 
-    /// Returns the name and the address of the user, as git knows them.
-    async fn user(&self) -> Result<[String; 2], WorkspaceError> {
+    /// Returns the name and the address of the user, as git knew them when it was asked first.
+    async fn user(&self) -> Result<&[String; 2], WorkspaceError> {
+        self.user.get_or_try_init(|| self.asked_user()).await
+    }
+
+    async fn asked_user(&self) -> Result<[String; 2], WorkspaceError> {
         let mut known = [String::new(), String::new()];
         for (place, (name, default)) in known.iter_mut().zip(NOBODY) {
             let spec = self.git.call(&self.users.top, Configured::ByUser, &["config", "--get", name]);

@@ -33,6 +33,8 @@ pub enum MergeEffect {
     Change(Mutation),
     /// Move a branch from a commit, and from no other, to one that follows it: [`MergeInput::Moved`].
     Move(UnsettledLanding),
+    /// Find out whether a branch could be moved now, and move nothing: [`MergeInput::Way`].
+    Try(UnsettledLanding),
     /// Find out how a branch stands to a landing: [`MergeInput::Stands`].
     Ask(UnsettledLanding),
     /// Wait until there may be something to merge, or what holds a landing is out of the way:
@@ -60,6 +62,8 @@ pub enum MergeInput {
     Changed(Result<(), ClaimRefusal>),
     /// What became of a branch.
     Moved(Moved),
+    /// Whether a branch could be moved.
+    Way(LandingWay),
     /// How a branch stands.
     Stands(BranchStanding),
     /// It could not be done, and whether it was is not known.
@@ -147,6 +151,20 @@ pub enum Moved {
     /// It was not at the commit that it was to be moved from.
     Stale,
     /// Something is in the way that goes away by itself, such as changes of a file that are in no commit.
+    Held {
+        /// What, in one line, with the files where it is files.
+        reason: String,
+    },
+}
+
+/// Whether a branch can be moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LandingWay {
+    /// Nothing is in the way.
+    Free,
+    /// It is not at the commit that it was to be moved from.
+    Stale,
+    /// Something is in the way that goes away by itself.
     Held {
         /// What, in one line, with the files where it is files.
         reason: String,

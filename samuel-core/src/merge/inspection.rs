@@ -20,8 +20,6 @@ const MAX_STRAYS: usize = 100;
 const FATAL: ExitStatus = ExitStatus::Exited(128);
 /// The mode of a link to another repository.
 const GITLINK: &[u8] = b"160000";
-/// The mode of a directory.
-const DIRECTORY: &[u8] = b"040000";
 /// The mode of what is not there.
 const ABSENT: &[u8] = b"000000";
 /// How changes are listed, with the directories in which they are.
@@ -31,7 +29,10 @@ const RAW: [&str; 7] = ["-r", "-t", "-z", "--raw", "--no-renames", "--no-ext-dif
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// Work that can be merged.
-    New,
+    New {
+        /// The commits that the branch does not have, a line each, where they are known.
+        commits: Option<Vec<u8>>,
+    },
     /// Work that is on the branch already.
     Landed,
     /// No work that could be merged.
@@ -41,9 +42,96 @@ pub(super) enum Found {
     },
 }
 
+/// What a submission changes.
+#[derive(Debug, Default)]
+pub(super) struct Brought {
+    /// What the merge changes.
+    pub(super) together: Vec<Change>,
+    /// What each of the commits on the way changes.
+    pub(super) on_the_way: Vec<Change>,
+}
+
+impl Brought {
+    /// Reads what `git diff-tree --stdin` writes: the id of each commit that changes something, and what that is.
+    fn read(merge: &str, parts: &[Vec<u8>]) -> Self {
+        let (mut brought, mut of_merge, mut parts) = (Self::default(), false, parts.iter());
+        while let Some(part) = parts.next() {
+            if !part.starts_with(b":") {
+                of_merge = part == merge.as_bytes();
+                continue;
+            }
+            let Some(path) = parts.next() else { break };
+            let change = Change::read(&[part.clone(), path.clone()]);
+            if of_merge { &mut brought.together } else { &mut brought.on_the_way }.extend(change);
+        }
+        brought
+    }
+}
+
+/// What is beyond a commit: by the lines that `git rev-list --objects --boundary` writes.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Beyond {
+    /// The commits, a line each.
+    commits: Vec<u8>,
+    /// Whether they have something in common with what they are beyond.
+    has_boundary: bool,
+}
+
+impl Beyond {
+    fn read(listed: &[u8]) -> Self {
+        let mut beyond = Self::default();
+        for line in listed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            if line.starts_with(b"-") {
+                beyond.has_boundary = true;
+            } else if !line.contains(&b' ') {
+                // A blank is behind the id of whatever is no commit.
+                beyond.commits.extend_from_slice(line);
+                beyond.commits.push(b'\n');
+            }
+        }
+        beyond
+    }
+}
+
 impl MergeRepository {
     /// Looks at a submission, measured by the head of the branch.
     pub(super) async fn found(&self, head: &str, work: &Submission) -> Result<Found, WorkspaceError> {
+        match self.found_at_once(head, work).await? {
+            Some(found) => Ok(found),
+            None => self.found_in_steps(head, work).await,
+        }
+    }
+
+    /// Looks at a submission by one call of git, which also finds out whether all its objects are there. Nothing where
+    /// something is wrong with it.
+    pub(super) async fn found_at_once(
+        &self,
+        head: &str,
+        work: &Submission,
+    ) -> Result<Option<Found>, WorkspaceError> {
+        let commit = &work.commit;
+        if !matches!(commit.len(), 40 | 64) || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Ok(None);
+        }
+        let args = ["rev-list", "--objects", "--boundary", commit, "--not", head];
+        let listed = match self.git.list("rev-list", self.within(&args)).await {
+            Ok(Some(listed)) => listed.concat(),
+            Ok(None) | Err(GitProgramError::Failed { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let Beyond { commits, has_boundary } = Beyond::read(&listed);
+        Ok(match (commits.is_empty(), has_boundary) {
+            // What has objects and no commit is none itself.
+            (true, _) if !listed.is_empty() => None,
+            // Work that changes nothing is where it began, and lands as any other.
+            (true, _) if commit.starts_with(&work.base) => Some(Found::New { commits: Some(commits) }),
+            (true, _) => Some(Found::Landed),
+            (false, true) => Some(Found::New { commits: Some(commits) }),
+            (false, false) => None,
+        })
+    }
+
+    async fn found_in_steps(&self, head: &str, work: &Submission) -> Result<Found, WorkspaceError> {
         let unfit = |reason: String| Ok(Found::Unfit { reason });
         let commit = format!("{}^{{commit}}", work.commit);
         let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &commit];
@@ -62,7 +150,7 @@ impl MergeRepository {
         let args = ["rev-list", "--objects", "--quiet", &commit, "--not", head];
         let output = self.git.answer(self.within(&args)).await?;
         match (output.end, output.status, GitProgramError::of("rev-list", &output)) {
-            _ if output.success() => Ok(Found::New),
+            _ if output.success() => Ok(Found::New { commits: None }),
             (End::Exited, FATAL, GitProgramError::Failed { message, .. }) => {
                 unfit(RefusedWork::Damaged { complaint: message }.to_string())
             }
@@ -77,6 +165,15 @@ impl MergeRepository {
             return Ok(Some(RefusedWork::TooMany { what: "files".to_owned() }));
         };
         let changes: Vec<Change> = parts.chunks(2).filter_map(Change::read).collect();
+        self.refusal_of(at, &changes).await
+    }
+
+    /// Says why changes must not land.
+    pub(super) async fn refusal_of(
+        &self,
+        at: &str,
+        changes: &[Change],
+    ) -> Result<Option<RefusedWork>, WorkspaceError> {
         let is_link = |change: &&Change| change.mode == GITLINK || change.old_mode == GITLINK;
         if let Some(link) = changes.iter().find(is_link) {
             return Ok(Some(RefusedWork::Gitlink { path: shown(&link.path) }));
@@ -85,7 +182,34 @@ impl MergeRepository {
         if !files.is_empty() {
             return Ok(Some(RefusedWork::ControlFiles { files }));
         }
-        embedded(&self.git, |args| self.within(args), at, &changes).await
+        embedded(&self.git, |args| self.within(args), at, changes).await
+    }
+
+    /// Lists what a merge changes in what it was merged with, and what each of the commits on the way does; nothing
+    /// where that is more than is looked at.
+    pub(super) async fn brought(
+        &self,
+        merge: &str,
+        at: &str,
+        commits: &[u8],
+    ) -> Result<Option<Brought>, WorkspaceError> {
+        let asked = [merge.as_bytes(), b" ", at.as_bytes(), b"\n", commits].concat();
+        let parts = self.changes_by(asked, commits.split(|byte| *byte == b'\n').count()).await?;
+        Ok(parts.map(|parts| Brought::read(merge, &parts)))
+    }
+
+    /// Lists what commits change, each behind its id, by what `git diff-tree --stdin` is asked; nothing where these are
+    /// more than are looked at.
+    pub(super) async fn changes_by(
+        &self,
+        asked: Vec<u8>,
+        commits: usize,
+    ) -> Result<Option<Vec<Vec<u8>>>, WorkspaceError> {
+        if commits > MAX_COMMITS {
+            return Ok(None);
+        }
+        let args: Vec<&str> = ["diff-tree", "--stdin", "-m", "--root"].into_iter().chain(RAW).collect();
+        Ok(self.git.list("diff-tree", self.within(&args).stdin(asked)).await?)
     }
 
     /// Says whether a commit on the way to a submission brings what must not land although all of them
@@ -102,6 +226,11 @@ impl MergeRepository {
         let spec = self.within(&args).stdin(commits);
         let Some(parts) = self.git.list("diff-tree", spec).await? else { return Ok(true) };
         let changes: Vec<Change> = parts.chunks(2).filter_map(Change::read).collect();
+        self.strays_of(at, &changes).await
+    }
+
+    /// Says the same of what the commits on the way change.
+    pub(super) async fn strays_of(&self, at: &str, changes: &[Change]) -> Result<bool, WorkspaceError> {
         let may_stray = |change: &&Change| change.mode == GITLINK || self.control_file(change).is_some();
         let entry = |change: &Change| (change.path.clone(), change.mode.clone(), change.id.clone());
         let entries: HashSet<_> = changes.iter().filter(may_stray).map(entry).collect();
@@ -114,17 +243,12 @@ impl MergeRepository {
                 return Ok(true);
             }
         }
-        Ok(embedded(&self.git, |args| self.within(args), at, &changes).await?.is_some())
+        Ok(embedded(&self.git, |args| self.within(args), at, changes).await?.is_some())
     }
 
     /// Returns the path from the project's root of a file that decides what runs, where a change is of one.
     fn control_file(&self, change: &Change) -> Option<String> {
-        let path = change.path.strip_prefix(self.users.prefix.as_bytes()).map(shown)?;
-        let is_file = match change.mode == ABSENT {
-            true => change.old_mode != DIRECTORY,
-            false => change.mode != DIRECTORY,
-        };
-        (is_file && self.setup.control.covers(&path)).then_some(path)
+        change.control_file(&self.users.prefix, |path| self.setup.control.covers(path))
     }
 
     /// Says whether a commit has the very same entry.

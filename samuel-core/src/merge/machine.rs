@@ -8,13 +8,12 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BranchStanding, Built, ClaimKey, ClaimRefusal, MergeEffect, MergeInput, MergedWork, Moved, Queue,
-    Submission, UnsettledLanding,
+    BranchStanding, Built, ClaimKey, ClaimRefusal, MergeEffect, MergeInput, Moved, Queue, Submission,
+    UnsettledLanding,
+    batch::{Batch, Group},
+    place::Held,
 };
-use crate::{
-    model::{ReleaseReason, TaskId, words},
-    state::{LandingClaim, Mutation},
-};
+use crate::{model::ReleaseReason, state::Mutation};
 
 /// How many trees that have passed are remembered.
 const MAX_PASSED: usize = 256;
@@ -32,70 +31,29 @@ pub struct MergeSetup {
     pub batch: NonZeroUsize,
     /// How many attempts a task has before it is blocked; nothing for any number.
     pub max_attempts: Option<NonZeroU32>,
-}
-
-/// A landing that something is in the way of.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
-    /// What, in one line, with the files where it is files.
-    pub reason: String,
-}
-
-words! {
-    /// Where a submission is in the queue.
-    QueuePlace ("place in the queue") {
-        /// It waits for those before it.
-        Waits = "waits",
-        /// It is being merged.
-        Merging = "merging",
-        /// It is being checked, alone or with others.
-        Checking = "checking",
-        /// It was in a batch whose checks failed, and is checked with fewer.
-        Suspect = "suspect",
-        /// It is being landed.
-        Landing = "landing",
-        /// Something is in the way of its landing.
-        Held = "held",
-        /// It goes back.
-        Returning = "returning",
-    }
+    /// Whether nobody else can move the branch for a landing that was found: whoever began it is gone. One that
+    /// something is in the way of is withdrawn then. By default it is left to whoever began it.
+    #[serde(default)]
+    pub is_alone: bool,
 }
 
 /// The merge queue of one branch, as plain data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MergeMachine {
-    setup: MergeSetup,
-    state: State,
+    pub(super) setup: MergeSetup,
+    pub(super) state: State,
     /// The trees that have passed, oldest first.
     passed: VecDeque<String>,
     /// What is tried before the queue goes on, the last one first.
-    groups: Vec<Group>,
-}
-
-/// Submissions that are merged and checked together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Group {
-    keys: Vec<ClaimKey>,
-    /// Whether they are a part of a batch whose checks failed.
-    is_part: bool,
-    /// How often the checks failed with them.
-    red: u32,
-}
-
-/// Submissions that were merged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Batch {
-    base: String,
-    merged: Vec<MergedWork>,
-    is_part: bool,
-    red: u32,
-    /// Which attempt each of them is.
-    attempts: Vec<u32>,
+    pub(super) groups: Vec<Group>,
+    /// What has passed its checks, and what is in the way of its landing.
+    #[serde(default)]
+    pub(super) waits: Option<(Batch, Held)>,
 }
 
 /// Where a machine stands: what it waits for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-enum State {
+pub(super) enum State {
     /// For the first input.
     New,
     Looking,
@@ -103,7 +61,7 @@ enum State {
     /// submissions are tried again where it did not come to pass.
     Asking {
         landing: UnsettledLanding,
-        own: Option<Group>,
+        own: Option<Batch>,
     },
     Merging {
         group: Group,
@@ -117,13 +75,15 @@ enum State {
     /// For the branch to move, also of a landing that somebody else began.
     Moving {
         landing: UnsettledLanding,
-        own: Option<Group>,
+        own: Option<Batch>,
     },
     /// For the plan to have how a landing ended.
     Settling {
-        again: Option<Group>,
+        again: Option<Batch>,
         held: Option<Held>,
     },
+    /// For whether what was in the way of a landing still is.
+    Trying(Batch, Held),
     /// For the plan to have what goes back, in turn; then a batch is checked.
     Returning {
         left: VecDeque<Mutation>,
@@ -136,7 +96,7 @@ enum State {
 impl MergeMachine {
     /// Makes a machine that begins with [`MergeInput::Wake`].
     pub fn new(setup: MergeSetup) -> Self {
-        Self { setup, state: State::New, passed: VecDeque::new(), groups: Vec::new() }
+        Self { setup, state: State::New, passed: VecDeque::new(), groups: Vec::new(), waits: None }
     }
 
     /// Has a machine that was saved go on, perhaps with another claim of its role: with
@@ -146,36 +106,6 @@ impl MergeMachine {
         self.setup.role = role;
         self.state = State::New;
         self
-    }
-
-    /// Returns what is in the way of a landing, while something is.
-    pub fn held(&self) -> Option<&Held> {
-        match &self.state {
-            State::Waiting(held) => held.as_ref(),
-            State::Settling { held, .. } => held.as_ref(),
-            _ => None,
-        }
-    }
-
-    /// Says where a submission is in the queue.
-    pub fn place(&self, key: &ClaimKey) -> QueuePlace {
-        let in_group = |group: &Group| group.keys.contains(key);
-        let in_batch = |batch: &Batch| batch.merged.iter().any(|merged| merged.key == *key);
-        let is_suspect = self.groups.iter().any(|group| group.is_part && in_group(group));
-        match &self.state {
-            State::Merging { group, .. } if in_group(group) => QueuePlace::Merging,
-            State::Checking(batch) if in_batch(batch) => QueuePlace::Checking,
-            State::Announcing(batch) if in_batch(batch) => QueuePlace::Landing,
-            State::Asking { own: Some(group), .. } if in_group(group) => QueuePlace::Landing,
-            State::Moving { own: Some(group), .. } if in_group(group) => QueuePlace::Landing,
-            State::Returning { then: Some(batch), .. } if in_batch(batch) => QueuePlace::Merging,
-            State::Returning { left, .. } if left.iter().any(|change| is_about(change, &key.task)) => {
-                QueuePlace::Returning
-            }
-            State::Waiting(Some(_)) if self.groups.iter().any(in_group) => QueuePlace::Held,
-            _ if is_suspect => QueuePlace::Suspect,
-            _ => QueuePlace::Waits,
-        }
     }
 
     /// Takes what came of the last effect, and returns the next one. An answer to what was not
@@ -196,28 +126,27 @@ impl MergeMachine {
                 self.passed(batch)
             }
             (State::Checking(batch), MergeInput::Checked(failures)) => self.failed(batch, failures),
-            (State::Announcing(batch), MergeInput::Changed(changed)) => self.announced(&batch, changed),
+            (State::Announcing(batch), MergeInput::Changed(changed)) => self.announced(batch, changed),
             (State::Moving { landing, own }, MergeInput::Moved(moved)) => self.moved(landing, own, moved),
             (State::Settling { .. }, MergeInput::Changed(Err(ClaimRefusal::RoleLost))) => self.lost(),
-            (State::Settling { again, held }, MergeInput::Changed(_)) => {
-                self.groups.extend(again.filter(|group| !group.keys.is_empty()));
-                match held {
-                    Some(held) => self.to(State::Waiting(Some(held)), MergeEffect::Wait),
-                    None => self.look(),
-                }
+            (State::Settling { again, held: None }, MergeInput::Changed(_)) => {
+                self.groups.extend(again.map(|batch| batch.group()));
+                self.look()
             }
+            (State::Settling { again, held: Some(held) }, MergeInput::Changed(_)) => self.wait(again, held),
+            (State::Trying(batch, _), MergeInput::Way(way)) => self.tried(batch, way),
             // One that somebody else has by now is theirs.
             (State::Returning { left, then }, MergeInput::Changed(_)) => self.give_back(left, then),
             _ => self.look(),
         }
     }
 
-    fn to(&mut self, state: State, effect: MergeEffect) -> MergeEffect {
+    pub(super) fn to(&mut self, state: State, effect: MergeEffect) -> MergeEffect {
         self.state = state;
         effect
     }
 
-    fn look(&mut self) -> MergeEffect {
+    pub(super) fn look(&mut self) -> MergeEffect {
         self.to(State::Looking, MergeEffect::Look)
     }
 
@@ -233,6 +162,9 @@ impl MergeMachine {
     fn begin(&mut self, queue: Queue) -> MergeEffect {
         if let Some(landing) = queue.landing {
             return self.ask(landing, None);
+        }
+        if let Some(effect) = self.try_again(&queue) {
+            return effect;
         }
         let Some((group, submissions)) = self.next(queue.submissions) else {
             return self.to(State::Waiting(None), MergeEffect::Wait);
@@ -258,18 +190,18 @@ impl MergeMachine {
         (!keys.is_empty()).then(|| (Group { keys, ..Group::default() }, batch))
     }
 
-    fn ask(&mut self, landing: UnsettledLanding, own: Option<Group>) -> MergeEffect {
+    fn ask(&mut self, landing: UnsettledLanding, own: Option<Batch>) -> MergeEffect {
         self.to(State::Asking { landing: landing.clone(), own }, MergeEffect::Ask(landing))
     }
 
-    fn move_on(&mut self, landing: UnsettledLanding, own: Option<Group>) -> MergeEffect {
+    fn move_on(&mut self, landing: UnsettledLanding, own: Option<Batch>) -> MergeEffect {
         self.to(State::Moving { landing: landing.clone(), own }, MergeEffect::Move(landing))
     }
 
     fn recover(
         &mut self,
         landing: UnsettledLanding,
-        own: Option<Group>,
+        own: Option<Batch>,
         standing: BranchStanding,
     ) -> MergeEffect {
         match standing {
@@ -334,79 +266,61 @@ impl MergeMachine {
             (1, ..) => self.check(batch),
             _ if batch.red < SURE && !batch.is_part => self.check(batch),
             _ => {
-                let keys: Vec<ClaimKey> = batch.merged.into_iter().map(|merged| merged.key).collect();
-                let (first, second) = keys.split_at(keys.len() / 2);
-                for half in [second, first] {
-                    self.groups.push(Group { keys: half.to_vec(), is_part: true, red: 0 });
-                }
+                let [first, second] = batch.halves();
+                self.groups.extend([second, first]);
                 self.look()
             }
         }
     }
 
-    fn announce(&mut self, batch: Batch) -> MergeEffect {
-        let landing = self.landing_of(&batch);
-        let claims = batch.merged.iter().map(|merged| LandingClaim {
-            task: merged.key.task.clone(),
-            token: merged.key.token,
-            commit: merged.commit.clone(),
-            landed: merged.landed.clone(),
-        });
+    pub(super) fn announce(&mut self, batch: Batch) -> MergeEffect {
+        let landing = batch.landing(&self.setup.into);
         let change = Mutation::Landing {
             role: self.setup.role,
             into: landing.into,
             old: landing.old,
             new: landing.new,
-            claims: claims.collect(),
+            claims: batch.claims(),
         };
         self.to(State::Announcing(batch), MergeEffect::Change(change))
     }
 
-    fn landing_of(&self, batch: &Batch) -> UnsettledLanding {
-        let new = batch.merged.last().map(|last| last.landed.clone()).unwrap_or_default();
-        UnsettledLanding { into: self.setup.into.clone(), old: batch.base.clone(), new }
-    }
-
-    fn announced(&mut self, batch: &Batch, changed: Result<(), ClaimRefusal>) -> MergeEffect {
-        let keys = batch.merged.iter().map(|merged| merged.key.clone()).collect();
-        let group = Group { keys, is_part: batch.is_part, red: 0 };
+    fn announced(&mut self, batch: Batch, changed: Result<(), ClaimRefusal>) -> MergeEffect {
         match changed {
             Ok(()) => {
-                let landing = self.landing_of(batch);
-                self.move_on(landing, Some(group))
+                let landing = batch.landing(&self.setup.into);
+                self.move_on(landing, Some(batch))
             }
             Err(ClaimRefusal::RoleLost) => self.lost(),
             // The others are built without what is gone.
             Err(ClaimRefusal::Void) => {
-                self.groups.push(group);
+                self.groups.push(batch.group());
                 self.look()
             }
         }
     }
 
-    fn moved(&mut self, landing: UnsettledLanding, own: Option<Group>, moved: Moved) -> MergeEffect {
+    fn moved(&mut self, landing: UnsettledLanding, own: Option<Batch>, moved: Moved) -> MergeEffect {
         match (moved, own) {
             (Moved::Done, _) => self.settle(Mutation::Land { role: self.setup.role }, None, None),
             // Whoever had the role before may have moved it in this moment, or git did and was said to have failed.
             (Moved::Stale, own) => self.ask(landing, own),
-            // Nobody else can have begun it, and the attempt to move it is over.
-            (Moved::Held { reason }, Some(own)) => {
+            // Nobody else can move it, and the attempt to is over.
+            (Moved::Held { reason }, own) if own.is_some() || self.setup.is_alone => {
                 let held = Held { reason: reason.clone() };
-                self.withdraw(Some(own), Some(held), &reason)
+                self.withdraw(own, Some(held), &reason)
             }
             // Whoever began it may move the branch once nothing is in the way.
-            (Moved::Held { reason }, None) => {
-                self.to(State::Waiting(Some(Held { reason })), MergeEffect::Wait)
-            }
+            (Moved::Held { reason }, _) => self.to(State::Waiting(Some(Held { reason })), MergeEffect::Wait),
         }
     }
 
-    fn withdraw(&mut self, again: Option<Group>, held: Option<Held>, reason: &str) -> MergeEffect {
+    fn withdraw(&mut self, again: Option<Batch>, held: Option<Held>, reason: &str) -> MergeEffect {
         let change = Mutation::Drop { role: self.setup.role, reason: reason.to_owned() };
         self.settle(change, again, held)
     }
 
-    fn settle(&mut self, change: Mutation, again: Option<Group>, held: Option<Held>) -> MergeEffect {
+    fn settle(&mut self, change: Mutation, again: Option<Batch>, held: Option<Held>) -> MergeEffect {
         self.to(State::Settling { again, held }, MergeEffect::Change(change))
     }
 
@@ -437,8 +351,4 @@ impl MergeMachine {
             self.passed.pop_front();
         }
     }
-}
-
-fn is_about(change: &Mutation, task: &TaskId) -> bool {
-    change.tasks().is_some_and(|tasks| tasks.contains(&task))
 }

@@ -18,6 +18,7 @@
 //! - What passes is written down as [`Landing`](crate::state::Mutation::Landing), the branch is moved
 //!   from the commit that the batch was built on and from no other, and then the tasks are completed.
 //!   A tree that has passed is not checked again.
+//! - Where something is in the way of the branch, what has passed waits as it is until the way is free.
 //! - One whose attempts are used up is blocked by the change that gives it back.
 //!
 //! # What a crash leaves
@@ -37,28 +38,35 @@
 //! use samuel_core::merge::{MergeEffect, MergeInput, MergeMachine, MergeSetup, Queue};
 //!
 //! let batch = NonZeroUsize::new(4).expect("it is not 0");
-//! let setup = MergeSetup { role: 7, into: "main".to_owned(), batch, max_attempts: None };
+//! let setup = MergeSetup { role: 7, into: "main".to_owned(), batch, max_attempts: None, is_alone: false };
 //! let mut machine = MergeMachine::new(setup);
 //! assert_eq!(machine.step(MergeInput::Wake), MergeEffect::Look);
 //! assert_eq!(machine.step(MergeInput::Queue(Queue::default())), MergeEffect::Wait, "nothing was submitted");
 //! ```
 
+mod at_once;
+mod batch;
+mod branches;
 mod commits;
 mod effect;
 mod inspection;
 mod machine;
+mod place;
 mod repository;
 mod strategy;
 mod submission;
+mod waiting;
 
 #[cfg(test)]
 mod tests;
 
+pub use branches::HasBranch;
 pub use effect::{
-    BranchStanding, Built, ClaimRefusal, Conflict, MergeEffect, MergeInput, MergedWork, Moved,
+    BranchStanding, Built, ClaimRefusal, Conflict, LandingWay, MergeEffect, MergeInput, MergedWork, Moved,
     RefusedSubmission,
 };
-pub use machine::{Held, MergeMachine, MergeSetup, QueuePlace};
+pub use machine::{MergeMachine, MergeSetup};
+pub use place::Held;
 pub use repository::{MergeRepository, RepositorySetup};
 pub use strategy::{CLAIM_TRAILER, MergeStrategy, TASK_TRAILER};
 pub use submission::{ClaimKey, Queue, Submission, UnsettledLanding};

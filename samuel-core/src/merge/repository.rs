@@ -6,29 +6,30 @@
 //! repository: by a compare-and-set of the reference, or, where it is checked out there, by a
 //! fast-forward of that tree in which what is in no commit stays (`workspace/users_tree.rs`).
 //!
-//! What work must not bring is found by `inspection`, and what lands of it is made by `commits`.
+//! What work must not bring is found by `inspection`, what lands of it is made by `commits`, what is merged together
+//! and nothing is wrong with by `at_once`, and what is asked of branches is in `branches`.
 
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
 
+use tokio::sync::OnceCell;
+
 use super::{
-    BranchStanding, Built, Conflict, MergeStrategy, MergedWork, Moved, RefusedSubmission, Submission,
-    UnsettledLanding, inspection::Found,
+    BranchStanding, Built, Conflict, LandingWay, MergeStrategy, MergedWork, Moved, RefusedSubmission,
+    Submission, UnsettledLanding, inspection::Found,
 };
 use crate::{
     fs::private,
     git::Caller,
     process::{CommandOutput, CommandSpec, ExitStatus, Supervisor},
     workspace::{
-        Configured, ControlLook, Git, Landing, NotMoved, UsersTree, WorkspaceError, blocking, check_version,
-        shown,
+        Configured, ControlLook, Git, LEAST_GIT_OF_LANES, Landing, NotMoved, UsersTree, WorkspaceError,
+        blocking, check_version,
     },
 };
 
-/// The oldest git that merges without a work tree.
-const LEAST_GIT: (u32, u32) = (2, 38);
 /// The oldest git that merges on a base that it is told.
 const LEAST_GIT_TO_REBASE: (u32, u32) = (2, 40);
 /// How many files in conflict are told.
@@ -65,6 +66,8 @@ pub struct MergeRepository {
     /// Samuel's own repository, and the objects of the user's.
     own: PathBuf,
     objects: PathBuf,
+    /// Who commits: name and address.
+    pub(super) user: OnceCell<[String; 2]>,
 }
 
 /// What a merge came to.
@@ -85,7 +88,8 @@ impl MergeRepository {
         let (root, caller) = (setup.root.clone(), setup.caller.clone());
         let users = blocking(move || UsersTree::open(&root, &caller)).await?;
         let git = Git::of(&setup.env, setup.supervisor.clone(), &directory, &users.top)?;
-        let least = if setup.strategy == MergeStrategy::Rebase { LEAST_GIT_TO_REBASE } else { LEAST_GIT };
+        let least =
+            if setup.strategy == MergeStrategy::Rebase { LEAST_GIT_TO_REBASE } else { LEAST_GIT_OF_LANES };
         check_version(&git, &setup.root, least).await?;
         let format = git.line(&users.top, &["rev-parse", "--show-object-format"]).await?;
         let own = directory.join(format!("merge-{format}.git"));
@@ -94,7 +98,7 @@ impl MergeRepository {
             git.run(&directory, &["init", "--quiet", "--bare", "--template=", &format, &path]).await?;
         }
         let objects = users.common_dir.join("objects");
-        let this = Self { setup, git, users, own, objects };
+        let this = Self { setup, git, users, own, objects, user: OnceCell::new() };
         if this.users.standing().is_ok() {
             this.users.recover(&this.git, &this.note()).await?;
         }
@@ -112,77 +116,6 @@ impl MergeRepository {
         self.setup.directory.join("move.json")
     }
 
-    /// Returns the commit that a branch is at; nothing where there is no such branch.
-    ///
-    /// # Errors
-    /// Returns an error where git fails, also for a name that no branch can have.
-    pub async fn head(&self, branch: &str) -> Result<Option<String>, WorkspaceError> {
-        let name = reference(branch);
-        self.git.run(&self.users.top, &["check-ref-format", &name]).await?;
-        // A branch of which the commit is gone is there.
-        let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
-        let answer = self.ask(&args).await?;
-        Ok(answer.map(|output| output.stdout.text().trim().to_owned()))
-    }
-
-    /// Says whether a tag has this name.
-    pub async fn is_tag(&self, name: &str) -> bool {
-        let name = format!("refs/tags/{name}");
-        self.git.says_yes(&self.users.top, &["show-ref", "--verify", "--quiet", &name]).await
-    }
-
-    /// Says whether a commit is another one, or has it among its ancestors.
-    pub async fn has(&self, commit: &str, other: &str) -> bool {
-        self.git.says_yes(&self.users.top, &["merge-base", "--is-ancestor", other, commit]).await
-    }
-
-    /// Says whether a branch is there and has commits that another one has not.
-    pub async fn is_beyond(&self, branch: &str, other: &str) -> bool {
-        let (branch, other) = (reference(branch), reference(other));
-        let args = ["rev-list", "--count", "--end-of-options", &branch, &format!("^{other}")];
-        self.git.line(&self.users.top, &args).await.is_ok_and(|count| count != "0")
-    }
-
-    /// Makes a branch at a commit, where there is none of the name. Says whether it did.
-    ///
-    /// # Errors
-    /// Returns an error where git fails, also for a name that no branch can have.
-    pub async fn make_branch(&self, branch: &str, commit: &str) -> Result<bool, WorkspaceError> {
-        if self.head(branch).await?.is_some() {
-            return Ok(false);
-        }
-        // The empty old value says that there must be none.
-        let args = ["update-ref", "--no-deref", &reference(branch), commit, ""];
-        self.git.run(&self.users.top, &args).await?;
-        Ok(true)
-    }
-
-    /// Removes a branch whose last commit is this one and is on another branch, or under another reference of
-    /// Samuel's, as well. Says whether it did.
-    ///
-    /// # Errors
-    /// Returns an error where git fails.
-    pub async fn remove_branch(&self, branch: &str, commit: &str) -> Result<bool, WorkspaceError> {
-        let top = &self.users.top;
-        let name = reference(branch);
-        let args = [
-            "for-each-ref",
-            "--count=2",
-            "--format=%(refname)",
-            "--contains",
-            commit,
-            "refs/heads",
-            "refs/samuel",
-        ];
-        let holders = self.git.line(top, &args).await?;
-        let path = self.checked_out(branch).await?;
-        if path.is_some() || !holders.lines().any(|holder| holder != name) {
-            return Ok(false);
-        }
-        // Something may have been committed there since.
-        Ok(self.git.says_yes(top, &["update-ref", "--no-deref", "-d", &name, commit]).await)
-    }
-
     /// Merges work on the head of a branch, each on the one before. Moves nothing. What is on the branch
     /// already is merged, and lands as what it is merged with: whoever landed it could not write that down.
     ///
@@ -195,12 +128,18 @@ impl MergeRepository {
             problem: format!("it has no branch {into}"),
             help: "Name a branch that is there.".to_owned(),
         })?;
+        if self.setup.strategy == MergeStrategy::Merge
+            && work.len() > 1
+            && let Some(built) = self.built_at_once(&base, work).await?
+        {
+            return Ok(built);
+        }
         let mut built = Built { base: base.clone(), ..Built::default() };
         let mut at = base;
         for submission in work {
             let key = submission.key.clone();
-            match self.found(&built.base, submission).await? {
-                Found::New => {}
+            let commits = match self.found(&built.base, submission).await? {
+                Found::New { commits } => commits,
                 Found::Landed => {
                     let (commit, landed) = (submission.commit.clone(), at.clone());
                     let tree = self.line(&["rev-parse", "--verify", &format!("{at}^{{tree}}")]).await?;
@@ -211,7 +150,7 @@ impl MergeRepository {
                     built.refused.push(RefusedSubmission { key, reason });
                     continue;
                 }
-            }
+            };
             let tree = match self.merge(&at, submission).await? {
                 Merge::Tree(tree) => tree,
                 Merge::Conflict(files) => {
@@ -222,11 +161,13 @@ impl MergeRepository {
                     continue;
                 }
             };
-            if let Some(refusal) = self.refusal(&at, &tree).await? {
-                built.refused.push(RefusedSubmission { key, reason: refusal.to_string() });
-                continue;
-            }
-            let landed = self.landed(&at, &tree, submission).await?;
+            let landed = match self.landed(&at, &tree, submission, commits.as_deref()).await? {
+                Ok(landed) => landed,
+                Err(refusal) => {
+                    built.refused.push(RefusedSubmission { key, reason: refusal.to_string() });
+                    continue;
+                }
+            };
             at.clone_from(&landed);
             built.merged.push(MergedWork { key, commit: submission.commit.clone(), landed, tree });
         }
@@ -240,27 +181,21 @@ impl MergeRepository {
     /// error where git fails.
     pub async fn advance(&self, landing: &UnsettledLanding) -> Result<Moved, WorkspaceError> {
         let UnsettledLanding { into, old, new } = landing;
-        let users = self.users.clone();
-        let standing = blocking(move || Ok(users.standing().ok())).await?;
-        let landing = Landing { branch: into.clone(), old: old.clone(), new: new.clone() };
-        if let Some(standing) = standing.filter(|standing| standing.branch == *into) {
-            if standing.commit != *old {
-                return Ok(Moved::Stale);
-            }
-            let moved = self.users.fast_forward(&self.git, &landing, &self.note(), || {}).await?;
+        let move_of = Landing { branch: into.clone(), old: old.clone(), new: new.clone() };
+        if self.is_checked_out_here(into).await? {
+            let moved = self.users.fast_forward(&self.git, &move_of, &self.note(), || {}).await?;
             return Ok(match moved {
                 Ok(()) => Moved::Done,
                 Err(_) if self.head(into).await?.as_ref() != Some(old) => Moved::Stale,
                 Err(reason) => Moved::Held { reason },
             });
         }
-        if self.head(into).await?.as_ref() != Some(old) {
-            return Ok(Moved::Stale);
+        match self.way(landing).await? {
+            LandingWay::Free => {}
+            LandingWay::Stale => return Ok(Moved::Stale),
+            LandingWay::Held { reason } => return Ok(Moved::Held { reason }),
         }
-        if let Some(elsewhere) = self.checked_out(into).await? {
-            return Ok(Moved::Held { reason: format!("{into} is checked out in {elsewhere}") });
-        }
-        let Err(why) = self.users.move_branch(&self.git, &landing, &self.move_note()).await? else {
+        let Err(why) = self.users.move_branch(&self.git, &move_of, &self.move_note()).await? else {
             return Ok(Moved::Done);
         };
         // git may have done it and not lived to say so.
@@ -273,6 +208,37 @@ impl MergeRepository {
             }
             NotMoved::Failed(error) => Err(error.into()),
         }
+    }
+
+    /// Says whether a branch could be moved now, and moves nothing.
+    ///
+    /// # Errors
+    /// Returns an error where git fails.
+    pub async fn way(&self, landing: &UnsettledLanding) -> Result<LandingWay, WorkspaceError> {
+        let UnsettledLanding { into, old, new } = landing;
+        if self.head(into).await?.as_ref() != Some(old) {
+            return Ok(LandingWay::Stale);
+        }
+        if self.is_checked_out_here(into).await? {
+            let move_of = Landing { branch: into.clone(), old: old.clone(), new: new.clone() };
+            let obstacle = self.users.obstacle(&self.git, &move_of).await?;
+            return Ok(obstacle.map_or(LandingWay::Free, |reason| LandingWay::Held { reason }));
+        }
+        if let Some(elsewhere) = self.checked_out(into).await? {
+            return Ok(LandingWay::Held { reason: format!("{into} is checked out in {elsewhere}") });
+        }
+        let (users, branch) = (self.users.clone(), into.clone());
+        if blocking(move || Ok(users.is_being_rebased(&branch))).await? {
+            return Ok(LandingWay::Held { reason: format!("{into} is being rebased") });
+        }
+        Ok(LandingWay::Free)
+    }
+
+    /// Says whether a branch is checked out in the project's own work tree.
+    async fn is_checked_out_here(&self, branch: &str) -> Result<bool, WorkspaceError> {
+        let users = self.users.clone();
+        let standing = blocking(move || Ok(users.standing().ok())).await?;
+        Ok(standing.is_some_and(|standing| standing.branch == branch))
     }
 
     /// Says how a branch stands to a landing.
@@ -291,24 +257,22 @@ impl MergeRepository {
         Ok(if head == *old { BranchStanding::Untouched } else { BranchStanding::Elsewhere })
     }
 
-    /// Returns the work tree in which a branch is checked out. One whose directory is gone, and that nobody
-    /// has locked because it comes back, has none.
-    async fn checked_out(&self, branch: &str) -> Result<Option<String>, WorkspaceError> {
-        let args = ["worktree", "list", "--porcelain", "-z"];
-        let spec = self.git.call(&self.users.top, Configured::Alone, &args);
-        let lines = self.git.list("worktree", spec).await?.unwrap_or_default();
-        let has = format!("branch {}", reference(branch));
-        let is_there = |tree: &&[Vec<u8>]| {
-            let is_gone = tree.iter().any(|line| line.starts_with(b"prunable"));
-            !is_gone && tree.iter().any(|line| line == has.as_bytes())
-        };
-        let tree = lines.split(|line| line.is_empty()).find(is_there);
-        let path = tree.and_then(|tree| tree.iter().find_map(|line| line.strip_prefix(b"worktree ")));
-        Ok(path.map(shown))
+    /// Returns the commits by which a landing has moved its branch, the first one first.
+    ///
+    /// # Errors
+    /// Returns an error where git fails, also where one of its commits is gone.
+    pub async fn in_turn(&self, landing: &UnsettledLanding) -> Result<Vec<String>, WorkspaceError> {
+        if let Some(line) = self.users.line_between(&landing.old, &landing.new).await {
+            return Ok(line);
+        }
+        let between = format!("{}..{}", landing.old, landing.new);
+        let listed = self.ask(&["rev-list", "--first-parent", "--reverse", &between, "--"]).await?;
+        let text = listed.map(|output| output.stdout.text()).unwrap_or_default();
+        Ok(text.lines().map(str::to_owned).collect())
     }
 
     /// Asks something of git in the user's repository.
-    async fn ask(&self, args: &[&str]) -> Result<Option<CommandOutput>, WorkspaceError> {
+    pub(super) async fn ask(&self, args: &[&str]) -> Result<Option<CommandOutput>, WorkspaceError> {
         let name = args.first().copied().unwrap_or_default();
         Ok(self.git.ask(name, self.git.call(&self.users.top, Configured::Alone, args)).await?)
     }
@@ -325,7 +289,7 @@ impl MergeRepository {
     }
 
     /// Merges the work of a submission with a commit.
-    async fn merge(&self, at: &str, work: &Submission) -> Result<Merge, WorkspaceError> {
+    pub(super) async fn merge(&self, at: &str, work: &Submission) -> Result<Merge, WorkspaceError> {
         self.merge_tree(&[
             "merge-tree",
             "--write-tree",
@@ -357,7 +321,7 @@ impl MergeRepository {
     }
 }
 
-fn reference(branch: &str) -> String {
+pub(super) fn reference(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
 

@@ -39,10 +39,19 @@ words! {
         Working = "working",
         /// The work is done and waits to be merged.
         Submitted = "submitted",
+        /// The work is done, and a person holds it: it is merged once they let go of it.
+        Held = "held",
         /// The work is being landed: it may be on the branch already.
         Landing = "landing",
         /// Nobody works on it; what an earlier attempt came to is kept for the next one.
         Released = "released",
+    }
+}
+
+impl ClaimPhase {
+    /// Says whether work was handed in and is neither landed nor given back.
+    pub fn is_in_queue(self) -> bool {
+        matches!(self, Self::Submitted | Self::Held | Self::Landing)
     }
 }
 
@@ -145,7 +154,7 @@ pub struct Claim {
     pub branch: Option<String>,
     /// The commit that was submitted; of the role that lands, the one that the branch is moved to.
     pub commit: Option<String>,
-    /// Since when it is in this phase.
+    /// Since when it is in this phase; being landed, since it was submitted.
     pub since: Timestamp,
     /// The commit that the work began at; of the role that lands, the one that the branch is moved from.
     pub base: Option<String>,
@@ -179,6 +188,18 @@ impl Claim {
     /// Says whether it keeps others from its task or role.
     pub fn is_live(&self) -> bool {
         self.phase != ClaimPhase::Released
+    }
+
+    /// Returns the run that works on it, lands it or has submitted it; nothing where whoever does is no part of a run.
+    pub fn run(&self) -> Option<&str> {
+        self.worker.as_deref()?.rsplit_once('/').map(|(run, _)| run)
+    }
+
+    /// Returns the run and the name of the lane that works on it or has submitted it, such as `lane-2`; nothing where
+    /// whoever does is no lane of a run.
+    pub fn lane(&self) -> Option<(&str, &str)> {
+        let (run, lane) = self.worker.as_deref()?.rsplit_once('/')?;
+        lane.starts_with("lane-").then_some((run, lane))
     }
 
     /// Says whether somebody is about to move a branch for it, so that nobody knows yet whether
@@ -281,6 +302,11 @@ impl Plan {
     /// Returns the claim that keeps others from a task.
     pub fn live_claim(&self, id: &TaskId) -> Option<&Claim> {
         self.claims.iter().find(|claim| claim.is_live() && claim.task.task() == Some(id))
+    }
+
+    /// Says whether somebody has claimed the role of whoever looks for tasks.
+    pub fn is_discovery_claimed(&self) -> bool {
+        self.claim(&Role::Discover.into()).is_some_and(Claim::is_live)
     }
 
     /// Returns the tasks that somebody works on, has submitted or is landing, with their claims, in the

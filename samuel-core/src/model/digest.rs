@@ -33,6 +33,13 @@ impl io::Write for Digesting {
     }
 }
 
+/// Says whether a text is `sha256:` and the 64 hexadecimal digits of a digest.
+pub(crate) fn is_digest(text: &str) -> bool {
+    text.strip_prefix("sha256:").is_some_and(|digits| {
+        digits.len() == 64 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
 /// Returns the digest of all that can be read, without holding it in memory.
 ///
 /// # Errors

@@ -6,7 +6,7 @@
 //! pending before that. A part waits for what its groups depend on, and never
 //! for a group that it is in.
 
-use std::{collections::HashMap, mem};
+use std::{collections::HashMap, iter, mem};
 
 use super::{Status, Task, TaskId};
 
@@ -14,7 +14,7 @@ use super::{Status, Task, TaskId};
 ///
 /// Made of tasks in turn, each of which is known by its place among them. A
 /// parent that is not among them is none. Where tasks are a part of each other
-/// in a circle, one of them counts as a part of nothing.
+/// in a circle, the first of them counts as a part of nothing.
 #[derive(Debug, Default)]
 pub struct Groups {
     /// The group each task is a part of; empty where there are no groups.
@@ -153,7 +153,7 @@ pub(crate) fn settle(tasks: &mut [Task], now: Option<jiff::Timestamp>) -> bool {
     moved
 }
 
-/// Leaves out one parent of every circle.
+/// Leaves out the parent of the first task of every circle: what is read of some tasks has to leave out the same one.
 fn without_circles(mut parents: Vec<Option<usize>>) -> Vec<Option<usize>> {
     // The task from which a way up came by, if any did.
     let mut seen: Vec<Option<usize>> = vec![None; parents.len()];
@@ -163,7 +163,8 @@ fn without_circles(mut parents: Vec<Option<usize>>) -> Vec<Option<usize>> {
             match *mark {
                 // The way came by here before: it goes round.
                 Some(before) if before == start => {
-                    if let Some(parent) = parents.get_mut(at) {
+                    let first = first_of_circle(&parents, at);
+                    if let Some(parent) = parents.get_mut(first) {
                         *parent = None;
                     }
                     break;
@@ -178,6 +179,13 @@ fn without_circles(mut parents: Vec<Option<usize>>) -> Vec<Option<usize>> {
         }
     }
     parents
+}
+
+/// Returns the lowest place of the circle that a task is in.
+fn first_of_circle(parents: &[Option<usize>], start: usize) -> usize {
+    let above = |task: &usize| parents.get(*task).copied().flatten();
+    let around = iter::successors(above(&start), above).take_while(|task| *task != start);
+    around.fold(start, usize::min)
 }
 
 /// Goes through all tasks, from each into its parts, and says where each stands
@@ -273,6 +281,16 @@ mod tests {
         assert_eq!((roots, groups.order().len()), (2, 5));
         assert!(!groups.is_group(4));
         assert!(statuses(&tasks).contains(&Status::Pending));
+    }
+
+    #[test]
+    fn which_task_of_a_circle_is_a_part_of_nothing_does_not_depend_on_tasks_outside_of_it() {
+        let circle = [task("1", "2", Status::Pending), task("2", "1", Status::Pending)];
+        let part_of_second = task("3", "2", Status::Completed);
+        let first = |tasks: &[Task]| Groups::of(tasks).parent(tasks.len() - 2);
+        assert_eq!(first(&circle), None);
+        let [one, two] = circle;
+        assert_eq!(first(&[part_of_second, one, two]), None);
     }
 
     #[test]

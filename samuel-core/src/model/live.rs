@@ -6,6 +6,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::{QueuePlace, TaskId};
+
 /// What a run does now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -24,6 +26,21 @@ pub struct LiveState {
     pub approvals: Vec<WaitingCall>,
     /// Until when it waits, where that is known.
     pub until: Option<Timestamp>,
+    /// The tasks whose work waits to be landed, in a run with lanes, in no order.
+    pub queue: Vec<QueuedWork>,
+    /// What is in the way of the landing, where something is.
+    pub held: Option<String>,
+    /// The branch that work lands on, in a run with lanes.
+    pub into: Option<String>,
+}
+
+/// Work that waits to be landed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueuedWork {
+    /// The task.
+    pub task: TaskId,
+    /// Where it is.
+    pub place: QueuePlace,
 }
 
 /// A tool call that waits for a person to approve it.

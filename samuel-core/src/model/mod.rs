@@ -27,8 +27,10 @@ mod no_work;
 mod outcome;
 mod plan;
 mod question;
+mod queue_place;
 mod redact;
 mod remedy;
+mod run_id;
 mod scope;
 mod severity;
 mod task;
@@ -44,12 +46,13 @@ pub use family::{Family, MAX_SIBLINGS};
 pub(crate) use graph::cycles;
 pub use groups::Groups;
 pub(crate) use groups::settle;
-pub use live::{Doing, LiveState, WaitingCall};
+pub use live::{Doing, LiveState, QueuedWork, WaitingCall};
 pub use outcome::{ExitReason, FailureClass};
 pub use plan::{PLAN_VERSION, Plan, PlanHeader, Progress, ProgressStatus, did_you_mean};
 pub use question::{
     InvalidQuestion, MAX_ANSWER_CHARS, MAX_OPTION_CHARS, MAX_OPTIONS, MAX_QUESTION_CHARS, Question,
 };
+pub use queue_place::QueuePlace;
 pub use redact::{redacted, without_credentials};
 pub use remedy::Remedy;
 pub use scope::{Scope, UnknownTask, UnknownTasks};
@@ -57,9 +60,10 @@ pub use severity::Severity;
 pub(crate) use task::MAX_OWNER_CHARS;
 pub use task::{InvalidTask, MAX_ID_CHARS, MAX_TITLE_CHARS, Source, Status, Task, TaskId, commit_hash};
 
-pub(crate) use digest::{Digesting, digest_of, digest_of_stream};
+pub(crate) use digest::{Digesting, digest_of, digest_of_stream, is_digest};
 pub(crate) use hex::hex;
 pub(crate) use no_work::is_no_work;
+pub(crate) use run_id::{began_at, is_run_id};
 pub use samuel_contract::{
     ParseWordError,
     payload::{self, Complexity, IterationOutcome, Priority, Usage},

@@ -11,7 +11,7 @@ words! {
         Blocked = "blocked",
         /// The iteration cap was reached.
         MaxIterations = "max-iterations",
-        /// Too many iterations in a row failed.
+        /// Too many iterations in a row failed, or too many tasks in a row were blocked.
         ConsecutiveFailures = "consecutive-failures",
         /// A handler of `iteration.gate` said stop.
         GateStop = "gate-stop",

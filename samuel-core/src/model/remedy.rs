@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use super::TaskId;
+
 /// What to do next about an error or a finding.
 ///
 /// What is the same everywhere is [prose](Self::Say). What is done by a command at the
@@ -26,6 +28,10 @@ pub enum Remedy {
     ConvertPrd,
     /// Say that the plan may be replaced.
     ReplacePlan,
+    /// Say in which form a PRD is to be read.
+    NameForm,
+    /// Say that a PRD without tasks may become an empty plan.
+    AllowEmptyPlan,
     /// Say that a PRD is the plan's own, or replace the plan.
     TakeOtherPrd,
     /// Put back the last plan that is kept.
@@ -43,10 +49,23 @@ pub enum Remedy {
     LookAtCompleted,
     /// List the tasks.
     ListTasks,
+    /// Name a change by its number, which the history of a task has.
+    NameChange,
     /// See which questions are open, and which tool calls wait.
     ListQuestions,
     /// Wait for whoever works on the task, or give it back.
     GiveBackClaim,
+    /// Start a run, which frees what lanes of a run that is gone were working on.
+    FreeByStart,
+    /// Land what lanes have submitted, without a loop.
+    LandQueue,
+    /// Let go of work that somebody holds, so that it lands.
+    LetLand {
+        /// The task.
+        task: TaskId,
+    },
+    /// See what waits to be landed, and why.
+    ListQueue,
     /// Choose another id, or let one be assigned.
     ChooseTaskId,
     /// Change the tasks that were named, or leave them out.
@@ -100,14 +119,28 @@ pub enum Remedy {
     },
     /// Say that a plugin gets what it asks for.
     GrantPlugin,
+    /// Say that what a source has by now is taken, though it should have stayed what it was.
+    AcceptMoved,
+    /// Publish another version, or say that what is published under the tag may be replaced.
+    PublishAnother,
     /// See what can be asked for.
     SeeUsage,
     /// See what can be asked for when a plugin is made.
     SeePluginOptions,
     /// Build the component of a plugin.
     BuildPlugin,
+    /// List what a plugin can be set to.
+    ListPluginSettings,
+    /// Use a Samuel that was built with the host of components.
+    BuildWithComponents,
     /// Wait for the loop that runs, or end it.
     EndLoop,
+    /// Remove a task together with what needs it.
+    RemoveWithParts,
+    /// Work with one lane.
+    UseOneLane,
+    /// Say with how many lanes a run works, or name no branch for what they make.
+    SayHowManyLanes,
     /// Build the image of the project's containers, and pin it.
     BuildImage,
     /// List the variables of templates with their values.

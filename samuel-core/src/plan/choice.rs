@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::{
-    Readiness,
+    Readiness, WorkUnderWay,
     work::{rank, reasons_of_left},
 };
 use crate::model::{Plan, Scope, Status, Task, TaskId, words};
@@ -53,21 +53,31 @@ words! {
 impl TaskChoice {
     /// Explains the choice among the tasks of a plan that a run is for.
     pub fn of(plan: &Plan, scope: &Scope) -> Self {
-        let readiness = Readiness::within(plan, scope);
+        Self::among(plan, scope, &WorkUnderWay::default())
+    }
+
+    /// Explains the choice with what is known of who works on the plan: of what is free for the next start it says so,
+    /// and what waits for files of another task is not next.
+    pub fn among(plan: &Plan, scope: &Scope, under_way: &WorkUnderWay) -> Self {
+        let freed = under_way.freed(plan);
+        let readiness = Readiness::within(&freed, scope);
         let mut ready: Vec<(usize, &Task)> = readiness.ready().collect();
         ready.sort_by(|(_, one), (_, other)| rank(one, other));
+        ready.retain(|(_, task)| !under_way.left_out.contains_key(&task.id));
         let first = ready.first().map(|(_, task)| *task);
         let mut candidates: Vec<Candidate> = ready
             .iter()
             .filter_map(|(_, task)| {
                 let first = first?;
-                Some(match task.id == first.id {
-                    true => candidate(task, CandidateStanding::Next, why_first(task, ready.len())),
-                    false => candidate(task, CandidateStanding::Later, why_later(task, first)),
-                })
+                let (standing, why) = match task.id == first.id {
+                    true => (CandidateStanding::Next, why_first(task, ready.len())),
+                    false => (CandidateStanding::Later, why_later(task, first)),
+                };
+                Some(candidate(task, standing, why + &was_worked_on(plan, task, under_way)))
             })
             .collect();
-        for (place, reason) in reasons_of_left(plan, &readiness) {
+        let plan = &*freed;
+        for (place, reason) in reasons_of_left(plan, &readiness, under_way) {
             let Some(task) = plan.tasks.get(place).filter(|_| !readiness.groups().is_group(place)) else {
                 continue;
             };
@@ -97,6 +107,12 @@ fn candidate(task: &Task, standing: CandidateStanding, reason: String) -> Candid
     Candidate { task: task.id.clone(), title: task.title.clone(), standing, reason }
 }
 
+/// Says which lane was at work on a task that is free, since it is gone.
+fn was_worked_on(plan: &Plan, task: &Task, under_way: &WorkUnderWay) -> String {
+    let gone = plan.live_claim(&task.id).and_then(|claim| under_way.gone(claim));
+    gone.map_or_else(String::new, |gone| format!("; {gone}"))
+}
+
 fn why_first(task: &Task, ready: usize) -> String {
     match (task.status, ready) {
         (Status::InProgress, _) => "it is in progress, and what was begun comes first".to_owned(),
@@ -121,8 +137,12 @@ fn why_later(task: &Task, first: &Task) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::indexing_slicing, reason = "tests")]
     use super::*;
-    use crate::{model::Priority, plan::Work};
+    use crate::{
+        model::Priority,
+        plan::{LoopAtWork, Work},
+    };
 
     fn task(id: &str, status: Status, priority: Priority, depends_on: &[&str]) -> Task {
         let depends_on = depends_on.iter().map(|id| TaskId::new(*id)).collect();
@@ -165,6 +185,34 @@ mod tests {
                 "6 waits: 6 depends on 9, which does not exist",
             ]
         );
+    }
+
+    #[test]
+    fn what_a_lane_that_is_gone_was_at_work_on_is_next_and_what_waits_for_files_is_not() {
+        let lane = "20260101T000000Z-0a1b2c3d/lane-1";
+        let claimed = ["1", "2"].map(|id| {
+            let task = TaskId::new(id);
+            crate::model::Claim::begun(task.into(), 1, lane, jiff::Timestamp::UNIX_EPOCH)
+        });
+        let tasks = ["1", "2", "3"].map(|id| match id {
+            "3" => task(id, Status::Pending, Priority::High, &[]),
+            id => task(id, Status::InProgress, Priority::Medium, &[]),
+        });
+        let plan = Plan { tasks: tasks.to_vec(), claims: claimed.to_vec(), ..Plan::default() };
+        let told = |under_way: &WorkUnderWay| {
+            let choice = TaskChoice::among(&plan, &Scope::All, under_way);
+            let line = |one: &Candidate| format!("{} {}: {}", one.task, one.standing, one.reason);
+            choice.candidates.iter().map(line).collect::<Vec<_>>()
+        };
+        let gone = told(&WorkUnderWay { at_work: LoopAtWork::None, ..WorkUnderWay::default() });
+        assert!(gone[0].starts_with("3 next: "), "{gone:?}");
+        let frees = "; lane-1 of the run 20260101T000000Z-0a1b2c3d was at work on it and is gone, so the next start frees it";
+        assert!(gone[1].starts_with("1 later: ") && gone[1].ends_with(frees), "{gone:?}");
+        let waits = "3 waits for 1 to land, which declares a.rs too".to_owned();
+        let left_out = [(TaskId::new("3"), waits.clone())].into();
+        let at_work = told(&WorkUnderWay { at_work: LoopAtWork::WithLanes, left_out });
+        assert!(at_work[0].starts_with("1 waits: 1 is claimed by "), "{at_work:?}");
+        assert_eq!(at_work[2], format!("3 waits: {waits}"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::Work;
 use crate::model::{Progress, payload::Mode};
 
 /// How many discovery iterations in a row may find nothing before a run with nothing to work on ends.
-pub(super) const MAX_EMPTY: u32 = 2;
+pub(crate) const MAX_EMPTY: u32 = 2;
 
 /// How a run looks for tasks: pilot mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,15 +37,20 @@ impl Pilot {
         if !self.enabled {
             return Mode::Implementation;
         }
+        match self.only || self.is_due(progress) || !matches!(work, Work::Task(_)) {
+            true => Mode::Discovery,
+            false => Mode::Implementation,
+        }
+    }
+
+    /// Says whether discovery is due whatever there is to work on: none was made yet, or the last one is an interval
+    /// ago.
+    pub(crate) fn is_due(&self, progress: &Progress) -> bool {
         let (made, last) = (progress.total_iterations_run, progress.last_discovery_iteration);
         let since = made.saturating_add(1).saturating_sub(last);
         // Both stand in a file that others can edit: a last one that is still to come was none.
         let was_made = progress.discovery_iterations > 0 && last <= made;
-        let is_due = !was_made || since >= u64::from(self.interval.get());
-        match self.only || is_due || !matches!(work, Work::Task(_)) {
-            true => Mode::Discovery,
-            false => Mode::Implementation,
-        }
+        !was_made || since >= u64::from(self.interval.get())
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Readiness, TaskTree, TreeRow};
+use super::{Readiness, TaskTree, TreeRow, WorkUnderWay};
 use crate::model::{Claim, Groups, Plan, Source, Status, Task, TaskId};
 
 /// Which tasks are listed, and how. By default all, as a tree where there are groups.
@@ -65,6 +65,8 @@ pub struct ListRow {
     /// Who works on it while several work on the plan, or what is kept of attempts that came to
     /// nothing.
     pub claim: Option<Claim>,
+    /// That the lane which has claimed it is gone with its run, in one line; nothing while it may be at work.
+    pub gone: Option<String>,
 }
 
 /// Where the parts of a group stand.
@@ -89,6 +91,11 @@ impl GroupState {
 impl TaskList {
     /// Lists tasks of a plan.
     pub fn of(plan: &Plan, filter: &TaskFilter) -> Self {
+        Self::among(plan, filter, &WorkUnderWay::default())
+    }
+
+    /// Lists tasks with what is known of who works on the plan.
+    pub fn among(plan: &Plan, filter: &TaskFilter, under_way: &WorkUnderWay) -> Self {
         let readiness = Readiness::of(plan);
         let groups = readiness.groups();
         let tree = match filter.form {
@@ -117,13 +124,15 @@ impl TaskList {
         let (mut tasks, mut rows) = (Vec::with_capacity(shown.len()), Vec::with_capacity(shown.len()));
         for TreeRow { place, depth } in tree.rows().iter().filter(|row| shown.contains(&row.place)) {
             let Some(task) = plan.tasks.get(*place) else { continue };
+            let claim = claims.get(&task.id).copied();
             rows.push(ListRow {
                 id: task.id.clone(),
                 depth: *depth,
                 matches: asked_for.contains(place),
                 ready: readiness.is_ready(*place),
                 group: GroupState::of(plan, groups, *place),
-                claim: claims.get(&task.id).copied().cloned(),
+                claim: claim.cloned(),
+                gone: claim.and_then(|claim| under_way.gone(claim)),
             });
             tasks.push(task.clone());
         }

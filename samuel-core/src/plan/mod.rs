@@ -4,7 +4,8 @@
 //! what a run does: an iteration, the checks, or its end. Both are pure. A loop
 //! asks them, a preview does as it is the loop without the agent, and where a
 //! project stands is what the plan leaves. [`TaskList`] lists tasks with what
-//! [`Readiness`] says of them, as a [`TaskTree`] where there are groups.
+//! [`Readiness`] says of them, as a [`TaskTree`] where there are groups. What is known of who works on a plan,
+//! [`WorkUnderWay`] has.
 //!
 //! ```
 //! use std::num::NonZeroU32;
@@ -23,14 +24,19 @@ mod discovery;
 mod list;
 mod long;
 mod next;
+mod remedy;
 mod tree;
+mod under_way;
 mod work;
 
 pub use choice::{Candidate, CandidateStanding, TaskChoice};
+pub(crate) use discovery::MAX_EMPTY;
 pub use discovery::{Discoveries, Pilot};
 pub use list::{GroupState, ListForm, ListRow, TaskFilter, TaskList};
 pub use long::LongPlan;
-pub(crate) use next::UNCHECKED;
 pub use next::{Evidence, Next, Standing, next};
+pub(crate) use next::{MAX_REPEATS, UNCHECKED};
+pub use remedy::WorkRemedy;
 pub use tree::{TaskTree, TreeRow};
+pub use under_way::{LoopAtWork, WorkUnderWay};
 pub use work::{Readiness, Work};

@@ -13,7 +13,7 @@ use crate::{
 
 /// How many times in a row the same result with the same work tree is
 /// accepted.
-const MAX_REPEATS: u32 = 3;
+pub(crate) const MAX_REPEATS: u32 = 3;
 
 /// How many checks in a row are made for the end of the run alone. A check
 /// that completes tasks itself would be asked for ever.

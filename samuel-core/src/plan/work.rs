@@ -4,6 +4,7 @@ use std::{cmp::Ordering, collections::HashMap, mem};
 
 use serde::{Deserialize, Serialize};
 
+use super::WorkUnderWay;
 use crate::{
     model::{Groups, Plan, Scope, Status, Task, TaskId, cycles, payload::TaskBrief},
     state::is_gap,
@@ -40,15 +41,26 @@ impl Work {
 
     /// Says the same, and how many tasks are pending or in progress.
     pub fn with_queue(plan: &Plan, unread: &[String], scope: &Scope) -> (Self, usize) {
+        Self::among(plan, unread, scope, &WorkUnderWay::default())
+    }
+
+    /// Says the same with what is known of who works on the plan: what the next start frees is free, and what waits for
+    /// files of another task is not next.
+    pub fn among(plan: &Plan, unread: &[String], scope: &Scope, under_way: &WorkUnderWay) -> (Self, usize) {
+        let freed = under_way.freed(plan);
+        let plan = &*freed;
         let readiness = Readiness::within(plan, scope);
         let is_work = |place: usize| !readiness.groups.is_group(place) && readiness.is_wanted(place);
         let tasks = || plan.tasks.iter().enumerate().filter(|(place, _)| is_work(*place));
         let waits = |task: &Task| matches!(task.status, Status::Pending | Status::InProgress);
         let queue = tasks().filter(|(_, task)| waits(task)).count();
-        if let Some(task) = readiness.chosen().and_then(|place| plan.tasks.get(place)) {
+        let is_open = |(_, task): &(usize, &Task)| !under_way.left_out.contains_key(&task.id);
+        if let Some((_, task)) =
+            readiness.ready().filter(is_open).min_by(|(_, one), (_, other)| rank(one, other))
+        {
             return (Self::Task(TaskBrief::from(task)), queue);
         }
-        let left = reasons_of_left(plan, &readiness);
+        let left = reasons_of_left(plan, &readiness, under_way);
         let mut reasons: Vec<String> = left.into_iter().map(|(_, reason)| reason).collect();
         if reasons.is_empty() && scope.is_all() {
             reasons.extend(doubt(unread));
@@ -108,12 +120,6 @@ impl<'a> Readiness<'a> {
             readiness.wanted = Some(readiness.needed_for(ids));
         }
         readiness
-    }
-
-    /// Returns the task that is next, of those that could be worked on and are wanted: one in
-    /// progress, else the most urgent, of those the first in natural order.
-    pub(super) fn chosen(&self) -> Option<usize> {
-        self.ready().min_by(|(_, one), (_, other)| rank(one, other)).map(|(place, _)| place)
     }
 
     /// Returns the tasks that could be worked on and are wanted.
@@ -246,8 +252,13 @@ pub(super) fn rank(one: &Task, other: &Task) -> Ordering {
 
 /// Gives a reason for every task that is not settled. Of the tasks on one circle
 /// only the first in natural order is told to depend on itself. Groups are left out:
-/// what is left of them is said of their parts. So are those that could be worked on.
-pub(super) fn reasons_of_left(plan: &Plan, readiness: &Readiness<'_>) -> Vec<(usize, String)> {
+/// what is left of them is said of their parts. So are those that could be worked on, but for those that wait for files
+/// of others.
+pub(super) fn reasons_of_left(
+    plan: &Plan,
+    readiness: &Readiness<'_>,
+    under_way: &WorkUnderWay,
+) -> Vec<(usize, String)> {
     let tasks = plan.tasks.iter().enumerate();
     let is_stuck = readiness.ready().next().is_none();
     let is_left = |place: usize| !readiness.is_settled(place) && readiness.is_wanted(place);
@@ -264,7 +275,7 @@ pub(super) fn reasons_of_left(plan: &Plan, readiness: &Readiness<'_>) -> Vec<(us
     };
     let mut reason = |(place, task): &(usize, &Task)| {
         if readiness.is_ready(*place) {
-            return None;
+            return under_way.left_out.get(&task.id).cloned();
         }
         let id = &task.id;
         if let Some(question) = task.open_question().filter(|_| !readiness.groups.is_group(*place)) {
@@ -275,8 +286,7 @@ pub(super) fn reasons_of_left(plan: &Plan, readiness: &Readiness<'_>) -> Vec<(us
             return Some(format!("{id} is marked as blocked{}", why.unwrap_or_default()));
         }
         if let Some(claim) = plan.live_claim(id) {
-            let worker = claim.worker.as_deref().unwrap_or("nobody who is still there");
-            return Some(format!("{id} is claimed by {worker} since {} ({})", claim.since, claim.phase));
+            return Some(under_way.why_claimed(claim));
         }
         if let Some(path) = circles.remove(id) {
             let path: Vec<String> = path.iter().map(ToString::to_string).collect();
@@ -368,7 +378,7 @@ mod tests {
         };
         claim(&mut plan, "1");
         let told = reasons(Work::of(&plan, &[], &Scope::All));
-        let claimed = "1 is claimed by lane-1 since 1970-01-01T00:00:00Z (working)";
+        let claimed = "1 is claimed by lane-1 since 1970-01-01 00:00:00 UTC";
         assert_eq!(told, [claimed, "2 depends on 1, which cannot be worked on"]);
         plan.tasks.push(task("3", &[]));
         assert_eq!(id(Work::of(&plan, &[], &Scope::All)), "3");

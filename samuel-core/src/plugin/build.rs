@@ -205,7 +205,7 @@ fn image_tool(manifest: &Manifest, options: &BuildOptions) -> Result<Tool, Plugi
     let chosen = options.env.iter().find(|(name, _)| name == RUNTIME);
     let chosen = chosen.and_then(|(_, name)| EngineKind::named(name)).map(EngineKind::name);
     let program = chosen.or(program).unwrap_or("podman");
-    // Nothing is fetched, neither below the image nor while it is built.
+    // While it is built nothing is fetched. A base image that is missing is refused by podman; docker fetches it.
     let mut args: Vec<String> = ["build", "--network=none"].map(str::to_owned).to_vec();
     if program == "podman" {
         args.push("--pull=never".to_owned());

@@ -17,6 +17,7 @@ use super::{
     contents::Contents,
     install::check_grants,
     installed::{Inspection, inspect},
+    settings::check_settings,
 };
 use crate::{config::Config, context::template::TemplatePlace, fs::Root};
 
@@ -67,7 +68,8 @@ impl Catalog {
     /// else than its files, [`PluginError::Excess`] for one that was granted what it does not ask
     /// for, [`PluginError::NamespaceTaken`] for two that share a namespace,
     /// [`PluginError::MethodologyTaken`] for two that provide a methodology of
-    /// one name, and [`PluginError::Manifest`] for one that is for another
+    /// one name, [`PluginError::Settings`] for one that takes other settings than samuel.toml has, and
+    /// [`PluginError::Manifest`] for one that is for another
     /// Samuel.
     pub fn read(project_root: &Path, config: &Config) -> Result<Self, PluginError> {
         Self::read_without(project_root, config, &[])
@@ -103,6 +105,7 @@ impl Catalog {
             let (manifest, contents) = verify(&directory, &entry)?;
             plugins.iter().try_for_each(|other| check_beside(&manifest, &other.manifest))?;
             let config = listed.config.clone();
+            check_settings(&manifest, &config)?;
             plugins.push(Plugin { manifest, directory, place, config, entry, contents });
         }
         Ok(Self { plugins, root: project_root.to_owned() })

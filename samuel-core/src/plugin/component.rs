@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::{
     Capabilities, Capability, FetchOptions, LoadOptions, Manifest, Plugin, PluginError,
     contents::Contents,
-    install::blocking,
+    fetch::blocking,
     load::Register,
     wasm::{HostConfig, PluginSetup, WasmError, WasmHost, WasmPlugin, Workspace},
 };

@@ -7,7 +7,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{
+    Map, Value,
+    value::{RawValue, to_raw_value},
+};
 
 use crate::{
     context::ContextView,
@@ -39,11 +42,17 @@ struct Question<'a, P: Point> {
     previous: Option<&'a P::Output>,
     context: &'a ContextView,
     /// What the user set for the plugin.
-    config: &'a Map<String, Value>,
+    config: &'a RawValue,
+}
+
+/// Writes what the user set for a plugin, once for all of its calls.
+pub(super) fn encode_config(config: &Map<String, Value>) -> Box<RawValue> {
+    // What came as text can be written as text.
+    to_raw_value(config).unwrap_or_default()
 }
 
 /// Writes a call.
-pub(super) fn encode<P: Point>(call: &Call<P>, config: &Map<String, Value>) -> Result<Vec<u8>, HookFailure> {
+pub(super) fn encode<P: Point>(call: &Call<P>, config: &RawValue) -> Result<Vec<u8>, HookFailure> {
     let question = Question::<P> {
         protocol: PROTOCOL,
         call: call.header(),

@@ -1,10 +1,10 @@
 //! What can go wrong with plugins.
 
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, time::Duration};
 
 use super::{Capability, PluginChange, PluginDifference, PluginKind};
 use crate::{
-    config::ConfigError,
+    config::{ConfigError, broken_plugin_name_rule},
     fs::FileError,
     hook::{HookFailure, HookPoint},
     model::{Coded, ErrorCode, Location, Remedy},
@@ -35,6 +35,82 @@ pub enum PluginError {
         source_text: String,
         /// What is wrong with it.
         problem: &'static str,
+    },
+    /// What samuel.toml sets for a plugin is not what it takes.
+    #[error("the settings of the plugin {name} do not fit: {}", problems.join("; "))]
+    Settings {
+        /// The plugin.
+        name: String,
+        /// What does not fit, one line each.
+        problems: Vec<String>,
+    },
+    /// What was fetched is not what its digest says.
+    #[error("\"{from}\" has the digest {found}, and not {expected}")]
+    Digest {
+        /// Where it comes from, or which file of an archive it is.
+        from: String,
+        /// The digest that it should have.
+        expected: String,
+        /// The one that it has.
+        found: String,
+    },
+    /// An archive cannot be unpacked.
+    #[error("the archive \"{from}\" cannot be used: {problem}")]
+    Archive {
+        /// Where it comes from.
+        from: String,
+        /// Why not.
+        problem: String,
+    },
+    /// A registry, or the server of an archive, does not do what it was asked.
+    #[error("\"{address}\" {problem}")]
+    Registry {
+        /// The address of what was asked for.
+        address: String,
+        /// What came of it.
+        problem: String,
+    },
+    /// A registry has something else already under the tag that was to be published.
+    #[error("\"{address}\" has another plugin under the tag {tag}")]
+    Published {
+        /// The address of what was to be published.
+        address: String,
+        /// The tag.
+        tag: String,
+    },
+    /// What an address answers with is longer than what is read of it.
+    #[error("\"{address}\" has more than {limit} bytes")]
+    LongAnswer {
+        /// The address.
+        address: String,
+        /// The most bytes that are read.
+        limit: u64,
+    },
+    /// Another plugin is there than was expected, or another version of it.
+    #[error("\"{from}\" has {found}, and not {expected}")]
+    Unexpected {
+        /// Where it comes from.
+        from: String,
+        /// The name that was expected, with the version where an index says it.
+        expected: String,
+        /// Those that are there.
+        found: String,
+    },
+    /// A list of plugins cannot be used.
+    #[error("the index \"{address}\" cannot be used: {problem}")]
+    Index {
+        /// Its address.
+        address: String,
+        /// Why not.
+        problem: String,
+    },
+    /// A plugin is not loaded in time.
+    #[error("the plugin {name} was not loaded within {} s", limit.as_secs())]
+    Slow {
+        /// The plugin.
+        name: String,
+        /// How long it had.
+        limit: Duration,
     },
     /// A git repository could not be fetched.
     #[error("\"{url}\" could not be fetched: {message}")]
@@ -244,6 +320,15 @@ pub enum PluginError {
     },
 }
 
+/// Makes a name of a text that is none: in small letters, with `-` for what else there is; nothing where
+/// that is no name either.
+fn meant_name(text: &str) -> Option<String> {
+    let small = text.to_ascii_lowercase();
+    let parts = small.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
+    let name = parts.collect::<Vec<_>>().join("-");
+    (name != text && broken_plugin_name_rule(&name).is_none()).then_some(name)
+}
+
 /// Lists what does not fit, one after the other.
 fn listed(differences: &[PluginDifference]) -> String {
     differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
@@ -269,7 +354,13 @@ impl Coded for PluginError {
             Self::Manifest(ConfigError::Io { .. }) | Self::Io { .. } => ErrorCode::PLUGIN_IO,
             Self::Manifest(_) | Self::Link { .. } | Self::NoFile { .. } => ErrorCode::PLUGIN_INVALID,
             Self::NamespaceTaken { .. } | Self::MethodologyTaken { .. } => ErrorCode::PLUGIN_INVALID,
-            Self::TooLarge { .. } => ErrorCode::PLUGIN_INVALID,
+            Self::TooLarge { .. } | Self::LongAnswer { .. } => ErrorCode::PLUGIN_SIZE,
+            Self::Settings { .. } => ErrorCode::CONFIG_INVALID,
+            Self::Digest { .. } => ErrorCode::PLUGIN_DIGEST,
+            Self::Archive { .. } => ErrorCode::PLUGIN_ARCHIVE,
+            Self::Index { .. } | Self::Unexpected { .. } => ErrorCode::PLUGIN_SOURCE,
+            Self::Registry { .. } | Self::Published { .. } => ErrorCode::PLUGIN_REGISTRY,
+            Self::Slow { .. } => ErrorCode::PLUGIN_COMPONENT,
             Self::Config(error) => error.code(),
             Self::NoManifest { .. } | Self::Source { .. } | Self::Fetch { .. } => ErrorCode::PLUGIN_SOURCE,
             Self::Program { .. } | Self::Build { .. } => ErrorCode::PROCESS_FAILED,
@@ -302,13 +393,23 @@ impl Coded for PluginError {
             Self::TooLarge { .. } => {
                 "Keep build results and downloads out of the plugin's directory.".into()
             }
+            Self::LongAnswer { .. } => "Check what the address leads to: Samuel reads no more than that.".into(),
+            Self::Unexpected { .. } => "Look at who changed it, and install the plugin from a source that you know.".into(),
+            Self::Published { .. } => Remedy::PublishAnother,
             Self::NamespaceTaken { .. } | Self::MethodologyTaken { .. } => {
                 "Uninstall one of the two.".into()
             }
             Self::Ungranted { capability, .. } => format!("Grant {capability}, or do without the plugin.").into(),
             Self::NotEmpty { .. } => "Name a directory that is new or empty.".into(),
             Self::Request { .. } => Remedy::SeePluginOptions,
-            Self::BadName { .. } => Remedy::ListPlugins,
+            Self::BadName { name, .. } => match meant_name(name) {
+                Some(meant) => format!("Use a name such as {meant}.").into(),
+                None => "Use 2 to 64 of a-z, 0-9 and -, a letter first and no - last.".into(),
+            },
+            Self::Settings { .. } => {
+                Remedy::ListPluginSettings.after("Correct [plugins.config] in samuel.toml.")
+            }
+            Self::Unsupported { kind: PluginKind::Wasm, .. } => Remedy::BuildWithComponents,
             Self::NoStateDir { .. } => "Set HOME, XDG_STATE_HOME or SAMUEL_STATE_DIR.".into(),
             Self::Build { .. } => "Correct what is said above and build again.".into(),
             Self::Io { source, .. } => {

@@ -4,41 +4,37 @@
 //! the [`FetchedPlugin`] says what it asks for. [`Plugins::install`] takes it
 //! together with what the user granted, and puts files, samuel.lock and
 //! samuel.toml in place; where one of them fails, the others are put back. One
-//! that is dropped leaves nothing behind. Whom to ask is the caller's.
+//! that is dropped leaves nothing behind. How sources are fetched is `fetch.rs`'s, whom to ask the caller's.
 
 use std::{
     fs::{self, File, TryLockError},
-    io,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use rustix::fs::OFlags;
 use serde::Serialize;
 use tempfile::TempDir;
-use tokio_util::sync::CancellationToken;
 
 use super::{
-    Capabilities, Capability, InstallSource, InstalledPlugin, LockFile, MANIFEST_FILE, Manifest,
-    MethodologyProfile, PluginChange, PluginDifference, PluginError, PluginKind, Selection, Unlisted,
+    Capabilities, Capability, FetchOptions, FetchedPlugin, InstallSource, InstalledPlugin, LockFile,
+    MANIFEST_FILE, Manifest, MethodologyProfile, PluginChange, PluginDifference, PluginError, PluginKind,
+    PluginTree, Selection, Unlisted,
     catalog::{check_beside, plugin_directory, plugins_directory},
     check,
     check::check_contents,
     check_plugin_name,
-    consent::{TELLING, consequences},
     contents::Contents,
     edit,
+    fetch::{Origin, blocking, collect},
     installed::{Inspection, inspect},
-    source::clone,
     swap::Swap,
 };
 use crate::{
     config::Config,
     fs::{PROJECT_DIRECTORY, Root},
-    git::program::GitProgram,
+    git::covered,
     hook::{HookPoint, nearest},
-    process::Supervisor,
-    sandbox::{Containers, Image, OCI, SandboxError, pinned},
+    sandbox::{Containers, Image, OCI, SandboxError},
 };
 
 /// What staging directories are called; the rest is random.
@@ -50,62 +46,9 @@ pub struct Plugins {
     root: PathBuf,
 }
 
-/// How a plugin is fetched.
-#[derive(Clone, Debug)]
-pub struct FetchOptions {
-    /// The environment that git gets parts of.
-    pub env: Vec<(String, String)>,
-    /// Who watches over git.
-    pub supervisor: Supervisor,
-    /// How long git may take altogether. Default 2 minutes.
-    pub timeout: Duration,
-    /// Ends it earlier.
-    pub cancel: CancellationToken,
-    /// Where compiled components are kept, a private directory; nowhere where
-    /// absent.
-    pub cache_dir: Option<PathBuf>,
-    /// Where the key is kept that compiled components are signed with, as in
-    /// [`LoadOptions`](super::LoadOptions); without it none are kept.
-    pub state_dir: Option<PathBuf>,
-    /// Where the containers of images come from, whose engine knows what an image is by now that is named without its
-    /// digest.
-    pub containers: Option<Containers>,
-}
-
-impl Default for FetchOptions {
-    fn default() -> Self {
-        Self {
-            env: Vec::new(),
-            supervisor: Supervisor::GroupOnly,
-            timeout: Duration::from_secs(120),
-            cancel: CancellationToken::new(),
-            cache_dir: None,
-            state_dir: None,
-            containers: None,
-        }
-    }
-}
-
-/// A plugin that was fetched and checked, and waits to be installed.
-#[derive(Debug)]
-pub struct FetchedPlugin {
-    staged: TempDir,
-    manifest: Manifest,
-    contents: Contents,
-    source: String,
-    commit: Option<String>,
-    /// The image, pinned.
-    image: Option<String>,
-    before: Option<InstalledPlugin>,
-    /// What the version that is installed handles.
-    handled: Vec<HookPoint>,
-    /// Held until the plugin is installed or dropped.
-    _lock: Held,
-}
-
 /// The lock that keeps other commands from changing plugins.
 #[derive(Debug)]
-struct Held(File);
+pub(super) struct Held(File);
 
 impl Drop for Held {
     fn drop(&mut self) {
@@ -127,6 +70,9 @@ pub struct Installed {
     pub points: Vec<HookPoint>,
     /// The methodologies it provides.
     pub methodologies: Vec<String>,
+    /// Files of it that git leaves out of a commit, because a `.gitignore` of the project covers them: a
+    /// clone of the project lacks them.
+    pub ignored: Vec<String>,
 }
 
 /// What was removed.
@@ -180,66 +126,15 @@ impl VerifiedPlugin {
     }
 }
 
-impl FetchedPlugin {
-    /// Tries a component out, before anybody is asked.
-    #[cfg(feature = "wasm")]
-    async fn check_component(&self, options: &FetchOptions) -> Result<(), PluginError> {
-        match self.manifest.kind {
-            PluginKind::Wasm => {
-                let directory = self.staged.path().to_owned();
-                super::component::check(directory, &self.manifest, &self.contents, options).await
-            }
-            _ => Ok(()),
-        }
-    }
-
-    #[cfg(not(feature = "wasm"))]
-    async fn check_component(&self, _: &FetchOptions) -> Result<(), PluginError> {
-        Ok(())
-    }
-
-    /// Returns the manifest.
-    pub fn manifest(&self) -> &Manifest {
-        &self.manifest
-    }
-
-    /// Returns where it comes from, as samuel.toml will have it.
-    pub fn source(&self) -> &str {
-        &self.source
-    }
-
-    /// Returns what is installed under its name.
-    pub fn before(&self) -> Option<&InstalledPlugin> {
-        self.before.as_ref()
-    }
-
-    /// Returns what it asks for and was not granted before.
-    pub fn new_capabilities(&self) -> Capabilities {
-        let granted = self.before.as_ref().map(|entry| entry.granted.clone()).unwrap_or_default();
-        self.manifest.capabilities.beyond(&granted)
-    }
-
-    /// Says in plain words what follows from what it handles and asks for, one
-    /// line each.
-    pub fn consequences(&self) -> Vec<String> {
-        consequences(&self.manifest, &self.manifest.capabilities)
-    }
-
-    /// Says whether the user has to be asked: at the first time, and whenever
-    /// an update asks for more, comes from elsewhere, or begins to stand between
-    /// Samuel and the agent.
-    pub fn needs_consent(&self) -> bool {
-        let same_source = self.before.as_ref().is_some_and(|entry| entry.source == self.source);
-        let is_new =
-            |point: &HookPoint| self.manifest.binding(*point).is_some() && !self.handled.contains(point);
-        !same_source || !self.new_capabilities().is_empty() || TELLING.iter().any(is_new)
-    }
-}
-
 impl Plugins {
     /// Looks at the plugins of the project at a root.
     pub fn of(project_root: impl Into<PathBuf>) -> Self {
         Self { root: project_root.into() }
+    }
+
+    /// Returns the root of the project.
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     /// Fetches a plugin and checks it as a whole. Nothing is installed yet.
@@ -255,33 +150,26 @@ impl Plugins {
     ) -> Result<FetchedPlugin, PluginError> {
         let plugins = self.clone();
         let (lock, staged) = blocking(move || plugins.begin()).await?;
-        let mut commit = None;
-        let mut checkout = None;
-        let directory = match source {
-            InstallSource::Directory { path, .. } => path.clone(),
-            InstallSource::Git { url, revision, .. } => {
-                let into = tempfile::Builder::new().prefix(STAGING).tempdir_in(self.directory());
-                let into = into.map_err(PluginError::io("write to", self.directory()))?;
-                let git = GitProgram {
-                    env: &options.env,
-                    supervisor: &options.supervisor,
-                    cancel: &options.cancel,
-                    deadline: tokio::time::Instant::now() + options.timeout,
-                };
-                commit = Some(clone(url, revision.as_deref(), into.path(), &git).await?);
-                checkout.insert(into).path().to_owned()
-            }
-        };
+        let into = tempfile::Builder::new().prefix(STAGING).tempdir_in(self.directory());
+        let into = into.map_err(PluginError::io("write to", self.directory()))?;
+        let mut origin = Origin { source: source.recorded(&self.root), ..Origin::default() };
+        let directory = collect(source, into.path(), &mut origin, options).await?;
         let plugins = self.clone();
-        let recorded = source.recorded(&self.root);
-        let staged = move || plugins.stage(&directory, staged, recorded, commit, lock);
-        let fetched = blocking(staged).await;
-        drop(checkout);
+        let fetched = blocking(move || plugins.stage(&directory, staged, origin, lock)).await;
+        drop(into);
         let mut fetched = fetched?;
         fetched.check_component(options).await?;
         let (manifest, containers) = (fetched.manifest.clone(), options.containers.clone());
         fetched.image = blocking(move || pinned_image(&manifest, containers.as_ref())).await?;
         Ok(fetched)
+    }
+
+    /// Returns where an installed plugin comes from, to be fetched again.
+    ///
+    /// # Errors
+    /// Returns [`PluginError::Source`] where that is a source no more, such as a directory that is gone.
+    pub fn source_of(&self, entry: &InstalledPlugin) -> Result<InstallSource, PluginError> {
+        InstallSource::parse(&entry.source, &self.root)
     }
 
     /// Installs a fetched plugin with what the user granted, in place of what was
@@ -300,8 +188,10 @@ impl Plugins {
             name: name.clone(),
             version: manifest.version.to_string(),
             kind: manifest.kind,
-            source: fetched.source.clone(),
-            commit: fetched.commit.clone(),
+            source: fetched.origin.source.clone(),
+            commit: fetched.origin.commit.clone(),
+            tag: fetched.is_tag(),
+            pin: fetched.origin.pin.clone(),
             digest: fetched.contents.tree().digest(),
             image: fetched.image.clone(),
             granted: granted.clone(),
@@ -313,7 +203,10 @@ impl Plugins {
         let swap = Swap::begin(&self.root, &name, Some(fetched.staged.path()))?;
         let put = lock.save(&self.root).and_then(|()| edit::add(&self.root, &name, &entry.source));
         swap.settle(put, || before.save(&self.root))?;
+        let files: Vec<String> = entry.files.keys().cloned().collect();
+        let ignored = covered(&plugin_directory(&self.root, &name), &files);
         Ok(Installed {
+            ignored,
             replaced: fetched.before.map(|before| before.version),
             points: manifest.bindings.iter().map(|binding| binding.point).collect(),
             methodologies: manifest.profiles.iter().map(|profile| profile.name.clone()).collect(),
@@ -426,12 +319,12 @@ impl Plugins {
         }
     }
 
-    fn directory(&self) -> PathBuf {
+    pub(super) fn directory(&self) -> PathBuf {
         plugins_directory(&self.root)
     }
 
     /// Makes the directory of the plugins and keeps others from changing it.
-    fn hold(&self) -> Result<Held, PluginError> {
+    pub(super) fn hold(&self) -> Result<Held, PluginError> {
         let directory = self.directory();
         let root = Root::new(&self.root);
         let made = root.create_directory(&directory, PROJECT_DIRECTORY);
@@ -464,8 +357,7 @@ impl Plugins {
         &self,
         directory: &Path,
         staged: TempDir,
-        source: String,
-        commit: Option<String>,
+        origin: Origin,
         lock: Held,
     ) -> Result<FetchedPlugin, PluginError> {
         // The manifest decides which files belong to the plugin.
@@ -476,11 +368,13 @@ impl Plugins {
         let before = LockFile::load(&self.root)?.get(&manifest.name).cloned();
         self.check_others(&manifest)?;
         // What cannot be read handled nothing that anybody was asked about.
-        let installed = Manifest::load(&plugin_directory(&self.root, &manifest.name)).ok();
+        let there = plugin_directory(&self.root, &manifest.name);
+        let on_disk = PluginTree::of(&there, &Selection::Installed).ok();
+        let installed = Manifest::load(&there).ok();
         let handled = installed.into_iter().flat_map(|one| one.bindings).map(|binding| binding.point);
         let handled = handled.collect();
         let image = None;
-        Ok(FetchedPlugin { staged, manifest, contents, source, commit, image, before, handled, _lock: lock })
+        Ok(FetchedPlugin { staged, manifest, contents, origin, image, before, on_disk, handled, _lock: lock })
     }
 
     /// Refuses a plugin that takes a name which another one has.
@@ -498,7 +392,7 @@ impl Plugins {
 /// itself, so that what it is built from stays where it is.
 pub(super) fn selection(manifest: &Manifest) -> Selection {
     if manifest.kind == PluginKind::Skill {
-        return Selection::Source;
+        return Selection::Plugin(manifest.name.clone());
     }
     let templates = manifest.profiles.iter().filter_map(|profile| profile.templates.clone());
     let named = std::iter::once(MANIFEST_FILE.to_owned()).chain(manifest.module.clone()).chain(templates);
@@ -520,7 +414,7 @@ pub(super) fn pinned_image(
             format!("the image {image} has no digest, and this program names no engine that knows it");
         return Err(refused(SandboxError::Unusable { name: OCI.to_owned(), problem }));
     };
-    pinned(containers, image).map(|image| Some(image.to_string())).map_err(refused)
+    containers.pinned(image).map(|image| Some(image.to_string())).map_err(refused)
 }
 
 /// Makes sure that what was granted is what was asked for, and enough.
@@ -540,16 +434,6 @@ pub(super) fn check_grants(manifest: &Manifest, granted: &Capabilities) -> Resul
 fn not_installed(name: &str, known: &[ListedPlugin]) -> PluginError {
     let nearest = nearest(name, known.iter().map(|plugin| plugin.name.as_str())).map(str::to_owned);
     PluginError::NotInstalled { name: name.to_owned(), nearest }
-}
-
-/// Does what blocks on a thread where that is allowed.
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, PluginError> + Send + 'static,
-) -> Result<T, PluginError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| {
-        Err(PluginError::Io { action: "reach", path: PathBuf::new(), source: io::Error::other(error) })
-    })
 }
 
 /// Returns the keys that samuel.toml has for methodologies.

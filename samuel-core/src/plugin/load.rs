@@ -9,13 +9,11 @@ use std::{
     sync::Arc,
 };
 
-use super::{
-    Binding, Catalog, ImageHandler, ImagePlugin, ImageSetup, Plugin, PluginError, PluginKind, skill::Skill,
-};
+use super::{Binding, Catalog, Plugin, PluginError, PluginKind, skill::Skill};
 use crate::{
     hook::{Handler, HookPoint, PluginIdentity, PluginSource, Point, PointVisitor, RegistryBuilder},
     process::Supervisor,
-    sandbox::{Containers, Image, OCI, SandboxError},
+    sandbox::Containers,
     script::{CopyError, CopyOf, PrivateCopy},
     state::PlanStore,
 };
@@ -182,47 +180,31 @@ impl Loader<'_> {
         Err(PluginError::Unsupported { name, kind, why: "it was built without the feature `wasm`" })
     }
 
+    #[cfg(feature = "sandbox")]
     fn oci(&self, plugin: &Plugin) -> Result<Register, PluginError> {
-        let refused = |source| PluginError::Image { name: plugin.manifest.name.clone(), source };
-        let pinned = plugin.entry.image.as_deref().or(plugin.manifest.image.as_deref()).unwrap_or_default();
-        let image = Image::parse(pinned)
-            .map_err(|problem| refused(SandboxError::Unusable { name: OCI.to_owned(), problem }))?;
-        let setup = ImageSetup {
-            name: plugin.manifest.name.clone(),
-            image,
-            mode: plugin.manifest.image_mode,
-            granted: plugin.granted().clone(),
-            config: plugin.config.clone(),
-        };
-        let image = ImagePlugin::new(setup, self.root, self.options).map_err(refused)?;
-        let handler = |binding: &Binding| {
-            let handler = image.handler(&binding.handler);
-            let handler = if binding.interactive { handler.interactive() } else { handler };
-            binding.point.visit(Shared { handler: Arc::new(handler), binding })
-        };
-        let handlers: Vec<Register> = plugin.manifest.bindings.iter().map(handler).collect();
-        Ok(Arc::new(move |source, registry| handlers.iter().for_each(|register| register(source, registry))))
+        super::oci::load(plugin, self.root, self.options)
+    }
+
+    #[cfg(not(feature = "sandbox"))]
+    #[expect(clippy::unused_self, reason = "with the feature it has what containers come from")]
+    fn oci(&self, plugin: &Plugin) -> Result<Register, PluginError> {
+        let (name, kind) = (plugin.manifest.name.clone(), PluginKind::Oci);
+        Err(PluginError::Unsupported { name, kind, why: "it was built without the feature `sandbox`" })
     }
 }
 
 /// A handler that answers at any point, and the binding it is for.
-struct Shared<'a, H> {
-    handler: Arc<H>,
-    binding: &'a Binding,
+pub(super) struct Shared<'a, H> {
+    pub(super) handler: Arc<H>,
+    pub(super) binding: &'a Binding,
 }
 
 /// A handler that answers at any point.
-trait AtAnyPoint: Send + Sync + 'static {
+pub(super) trait AtAnyPoint: Send + Sync + 'static {
     fn at<P: Point>(self: Arc<Self>) -> Arc<dyn Handler<P>>;
 }
 
 impl AtAnyPoint for Skill {
-    fn at<P: Point>(self: Arc<Self>) -> Arc<dyn Handler<P>> {
-        self
-    }
-}
-
-impl AtAnyPoint for ImageHandler {
     fn at<P: Point>(self: Arc<Self>) -> Arc<dyn Handler<P>> {
         self
     }

@@ -1,8 +1,8 @@
 //! `samuel.lock`: which plugins are installed, down to the byte, and what they
-//! were granted.
+//! were granted; and which image agents work in.
 //!
-//! A [`LockFile`] is written by [`Plugins`](super::Plugins) alone and read
-//! whenever plugins are loaded, so that nothing runs that was not installed.
+//! A [`LockFile`] is read whenever plugins are loaded, so that nothing runs that was not installed, and whenever a run
+//! has the sandbox `oci`. [`Plugins`](super::Plugins) writes what it says of plugins, [`LockFile::pin_image`] the rest.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,18 +11,19 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Capabilities, PluginError, PluginKind};
+use super::{Capabilities, PluginError, PluginKind, Plugins};
 use crate::{
     config::{broken_plugin_name_rule, load_text, shorten},
     fs::{Manner, Root},
     model::Location,
+    sandbox::Image,
 };
 
 /// The name of the lock file in the project root.
 pub const LOCK_FILE: &str = "samuel.lock";
 /// The version of its form.
 const VERSION: u32 = 1;
-const HEADER: &str = "# Written by Samuel. It holds which plugins are installed and what they were granted:\n\
+const HEADER: &str = "# Written by Samuel. It holds which plugins are installed and what they were granted, and the image of the sandbox:\n\
                       # keep it under version control, and review changes.\n";
 
 /// What is installed.
@@ -30,9 +31,20 @@ const HEADER: &str = "# Written by Samuel. It holds which plugins are installed 
 #[serde(deny_unknown_fields)]
 pub struct LockFile {
     version: u32,
+    /// What agents and checks work in, where that is an image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<PinnedSandbox>,
     /// The plugins, by name.
     #[serde(default, rename = "plugin")]
     pub plugins: Vec<InstalledPlugin>,
+}
+
+/// What the sandbox `oci` is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PinnedSandbox {
+    /// The image, pinned by its digest.
+    pub image: Image,
 }
 
 /// An installed plugin.
@@ -50,6 +62,12 @@ pub struct InstalledPlugin {
     /// The commit it was installed from, where it comes from git.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// Whether its source named a tag then, which is not expected to move.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tag: bool,
+    /// The digest of the archive, or of the manifest in a registry, that it was installed from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<String>,
     /// One digest over all files.
     pub digest: String,
     /// The image of a plugin that is one, as it was when the plugin was installed: pinned by its digest.
@@ -64,7 +82,7 @@ pub struct InstalledPlugin {
 
 impl Default for LockFile {
     fn default() -> Self {
-        Self { version: VERSION, plugins: Vec::new() }
+        Self { version: VERSION, sandbox: None, plugins: Vec::new() }
     }
 }
 
@@ -105,6 +123,20 @@ impl LockFile {
             return Err(refused(line, column, problem));
         }
         Ok(lock)
+    }
+
+    /// Pins the image of the sandbox `oci` in the lock file of a project, which is made where there is none.
+    ///
+    /// # Errors
+    /// Returns [`PluginError::Busy`] while another command changes plugins, [`PluginError::Lock`] where the file cannot
+    /// be understood, and [`PluginError::Io`] where the disk refuses.
+    pub fn pin_image(project_root: &Path, image: &Image) -> Result<(), PluginError> {
+        // Where nobody has installed a plugin yet, none is lost.
+        let plugins = Plugins::of(project_root);
+        let _held = plugins.directory().is_dir().then(|| plugins.hold()).transpose()?;
+        let mut lock = Self::load(project_root)?;
+        lock.sandbox = Some(PinnedSandbox { image: image.clone() });
+        lock.save(project_root)
     }
 
     /// Replaces the lock file of a project.
@@ -171,6 +203,8 @@ mod tests {
             kind: PluginKind::Skill,
             source: "./plugins/lint".to_owned(),
             commit: None,
+            tag: false,
+            pin: None,
             digest: "sha256:00".to_owned(),
             image: None,
             granted: Capabilities::default().with(Capability::FilesystemRead, ["/workspace/**"]),
@@ -193,6 +227,32 @@ mod tests {
     }
 
     #[test]
+    fn an_image_is_pinned_beside_the_plugins_and_by_its_digest_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let mut lock = LockFile::default();
+        lock.put(entry("lint"));
+        lock.save(root.path()).unwrap();
+        let image = Image::parse(&format!("localhost/agents@sha256:{}", "0a".repeat(32))).unwrap();
+        LockFile::pin_image(root.path(), &image).unwrap();
+        let read = LockFile::load(root.path()).unwrap();
+        assert_eq!(read.plugins, lock.plugins);
+        assert_eq!(read.sandbox.unwrap().image, image);
+        let plugins = Plugins::of(root.path());
+        let held = plugins.hold().unwrap();
+        assert!(matches!(LockFile::pin_image(root.path(), &image), Err(PluginError::Busy { .. })));
+        drop(held);
+        LockFile::pin_image(root.path(), &image).unwrap();
+        let text = "version = 1\n[sandbox]\nimage = \"agents:latest\"\n";
+        match LockFile::parse(Path::new("samuel.lock"), text) {
+            Err(PluginError::Lock { place, problem }) => {
+                assert_eq!(place.line, Some(3), "{problem}");
+                assert!(problem.contains("`agents:latest` is not pinned"), "{problem}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
     fn a_lock_file_that_makes_no_sense_is_refused_with_its_place() {
         let refusal = |text: &str| match LockFile::parse(Path::new("samuel.lock"), text) {
             Err(PluginError::Lock { place, problem }) => (place.line, problem),
@@ -200,9 +260,9 @@ mod tests {
         };
         assert_eq!(refusal("version = 2\n").1, "version 2 is not supported");
         assert_eq!(refusal("version = 1\nextra = 1\n").0, Some(2));
-        let text = LockFile { version: 1, plugins: vec![entry("lint"), entry("lint")] }.render();
+        let text = LockFile { plugins: vec![entry("lint"), entry("lint")], ..LockFile::default() }.render();
         assert!(refusal(&text).1.contains("twice"));
-        let text = LockFile { version: 1, plugins: vec![entry("../up")] }.render();
+        let text = LockFile { plugins: vec![entry("../up")], ..LockFile::default() }.render();
         assert!(refusal(&text).1.contains("../up"));
         assert!(refusal("version = 1\n[[plugin]]\ngranted = { \"root\" = [] }\n").1.contains("root"));
     }

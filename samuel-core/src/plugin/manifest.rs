@@ -9,7 +9,9 @@ use std::{collections::BTreeMap, path::Path};
 use semver::{Version, VersionReq};
 use serde::Serialize;
 
-use super::{Capabilities, Capability, ImageMode, MethodologyProfile, PluginError, PluginKind, read};
+use super::{
+    Capabilities, Capability, ImageMode, MethodologyProfile, PluginError, PluginKind, PluginSetting, read,
+};
 use crate::{
     config::{Document, Origins, load_text, text_of},
     fs::Root,
@@ -35,6 +37,14 @@ pub struct Manifest {
     pub namespace: String,
     /// What it does, one line; may be empty.
     pub description: String,
+    /// Who made it, in the order of the manifest; may be empty.
+    pub authors: Vec<String>,
+    /// Its licence, an SPDX expression; may be empty.
+    pub license: String,
+    /// The URL of its source; may be empty.
+    pub repository: String,
+    /// The settings that it takes; nothing where it takes whatever it is given.
+    pub settings: Option<BTreeMap<String, PluginSetting>>,
     /// What it asks for.
     pub capabilities: Capabilities,
     /// Why it asks for it, as far as it says.

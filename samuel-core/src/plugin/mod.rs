@@ -37,7 +37,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod address;
 mod agent_env;
+mod archive;
 mod build;
 mod capability;
 mod catalog;
@@ -56,8 +58,12 @@ mod error;
     allow(dead_code, reason = "only the host of components asks what a grant covers")
 )]
 mod exec_grant;
+mod fetch;
+mod fetched;
+mod first_handler;
 mod host_error;
 mod host_grant;
+mod index;
 mod install;
 mod installed;
 mod kind;
@@ -65,6 +71,7 @@ mod kv;
 mod load;
 mod lock;
 mod log_lines;
+mod logins;
 mod manifest;
 mod name;
 mod oci;
@@ -72,19 +79,26 @@ mod plan;
 mod problem;
 mod profile;
 mod protected;
+mod publish;
 mod read;
+mod registry;
 mod sample;
 mod scaffold;
 mod schema;
 mod sdk;
+mod settings;
 mod skill;
 mod source;
 mod swap;
 mod tree;
 mod trial;
+mod validate;
 #[cfg(feature = "wasm")]
 pub mod wasm;
+mod web;
 
+pub use address::RegistryAddress;
+pub use archive::{PackedPlugin, pack};
 pub use build::{BuildOptions, BuildReport, build};
 pub use capability::{Capabilities, Capability, UnknownCapability};
 pub(crate) use catalog::plugin_directory;
@@ -95,23 +109,31 @@ use config_value::config_value;
 pub use consent::consequences;
 pub use envelope::{MAX_ANSWER_BYTES, PROTOCOL};
 pub use error::PluginError;
-pub use install::{
-    FetchOptions, FetchedPlugin, Installed, ListedPlugin, Plugins, Uninstalled, VerifiedPlugin,
-};
+pub use fetch::FetchOptions;
+pub use fetched::{FetchedPlugin, MovedSource};
+pub use index::{IndexedPlugin, IndexedVersion, PluginIndex};
+pub use install::{Installed, ListedPlugin, Plugins, Uninstalled, VerifiedPlugin};
 pub use installed::PluginDifference;
 pub use kind::{PluginKind, UnknownKind};
 pub use load::{LoadOptions, LoadedPlugins};
-pub use lock::{InstalledPlugin, LOCK_FILE, LockFile};
+pub use lock::{InstalledPlugin, LOCK_FILE, LockFile, PinnedSandbox};
+pub use logins::RegistryLogins;
 pub use manifest::{Binding, MANIFEST_FILE, Manifest};
 pub use name::check_plugin_name;
-pub use oci::{ImageHandler, ImageMode, ImagePlugin, ImageSetup};
+pub use oci::ImageMode;
+#[cfg(feature = "sandbox")]
+pub use oci::{ImageHandler, ImagePlugin, ImageSetup};
 use problem::ManifestProblem;
 pub use profile::MethodologyProfile;
+pub use publish::publish;
+pub use registry::PublishedPlugin;
 pub use sample::{sample_input, sample_text};
 pub use scaffold::{NewPlugin, PluginLanguage, Scaffolded, SdkSource, scaffold};
 pub use schema::manifest_schema;
 pub use sdk::{UpdatedSdk, update_sdk};
+pub use settings::{PluginSetting, SettingKind};
 pub use skill::Skill;
 pub use source::InstallSource;
 pub use tree::{MAX_BYTES, MAX_FILES, PluginChange, PluginChangeKind, PluginTree, Selection};
-pub use trial::{Trial, TrialOptions, TrialReport, try_out};
+pub use trial::{Trial, TrialOptions, TrialProgress, TrialReport, TrialStep, try_out};
+pub use validate::{ValidPlugin, validate};

@@ -33,6 +33,12 @@ pub(super) enum ManifestProblem {
     /// A methodology has no handlers of its own.
     #[error("a plugin of kind methodology has no handlers of its own")]
     NoHandlers,
+    /// A setting that is no text has a list of texts that it may be.
+    #[error("one_of lists texts, and a setting of type {kind} is none")]
+    ChoiceOfTexts {
+        /// The type of the setting.
+        kind: &'static str,
+    },
     /// One point is bound twice, and not to the same.
     #[error("{point} is bound to \"{second}\" here and to \"{first}\" at line {line}")]
     TwoBindings {
@@ -113,6 +119,7 @@ impl ManifestProblem {
             Self::OtherSamuel { .. } => "Use another version of the plugin, or of Samuel.".to_owned(),
             Self::OtherKind { wanted, .. } => format!("Remove it, or write kind = \"{wanted}\"."),
             Self::NoHandlers => "Write kind = \"skill\", \"wasm\" or \"oci\".".to_owned(),
+            Self::ChoiceOfTexts { .. } => "Write type = \"string\", or remove one_of.".to_owned(),
             Self::TwoBindings { .. } => "Remove one of the two.".to_owned(),
             Self::Unbound { point } => format!("Add \"{point}\" = \"<handler>\" to [hooks]."),
             Self::BadHandler { .. } => "Name another handler.".to_owned(),

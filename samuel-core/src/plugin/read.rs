@@ -11,7 +11,7 @@ use semver::{Version, VersionReq};
 use super::{
     Binding, Capabilities, Capability, ImageMode, Manifest, ManifestProblem, PluginKind,
     exec_grant::ExecGrant, host_grant::HostGrant, name::is_reserved_namespace, oci::grants,
-    profile::read_profiles,
+    profile::read_profiles, settings::read_settings,
 };
 use crate::{
     config::{Origins, ProblemKind, Table, Value, broken_plugin_name_rule, shorten},
@@ -51,9 +51,11 @@ pub(super) fn read_root(table: &mut Table<'_>, host: &Version) -> Option<Manifes
             value.refuse(ManifestProblem::Unbound { point: *point });
         }
     }
+    let settings = table.take("settings").and_then(|value| read_settings(&value));
     let profiles = table.take("methodology").map(|value| read_profiles(&value)).unwrap_or_default();
     require_tier(table, kind, module.is_some(), image.is_some());
-    let Head { name, kind, version, samuel, namespace, description, .. } = head?;
+    let Head { name, kind, version, samuel, namespace, description, authors, license, repository, .. } =
+        head?;
     let name = name?;
     Some(Manifest {
         namespace: namespace.unwrap_or_else(|| name.replace('-', "_")),
@@ -62,6 +64,10 @@ pub(super) fn read_root(table: &mut Table<'_>, host: &Version) -> Option<Manifes
         version: version?,
         samuel: samuel?,
         description,
+        authors,
+        license,
+        repository,
+        settings,
         capabilities,
         reasons,
         bindings: bindings.list,
@@ -82,6 +88,9 @@ struct Head {
     samuel: Option<VersionReq>,
     namespace: Option<String>,
     description: String,
+    authors: Vec<String>,
+    license: String,
+    repository: String,
     /// Whether the plugin is for another Samuel.
     is_foreign: bool,
 }
@@ -101,14 +110,18 @@ fn read_head(table: &mut Table<'_>, host: &Version) -> Option<Head> {
         version: plugin.require("version").and_then(|value| read_version(&value)),
         samuel: samuel.map(|(range, _)| range),
         namespace: plugin.take("namespace").and_then(|value| read_namespace(&value)),
-        description: plugin
-            .take("description")
-            .and_then(|value| value.string().map(str::to_owned))
-            .unwrap_or_default(),
+        description: read_text(&mut plugin, "description"),
+        authors: plugin.take("authors").and_then(|value| value.strings()).unwrap_or_default(),
+        license: read_text(&mut plugin, "license"),
+        repository: read_text(&mut plugin, "repository"),
         is_foreign: false,
     };
     plugin.finish();
     Some(head)
+}
+
+fn read_text(table: &mut Table<'_>, key: &'static str) -> String {
+    table.take(key).and_then(|value| value.string().map(str::to_owned)).unwrap_or_default()
 }
 
 fn read_plugin_name(value: &Value<'_>) -> Option<String> {

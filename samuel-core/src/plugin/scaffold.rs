@@ -1,7 +1,7 @@
 //! `samuel plugin new`: the directory of a plugin that works from the start.
 //!
-//! The templates are files beside this one. Each makes a plugin that handles
-//! `context.extra` and can be built, checked, tried and installed as it is.
+//! The templates are files beside this one. Each makes a plugin that handles one point, or a methodology, and can be
+//! built, checked, tried and installed as it is; what stands in its handler is `first_handler`'s.
 
 use std::{
     fmt, fs,
@@ -13,7 +13,17 @@ use std::{
 
 use serde::Serialize;
 
-use super::{MANIFEST_FILE, PluginError, PluginKind, check_plugin_name, sdk::sdk_files};
+use super::{
+    MANIFEST_FILE, PluginError, PluginKind, check_plugin_name, first_handler::Handler, sdk::sdk_files,
+};
+use crate::{
+    config::check_methodology_name,
+    hook::HookPoint,
+    methodology::{
+        built_in, is_called,
+        ralph::templates::{DISCOVERY_PROMPT, PROMPT},
+    },
+};
 
 /// The language a plugin is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -25,11 +35,14 @@ pub enum PluginLanguage {
     Python,
     /// JavaScript.
     JavaScript,
+    /// A POSIX shell.
+    #[serde(rename = "sh")]
+    Shell,
 }
 
 impl PluginLanguage {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Rust, Self::Python, Self::JavaScript];
+    pub const ALL: [Self; 4] = [Self::Rust, Self::Python, Self::JavaScript, Self::Shell];
 
     /// Returns its name in lower case.
     pub fn as_str(self) -> &'static str {
@@ -37,6 +50,7 @@ impl PluginLanguage {
             Self::Rust => "rust",
             Self::Python => "python",
             Self::JavaScript => "javascript",
+            Self::Shell => "sh",
         }
     }
 }
@@ -52,7 +66,7 @@ impl FromStr for PluginLanguage {
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         let found = Self::ALL.into_iter().find(|language| language.as_str() == name);
-        found.ok_or_else(|| format!("unknown language \"{name}\"; use rust, python or javascript"))
+        found.ok_or_else(|| format!("unknown language \"{name}\"; use rust, python, javascript or sh"))
     }
 }
 
@@ -91,8 +105,10 @@ pub struct NewPlugin {
     pub name: String,
     /// What it is made of.
     pub kind: PluginKind,
-    /// The language; by default Rust, for scripts and images Python.
+    /// The language; by default Rust, for scripts and images Python. A methodology has none.
     pub language: Option<PluginLanguage>,
+    /// The point that it handles; of no meaning for a methodology.
+    pub point: HookPoint,
     /// Where a plugin in Rust takes its crate from.
     pub sdk: SdkSource,
 }
@@ -104,8 +120,8 @@ pub struct Scaffolded {
     pub directory: PathBuf,
     /// What it is made of.
     pub kind: PluginKind,
-    /// The language.
-    pub language: PluginLanguage,
+    /// The language; none of a methodology.
+    pub language: Option<PluginLanguage>,
     /// The files that were written, relative to the directory, in order.
     pub files: Vec<String>,
 }
@@ -114,24 +130,34 @@ pub struct Scaffolded {
 /// that holds nothing but version control counts as empty.
 ///
 /// # Errors
-/// Returns [`PluginError::BadName`] for what cannot be a name,
-/// [`PluginError::Request`] for a language that does not go with the kind, [`PluginError::NotEmpty`] for a directory that holds
+/// Returns [`PluginError::BadName`] for what cannot be a name, [`PluginError::Request`] for what cannot be one of a
+/// methodology and for a language that does not go with the kind, [`PluginError::NotEmpty`] for a directory that holds
 /// something, and [`PluginError::Io`] where it cannot be written.
 pub fn scaffold(directory: &Path, plugin: &NewPlugin) -> Result<Scaffolded, PluginError> {
     let refused = |problem: String| PluginError::Request { problem };
     let NewPlugin { name, kind, .. } = plugin;
     check_plugin_name(name)?;
     let (language, files) = match (kind, plugin.language) {
-        (PluginKind::Methodology, _) => {
-            return Err(refused("a methodology is a manifest alone; there is nothing to make".to_owned()));
+        (PluginKind::Methodology, Some(_)) => {
+            return Err(refused("a methodology is written in no language".to_owned()));
+        }
+        (PluginKind::Methodology, None) => {
+            check_methodology_name(name).map_err(|error| refused(error.to_string()))?;
+            if is_called(&*built_in(), name) {
+                return Err(refused(format!("the methodology that is built in is called {name}")));
+            }
+            (None, methodology())
+        }
+        (PluginKind::Wasm | PluginKind::Oci, Some(PluginLanguage::Shell)) => {
+            return Err(refused("a plugin in sh is of kind skill".to_owned()));
         }
         (PluginKind::Wasm, language) => {
             let language = language.unwrap_or(PluginLanguage::Rust);
-            (language, component(language, &plugin.sdk))
+            (Some(language), component(language, &plugin.sdk))
         }
         (PluginKind::Skill, Some(PluginLanguage::Rust)) => {
             return Err(refused(
-                "a plugin of kind skill is made in python or javascript; for rust there are wasm and oci"
+                "a plugin of kind skill is made in sh, python or javascript; for rust there are wasm and oci"
                     .to_owned(),
             ));
         }
@@ -140,15 +166,15 @@ pub fn scaffold(directory: &Path, plugin: &NewPlugin) -> Result<Scaffolded, Plug
         }
         (PluginKind::Skill, language) => {
             let language = language.unwrap_or(PluginLanguage::Python);
-            (language, skill(language))
+            (Some(language), skill(language))
         }
         (PluginKind::Oci, language) => {
             let language = language.unwrap_or(PluginLanguage::Python);
-            (language, image(language))
+            (Some(language), image(language))
         }
     };
+    let fill = language.map_or_else(|| Fill::of_methodology(name), |language| Fill::of(plugin, language));
     require_empty(directory)?;
-    let fill = Fill::of(plugin, language);
     for file in &files {
         file.write(directory, &fill)?;
     }
@@ -170,16 +196,34 @@ struct Fill(Vec<(&'static str, String)>);
 
 impl Fill {
     fn of(plugin: &NewPlugin, language: PluginLanguage) -> Self {
-        let name = plugin.name.clone();
-        let script = match language {
-            PluginLanguage::JavaScript => "context-extra.mjs",
-            _ => "context-extra.py",
+        let handler = Handler::of(plugin.point);
+        let ending = match language {
+            PluginLanguage::JavaScript => "mjs",
+            PluginLanguage::Shell => "sh",
+            _ => "py",
         };
+        // What is filled in has marks of its own.
         Self(vec![
-            ("{{name}}", name),
+            ("{{handler}}", handler.text(plugin.kind, language)),
+            ("{{about}}", handler.about()),
+            ("{{capabilities}}", handler.capabilities(plugin.kind).to_owned()),
+            ("{{answer}}", handler.answer(plugin.kind, language)),
+            ("{{types}}", handler.types()),
+            ("{{imports}}", handler.python_imports()),
+            ("{{shared}}", handler.python_shared()),
+            ("{{point}}", plugin.point.to_string()),
+            ("{{interface}}", handler.interface.clone()),
+            ("{{snake}}", handler.snake()),
+            ("{{camel}}", handler.camel()),
+            ("{{trait}}", handler.name.clone()),
+            ("{{name}}", plugin.name.clone()),
             ("{{sdk}}", plugin.sdk.dependency()),
-            ("{{script}}", script.to_owned()),
+            ("{{script}}", format!("{}.{ending}", handler.interface)),
         ])
+    }
+
+    fn of_methodology(name: &str) -> Self {
+        Self(vec![("{{name}}", name.to_owned())])
     }
 
     fn apply(&self, text: &str) -> String {
@@ -237,7 +281,8 @@ fn component(language: PluginLanguage, sdk: &SdkSource) -> Vec<Template> {
             Template::new(".gitignore", template!("python/gitignore")),
             Template::new("wit/plugin.wit", template!("plugin.wit")),
         ],
-        PluginLanguage::JavaScript => [
+        // A shell is no language of components.
+        PluginLanguage::JavaScript | PluginLanguage::Shell => [
             Template::new("app.js", template!("javascript/app.js")),
             Template::new("README.md", template!("javascript/README.md")),
             Template::new(".gitignore", template!("javascript/gitignore")),
@@ -279,9 +324,20 @@ fn image(language: PluginLanguage) -> Vec<Template> {
     files
 }
 
+/// A methodology begins with the prompts that are built in.
+fn methodology() -> Vec<Template> {
+    vec![
+        Template::new(MANIFEST_FILE, template!("manifest-methodology")),
+        Template::new("templates/prompt.md.tmpl", PROMPT),
+        Template::new("templates/discovery-prompt.md.tmpl", DISCOVERY_PROMPT),
+        Template::new("README.md", template!("methodology/README.md")),
+    ]
+}
+
 fn script(language: PluginLanguage) -> &'static str {
     match language {
         PluginLanguage::JavaScript => template!("script/javascript"),
+        PluginLanguage::Shell => template!("script/sh"),
         _ => template!("script/python"),
     }
 }
@@ -291,12 +347,40 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
+    use crate::plugin::{Manifest, check::needs_exec};
+
+    #[test]
+    fn a_program_in_the_agents_place_asks_for_what_it_needs() {
+        let dir = tempfile::tempdir().unwrap();
+        for (kind, point) in [
+            (PluginKind::Skill, HookPoint::AgentInvoke),
+            (PluginKind::Oci, HookPoint::AgentInvoke),
+            (PluginKind::Skill, HookPoint::QualityCheck),
+            (PluginKind::Oci, HookPoint::QualityCheck),
+        ] {
+            let name = format!("{kind}-{}", point.as_str().replace('.', "-"));
+            let plugin =
+                NewPlugin { name: name.clone(), kind, language: None, point, sdk: SdkSource::Carried };
+            let place = dir.path().join(name);
+            scaffold(&place, &plugin).unwrap();
+            let manifest = Manifest::load(&place).unwrap();
+            assert!(!needs_exec(&manifest, point), "{kind} at {point}");
+            let asks = !manifest.capabilities.is_empty();
+            assert_eq!(asks, point == HookPoint::AgentInvoke, "{kind} at {point}");
+        }
+    }
 
     #[test]
     fn a_name_or_language_that_does_not_go_is_refused_and_nothing_is_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let make = |name: &str, kind, language| {
-            let plugin = NewPlugin { name: name.to_owned(), kind, language, sdk: SdkSource::Carried };
+            let plugin = NewPlugin {
+                point: HookPoint::ContextExtra,
+                name: name.to_owned(),
+                kind,
+                language,
+                sdk: SdkSource::Carried,
+            };
             scaffold(&dir.path().join("new"), &plugin)
         };
         for name in ["x", "1st", "Name", "a/b", "end-", "-x", "api"] {
@@ -307,11 +391,18 @@ mod tests {
             make("a-b", PluginKind::Skill, Some(PluginLanguage::Rust)),
             Err(PluginError::Request { .. })
         ));
-        assert!(matches!(make("a-b", PluginKind::Methodology, None), Err(PluginError::Request { .. })));
+        let sh = Some(PluginLanguage::Shell);
+        assert!(matches!(make("a-b", PluginKind::Methodology, sh), Err(PluginError::Request { .. })));
+        // A command is called so, and the built-in one.
+        for taken in ["status", "rw"] {
+            let refused = make(taken, PluginKind::Methodology, None);
+            assert!(matches!(refused, Err(PluginError::Request { .. })), "{taken}: {refused:?}");
+        }
         let odd = NewPlugin {
             name: "a--1".to_owned(),
             kind: PluginKind::Wasm,
             language: None,
+            point: HookPoint::ContextExtra,
             sdk: SdkSource::Carried,
         };
         assert!(scaffold(&dir.path().join("odd"), &odd).is_ok(), "a manifest has it");

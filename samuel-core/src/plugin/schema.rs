@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Capability, PluginKind};
+use super::{Capability, PluginKind, SettingKind};
 use crate::{
     config::{by_point, definitions, described, methodology, methodology_name, plugin_name, table},
     hook::HookPoint,
@@ -33,6 +33,7 @@ pub fn manifest_schema() -> Value {
             ),
             "wasm": tier("module", "The component, relative to the plugin."),
             "oci": image(),
+            "settings": settings(),
             "methodology": { "type": "array", "items": profile() },
         },
         "$defs": {
@@ -70,6 +71,13 @@ fn plugin() -> Value {
                 "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,63}$",
             },
             "description": { "description": "What it does, one line.", "type": "string" },
+            "authors": {
+                "description": "Who made it, such as Ada <ada@example.org>.",
+                "type": "array",
+                "items": { "type": "string" },
+            },
+            "license": { "description": "Its licence, an SPDX expression such as MIT.", "type": "string" },
+            "repository": { "description": "The URL of its source.", "type": "string" },
         }),
         &["name", "kind", "version", "samuel"],
     )
@@ -125,6 +133,27 @@ fn image() -> Value {
         properties.insert("mode".to_owned(), mode);
     }
     schema
+}
+
+fn settings() -> Value {
+    let setting = table(
+        json!({
+            "type": { "description": "What its value is.", "enum": SettingKind::ALL },
+            "description": { "description": "What it is for, one line.", "type": "string" },
+            "required": { "description": "Whether the plugin cannot do without it.", "type": "boolean" },
+            "one_of": {
+                "description": "The only texts it may be.",
+                "type": "array",
+                "items": { "type": "string" },
+            },
+        }),
+        &["type"],
+    );
+    json!({
+        "description": "The settings it takes under [plugins.config]; without this table, anything.",
+        "type": "object",
+        "additionalProperties": setting,
+    })
 }
 
 fn profile() -> Value {

@@ -43,6 +43,14 @@ const CRATE: &[SdkFile] = &files!("sdk/src" from "sdk":
     "agent.rs" "config.rs" "context.rs" "env.rs" "exec.rs" "export.rs" "failure.rs" "files.rs" "host.rs" "http.rs"
     "kv.rs" "lib.rs" "log.rs" "output.rs" "plugins.rs" "points.rs" "table.rs" "tasks.rs");
 
+/// What the crate has of the contract, written by `cargo xtask contract`: no plugin builds its generator.
+const CRATE_BINDINGS: &[SdkFile] = &files!("sdk/src/bindings" from "sdk/bindings":
+    "ability_after.rs" "ability_before.rs" "after_agent_invoke.rs" "after_iteration.rs" "after_loop.rs"
+    "agent_invoke.rs" "before_agent_invoke.rs" "before_iteration.rs" "before_loop.rs" "context_extra.rs"
+    "context_progress.rs" "context_snapshot.rs" "context_task.rs" "host.rs" "init_after.rs" "init_before.rs"
+    "iteration_error.rs" "iteration_gate.rs" "mod.rs" "prompt_submit.rs" "quality_check.rs" "session_end.rs"
+    "session_start.rs" "session_stop.rs" "sync_after.rs" "sync_before.rs" "task_completed.rs");
+
 /// The crate's manifest, which in this repository leans on the workspace.
 const CRATE_MANIFEST: SdkFile = (
     "sdk/Cargo.toml",
@@ -58,9 +66,9 @@ license = "MIT OR Apache-2.0"
 publish = false
 
 [dependencies]
-serde = { version = "1", features = ["derive", "rc"] }
+serde_core = "1"
 serde_json = { version = "1", features = ["float_roundtrip", "preserve_order", "raw_value"] }
-wit-bindgen = { version = "0.61", default-features = false, features = ["macros", "realloc", "std"] }
+wit-bindgen = { version = "0.61", default-features = false, features = ["realloc", "std"] }
 "#
     ),
 );
@@ -68,8 +76,9 @@ wit-bindgen = { version = "0.61", default-features = false, features = ["macros"
 /// Returns the files that plugins in a language are built against.
 pub(super) fn sdk_files(language: PluginLanguage) -> Vec<SdkFile> {
     match language {
-        PluginLanguage::Rust => [&[CRATE_MANIFEST], CRATE, CRATE_CONTRACT].concat(),
+        PluginLanguage::Rust => [&[CRATE_MANIFEST], CRATE, CRATE_BINDINGS, CRATE_CONTRACT].concat(),
         PluginLanguage::Python | PluginLanguage::JavaScript => CONTRACT.to_vec(),
+        PluginLanguage::Shell => Vec::new(),
     }
 }
 

@@ -15,13 +15,17 @@ use std::{
 };
 
 use async_trait::async_trait;
-use serde_json::{Map, Value};
+use serde_json::{Map, value::RawValue};
 
-use super::{Binding, Capabilities, Capability, LoadOptions, Plugin, agent_env, check::needs_exec, envelope};
+use super::{
+    Binding, Capabilities, Capability, LoadOptions, Plugin, agent_env, check::needs_exec, envelope,
+    log_lines::LogLines,
+};
 use crate::{
     environment::plugin_env,
     hook::{
-        BreakClass, Call, ChainSpec, Conversation, Handler, HookFailure, HookPoint, Launch, Point, Tier, Told,
+        BreakClass, Call, ChainSpec, Conversation, Handler, HookFailure, HookPoint, Launch, LogLevel, Point,
+        Tier, Told,
     },
     process::{OutputLimits, Supervisor},
     script::{CommandLine, HookCommand, PrivateCopy, ScriptOutput, depth_of, hold, hook_env},
@@ -38,8 +42,8 @@ pub struct Skill {
     copy: Option<Arc<PrivateCopy>>,
     project_root: PathBuf,
     env: Vec<(String, String)>,
-    /// What the user set for the plugin.
-    config: Map<String, Value>,
+    /// What the user set for the plugin, as it is written into each call.
+    config: Box<RawValue>,
     depth: u32,
     supervisor: Supervisor,
     /// Whether the script may stand for the agent.
@@ -66,7 +70,7 @@ impl Skill {
             project_root: project_root.into(),
             depth: depth_of(&env),
             env,
-            config: Map::new(),
+            config: envelope::encode_config(&Map::new()),
             supervisor,
             starts_agents: granted.has(Capability::Exec),
             is_interactive: false,
@@ -97,7 +101,7 @@ impl Skill {
             project_root: project_root.to_owned(),
             depth: depth_of(&options.env),
             env,
-            config: plugin.config.clone(),
+            config: envelope::encode_config(&plugin.config),
             supervisor: options.supervisor.clone(),
             starts_agents: !needs_exec(&plugin.manifest, HookPoint::AgentInvoke)
                 && plugin.granted().has(Capability::Exec),
@@ -192,6 +196,12 @@ impl Skill {
         }
         if let Some(failure) = output.failure() {
             return Err(failure);
+        }
+        // In the agent's place it is the agent's, and kept with its output.
+        if call.port().is_none() {
+            let (said, link) = (output.stderr.text(), Some(Arc::clone(call.link())));
+            let mut log = LogLines::new(Arc::clone(&call.header().handler_id), link);
+            said.lines().for_each(|line| log.write(LogLevel::Info, line));
         }
         let answer = envelope::decode::<P>(&answer)?;
         answer.warnings.into_iter().for_each(|message| call.warn(message));

@@ -5,11 +5,15 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::{MANIFEST_FILE, Manifest, PluginError};
+use super::{MANIFEST_FILE, Manifest, PluginError, RegistryAddress, address, archive::is_archive};
 use crate::{
+    fs::Root,
     git::program::{GitProgram, GitProgramError, refused_transport},
-    model::{redacted, without_credentials},
+    model::{is_digest, redacted, without_credentials},
 };
+
+/// The most bytes of what git says of a fetch.
+const MAX_FETCH_HEAD: u64 = 64 << 10;
 
 /// Where a plugin comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,26 +25,56 @@ pub enum InstallSource {
         /// Whether it was named by a relative path, so that one is recorded.
         is_relative: bool,
     },
-    /// A git repository.
+    /// A git repository, or a directory in one.
     Git {
         /// Its URL, or its path, absolute.
         url: String,
         /// The branch, tag or commit; the remote's default where absent.
         revision: Option<String>,
+        /// The directory that the plugin is in, relative to the root of the repository; that where absent.
+        subdirectory: Option<String>,
         /// Whether it was named by a relative path, so that one is recorded.
         is_relative: bool,
     },
+    /// An archive that is a file.
+    Archive {
+        /// The file, absolute.
+        path: PathBuf,
+        /// `sha256:` and the digest that it has to have, where that is known.
+        digest: Option<String>,
+        /// Whether it was named by a relative path, so that one is recorded.
+        is_relative: bool,
+    },
+    /// An archive at a URL.
+    Download {
+        /// The URL; `https`, or `http` of this machine.
+        url: String,
+        /// `sha256:` and the digest that it has to have.
+        digest: String,
+    },
+    /// An artifact in a registry.
+    Registry(RegistryAddress),
 }
 
 impl InstallSource {
-    /// Reads a source: a directory, a manifest or component in one, or the URL
-    /// of a git repository, with `#` and a revision if one is wanted. Paths are
-    /// taken as seen from `base`.
+    /// Reads a source. Paths are taken as seen from `base`.
+    ///
+    /// - a directory, or a manifest or component in one;
+    /// - the URL of a git repository, or `git+` and its path, with `#` and a revision if one is wanted, and `:` and a
+    ///   directory in it: `https://example.org/plugins.git#v1.2:lint`;
+    /// - an archive, `.tar.gz` or `.tgz`: a file, or a URL with its digest, `https://../lint-1.2.0.tar.gz#sha256:..`;
+    /// - `oci://host/name:tag`, in a registry.
     ///
     /// # Errors
     /// Returns [`PluginError::Source`] for what is none of them.
     pub fn parse(text: &str, base: &Path) -> Result<Self, PluginError> {
         let refused = |problem| PluginError::Source { source_text: redacted(text).into_owned(), problem };
+        if text.starts_with(address::SCHEME) {
+            return RegistryAddress::parse(text).map(Self::Registry).map_err(refused);
+        }
+        if let Some(archive) = archive(text, base) {
+            return archive.map_err(refused);
+        }
         let address = text.strip_prefix("git+").unwrap_or(text);
         if let Some(problem) = refused_transport(address) {
             return Err(refused(problem));
@@ -72,7 +106,7 @@ impl InstallSource {
         match is_manifest || is_module().is_some() {
             true => Ok(Self::Directory { path: parent, is_relative }),
             false => Err(refused(
-                "the file is neither a samuel-plugin.toml nor the component that one beside it names",
+                "the file is neither a samuel-plugin.toml, nor the component that one beside it names, nor an archive",
             )),
         }
     }
@@ -83,18 +117,31 @@ impl InstallSource {
     pub fn recorded(&self, project_root: &Path) -> String {
         match self {
             Self::Directory { path, is_relative } => recorded_path(path, *is_relative, project_root),
-            Self::Git { url, revision, is_relative } if Path::new(url).is_absolute() => {
+            Self::Git { url, revision, subdirectory, is_relative } if Path::new(url).is_absolute() => {
                 let path = recorded_path(Path::new(url), *is_relative, project_root);
-                format!("git+{path}{}", behind_hash(revision.as_deref()))
+                format!("git+{path}{}", behind_hash(revision.as_deref(), subdirectory.as_deref()))
             }
-            git => without_credentials(&git.to_string()).into_owned(),
+            Self::Archive { path, digest, is_relative } => {
+                let path = recorded_path(path, *is_relative, project_root);
+                format!("{path}{}", behind_hash(digest.as_deref(), None))
+            }
+            other => without_credentials(&other.to_string()).into_owned(),
+        }
+    }
+
+    /// Says whether it is on this machine: a directory, a file, or a repository at a path.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Self::Directory { .. } | Self::Archive { .. } => true,
+            Self::Git { url, .. } => Path::new(url).is_absolute() || url.starts_with("file:"),
+            Self::Download { .. } | Self::Registry(_) => false,
         }
     }
 
     /// Says whether it is a URL with a password or token, which is not kept.
     pub fn has_credentials(&self) -> bool {
         let text = self.to_string();
-        matches!(self, Self::Git { .. }) && without_credentials(&text) != text
+        matches!(self, Self::Git { .. } | Self::Download { .. }) && without_credentials(&text) != text
     }
 }
 
@@ -103,36 +150,83 @@ impl fmt::Display for InstallSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Directory { path, .. } => write!(f, "{}", path.display()),
-            Self::Git { url, revision, .. } => {
+            Self::Git { url, revision, subdirectory, .. } => {
                 let prefix = if is_url(url) { "" } else { "git+" };
-                write!(f, "{prefix}{url}{}", behind_hash(revision.as_deref()))
+                write!(f, "{prefix}{url}{}", behind_hash(revision.as_deref(), subdirectory.as_deref()))
             }
+            Self::Archive { path, digest, .. } => {
+                write!(f, "{}{}", path.display(), behind_hash(digest.as_deref(), None))
+            }
+            Self::Download { url, digest } => write!(f, "{url}#{digest}"),
+            Self::Registry(address) => address.fmt(f),
         }
     }
 }
 
-fn behind_hash(revision: Option<&str>) -> String {
-    revision.map(|revision| format!("#{revision}")).unwrap_or_default()
+fn behind_hash(revision: Option<&str>, subdirectory: Option<&str>) -> String {
+    let subdirectory = subdirectory.map(|directory| format!(":{directory}")).unwrap_or_default();
+    match revision.unwrap_or_default() {
+        "" if subdirectory.is_empty() => String::new(),
+        revision => format!("#{revision}{subdirectory}"),
+    }
+}
+
+/// Reads an archive: a file, or a URL with its digest; nothing for what has no such name.
+fn archive(text: &str, base: &Path) -> Option<Result<InstallSource, &'static str>> {
+    let (address, digest) = match text.split_once('#') {
+        Some((address, digest)) => (address, Some(digest)),
+        None => (text, None),
+    };
+    let is_web = is_web(address);
+    if !is_archive(address) || (is_url(address) && !is_web) {
+        return None;
+    }
+    if digest.is_some_and(|digest| !is_digest(digest)) {
+        return Some(Err("what follows # is not sha256: and 64 hexadecimal digits"));
+    }
+    let digest = digest.map(str::to_owned);
+    if is_web {
+        let url = address.to_owned();
+        let known = digest.ok_or("an archive at a URL needs its digest: put #sha256:<64 digits> behind it");
+        return Some(known.map(|digest| InstallSource::Download { url, digest }));
+    }
+    let is_relative = Path::new(address).is_relative();
+    let path = base.join(address).canonicalize().ok().filter(|path| path.is_file());
+    let path = path.ok_or("there is no such file");
+    Some(path.map(|path| InstallSource::Archive { path, digest, is_relative }))
 }
 
 /// Reads the URL or the path of a git repository, with its revision.
 fn repository(address: &str, base: &Path) -> Result<InstallSource, &'static str> {
-    let (url, revision) = match address.split_once('#') {
-        Some((url, revision)) => (url, Some(revision.to_owned())),
+    let (url, behind) = match address.split_once('#') {
+        Some((url, behind)) => (url, Some(behind)),
         None => (address, None),
+    };
+    // No name of a revision has a colon in it.
+    let (revision, subdirectory) = match behind.map(|behind| behind.split_once(':').unwrap_or((behind, ""))) {
+        Some((revision, "")) => (Some(revision.to_owned()), None),
+        Some(("", directory)) => (None, Some(directory.to_owned())),
+        Some((revision, directory)) => (Some(revision.to_owned()), Some(directory.to_owned())),
+        None => (None, None),
     };
     // Git takes what begins so for an option.
     if revision.as_deref().is_some_and(|revision| revision.is_empty() || revision.starts_with('-')) {
         return Err("what follows # is not a revision");
     }
+    let is_inner = |directory: &String| {
+        Path::new(directory).components().all(|part| matches!(part, Component::Normal(_)))
+    };
+    if subdirectory.as_ref().is_some_and(|directory| !is_inner(directory)) {
+        return Err("what follows : is not a directory within the repository");
+    }
     if is_url(url) {
-        return Ok(InstallSource::Git { url: url.to_owned(), revision, is_relative: false });
+        return Ok(InstallSource::Git { url: url.to_owned(), revision, subdirectory, is_relative: false });
     }
     // Git itself would look from the directory that it fetches into.
     let is_relative = Path::new(url).is_relative();
     let found = base.join(url).canonicalize().ok().and_then(|path| path.into_os_string().into_string().ok());
     match found {
-        Some(url) => Ok(InstallSource::Git { url, revision, is_relative }),
+        Some(url) => Ok(InstallSource::Git { url, revision, subdirectory, is_relative }),
         None => Err("there is no such file or directory"),
     }
 }
@@ -156,7 +250,12 @@ fn relative(path: &Path, from: &Path) -> PathBuf {
     if relative.as_os_str().is_empty() { PathBuf::from(".") } else { relative }
 }
 
-fn is_url(text: &str) -> bool {
+/// Says whether a text is a URL that is asked without git.
+pub(super) fn is_web(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
+}
+
+pub(super) fn is_url(text: &str) -> bool {
     let schemes = ["git+", "https://", "http://", "ssh://", "git://", "file://"];
     schemes.iter().any(|scheme| text.starts_with(scheme)) || is_scp_like(text)
 }
@@ -166,14 +265,21 @@ fn is_scp_like(text: &str) -> bool {
     text.split_once(':').is_some_and(|(left, _)| left.contains('@') && !left.contains('/'))
 }
 
-/// Fetches a repository into an empty directory, without its history, and
-/// returns the commit.
+/// What a repository was fetched at.
+pub(super) struct Fetched {
+    /// The commit.
+    pub(super) commit: String,
+    /// Whether a tag was asked for, which is not expected to move.
+    pub(super) is_tag: bool,
+}
+
+/// Fetches a repository into an empty directory, without its history.
 pub(super) async fn clone(
     url: &str,
     revision: Option<&str>,
     into: &Path,
     git: &GitProgram<'_>,
-) -> Result<String, PluginError> {
+) -> Result<Fetched, PluginError> {
     let revision = revision.unwrap_or("HEAD");
     let failed = |error: GitProgramError| match error {
         GitProgramError::Run(source) => {
@@ -199,7 +305,11 @@ pub(super) async fn clone(
         .await
         .map_err(failed)?;
     let output = git.run(into, &["rev-parse", "HEAD"]).await.map_err(failed)?;
-    Ok(output.stdout.text().trim().to_owned())
+    // It says of what was fetched whether that is a branch, a tag or a commit.
+    let head = Root::new(into).read_text(&into.join(".git/FETCH_HEAD"), MAX_FETCH_HEAD).unwrap_or_default();
+    let is_tag =
+        head.lines().next().and_then(|line| line.split('\t').nth(2)).is_some_and(|it| it.starts_with("tag "));
+    Ok(Fetched { commit: output.stdout.text().trim().to_owned(), is_tag })
 }
 
 #[cfg(test)]
@@ -219,6 +329,7 @@ mod tests {
         let git = |url: &str, revision: Option<&str>, is_relative| InstallSource::Git {
             url: url.to_owned(),
             revision: revision.map(str::to_owned),
+            subdirectory: None,
             is_relative,
         };
         let parse = |text: &str| InstallSource::parse(text, &root.join("project")).unwrap();
@@ -231,7 +342,22 @@ mod tests {
         assert_eq!(parse("git+sub").recorded(&root.join("project")), "git+./sub");
         assert_eq!(parse(&format!("git+{p}#v1")).recorded(&root.join("project")), format!("git+{p}#v1"));
         assert_eq!(parse(&parse(&format!("git+{p}#main")).to_string()), git(&p, Some("main"), false));
+        let of_one = InstallSource::Git {
+            url: "https://example.org/p.git".to_owned(),
+            revision: Some("v1".to_owned()),
+            subdirectory: Some("plugins/lint".to_owned()),
+            is_relative: false,
+        };
+        assert_eq!(parse("https://example.org/p.git#v1:plugins/lint"), of_one);
+        assert_eq!(of_one.recorded(&root.join("project")), "https://example.org/p.git#v1:plugins/lint");
+        assert_eq!(parse("git+../p#:lint").recorded(&root.join("project")), "git+../p#:lint");
         for bad in [
+            "https://example.org/p#v1:../up",
+            "https://example.org/p#v1:/up",
+            "https://example.org/p.tar.gz",
+            "https://example.org/p.tar.gz#v1",
+            "no/such.tar.gz",
+            "oci://host",
             "https://example.org/p#",
             "https://example.org/p#--upload-pack=x",
             "no/such/path",

@@ -18,7 +18,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::PluginError;
+use super::{PluginError, archive::is_own_archive};
 use crate::{
     fs::{FileError, open_unlinked},
     model::Digesting,
@@ -91,6 +91,8 @@ impl fmt::Display for PluginChange {
 pub enum Selection {
     /// All but those of version control and build results.
     Source,
+    /// The same without the archives at the top that were made of the plugin of this name.
+    Plugin(String),
     /// Files and directories by their paths, and what stands at the top to be
     /// read: README, LICENSE, NOTICE.
     Named(Vec<String>),
@@ -101,7 +103,7 @@ pub enum Selection {
 impl Selection {
     fn enters(&self, directory: &str, name: &str) -> bool {
         match self {
-            Self::Source => !LEFT_OUT.contains(&name),
+            Self::Source | Self::Plugin(_) => !LEFT_OUT.contains(&name),
             Self::Named(paths) => paths
                 .iter()
                 .any(|path| Path::new(path).starts_with(directory) || Path::new(directory).starts_with(path)),
@@ -109,8 +111,21 @@ impl Selection {
         }
     }
 
+    /// Says whether a file at a path belongs to the plugin, where there is one.
+    pub(super) fn has(&self, file: &str) -> bool {
+        let entered = file.match_indices('/').all(|(end, _)| {
+            let directory = file.get(..end).unwrap_or_default();
+            self.enters(directory, directory.rsplit('/').next().unwrap_or_default())
+        });
+        entered && self.takes(file)
+    }
+
     fn takes(&self, file: &str) -> bool {
-        let Self::Named(paths) = self else { return true };
+        let paths = match self {
+            Self::Named(paths) => paths,
+            Self::Plugin(name) => return !is_own_archive(file, name),
+            Self::Source | Self::Installed => return true,
+        };
         let upper = file.to_ascii_uppercase();
         let is_document = ["README", "LICENSE", "NOTICE"].iter().any(|prefix| upper.starts_with(prefix));
         (is_document && !file.contains('/')) || paths.iter().any(|path| Path::new(file).starts_with(path))

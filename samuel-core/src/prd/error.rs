@@ -186,7 +186,7 @@ impl Coded for PrdError {
             _ => None,
         };
         if matches!(self, Self::UnknownForm { .. }) {
-            return Remedy::from("Say it with `--format <NAME>`.");
+            return Remedy::NameForm;
         }
         if matches!(self, Self::Encoding { .. }) {
             return Remedy::from("Save it as UTF-8.");
@@ -196,12 +196,14 @@ impl Coded for PrdError {
                 let forms = forms.iter().map(|form| format!("{form} ({})", form.description()));
                 forms.collect::<Vec<_>>().join("; ")
             };
-            let advice = match readable.as_slice() {
-                [] => format!("Nearest are {}. Write the tasks as one of them;", listed(nearest)),
-                [one] => format!("`--format {one}` finds tasks in it ({});", one.description()),
-                some => format!("`--format <NAME>` finds tasks in it as {};", listed(some)),
+            let mut advice: Vec<Remedy> = match readable.as_slice() {
+                [] => {
+                    vec![format!("Nearest are {}. Write the tasks as one of them.", listed(nearest)).into()]
+                }
+                some => vec![format!("It has tasks as {}.", listed(some)).into(), Remedy::NameForm],
             };
-            return Remedy::from(format!("{advice} `--allow-empty` makes an empty plan."));
+            advice.push(Remedy::AllowEmptyPlan);
+            return Remedy::All(advice);
         }
         of_file.map_or_else(|| self.code().help.clone(), Remedy::from)
     }

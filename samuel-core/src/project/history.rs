@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Attempt, AttemptEnd, Project, attempts::attempts};
 use crate::{
     model::{Claim, Plan, Status, Task, TaskId},
-    plan::{GroupState, Readiness},
+    plan::{GroupState, Readiness, WorkUnderWay},
     state::{
         Actor, Edit, JournalEntry, JournalRecord, Mutation, StateDiagnostic, StateError, TaskChange,
         of_iteration,
@@ -44,6 +44,9 @@ pub struct TaskHistory {
     /// Who works on it while several work on the plan, or what is kept of attempts that came to
     /// nothing.
     pub claim: Option<Claim>,
+    /// That the lane which has claimed it is gone with its run, in one line; nothing while it may be at work.
+    #[serde(default)]
+    pub gone: Option<String>,
     /// The groups that it is in, the innermost first.
     pub parents: RelatedTasks,
     /// Its own parts.
@@ -122,15 +125,19 @@ impl Project {
     /// [`PlanStore::load`](crate::state::PlanStore::load) and
     /// [`PlanStore::journal_since`](crate::state::PlanStore::journal_since) return.
     pub fn task_history(&self, id: &TaskId) -> Result<TaskHistory, StateError> {
-        let (store, lane) = (self.plan_store(), self.lane_store());
-        let loaded = store.load()?;
+        let store = self.plan_store();
+        let (loaded, held) = self.loaded_with_loop()?;
         let plan = &loaded.plan;
+        // Attempts can be told without knowing whether a loop is at work.
+        let (is_at_work, under_way) = match &held {
+            Ok(held) => (held.is_some(), self.under_way(held.as_ref(), plan, || self.last_run())),
+            Err(_) => (false, WorkUnderWay::default()),
+        };
         let found = plan.tasks.iter().enumerate().find(|(_, task)| task.id == *id);
         let (place, task) = found.ok_or_else(|| StateError::no_task(plan, id))?;
         let journal = store.journal_since(0)?;
-        // Attempts can be told without it.
+        // They can be told without it, too.
         let log = store.progress().unwrap_or_default();
-        let is_at_work = lane.loop_holder().is_ok_and(|held| held.is_some());
         let mut attempts = attempts(id, &journal.records, &log);
         if let Some(last) = attempts.last_mut()
             && last.end == AttemptEnd::CutOff
@@ -155,13 +162,15 @@ impl Project {
         let tasks = plan.tasks.iter().map(|task| (&task.id, task)).collect();
         let relations = Relations { plan, tasks, readiness: &readiness, place };
         let gaps: Vec<StateDiagnostic> = loaded.gaps(&self.run_dir().prd()).collect();
+        let claim = plan.claim(&task.id.clone().into());
         Ok(TaskHistory {
             revision: loaded.revision,
             task: task.clone(),
             ready: readiness.is_ready(place),
             waits_for: relations.waits_for(),
             group: GroupState::of(plan, readiness.groups(), place),
-            claim: plan.claim(&task.id.clone().into()).cloned(),
+            gone: claim.and_then(|claim| under_way.gone(claim)),
+            claim: claim.cloned(),
             parents: relations.parents(),
             parts: relations.parts(),
             depends_on: relations.depends_on(),
@@ -331,6 +340,7 @@ fn change(id: &TaskId, record: &JournalRecord) -> Option<HistoryChange> {
                 Mutation::Submit { commit, branch, .. } => vec![format!("commit {commit} of {branch}")],
                 Mutation::Landing { into, new, .. } => vec![format!("moves {into} to {new}")],
                 Mutation::Drop { reason, .. } => vec![reason.clone()],
+                Mutation::Hold { reason, .. } => reason.iter().cloned().collect(),
                 Mutation::Undo { change: Some(number), .. } => vec![format!("takes back change {number}")],
                 Mutation::Edit { .. } | Mutation::Update { .. } | Mutation::Move { .. }
                     if !fields.is_empty() =>

@@ -127,6 +127,31 @@ impl InUse {
         Ok(Self { name, base, source, provided })
     }
 
+    /// Takes the one that is wanted, else the one that the plan names, where samuel.toml cannot say which there are;
+    /// nothing where one is wanted that is not built in and has no plan.
+    pub(super) fn of_plan(root: &Path, wanted: Option<&str>) -> Option<Self> {
+        let base = built_in();
+        // Whoever wrote the plan may have written anything.
+        let named =
+            || RunDir::new(root).named_methodology().filter(|name| check_methodology_name(name).is_ok());
+        let name = match wanted {
+            Some(name) if is_called(&*base, name) || has_plan(root, name) => name.to_owned(),
+            Some(_) => return None,
+            None => named().unwrap_or_else(|| base.name().to_owned()),
+        };
+        let (name, source) = match is_called(&*base, &name) {
+            true => (base.name().to_owned(), BUILT_IN),
+            false => (name, PROGRAM),
+        };
+        Some(Self { name, base, source: source.to_owned(), provided: None })
+    }
+
+    /// Says whether nothing is known of it but a name in samuel.toml, and the plan that is there is another one's.
+    pub(super) fn has_no_plan(&self, root: &Path) -> bool {
+        let named = || RunDir::new(root).named_methodology();
+        self.is_elsewhere() && !has_plan(root, &self.name) && named().is_some()
+    }
+
     /// Returns its name.
     pub(super) fn name(&self) -> &str {
         &self.name

@@ -67,6 +67,8 @@ probes! {
     "home-write", "your home cannot be written", r#"echo x >> "$THE_HOME/.profile"; exit 1"#;
     "system-write", "the system's programs cannot be written", r#"echo x > "/usr/bin/samuel-probe-$$" && rm "/usr/bin/samuel-probe-$$""#;
     "root-write", "nothing can be written beside the workspace", r#"echo x > "/samuel-probe-$$" && rm "/samuel-probe-$$""#;
+    "sysctl-write", "no setting of the kernel can be written", r#"for name in kernel/core_pattern kernel/modprobe vm/drop_caches; do { : >> "/proc/sys/$name"; } && exit 0; done; exit 1"#;
+    "sysrq", "no request can be made of the kernel", r#": >> /proc/sysrq-trigger"#;
     "environment", "no environment of another process can be read", r#"cat /proc/[0-9]*/environ 2> /dev/null | grep -q "$NEEDLE_1$NEEDLE_2""#;
     "signal", "no process outside can be signalled", r#"kill -0 "$OTHER_PID""#;
     "ptrace", "no process outside can be traced", r#"test "$(uname -m)" = x86_64 || exit 127; perl -e 'exit(syscall(101, 0x4206, $ENV{OTHER_PID} + 0, 0, 0) == 0 ? 0 : 1)'"#;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     model::{Usage, add_cost},
-    text::{counted, dollars},
+    text::{counted, counted_were, dollars},
 };
 
 /// The caps of a run, over all of its lanes; nothing stands for no cap.
@@ -24,7 +24,8 @@ pub struct SharedCaps {
     pub tokens: Option<u64>,
     /// How long the run may take.
     pub time: Option<Duration>,
-    /// After how many failures in a row, whichever lanes they are of, no iteration begins.
+    /// After how many failures in a row, or tasks that are blocked in a row, whichever lanes they are of, no iteration
+    /// begins.
     pub consecutive_failures: Option<u32>,
 }
 
@@ -62,16 +63,38 @@ pub enum Cap {
         /// The cap.
         cap: u32,
     },
+    /// So many tasks were blocked in a row, since they had used up what they may, and none has landed meanwhile.
+    Blocked {
+        /// The cap.
+        cap: u32,
+    },
+}
+
+impl Cap {
+    /// Returns the setting that is the cap.
+    pub fn setting(&self) -> &'static str {
+        match self {
+            Self::Iterations { .. } => "max_iterations",
+            Self::Cost { .. } => "session_budget.max_cost_usd",
+            Self::Tokens { .. } => "session_budget.max_tokens",
+            Self::Time { .. } => "session_budget.max_wall_time",
+            Self::Failures { .. } | Self::Blocked { .. } => "max_consecutive_failures",
+        }
+    }
 }
 
 impl fmt::Display for Cap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Iterations { cap: 1 } => f.write_str("1 iteration has begun"),
             Self::Iterations { cap } => write!(f, "{} have begun", counted(*cap, "iteration")),
             Self::Cost { cap, used } => write!(f, "{} of {} are spent", dollars(*used), dollars(*cap)),
             Self::Tokens { cap, used } => write!(f, "{used} of {} are used", counted(*cap, "token")),
             Self::Time { cap } => write!(f, "{} s are over", cap.as_secs()),
             Self::Failures { cap } => write!(f, "{} failed in a row", counted(*cap, "iteration")),
+            Self::Blocked { cap } => {
+                write!(f, "{} blocked in a row after their attempts", counted_were(*cap, "task"))
+            }
         }
     }
 }
@@ -84,6 +107,8 @@ pub struct SharedBooks {
     cost_usd: f64,
     tokens: u64,
     failures: u32,
+    #[serde(default)]
+    blocked: u32,
 }
 
 impl SharedBooks {
@@ -97,6 +122,13 @@ impl SharedBooks {
     pub fn going_on(mut self, iterations: u32, usage: Usage) -> Self {
         self.begun = iterations;
         self.add(usage);
+        self
+    }
+
+    /// Takes over the rows of failures and of blocked tasks from the books that the run had before it was interrupted.
+    #[must_use]
+    pub fn in_rows_of(mut self, earlier: &Self) -> Self {
+        (self.failures, self.blocked) = (earlier.failures, earlier.blocked);
         self
     }
 
@@ -120,10 +152,12 @@ impl SharedBooks {
         let caps = &self.caps;
         let iterations = caps.iterations.filter(|cap| self.begun >= *cap).map(|cap| Cap::Iterations { cap });
         let failures = caps.consecutive_failures.filter(|cap| self.failures >= *cap);
+        let blocked = caps.consecutive_failures.filter(|cap| self.blocked >= *cap);
         let cost = caps.cost_usd.filter(|cap| self.cost_usd >= *cap);
         let tokens = caps.tokens.filter(|cap| self.tokens >= *cap);
         failures
             .map(|cap| Cap::Failures { cap })
+            .or(blocked.map(|cap| Cap::Blocked { cap }))
             .or(cost.map(|cap| Cap::Cost { cap, used: self.cost_usd }))
             .or(tokens.map(|cap| Cap::Tokens { cap, used: self.tokens }))
             .or(caps.time.filter(|cap| elapsed >= *cap).map(|cap| Cap::Time { cap }))
@@ -139,6 +173,16 @@ impl SharedBooks {
     /// Takes down how an iteration ended: one that did not fail ends a row of failures.
     pub fn ended(&mut self, failed: bool) {
         self.failures = if failed { self.failures.saturating_add(1) } else { 0 };
+    }
+
+    /// Takes down that a task is blocked, since it has used up what it may.
+    pub fn blocked(&mut self) {
+        self.blocked = self.blocked.saturating_add(1);
+    }
+
+    /// Takes down that work has landed, which ends a row of tasks that are blocked.
+    pub fn landed(&mut self) {
+        self.blocked = 0;
     }
 }
 
@@ -166,7 +210,7 @@ mod tests {
         };
         let told = |text: &str| Err(text.to_owned());
         assert_eq!(caps(|_| {}), Ok(()));
-        assert_eq!(caps(|caps| caps.iterations = Some(1)), told("1 iteration have begun"));
+        assert_eq!(caps(|caps| caps.iterations = Some(1)), told("1 iteration has begun"));
         assert_eq!(caps(|caps| caps.cost_usd = Some(1.5)), told("$2.00 of $1.50 are spent"));
         assert_eq!(caps(|caps| caps.tokens = Some(100)), told("100 of 100 tokens are used"));
         assert_eq!(caps(|caps| caps.time = Some(Duration::from_secs(60))), told("60 s are over"));
@@ -181,6 +225,37 @@ mod tests {
             books.ended(failed);
             assert_eq!(books.reached(Duration::ZERO).is_some(), is_reached);
         }
+    }
+
+    #[test]
+    fn tasks_that_are_blocked_in_a_row_end_a_run_unless_something_lands() {
+        let mut books =
+            SharedBooks::new(SharedCaps { consecutive_failures: Some(2), ..SharedCaps::default() });
+        books.blocked();
+        books.landed();
+        books.blocked();
+        assert_eq!(books.reached(Duration::ZERO), None);
+        books.blocked();
+        let reached = books.reached(Duration::ZERO).map(|cap| cap.to_string());
+        assert_eq!(reached.as_deref(), Some("2 tasks were blocked in a row after their attempts"));
+    }
+
+    #[test]
+    fn books_that_go_on_have_what_was_used_and_the_rows_under_other_caps() {
+        let mut before = SharedBooks::new(SharedCaps::default());
+        before.ended(true);
+        let caps = SharedCaps { cost_usd: Some(3.0), consecutive_failures: Some(2), ..SharedCaps::default() };
+        let mut books = SharedBooks::new(caps).going_on(4, usage(2.0, 7)).in_rows_of(&before);
+        assert_eq!(books.reached(Duration::ZERO), None);
+        books.ended(true);
+        assert_eq!(books.reached(Duration::ZERO), Some(Cap::Failures { cap: 2 }));
+        books.ended(false);
+        books.add(usage(1.0, 0));
+        let reached = books.reached(Duration::ZERO).unwrap();
+        assert_eq!(
+            (reached, reached.setting()),
+            (Cap::Cost { cap: 3.0, used: 3.0 }, "session_budget.max_cost_usd")
+        );
     }
 
     proptest! {

@@ -42,8 +42,9 @@ pub struct ClaimChoice {
     pub tasks: Vec<TaskId>,
     /// The tasks that are ready and left out, in the order in which they would be chosen.
     pub left_out: Vec<LeftOut>,
-    /// How many tasks are under way: worked on, submitted or being landed. While there are any, a lane
-    /// without a task waits for them.
+    /// How many tasks are under way: worked on, submitted or being landed, and held by nobody. While there are any,
+    /// a lane without a task waits for them. Where there are none and something is left out, it waits for what a
+    /// person holds, or is to be blocked.
     pub under_way: usize,
 }
 
@@ -90,7 +91,9 @@ impl fmt::Display for LeftOut {
 /// `2 * jobs` that nothing keeps back, beginning with one of the lane's own.
 pub fn choose(plan: &Plan, asker: &Claimant, overlapping: Overlap) -> ClaimChoice {
     let under_way: Vec<&Task> = plan.claimed_tasks().map(|(task, _)| task).collect();
-    let mut choice = ClaimChoice { under_way: under_way.len(), ..ClaimChoice::default() };
+    // What a person holds does not go on by itself, so nobody waits for it.
+    let moves = plan.claimed_tasks().filter(|(_, claim)| claim.phase != ClaimPhase::Held).count();
+    let mut choice = ClaimChoice { under_way: moves, ..ClaimChoice::default() };
     let room = asker.jobs.max(1).saturating_mul(2);
     for task in ready(plan, &asker.scope) {
         match why_left_out(plan, asker, overlapping, task, &under_way) {
@@ -103,6 +106,12 @@ pub fn choose(plan: &Plan, asker: &Claimant, overlapping: Overlap) -> ClaimChoic
         choice.tasks.rotate_left(own);
     }
     choice
+}
+
+/// Returns the tasks that are ready and wait for files which others that are under way declare too, the most urgent
+/// first.
+pub fn overlapping(plan: &Plan, overlap: Overlap) -> Vec<LeftOut> {
+    choose(plan, &Claimant::default(), overlap).left_out
 }
 
 /// Returns the tasks that are pending and wait for nothing, the most urgent first.
@@ -205,6 +214,18 @@ mod tests {
         assert_eq!(ids(&choose(&plan, &asker(0, 2), Overlap::Wait)), ["3"], "submitted is not landed");
         change(&mut plan, Mutation::Done { id: TaskId::new("1"), commit_sha: None, iteration: None });
         assert_eq!(ids(&choose(&plan, &asker(0, 2), Overlap::Wait)), ["2", "3"]);
+    }
+
+    #[test]
+    fn what_overlaps_held_work_is_left_out_and_nothing_is_under_way() {
+        let mut plan = plan(vec![task(1, &["src"]), task(2, &["src/a.rs"])]);
+        let token = claim(&mut plan, &TaskId::new("1"));
+        let (task, branch) = (TaskId::new("1"), "b".to_owned());
+        let (commit, base) = ("abcd".to_owned(), "0000".to_owned());
+        change(&mut plan, Mutation::Submit { task: task.clone(), token, branch, commit, base, tree: None });
+        change(&mut plan, Mutation::Hold { task, token, reason: None });
+        let choice = choose(&plan, &asker(0, 2), Overlap::Wait);
+        assert_eq!((ids(&choice), choice.under_way, choice.left_out.len()), (Vec::new(), 0, 1));
     }
 
     #[test]

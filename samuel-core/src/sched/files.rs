@@ -19,14 +19,23 @@ fn declared(task: &Task) -> impl Iterator<Item = &str> {
     task.files_to_create.iter().chain(&task.files_to_modify).map(String::as_str)
 }
 
-/// Returns a path without what says nothing; the root is empty.
+/// Returns a path without what says nothing, and without what is left again by `..`; the root is empty.
 fn plain(path: &str) -> String {
     let path = match path.find(PATTERN) {
+        // Where a pattern leaves directories again, nobody knows which.
+        Some(at) if path.get(at..).is_some_and(|rest| rest.split('/').any(|part| part == "..")) => "",
         Some(at) => path.get(..at).and_then(|before| before.rsplit_once('/')).map_or("", |(dir, _)| dir),
         None => path,
     };
-    let parts = path.trim().split('/').filter(|part| !matches!(*part, "" | "."));
-    parts.collect::<Vec<_>>().join("/")
+    let mut parts = Vec::new();
+    for part in path.trim().split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => _ = parts.pop(),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 fn is_within(path: &str, directory: &str) -> bool {
@@ -59,10 +68,22 @@ mod tests {
             ("src/*.rs", "src/a.rs"),
             ("**/*.rs", "docs/a.md"),
             (".", "a"),
+            ("src/../a.rs", "a.rs"),
+            ("src/./parse/../a.rs", "src/a.rs"),
+            ("src/..", "docs/a.md"),
+            ("../lib/a.rs", "../lib/b/../a.rs"),
+            ("src/*/../../a.rs", "a.rs"),
         ] {
             assert!(overlaps(one, other) && overlaps(other, one), "{one} {other}");
         }
-        for (one, other) in [("src/a.rs", "src/ab.rs"), ("src", "src2/a.rs"), ("src/*.rs", "docs/a.md")] {
+        for (one, other) in [
+            ("src/a.rs", "src/ab.rs"),
+            ("src", "src2/a.rs"),
+            ("src/*.rs", "docs/a.md"),
+            ("src/../a.rs", "src/a.rs"),
+            ("../a.rs", "a.rs"),
+            ("../../a.rs", "../a.rs"),
+        ] {
             assert!(!overlaps(one, other) && !overlaps(other, one), "{one} {other}");
         }
         assert_eq!(

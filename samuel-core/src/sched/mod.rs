@@ -3,7 +3,8 @@
 //! [`choose`] is one pure function of the plan and of who asks: it returns the tasks that the lane may
 //! [claim](crate::state::Mutation::Claim), in the order in which it is to try, and says of each other
 //! one that is ready why it is left out. Whether a claim takes effect is the plan's to decide; a lane
-//! that comes too late tries the next one. [`SharedBooks`] are what all lanes of a run have in common:
+//! that comes too late tries the next one. [`step`] says whether the lane claims one of them, looks for
+//! tasks, waits or ends. [`SharedBooks`] are what all lanes of a run have in common:
 //! its caps, and what they have used of them.
 //!
 //! ```
@@ -20,6 +21,8 @@
 mod books;
 mod choice;
 mod files;
+mod step;
 
 pub use books::{Cap, SharedBooks, SharedCaps};
-pub use choice::{ClaimChoice, Claimant, LeftOut, Overlap, WhyLeftOut, choose};
+pub use choice::{ClaimChoice, Claimant, LeftOut, Overlap, WhyLeftOut, choose, overlapping};
+pub use step::{LaneStep, step};

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::{
-    hook::{BreakClass, HookFailure, seconds},
+    hook::{BreakClass, HookFailure},
     process::{Captured, CommandOutput, End, ExitStatus},
-    text::last_line,
+    text::{last_line, limit},
 };
 
 /// How many lines of standard error go into a failure.
@@ -46,7 +46,7 @@ impl ScriptOutput {
     pub fn failure(&self) -> Option<HookFailure> {
         let stderr = self.stderr.text();
         let (class, message) = match (self.end, self.status) {
-            (End::TimedOut, _) => (BreakClass::Timeout, format!("no answer within {}", seconds(self.limit))),
+            (End::TimedOut, _) => (BreakClass::Timeout, format!("no answer within {}", limit(self.limit))),
             (End::Cancelled, _) => (BreakClass::Cancelled, "the run was cancelled".to_owned()),
             (_, ExitStatus::Exited(0)) => return None,
             (_, ExitStatus::Exited(code)) => match &self.problem {
@@ -69,7 +69,7 @@ impl ScriptOutput {
     /// `timed out after 30s`, `cancelled`.
     pub fn status_line(&self) -> String {
         match (self.end, self.status) {
-            (End::TimedOut, _) => format!("timed out after {}", seconds(self.limit)),
+            (End::TimedOut, _) => format!("timed out after {}", limit(self.limit)),
             (End::Cancelled, _) => "cancelled".to_owned(),
             (_, ExitStatus::Exited(code)) => format!("exit code {code}"),
             (_, ExitStatus::Signaled(signal)) => format!("ended by signal {signal}"),

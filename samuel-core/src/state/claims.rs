@@ -56,6 +56,12 @@ pub(super) fn change(plan: &mut Plan, mutation: &Mutation, at: At<'_>) -> Result
             check_branch(task, branch)?;
             submit(plan, task, *token, Submitted { branch, commit, base, tree }, at.now)
         }
+        Mutation::Hold { task, token, .. } => {
+            hold(plan, task, *token, [ClaimPhase::Submitted, ClaimPhase::Held], at.now)
+        }
+        Mutation::Unhold { task, token } => {
+            hold(plan, task, *token, [ClaimPhase::Held, ClaimPhase::Submitted], at.now)
+        }
         Mutation::Landing { role, into, old, new, claims } => {
             landing(plan, *role, Move { into, old, new }, claims, at.now)
         }
@@ -171,7 +177,10 @@ fn release(
     }
     kept.map_or(Ok(()), |name| check_branch(id, name))?;
     let failed = if reason.counts() { claim.attempt } else { claim.attempt.saturating_sub(1) };
-    let why = if reason.counts() { Some(reason.kept()) } else { claim.why.take().or(Some(reason.kept())) };
+    // What a person says is for the next attempt, whatever became of others.
+    let is_told = reason.counts() || matches!(reason, ReleaseReason::Asked { reason: Some(_) });
+    let earlier = claim.why.take().filter(|_| !is_told);
+    let why = earlier.or_else(|| Some(reason.kept()));
     let kept = kept.map(str::to_owned).or(claim.branch.take());
     let commit = claim.commit.take().filter(|_| kept.is_some());
     let fresh = Claim::begun(of.clone(), token, "", now);
@@ -219,7 +228,9 @@ fn submit(
     match claim.phase {
         ClaimPhase::Working => {}
         // Somebody asks again who was not told.
-        ClaimPhase::Submitted | ClaimPhase::Landing if claim.commit.as_deref() == Some(work.commit) => {
+        ClaimPhase::Submitted | ClaimPhase::Held | ClaimPhase::Landing
+            if claim.commit.as_deref() == Some(work.commit) =>
+        {
             return Ok(TaskChange::Unchanged);
         }
         phase => return Err(StateError::ClaimPhase { of, phase }),
@@ -230,6 +241,27 @@ fn submit(
     claim.commit = Some(work.commit.to_owned());
     claim.base = Some(work.base.to_owned());
     claim.tree = work.tree.map(str::to_owned);
+    Ok(TaskChange::Claims { of: vec![of] })
+}
+
+/// Has submitted work be held, or no more: go from one phase to another, in which it may be already.
+fn hold(
+    plan: &mut Plan,
+    id: &TaskId,
+    token: u64,
+    [from, to]: [ClaimPhase; 2],
+    now: Timestamp,
+) -> Result<TaskChange, StateError> {
+    let of = ClaimTarget::Task(id.clone());
+    let place = current(plan, &of, token)?;
+    let Some(claim) = plan.claims.get_mut(place) else { return Ok(TaskChange::Unchanged) };
+    match claim.phase {
+        phase if phase == to => return Ok(TaskChange::Unchanged),
+        phase if phase == from => {}
+        ClaimPhase::Landing => return Err(StateError::Landing { id: id.clone() }),
+        phase => return Err(StateError::ClaimPhase { of, phase }),
+    }
+    (claim.phase, claim.since) = (to, now);
     Ok(TaskChange::Claims { of: vec![of] })
 }
 
@@ -276,7 +308,8 @@ fn landing(
     }
     for (at, landed) in places {
         if let Some(claim) = plan.claims.get_mut(at) {
-            (claim.phase, claim.since, claim.landed) = (ClaimPhase::Landing, now, Some(landed));
+            // Since when it waits stays: the landing may come to nothing, and others come no sooner for that.
+            (claim.phase, claim.landed) = (ClaimPhase::Landing, Some(landed));
         }
     }
     let tasks = landed.iter().map(|claim| ClaimTarget::Task(claim.task.clone()));
@@ -307,7 +340,7 @@ fn withdraw(plan: &mut Plan, role: u64, now: Timestamp) -> Result<TaskChange, St
     end_landing(plan, role, now)?;
     let mut of = vec![ClaimTarget::Role(Role::Merge)];
     for claim in plan.claims.iter_mut().filter(|claim| claim.is_landing()) {
-        (claim.phase, claim.since, claim.landed) = (ClaimPhase::Submitted, now, None);
+        (claim.phase, claim.landed) = (ClaimPhase::Submitted, None);
         of.push(claim.task.clone());
     }
     Ok(TaskChange::Claims { of })

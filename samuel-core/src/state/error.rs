@@ -12,14 +12,14 @@ use std::{
 
 use jiff::Timestamp;
 
-use super::{Holder, NotUndone, ToldError};
+use super::{Holder, LogError, NotUndone, ToldError};
 use crate::{
     fs::FileError,
     model::{
         Claim, ClaimPhase, ClaimTarget, Coded, ErrorCode, InvalidQuestion, InvalidTask, Location, Plan,
         Remedy, Status, TaskId, did_you_mean,
     },
-    text::counted,
+    text::{counted, names},
 };
 
 /// An error of the state module.
@@ -188,6 +188,12 @@ pub enum StateError {
         /// The task's id.
         id: TaskId,
     },
+    /// Somebody answered the question about a task before.
+    #[error("no question about task {id} is open: somebody answered it already")]
+    AnsweredBefore {
+        /// The task's id.
+        id: TaskId,
+    },
     /// A task or role is claimed, by somebody else or in another way than the change takes.
     #[error("{} is claimed by {} since {since}", of.named(), by_worker(worker))]
     Claimed {
@@ -215,6 +221,12 @@ pub enum StateError {
         of: ClaimTarget,
         /// How far the claim is.
         phase: ClaimPhase,
+    },
+    /// Something is wanted of work in the merge queue that is not there.
+    #[error("the work on task {id} is not in the merge queue")]
+    NotInQueue {
+        /// The task.
+        id: TaskId,
     },
     /// A task or role is to be released that nobody has.
     #[error("{} is claimed by nobody", of.named())]
@@ -305,6 +317,9 @@ pub enum StateError {
     /// Who keeps the plan for others refused, or could not be asked.
     #[error(transparent)]
     Told(Box<ToldError>),
+    /// The log that keeps the plan, a record or a mirror of it is to blame.
+    #[error(transparent)]
+    Log(Box<LogError>),
     /// State could not be turned into text; a fault in Samuel.
     #[error("cannot encode {what}: {reason}")]
     Encode {
@@ -319,6 +334,11 @@ impl StateError {
     /// Makes a [`StateError::Claimed`] of the claim that is in the way.
     pub(crate) fn claimed(claim: &Claim) -> Self {
         Self::Claimed { of: claim.task.clone(), worker: claim.worker.clone(), since: claim.since }
+    }
+
+    /// Makes a [`StateError::Log`].
+    pub(crate) fn log(error: LogError) -> Self {
+        Self::Log(Box::new(error))
     }
 
     /// Makes a [`StateError::TaskNotFound`] with the ids of the plan that are like it.
@@ -379,12 +399,13 @@ impl Coded for StateError {
             Self::DiscoveryFull { .. } => ErrorCode::DISCOVERY_FULL,
             Self::QuestionInvalid { .. } => ErrorCode::QUESTION_INVALID,
             Self::NotAskable { .. } | Self::AnswerWaits { .. } => ErrorCode::QUESTION_REFUSED,
-            Self::NoQuestion { .. } => ErrorCode::QUESTION_NOT_OPEN,
+            Self::NoQuestion { .. } | Self::AnsweredBefore { .. } => ErrorCode::QUESTION_NOT_OPEN,
             Self::Claimed { .. } => ErrorCode::TASK_CLAIMED,
             Self::Landing { .. } => ErrorCode::TASK_LANDING,
-            Self::ClaimVoid { .. } | Self::ClaimPhase { .. } | Self::NotClaimed { .. } => {
-                ErrorCode::CLAIM_VOID
-            }
+            Self::ClaimVoid { .. }
+            | Self::ClaimPhase { .. }
+            | Self::NotInQueue { .. }
+            | Self::NotClaimed { .. } => ErrorCode::CLAIM_VOID,
             Self::TaskInvalid { .. }
             | Self::UnknownDependency { .. }
             | Self::Cycle { .. }
@@ -394,6 +415,7 @@ impl Coded for StateError {
             | Self::MovedIntoItself { .. }
             | Self::TooLarge { .. } => ErrorCode::TASK_INVALID,
             Self::Told(told) => told.code,
+            Self::Log(error) => error.code(),
             Self::Encode { .. } => ErrorCode::INTERNAL,
         }
     }
@@ -404,6 +426,17 @@ impl Coded for StateError {
             Self::Io { source, .. } => FileError::help_of(source).map_or(general, Remedy::from),
             Self::Told(told) => told.help.clone(),
             Self::BlockedByOther { .. } => Remedy::from("Leave it, or ask the person who started the run."),
+            Self::NotInQueue { .. } => Remedy::ListQueue,
+            Self::NotClaimed { .. } => Remedy::from("There is nothing to give back."),
+            Self::NotUndone { why, .. } => match why {
+                NotUndone::NoneMade => Remedy::NameChange,
+                NotUndone::Unknown => general.after(Remedy::NameChange),
+                NotUndone::LoopsOwn { .. } => Remedy::from("Make the change that you want."),
+                NotUndone::Already { by } => {
+                    Remedy::from(format!("To have it again, take change {by} back."))
+                }
+                NotUndone::NothingKept | NotUndone::Since { .. } => general,
+            },
             Self::TaskNotFound { nearest, .. } => match did_you_mean(nearest) {
                 Some(asked) => general.after(asked),
                 None => general,
@@ -415,6 +448,7 @@ impl Coded for StateError {
     fn location(&self) -> Option<Location> {
         let (path, line, column) = match self {
             Self::Told(told) => return told.location.clone(),
+            Self::Log(error) => return error.location(),
             Self::Corrupt { path, line, column, .. } => (path, *line, *column),
             Self::Version { path, .. } => (path, Some(1), None),
             Self::NotInitialised { path }
@@ -481,10 +515,7 @@ fn follows(status: Status, open: &[TaskId]) -> String {
 
 /// Lists tasks, the first of them one by one.
 fn named(ids: &[TaskId]) -> String {
-    let named: Vec<&str> = ids.iter().take(MAX_NAMED).map(TaskId::as_str).collect();
-    let more = ids.len().saturating_sub(MAX_NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    named.join(", ") + &more
+    names(ids, MAX_NAMED)
 }
 
 /// Says that a plan is not kept.

@@ -45,8 +45,9 @@ use super::{
     lock::FileLock,
     loop_lock::FileLoopLock,
     plan_file::{self, Document},
+    plan_store::UnlandedWork,
     progress::{MAX_LOG_BYTES, split_for_rotation},
-    refused::refused,
+    refused,
     room::{Written, is_about_the_room},
     undo::{self, is_undoable},
     watched_files,
@@ -269,6 +270,7 @@ impl FileStore {
         let is_kept = keeps(&mutation);
         let before = is_undoable(&mutation).then(|| Arc::clone(&file.document.plan));
         let revision = revision_after(base.max(tail.revision));
+        let queued = UnlandedWork::before(&file.document.plan, &mutation);
         let change = file.document.apply_as(&mutation, now, revision)?;
         if change == TaskChange::Unchanged {
             let applied = Applied::new(&file.document.plan, &mutation, change);
@@ -277,7 +279,8 @@ impl FileStore {
         file.document.plan_mut().revision = revision;
         self.name_methodology(file.document.plan_mut());
         let pieces = file.encode_changed(&change)?;
-        let applied = Applied::new(&file.document.plan, &mutation, change.clone());
+        let applied = Applied::new(&file.document.plan, &mutation, change.clone())
+            .taking_out(queued, &file.document.plan);
         let replaced = before.and_then(|before| {
             Replaced::between(&before, &file.document.plan, |id| file.document.others_of(id)).map(Box::new)
         });
@@ -304,10 +307,7 @@ impl PlanStore for FileStore {
     }
 
     fn load(&self) -> Result<LoadedPlan, StateError> {
-        let file = self.read_plan()?;
-        let loaded = file.loaded();
-        self.last_read.keep(file);
-        Ok(loaded)
+        self.last_read.loaded(self.dir.root(), &self.dir.prd())
     }
 
     fn import(&self, plan: Plan, actor: Actor, existing: Existing) -> Result<Imported, StateError> {
@@ -349,12 +349,7 @@ impl PlanStore for FileStore {
                 self.change(made_at, mutation, asker)
             }
             Err(error @ StateError::DiscoveryFull { .. }) => {
-                // Whoever asked is told in any case; the run's log is for whoever reads it later.
-                if let Some(line) =
-                    self.progress().ok().and_then(|log| refused(&mutation, &log, self.clock.now()))
-                {
-                    let _ = self.append_progress(&[line]);
-                }
+                refused::note(self, &mutation, self.clock.now());
                 Err(error)
             }
             changed => changed,

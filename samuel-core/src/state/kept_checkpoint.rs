@@ -6,7 +6,8 @@
 //! them until the run has ended, and a start compares the two.
 //!
 //! It is found by the path of the project and by its directory, so that neither
-//! moving the one nor replacing the other hides it. That it is not what the journal
+//! moving the one nor replacing the other hides it: beside the plans of all projects
+//! a file for each directory says under which paths there may be one. That it is not what the journal
 //! ends with need not be an attack: the run may have gone on where nothing is kept, or
 //! in a copy of the directory. So nothing is lost by it; a check decides.
 //!
@@ -14,22 +15,25 @@
 //! machine it may be older than the journal, which counts then.
 
 use std::{
-    fs::{self, File},
+    fs::{self, DirBuilder, File},
     io,
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 
-use super::{Checkpoint, FileStore, JournalEntry, StateError, WorkTreeId, files};
-use crate::fs::{Durability, Root};
+use super::{Checkpoint, FileStore, JournalEntry, StateError, WorkTreeId, file::digest_of, files};
+use crate::fs::{Durability, PRIVATE_DIRECTORY, Root};
 
 /// The file beside the kept plans.
 const FILE: &str = "checkpoint.json";
 /// Where Linux says which start of the machine this is.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
-/// Among how many projects one is looked for.
-const MAX_PROJECTS: usize = 10_000;
+/// Where the caller's directory has, for each directory of a project, the keys of its paths.
+const TREES: &str = "trees";
+/// Under how many paths that a directory had one is looked for.
+const MAX_PATHS: usize = 64;
 
 /// What is kept of the last run, as the journal stands to it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,6 +80,9 @@ impl FileStore {
         let Some(path) = self.kept_checkpoint_path() else { return };
         self.kept_of_this_tree(&path).iter().for_each(|(path, _)| forget(path));
         forget(&path);
+        if let Some(paths) = self.tree().ok().and_then(|tree| paths_of(&path, &tree)) {
+            forget(&paths);
+        }
     }
 
     /// Compares what is kept with the journal. Somebody holds the lock.
@@ -105,11 +112,33 @@ impl FileStore {
     /// Returns what is kept of this directory under other paths that it had.
     fn kept_of_this_tree(&self, own: &Path) -> Vec<(PathBuf, Kept<Checkpoint>)> {
         let Ok(tree) = self.tree() else { return Vec::new() };
-        let projects = own.parent().and_then(Path::parent).and_then(|plans| fs::read_dir(plans).ok());
+        let plans = own.parent().and_then(Path::parent);
+        let Some((plans, keys)) = plans.zip(paths_of(own, &tree).and_then(|paths| read_text(&paths))) else {
+            return Vec::new();
+        };
         let paths =
-            projects.into_iter().flatten().flatten().take(MAX_PROJECTS).map(|entry| entry.path().join(FILE));
+            keys.lines().take(MAX_PATHS).filter(|key| is_key(key)).map(|key| plans.join(key).join(FILE));
         let kept = paths.filter(|path| path != own).filter_map(|path| read(&path).map(|kept| (path, kept)));
         kept.filter(|(_, kept)| kept.tree == tree).collect()
+    }
+
+    /// Writes down that something of this directory is kept under this path, so that it is found from another one.
+    fn note_path(&self, own: &Path, tree: &WorkTreeId) -> Result<(), StateError> {
+        let key = own.parent().and_then(Path::file_name).and_then(|key| key.to_str());
+        let Some((paths, key)) = paths_of(own, tree).zip(key) else { return Ok(()) };
+        let before = read_text(&paths).unwrap_or_default();
+        if before.lines().any(|known| known == key) {
+            return Ok(());
+        }
+        let directory = paths.parent().unwrap_or(&paths);
+        DirBuilder::new()
+            .recursive(true)
+            .mode(PRIVATE_DIRECTORY)
+            .create(directory)
+            .map_err(StateError::io("make", directory))?;
+        // The path of now comes first: of too many the oldest are forgotten.
+        let text = format!("{key}\n{before}");
+        files::write(&Root::new(directory), &paths, text.as_bytes(), Durability::Unsynced)
     }
 
     fn write_checkpoint(&self, path: &Path, seq: u64, checkpoint: &Checkpoint) -> Result<(), StateError> {
@@ -118,6 +147,7 @@ impl FileStore {
         let content = serde_json::to_vec(&Kept { tree, boot: boot_id(), seq, checkpoint })
             .map_err(|error| StateError::Encode { what: "checkpoint", reason: error.to_string() })?;
         kept.make_dir().map_err(StateError::io("make", path))?;
+        self.note_path(path, &tree)?;
         files::write(&Root::new(kept.dir()), path, &content, Durability::Unsynced)
     }
 
@@ -142,6 +172,22 @@ fn forget(path: &Path) {
 fn read(path: &Path) -> Option<Kept<Checkpoint>> {
     let content = files::read(&Root::new(path.parent()?), path).ok()??;
     serde_json::from_slice(&content).ok()
+}
+
+/// Names the file with the keys of the paths that a directory had, beside the plans of all projects.
+fn paths_of(own: &Path, tree: &WorkTreeId) -> Option<PathBuf> {
+    let state_dir = own.parent()?.parent()?.parent()?;
+    let name = digest_of([serde_json::to_vec(tree).ok()?.as_slice()]);
+    Some(state_dir.join(TREES).join(name))
+}
+
+/// Says whether a line can be the key of a path: no part of another one.
+fn is_key(line: &str) -> bool {
+    !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn read_text(path: &Path) -> Option<String> {
+    String::from_utf8(files::read(&Root::new(path.parent()?), path).ok()??).ok()
 }
 
 /// Returns which start of the machine this is; nothing where that is not known.
@@ -178,6 +224,7 @@ mod tests {
             end,
             scope: Scope::All,
             agents: Vec::new(),
+            begun: None,
         }
     }
 
@@ -250,6 +297,26 @@ mod tests {
         at_another_path.note(Note::Checkpoint(checkpoint(3, Some(end)))).unwrap();
         assert_eq!(number_kept(&at_another_path), None);
         assert_eq!(first.kept_checkpoint().unwrap(), KeptCheckpoint::Nothing);
+    }
+
+    #[test]
+    fn what_other_projects_keep_is_not_looked_at() {
+        let root = tempfile::tempdir().unwrap();
+        let store = store(root.path());
+        note(&store, 1);
+        let own = store.kept_checkpoint_path().unwrap();
+        // What a directory of this very tree would keep, where nothing says that there is one.
+        let other = own.parent().unwrap().with_file_name("0123");
+        fs::create_dir(&other).unwrap();
+        fs::copy(&own, other.join(FILE)).unwrap();
+        assert!(store.kept_of_this_tree(&own).is_empty());
+        let paths = paths_of(&own, &store.tree().unwrap()).unwrap();
+        let known = fs::read_to_string(&paths).unwrap();
+        assert_eq!(known.lines().count(), 1, "one path, however often it is kept: {known}");
+        fs::write(&paths, format!("../plans/0123\n0123\n{known}")).unwrap();
+        assert_eq!(store.kept_of_this_tree(&own).len(), 1);
+        store.forget_checkpoint();
+        assert!(!paths.exists() && !other.join(FILE).exists());
     }
 
     #[test]

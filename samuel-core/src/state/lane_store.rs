@@ -11,8 +11,8 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use super::{
-    Artifact, Called, Checkpoint, Holder, KeptCheckpoint, Note, RecordChunk, RecordPart, RecordPlace, RunDir,
-    StateError, SupervisorProcess, Watch,
+    Artifact, Begun, Called, Checkpoint, Holder, KeptCheckpoint, LaneBooks, Note, RecordChunk, RecordPart,
+    RecordPlace, RunDir, StateError, SupervisorProcess, Watch,
 };
 use crate::model::Usage;
 
@@ -93,7 +93,10 @@ pub trait LaneStore: fmt::Debug + Send + Sync {
 
     /// Reads lines of a part of a run's record from a place on, as many as fit into some memory;
     /// none where there are no more by now, and of a run without a record. A line that was not
-    /// written to its end is not there.
+    /// written to its end is not there, and one that does not fit is counted ([`RecordChunk::left_out`]).
+    ///
+    /// Reading begins at the default place and goes on at the [`next`](RecordChunk::next) of each chunk, which the
+    /// store makes as it likes ([`RecordPlace::at`]); what is appended later is read from there on.
     ///
     /// # Errors
     /// Returns [`StateError::Io`].
@@ -140,4 +143,18 @@ pub struct SavedRun {
     /// The call of the agent that it noted last, after the checkpoint: the one that is under way, as
     /// long as the run is at work.
     pub called: Option<Called>,
+    /// What had begun over all of its lanes when one of them noted that last, after the checkpoint.
+    pub begun: Option<Begun>,
+    /// What its lanes had done when one of them noted that last, after the checkpoint.
+    pub books: Option<LaneBooks>,
+}
+
+impl SavedRun {
+    /// Returns what had begun when that was noted last, by a lane or with the checkpoint; of each figure the greater one.
+    pub fn last_begun(&self) -> Option<Begun> {
+        match (self.begun, self.checkpoint.begun) {
+            (Some(noted), Some(saved)) => Some(noted.at_least(saved)),
+            (noted, saved) => noted.or(saved),
+        }
+    }
 }

@@ -29,6 +29,21 @@ pub(super) struct PlanFile {
 pub(super) struct LastRead(Mutex<Option<PlanFile>>);
 
 impl LastRead {
+    /// Reads what the file says. What was kept stays, for others who ask in this moment.
+    pub(super) fn loaded(&self, root: &Root, path: &Path) -> Result<LoadedPlan, StateError> {
+        let content = content_of(root, path)?;
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.content == content) {
+            return Ok(kept.loaded());
+        }
+        drop(kept);
+        let (document, diagnostics) = plan_file::decode(path, &content)?;
+        let file = PlanFile { content, document, diagnostics };
+        let loaded = file.loaded();
+        self.keep(file);
+        Ok(loaded)
+    }
+
     /// Reads the file. What was kept is handed over, not copied.
     pub(super) fn read(&self, root: &Root, path: &Path) -> Result<PlanFile, StateError> {
         self.read_with(root, path, |_| None)
@@ -51,8 +66,7 @@ impl LastRead {
         path: &Path,
         excerpt: impl FnOnce(&[u8]) -> Option<Document>,
     ) -> Result<PlanFile, StateError> {
-        let content =
-            files::read(root, path)?.ok_or_else(|| StateError::NotInitialised { path: path.to_owned() })?;
+        let content = content_of(root, path)?;
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(kept) = kept.filter(|kept| kept.content == content) {
             return Ok(kept);
@@ -68,6 +82,10 @@ impl LastRead {
     pub(super) fn keep(&self, file: PlanFile) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
     }
+}
+
+fn content_of(root: &Root, path: &Path) -> Result<Vec<u8>, StateError> {
+    files::read(root, path)?.ok_or_else(|| StateError::NotInitialised { path: path.to_owned() })
 }
 
 impl PlanFile {

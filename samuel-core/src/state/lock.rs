@@ -60,6 +60,11 @@ impl Holder {
         Self { methodology: Some(name.into()), ..self }
     }
 
+    /// Returns the id of the run that it is; nothing of one that changes something else.
+    pub fn run(&self) -> Option<&str> {
+        self.doing.strip_prefix("run ")
+    }
+
     /// Says whether it may be at work for a methodology, as far as either is known.
     pub fn works_for(&self, methodology: Option<&str>) -> bool {
         self.methodology.as_deref().zip(methodology).is_none_or(|(own, other)| own == other)

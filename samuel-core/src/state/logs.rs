@@ -125,14 +125,7 @@ pub(crate) fn of_iteration(dir: &RunDir, run_id: &str, iteration: u32) -> Vec<Pa
 
 /// Says whether a name is that of a run; what else lies there is not Samuel's.
 pub(super) fn is_run_id(name: &OsStr) -> bool {
-    let Some((time, random)) = name.to_str().and_then(|name| name.split_once('-')) else { return false };
-    let is_time = time.len() == "20261121T100000Z".len()
-        && time.chars().enumerate().all(|(place, c)| match place {
-            8 => c == 'T',
-            15 => c == 'Z',
-            _ => c.is_ascii_digit(),
-        });
-    is_time && !random.is_empty() && random.chars().all(|c| c.is_ascii_alphanumeric())
+    name.to_str().is_some_and(crate::model::is_run_id)
 }
 
 /// Returns what the files below a directory take on the disk, as far as they are

@@ -5,16 +5,19 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use jiff::Timestamp;
 
 use super::{
     Actor, Applied, Asker, Existing, Imported, JournalEntry, JournalPart, JournalRecord, LaneStore as _,
-    LoadedPlan, MemoryLane, Mutation, PlanStore, ProgressEntry, ProgressLog, ReadOn, Replaced,
-    StateDiagnostic, StateError, TaskChange, Watch, apply, blocked::refuse_opening, import, progress,
-    refused::refused, undo,
+    LoadedPlan, MemoryLane, Mutation, PlanStore, ProgressEntry, ProgressLog, ReadOn, StateDiagnostic,
+    StateError, Watch,
+    change::{Asked, change},
+    import,
+    locked::locked,
+    progress, refused,
 };
 use crate::{
     clock::Clock,
@@ -89,36 +92,18 @@ impl MemoryStore {
     ) -> Result<Applied, StateError> {
         asker.may(&mutation)?;
         let mut state = self.state();
-        let now = self.clock.now();
-        let mut plan = Plan::clone(state.plan()?);
-        if made_at.is_some_and(|made_at| plan.project.created_at != Some(made_at)) {
-            return Err(StateError::Replaced { path: name() });
-        }
-        let records = || Ok(state.journal.clone());
-        refuse_opening(&plan, &mutation, asker, records)?;
-        let mutation = undo::resolve(mutation, asker, records)?;
-        let change = apply(&mut plan, &mutation, now)?;
-        let base = plan.revision;
-        if change == TaskChange::Unchanged {
-            return Ok(Applied::new(&plan, &mutation, change));
-        }
-        plan.revision = base + 1;
-        let applied = Applied::new(&plan, &mutation, change.clone());
-        let replaced = if undo::is_undoable(&mutation) {
-            Replaced::between(state.plan()?, &plan, |_| None).map(Box::new)
-        } else {
-            None
-        };
-        let (actor, by) = (asker.actor, asker.name.clone());
-        let entry = JournalEntry::Mutation { actor, base, mutation, change, by, replaced };
-        let seq = state.append(now, plan.revision, entry)?;
-        state.plan = Some(Arc::new(plan));
+        let at = self.clock.now();
+        let mut plan = Arc::clone(state.plan()?);
+        let asked = Asked { made_at, mutation, asker, at };
+        let (applied, entry) = change(&mut plan, &name(), asked, || state.journal.clone())?;
+        let Some(entry) = entry else { return Ok(applied) };
+        let seq = state.append(at, plan.revision, entry)?;
+        state.plan = Some(plan);
         Ok(Applied { seq: Some(seq), ..applied })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing panics between two changes that belong together.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.state)
     }
 }
 
@@ -187,8 +172,7 @@ impl PlanStore for MemoryStore {
                 self.change(made_at, mutation, asker)
             }
             Err(error @ StateError::DiscoveryFull { .. }) => {
-                let line = refused(&mutation, &self.progress()?, self.clock.now());
-                self.append_progress(line.as_slice())?;
+                refused::note(self, &mutation, self.clock.now());
                 Err(error)
             }
             changed => changed,

@@ -3,13 +3,13 @@
 use std::{
     collections::{BTreeMap, HashMap},
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use super::{
     Artifact, Holder, JournalEntry, JournalRecord, LaneStore, LoopLock, Note, ReadOn, RecordChunk,
-    RecordPart, RecordPlace, RunDir, SavedRun, StateError, SupervisorProcess, Watch, journal, plan_file,
-    run_record::whole_lines,
+    RecordPart, RecordPlace, RunDir, SavedRun, StateError, SupervisorProcess, Watch, journal, locked::locked,
+    plan_file, run_record::whole_lines,
 };
 use crate::clock::Clock;
 
@@ -54,11 +54,6 @@ impl MemoryLane {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics between two changes that belong together.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl LaneStore for MemoryLane {
     fn dir(&self) -> &RunDir {
         &self.dir
@@ -81,10 +76,14 @@ impl LaneStore for MemoryLane {
             match (&record.entry, &mut saved) {
                 (JournalEntry::Checkpoint(checkpoint), saved) => {
                     let checkpoint = checkpoint.clone();
-                    *saved = Some(SavedRun { checkpoint, seq: record.seq, used: None, called: None });
+                    let seq = record.seq;
+                    let (used, called, begun, books) = (None, None, None, None);
+                    *saved = Some(SavedRun { checkpoint, seq, used, called, begun, books });
                 }
                 (JournalEntry::Used(newer), Some(saved)) => saved.used = Some(newer.usage),
                 (JournalEntry::Called(newer), Some(saved)) => saved.called = Some(newer.clone()),
+                (JournalEntry::Begun(newer), Some(saved)) => saved.begun = Some(*newer),
+                (JournalEntry::Books(newer), Some(saved)) => saved.books = Some(newer.clone()),
                 _ => {}
             }
         }
@@ -149,7 +148,7 @@ impl LaneStore for MemoryLane {
             lines = rest.get(..line).unwrap_or_default().to_vec();
         }
         let next = RecordPlace { offset: from.offset.saturating_add(lines.len() as u64), ..from };
-        Ok(RecordChunk { lines, next })
+        Ok(RecordChunk { lines, next, left_out: 0 })
     }
 
     fn recorded_runs(&self) -> Result<Vec<String>, StateError> {

@@ -3,8 +3,8 @@
 //! A [`PlanStore`] holds a [`Plan`](crate::model::Plan) with its journal and progress
 //! log, which several machines may share; a [`LaneStore`] what one of them needs to carry
 //! on after a crash. [`FileStore`] is both, in a run directory, where people and agents can
-//! read it; [`MemoryStore`] and [`MemoryLane`] are for tests and for programs that keep
-//! state elsewhere. All change plans through [`apply()`].
+//! read it; [`LogStore`] keeps a plan in a log that several machines write to; [`MemoryStore`] and
+//! [`MemoryLane`] are for tests and for programs that keep state elsewhere. All change plans through [`apply()`].
 //!
 //! ```
 //! use samuel_core::model::Plan;
@@ -27,6 +27,7 @@ mod apply;
 mod baseline;
 mod blocked;
 mod catch_up;
+mod change;
 mod claims;
 mod context;
 mod diagnostic;
@@ -47,6 +48,8 @@ mod known_log;
 mod lane_store;
 mod last_read;
 mod lock;
+mod locked;
+mod log;
 mod logs;
 mod loop_lock;
 mod memory;
@@ -58,6 +61,7 @@ mod plan_file;
 mod plan_store;
 mod progress;
 mod put_back;
+mod queue_order;
 mod refused;
 mod regroup;
 mod repair;
@@ -95,14 +99,21 @@ pub(crate) use half::is_gap;
 pub use hook_log::{HookLog, HookLogFilter, HookLogLine};
 pub(crate) use journal::MAX_REVISION;
 pub use journal::{
-    Called, Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, RunEnd,
-    SupervisorProcess, SupervisorRole, Used, WorkTreeId,
+    Begun, Called, Checkpoint, JournalEntry, JournalRecord, LaneBooks, MAX_RECORD_BYTES, Note, NotedEvent,
+    RunEnd, SupervisorProcess, SupervisorRole, Used, WorkTreeId,
 };
 pub use kept::{KeptPlan, KeptPlans};
 pub use kept_checkpoint::KeptCheckpoint;
 pub use lane_store::{LaneStore, LoopLock, SavedRun};
 pub(crate) use lock::FileLock;
 pub use lock::{Holder, LOCK_WAIT};
+#[cfg(test)]
+pub(crate) use log::FoldRule;
+pub use log::{
+    ImportPart, LOG_FORMAT, LogContent, LogError, LogFold, LogMirror, LogOutcome, LogRecord, LogRecovery,
+    LogSetup, LogStore, MAX_LOG_RECORD_BYTES, MirroredRecord, PlanLog, ReadRecord, VoidReason, VoidRecord,
+    recover,
+};
 pub(crate) use logs::{KeptLogs, of_iteration, prune};
 pub use memory::MemoryStore;
 pub use memory_lane::MemoryLane;
@@ -110,10 +121,12 @@ pub use merge::{Merged, Orphans, OtherPrd, Prefer, TaskTitle, merge};
 pub use mutation::{Actor, Mutation, NewTask, TaskChange};
 pub use plan_store::{
     Applied, Asker, CaughtUp, Existing, Imported, JournalPart, LastWritten, LoadedPlan, PlanStore,
+    UnlandedWork,
 };
 pub use progress::{
     ParseProgressError, ProgressBody, ProgressEntry, ProgressKind, ProgressLine, ProgressLog,
 };
+pub use queue_order::QueueOrder;
 pub(crate) use refused::refused_in_discovery;
 pub use repair::{LeftRow, Repair, RestoredRow};
 pub(crate) use repository_log::RepositoryLog;

@@ -188,6 +188,24 @@ pub enum Mutation {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tree: Option<String>,
     },
+    /// Submitted work is not to be merged until somebody lets go of it. Of what is held already it changes nothing.
+    Hold {
+        /// The task.
+        task: TaskId,
+        /// The claim's token.
+        token: u64,
+        /// Why, for the journal.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// Submitted work that somebody held can be merged: it waits again, as what was submitted last. Of what nobody
+    /// holds it changes nothing.
+    Unhold {
+        /// The task.
+        task: TaskId,
+        /// The claim's token.
+        token: u64,
+    },
     /// A branch is about to be moved on to submitted work, which until then nobody knows to have
     /// landed or not. It is written down before, so that whoever finds it asks the branch.
     Landing {
@@ -280,6 +298,8 @@ impl Mutation {
             Self::Claim { .. } => "claim",
             Self::Release { .. } => "release",
             Self::Submit { .. } => "submit",
+            Self::Hold { .. } => "hold",
+            Self::Unhold { .. } => "unhold",
             Self::Landing { .. } => "landing",
             Self::Land { .. } => "land",
             Self::Drop { .. } => "drop",
@@ -294,7 +314,9 @@ impl Mutation {
     pub(crate) fn tasks(&self) -> Option<Vec<&TaskId>> {
         match self {
             Self::Claim { task, .. } | Self::Release { task, .. } => Some(task.task().into_iter().collect()),
-            Self::Submit { task, .. } => Some(vec![task]),
+            Self::Submit { task, .. } | Self::Hold { task, .. } | Self::Unhold { task, .. } => {
+                Some(vec![task])
+            }
             Self::Landing { claims, .. } => Some(claims.iter().map(|claim| &claim.task).collect()),
             Self::Done { id, .. }
             | Self::Skip { id, .. }
@@ -335,6 +357,8 @@ impl Mutation {
             Self::Claim { .. }
                 | Self::Release { .. }
                 | Self::Submit { .. }
+                | Self::Hold { .. }
+                | Self::Unhold { .. }
                 | Self::Landing { .. }
                 | Self::Land { .. }
                 | Self::Drop { .. }

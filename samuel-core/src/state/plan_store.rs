@@ -18,7 +18,7 @@ use super::{
     Actor, JournalRecord, Mutation, ProgressEntry, ProgressLog, StateDiagnostic, StateError, TaskChange,
     Watch,
 };
-use crate::model::{Plan, Task};
+use crate::model::{Plan, Task, TaskId};
 
 /// Keeps a plan, its journal and its progress log.
 pub trait PlanStore: fmt::Debug + Send + Sync {
@@ -226,9 +226,49 @@ pub struct Applied {
     /// around.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<StateDiagnostic>,
+    /// Work that lanes had submitted and that does not land any more, since its task was settled or given back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_landing: Vec<UnlandedWork>,
+}
+
+/// Work that was submitted and does not land any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnlandedWork {
+    /// The task.
+    pub task: TaskId,
+    /// The branch that it stays on.
+    pub branch: String,
+}
+
+impl UnlandedWork {
+    /// Returns the work in the merge queue that a change may take out of it.
+    pub(super) fn before(plan: &Plan, mutation: &Mutation) -> Vec<Self> {
+        if plan.claims.is_empty() || matches!(mutation, Mutation::Landing { .. } | Mutation::Land { .. }) {
+            return Vec::new();
+        }
+        let tasks = mutation.tasks();
+        let may_be = |task: &Task| tasks.as_ref().is_none_or(|tasks| tasks.contains(&&task.id));
+        let work = plan.claimed_tasks().filter(|(task, claim)| claim.phase.is_in_queue() && may_be(task));
+        work.filter_map(|(task, claim)| Some(Self { task: task.id.clone(), branch: claim.branch.clone()? }))
+            .collect()
+    }
 }
 
 impl Applied {
+    /// Tells of a change of which nothing is stored.
+    pub(crate) fn nothing_stored(revision: u64, change: TaskChange, task: Option<Task>) -> Self {
+        let (diagnostics, not_landing) = (Vec::new(), Vec::new());
+        Self { revision, change, task, seq: None, diagnostics, not_landing }
+    }
+
+    /// Says which work of the merge queue, as it was before, is there no more.
+    #[must_use]
+    pub(super) fn taking_out(mut self, before: Vec<UnlandedWork>, plan: &Plan) -> Self {
+        let is_out = |work: &UnlandedWork| plan.live_claim(&work.task).is_none();
+        self.not_landing = before.into_iter().filter(is_out).collect();
+        self
+    }
+
     /// Tells of a change that is not yet in the journal.
     pub(super) fn new(plan: &Plan, mutation: &Mutation, change: TaskChange) -> Self {
         let id = match (&change, mutation.tasks().as_deref()) {
@@ -237,7 +277,7 @@ impl Applied {
             _ => None,
         };
         let task = id.and_then(|id| plan.task(id)).cloned();
-        Self { revision: plan.revision, change, task, seq: None, diagnostics: Vec::new() }
+        Self::nothing_stored(plan.revision, change, task)
     }
 }
 

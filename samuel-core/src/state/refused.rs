@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Mutation, ProgressBody, ProgressEntry, ProgressKind, ProgressLog};
+use super::{Mutation, PlanStore, ProgressBody, ProgressEntry, ProgressKind, ProgressLog};
 use crate::{
     context::one_line,
     model::Plan,
@@ -43,8 +43,16 @@ fn refused_title(entry: &ProgressEntry) -> Option<&str> {
     }
 }
 
+/// Writes the line about a change that was refused, where that can be done: whoever asked is told in any case, and the progress
+/// log is for whoever reads it later.
+pub(super) fn note(store: &(impl PlanStore + ?Sized), mutation: &Mutation, now: Timestamp) {
+    if let Some(line) = store.progress().ok().and_then(|log| refused(mutation, &log, now)) {
+        let _ = store.append_progress(&[line]);
+    }
+}
+
 /// Returns the line about a change that was refused, unless enough of them stand there already.
-pub(super) fn refused(mutation: &Mutation, log: &ProgressLog, at: Timestamp) -> Option<ProgressEntry> {
+fn refused(mutation: &Mutation, log: &ProgressLog, at: Timestamp) -> Option<ProgressEntry> {
     let titles = match mutation {
         Mutation::Add { task } => task.title.clone(),
         Mutation::Enqueue { task } => task.title.clone(),

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     fs::Durability,
-    model::{Coded as _, Plan, TaskId},
+    model::{ClaimTarget, Coded as _, Plan, ProgressStatus, Role, TaskId, payload::Mode},
 };
 
 /// How many refused tasks a warning names.
@@ -62,6 +62,8 @@ pub(super) fn is_about_the_room(entry: &JournalEntry) -> bool {
             Mutation::BeginDiscovery { .. }
                 | Mutation::CommitIteration { .. }
                 | Mutation::SetProgressStatus { .. }
+                | Mutation::Claim { task: ClaimTarget::Role(Role::Discover), .. }
+                | Mutation::Release { task: ClaimTarget::Role(Role::Discover), .. }
         ),
         _ => false,
     }
@@ -70,7 +72,8 @@ pub(super) fn is_about_the_room(entry: &JournalEntry) -> bool {
 impl Acknowledged {
     /// Returns what passes the limit, by the records since then; nothing where all is within it.
     pub(super) fn excess(&self, plan: &Plan, records: &[JournalRecord], written: &Written) -> Option<Excess> {
-        let mut room = self.plan.progress.discovery_room;
+        let (mut room, mut is_claimed) =
+            (self.plan.progress.discovery_room, self.plan.is_discovery_claimed());
         let mut tasks = Vec::new();
         let mut known: HashSet<&TaskId> = self.plan.tasks.iter().map(|task| &task.id).collect();
         for record in records {
@@ -82,6 +85,12 @@ impl Acknowledged {
                 JournalEntry::Imported { .. } => return None,
                 JournalEntry::Mutation { mutation, change, .. } => match mutation {
                     Mutation::BeginDiscovery { room: begun } => room = Some(*begun),
+                    Mutation::Claim { task: ClaimTarget::Role(Role::Discover), .. } => is_claimed = true,
+                    Mutation::Release { task: ClaimTarget::Role(Role::Discover), .. } => is_claimed = false,
+                    // Of another lane, which does not look for tasks.
+                    Mutation::CommitIteration { mode: Mode::Implementation, .. }
+                    | Mutation::SetProgressStatus { status: ProgressStatus::Running }
+                        if is_claimed => {}
                     Mutation::CommitIteration { .. } | Mutation::SetProgressStatus { .. } => room = None,
                     Mutation::Add { .. }
                     | Mutation::Enqueue { .. }
@@ -188,7 +197,7 @@ mod tests {
     use super::*;
     use crate::{
         clock::SystemClock,
-        model::{ProgressStatus, Status, Task, Usage, payload::Mode},
+        model::{ReleaseReason, Status, Task, Usage},
         state::{
             Actor, CaughtUp, Existing, Holder, LaneStore as _, NewTask, Parts, PlanStore as _, RunDir,
             journal::After,
@@ -350,5 +359,27 @@ mod tests {
         let caught = found.caught_up();
         assert_eq!(found.plan(), (["1", "a", "b"].map(str::to_owned).into(), None));
         assert!(!is_told(&caught, "b"), "{caught:?}");
+    }
+
+    #[test]
+    fn an_iteration_of_another_lane_does_not_lift_the_limit() {
+        let mut found = Found::discovering(2);
+        let claim = Mutation::Claim { task: Role::Discover.into(), worker: "r/lane-2".to_owned() };
+        let token = found.store.mutate(claim, Actor::Runtime).unwrap().revision;
+        found.store.mutate(Mutation::BeginDiscovery { room: 2 }, Actor::Runtime).unwrap();
+        let commit = |mode| Mutation::CommitIteration { iteration: 1, mode, usage: Usage::default() };
+        found.store.mutate(commit(Mode::Implementation), Actor::Runtime).unwrap();
+        let running = Mutation::SetProgressStatus { status: ProgressStatus::Running };
+        found.store.mutate(running, Actor::Runtime).unwrap();
+        found.edited(&["a", "b", "c"], None);
+        let caught = found.caught_up();
+        assert_eq!(found.plan(), (["1", "a", "b"].map(str::to_owned).into(), Some(0)));
+        assert!(is_told(&caught, "c") && !is_told(&caught, "b"), "{caught:?}");
+        found.store.mutate(commit(Mode::Discovery), Actor::Runtime).unwrap();
+        let (task, reason) = (Role::Discover.into(), ReleaseReason::Stopped);
+        found.store.mutate(Mutation::Release { task, token, reason, kept: None }, Actor::Runtime).unwrap();
+        found.edited(&["d"], None);
+        assert!(!is_told(&found.caught_up(), "d"));
+        assert_eq!(found.plan(), (["1", "a", "b", "d"].map(str::to_owned).into(), None));
     }
 }

@@ -31,7 +31,7 @@ use crate::fs::{PRIVATE_FILE, PathKind, Root, found};
 const MAX_SEGMENTS: usize = 64;
 /// How much is read at once.
 const CHUNK_BYTES: u64 = 1 << 20;
-/// How long a line can be that is read; a longer one is left out.
+/// How long a line can be that is read; a longer one is left out and counted.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 /// How many files that were moved aside are looked at.
 const MAX_FILES: usize = 10_000;
@@ -63,19 +63,43 @@ impl RecordPart {
         }
     }
 
-    /// Returns the number of a file that was moved aside, by its name.
+    /// Returns the number of a file that was moved aside, by its name. One that is spelled in another way, such as `01`,
+    /// or too large for what Samuel ever counted, is none: a reader would never get past it.
     fn segment(self, name: &str) -> Option<u64> {
-        name.strip_prefix(self.stem())?.strip_prefix('.')?.strip_suffix(".jsonl")?.parse().ok()
+        let number = name.strip_prefix(self.stem())?.strip_prefix('.')?.strip_suffix(".jsonl")?;
+        let number = number.parse::<u32>().ok().map(u64::from)?;
+        (segment_name(self, number) == name).then_some(number)
     }
 }
 
 /// How far a part of a record was read. The default is its beginning.
+///
+/// A store makes places of its own for the chunks that it returns, and is given them back; what the two numbers
+/// mean is its own business. Readers only hand them on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RecordPlace {
     /// The file, from 1; 0 before the first.
     pub(super) segment: u64,
     /// How many bytes of it were read.
     pub(super) offset: u64,
+}
+
+impl RecordPlace {
+    /// Makes a place: one of the pieces that a store keeps a record in, and how much of that was read. That of the
+    /// beginning is `at(0, 0)`, the default.
+    pub fn at(segment: u64, offset: u64) -> Self {
+        Self { segment, offset }
+    }
+
+    /// Returns the piece; 0 where a store has only one, and at the beginning.
+    pub fn segment(self) -> u64 {
+        self.segment
+    }
+
+    /// Returns how much of the piece was read: bytes, lines, or whatever the store counts.
+    pub fn offset(self) -> u64 {
+        self.offset
+    }
 }
 
 /// Some lines of a record.
@@ -85,6 +109,9 @@ pub struct RecordChunk {
     pub lines: Vec<u8>,
     /// Where to read on.
     pub next: RecordPlace,
+    /// How many lines were passed over before `next` because they are too long to be read; 0 by default. Where there are
+    /// some, it is read on at `next` later also if there are no lines.
+    pub left_out: u64,
 }
 
 /// Cuts what was read after its last whole line.
@@ -145,36 +172,42 @@ pub(super) fn read_from(
     part: RecordPart,
     from: RecordPlace,
 ) -> Result<RecordChunk, StateError> {
-    let Ok(logs) = checked(dir, run) else { return Ok(RecordChunk { lines: Vec::new(), next: from }) };
-    let root = dir.root();
+    let Ok(logs) = checked(dir, run) else {
+        return Ok(RecordChunk { next: from, ..RecordChunk::default() });
+    };
+    let (root, mut left_out) = (dir.root(), 0_u64);
     let mut place = RecordPlace { segment: from.segment.max(1), offset: from.offset };
     loop {
         let path = logs.join(segment_name(part, place.segment));
         if let Some(file) = open(root, &path)? {
             let chunk = read_chunk(file, place).map_err(StateError::io("read", &path))?;
+            left_out = left_out.saturating_add(chunk.left_out);
             if !chunk.lines.is_empty() {
-                return Ok(chunk);
+                return Ok(RecordChunk { left_out, ..chunk });
             }
             place = RecordPlace { segment: place.segment.saturating_add(1), offset: 0 };
             continue;
         }
-        // What was read of stays until it is moved aside, under the number that it has here.
-        if place.offset == 0
-            && let Some(next) =
-                segments(root, &logs, part)?.into_iter().find(|number| *number > place.segment)
-        {
-            place.segment = next;
+        // The file that is written to has the number behind all of those that were moved aside. Where one has a later number
+        // than the place, what was there is gone, unless it was moved aside just now.
+        let numbers = segments(root, &logs, part)?;
+        if numbers.contains(&place.segment) {
+            continue;
+        }
+        if let Some(next) = numbers.into_iter().find(|number| *number > place.segment) {
+            place = RecordPlace { segment: next, offset: 0 };
             continue;
         }
         let path = logs.join(part.file_name());
         let Some(file) = open(root, &path)? else {
-            return Ok(RecordChunk { lines: Vec::new(), next: place });
+            return Ok(RecordChunk { lines: Vec::new(), next: place, left_out });
         };
         // It may have been moved aside before it was opened.
         if open(root, &logs.join(segment_name(part, place.segment)))?.is_some() {
             continue;
         }
-        return read_chunk(file, place).map_err(StateError::io("read", &path));
+        let chunk = read_chunk(file, place).map_err(StateError::io("read", &path))?;
+        return Ok(RecordChunk { left_out: left_out.saturating_add(chunk.left_out), ..chunk });
     }
 }
 
@@ -182,35 +215,43 @@ fn open(root: &Root, path: &Path) -> Result<Option<File>, StateError> {
     found(root.open(path)).map_err(StateError::file("read", path))
 }
 
-/// Reads whole lines; one that is too long is gone over.
-fn read_chunk(mut file: File, place: RecordPlace) -> io::Result<RecordChunk> {
+/// Reads whole lines; those that are too long are passed over and counted.
+fn read_chunk(file: File, place: RecordPlace) -> io::Result<RecordChunk> {
+    read_lines(file, place, CHUNK_BYTES, MAX_LINE_BYTES)
+}
+
+/// Reads whole lines, so many bytes at once, and more where a line is longer; those beyond a length are passed over.
+fn read_lines(mut file: File, mut place: RecordPlace, at_once: u64, longest: u64) -> io::Result<RecordChunk> {
     file.seek(SeekFrom::Start(place.offset))?;
-    let mut lines = Vec::new();
-    let mut limit = CHUNK_BYTES;
+    let (mut lines, mut limit, mut left_out) = (Vec::new(), at_once, 0_u64);
     loop {
         let room = limit.saturating_sub(lines.len() as u64);
         let read = file.by_ref().take(room).read_to_end(&mut lines)?;
         if memchr::memchr(b'\n', &lines).is_some() || (read as u64) < room {
             break;
         }
-        if limit >= MAX_LINE_BYTES {
-            let next = RecordPlace { offset: after_line(&mut file)?, ..place };
-            return read_chunk(file, next);
+        if limit < longest {
+            limit = limit.saturating_mul(4).min(longest);
+            continue;
         }
-        limit = limit.saturating_mul(4).min(MAX_LINE_BYTES);
+        place.offset = after_line(&mut file, at_once)?;
+        file.seek(SeekFrom::Start(place.offset))?;
+        left_out += 1;
+        (lines, limit) = (Vec::new(), at_once);
     }
     whole_lines(&mut lines);
     let next = RecordPlace { offset: place.offset.saturating_add(lines.len() as u64), ..place };
-    Ok(RecordChunk { lines, next })
+    Ok(RecordChunk { lines, next, left_out })
 }
 
-/// Returns where the line ends that the file is in.
-fn after_line(file: &mut File) -> io::Result<u64> {
+/// Returns where the line ends that the file is in, of which so much is read at once; the end of the file where it has
+/// none.
+fn after_line(file: &mut File, at_once: u64) -> io::Result<u64> {
     let mut piece = Vec::new();
     loop {
         let at = file.stream_position()?;
         piece.clear();
-        file.by_ref().take(CHUNK_BYTES).read_to_end(&mut piece)?;
+        file.by_ref().take(at_once).read_to_end(&mut piece)?;
         match memchr::memchr(b'\n', &piece) {
             Some(end) => return Ok(at.saturating_add(end as u64 + 1)),
             None if piece.is_empty() => return Ok(at),
@@ -226,8 +267,12 @@ pub(super) fn recorded_in(dir: &RunDir) -> Result<Vec<String>, StateError> {
     let runs = listed.unwrap_or_default().into_iter().filter(|entry| entry.kind == PathKind::Directory);
     let named = runs.filter(|entry| is_run_id(&entry.name)).filter_map(|entry| entry.name.into_string().ok());
     let has_record = |run: &String| {
-        let parts = [RecordPart::Events, RecordPart::Inputs];
-        parts.iter().any(|part| dir.root().has(&dir.logs(run).join(part.file_name())).unwrap_or(false))
+        let (logs, parts) = (dir.logs(run), [RecordPart::Events, RecordPart::Inputs]);
+        let is_written = |part: &RecordPart| dir.root().has(&logs.join(part.file_name())).unwrap_or(false);
+        // All that there is may have been moved aside just before.
+        let is_aside =
+            |part: &RecordPart| segments(dir.root(), &logs, *part).is_ok_and(|all| !all.is_empty());
+        parts.iter().any(is_written) || parts.iter().any(is_aside)
     };
     let mut runs: Vec<String> = named.filter(has_record).collect();
     // The time comes first in an id.
@@ -337,6 +382,78 @@ mod tests {
         let kept = segments(dir.root(), &logs, RecordPart::Events).unwrap();
         assert_eq!((kept.len(), kept.first(), kept.last()), (64, Some(&8), Some(&71)));
         assert_eq!(all(&dir).last().unwrap(), "last");
+    }
+
+    #[test]
+    fn a_run_of_which_all_was_just_moved_aside_is_recorded() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = RunDir::new(root.path());
+        append_to(&dir, RUN, RecordPart::Events, b"one\n").unwrap();
+        let logs = dir.logs(RUN);
+        fs::rename(logs.join("run.jsonl"), logs.join("run.1.jsonl")).unwrap();
+        assert_eq!(recorded_in(&dir).unwrap(), [RUN]);
+        fs::remove_file(logs.join("run.1.jsonl")).unwrap();
+        assert!(recorded_in(&dir).unwrap().is_empty());
+    }
+
+    #[test]
+    fn whoever_reads_too_slowly_goes_on_with_the_oldest_file_that_is_left() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = RunDir::new(root.path());
+        append_to(&dir, RUN, RecordPart::Events, b"newest\n").unwrap();
+        for number in [8, 9] {
+            fs::write(dir.logs(RUN).join(format!("run.{number}.jsonl")), format!("of {number}\n")).unwrap();
+        }
+        let read = |place| {
+            let chunk = read_from(&dir, RUN, RecordPart::Events, place).unwrap();
+            (String::from_utf8(chunk.lines).unwrap(), chunk.next)
+        };
+        // The file that it is in was removed.
+        let (lines, place) = read(RecordPlace { segment: 3, offset: 3 });
+        assert_eq!(lines, "of 8\n");
+        let (lines, place) = read(place);
+        assert_eq!(lines, "of 9\n");
+        assert_eq!(read(place).0, "newest\n");
+    }
+
+    #[test]
+    fn lines_that_are_too_long_are_passed_over_and_counted_however_many_they_are() {
+        const MANY: u64 = 20_000;
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("run.jsonl");
+        let long = format!("{}\n", "x".repeat(40)).repeat(usize::try_from(MANY).unwrap());
+        fs::write(&path, format!("{long}one\n{long}")).unwrap();
+        let read = |place| {
+            let chunk = read_lines(File::open(&path).unwrap(), place, 8, 32).unwrap();
+            (String::from_utf8(chunk.lines).unwrap(), chunk.left_out, chunk.next)
+        };
+        let (lines, left_out, next) = read(RecordPlace::default());
+        assert_eq!((lines.as_str(), left_out), ("one\n", MANY));
+        let (lines, left_out, next) = read(next);
+        assert_eq!((lines.as_str(), left_out, next.offset), ("", MANY, fs::metadata(&path).unwrap().len()));
+        assert_eq!(read(next), (String::new(), 0, next));
+    }
+
+    #[test]
+    fn files_whose_numbers_are_none_of_samuels_hold_no_reader_up() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = RunDir::new(root.path());
+        append_to(&dir, RUN, RecordPart::Events, b"one\n").unwrap();
+        let logs = dir.logs(RUN);
+        for number in ["01", "+1", "001", "18446744073709551614", "18446744073709551615"] {
+            fs::write(logs.join(format!("run.{number}.jsonl")), "foreign\n").unwrap();
+        }
+        let (done, is_done) = std::sync::mpsc::channel();
+        let reading = dir.clone();
+        // A reader that never ends must not hold the tests up.
+        std::thread::spawn(move || {
+            let read = read_from(&reading, RUN, RecordPart::Events, RecordPlace::default()).unwrap();
+            let rest = read_from(&reading, RUN, RecordPart::Events, read.next).unwrap();
+            let _ = done.send((read.lines, rest.lines));
+        });
+        let (read, rest) = is_done.recv_timeout(std::time::Duration::from_secs(20)).unwrap();
+        assert_eq!((&read[..], rest.len()), (&b"one\n"[..], 0));
+        assert!(segments(dir.root(), &logs, RecordPart::Events).unwrap().is_empty());
     }
 
     #[test]

@@ -29,7 +29,13 @@ pub(super) fn ask(task: &mut Task, question: Question) -> Result<TaskChange, Sta
 /// Opens a task with the answer to its question.
 pub(super) fn answer_question(task: &mut Task, answer: &str) -> Result<TaskChange, StateError> {
     let id = task.id.clone();
-    let Some(question) = task.open_question() else { return Err(StateError::NoQuestion { id }) };
+    let Some(question) = task.open_question() else {
+        // Of two who answer, the second learns that it is the other one's answer that counts.
+        return Err(match task.answered_question() {
+            Some(_) => StateError::AnsweredBefore { id },
+            None => StateError::NoQuestion { id },
+        });
+    };
     let answered = question.answered(answer).map_err(|source| not_stored(&id, source))?;
     Ok(changed(task, |task| {
         forget_outcome(task);

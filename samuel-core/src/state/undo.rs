@@ -19,7 +19,10 @@ use super::{
     JournalEntry, JournalRecord, Mutation, Parts, StateError, baseline::Baseline, journal::MAX_RECORD_BYTES,
     plan_store::Asker, revise::remove,
 };
-use crate::model::{Groups, Plan, Status, Task, TaskId, hex};
+use crate::{
+    model::{Groups, Plan, Status, Task, TaskId, hex},
+    text::names,
+};
 
 /// How much of a record is for what the change replaced, in bytes.
 const MAX_REPLACED_BYTES: usize = MAX_RECORD_BYTES / 4;
@@ -116,14 +119,12 @@ impl fmt::Display for NotUndone {
             Self::NothingKept => f.write_str("what it replaced was not kept"),
             Self::Already { by } => write!(f, "change {by} took it back already"),
             Self::Since { changes, tasks } => {
-                let named =
-                    changes.iter().take(MAX_NAMED).map(|(change, name)| format!("change {change} ({name})"));
+                let named = changes.iter().map(|(change, name)| format!("change {change} ({name})"));
                 let changes = match changes.is_empty() {
                     true => "something else".to_owned(),
-                    false => named.collect::<Vec<_>>().join(", "),
+                    false => names(&named.collect::<Vec<_>>(), MAX_NAMED),
                 };
-                let tasks: Vec<&str> = tasks.iter().take(MAX_NAMED).map(TaskId::as_str).collect();
-                write!(f, "{changes} touched {} since", tasks.join(", "))
+                write!(f, "{changes} touched {} since", names(tasks, MAX_NAMED))
             }
         }
     }

@@ -5,8 +5,9 @@
 //! them to their end. [`FakeHandler`] answers, breaks or hangs as it is told
 //! and remembers its calls, [`FakePlugin`] brings handlers under a plugin's
 //! name and namespace, [`VirtualClock`] moves time by hand, [`HeldAgent`] waits
-//! in mid-call, [`ChannelStore`] puts a store of plans behind a channel. [`store_suite`]
-//! checks stores, [`differing_replays`] that runs are decided by what is recorded of them. What a run told is a [`Played`], whose
+//! in mid-call, [`ChannelStore`] puts a store of plans behind a channel, and [`ScriptedLanes`] are the agents of
+//! several lanes, who conflict, break checks, forget to commit and hang, and [`MemoryLog`] is a log that loses
+//! acknowledgements, stores twice and forgets. [`Weakened`] is a sandbox that lacks a wall. [`store_suite`] checks stores, [`log_suite`] logs, [`differing_replays`] that runs are decided by what is recorded of them. What a run told is a [`Played`], whose
 //! [`transcript`](Played::transcript) is the same for the same run.
 //!
 //! Samuel tests its own runs with the same doubles. This module sees everything and
@@ -44,16 +45,25 @@ mod bench;
 mod channel;
 mod clock;
 mod handler;
+mod lanes;
+pub mod log_suite;
+mod memory_log;
 mod played;
 mod plugin;
 mod replays;
+mod seeded;
 pub mod store_suite;
+mod weakened;
 
 pub use agent::{HeldAgent, completes_each_task};
 pub use bench::{Bench, BenchBuilder, BenchError};
 pub use channel::ChannelStore;
 pub use clock::VirtualClock;
 pub use handler::{Act, FakeHandler};
+pub use lanes::ScriptedLanes;
+pub use memory_log::{LogFaults, MemoryLog};
 pub use played::{Played, transcript};
 pub use plugin::FakePlugin;
 pub use replays::differing_replays;
+pub use seeded::Seeded;
+pub use weakened::Weakened;

@@ -120,6 +120,7 @@ fn write_event(text: &mut String, event: &Event) -> fmt::Result {
         Event::TaskReturned { task, attempt, reason, .. } => {
             writeln!(text, "task {task} returned, attempt {attempt}: {}", one_line(reason))
         }
+        Event::LandingStarted { into } => writeln!(text, "landing on {} starts", one_line(into)),
         Event::LandingHeld { reason, .. } => writeln!(text, "landing held: {}", one_line(reason)),
         Event::TasksTakenBack { tasks, reasons } => {
             let tasks: Vec<&str> = tasks.iter().map(|task| task.as_str()).collect();

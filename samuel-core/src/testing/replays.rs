@@ -4,6 +4,8 @@
 //! the loop looked at by itself would show as a replay that comes to another effect.
 
 use crate::{
+    engine::{NOT_RECORDED, TOO_FAST},
+    event::{Event, EventRecord},
     history::History,
     machine::{DifferenceKind, Replay},
     project::Project,
@@ -20,7 +22,16 @@ pub fn differing_replays(project: &Project) -> Vec<Replay> {
     replays.filter(leads_elsewhere).collect()
 }
 
+/// Says whether a run warned that not all of it could be recorded.
+pub(super) fn has_gaps(events: &[EventRecord]) -> bool {
+    let warns = |record: &EventRecord| match &record.event {
+        Event::Warning { message } => message.starts_with(NOT_RECORDED) || message == TOO_FAST,
+        _ => false,
+    };
+    events.iter().any(warns)
+}
+
 /// Says whether a replay came to another effect than was recorded.
-pub(super) fn leads_elsewhere(replay: &Replay) -> bool {
+fn leads_elsewhere(replay: &Replay) -> bool {
     replay.difference.as_ref().is_some_and(|difference| difference.kind == DifferenceKind::Effect)
 }

@@ -34,8 +34,8 @@ use crate::{
         TaskId, Usage, payload::Turn,
     },
     state::{
-        Actor, Artifact, Asker, Called, Checkpoint, Existing, Holder, JournalEntry, JournalPart,
-        JournalRecord, LandingClaim, LaneStore, Mutation, NewTask, Note, PlanStore, ProgressEntry,
+        Actor, Artifact, Asker, Begun, Called, Checkpoint, Existing, Holder, JournalEntry, JournalPart,
+        JournalRecord, LandingClaim, LaneBooks, LaneStore, Mutation, NewTask, Note, PlanStore, ProgressEntry,
         ProgressKind, RecordPart, RecordPlace, SavedRun, StateError, SupervisorProcess, SupervisorRole,
         TaskChange, TaskEdit, Used,
     },
@@ -432,6 +432,7 @@ fn the_last_checkpoint_is_found_behind_later_notes(lane: &dyn LaneStore) {
         end: None,
         scope: Scope::Tasks(vec![TaskId::new("1")]),
         agents: vec![AgentTotal { agent: "claude".to_owned(), usage: Usage::default() }],
+        begun: None,
     };
     let usage = |input_tokens| Usage { input_tokens, ..Usage::default() };
     let used = |tokens| Note::Used(Used { run_id: "r1".into(), usage: usage(tokens) });
@@ -439,8 +440,11 @@ fn the_last_checkpoint_is_found_behind_later_notes(lane: &dyn LaneStore) {
     lane.note(used(1)).unwrap();
     let seq = lane.note(Note::Checkpoint(checkpoint(2))).unwrap();
     assert!(first < seq);
-    let saved = |used, called| Some(SavedRun { checkpoint: checkpoint(2), seq, used, called });
-    assert_eq!(lane.last_saved().unwrap(), saved(None, None));
+    let saved = |used, called, begun, books| {
+        let checkpoint = checkpoint(2);
+        Some(SavedRun { checkpoint, seq, used, called, begun, books })
+    };
+    assert_eq!(lane.last_saved().unwrap(), saved(None, None, None, None));
     let called = |agent: &str| Called {
         run_id: "r1".into(),
         iteration: 1,
@@ -452,9 +456,18 @@ fn the_last_checkpoint_is_found_behind_later_notes(lane: &dyn LaneStore) {
     lane.note(used(2)).unwrap();
     lane.note(Note::Called(called("codex"))).unwrap();
     lane.note(Note::Called(called("claude"))).unwrap();
+    let begun = |count| Begun { last: count + 1, count, total: u64::from(count) + 9 };
+    lane.note(Note::Begun(begun(1))).unwrap();
+    lane.note(Note::Begun(begun(2))).unwrap();
+    let books = |failed: u32| LaneBooks { run_id: "r1".into(), books: failed.into() };
+    lane.note(Note::Books(books(1))).unwrap();
+    lane.note(Note::Books(books(2))).unwrap();
     lane.note(used(3)).unwrap();
     lane.note(Note::Supervisor(supervisor(7))).unwrap();
-    assert_eq!(lane.last_saved().unwrap(), saved(Some(usage(3)), Some(called("claude"))));
+    assert_eq!(
+        lane.last_saved().unwrap(),
+        saved(Some(usage(3)), Some(called("claude")), Some(begun(2)), Some(books(2)))
+    );
 }
 
 fn supervisor(pid: u32) -> SupervisorProcess {

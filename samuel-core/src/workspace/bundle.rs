@@ -29,6 +29,10 @@ const MAX_COMMITS: usize = 10_000;
 const MAX_CANDIDATES: usize = 1_000;
 /// The mode of a link to another repository.
 const GITLINK: &[u8] = b"160000";
+/// The mode of a directory.
+const DIRECTORY: &[u8] = b"040000";
+/// The mode of a symbolic link.
+const LINK: &[u8] = b"120000";
 /// The mode of what is not there.
 const ABSENT: &[u8] = b"000000";
 /// How quarantines begin, below the objects of the user's repository. git removes such directories
@@ -130,11 +134,25 @@ impl Door<'_> {
         if let Some(complaint) = complaint(self.git.finish("rev-list", spec).await)? {
             return Ok(Err(RefusedWork::Damaged { complaint }));
         }
+        if let Some(object) = self.larger_than(limit, &range).await? {
+            let what = format!("the file of the object {object} is longer than {limit} bytes");
+            return Ok(Err(RefusedWork::TooMany { what }));
+        }
         let spec = self.inside(&["merge-base", "--is-ancestor", self.base, tip]);
         if complaint(self.git.finish("merge-base", spec).await)?.is_some() {
             return Ok(Err(RefusedWork::Rewritten { base: self.base.to_owned() }));
         }
         self.examine(tip, &range, is_control).await
+    }
+
+    /// Returns the id of a file that is longer, in any of the commits. A few bytes of a pack can stand for any number, which
+    /// each git that packs the repository anew would take memory for. Only heads of objects are read.
+    async fn larger_than(&self, limit: u64, range: &str) -> Result<Option<String>, WorkspaceError> {
+        // What is not longer is left out: git tells of those that have at least so many.
+        let filter = format!("--filter=blob:limit={}", limit.saturating_add(1));
+        let args = ["rev-list", "--objects", "--quiet", "--filter-print-omitted", &filter, range];
+        let told = self.git.finish("rev-list", self.inside(&args)).await?.stdout.text();
+        Ok(told.lines().find_map(|line| line.strip_prefix('~').map(str::to_owned)))
     }
 
     /// Holds what all commits change against what must not arrive.
@@ -167,8 +185,8 @@ impl Door<'_> {
         }
         let args: Vec<&str> = ["diff-tree"].into_iter().chain(raw).chain([self.base, tip]).collect();
         let Some(net) = self.changes(self.inside(&args)).await? else { return Ok(Err(too_many())) };
-        let of_project = net.iter().filter_map(|change| change.path.strip_prefix(self.prefix.as_bytes()));
-        let mut files: Vec<String> = of_project.map(shown).filter(|path| is_control(path)).collect();
+        let of_control = net.iter().filter_map(|change| change.control_file(self.prefix, &is_control));
+        let mut files: Vec<String> = of_control.collect();
         files.sort();
         files.dedup();
         Ok(if files.is_empty() { Ok(()) } else { Err(RefusedWork::ControlFiles { files }) })
@@ -273,6 +291,16 @@ impl Change {
         let mut words = facts.strip_prefix(b":")?.split(|byte| *byte == b' ').map(<[u8]>::to_vec);
         let (old_mode, mode, old_id, id) = (words.next()?, words.next()?, words.next()?, words.next()?);
         Some(Self { mode, old_mode, old_id, id, path: path.clone() })
+    }
+
+    /// Returns its path from the project's root where it is that of a control file, or of a link in the place of a directory
+    /// with some: what that leads to shows only where it arrives. `is_control` is asked of paths, as
+    /// [`ControlLook::covers`](super::ControlLook::covers) is.
+    pub(crate) fn control_file(&self, prefix: &str, is_control: impl Fn(&str) -> bool) -> Option<String> {
+        let path = self.path.strip_prefix(prefix.as_bytes()).map(shown)?;
+        let kind = if self.mode == ABSENT { &self.old_mode } else { &self.mode };
+        let leads = || self.mode == LINK && is_control(&format!("{path}/"));
+        (kind != DIRECTORY && (is_control(&path) || leads())).then_some(path)
     }
 }
 

@@ -10,13 +10,22 @@
 //!   └──────────── refused, or failed ◄───────┴───────────┘
 //! ```
 //!
+//! Its life is here. `making` makes and checks out what an agent works in, `taking` takes out of it what was made
+//! or moves it aside, `keeping` gives a reference that stays to work that did not arrive. `lane` is the life of one in
+//! which a lane works: it stands on what it is told to, and its work goes onto the branch of a task.
+//!
 //! What is collected lies in the user's repository below `refs/samuel/`, where the user's branches do not
 //! see it. Nothing is removed from a clone that was not collected: a clone in which no git may
 //! be run any more is moved aside.
 
+mod keeping;
+mod lane;
+mod making;
+mod taking;
+
 use std::{
     collections::BTreeMap,
-    fmt, fs,
+    fs,
     io::ErrorKind,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -25,155 +34,31 @@ use std::{
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::{
-    CloneProblem, InspectLimits, RefusedWork, WorkspaceError,
-    bundle::{self, Door},
-    elsewhere,
-    git::{Configured, Git},
-    inspect,
+    WorkspaceError, WorkspaceSetup, WorkspaceStep, bundle,
+    git::Git,
     record::{self, Landing, Record},
     ref_locks,
     users_tree::{Standing, UsersTree, remove_lock},
 };
-use crate::{
-    fs::{private, read_anywhere},
-    git::{Caller, program::GitProgramError},
-    process::Supervisor,
-};
+use crate::{fs::private, git::program::GitProgramError};
+
+pub(crate) use lane::KnownClone;
+pub use lane::LaneClone;
 
 /// The clone, below the directory of the workspace.
 const TREE: &str = "tree";
 /// A clone that is being made.
 const NEW_TREE: &str = "tree.new";
-/// Settings of the user by which files and commits are made; the clone gets them.
-const USERS_SETTINGS: [&str; 4] = ["user.name", "user.email", "core.autocrlf", "core.eol"];
+/// What is known of it.
+const RECORD: &str = "record.json";
+/// Where it is noted what a lane has run in its clone.
+const PREPARED: &str = "prepared";
+/// What is there while a reference of the user's repository is removed.
+const TIDYING: &str = "tidying.json";
 /// Who commits where git does not know the user.
 pub(crate) const NOBODY: [(&str, &str); 2] = [("user.name", "Samuel"), ("user.email", "samuel@localhost")];
-/// The largest configuration that is read, in bytes.
-const MAX_CONFIG: u64 = 1 << 20;
 /// The oldest git that keeps to the settings it is given.
 const LEAST_GIT: (u32, u32) = (2, 32);
-/// How many clones are moved aside before somebody has to look.
-const MAX_ASIDE: u32 = 10_000;
-
-/// What a clone is made of, and where.
-#[derive(Clone, Debug)]
-pub struct WorkspaceSetup {
-    /// The project's root.
-    pub root: PathBuf,
-    /// Where the clone and what is known of it lie: a directory that is made, and is this user's alone.
-    pub directory: PathBuf,
-    /// Whose the project must be.
-    pub caller: Caller,
-    /// The environment, of which git gets what it needs.
-    pub env: Vec<(String, String)>,
-    /// Who watches over git.
-    pub supervisor: Supervisor,
-    /// Names the references of work that is kept.
-    pub run: String,
-    /// What is too much.
-    pub limits: WorkspaceLimits,
-    /// The files that the agent must not change.
-    pub control: Arc<dyn ControlLook>,
-    /// Is told of each step, once it is done.
-    pub on_step: Option<OnStep>,
-}
-
-/// What is too much.
-#[derive(Clone, Copy, Debug)]
-pub struct WorkspaceLimits {
-    /// The largest bundle, in bytes. Default 512 MiB.
-    pub bundle: u64,
-    /// How far a look at the clone goes.
-    pub inspect: InspectLimits,
-}
-
-impl Default for WorkspaceLimits {
-    fn default() -> Self {
-        Self { bundle: 512 << 20, inspect: InspectLimits::default() }
-    }
-}
-
-/// The files of a project that decide what runs.
-pub trait ControlLook: fmt::Debug + Send + Sync {
-    /// Returns a digest of each that is there below another root, by its path from there. Blocks.
-    fn look(&self, root: &Path) -> BTreeMap<String, String>;
-
-    /// Says whether a path from the root of the project is one of them, as far as their names tell.
-    fn covers(&self, path: &str) -> bool;
-}
-
-/// No files.
-impl ControlLook for () {
-    fn look(&self, _: &Path) -> BTreeMap<String, String> {
-        BTreeMap::new()
-    }
-
-    fn covers(&self, _: &str) -> bool {
-        false
-    }
-}
-
-/// A step of a workspace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum WorkspaceStep {
-    /// The clone was made, without its files.
-    Cloned,
-    /// Its files are those of the user's branch.
-    CheckedOut,
-    /// It is known that the agent may write from now on.
-    TurnBegan,
-    /// The clone was looked at.
-    Inspected,
-    /// What the agent left was committed.
-    Committed,
-    /// What there is beyond the user's branch was written to a bundle.
-    Bundled,
-    /// The bundle was taken in.
-    TakenIn,
-    /// It is known that it was.
-    Collected,
-    /// Work has a reference of its own that stays.
-    Kept,
-    /// The user's branch is about to be moved.
-    Landing,
-    /// It was.
-    Landed,
-}
-
-impl WorkspaceStep {
-    /// Every step, in the order in which they are made.
-    pub const ALL: [Self; 11] = [
-        Self::Cloned,
-        Self::CheckedOut,
-        Self::TurnBegan,
-        Self::Inspected,
-        Self::Committed,
-        Self::Bundled,
-        Self::TakenIn,
-        Self::Collected,
-        Self::Kept,
-        Self::Landing,
-        Self::Landed,
-    ];
-}
-
-/// Is told of steps.
-#[derive(Clone)]
-pub struct OnStep(Arc<dyn Fn(WorkspaceStep) + Send + Sync>);
-
-impl OnStep {
-    /// Calls a function at each step.
-    pub fn new(call: impl Fn(WorkspaceStep) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(call))
-    }
-}
-
-impl fmt::Debug for OnStep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OnStep")
-    }
-}
 
 /// What a commit of what an agent left says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -197,11 +82,25 @@ pub struct Collected {
 #[derive(Debug)]
 pub struct CloneWorkspace {
     setup: WorkspaceSetup,
+    /// Tells the workspaces of a repository apart.
+    key: String,
+    stands: Stands,
     git: Git,
     users: UsersTree,
     record: AsyncMutex<Record>,
     /// The control files as they were checked out.
     seen: Mutex<BTreeMap<String, String>>,
+    /// What people should know of where the work went, and were not told yet.
+    told: Mutex<Vec<String>>,
+}
+
+/// What a clone stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stands {
+    /// The branch that the user has checked out.
+    OnUsersBranch,
+    /// The branch of a task, as whoever works there says.
+    OnTask,
 }
 
 impl CloneWorkspace {
@@ -213,24 +112,19 @@ impl CloneWorkspace {
     /// Returns [`WorkspaceError::Unfit`] and [`WorkspaceError::Dirty`] for a tree that cannot have one, and
     /// other errors where something fails.
     pub async fn open(setup: WorkspaceSetup) -> Result<(Self, Vec<String>), WorkspaceError> {
-        let directory = setup.directory.clone();
-        private::require(&directory).map_err(WorkspaceError::io("use", &directory))?;
-        let users = blocking({
-            let (root, caller) = (setup.root.clone(), setup.caller.clone());
-            move || UsersTree::open(&root, &caller)
-        })
-        .await?;
-        let git = Git::of(&setup.env, setup.supervisor.clone(), &directory, &users.top)?;
-        check_version(&git, &setup.root, LEAST_GIT).await?;
-        let record = record::read::<Record>(&directory.join("record.json"));
+        let key = setup.directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let this = Self::of(setup, key, Stands::OnUsersBranch, LEAST_GIT).await?;
+        let record = record::read::<Record>(&this.file(RECORD));
         let mut told = Vec::new();
-        let landed = users.recover(&git, &directory.join("landing.json")).await?;
-        let (standing, users) = blocking(move || Ok((users.standing()?, users))).await?;
-        let users = blocking(move || users.check_clean().map(|()| users)).await?;
-        let this = Self { setup, git, users, record: AsyncMutex::default(), seen: Mutex::default() };
+        let landed = this.users.recover(&this.git, &this.file("landing.json")).await?;
+        let users = this.users.clone();
+        let standing = blocking(move || users.standing()).await?;
+        let users = this.users.clone();
+        blocking(move || users.check_clean()).await?;
         this.clear_remains()?;
         let mut held = this.record.lock().await;
         *held = record.unwrap_or_default();
+        this.has_seen(&held);
         if let Some(Landing { branch, new, .. }) = landed {
             told.push(format!(
                 "a fast-forward of {branch} to {} was cut off: it is finished now",
@@ -253,6 +147,23 @@ impl CloneWorkspace {
         }
         drop(held);
         Ok((this, told))
+    }
+
+    /// Finds out whose project it is, and git. Its directory is made where there is none.
+    async fn of(
+        setup: WorkspaceSetup,
+        key: String,
+        stands: Stands,
+        least: (u32, u32),
+    ) -> Result<Self, WorkspaceError> {
+        let directory = setup.directory.clone();
+        private::require(&directory).map_err(WorkspaceError::io("use", &directory))?;
+        let (root, caller) = (setup.root.clone(), setup.caller.clone());
+        let users = blocking(move || UsersTree::open(&root, &caller)).await?;
+        let git = Git::of(&setup.env, setup.supervisor.clone(), &directory, &users.top)?;
+        check_version(&git, &setup.root, least).await?;
+        let (record, seen, told) = (AsyncMutex::default(), Mutex::default(), Mutex::default());
+        Ok(Self { setup, key, stands, git, users, record, seen, told })
     }
 
     /// Returns the directory in which agents and checks work: the project within the clone.
@@ -370,29 +281,60 @@ impl CloneWorkspace {
             let why = if record.failed { "did not pass" } else { "was not checked" };
             told.push(self.kept(&mut record, why).await?);
         }
-        if is_done && record.refused == 0 && self.is_spent(&mut record, &mut told).await? {
-            let work = self.work_reference();
-            record::write(&self.file("tidying.json"), &())?;
-            if self.git.says_yes(&self.users.top, &["rev-parse", "--verify", "--quiet", &work]).await {
-                self.git.run(&self.users.top, &["update-ref", "-d", &work]).await?;
-            }
-            for name in ["record.json", TREE, "tidying.json"] {
-                let path = self.file(name);
-                blocking(move || record::remove(&path)).await?;
-            }
-            // Clones that were moved aside keep it.
-            let _ = fs::remove_dir(&self.setup.directory);
+        if is_done {
+            self.remove_spent(&mut record, &mut told).await?;
         }
         Ok(told)
+    }
+
+    /// Removes the clone, where nothing is left in it.
+    async fn remove_spent(
+        &self,
+        record: &mut Record,
+        told: &mut Vec<String>,
+    ) -> Result<bool, WorkspaceError> {
+        if record.refused > 0 || !self.is_spent(record, told).await? {
+            return Ok(false);
+        }
+        self.remove_work_reference().await?;
+        let (directory, on_step) = (self.setup.directory.clone(), self.setup.on_step.clone());
+        let removing = move || {
+            if let Some(on_step) = on_step {
+                on_step.tell(WorkspaceStep::Removing);
+            }
+        };
+        blocking(move || remove(&directory, removing)).await?;
+        Ok(true)
+    }
+
+    /// Removes the reference of what was taken in. git locks all packed references for that, which is written down: a
+    /// lock that a killed one leaves goes with the next start.
+    async fn remove_work_reference(&self) -> Result<(), WorkspaceError> {
+        let work = self.work_reference();
+        if self.users.reference(&self.git, &work).await?.is_some() {
+            let note = self.file(TIDYING);
+            // One that is there is of a git that failed: the lock of that one may be there as well.
+            if fs::symlink_metadata(&note).is_err() {
+                record::write(&note, &())?;
+            }
+            self.git.run(&self.users.top, &["update-ref", "-d", &work]).await?;
+            record::remove(&note)?;
+        }
+        Ok(())
+    }
+
+    fn tell(&self, told: impl IntoIterator<Item = String>) {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).extend(told);
     }
 
     /// Says whether the clone has nothing that the user's repository has not.
     async fn is_spent(&self, record: &mut Record, told: &mut Vec<String>) -> Result<bool, WorkspaceError> {
         if let Err(error) = self.look_for_traps(record).await {
+            // The clone was moved aside, and another one made.
             told.extend(of_the_work(error)?);
-            return Ok(false);
         }
-        let count = ["rev-list", "--count", "--all", "HEAD", "--not", &record.base];
+        self.hide(record).await?;
+        let count = ["rev-list", "--count", "--all", "HEAD", "--not", &record.base, &record.tip];
         Ok(self.git.line(&self.tree(), &count).await.is_ok_and(|count| count == "0"))
     }
 
@@ -415,6 +357,17 @@ impl CloneWorkspace {
             let why = if record.failed { "did not pass" } else { "is not based on the branch any more" };
             told.push(self.kept(record, why).await?);
         }
+        self.arrive(record, standing, told).await
+    }
+
+    /// Makes the clone stand on a commit, once it was looked at what was left in it. One in which git does not do as it
+    /// is told is made anew.
+    async fn arrive(
+        &self,
+        record: &mut Record,
+        standing: &Standing,
+        told: &mut Vec<String>,
+    ) -> Result<(), WorkspaceError> {
         let traps = match self.look_for_traps(record).await {
             Ok(()) => self.check_out(record, standing).await,
             Err(error) => Err(error),
@@ -448,336 +401,22 @@ impl CloneWorkspace {
         self.save(record)
     }
 
-    async fn collect_into(
-        &self,
-        record: &mut Record,
-        note: &WorkNote,
-    ) -> Result<Option<Collected>, WorkspaceError> {
-        self.look_for_traps(record).await?;
-        self.step(WorkspaceStep::Inspected);
-        let head = match self.commit(note).await {
-            Ok(head) => head,
-            Err(WorkspaceError::Git(GitProgramError::Failed { message, .. })) => {
-                return Err(self.refuse_whole(record, RefusedWork::Damaged { complaint: message }).await?);
-            }
-            Err(error) => return Err(error),
-        };
-        self.step(WorkspaceStep::Committed);
-        let changed = self.changed_control_files().await?;
-        if !changed.is_empty() {
-            return Err(self.refuse(record, &head, RefusedWork::ControlFiles { files: changed }).await?);
-        }
-        let beyond = format!("{}..{head}", record.base);
-        let is_new = head != record.tip
-            && self.git.line(&self.tree(), &["rev-list", "--count", &beyond]).await? != "0";
-        if !is_new {
-            let (base, known) = (record.base.clone(), &mut record.elsewhere);
-            if let Some((branch, commit)) = elsewhere::new(&self.git, &self.tree(), &base, known).await? {
-                return Err(self.refuse(record, &commit, RefusedWork::Elsewhere { branch }).await?);
-            }
-            record.at_work = false;
-            self.save(record)?;
-            return Ok(None);
-        }
-        let bundle = self.file("work.bundle");
-        bundle::make(&self.git, &self.tree(), &record.base, &bundle).await?;
-        self.step(WorkspaceStep::Bundled);
-        let reference = self.work_reference();
-        let (limit, control) = (self.setup.limits.bundle, &self.setup.control);
-        let (key, UsersTree { top, common_dir, prefix, .. }) = (self.key(), &self.users);
-        let door = Door { git: &self.git, top, common_dir, prefix, base: &record.base, key: &key };
-        let taken = door.take_in(&bundle, limit, &reference, |path| control.covers(path)).await?;
-        record::remove(&bundle)?;
-        let commit = match taken {
-            Ok(commit) => commit,
-            Err(refusal @ RefusedWork::Damaged { .. }) => {
-                return Err(self.refuse_whole(record, refusal).await?);
-            }
-            Err(refusal) => return Err(self.refuse(record, &head, refusal).await?),
-        };
-        self.step(WorkspaceStep::TakenIn);
-        record.tip.clone_from(&commit);
-        record.at_work = false;
-        self.save(record)?;
-        self.step(WorkspaceStep::Collected);
-        Ok(Some(Collected { commit, reference }))
-    }
-
-    /// Commits what an agent left, with an index made anew: nothing that is in the one that it left is
-    /// believed, so that the commit is what the files are.
-    async fn commit(&self, note: &WorkNote) -> Result<String, WorkspaceError> {
-        let tree = self.tree();
-        self.clear_clone()?;
-        self.git.run(&tree, &["read-tree", "HEAD"]).await?;
-        self.git.run(&tree, &["add", "--all"]).await?;
-        if !self.git.says_yes(&tree, &["diff-index", "--cached", "--quiet", "HEAD"]).await {
-            let title = note.title.as_deref().unwrap_or("Commit what was left uncommitted");
-            let mut message = title.to_owned();
-            if let Some(task) = &note.task {
-                message.push_str(&format!("\n\nSamuel-Task: {task}"));
-            }
-            self.git
-                .run(&tree, &["commit", "--quiet", "--no-verify", "--cleanup=verbatim", "-m", &message])
-                .await?;
-        }
-        Ok(self.git.line(&tree, &["rev-parse", "--verify", "HEAD^{commit}"]).await?)
-    }
-
-    /// Leaves refused work in the clone, under a reference of its own.
-    async fn refuse(
-        &self,
-        record: &mut Record,
-        head: &str,
-        refusal: RefusedWork,
-    ) -> Result<WorkspaceError, WorkspaceError> {
-        let name = format!("refs/samuel/refused/{}", record.refused + 1);
-        self.git.run(&self.tree(), &["update-ref", &name, head]).await?;
-        record.refused += 1;
-        record.failed = true;
-        record.at_work = false;
-        self.save(record)?;
-        Ok(WorkspaceError::Refused { refusal, clone: self.tree(), name })
-    }
-
-    /// Moves the clone aside, since no git is to be run in it any more, and makes another.
-    async fn refuse_whole(
-        &self,
-        record: &mut Record,
-        refusal: RefusedWork,
-    ) -> Result<WorkspaceError, WorkspaceError> {
-        let clone = self.replace(record).await?;
-        Ok(WorkspaceError::Refused { refusal, clone, name: "a whole".to_owned() })
-    }
-
-    /// Moves the clone aside and makes another of the user's branch.
-    async fn replace(&self, record: &mut Record) -> Result<PathBuf, WorkspaceError> {
-        let kept = self.move_aside(record).await?;
-        if record.tip != record.base {
-            self.keep(record).await?;
-        }
-        let users = self.users.clone();
-        let standing = blocking(move || users.standing()).await?;
-        self.make(record, &standing).await?;
-        Ok(kept)
-    }
-
-    /// Looks at what an agent left. Where it must not be touched by git, the clone is moved aside and another
-    /// one made.
-    async fn look_for_traps(&self, record: &mut Record) -> Result<(), WorkspaceError> {
-        let mut found = self.inspected(record).await?;
-        found.retain(
-            |finding| !matches!(finding, CloneProblem::Embedded(path) if record.embedded.contains(path)),
-        );
-        if found.is_empty() {
-            return Ok(());
-        }
-        let kept = self.replace(record).await?;
-        Err(WorkspaceError::Planted { found, kept })
-    }
-
-    async fn inspected(&self, record: &Record) -> Result<Vec<CloneProblem>, WorkspaceError> {
-        let (tree, limits) = (self.tree(), self.setup.limits.inspect);
-        let (config, alternates) = (record.config.clone(), record.alternates.clone());
-        blocking(move || Ok(inspect(&tree, config.as_bytes(), alternates.as_bytes(), limits))).await
-    }
-
-    async fn move_aside(&self, record: &mut Record) -> Result<PathBuf, WorkspaceError> {
-        // An agent may remove the ground it stands on, and what that stands in.
-        private::require(&self.setup.directory).map_err(WorkspaceError::io("use", &self.setup.directory))?;
-        let free = (1..MAX_ASIDE).map(|number| self.file(&format!("kept-{number}")));
-        let kept = free.into_iter().find(|path| fs::symlink_metadata(path).is_err());
-        let kept = kept.unwrap_or_else(|| self.file("kept"));
-        match fs::rename(self.tree(), &kept) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(WorkspaceError::io("move", &self.tree())(error));
-            }
-            _ => {}
-        }
-        record.at_work = false;
-        record.refused = 0;
-        self.save(record)?;
-        Ok(kept)
-    }
-
-    /// Makes the clone, of the user's branch, and checks it out.
-    async fn make(&self, record: &mut Record, standing: &Standing) -> Result<(), WorkspaceError> {
-        let new = self.file(NEW_TREE);
-        record::remove(&new)?;
-        let (tree, top) = (new.display().to_string(), &self.users.top);
-        let format = self.git.line(top, &["rev-parse", "--show-object-format"]).await?;
-        let (branch, format) =
-            (format!("--initial-branch={}", standing.branch), format!("--object-format={format}"));
-        // What `git clone --shared --no-checkout` makes, without asking a git in the user's tree for it.
-        let args = ["init", "--quiet", "--template=", &branch, &format, "--", &tree];
-        self.git.run(&self.setup.directory, &args).await?;
-        let alternates = format!("{}\n", self.users.common_dir.join("objects").display());
-        let info = new.join(".git/objects/info");
-        fs::create_dir_all(&info).map_err(WorkspaceError::io("create", &info))?;
-        let file = info.join("alternates");
-        fs::write(&file, &alternates).map_err(WorkspaceError::io("write", &file))?;
-        self.configure(&new).await?;
-        let reference = format!("refs/heads/{}", standing.branch);
-        self.git.run(&new, &["update-ref", &reference, &standing.commit]).await?;
-        self.copy_tags(&new).await?;
-        let config = new.join(".git/config");
-        let config = read_anywhere(&config, MAX_CONFIG).map_err(WorkspaceError::file("read", &config))?;
-        *record = Record {
-            branch: standing.branch.clone(),
-            base: standing.commit.clone(),
-            tip: standing.commit.clone(),
-            config: String::from_utf8_lossy(&config).into_owned(),
-            alternates,
-            kept: record.kept,
-            ..Record::default()
-        };
-        self.step(WorkspaceStep::Cloned);
-        // Before the clone has its name: without it, nobody worked there.
-        self.save(record)?;
-        fs::rename(&new, self.tree()).map_err(WorkspaceError::io("move", &new))?;
-        self.check_out(record, standing).await
-    }
-
-    /// Gives a clone the settings of the user by which files and commits are made.
-    async fn configure(&self, tree: &Path) -> Result<(), WorkspaceError> {
-        let ask = async |args: &[&str]| {
-            let spec = self.git.call(&self.users.top, Configured::ByUser, args);
-            // Git fails where there is none.
-            let said = self.git.finish("config", spec).await.ok()?.stdout.text().trim_end().to_owned();
-            Some(said).filter(|said| !said.is_empty())
-        };
-        for name in USERS_SETTINGS {
-            let nobody = NOBODY.iter().find(|(of, _)| *of == name).map(|(_, value)| (*value).to_owned());
-            if let Some(value) = ask(&["config", "--get", name]).await.or(nobody) {
-                self.git.run(tree, &["config", name, &value]).await?;
-            }
-        }
-        let named = ask(&["config", "--type=path", "--get", "core.excludesFile"]).await;
-        if let Some(excludes) = named.or_else(|| self.default_excludes()) {
-            self.git.run(tree, &["config", "core.excludesFile", &excludes]).await?;
-        }
-        Ok(())
-    }
-
-    /// Returns where git looks for the user's own patterns by itself.
-    fn default_excludes(&self) -> Option<String> {
-        let var =
-            |name: &str| self.setup.env.iter().rfind(|(known, _)| known == name).map(|(_, value)| value);
-        let config = var("XDG_CONFIG_HOME").map(PathBuf::from);
-        let config = config.or_else(|| Some(Path::new(var("HOME")?).join(".config")))?;
-        let file = config.join("git/ignore");
-        file.is_file().then(|| file.display().to_string())
-    }
-
-    async fn copy_tags(&self, tree: &Path) -> Result<(), WorkspaceError> {
-        let args = ["for-each-ref", "--format=create %(refname)%00%(objectname)%00", "refs/tags"];
-        let list = self.git.run(&self.users.top, &args).await?.stdout;
-        if list.total_bytes == 0 || list.is_truncated() || !list.tail.is_empty() {
-            return Ok(());
-        }
-        // A line ends each, which the other command does not want.
-        let lines = list.head.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        let input: Vec<u8> = lines.flatten().copied().collect();
-        let spec = self.git.call(tree, Configured::Alone, &["update-ref", "--stdin", "-z"]).stdin(input);
-        self.git.finish("update-ref", spec).await?;
-        Ok(())
-    }
-
-    /// Makes the files of the clone those of the user's branch, all but the ignored ones.
-    async fn check_out(&self, record: &mut Record, standing: &Standing) -> Result<(), WorkspaceError> {
-        let (tree, commit) = (self.tree(), standing.commit.as_str());
-        self.clear_clone()?;
-        let reference = format!("refs/heads/{}", standing.branch);
-        self.git.run(&tree, &["symbolic-ref", "HEAD", &reference]).await?;
-        self.git.run(&tree, &["update-ref", "--no-deref", &reference, commit]).await?;
-        // An index made anew: what an agent wrote into the one there is would be believed.
-        self.git.run(&tree, &["read-tree", commit]).await?;
-        // Says by its code that files differ, which is to be expected.
-        self.git.says_yes(&tree, &["update-index", "-q", "--refresh"]).await;
-        self.git.run(&tree, &["checkout-index", "--force", "--all", "--quiet", "-u"]).await?;
-        self.git.run(&tree, &["clean", "-f", "-d", "--quiet"]).await?;
-        record.branch.clone_from(&standing.branch);
-        commit.clone_into(&mut record.base);
-        commit.clone_into(&mut record.tip);
-        (record.failed, record.at_work) = (false, false);
-        let found = self.inspected(record).await?.into_iter();
-        let own = found
-            .filter_map(|found| if let CloneProblem::Embedded(path) = found { Some(path) } else { None });
-        record.embedded = own.collect();
-        self.save(record)?;
-        let (control, directory) = (Arc::clone(&self.setup.control), self.work_dir());
-        let seen = blocking(move || Ok(control.look(&directory))).await?;
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
-        self.step(WorkspaceStep::CheckedOut);
-        Ok(())
-    }
-
-    /// Keeps what was collected under a reference that stays, and says so.
-    async fn kept(&self, record: &mut Record, why: &str) -> Result<String, WorkspaceError> {
-        let commit = short(&record.tip).to_owned();
-        let kept = self.keep(record).await?;
-        Ok(format!("the work up to {commit} {why}: it is kept as {kept}"))
-    }
-
-    async fn keep(&self, record: &mut Record) -> Result<String, WorkspaceError> {
-        let points_at = format!("--points-at={}", record.tip);
-        let names = ["for-each-ref", "--count=1", "--format=%(refname)", &points_at, "refs/samuel/kept"];
-        let known = self.git.line(&self.users.top, &names).await?;
-        let name = if known.is_empty() { self.free_name(record).await } else { known };
-        self.git.run(&self.users.top, &["update-ref", &name, &record.tip]).await?;
-        record.tip.clone_from(&record.base);
-        self.save(record)?;
-        self.step(WorkspaceStep::Kept);
-        Ok(name)
-    }
-
-    /// Returns a name for work that is kept which no other has.
-    async fn free_name(&self, record: &mut Record) -> String {
-        loop {
-            record.kept += 1;
-            let name = format!("refs/samuel/kept/{}-{}", self.setup.run, record.kept);
-            if !self.git.says_yes(&self.users.top, &["rev-parse", "--verify", "--quiet", &name]).await {
-                return name;
-            }
-        }
-    }
-
-    /// Removes what gits that were killed left in the clone, and what an agent was in the middle of.
-    fn clear_clone(&self) -> Result<(), WorkspaceError> {
-        let git = self.tree().join(".git");
-        let names = [
-            "index",
-            "index.lock",
-            "HEAD.lock",
-            "config.lock",
-            "packed-refs.lock",
-            "rebase-merge",
-            "rebase-apply",
-        ];
-        names.iter().try_for_each(|name| record::remove(&git.join(name)))?;
-        ref_locks::remove(&git.join("refs"))
-    }
-
     /// Removes what an earlier process had begun, and nobody needs.
     fn clear_remains(&self) -> Result<(), WorkspaceError> {
-        bundle::clear(&self.users.common_dir, &self.key())?;
+        bundle::clear(&self.users.common_dir, &self.key)?;
         for name in [NEW_TREE, "work.bundle", "work.pack"] {
             record::remove(&self.file(name))?;
         }
-        let tidying = self.file("tidying.json");
-        remove_lock(&self.users.common_dir.join("packed-refs.lock"), &tidying)?;
+        let tidying = self.file(TIDYING);
+        remove_lock(&self.users.common_dir.join(ref_locks::PACKED), &tidying)?;
         record::remove(&tidying)?;
         // It is this workspace's alone.
         record::remove(&self.users.common_dir.join(format!("{}.lock", self.work_reference())))?;
         Ok(())
     }
 
-    /// Tells the workspaces of a repository apart.
-    fn key(&self) -> String {
-        self.setup.directory.file_name().unwrap_or_default().to_string_lossy().into_owned()
-    }
-
     fn work_reference(&self) -> String {
-        format!("refs/samuel/work/{}", self.key())
+        format!("refs/samuel/work/{}", self.key)
     }
 
     fn tree(&self) -> PathBuf {
@@ -789,14 +428,33 @@ impl CloneWorkspace {
     }
 
     fn save(&self, record: &Record) -> Result<(), WorkspaceError> {
-        record::write(&self.file("record.json"), record)
+        record::write(&self.file(RECORD), record)
     }
 
     fn step(&self, step: WorkspaceStep) {
-        if let Some(OnStep(call)) = &self.setup.on_step {
-            call(step);
+        if let Some(on_step) = &self.setup.on_step {
+            on_step.tell(step);
         }
     }
+}
+
+/// Removes the clone in a directory, and what is known of it; `removing` is called in between. Wherever that is cut off,
+/// the next start goes on: a clone that has its name is known, and one that has not is of nobody.
+fn remove(directory: &Path, removing: impl FnOnce()) -> Result<(), WorkspaceError> {
+    let [tree, spent] = [TREE, NEW_TREE].map(|name| directory.join(name));
+    record::remove(&spent)?;
+    match fs::rename(&tree, &spent) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(WorkspaceError::io("move", &tree)(error));
+        }
+        _ => {}
+    }
+    record::remove(&directory.join(RECORD))?;
+    removing();
+    [NEW_TREE, PREPARED].iter().try_for_each(|name| record::remove(&directory.join(name)))?;
+    // Clones that were moved aside keep it.
+    let _ = fs::remove_dir(directory);
+    Ok(())
 }
 
 /// Checks that git does what it is told here: older ones read a configuration that they should not.

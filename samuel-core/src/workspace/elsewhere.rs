@@ -31,12 +31,20 @@ pub(super) async fn new(
     if commit.is_empty() {
         return Ok(None);
     }
-    let (within, most) = (format!("--contains={commit}"), format!("--count={MAX_KNOWN}"));
+    let within = format!("--contains={commit}");
     let within =
         ["for-each-ref", "--count=1", "--format=%(refname:short)", &within, "refs/heads", "refs/stash"];
     let branch = git.line(tree, &within).await?;
-    let tips = ["for-each-ref", &most, "--format=%(objectname)", "refs/heads", "refs/stash"];
-    let tips = git.line(tree, &tips).await?;
-    *known = tips.lines().map(str::to_owned).collect();
+    *known = tips(git, tree).await?;
     Ok(Some((branch, commit)))
+}
+
+/// Returns the last commits of all branches of a clone, and of what is stashed there.
+///
+/// # Errors
+/// Returns an error where git cannot be run.
+pub(super) async fn tips(git: &Git, tree: &Path) -> Result<Vec<String>, WorkspaceError> {
+    let most = format!("--count={MAX_KNOWN}");
+    let tips = ["for-each-ref", &most, "--format=%(objectname)", "refs/heads", "refs/stash"];
+    Ok(git.line(tree, &tips).await?.lines().map(str::to_owned).collect())
 }

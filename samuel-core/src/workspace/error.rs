@@ -89,6 +89,12 @@ pub enum WorkspaceError {
         /// How, with the last line that it wrote.
         why: String,
     },
+    /// git tracks by now what is to be copied into a workspace.
+    #[error("{path} is not copied into the workspace: git tracks it by now")]
+    Tracked {
+        /// The path, from the top of the repository.
+        path: String,
+    },
     /// The repository cannot be read.
     #[error(transparent)]
     Repository(#[from] GitError),
@@ -209,7 +215,7 @@ impl Coded for WorkspaceError {
             Self::Refused { .. } => ErrorCode::WORKSPACE_REFUSED,
             Self::NotLanded { .. } => ErrorCode::WORKSPACE_NOT_LANDED,
             Self::CutOff { .. } => ErrorCode::WORKSPACE_CUT_OFF,
-            Self::SetUp { .. } => ErrorCode::WORKSPACE_SETUP,
+            Self::SetUp { .. } | Self::Tracked { .. } => ErrorCode::WORKSPACE_SETUP,
             Self::Repository(GitError::Owner(error)) => error.code(),
             Self::Git(error) if error.is_not_found() => ErrorCode::GIT_NOT_FOUND,
             Self::Repository(_) | Self::Git(_) | Self::Io { .. } => ErrorCode::WORKSPACE_FAILED,
@@ -220,6 +226,9 @@ impl Coded for WorkspaceError {
         match self {
             Self::Unfit { help, .. } => help.clone().into(),
             Self::Repository(error) => error.help().into(),
+            Self::Tracked { path } => {
+                format!("Take {path} out of `copy` below [methodology.<name>.parallel], or out of the repository.").into()
+            }
             Self::CutOff { new, .. } => format!(
                 "Look at the files. To have the checked work, restore them and run `git merge --ff-only {new}`; to \
                  do without it, restore them all the same. Then start again."

@@ -17,9 +17,12 @@ use crate::{
 };
 
 /// How long one call may take.
-const MAX_TIME: Duration = Duration::from_secs(10 * 60);
+pub(super) const MAX_TIME: Duration = Duration::from_secs(10 * 60);
 /// How much of a list is read, in bytes.
 const MAX_LIST: usize = 64 << 20;
+
+/// How much memory a git takes at once, such as for an object: a few bytes of a pack can stand for any number.
+const MAX_OBJECT: &str = "1g";
 
 /// What every call has beside the guards of [`GitProgram`].
 const SETTINGS: &[&str] = &[
@@ -86,6 +89,7 @@ impl Git {
         let spec = spec
             .env("GIT_NO_REPLACE_OBJECTS", "1")
             .env("GIT_GRAFT_FILE", "/dev/null")
+            .env("GIT_ALLOC_LIMIT", MAX_OBJECT)
             .env("GIT_NO_LAZY_FETCH", "1");
         match configured {
             Configured::ByUser => spec,
@@ -96,6 +100,25 @@ impl Git {
                 .env("HOME", &self.home)
                 .env("XDG_CONFIG_HOME", &self.home),
         }
+    }
+
+    /// Returns the file with the patterns of what the user has git ignore everywhere, if there may be one.
+    pub(super) async fn users_excludes(&self, top: &Path) -> Option<String> {
+        let args = ["config", "--type=path", "--get", "core.excludesFile"];
+        // Git fails where there is none.
+        let named = self.finish("config", self.call(top, Configured::ByUser, &args)).await.ok();
+        let named =
+            named.map(|said| said.stdout.text().trim_end().to_owned()).filter(|named| !named.is_empty());
+        named.or_else(|| self.default_excludes())
+    }
+
+    /// Returns where git looks for those by itself.
+    fn default_excludes(&self) -> Option<String> {
+        let var = |name: &str| self.env.iter().rfind(|(known, _)| known == name).map(|(_, value)| value);
+        let config = var("XDG_CONFIG_HOME").map(PathBuf::from);
+        let config = config.or_else(|| Some(Path::new(var("HOME")?).join(".config")))?;
+        let file = config.join("git/ignore");
+        file.is_file().then(|| file.display().to_string())
     }
 
     fn program(&self) -> GitProgram<'_> {

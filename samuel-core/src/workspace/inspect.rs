@@ -17,6 +17,8 @@ use crate::fs::read_up_to;
 const MAX_CONFIG: u64 = 1 << 20;
 /// How many findings are told.
 const MAX_FINDINGS: usize = 100;
+/// How long the paths of directories that wait to be looked at are together, in bytes.
+const MAX_WAITING: usize = 64 << 20;
 
 /// How far a look goes.
 #[derive(Clone, Copy, Debug)]
@@ -93,8 +95,13 @@ pub(super) struct Written<'a> {
 /// wrote to `.git/config` and `.git/objects/info/alternates`. Blocks; starts nothing.
 pub fn inspect(tree: &Path, config: &[u8], alternates: &[u8], limits: InspectLimits) -> Vec<CloneProblem> {
     let written = Written { config, alternates };
-    let mut look =
-        Look { found: Vec::new(), left: limits.entries, limits, deadline: Instant::now() + limits.time };
+    let mut look = Look {
+        found: Vec::new(),
+        left: limits.entries,
+        waiting: 0,
+        limits,
+        deadline: Instant::now() + limits.time,
+    };
     look.git_directory(tree, written);
     look.walk(tree, Part::Work);
     look.found
@@ -110,6 +117,8 @@ enum Part {
 struct Look {
     found: Vec<CloneProblem>,
     left: usize,
+    /// How long the paths of directories are together that wait to be looked at, in bytes.
+    waiting: usize,
     limits: InspectLimits,
     deadline: Instant,
 }
@@ -152,6 +161,7 @@ impl Look {
     fn walk(&mut self, top: &Path, part: Part) {
         let mut ahead = vec![(top.to_owned(), 0)];
         while let Some((directory, depth)) = ahead.pop() {
+            self.waiting = self.waiting.saturating_sub(directory.as_os_str().len());
             if let Err(unseen) = self.directory(top, &directory, depth, part, &mut ahead) {
                 let unseen = unseen.strip_prefix(top).unwrap_or(&unseen).to_owned();
                 return self.find(CloneProblem::Unseen(unseen));
@@ -194,7 +204,12 @@ impl Look {
                 if depth >= self.limits.depth {
                     return Err(entry.path());
                 }
-                ahead.push((entry.path(), depth + 1));
+                let path = entry.path();
+                self.waiting = self.waiting.saturating_add(path.as_os_str().len());
+                if self.waiting > MAX_WAITING {
+                    return Err(path);
+                }
+                ahead.push((path, depth + 1));
             }
         }
         if names.are_of_repository() {
@@ -322,6 +337,19 @@ mod tests {
             let found = inspect(tree.path(), b"mine", b"", limits);
             assert!(found.iter().any(|finding| matches!(finding, CloneProblem::Unseen(_))), "{found:?}");
         }
+    }
+
+    #[test]
+    fn directories_whose_paths_take_more_memory_than_there_is_for_them_are_a_finding() {
+        let tree = made();
+        // Each waits with its whole path, of about 3,800 bytes.
+        let deep = (0..15).fold(tree.path().to_owned(), |path, _| path.join("d".repeat(250)));
+        fs::create_dir_all(&deep).unwrap();
+        for number in 0..=MAX_WAITING / deep.as_os_str().len() {
+            fs::create_dir(deep.join(number.to_string())).unwrap();
+        }
+        let found = inspect(tree.path(), b"mine", b"", InspectLimits::default());
+        assert!(matches!(found.as_slice(), [CloneProblem::Unseen(_)]), "{found:?}");
     }
 
     #[test]

@@ -1,11 +1,33 @@
-//! Which branch a run with lanes made for its work, from one start to the next.
+//! Which branch a run with lanes made for its work, or landed it on, from one start to the next.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{WorkspaceError, record};
+
+/// What is noted of the branches of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LaneNote {
+    /// The branch that the last run with lanes landed on, whoever named it.
+    Last,
+    /// The branch that a run made.
+    Made,
+}
+
+impl LaneNote {
+    /// All there are, the latest first.
+    pub(crate) const ALL: [Self; 2] = [Self::Last, Self::Made];
+
+    /// Returns the file of the note in the directory where lanes work.
+    pub(crate) fn file_in(self, directory: &Path) -> PathBuf {
+        directory.join(match self {
+            Self::Last => "last.json",
+            Self::Made => "lanes.json",
+        })
+    }
+}
 
 /// A branch that was made for the work of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

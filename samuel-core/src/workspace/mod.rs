@@ -10,11 +10,16 @@
 //! - `inspect` walks over what the agent left before any git runs there.
 //! - `bundle` takes its commits in: checked by git object by object, in a quarantine, and held
 //!   against what must not arrive.
-//! - `elsewhere` finds what it committed where nobody takes it from, `ref_locks` removes what a git left
-//!   that it killed.
-//! - `worktree` is a work tree of its own in the user's repository, in which a lane works on the host.
+//! - `elsewhere` finds what it committed where nobody takes it from, `ref_locks` removes what gits left
+//!   that were killed.
+//! - `lane_tree` is where a lane works: `worktree` in a work tree of the user's repository, `clone/lane` in a clone.
+//!   `preparation` is what either gets beside the files of a commit, of which `copied` keeps files out of commits;
+//!   `detached_head` is how the first leaves a branch, and `untracked` whether git has to remove something there.
+//! - `lane_remains` says what lanes left in the repository, and what of it has landed; `lane_names` what their branches
+//!   are called, `kept_ref` keeps what would be on none.
 //! - `users_tree` moves the user's branch, by a fast-forward and in no other way, and finishes
-//!   or takes back one that was cut off; `branch_move` moves one that is checked out nowhere.
+//!   or takes back one that was cut off; `branch_move` moves one that is checked out nowhere, and `references` says
+//!   what they are at.
 //!
 //! Every git that is run here is run by its absolute path, with an environment and a
 //! configuration of Samuel's, without hooks, file system monitor, filters and submodules, with
@@ -36,29 +41,46 @@
 mod branch_move;
 mod bundle;
 mod clone;
+mod copied;
+mod detached_head;
 mod elsewhere;
 mod error;
 mod git;
 mod inspect;
+mod kept_ref;
 mod kind;
 mod known_branch;
+mod lane_names;
+mod lane_remains;
+mod lane_tree;
+mod preparation;
 mod record;
 mod ref_locks;
+mod references;
+mod setup;
+mod step;
+mod untracked;
 mod users_tree;
 mod worktree;
 
 pub(crate) use branch_move::NotMoved;
 pub(crate) use bundle::{Change, embedded, shown};
-pub use clone::{
-    CloneWorkspace, Collected, ControlLook, OnStep, WorkNote, WorkspaceLimits, WorkspaceSetup, WorkspaceStep,
-};
+pub use clone::{CloneWorkspace, Collected, LaneClone, WorkNote};
 pub(crate) use clone::{NOBODY, blocking, check_version};
+pub(crate) use copied::{cannot_be_copied, plain_path};
 pub use error::{RefusedWork, WorkspaceError};
 pub(crate) use git::{Configured, Git};
 pub use inspect::{CloneProblem, InspectLimits, inspect};
 pub use kind::{UnknownWorkspace, WorkspaceKind};
-pub(crate) use known_branch::{KnownBranch, know_branch, known_branch};
+pub(crate) use known_branch::{KnownBranch, LaneNote, know_branch, known_branch};
+pub(crate) use lane_names::{KEEPERS, is_result, may_be_of_task, result_of};
+pub(crate) use lane_remains::{LaneRemains, RemainingRef, RemainingTree, RemainsSetup};
+pub use lane_tree::{LaneTree, LaneTreeKind, LaneTreeSetup};
+pub use preparation::Preparation;
 pub(crate) use record::Landing;
+pub(crate) use ref_locks::{remove as remove_ref_locks, remove_packed as remove_packed_lock};
+pub use setup::{ControlLook, WorkspaceLimits, WorkspaceSetup};
+pub use step::{OnStep, WorkspaceStep};
 pub(crate) use users_tree::UsersTree;
-pub use worktree::{MadeWork, Worktree, WorktreeSetup};
-pub(crate) use worktree::{Making, is_within};
+pub(crate) use worktree::LEAST_GIT_OF_LANES;
+pub use worktree::{Asked, MadeWork, Making, Uncommitted, Worktree, WorktreeSetup};

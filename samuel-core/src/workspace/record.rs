@@ -4,7 +4,10 @@
 //! on, so that a start after a crash knows whether the agent may have written something that
 //! was not taken in.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -30,11 +33,20 @@ pub(super) struct Record {
     /// What Samuel wrote to `.git/config` and to the alternates.
     pub(super) config: String,
     pub(super) alternates: String,
+    /// The control files as they were checked out, with what each holds: after a crash nobody else knows.
+    #[serde(default)]
+    pub(super) seen: BTreeMap<String, String>,
     /// Bare repositories that the project itself has among its files.
     pub(super) embedded: Vec<PathBuf>,
     /// The commits of other branches of the clone that are known already.
     #[serde(default)]
     pub(super) elsewhere: Vec<String>,
+    /// References of earlier work that the clone was given, with their commits.
+    #[serde(default)]
+    pub(super) shown: Vec<(String, String)>,
+    /// What was copied there beside the files of a commit, by paths from its top.
+    #[serde(default)]
+    pub(super) copied: Vec<String>,
     /// How many references of refused work the clone holds.
     pub(super) refused: u32,
     /// How often work was kept in the user's repository.

@@ -15,17 +15,20 @@ use std::{
 use super::{
     WorkspaceError,
     bundle::{Change, shown},
-    git::{Configured, Git},
+    git::{self, Configured, Git},
     record::{self, Landing},
+    ref_locks::{self, INDEX_LOCK},
 };
 use crate::{
-    fs::{Root, open_unlinked, read_up_to},
-    git::{Caller, Content, Head, Listing, ObjectId, Repository, blob_id},
-    process::OutputLimits,
+    fs::{Root, open_unlinked, read_anywhere, read_up_to},
+    git::{Caller, Content, Head, Listing, ObjectId, Repository, blob_id, program::GitProgramError},
+    process::{End, ExitStatus, OutputLimits},
 };
 
 /// How long one look at the tree may take.
 const MAX_TIME: Duration = Duration::from_secs(60);
+/// The largest note of git that is read, in bytes.
+const MAX_NOTE: u64 = 16 << 10;
 /// The largest file that is compared, in bytes.
 const MAX_FILE: u64 = 64 << 20;
 /// What samuel.toml and its neighbours are called, which need not be in a commit.
@@ -48,6 +51,17 @@ pub(crate) struct UsersTree {
 pub(crate) struct Standing {
     pub(crate) branch: String,
     pub(crate) commit: String,
+}
+
+/// How a git ended that was to make a fast-forward.
+enum Merged {
+    Done,
+    /// The index has a lock: it begins with that, and had written nothing.
+    Locked,
+    /// It said why not, and took its locks with it.
+    Refused(GitProgramError),
+    /// It was ended, wherever it was.
+    CutOff(GitProgramError),
 }
 
 /// What a file is, measured by the two commits of a fast-forward.
@@ -75,6 +89,13 @@ impl UsersTree {
         if repository.common_dir().join("shallow").exists() {
             return Err(unfit("its repository is shallow", "Run `git fetch --unshallow`, or work in place."));
         }
+        if repository.is_partial() {
+            // What is missing would be fetched while git works, which it may not.
+            return Err(unfit(
+                "its repository is a partial clone",
+                "Work in a full clone of it, or work in place.",
+            ));
+        }
         let prefix = String::from_utf8(repository.prefix());
         let prefix =
             prefix.map_err(|_| unfit("its path is not UTF-8", "Rename the directory, or work in place."))?;
@@ -88,9 +109,28 @@ impl UsersTree {
         })
     }
 
-    fn repository(&self, at: &Path) -> Result<Repository, WorkspaceError> {
+    pub(super) fn repository(&self, at: &Path) -> Result<Repository, WorkspaceError> {
         let gone = || WorkspaceError::io("read", at)(std::io::Error::other("the repository is gone"));
         Repository::open(at, &self.caller)?.ok_or_else(gone)
+    }
+
+    /// Returns what a work tree of the repository has checked out, as its files say: the branch, if any, and the
+    /// commit. An error is no answer. Blocks.
+    pub(super) fn checked_out_at(&self, git_dir: &Path) -> Result<(Option<String>, String), WorkspaceError> {
+        let repository = self.repository(&self.top)?.with_git_dir(git_dir);
+        let (head, branch) = (repository.head()?, repository.branch());
+        match head.commit() {
+            // What else is checked out than a branch or a commit, git is to say.
+            Some(commit) if branch.as_deref() == head.branch() => Ok((branch, commit.to_string())),
+            _ => Err(not_told(git_dir)),
+        }
+    }
+
+    /// Returns the tree of a commit, as files say. An error is no answer. Blocks.
+    pub(super) fn tree_of(&self, commit: &str) -> Result<String, WorkspaceError> {
+        let repository = self.repository(&self.top)?;
+        let id = repository.id_of(commit).ok_or_else(|| not_told(&self.top))?;
+        Ok(repository.tree_of(&id)?.ok_or_else(|| not_told(&self.top))?.to_string())
     }
 
     /// Returns the branch and its commit. Blocks.
@@ -111,6 +151,20 @@ impl UsersTree {
                 Err(unfit("no branch is checked out", "Check out a branch with `git switch`"))
             }
         }
+    }
+
+    /// Says whether a branch is being rebased, in this tree or in one that is linked to it: git moves it in the
+    /// end from where it was, and from nowhere else. Blocks.
+    pub(crate) fn is_being_rebased(&self, branch: &str) -> bool {
+        let linked = fs::read_dir(self.common_dir.join("worktrees")).into_iter().flatten().flatten();
+        let mut trees = linked.map(|entry| entry.path()).chain([self.common_dir.clone()]);
+        let name = format!("refs/heads/{branch}");
+        trees.any(|tree| {
+            ["rebase-merge/head-name", "rebase-apply/head-name"].iter().any(|note| {
+                let noted = read_anywhere(&tree.join(note), MAX_NOTE).unwrap_or_default();
+                String::from_utf8_lossy(&noted).trim() == name
+            })
+        })
     }
 
     /// Checks that the tree holds what its commit says, and nothing is under way there. Files
@@ -138,6 +192,43 @@ impl UsersTree {
         if files.is_empty() { Ok(()) } else { Err(WorkspaceError::Dirty { files }) }
     }
 
+    /// Says what is in the way of a fast-forward, of which `landing` says everything; nothing where nothing is.
+    pub(crate) async fn obstacle(
+        &self,
+        git: &Git,
+        landing: &Landing,
+    ) -> Result<Option<String>, WorkspaceError> {
+        Ok(self.changes_of_free(git, landing).await?.err())
+    }
+
+    /// Returns what a fast-forward changes, or what is in its way.
+    async fn changes_of_free(
+        &self,
+        git: &Git,
+        landing: &Landing,
+    ) -> Result<Result<Vec<Change>, String>, WorkspaceError> {
+        let standing = self.standing()?;
+        if standing.branch != landing.branch {
+            return Ok(Err(format!("{} is checked out meanwhile", standing.branch)));
+        }
+        if standing.commit != landing.old {
+            let was = landing.old.get(..12).unwrap_or(&landing.old);
+            return Ok(Err(format!("it has moved on from {was}, which the work is based on")));
+        }
+        if self.git_dir.join(INDEX_LOCK).exists() {
+            return Ok(Err("another git is at work there (index.lock)".to_owned()));
+        }
+        let changes = self.changes(git, landing).await?;
+        let mut in_the_way = self.not(&[State::Old], git, &changes).await?;
+        in_the_way.extend(self.staged(git, &[landing.old.as_str()], &changes).await?);
+        in_the_way.sort();
+        in_the_way.dedup();
+        match in_the_way.is_empty() {
+            true => Ok(Ok(changes)),
+            false => Ok(Err(format!("these files were changed there: {}", in_the_way.join(", ")))),
+        }
+    }
+
     /// Moves the branch on to a commit, of which `landing` says everything; `step` is called once that
     /// is written down. Returns why not, where something is in the way.
     pub(crate) async fn fast_forward(
@@ -147,54 +238,54 @@ impl UsersTree {
         note: &Path,
         step: impl FnOnce(),
     ) -> Result<Result<(), String>, WorkspaceError> {
-        let standing = self.standing()?;
-        if standing.branch != landing.branch {
-            return Ok(Err(format!("{} is checked out meanwhile", standing.branch)));
-        }
-        if standing.commit != landing.old {
-            let was = landing.old.get(..12).unwrap_or(&landing.old);
-            return Ok(Err(format!("it has moved on from {was}, which the work is based on")));
-        }
-        if self.git_dir.join("index.lock").exists() {
-            return Ok(Err("another git is at work there (index.lock)".to_owned()));
-        }
-        let changes = self.changes(git, landing).await?;
-        let mut in_the_way = self.not(&[State::Old], git, &changes).await?;
-        in_the_way.extend(self.staged(git, &[landing.old.as_str()], &changes).await?);
-        in_the_way.sort();
-        in_the_way.dedup();
-        if !in_the_way.is_empty() {
-            return Ok(Err(format!("these files were changed there: {}", in_the_way.join(", "))));
-        }
+        let changes = match self.changes_of_free(git, landing).await? {
+            Ok(changes) => changes,
+            Err(obstacle) => return Ok(Err(obstacle)),
+        };
         record::write(note, landing)?;
         step();
-        let merged = self.merge(git, &landing.new).await;
+        let merged = self.merge(git, &landing.new).await?;
+        if matches!(merged, Merged::CutOff(_)) {
+            self.remove_locks(landing, note)?;
+        }
         let failed = match merged {
-            Ok(()) if self.standing()?.commit == landing.new => None,
-            Ok(()) => Some("git did not move it".to_owned()),
-            // Its last step is the branch: it was ended after that.
-            Err(WorkspaceError::Git(_)) if self.standing()?.commit == landing.new => None,
-            Err(WorkspaceError::Git(error)) => Some(error.to_string()),
-            Err(error) => return Err(error),
+            // Its last step is the branch: whatever ended it came after that.
+            _ if self.standing()?.commit == landing.new => None,
+            Merged::Done => Some("git did not move it".to_owned()),
+            // What is there is somebody else's.
+            Merged::Locked => {
+                record::remove(note)?;
+                return Ok(Err("another git is at work there (index.lock)".to_owned()));
+            }
+            Merged::Refused(error) | Merged::CutOff(error) => Some(error.to_string()),
         };
         if failed.is_some() {
-            self.take_back(git, landing, note, &changes).await?;
+            self.take_back(git, landing, &changes).await?;
         }
         record::remove(note)?;
         Ok(failed.map_or(Ok(()), Err))
     }
 
-    /// Finishes a fast-forward that was cut off; says whether there was one that is done now.
+    /// Finishes a fast-forward that was cut off; says whether there was one that is done now. Locks that it left
+    /// go, wherever it had got to. One of another git is waited for where there is something to be finished.
     pub(crate) async fn recover(&self, git: &Git, note: &Path) -> Result<Option<Landing>, WorkspaceError> {
         let Some(landing) = record::read::<Landing>(note) else {
             record::remove(note)?;
             return Ok(None);
         };
         let standing = self.standing()?;
+        self.remove_locks(&landing, note)?;
         if standing.branch == landing.branch && standing.commit == landing.old {
+            if let Some(lock) = self.locks(&landing.branch).iter().find(|lock| lock.exists()) {
+                return Err(self.is_at_work(lock));
+            }
             let changes = self.changes(git, &landing).await?;
-            self.take_back(git, &landing, note, &changes).await?;
-            self.merge(git, &landing.new).await?;
+            self.take_back(git, &landing, &changes).await?;
+            match self.merge(git, &landing.new).await? {
+                Merged::Done => {}
+                Merged::Locked => return Err(self.is_at_work(&self.git_dir.join(INDEX_LOCK))),
+                Merged::Refused(error) | Merged::CutOff(error) => return Err(error.into()),
+            }
         }
         // Elsewhere the user went on, which is theirs to decide.
         let is_there = self.standing()?.commit == landing.new;
@@ -202,9 +293,40 @@ impl UsersTree {
         Ok(is_there.then_some(landing))
     }
 
-    async fn merge(&self, git: &Git, commit: &str) -> Result<(), WorkspaceError> {
-        let args =
-            ["merge", "--ff-only", "--no-overwrite-ignore", "--no-autostash", "--no-stat", "--quiet", commit];
+    /// Returns the locks without which no fast-forward of a branch is made.
+    fn locks(&self, branch: &str) -> [PathBuf; 3] {
+        let of_branch = self.common_dir.join(format!("refs/heads/{branch}.lock"));
+        [self.git_dir.join(INDEX_LOCK), self.git_dir.join("HEAD.lock"), of_branch]
+    }
+
+    /// Removes the locks that a git of Samuel's left which was ended in a fast-forward.
+    fn remove_locks(&self, landing: &Landing, note: &Path) -> Result<(), WorkspaceError> {
+        let of_tree = ref_locks::OF_TREE.map(|name| self.git_dir.join(name));
+        let packed = self.common_dir.join(ref_locks::PACKED);
+        let mut locks = self.locks(&landing.branch).into_iter().chain(of_tree).chain([packed]);
+        locks.try_for_each(|lock| remove_lock(&lock, note))
+    }
+
+    fn is_at_work(&self, lock: &Path) -> WorkspaceError {
+        WorkspaceError::Unfit {
+            root: self.root.clone(),
+            problem: format!("another git is at work there ({})", lock.display()),
+            help: "Wait until it has ended; where none is at work, remove that file.".to_owned(),
+        }
+    }
+
+    async fn merge(&self, git: &Git, commit: &str) -> Result<Merged, WorkspaceError> {
+        // A signature is verified by a program, which a file of the tree may name.
+        let args = [
+            "merge",
+            "--ff-only",
+            "--no-verify-signatures",
+            "--no-overwrite-ignore",
+            "--no-autostash",
+            "--no-stat",
+            "--quiet",
+            commit,
+        ];
         let mut spec = git.call(&self.top, Configured::ByUser, &args);
         for (number, (name, value)) in self.without_filters(git).await?.into_iter().enumerate() {
             spec = spec
@@ -212,8 +334,20 @@ impl UsersTree {
                 .env(format!("GIT_CONFIG_KEY_{number}"), name)
                 .env(format!("GIT_CONFIG_VALUE_{number}"), value);
         }
-        git.finish("merge", spec).await?;
-        Ok(())
+        Ok(match git.answer(spec).await {
+            Ok(output) if output.success() => Merged::Done,
+            Ok(output) => {
+                let error = GitProgramError::of("merge", &output);
+                match (output.end, output.status) {
+                    (End::Exited, ExitStatus::Exited(_)) if output.stderr.text().contains(INDEX_LOCK) => {
+                        Merged::Locked
+                    }
+                    (End::Exited, ExitStatus::Exited(_)) => Merged::Refused(error),
+                    _ => Merged::CutOff(error),
+                }
+            }
+            Err(error) => Merged::CutOff(error),
+        })
     }
 
     /// Returns settings that turn off every filter that the user has: a filter may be a script of
@@ -325,7 +459,6 @@ impl UsersTree {
         &self,
         git: &Git,
         landing: &Landing,
-        note: &Path,
         changes: &[Change],
     ) -> Result<(), WorkspaceError> {
         let mut others = self.not(&[State::Old, State::Written], git, changes).await?;
@@ -335,10 +468,6 @@ impl UsersTree {
         if !others.is_empty() {
             let (branch, new) = (landing.branch.clone(), landing.new.clone());
             return Err(WorkspaceError::CutOff { branch, new, files: others });
-        }
-        let branch = self.common_dir.join("refs/heads").join(format!("{}.lock", landing.branch));
-        for lock in [self.git_dir.join("index.lock"), self.git_dir.join("HEAD.lock"), branch] {
-            remove_lock(&lock, note)?;
         }
         let root = Root::new(&self.top);
         let mut entries = Vec::new();
@@ -363,13 +492,19 @@ impl UsersTree {
     }
 }
 
-/// Removes a lock that a git of Samuel's left which was killed: one that was made after a note.
+/// Removes a lock that a git of Samuel's left which was killed: one that was made after a note, and within the time
+/// that such a git has. What is newer is of another git, which may be at work.
 pub(super) fn remove_lock(lock: &Path, note: &Path) -> Result<(), WorkspaceError> {
     let time = |path: &Path| fs::symlink_metadata(path).and_then(|found| found.modified()).ok();
-    match (time(lock), time(note)) {
-        (Some(lock_time), Some(noted)) if lock_time >= noted => record::remove(lock),
+    let (Some(made), Some(noted)) = (time(lock), time(note)) else { return Ok(()) };
+    match made.duration_since(noted) {
+        Ok(after) if after <= git::MAX_TIME => record::remove(lock),
         _ => Ok(()),
     }
+}
+
+fn not_told(at: &Path) -> WorkspaceError {
+    WorkspaceError::io("read", at)(std::io::Error::other("files do not tell"))
 }
 
 fn path_of(path: &[u8]) -> &Path {

@@ -40,6 +40,7 @@ async fn a_record_that_is_cut_off_anywhere_claims_nothing_that_did_not_happen() 
         assert!(read.completed.iter().all(stands));
         let why = past.why(&WhyQuestion::Run(Some(whole.run.clone()))).unwrap();
         assert!(why.answer.starts_with("it was cut off"), "{why:#?}");
+        assert!(why.reasons.iter().all(|reason| reason.text.contains(' ')), "{why:#?}");
         for question in [WhyQuestion::Check, WhyQuestion::Task(TaskId::new("1")), WhyQuestion::Next] {
             let why = past.why(&question).unwrap();
             let last = read.last.as_ref().unwrap().seq;

@@ -109,15 +109,20 @@ pub(crate) fn tell(lane: &dyn LaneStore, run: &str, events: Vec<Event>) {
 
 /// Writes events as those of a run, a second apart, from a second on after others.
 pub(crate) fn tell_from(lane: &dyn LaneStore, run: &str, second: i64, events: Vec<Event>) {
+    tell_by(lane, run, second, events.into_iter().map(|event| (None, event)).collect());
+}
+
+/// Writes events of lanes as those of a run, a second apart, from a second on after others.
+pub(crate) fn tell_by(lane: &dyn LaneStore, run: &str, second: i64, events: Vec<(Option<u32>, Event)>) {
     let mut lines = Vec::new();
-    for (event, seq) in events.into_iter().zip(1_u64..) {
+    for ((by, event), seq) in events.into_iter().zip(1_u64..) {
         let record = EventRecord {
             schema_version: EVENT_SCHEMA_VERSION,
             seq,
             at: jiff::Timestamp::from_second(BEGIN + second + i64::try_from(seq).unwrap()).unwrap(),
             elapsed_ms: seq * 1_000,
             run_id: Arc::from(run),
-            lane: None,
+            lane: by,
             event,
         };
         lines.extend(serde_json::to_vec(&record).unwrap());
@@ -149,3 +154,45 @@ impl Numbers {
         usize::try_from(self.0 >> 33).unwrap() % limit.max(1)
     }
 }
+
+/// What a [`LaneStore`] of a test hands on to its `inner` one.
+macro_rules! passes_on_all_but_records {
+    () => {
+        fn note(&self, note: samuel_core::state::Note) -> Result<u64, samuel_core::state::StateError> {
+            self.inner.note(note)
+        }
+
+        fn last_saved(&self) -> Result<Option<samuel_core::state::SavedRun>, samuel_core::state::StateError> {
+            self.inner.last_saved()
+        }
+
+        fn supervisors(
+            &self,
+        ) -> Result<Vec<samuel_core::state::SupervisorProcess>, samuel_core::state::StateError> {
+            self.inner.supervisors()
+        }
+
+        fn write_artifact(
+            &self,
+            artifact: samuel_core::state::Artifact,
+            text: &str,
+        ) -> Result<(), samuel_core::state::StateError> {
+            self.inner.write_artifact(artifact, text)
+        }
+
+        fn read_artifact(
+            &self,
+            artifact: samuel_core::state::Artifact,
+        ) -> Result<Option<String>, samuel_core::state::StateError> {
+            self.inner.read_artifact(artifact)
+        }
+
+        fn lock_loop(
+            &self,
+            holder: &samuel_core::state::Holder,
+        ) -> Result<std::sync::Arc<dyn samuel_core::state::LoopLock>, samuel_core::state::StateError> {
+            self.inner.lock_loop(holder)
+        }
+    };
+}
+pub(crate) use passes_on_all_but_records;

@@ -1,11 +1,11 @@
 //! What is written, and following it.
 
-use std::sync::Arc;
+use std::{io::Write as _, sync::Arc};
 
 use samuel_core::{
     event::{Event, EventRecord, PlanChange},
-    history::{EntryFilter, HistoryError, RunState},
-    model::{Coded, ErrorCode, ExitReason, TaskId, payload::Actor},
+    history::{EntryFilter, HistoryError, RunState, event_line},
+    model::{Coded, ErrorCode, ExitReason, FailureClass, TaskId, payload::Actor},
     state::RecordPart,
     testing::{HeldAgent, completes_each_task},
 };
@@ -89,6 +89,7 @@ async fn following_a_run_whose_loop_is_gone_ends_with_what_it_wrote() {
         told
     };
     assert_eq!(tokio::time::timeout(HANG, followed).await.unwrap(), 2);
+    assert!(tail.is_cut_off());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -140,11 +141,25 @@ fn a_run_is_found_by_the_beginning_of_its_id_and_an_unknown_one_names_the_neares
         several,
         "\"2026\" is the beginning of several runs: 20261121T100000Z-abcd, 20261121T110000Z-0123"
     );
+    for second in 10..17 {
+        tell(&*bench.lane(), &format!("20261122T1000{second}Z-abcd"), vec![Event::Paused]);
+    }
+    let many = history.resolve(Some("20261122")).unwrap_err().to_string();
+    assert!(many.ends_with("20261122T100014Z-abcd and 2 more"), "{many}");
     let unknown = history.resolve(Some("20261121T100000Z-abce")).unwrap_err();
     assert_eq!(
         unknown.to_string(),
         "no run \"20261121T100000Z-abce\" is recorded; the nearest is 20261121T100000Z-abcd"
     );
+}
+
+#[test]
+fn of_many_completions_that_are_taken_back_a_line_names_the_first() {
+    let tasks = (1..=1_000).map(|number| TaskId::new(number.to_string())).collect();
+    let line = event_line(&Event::TasksTakenBack { tasks, reasons: vec!["the check failed".to_owned()] });
+    let line = line.unwrap();
+    assert!(line.starts_with("taken back: 1, 2, 3, "), "{line}");
+    assert!(line.ends_with(", 20 and 980 more (the check failed)"), "{line}");
 }
 
 #[test]
@@ -165,6 +180,38 @@ fn a_record_of_a_later_version_and_one_that_is_torn_say_so() {
     // A list of runs has it all the same.
     let listed = history(&bench).runs().unwrap();
     assert_eq!(listed.runs.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_is_told_that_comes_before_a_line_of_a_later_version_and_nothing_behind_it() {
+    let bench = on_disk(&[("1", "First")]);
+    tell(&*bench.lane(), RUN, vec![Event::Paused, Event::Resumed]);
+    let later = b"{\"schema_version\":9,\"event\":\"of_tomorrow\"}\n";
+    bench.lane().append_record(RUN, RecordPart::Events, later).unwrap();
+    tell(&*bench.lane(), RUN, vec![Event::Paused]);
+    let mut entries = history(&bench).entries(RUN);
+    let mut tail = history(&bench).tail(RUN);
+    for told in [Event::Paused, Event::Resumed] {
+        assert_eq!(entries.next_entry().unwrap().unwrap().record.event, told);
+        let followed = tokio::time::timeout(HANG, tail.next()).await.unwrap();
+        assert_eq!(followed.unwrap().unwrap().record.event, told);
+    }
+    for _ in 0..2 {
+        let refused = entries.next_entry().unwrap_err();
+        assert!(matches!(refused, HistoryError::LaterVersion { found: 9, .. }), "{refused}");
+        let refused = tokio::time::timeout(HANG, tail.next()).await.unwrap().unwrap_err();
+        assert!(matches!(refused, HistoryError::LaterVersion { found: 9, .. }), "{refused}");
+    }
+}
+
+#[test]
+fn of_a_run_whose_record_goes_on_with_lines_of_a_later_version_there_are_no_figures() {
+    let bench = on_disk(&[("1", "First")]);
+    tell(&*bench.lane(), RUN, vec![started(1, "1"), finished(1, true, 1)]);
+    let later = b"{\"schema_version\":9,\"event\":\"run_started\"}\n";
+    bench.lane().append_record(RUN, RecordPart::Events, later).unwrap();
+    let activity = history(&bench).activity().unwrap();
+    assert_eq!((activity.runs, activity.unread_runs, activity.tasks.len()), (0, 1, 0), "{activity:#?}");
 }
 
 #[test]
@@ -203,14 +250,15 @@ fn an_iteration_that_began_in_the_run_before_says_nothing_of_how_long_iterations
 fn an_iteration_that_met_a_usage_limit_is_no_failure_and_says_nothing_of_how_long_work_takes() {
     let bench = on_disk(&[("1", "First")]);
     let mut limited = finished(1, true, 0);
-    if let Event::IterationFinished { excused, .. } = &mut limited {
-        *excused = true;
+    if let Event::IterationFinished { excused, failure: Some(failure), .. } = &mut limited {
+        (*excused, failure.class) = (true, FailureClass::RateLimit);
     }
     tell(&*bench.lane(), RUN, vec![started(1, "1"), limited, started(2, "1"), finished(2, false, 0)]);
     let activity = history(&bench).activity().unwrap();
     let [task] = &activity.tasks[..] else { panic!("{activity:#?}") };
     assert_eq!((task.iterations, task.failed, activity.eta.iterations), (2, 0, 1), "{activity:#?}");
     assert_eq!(activity.last_failures, []);
+    assert_eq!(history(&bench).runs().unwrap().runs[0].failed_iterations, 0);
 }
 
 #[test]
@@ -289,6 +337,34 @@ async fn a_record_of_which_no_line_can_be_read_says_so_and_no_silence() {
     let mut entries = past.entries(RUN);
     assert!(entries.next_entry().unwrap().is_some());
     entries.check_told().unwrap();
+}
+
+#[test]
+fn lines_that_are_too_long_to_be_read_are_counted_as_others_that_cannot_be() {
+    let bench = on_disk(&[("1", "First")]);
+    tell(&*bench.lane(), RUN, vec![Event::Paused]);
+    let path = bench.lane().dir().logs(RUN).join("run.jsonl");
+    let told = std::fs::read(&path).unwrap();
+    let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+    // There are 65 MiB of nothing before and behind the second event.
+    for behind in [&told[..], b""] {
+        file.set_len(file.metadata().unwrap().len() + (65 << 20)).unwrap();
+        file.write_all(&[&b"\n"[..], behind].concat()).unwrap();
+    }
+    let mut entries = history(&bench).entries(RUN);
+    for unreadable in [0, 1] {
+        assert_eq!(entries.next_entry().unwrap().unwrap().record.event, Event::Paused);
+        assert_eq!(entries.unreadable(), unreadable);
+    }
+    for _ in 0..2 {
+        assert!(entries.next_entry().unwrap().is_none());
+        assert_eq!(entries.unreadable(), 2);
+    }
+    drop(file);
+    let file = std::fs::File::create(&path).unwrap();
+    file.set_len(65 << 20).unwrap();
+    let nothing = history(&bench).run(RUN).unwrap_err().to_string();
+    assert_eq!(nothing, format!("nothing can be read in run.jsonl of run {RUN}, of 1 line"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

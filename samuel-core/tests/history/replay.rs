@@ -21,6 +21,14 @@ async fn a_run_replays_equal_and_up_to_an_iteration() {
     let first = history(&bench).replay(&replay.run, Some(1)).unwrap();
     assert!(first.equal && !first.ended && first.steps < replay.steps, "{first:#?}");
     assert_eq!(first.iterations, 1);
+    assert!(!first.cut_off && !replay.cut_off);
+    // A line that was changed is none of a later iteration.
+    let path = bench.lane().dir().logs(&replay.run).join("inputs.jsonl");
+    let written = fs::read_to_string(&path).unwrap();
+    fs::write(&path, written.replacen("\"iteration\":1,\"input\"", "\"iteration\":9,\"input\"", 1)).unwrap();
+    let changed = history(&bench).replay(&replay.run, Some(1)).unwrap();
+    assert_eq!(changed.difference.unwrap().kind, DifferenceKind::Altered);
+    fs::write(&path, written).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -44,12 +52,58 @@ async fn one_changed_byte_of_an_input_is_found_and_its_step_named() {
             Ok(replay) => {
                 let difference = replay.difference.unwrap_or_else(|| panic!("byte {place} of step {step}"));
                 assert_eq!(difference.kind, DifferenceKind::Altered, "{difference:#?}");
-                assert_eq!(difference.step, step as u64, "{difference:#?}");
+                assert_eq!(difference.step, Some(step as u64), "{difference:#?}");
+                assert_eq!(difference.line, step as u64 + 1, "{difference:#?}");
             }
             // The first line may not be read at all.
             Err(error) => assert_eq!((step, error.code().exit_code), (0, 1), "{error}"),
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn inputs_that_end_before_their_run_did_are_told_as_cut_short() {
+    let bench = on_disk(&[("1", "First")]);
+    let run = bench.play(checked(&bench, "true")).await.unwrap().replay().unwrap().run;
+    let logs = bench.lane().dir().logs(&run);
+    let (path, events) = (logs.join("inputs.jsonl"), logs.join("run.jsonl"));
+    let written = fs::read(&path).unwrap();
+    let told = |inputs: &[u8]| {
+        fs::write(&path, inputs).unwrap();
+        history(&bench).replay(&run, None).unwrap()
+    };
+    let shorter = &written[..written.len() - 1];
+    // The end of the last line is changed, is not there, and a whole line is not.
+    let without_a_line = written[..shorter.len()].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+    for inputs in
+        [&[shorter, b" "].concat()[..], &[shorter, b"x"].concat(), shorter, &written[..without_a_line]]
+    {
+        let replay = told(inputs);
+        assert!(replay.cut_off && replay.cut_short && !replay.ended, "{replay:#?}");
+        assert!(replay.to_string().contains("its end was cut off or changed"), "{replay}");
+    }
+    // Of a run that was killed neither part tells the end.
+    let text = fs::read_to_string(&events).unwrap();
+    let without_end: Vec<&str> = text.lines().filter(|line| !line.contains("\"run_finished\"")).collect();
+    fs::write(&events, without_end.join("\n") + "\n").unwrap();
+    let replay = told(shorter);
+    assert!(replay.cut_off && !replay.cut_short, "{replay:#?}");
+    assert!(replay.to_string().contains("the run had not ended by then"), "{replay}");
+    assert!(!told(&written).cut_off);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_first_line_is_no_other_version_and_no_missing_beginning() {
+    let bench = on_disk(&[("1", "First")]);
+    let run = bench.play(checked(&bench, "true")).await.unwrap().replay().unwrap().run;
+    let path = bench.lane().dir().logs(&run).join("inputs.jsonl");
+    let written = fs::read_to_string(&path).unwrap();
+    for (found, other) in [("\"machine\":", "\"machina\":"), ("\"machine\":{", "\"machine\":{{")] {
+        fs::write(&path, written.replacen(found, other, 1)).unwrap();
+        let error = history(&bench).replay(&run, None).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::RECORD_DIFFERS, "{error}");
+    }
+    fs::write(&path, written).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -99,7 +153,15 @@ async fn an_effect_that_does_not_follow_is_shown_with_both_sides() {
         text.lines().enumerate().filter(|(place, _)| *place != 3).map(|(_, line)| line).collect();
     fs::write(&path, without.join("\n") + "\n").unwrap();
     let missing = history(&bench).replay(&run, None).unwrap().difference.unwrap();
-    assert_eq!((missing.kind, missing.step), (DifferenceKind::Missing, 4));
+    assert_eq!((missing.kind, missing.step), (DifferenceKind::Missing, Some(4)));
+    let doubled: Vec<&str> = text
+        .lines()
+        .enumerate()
+        .flat_map(|(place, line)| vec![line; if place == 3 { 2 } else { 1 }])
+        .collect();
+    fs::write(&path, doubled.join("\n") + "\n").unwrap();
+    let repeated = history(&bench).replay(&run, None).unwrap().difference.unwrap();
+    assert_eq!((repeated.kind, repeated.step, repeated.line), (DifferenceKind::Repeated, Some(3), 5));
     // A bench is dropped with runs that replay.
     fs::write(&path, text).unwrap();
 }
@@ -110,6 +172,31 @@ fn sealed(line: &str) -> String {
     let body = line.rsplit_once(",\"sum\":\"").unwrap().0;
     let sum: String = sha2::Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{body},\"sum\":\"{}\"}}", &sum[..16])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_machine_is_made_for_a_lane_that_no_run_has() {
+    let bench = on_disk(&[("1", "First")]);
+    let played = bench.play(checked(&bench, "true")).await.unwrap();
+    let run = played.replay().unwrap().run;
+    let path = bench.lane().dir().logs(&run).join("inputs.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let begin = text.lines().next().unwrap();
+    let replayed = |lanes: u32| {
+        let of_lane = |lane| begin.replacen("\"at\":", &format!("\"lane\":{lane},\"at\":"), 1);
+        let lines: Vec<String> = (1..=lanes).map(|lane| sealed(&of_lane(lane))).collect();
+        fs::write(&path, lines.join("\n") + "\n").unwrap();
+        history(&bench).replay(&run, None).unwrap()
+    };
+    let replay = replayed(64);
+    assert_eq!((replay.equal, replay.lanes), (true, Some(64)), "{replay:#?}");
+    let difference = replayed(70).difference.unwrap();
+    assert_eq!(
+        (difference.kind, difference.lane, difference.line),
+        (DifferenceKind::Unreadable, Some(65), 65)
+    );
+    // A bench is dropped with runs that replay.
+    fs::write(&path, text).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -20,7 +20,7 @@ use crate::kit::{
     HANG, LONG_AGO, RUN, begins, change, checked, finished, history, on_disk, started, tell, tell_from, told,
 };
 
-fn report(exit_reason: ExitReason) -> RunReport {
+pub(crate) fn report(exit_reason: ExitReason) -> RunReport {
     RunReport {
         exit_reason,
         detail: Some(format!("because of {exit_reason}")),
@@ -37,8 +37,15 @@ fn report(exit_reason: ExitReason) -> RunReport {
         swept: true,
         fault: None,
         limit: None,
+        submitted: Vec::new(),
+        unmerged: None,
         into: None,
     }
+}
+
+/// Returns the end of a run.
+pub(crate) fn ran(exit_reason: ExitReason) -> Event {
+    Event::RunFinished(report(exit_reason))
 }
 
 /// Returns the event of a hook that ends runs for this reason.
@@ -76,6 +83,7 @@ fn each_exit_reason_is_explained_by_the_events_that_led_to_it() {
             failures: Vec::new(),
             reason: None,
             commit: None,
+            merged: Vec::new(),
         };
         let blocked = Event::PlanChanged {
             change: PlanChange::Blocked,
@@ -214,6 +222,7 @@ fn a_check_says_since_which_commit_it_fails() {
         failures: Vec::new(),
         reason: (!ok).then(|| "lint: 3 warnings".to_owned()),
         commit: Some(commit.to_owned()),
+        merged: Vec::new(),
     };
     tell(
         &*bench.lane(),
@@ -240,22 +249,6 @@ async fn a_run_without_anything_to_check_with_is_no_run_without_a_check() {
         "{why}"
     );
     assert!(why.contains("- nothing to check with [") && why.contains(" quality_checked]"), "{why}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_handler_that_was_not_called_is_told_who_ended_the_chain() {
-    let bench = on_disk(&[("1", "First")]);
-    let first = FakeHandler::<points::IterationGate>::script([Act::pass(), Act::refuse("not today")]);
-    let run = bench.run(Script::default()).hook("a-first", first);
-    let run = run.hook("b-second", FakeHandler::<points::IterationGate>::passes());
-    bench.play(run).await.unwrap();
-    let ask = |id: &str| told(&history(&bench).why(&WhyQuestion::Handler(id.to_owned())).unwrap());
-    let called = ask("api:a-first");
-    assert!(called.starts_with("it was called at iteration.gate, and ended refused"), "{called}");
-    let other = ask("api:b-second");
-    assert!(other.starts_with("it was "), "{other}");
-    let nobody = ask("api:nobody");
-    assert!(nobody.starts_with("it was not called in the last run: no chain that fired has it"), "{nobody}");
 }
 
 #[test]
@@ -306,6 +299,7 @@ fn each_way_to_take_a_completion_back_is_explained_from_the_record_alone() {
         failures: vec![failure],
         reason: None,
         commit: None,
+        merged: Vec::new(),
     };
     let events = vec![
         begins(Some("20261120T100000Z-abcd")),
@@ -451,7 +445,31 @@ fn a_run_that_somebody_ended_names_who_did_it() {
     ];
     tell(&*bench.lane(), RUN, events);
     let why = told(&history(&bench).why(&WhyQuestion::Run(None)).unwrap());
-    assert!(why.contains("- stop by 1000/pts-3 [2 commanded]") && !why.contains("steer"), "{why}");
+    assert!(why.contains("- stop --now by 1000/pts-3 [2 commanded]") && !why.contains("steer"), "{why}");
+    let markdown = history(&bench).report(RUN).unwrap().to_markdown();
+    assert!(markdown.contains("asked by 1000/pts"), "{markdown}");
+}
+
+#[test]
+fn all_who_asked_for_the_end_of_a_run_are_named_and_the_first_of_them_in_its_report() {
+    let bench = on_disk(&[("1", "First")]);
+    let command = |command: &str, by: &str| Event::Commanded {
+        command: command.to_owned(),
+        by: by.to_owned(),
+        text: None,
+    };
+    let events = vec![
+        begins(None),
+        command("cancel", "1000/pts-3"),
+        Event::Stopping { reason: ExitReason::Cancelled, detail: None },
+        command("stop", "SIGTERM"),
+        Event::RunFinished(report(ExitReason::Cancelled)),
+    ];
+    tell(&*bench.lane(), RUN, events);
+    let why = told(&history(&bench).why(&WhyQuestion::Run(None)).unwrap());
+    assert!(why.contains("- stop by 1000/pts-3 [2 ") && why.contains("- stop --now by SIGTERM [4 "), "{why}");
+    let markdown = history(&bench).report(RUN).unwrap().to_markdown();
+    assert!(markdown.contains("asked by 1000/pts") && !markdown.contains("SIGTERM"), "{markdown}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -488,7 +506,7 @@ async fn a_run_under_way_says_whether_it_holds_and_what_is_asked() {
 }
 
 #[test]
-fn a_record_that_cannot_be_read_is_gone_over_and_named_and_where_none_can_be_read_that_is_said() {
+fn a_record_that_cannot_be_read_is_skipped_and_named_and_where_none_can_be_read_that_is_said() {
     let bench = on_disk(&[("1", "First")]);
     let newer = "20261121T120000Z-abcd";
     let fired = Event::HookFired {
@@ -504,6 +522,7 @@ fn a_record_that_cannot_be_read_is_gone_over_and_named_and_where_none_can_be_rea
         failures: Vec::new(),
         reason: None,
         commit: None,
+        merged: Vec::new(),
     };
     let later = b"{\"schema_version\":9,\"event\":\"run_started\"}\n";
     bench.lane().append_record(newer, RecordPart::Events, later).unwrap();

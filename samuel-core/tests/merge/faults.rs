@@ -34,14 +34,43 @@ async fn a_git_that_fails_says_nothing_of_whether_work_has_landed() {
     let merge = user.open_with(MergeStrategy::Merge, format!("{}:{PATH}", bin.display())).await;
     let built = land(&merge, &[work]).await;
     let landed = landing("samuel/run", &built);
-    for question in ["merge-base", "cat-file", "rev-parse"] {
+    for question in ["merge-base", "cat-file"] {
         fs::write(&broken, question).unwrap();
         let standing = merge.standing(&landed).await;
         assert!(standing.is_err(), "{question}: {standing:?}");
     }
-    assert!(merge.head("samuel/run").await.is_err(), "it has such a branch");
+    // Where the files do not tell what a branch is at, git is asked.
+    fs::write(&broken, "rev-parse").unwrap();
+    let packed = user.tree().join(".git/packed-refs");
+    fs::create_dir(&packed).unwrap();
+    assert!(merge.head("samuel/none").await.is_err(), "nobody knows whether there is one");
+    fs::remove_dir(&packed).unwrap();
+    assert_eq!(merge.head("samuel/none").await.unwrap(), None);
     fs::remove_file(&broken).unwrap();
     assert_eq!(merge.standing(&landed).await.unwrap(), BranchStanding::Landed);
+}
+
+#[tokio::test]
+async fn what_git_cannot_say_of_branches_is_an_error_and_never_a_no() {
+    let user = User::new();
+    let merge = user.open(MergeStrategy::Merge).await;
+    let head = user.git("rev-parse main");
+    let work = user.branch(1, &["echo more > c.txt"]);
+    assert!(merge.has(&head, &head).await.unwrap());
+    assert!(!merge.has(&head, &work.commit).await.unwrap());
+    assert!(merge.has(&head, &"1".repeat(40)).await.is_err(), "there is no such commit");
+    assert!(merge.is_beyond(&work.branch, "main").await.unwrap());
+    assert!(!merge.is_beyond("nowhere", "main").await.unwrap(), "a branch that is gone has nothing");
+    assert!(merge.is_beyond(&work.branch, "nowhere").await.is_err());
+    user.git("tag v1");
+    assert!(merge.is_tag("v1").await.unwrap() && !merge.is_tag("v2").await.unwrap());
+    assert_eq!(merge.has_branch("main").await.unwrap(), HasBranch::Yes);
+    assert_eq!(merge.has_branch("v1").await.unwrap(), HasBranch::No);
+    assert_eq!(merge.has_branch("a..b").await.unwrap(), HasBranch::Never);
+    // A repository that is broken has no answers.
+    fs::rename(user.tree().join(".git/HEAD"), user.path("HEAD")).unwrap();
+    assert!(merge.is_tag("v2").await.is_err());
+    assert!(merge.has_branch("nowhere").await.is_err());
 }
 
 #[tokio::test]
@@ -77,17 +106,23 @@ async fn what_is_no_work_goes_back_and_keeps_nothing_else_from_landing() {
         let tree = user.git("rev-parse samuel/run^{tree}");
         let unrelated = Submission { commit: user.made(&tree, &[]), ..user.branch(2, &[]) };
         let missing = Submission { commit: "0123456789".repeat(4), ..user.branch(3, &[]) };
+        // What is in the repository and no commit has not landed, whoever has it.
+        let (file, whole) = (user.git("rev-parse samuel/run:a.txt"), tree);
+        let [blob, tree] = [file, whole].map(|commit| Submission { commit, ..missing.clone() });
         let damaged = user.branch(4, &["echo lost > lost.txt"]);
-        let blob = user.git(&format!("rev-parse {}:lost.txt", damaged.commit));
-        let object = user.tree().join(".git/objects").join(&blob[..2]).join(&blob[2..]);
+        let lost = user.git(&format!("rev-parse {}:lost.txt", damaged.commit));
+        let object = user.tree().join(".git/objects").join(&lost[..2]).join(&lost[2..]);
         fs::remove_file(object).unwrap();
         let merge = user.open(strategy).await;
-        let built = merge.build("samuel/run", &[unrelated, missing, damaged, good]).await.unwrap();
+        let built =
+            merge.build("samuel/run", &[unrelated, missing, damaged, blob, tree, good]).await.unwrap();
         assert_eq!(tokens(&built), [1], "{strategy}");
         let said = reasons(&built);
         assert_eq!(said[0], "it has no history in common with the branch");
         assert!(said[1].ends_with("is not in the repository"), "{said:?}");
         assert!(said[2].starts_with("git does not take it: "), "{said:?}");
+        assert!(said[3..].iter().all(|why| why.ends_with("is not in the repository")), "{said:?}");
+        assert_eq!(said.len(), 5);
         assert_eq!(merge.advance(&landing("samuel/run", &built)).await.unwrap(), Moved::Done);
     }
 }

@@ -16,7 +16,7 @@ use samuel_core::{
     clock::SystemClock,
     git::Caller,
     merge::{
-        BranchStanding, Built, ClaimKey, ClaimRefusal, MergeEffect, MergeInput, MergeMachine,
+        BranchStanding, Built, ClaimKey, ClaimRefusal, HasBranch, MergeEffect, MergeInput, MergeMachine,
         MergeRepository, MergeSetup, MergeStrategy, Moved, Queue, RepositorySetup, Submission,
         UnsettledLanding,
     },
@@ -27,6 +27,7 @@ use samuel_core::{
 };
 
 mod faults;
+mod together;
 
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -124,6 +125,17 @@ impl User {
             control: Arc::new(Toml),
         };
         MergeRepository::open(setup).await.unwrap()
+    }
+
+    /// Opens it with a git that writes down how it is called.
+    async fn open_logged(&self) -> (MergeRepository, PathBuf) {
+        let (bin, log) = (self.path("bin"), self.path("log"));
+        fs::create_dir(&bin).unwrap();
+        let git = self.sh("command -v git");
+        let script = format!("#!/bin/sh\necho \"$*\" >> {}\nexec {git} \"$@\"\n", log.display());
+        fs::write(bin.join("git"), script).unwrap();
+        self.sh(&format!("chmod +x {}/git", bin.display()));
+        (self.open_with(MergeStrategy::Merge, format!("{}:{PATH}", bin.display())).await, log)
     }
 
     /// Returns the claims that commits on the first-parent line of a branch land, the last one first.
@@ -321,6 +333,141 @@ async fn no_program_of_the_repository_is_run_and_what_must_not_land_is_refused()
     assert!(refused[1].starts_with("it adds or changes the submodule sub"), "{refused:?}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_branch_goes_once_its_work_has_landed_and_no_sooner() {
+    let user = User::new();
+    let merge = user.open(MergeStrategy::Merge).await;
+    let work = user.branch(1, &["echo x > x.txt"]);
+    let removes = async |commit: &str| merge.remove_branch(&work.branch, commit).await.unwrap();
+    let is_there = || !user.git(&format!("branch --list {}", work.branch)).is_empty();
+    assert!(!removes(&work.commit).await && is_there(), "nothing else has its work");
+    user.git(&format!("update-ref refs/samuel/work/0123-lane-1 {}", work.commit));
+    assert!(!removes(&work.commit).await && is_there(), "what has it goes with the next turn of a lane");
+    let built = merge.build("samuel/run", std::slice::from_ref(&work)).await.unwrap();
+    assert!(!removes(&work.commit).await && is_there(), "what is merged has not landed");
+    assert_eq!(merge.advance(&landing("samuel/run", &built)).await.unwrap(), Moved::Done);
+    let later = user.git(&format!("commit-tree -p {} -m Later {}^{{tree}}", work.commit, work.commit));
+    user.git(&format!("update-ref refs/heads/{} {later}", work.branch));
+    assert!(!removes(&work.commit).await && is_there(), "somebody went on");
+    user.git(&format!("update-ref refs/heads/{} {}", work.branch, work.commit));
+    let tree = user.path("elsewhere").display().to_string();
+    user.git(&format!("worktree add --quiet {tree} {}", work.branch));
+    assert!(!removes(&work.commit).await && is_there(), "somebody looks at it");
+    user.git(&format!("worktree remove {tree}"));
+    assert!(removes(&work.commit).await && !is_there());
+    user.git(&format!("merge-base --is-ancestor {} samuel/run", work.commit));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_merged_together_is_looked_at_in_one_go_and_one_by_one_where_something_is_wrong_with_it() {
+    let user = User::new();
+    let (merge, log) = user.open_logged().await;
+    let makes = |id: u64| user.branch(id, &[&format!("mkdir -p d && echo x > d/{id}.txt")]);
+    let work: Vec<Submission> = (1..=3).map(makes).collect();
+    let built = merge.build("samuel/run", &work).await.unwrap();
+    assert_eq!(tokens(&built), [1, 2, 3]);
+    let looks = || {
+        let asked = fs::read_to_string(&log).unwrap();
+        fs::write(&log, "").unwrap();
+        asked.lines().filter(|line| line.contains("diff-tree --stdin")).count()
+    };
+    assert_eq!(looks(), 1);
+    let mut before = built.base.clone();
+    for (merged, work) in built.merged.iter().zip(&work) {
+        let landed = &merged.landed;
+        let parents = user.git(&format!("log -1 --format=%P {landed}"));
+        assert_eq!(parents, format!("{before} {}", work.commit));
+        assert_eq!(merged.tree, user.git(&format!("rev-parse {landed}^{{tree}}")));
+        before.clone_from(landed);
+    }
+    assert_eq!(user.git(&format!("ls-tree --name-only {before} d/")), "d/1.txt\nd/2.txt\nd/3.txt");
+    // What decides what runs is in one of them, or was on the way of one.
+    let bad = user.branch(4, &["echo x > samuel.toml"]);
+    let astray = user.branch(5, &["echo x > samuel.toml", "rm samuel.toml; echo x > 5.txt"]);
+    // Two of them have a commit in common.
+    let beyond = Submission { commit: work[0].commit.clone(), ..user.branch(6, &[]) };
+    let all = [work[0].clone(), bad, work[1].clone(), astray.clone(), beyond];
+    let built = merge.build("samuel/run", &all).await.unwrap();
+    assert_eq!(tokens(&built), [1, 2, 5, 6]);
+    assert_eq!(built.refused.iter().map(|refused| refused.key.token).collect::<Vec<_>>(), [4]);
+    let squashed = user.git(&format!("log -1 --format=%P {}", built.merged[2].landed));
+    assert_eq!(squashed, built.merged[1].landed, "nothing of its way lands");
+    assert!(looks() > 1);
+    for of in [[&all[0], &all[1]], [&all[0], &astray], [&all[0], &all[4]]] {
+        let of = of.map(Clone::clone);
+        merge.build("samuel/run", &of).await.unwrap();
+        assert!(looks() > 1, "{:?}", of.map(|work| work.key.token));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_git_of_the_user_that_is_at_work_in_the_tree_keeps_its_lock_and_the_landing_waits() {
+    let user = User::new();
+    user.git("switch --quiet samuel/run");
+    let programs = user.path("programs");
+    fs::create_dir(&programs).unwrap();
+    let lock = user.tree().join(".git/index.lock");
+    // The user's git begins once Samuel has looked.
+    let git = format!(
+        "#!/bin/sh\ncase \"$*\" in *'merge --ff-only'*) test -e {once} || {{ : > {once}; : > {lock}; }};; esac\n\
+         PATH={PATH}; export PATH; exec git \"$@\"\n",
+        once = user.path("once").display(),
+        lock = lock.display()
+    );
+    fs::write(programs.join("git"), git).unwrap();
+    user.sh(&format!("chmod +x {}/git", programs.display()));
+    let merge = user.open_with(MergeStrategy::Merge, format!("{}:{PATH}", programs.display())).await;
+    let work = user.branch(1, &["echo x > x.txt"]);
+    let built = merge.build("samuel/run", &[work]).await.unwrap();
+    let held = merge.advance(&landing("samuel/run", &built)).await.unwrap();
+    let Moved::Held { reason } = held else { panic!("{held:?}") };
+    assert_eq!(reason, "another git is at work there (index.lock)");
+    assert!(lock.exists() && !user.tree().join("x.txt").exists());
+    fs::remove_file(&lock).unwrap();
+    assert_eq!(merge.advance(&landing("samuel/run", &built)).await.unwrap(), Moved::Done);
+    assert!(user.tree().join("x.txt").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_git_that_could_not_lock_the_head_is_taken_back_and_whoever_has_it_keeps_it() {
+    let user = User::new();
+    user.git("switch --quiet samuel/run");
+    let (programs, lock) = (user.path("programs"), user.tree().join(".git/HEAD.lock"));
+    fs::create_dir(&programs).unwrap();
+    let git = format!(
+        "#!/bin/sh\ncase \"$*\" in *'merge --ff-only'*) test -e {once} || {{ : > {once}; : > {lock}; }};; esac\n\
+         PATH={PATH}; export PATH; exec git \"$@\"\n",
+        once = user.path("once").display(),
+        lock = lock.display()
+    );
+    fs::write(programs.join("git"), git).unwrap();
+    user.sh(&format!("chmod +x {}/git", programs.display()));
+    let merge = user.open_with(MergeStrategy::Merge, format!("{}:{PATH}", programs.display())).await;
+    let work = user.branch(1, &["echo x > x.txt"]);
+    let built = merge.build("samuel/run", &[work]).await.unwrap();
+    let held = merge.advance(&landing("samuel/run", &built)).await.unwrap();
+    assert!(matches!(held, Moved::Held { .. }), "{held:?}");
+    assert!(lock.exists() && !user.tree().join("x.txt").exists());
+    fs::remove_file(&lock).unwrap();
+    assert_eq!(user.git("status --porcelain"), "");
+    assert_eq!(merge.advance(&landing("samuel/run", &built)).await.unwrap(), Moved::Done);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_branch_that_is_being_rebased_is_moved_once_that_is_over() {
+    let user = User::new();
+    let merge = user.open(MergeStrategy::Merge).await;
+    let work = user.branch(1, &["echo x > x.txt"]);
+    user.sh("git switch --quiet samuel/run; echo here > a.txt; git commit --quiet --all --message Here");
+    user.sh("git switch --quiet main; echo there > a.txt; git commit --quiet --all --message There");
+    let built = merge.build("samuel/run", &[work]).await.unwrap();
+    user.sh("git switch --quiet samuel/run; ! git rebase --quiet main 2> ../rebase.log");
+    let held = merge.advance(&landing("samuel/run", &built)).await.unwrap();
+    assert_eq!(held, Moved::Held { reason: "samuel/run is being rebased".to_owned() });
+    user.sh("git rebase --abort; git switch --quiet main");
+    assert_eq!(merge.advance(&landing("samuel/run", &built)).await.unwrap(), Moved::Done);
+}
+
 #[tokio::test]
 async fn a_branch_is_made_where_there_is_none_and_never_over_another() {
     let user = User::new();
@@ -344,6 +491,7 @@ async fn drive(user: &User, store: &dyn PlanStore, merge: &MergeRepository) {
         into: "samuel/run".to_owned(),
         batch: NonZeroUsize::new(4).unwrap(),
         max_attempts: NonZeroU32::new(3),
+        is_alone: true,
     });
     let mut input = MergeInput::Wake;
     for _ in 0..200 {

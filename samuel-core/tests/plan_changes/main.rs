@@ -15,7 +15,7 @@ use proptest::{
 };
 use samuel_core::{
     clock::SystemClock,
-    model::{Coded, ErrorCode, Groups, Plan, Priority, Source, Status, Task, TaskId},
+    model::{Coded, ErrorCode, Groups, Plan, Priority, Remedy, Source, Status, Task, TaskId},
     state::{
         Actor, AddedTask, Applied, Asker, ChangedTask, Existing, FileStore, MemoryStore, Merged, Mutation,
         NewTask, Orphans, Parts, Place, PlanStore, PlanUpdate, Prefer, RemovedTask, RunDir, StateError,

@@ -16,11 +16,20 @@ fn an_undo_never_takes_what_somebody_changed_since() {
     }
     let error = ask(&store, "c", undo(None)).unwrap_err();
     assert_eq!(error.to_string(), "you made no change that could be taken back");
+    assert_eq!(error.help(), Remedy::NameChange);
     // The last of b is not the one that is in the way.
     assert_eq!(ask(&store, "b", undo(None)).unwrap().revision, other + 1);
     ask(&store, "b", undo(None)).unwrap();
     ask(&store, "a", undo(None)).unwrap();
     assert_eq!(tasks(&store), tasks(&in_memory_like(&store)));
+}
+
+#[test]
+fn of_many_tasks_that_were_touched_since_it_is_said_how_many_are_not_named() {
+    let tasks = (1..=12).map(|number| id(&number.to_string())).collect();
+    let refused = samuel_core::state::NotUndone::Since { changes: Vec::new(), tasks };
+    let told = "something else touched 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more since";
+    assert_eq!(refused.to_string(), told);
 }
 
 /// Returns a store with the plan as it was imported.
@@ -43,6 +52,7 @@ fn an_undo_can_be_undone_and_a_change_is_not_undone_twice() {
         error.to_string(),
         format!("change {change} cannot be taken back: change {undone} took it back already")
     );
+    assert_eq!(error.help(), format!("To have it again, take change {undone} back.").as_str());
     ask(&store, "a", undo(Some(undone))).unwrap();
     assert_eq!(tasks(&store)[3].title, "A");
     ask(&store, "a", undo(Some(change))).unwrap();
@@ -56,8 +66,10 @@ fn the_loops_own_changes_and_those_of_another_plan_are_not_undone() {
     let started = store.mutate(start, Actor::Runtime).unwrap().revision;
     let error = ask(&store, "a", undo(Some(started))).unwrap_err();
     assert!(error.to_string().ends_with("it is one of the loop's own (start_task)"), "{error}");
+    assert_eq!(error.help(), "Make the change that you want.");
     let error = ask(&store, "a", undo(Some(99))).unwrap_err();
     assert_eq!(error.code(), ErrorCode::TASK_UNDO_NOT_KEPT);
+    assert_eq!(error.help(), Remedy::ListKeptPlans.after(Remedy::NameChange));
 }
 
 /// Any change that somebody may ask for.

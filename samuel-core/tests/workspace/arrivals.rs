@@ -87,3 +87,19 @@ async fn no_hook_and_no_filter_of_the_user_runs_on_what_the_agent_wrote() {
     user.git("status");
     assert!(user.canary().exists(), "what the user set up would have run");
 }
+
+#[tokio::test]
+async fn no_signature_is_verified_by_a_program_that_the_work_before_brought() {
+    let user = User::new();
+    user.git("config include.path ../.gitconfig");
+    let workspace = user.opened().await;
+    let program = "printf '#!/bin/sh\\ntouch $CANARY; exit 1\\n' > g.sh; chmod +x g.sh; printf '[merge]\\n\\tverifySignatures = true\\n[gpg]\\n\\tprogram = ./g.sh\\n' > .gitconfig";
+    user.work(&workspace, program).await.unwrap().unwrap();
+    workspace.land().await.unwrap().unwrap();
+    let signed = "echo 2 > b.txt; git add b.txt; c=$(printf 'tree %s\\nparent %s\\nauthor A <a@b> 0 +0000\\ncommitter A <a@b> 0 +0000\\ngpgsig -----BEGIN PGP SIGNATURE-----\\n \\n x\\n -----END PGP SIGNATURE-----\\n\\nSigned\\n' $(git write-tree) $(git rev-parse HEAD) | git hash-object -t commit -w --stdin); git update-ref HEAD $c";
+    user.work(&workspace, signed).await.unwrap().unwrap();
+    workspace.land().await.unwrap().unwrap();
+    assert!(!user.canary().exists(), "the landing started it");
+    user.tries(&user.tree(), "git verify-commit HEAD");
+    assert!(user.canary().exists(), "git of the user's would have started it");
+}

@@ -87,6 +87,33 @@ async fn a_fast_forward_that_was_cut_off_anywhere_is_finished() {
 }
 
 #[tokio::test]
+async fn no_lock_of_a_git_is_left_that_was_ended_after_the_branch_had_moved() {
+    const LOCKS: [&str; 5] = ["index", "HEAD", "packed-refs", "AUTO_MERGE", "refs/heads/main"];
+    let locks = LOCKS.map(|name| format!(".git/{name}.lock"));
+    let half_done =
+        format!("git merge -q --ff-only refs/samuel/work/0123; sleep 0.02; touch {}", locks.join(" "));
+    let (user, new, opened) = cut_off_at(&half_done).await;
+    opened.unwrap();
+    is_new(&user, &new);
+    for lock in locks {
+        assert!(!user.tree().join(&lock).exists(), "{lock}");
+    }
+    user.git("commit -q --allow-empty -m Mine");
+}
+
+#[tokio::test]
+async fn a_git_of_the_users_that_is_at_work_later_keeps_its_lock() {
+    let (user, new, opened) = cut_off_at("touch -d '1 hour' .git/index.lock").await;
+    let told = opened.unwrap_err();
+    assert!(told.contains("another git is at work there") && told.contains("index.lock"), "{told}");
+    let lock = user.tree().join(".git/index.lock");
+    assert!(lock.exists());
+    fs::remove_file(lock).unwrap();
+    user.opened().await;
+    is_new(&user, &new);
+}
+
+#[tokio::test]
 async fn what_the_user_changed_after_it_is_left_alone() {
     let (user, new, opened) =
         cut_off_at("touch .git/index.lock; rm gone.txt; echo my own words > a.txt").await;

@@ -7,8 +7,9 @@ use samuel_core::{
     agent::{Script, ScriptedCall},
     config::{CheckCommand, MethodologySettings},
     engine::{Run, RunBuilder},
-    event::Event,
-    model::{ExitReason, Plan, Status, Task, TaskId},
+    event::{Event, RunReport},
+    history::History,
+    model::{ExitReason, Plan, Role, Status, Task, TaskId},
     project::Project,
     state::{Actor, Existing, Mutation},
     trust::TrustPolicy,
@@ -21,7 +22,7 @@ use crate::{
 };
 
 /// Makes a project whose tasks have an id and what they depend on.
-fn project(user: &User, tasks: &[(&str, &[&str])]) -> Project {
+pub(crate) fn project(user: &User, tasks: &[(&str, &[&str])]) -> Project {
     let project = opened(user);
     let task = |(id, depends_on): &(&str, &[&str])| Task {
         depends_on: depends_on.iter().map(|id| TaskId::new(*id)).collect(),
@@ -32,7 +33,13 @@ fn project(user: &User, tasks: &[(&str, &[&str])]) -> Project {
     project
 }
 
-fn lanes(user: &User, project: &Project, jobs: u32, script: Script, checks: &[&str]) -> RunBuilder {
+pub(crate) fn lanes(
+    user: &User,
+    project: &Project,
+    jobs: u32,
+    script: Script,
+    checks: &[&str],
+) -> RunBuilder {
     let checks = checks.iter().map(|check| CheckCommand::new(*check)).collect();
     Run::builder(project.clone())
         .script(script)
@@ -47,21 +54,22 @@ fn lanes(user: &User, project: &Project, jobs: u32, script: Script, checks: &[&s
 }
 
 /// An agent that makes a file of its own and forgets to commit it.
-fn makes_a_file() -> Script {
+pub(crate) fn makes_a_file() -> Script {
     Script::default()
         .call(ScriptedCall::any().repeated().run("echo $SAMUEL_TASK_ID > made-$SAMUEL_TASK_ID.txt").done())
 }
 
-fn plan(project: &Project) -> Plan {
+pub(crate) fn plan(project: &Project) -> Plan {
     (*project.plan_store().load().unwrap().plan).clone()
 }
 
 /// Checks what holds of every run that completed its plan: each task landed once, before what depends on
 /// it began, and nothing of it is lost.
-fn all_landed(user: &User, project: &Project, told: &Told) {
+pub(crate) fn all_landed(user: &User, project: &Project, told: &Told) {
     assert_eq!(told.report.exit_reason, ExitReason::Completed, "{}", told.text());
     let (plan, into) = (plan(project), told.report.into.clone().unwrap());
     assert_eq!(plan.claims, [], "{}", told.text());
+    replays_whole(project, told);
     let log =
         user.git(&format!("log --first-parent --format='%(trailers:key=Samuel-Task,valueonly)' {into}"));
     let mut landed: Vec<&str> = log.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -84,6 +92,33 @@ fn all_landed(user: &User, project: &Project, told: &Told) {
             assert!(landed.unwrap() < begun.unwrap(), "{} before {other}\n{}", task.id, told.text());
         }
     }
+}
+
+/// Waits until something holds, for a minute at most.
+pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
+    let waits = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), waits).await.unwrap_or_else(|_| panic!("{what}"));
+}
+
+/// Returns the numbers of the iterations that were told to begin.
+pub(crate) fn begun(told: &Told) -> Vec<u32> {
+    let number = |event: &Event| match event {
+        Event::IterationStarted { iteration, .. } => Some(*iteration),
+        _ => None,
+    };
+    told.events.iter().filter_map(|record| number(&record.event)).collect()
+}
+
+/// Checks that each machine of a run that has ended replays equal, and all of its iterations in them.
+pub(crate) fn replays_whole(project: &Project, told: &Told) {
+    let run = told.events.first().unwrap().run_id.to_string();
+    let replay = History::of(project).replay(&run, None).unwrap();
+    assert!(replay.equal && replay.ended && replay.lanes >= Some(2), "{replay:#?}");
+    assert_eq!(replay.iterations as usize, begun(told).len(), "{}", told.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -118,14 +153,7 @@ async fn lanes_work_at_once_and_what_they_make_lands_once_on_a_branch_of_the_run
     assert_eq!(count(|event| matches!(event, Event::TaskCompleted { .. })), 5);
     let lanes: std::collections::BTreeSet<_> = told.events.iter().filter_map(|record| record.lane).collect();
     assert!(lanes.len() >= 2, "{lanes:?}");
-    let iterations: Vec<u32> = told
-        .events
-        .iter()
-        .filter_map(|record| match record.event {
-            Event::IterationStarted { iteration, .. } => Some(iteration),
-            _ => None,
-        })
-        .collect();
+    let iterations = begun(&told);
     assert_eq!((iterations.len(), told.report.iterations), (5, 5));
     assert_eq!(iterations.iter().collect::<std::collections::BTreeSet<_>>().len(), 5, "{iterations:?}");
 }
@@ -158,7 +186,7 @@ async fn what_cannot_have_lanes_is_refused_before_anything_starts() {
 }
 
 /// Returns how often something was told.
-fn count(told: &Told, wanted: impl Fn(&Event) -> bool) -> usize {
+pub(crate) fn count(told: &Told, wanted: impl Fn(&Event) -> bool) -> usize {
     told.events.iter().filter(|record| wanted(&record.event)).count()
 }
 
@@ -248,7 +276,14 @@ async fn a_task_that_is_skipped_has_its_agent_stopped_and_its_branch_kept() {
     let work = "if test $SAMUEL_TASK_ID = 1; then echo x > half; git add half; git commit -qm Half; touch ~/at; \
                 while :; do sleep 0.05; done; fi; while ! test -e ~/at; do sleep 0.02; done; touch made";
     let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
-    let mut handle = lanes(&user, &project, 2, script, &[]).build().unwrap().start().await.unwrap();
+    let (branch, report) = skipped_at_work(lanes(&user, &project, 2, script, &[]), &project).await;
+    assert_eq!((report.exit_reason, report.completed), (ExitReason::Completed, vec![TaskId::new("2")]));
+    assert_eq!(user.git(&format!("show {branch}:half")), "x");
+}
+
+/// Plays a run of which task 1 is skipped once another one has landed; returns the branch of that task, and the report.
+pub(crate) async fn skipped_at_work(run: RunBuilder, project: &Project) -> (String, RunReport) {
+    let mut handle = run.build().unwrap().start().await.unwrap();
     let mut events = handle.events();
     let mut branch = None;
     while let Some(record) = events.next().await {
@@ -261,9 +296,7 @@ async fn a_task_that_is_skipped_has_its_agent_stopped_and_its_branch_kept() {
             _ => {}
         }
     }
-    let report = handle.wait().await.unwrap();
-    assert_eq!((report.exit_reason, report.completed), (ExitReason::Completed, vec![TaskId::new("2")]));
-    assert_eq!(user.git(&format!("show {}:half", branch.unwrap())), "x");
+    (branch.unwrap(), handle.wait().await.unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -317,4 +350,82 @@ async fn a_run_that_is_stopped_keeps_its_work_and_the_next_one_goes_on_with_the_
     let told = played(lanes(&user, &project, 2, script(), &["true"])).await.unwrap();
     assert_eq!(told.report.into, report.into, "it goes on with the branch");
     all_landed(&user, &project, &told);
+}
+
+/// What an agent does that leaves its branch for none.
+const DETACHED: &str =
+    "git checkout -q --detach; echo x > made-$SAMUEL_TASK_ID; git add -A; git commit -qm Made";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_an_agent_committed_on_no_branch_is_submitted_on_its_own() {
+    let user = User::new();
+    let project = project(&user, &[("1", &[]), ("2", &[])]);
+    let script = Script::default().call(ScriptedCall::any().repeated().run(DETACHED).done());
+    let run = lanes(&user, &project, 2, script, &["true"])
+        .settings(|settings: &mut MethodologySettings| settings.parallel.merge = "squash".to_owned());
+    let told = played(run).await.unwrap();
+    assert_eq!(told.report.exit_reason, ExitReason::Completed, "{}", told.text());
+    let mut submitted = 0;
+    for record in &told.events {
+        if let Event::TaskSubmitted { branch, commit, .. } = &record.event {
+            submitted += 1;
+            assert_eq!(user.git(&format!("rev-parse {branch}")), *commit);
+        }
+    }
+    assert_eq!(submitted, 2, "{}", told.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_all_that_is_ready_overlaps_held_work_the_run_ends_as_blocked_and_calls_no_agent() {
+    let user = User::new();
+    let project = opened(&user);
+    let task = |id: &str| Task {
+        files_to_modify: vec!["a.txt".to_owned()],
+        ..Task::new(TaskId::new(id), format!("Do {id}"))
+    };
+    let tasks = ["1", "2"].map(task).to_vec();
+    let store = project.plan_store();
+    store.import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse).unwrap();
+    let task = TaskId::new("1");
+    let claim = Mutation::Claim { task: task.clone().into(), worker: "r/lane-1".to_owned() };
+    let token = store.mutate(claim, Actor::Runtime).unwrap().revision;
+    let (branch, commit, base) = ("main".to_owned(), user.head(), user.head());
+    let submit = Mutation::Submit { task: task.clone(), token, branch, commit, base, tree: None };
+    store.mutate(submit, Actor::Runtime).unwrap();
+    store.mutate(Mutation::Hold { task, token, reason: None }, Actor::User).unwrap();
+    let told = played(lanes(&user, &project, 2, makes_a_file(), &["true"])).await.unwrap();
+    assert_eq!(told.report.exit_reason, ExitReason::Blocked, "{}", told.text());
+    assert_eq!(told.report.iterations, 0, "{}", told.text());
+    let why = told.text();
+    assert!(why.contains("2 waits for 1 to land, which declares a.txt too"), "{why}");
+    assert!(why.contains("1 was submitted and is held"), "{why}");
+    assert_eq!(plan(&project).task(&TaskId::new("2")).unwrap().status, Status::Pending);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_landing_of_which_the_future_is_dropped_ends_before_it_lets_go_of_the_project() {
+    let user = User::new();
+    let project = project(&user, &[("1", &[])]);
+    let base = user.head();
+    user.sh(
+        &user.tree(),
+        "git switch -q -c work; echo x > made; git add made; git commit -qm Made; git switch -q main",
+    );
+    let (task, commit) = (TaskId::new("1"), user.git("rev-parse work"));
+    let claim = Mutation::Claim { task: task.clone().into(), worker: "r/lane-1".to_owned() };
+    let token = project.plan_store().mutate(claim, Actor::Runtime).unwrap().revision;
+    let submit = Mutation::Submit { task, token, branch: "work".to_owned(), commit, base, tree: None };
+    project.plan_store().mutate(submit, Actor::Runtime).unwrap();
+    let check = "touch ~/at; while ! test -e ~/go; do sleep 0.05; done";
+    let run = || lanes(&user, &project, 2, Script::default(), &[check]).build_to_land().unwrap();
+    let at = user.home().join("at");
+    tokio::select! {
+        report = run().land(|_| {}, std::future::pending()) => panic!("{report:?}"),
+        () = until("the check runs", || at.exists()) => {}
+    }
+    until("the project is free", || project.lane_store().loop_holder().unwrap().is_none()).await;
+    assert_eq!(plan(&project).claim(&Role::Merge.into()), None, "who had the role is gone");
+    std::fs::write(user.home().join("go"), "").unwrap();
+    let report = run().land(|_| {}, std::future::pending()).await.unwrap();
+    assert_eq!((report.landed.len(), report.fault), (1, None));
 }

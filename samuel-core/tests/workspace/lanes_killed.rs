@@ -1,7 +1,8 @@
 //! Samuel is killed at any moment while several lanes work, and started again until the plan is done.
 //!
 //! The loop runs in a process of its own, this test binary in another role, which ends itself by SIGKILL
-//! when it has told so many events: no time decides where that is. `SAMUEL_LONG=1` runs the whole campaign.
+//! when it has told so many events: no time decides where that is. The campaign over the program itself is
+//! `cli/tests/suite/lane_campaign/`.
 
 use std::{
     collections::BTreeSet,
@@ -12,12 +13,13 @@ use std::{
 };
 
 use samuel_core::{
-    agent::{Script, ScriptedCall},
     config::{CheckCommand, MethodologySettings},
     engine::Run,
     event::RunReport,
+    history::History,
     model::{ExitReason, Plan, Status, Task, TaskId},
     state::{Actor, Existing},
+    testing::ScriptedLanes,
     trust::TrustPolicy,
 };
 
@@ -27,25 +29,33 @@ use crate::{
     runs::opened,
 };
 
+/// How many tasks there are, in how many plans, and how often each is killed.
+const TASKS: u64 = 8;
+const PLANS: u64 = 2;
+const KILLS: u64 = 3;
+/// In how many lanes.
+const LANES: u32 = 4;
 /// After how many events the process ends.
 const AFTER: &str = "SAMUEL_TEST_AFTER";
 const HOME: &str = "SAMUEL_TEST_HOME";
+/// Where the lanes work.
+const WORKSPACE: &str = "SAMUEL_TEST_WORKSPACE";
 
-/// What every agent does, by the number of its task: all commit or forget to, some are in conflict with others, and some
-/// pass alone and not together.
-const WORK: &str = r#"
-n=$SAMUEL_TASK_ID
-echo $n > task-$n.txt
-case $((n % 4)) in 0) echo $n >> shared-$((n % 3)).txt;; esac
-case $((n % 5)) in
-  1) touch left-$((n / 10));;
-  2) touch right-$((n / 10)); if test -e left-$((n / 10)); then touch both-$((n / 10)); fi;;
-esac
-if test $((n % 5)) = 1 && test -e right-$((n / 10)); then touch both-$((n / 10)); fi
-if test $((n % 3)) != 0; then git add -A; git commit -qm "Work on $n"; git rev-parse HEAD >> ~/commits; fi
-"#;
-/// What every landed head passes.
-const CHECK: &str = "for l in left-*; do k=${l#left-}; if test -e $l && test -e right-$k; then test -e both-$k || exit 1; fi; done";
+/// What the agents do: some are in conflict, some pass alone and not together, some break a check or commit nothing.
+fn agents(user: &User) -> ScriptedLanes {
+    let notes = user.path().join("notes");
+    (1..=TASKS).fold(ScriptedLanes::noting_in(notes).unwrap(), |lanes, number| {
+        let (id, before) = (number.to_string(), number.saturating_sub(2).to_string());
+        let lanes = match number % 4 {
+            _ if number < 3 => lanes,
+            0 => lanes.conflicting(&before, &id),
+            1 => lanes.clashing(&before, &id),
+            _ => lanes,
+        };
+        let lanes = if number % 5 == 3 { lanes.breaking(&id, 1) } else { lanes };
+        if number % 3 == 0 { lanes.forgetting(&id) } else { lanes }
+    })
+}
 
 /// Not a test of its own: the loop that is killed.
 #[tokio::test(flavor = "multi_thread")]
@@ -55,7 +65,7 @@ async fn lanes_entry() {
     }
     let user = User::at(PathBuf::from(env::var_os(HOME).unwrap()));
     let after: usize = env::var(AFTER).unwrap().parse().unwrap();
-    let script = Script::default().call(ScriptedCall::any().repeated().run(WORK).done());
+    let script = agents(&user).script();
     let run = Run::builder(opened(&user))
         .script(script)
         .supervisor(supervisor())
@@ -63,8 +73,9 @@ async fn lanes_entry() {
         .env([("PATH".to_owned(), PATH.to_owned()), ("HOME".to_owned(), user.home().display().to_string())])
         .settings(|settings: &mut MethodologySettings| {
             settings.pause = Duration::ZERO;
-            settings.quality_checks = vec![CheckCommand::new(CHECK)];
-            settings.parallel.jobs = 4;
+            settings.quality_checks = vec![CheckCommand::new(ScriptedLanes::CHECK)];
+            settings.parallel.jobs = LANES;
+            settings.parallel.workspace = env::var(WORKSPACE).unwrap();
             settings.max_iterations = None;
             settings.task_budget.max_attempts = None;
         });
@@ -84,11 +95,12 @@ async fn lanes_entry() {
 }
 
 /// Starts the loop; returns its report, unless it was killed.
-fn start(user: &User, after: usize) -> Option<RunReport> {
+fn start(user: &User, after: usize, workspace: &str) -> Option<RunReport> {
     let output = Command::new(env::current_exe().unwrap())
         .args(role_args("lanes_killed::lanes_entry", "as-lanes"))
         .env(HOME, user.path())
         .env(AFTER, after.to_string())
+        .env(WORKSPACE, workspace)
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -113,15 +125,24 @@ impl Numbers {
     }
 }
 
+/// Returns the numbers of the iterations that were told to begin.
+fn begun(user: &User) -> Vec<u32> {
+    let history = History::of(&opened(user));
+    let runs = history.runs().unwrap().runs;
+    let begun =
+        runs.iter().rev().flat_map(|run| history.run(&run.run).map(|run| run.iterations).unwrap_or_default());
+    begun.filter(|it| it.began_here()).map(|it| it.iteration).collect()
+}
+
+/// Returns how many iterations there are where it is said where the project stands.
+fn in_status(user: &User) -> usize {
+    usize::try_from(opened(user).status().unwrap().progress.total_iterations_run).unwrap()
+}
+
 /// Plays one plan to its end, killed so often, and checks what must hold.
-fn play(seed: u64, tasks: u64, kills: u64) {
+fn play(seed: u64, workspace: &str) {
     let mut numbers = Numbers(seed);
     let user = User::new();
-    for name in ["shared-0.txt", "shared-1.txt", "shared-2.txt"] {
-        user.write(name, "start\n");
-    }
-    user.git("add -A");
-    user.git("commit -qm Shared");
     let plan = |numbers: &mut Numbers| {
         let task = |n: u64| {
             let mut depends_on = BTreeSet::new();
@@ -135,24 +156,27 @@ fn play(seed: u64, tasks: u64, kills: u64) {
                 ..Task::new(TaskId::new(n.to_string()), format!("Task {n}"))
             }
         };
-        (1..=tasks).map(task).collect::<Vec<_>>()
+        (1..=TASKS).map(task).collect::<Vec<_>>()
     };
-    let (tasks, plan_size) = (plan(&mut numbers), tasks);
+    let tasks = plan(&mut numbers);
     opened(&user)
         .plan_store()
         .import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse)
         .unwrap();
     let (mut report, mut killed) = (None, 0);
-    for _ in 0..kills {
+    for _ in 0..KILLS {
         // A task tells of some thirty events in all.
-        report = start(&user, 5 + numbers.below(8 * plan_size) as usize);
+        report = start(&user, 5 + numbers.below(8 * TASKS) as usize, workspace);
         killed += u64::from(report.is_none());
         assert_eq!(user.git("status --porcelain"), "?? .samuel/", "the user's tree is not touched");
         if report.is_some() {
             break;
         }
+        // One that begins is noted before it is told, in each lane.
+        let (told, noted, untold) = (begun(&user).len(), in_status(&user), LANES as usize * killed as usize);
+        assert!((told..=told + untold).contains(&noted), "seed {seed}: {noted} of {told}");
     }
-    let report = report.unwrap_or_else(|| start(&user, usize::MAX).unwrap());
+    let report = report.unwrap_or_else(|| start(&user, usize::MAX, workspace).unwrap());
     assert!(killed > 0, "seed {seed}: it was never killed");
     assert_eq!(report.exit_reason, ExitReason::Completed, "seed {seed}: {report:?}");
     let (plan, into) = (opened(&user).plan_store().load().unwrap().plan, report.into.unwrap());
@@ -165,7 +189,7 @@ fn play(seed: u64, tasks: u64, kills: u64) {
         assert_eq!(task.status, Status::Completed);
         let commit = task.commit_sha.clone().unwrap();
         user.git(&format!("merge-base --is-ancestor {commit} {into}"));
-        user.git(&format!("cat-file -e {into}:task-{}.txt", task.id));
+        user.git(&format!("cat-file -e {into}:made-{}.txt", task.id));
         for other in &task.depends_on {
             let before = plan.task(other).unwrap().commit_sha.clone().unwrap();
             // What it began at is in the branch that was merged.
@@ -175,19 +199,32 @@ fn play(seed: u64, tasks: u64, kills: u64) {
     let look = user.path().join("look");
     user.git(&format!("worktree add -q --detach {} {into}", look.display()));
     for head in user.git(&format!("log --first-parent --format=%H {into}")).lines() {
-        user.sh(&look, &format!("git checkout -q {head} && {CHECK}"));
+        user.sh(&look, &format!("git checkout -q {head} && {}", ScriptedLanes::CHECK));
     }
     let reachable = user.git("rev-list --all");
-    for commit in fs::read_to_string(user.home().join("commits")).unwrap().lines() {
-        assert!(reachable.contains(commit), "seed {seed}: {commit} is lost");
+    for commit in agents(&user).commits().unwrap() {
+        assert!(reachable.contains(&commit), "seed {seed}: {commit} is lost");
     }
     assert!(!user.tree().join(".git/index.lock").exists());
+    let numbers = begun(&user);
+    let different: BTreeSet<u32> = numbers.iter().copied().collect();
+    assert_eq!(different.len(), numbers.len(), "seed {seed}: no number is used twice: {numbers:?}");
+    // Where it stands counts all that began, whichever lane was killed in one, and so does the next prompt.
+    let (all, in_plan) = (report.iterations as usize, plan.progress.total_iterations_run);
+    assert_eq!((in_status(&user), in_plan), (all, all as u64), "seed {seed}");
+    assert!(report.iterations as usize >= numbers.len(), "seed {seed}: {} of {numbers:?}", report.iterations);
 }
 
 #[test]
 fn lanes_that_are_killed_at_any_moment_lose_nothing_and_land_nothing_twice() {
-    let (plans, tasks, kills) = if env::var_os("SAMUEL_LONG").is_some() { (200, 30, 5) } else { (2, 8, 3) };
-    for seed in 1..=plans {
-        play(seed, tasks, kills);
+    for seed in 1..=PLANS {
+        play(seed, "worktree");
+    }
+}
+
+#[test]
+fn lanes_in_clones_that_are_killed_at_any_moment_lose_nothing_and_land_nothing_twice() {
+    for seed in 1..=PLANS {
+        play(seed, "clone");
     }
 }

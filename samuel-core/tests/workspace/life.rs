@@ -83,6 +83,23 @@ async fn work_that_nobody_judged_stays_for_the_next_iteration() {
 }
 
 #[tokio::test]
+async fn work_that_an_agent_has_undone_does_not_reach_the_branch_in_place_of_what_is_checked() {
+    let user = User::new();
+    let workspace = user.opened().await;
+    let head = user.head();
+    let commit = user.work(&workspace, "echo bad > b.txt").await.unwrap().unwrap();
+    assert_eq!(user.work(&workspace, &format!("git reset -q --hard {head}")).await.unwrap(), None);
+    assert_eq!(workspace.land().await.unwrap(), None);
+    assert_eq!((user.head(), user.git("rev-parse refs/samuel/kept/r1-1")), (head, commit));
+    user.work(&workspace, "echo good > b.txt").await.unwrap();
+    workspace.land().await.unwrap();
+    assert_eq!(
+        (user.read("b.txt").unwrap().as_str(), user.git("rev-list --count HEAD").as_str()),
+        ("good\n", "2")
+    );
+}
+
+#[tokio::test]
 async fn after_a_done_plan_nothing_is_left_and_otherwise_all_of_it_is() {
     let user = User::new();
     let workspace = user.opened().await;

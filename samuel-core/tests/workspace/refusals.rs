@@ -92,6 +92,35 @@ async fn a_change_of_a_control_file_is_refused_committed_or_hidden() {
 }
 
 #[tokio::test]
+async fn a_link_in_the_place_of_a_directory_with_control_files_is_refused() {
+    // In the clone it leads nowhere, and in the user's tree to what the agent wrote.
+    let told = refused("rm -rf ci; ln -s /proc/nowhere/cfg ci; git add -A; git commit -qm Link").await;
+    assert!(told.contains("ci"), "{told}");
+}
+
+#[tokio::test]
+async fn rules_outside_of_the_history_hide_no_file_from_the_commit() {
+    let user = User::new();
+    let workspace = user.opened().await;
+    user.work(&workspace, "mkdir -p .git/info; echo seen.txt >> .git/info/exclude; echo it > seen.txt")
+        .await
+        .unwrap();
+    workspace.land().await.unwrap().unwrap();
+    assert_eq!(user.read("seen.txt").unwrap(), "it\n");
+}
+
+#[tokio::test]
+#[allow(clippy::print_stdout, reason = "a test says why it is skipped")]
+async fn an_object_that_unfolds_without_end_is_refused_and_takes_no_memory() {
+    if !std::path::Path::new("/usr/bin/python3").exists() {
+        return println!("skipped: python3 is not installed");
+    }
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/workspace/huge_object.py");
+    let told = refused(&format!("/usr/bin/python3 '{script}'")).await;
+    assert!(told.contains("over limit"), "{told}");
+}
+
+#[tokio::test]
 async fn a_broken_object_is_refused_and_the_clone_is_moved_aside() {
     let line = "b=$(echo x | git hash-object -w --stdin); t=$(printf \"100644 blob $b\\t.git\\n\" | git mktree); c=$(git commit-tree -p HEAD -m Evil $t); git update-ref HEAD $c";
     let told = refused(line).await;
@@ -130,6 +159,25 @@ async fn more_than_is_taken_at_once_is_refused() {
     user.work(&workspace, "echo small > small").await.unwrap();
     workspace.land().await.unwrap();
     assert!(!workspace.work_dir().join("big").exists() && user.read("small").is_some());
+}
+
+#[tokio::test]
+async fn a_file_that_is_small_only_while_it_is_packed_is_refused_also_where_only_a_commit_before_has_it() {
+    let user = User::new();
+    let mut setup = user.setup();
+    setup.limits.bundle = 10_000;
+    let (workspace, _) = CloneWorkspace::open(setup).await.unwrap();
+    let make = |bytes: u32| {
+        format!(
+            "head -c {bytes} /dev/zero > big; git add big; git commit -qm Big; git rm -q big; git commit -qm Gone"
+        )
+    };
+    let error = user.work(&workspace, &make(10_001)).await.unwrap_err();
+    assert!(error.to_string().contains("is longer than 10000 bytes"), "{error}");
+    assert_eq!(user.git("for-each-ref refs/samuel"), "");
+    workspace.begin().await.unwrap();
+    user.work(&workspace, &make(10_000)).await.unwrap().unwrap();
+    workspace.land().await.unwrap().unwrap();
 }
 
 #[tokio::test]

@@ -178,6 +178,42 @@ async fn refused_work_fails_its_iteration_with_the_code_and_is_taken_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_the_users_git_reads_or_starts_of_the_tree_is_refused() {
+    for (configure, change, file) in [
+        ("core.hooksPath .githooks", "echo 'touch ~/canary' >> .githooks/pre-commit", ".githooks/pre-commit"),
+        ("core.hooksPath .githooks", "echo 'touch ~/canary' > .githooks/post-merge", ".githooks/post-merge"),
+        ("include.path ../team.config", "echo '[core]' >> team.config", "team.config"),
+        ("diff.x.textconv 'sh tools/show.sh'", "echo 'touch ~/canary' > tools/show.sh", "tools/show.sh"),
+        ("filter.x.clean ./tools/clean", "echo x > tools/clean", "tools/clean"),
+        ("core.fsmonitor tools/monitor", "echo x > tools/monitor", "tools/monitor"),
+    ] {
+        let user = User::new();
+        user.write(".githooks/pre-commit", "#!/bin/sh\n");
+        user.write("team.config", "");
+        user.write("tools/show.sh", "");
+        user.git("add -A");
+        user.git("commit -qm Tools");
+        let project = project(&user, &["1"]);
+        user.git(&format!("config {configure}"));
+        let script = Script::default()
+            .call(ScriptedCall::for_iteration(1).run(format!("mkdir -p tools; {change}")).done())
+            .call(ScriptedCall::for_iteration(2).write("b.txt", "fine").done());
+        let told = played(run(&user, &project, script, &[])).await.unwrap();
+        let text = told.text();
+        assert_eq!(
+            (told.report.exit_reason, told.report.failed_iterations),
+            (ExitReason::Completed, 1),
+            "{configure}: {text}"
+        );
+        assert!(
+            text.contains(&format!("it changes files that decide what runs: {file}")),
+            "{configure}: {text}"
+        );
+        assert!(!user.home().join("canary").exists(), "{configure}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_dirty_tree_and_a_project_without_a_place_are_refused_before_the_agent_starts() {
     let user = User::new();
     let project = project(&user, &["1"]);

@@ -10,7 +10,7 @@ use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::Arc,
+    sync::{Arc, mpsc},
     thread,
     time::Duration,
 };
@@ -74,8 +74,14 @@ fn a_loop_that_is_killed_at_any_moment_loses_nothing_and_goes_on() {
         project(kills, r#"{ write = { path = "made.txt", content = "{{task_id}}" } }, { done = {} }"#);
     let mut acknowledged = ids(&store);
     let mut dice = Dice(0x5eed_cafe);
+    let length = || fs::metadata(target.path("told")).map_or(0, |told| told.len());
     for round in 0..kills {
+        let begun = length();
         let mut running = start(&target);
+        // Every second one is killed at work, however slowly it starts.
+        if round % 2 == 0 {
+            wait_within(Duration::from_secs(60), "a loop at work", || length() > begun);
+        }
         thread::sleep(Duration::from_millis(dice.below(250)));
         let task = NewTask::new(format!("Added in round {round}"));
         if let TaskChange::Added { id } =
@@ -110,11 +116,18 @@ fn a_command_that_is_killed_has_either_happened_or_not() {
     for round in 0..kills() / 2 {
         let mut running = enqueues(&target, "killed", 1000);
         let lines = BufReader::new(running.stdout.take().unwrap()).lines();
-        let reader = thread::spawn(move || lines.map_while(Result::ok).map(TaskId::new).collect::<Vec<_>>());
-        thread::sleep(Duration::from_millis(20 + dice.below(120)));
+        let (tell, heard) = mpsc::channel();
+        let reader = thread::spawn(move || {
+            lines.map_while(Result::ok).for_each(|id| tell.send(TaskId::new(id)).unwrap());
+        });
+        // Every second one is killed while it changes the plan, however slowly it
+        // starts; of the others some have not begun.
+        let mut told: Vec<TaskId> = if round % 2 == 0 { heard.recv().into_iter().collect() } else { vec![] };
+        thread::sleep(Duration::from_millis(dice.below(120)));
         running.kill().unwrap();
         running.wait().unwrap();
-        let told = reader.join().unwrap();
+        reader.join().unwrap();
+        told.extend(heard);
         let stored = ids(&store);
         assert!(told.iter().all(|id| stored.contains(id)), "round {round}");
         acknowledged += told.len();

@@ -160,7 +160,7 @@ fn no_command_reads_what_has_no_end() {
 fn a_command_says_which_file_it_cannot_read_and_what_that_is() {
     let base = project();
     for (name, line) in [
-        ("samuel.toml", "run status"),
+        ("samuel.toml", "run start --yes"),
         ("samuel.lock", "run start --yes"),
         (".samuel/run/prd.toon", "run status"),
         (".samuel/run/lock", "run done 1"),

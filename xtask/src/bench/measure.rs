@@ -40,9 +40,14 @@ pub(super) fn in_passes<const N: usize>(
 }
 
 /// Returns the median; zero of nothing.
-pub(super) fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
+pub(super) fn median(times: Vec<Duration>) -> Duration {
+    median_of(times)
+}
+
+/// Returns the median of whatever has an order; the default of nothing.
+pub(super) fn median_of<T: Copy + Default + Ord>(mut all: Vec<T>) -> T {
+    all.sort_unstable();
+    all.get(all.len() / 2).copied().unwrap_or_default()
 }
 
 /// Stores bytes durably: a temporary file, synced, renamed, and the directory

@@ -3,20 +3,25 @@
 //! A gate is a ratio: what Samuel takes, to a probe of what nobody can do
 //! without, measured in turns in one process. So a slow or busy machine slows
 //! both alike, and the same gate holds everywhere. Everything is measured in a
-//! release build, which is built first.
+//! release build, which is built first. With `--against` the probe is the same
+//! benchmark of an earlier commit.
 
+mod against;
 mod bridge;
 mod done;
+mod figures;
 mod fixture;
 mod gate;
 mod hook_files;
 mod hooks;
 mod iteration;
+mod lanes;
 mod measure;
 mod prd;
 mod python;
 mod record;
 mod run_loop;
+mod sandbox;
 mod snapshot;
 mod start;
 mod toon;
@@ -50,6 +55,12 @@ const BENCHES: &[Bench] = &[
         Where::Release,
     ),
     (
+        "lanes",
+        "what several lanes bring, what a claim, a landing and a work tree cost, and memory over 1,000 tasks",
+        lanes::run,
+        Where::Release,
+    ),
+    (
         "loop",
         "an iteration, a snapshot of 100,000 files, `samuel run done`, the start of the program",
         run_loop::run,
@@ -57,11 +68,18 @@ const BENCHES: &[Bench] = &[
     ),
     ("prd", "the conversion of a PRD of 50,000 tasks beside its Markdown parser", prd::run, Where::Release),
     ("python", "handlers, events and TOON from Python", python::run, Where::Anywhere),
+    (
+        "sandbox",
+        "a call in bwrap and in a container, a plugin that is an image, the broker, the proxy",
+        sandbox::run,
+        Where::Release,
+    ),
     ("toon", "the TOON codec beside serde_json and another codec", toon::run, Where::Release),
     ("wasm", "what a handler in a WASM component costs", wasm, Where::Release),
 ];
 
-/// Runs a benchmark in a release build; further arguments are its own.
+/// Runs a benchmark in a release build; further arguments are its own, but for `--against` and a revision, with which
+/// it is compared.
 ///
 /// # Errors
 /// Fails where a gate is missed, or something cannot be measured.
@@ -76,7 +94,13 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         let names: Vec<&str> = BENCHES.iter().map(|(name, ..)| *name).collect();
         bail!("there is no benchmark \"{name}\"; there is {}", names.join(", "));
     };
-    if cfg!(debug_assertions) && *place == Where::Release { again_in_release(args) } else { bench(rest) }
+    if cfg!(debug_assertions) && *place == Where::Release {
+        return again_in_release(args);
+    }
+    match against::split(rest)? {
+        (Some(revision), rest) => against::run(revision, name, &rest, *place),
+        (None, rest) => bench(&rest),
+    }
 }
 
 /// Measures components in a build that has them.

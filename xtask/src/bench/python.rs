@@ -1,7 +1,7 @@
 //! `cargo xtask bench python`: what handlers, events and TOON cost in Python.
 //!
 //! The measuring is Python's own, in `bindings/python/tools/bench.py`; here the
-//! package is built as for `pip install` and its peer installed.
+//! package is built with the profile of wheels, whose gates they are, and its peer installed.
 
 use std::process::Command;
 

@@ -19,12 +19,16 @@ use super::{
 pub(super) const PATH: &str = "cli/documents.schema.json";
 
 /// The commands, as their documents name them, and the types that each may answer.
-const COMMANDS: [(&str, &[&str]); 16] = [
+const COMMANDS: [(&str, &[&str]); 20] = [
     ("run", &["StatusReport"]),
     ("run status", &["StatusReport"]),
     ("run tasks", &["TaskList"]),
     ("run show", &["TaskHistory"]),
     ("run prompt", &["NextPrompt", "NextPromptStats", "ExportedTemplates"]),
+    ("run lanes", &["LaneList"]),
+    ("run lanes clean", &["CleanedLanes"]),
+    ("run queue", &["QueueList"]),
+    ("run queue land", &["LandReport"]),
     ("run runs", &["RunList"]),
     ("run why", &["Why"]),
     ("run report", &["RunPage"]),
@@ -41,6 +45,9 @@ const COMMANDS: [(&str, &[&str]); 16] = [
 /// The fields that are a `Duration`, by their type: a number in Python, and in JSON an object.
 const DURATIONS: [(&str, &str); 1] = [("Timing", "took")];
 
+/// What the file says of itself.
+const WRITTEN: &str = "Written by `cargo xtask contract`; change the types instead.";
+
 /// The type of what every document has.
 const ENVELOPE: &str = "Envelope";
 
@@ -55,7 +62,9 @@ pub(super) fn schemas(contract: &Contract) -> Result<String> {
         let schema = document(&items, command, answers).with_context(|| format!("samuel {command}"))?;
         Ok(((*command).to_owned(), schema))
     });
-    let schemas = schemas.collect::<Result<Map<_, _>>>()?;
+    // Of the file, and of no schema in it: who asks for one does not have the repository.
+    let written = Ok(("$comment".to_owned(), WRITTEN.into()));
+    let schemas = std::iter::once(written).chain(schemas).collect::<Result<Map<_, _>>>()?;
     Ok(format!("{:#}\n", Value::Object(schemas)))
 }
 
@@ -71,7 +80,6 @@ fn document(items: &BTreeMap<&str, &Item>, command: &str, answers: &[&str]) -> R
     Ok(json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": format!("What `samuel {command} --json` prints"),
-        "$comment": "Written by `cargo xtask contract`; change the types instead.",
         "$ref": reference(ENVELOPE),
         "properties": { "command": { "const": command } },
         "if": { "properties": { "ok": { "const": true } } },

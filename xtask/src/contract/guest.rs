@@ -14,7 +14,7 @@ pub(super) const OWN: [&str; 1] = ["Failure"];
 /// Where the bindings of a point's own types are.
 fn bound(interface: &str, name: &str) -> String {
     let module = interface.replace('-', "_");
-    format!("bindings::{module}::exports::samuel::plugin::{module}::{name}")
+    format!("crate::bindings::{module}::exports::samuel::plugin::{module}::{name}")
 }
 
 /// Writes the file.
@@ -59,7 +59,7 @@ fn point(contract: &Contract, point: &Point) -> String {
     }
     let previous = if row.previous { ", previous" } else { "" };
     let row = format!(
-        "{}{} \"{interface}-hook\": {name}({name}Input{previous}) -> {name}Output;\n",
+        "{}{}: {name}({name}Input{previous}) -> {name}Output;\n",
         comments(&text),
         interface.replace('-', "_")
     );

@@ -7,6 +7,7 @@
 //! where a file is not what would be written.
 
 mod abilities;
+mod bindings;
 mod docs;
 mod documents;
 mod guest;
@@ -41,7 +42,8 @@ const GENERATED: &str = "// Written by `cargo xtask contract`; change `wit/` ins
 /// A file to write: where, below the root, and what.
 type Output = (String, String);
 
-/// Writes the files, or says with `--check` whether they are as they should be.
+/// Writes the files, or says with `--check` whether they are as they should be. What needs no core comes first, so that
+/// a core that does not build for want of it can be built.
 ///
 /// # Errors
 /// Fails where the contract is not well-formed, or with `--check` where a file is
@@ -52,9 +54,24 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         [arg] if arg == "--check" => true,
         _ => bail!("usage: cargo xtask contract [--check]"),
     };
-    let outputs = outputs()?;
+    own(check)?;
+    #[cfg(feature = "core")]
+    return settle(&with_core()?, check);
+    #[cfg(not(feature = "core"))]
+    crate::workspace::again_with_core("contract", args)
+}
+
+/// Writes or checks the files that the contract and the sources alone say everything of.
+///
+/// # Errors
+/// Fails as [`run`] does.
+pub(crate) fn own(check: bool) -> Result<()> {
+    settle(&outputs(&read::contract()?)?, check)
+}
+
+fn settle(outputs: &[Output], check: bool) -> Result<()> {
     let mut stale = Vec::new();
-    for (path, text) in &outputs {
+    for (path, text) in outputs {
         let file = root().join(path);
         let found = fs::read_to_string(&file).unwrap_or_default();
         if found == *text {
@@ -69,35 +86,38 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn outputs() -> Result<Vec<Output>> {
-    let contract = read::contract()?;
+/// Returns the files that also say what is in the core.
+#[cfg(feature = "core")]
+fn with_core() -> Result<Vec<Output>> {
+    let mut outputs = settings::files()?;
+    outputs.push(repository::file(&read::contract()?)?);
+    Ok(outputs)
+}
+
+fn outputs(contract: &Contract) -> Result<Vec<Output>> {
     let payload = "crates/samuel-contract/src/payload/generated";
     let mut outputs = Vec::new();
     for file in &contract.files {
-        let text = text::formatted(&rust_records::payload(&contract, file))?;
+        let text = text::formatted(&rust_records::payload(contract, file))?;
         outputs.push((format!("{payload}/{}.rs", rust_module(&file.name)), text));
     }
-    outputs.push((format!("{payload}/mod.rs"), modules(&contract)));
+    outputs.push((format!("{payload}/mod.rs"), modules(contract)));
     outputs.push((
         "crates/samuel-contract/src/context/groups.rs".to_owned(),
-        text::formatted(&rust_records::groups(&contract))?,
+        text::formatted(&rust_records::groups(contract))?,
     ));
     let hook = "crates/samuel-contract/src/generated";
-    outputs.push((format!("{hook}/point.rs"), text::formatted(&rust_points::points(&contract))?));
-    outputs.push((format!("{hook}/output.rs"), text::formatted(&rust_outputs::outputs(&contract)?)?));
-    outputs.push((format!("{hook}/answer.rs"), text::formatted(&abilities::core(&contract)?)?));
-    outputs.extend(python::files(&contract)?);
-    outputs.push(("bindings/rust/src/table.rs".to_owned(), text::formatted(&guest::table(&contract))?));
-    outputs.push((parity::PATH.to_owned(), parity::table(&contract)));
-    outputs.push((format!("{}/{}", read::PACKAGE, read::WORLDS), worlds::worlds(&contract)));
-    outputs.push((schema::PATH.to_owned(), schema::schemas(&contract)));
-    outputs.push((documents::PATH.to_owned(), documents::schemas(&contract)?));
-    outputs.push(docs::page(&contract)?);
-    #[cfg(feature = "core")]
-    {
-        outputs.extend(settings::files()?);
-        outputs.push(repository::file(&contract)?);
-    }
+    outputs.push((format!("{hook}/point.rs"), text::formatted(&rust_points::points(contract))?));
+    outputs.push((format!("{hook}/output.rs"), text::formatted(&rust_outputs::outputs(contract)?)?));
+    outputs.push((format!("{hook}/answer.rs"), text::formatted(&abilities::core(contract)?)?));
+    outputs.extend(python::files(contract)?);
+    outputs.extend(bindings::files(contract)?);
+    outputs.push(("bindings/rust/src/table.rs".to_owned(), text::formatted(&guest::table(contract))?));
+    outputs.push((parity::PATH.to_owned(), parity::table(contract)));
+    outputs.push((format!("{}/{}", read::PACKAGE, read::WORLDS), worlds::worlds(contract)));
+    outputs.push((schema::PATH.to_owned(), schema::schemas(contract)));
+    outputs.push((documents::PATH.to_owned(), documents::schemas(contract)?));
+    outputs.push(docs::page(contract)?);
     Ok(outputs)
 }
 

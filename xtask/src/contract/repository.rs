@@ -25,6 +25,8 @@ const WRITTEN: &str = "Written by `cargo xtask contract`.";
 /// Fails where the contract lacks a record.
 pub(super) fn file(contract: &Contract) -> Result<Output> {
     let mut schemas = Map::new();
+    // Of the file, and of no schema in it: who asks for one does not have the repository.
+    schemas.insert("$comment".to_owned(), WRITTEN.into());
     schemas.insert("hook".to_owned(), hook());
     schemas.insert("result".to_owned(), result(contract)?);
     for event_type in EventType::ALL {
@@ -76,7 +78,6 @@ fn of_record(contract: &Contract, name: &str) -> Result<Value> {
         missing.extend(held.into_iter().filter(|name| !defs.contains_key(name)));
     }
     document["$schema"] = DRAFT.into();
-    document["$comment"] = WRITTEN.into();
     if !defs.is_empty() {
         document["$defs"] = defs.into();
     }
@@ -184,7 +185,6 @@ fn hook() -> Value {
     ];
     json!({
         "$schema": DRAFT,
-        "$comment": WRITTEN,
         "title": "A file of .system/hooks",
         "type": "object",
         "additionalProperties": false,

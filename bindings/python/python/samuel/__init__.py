@@ -62,6 +62,7 @@ _HOMES = {
         "PluginError",
         "SamuelError",
         "StateError",
+        "UnlandedWarning",
     ),
     "live": ("Attached", "LiveRun"),
     "loop": ("Loop", "Plugin"),

@@ -11,7 +11,7 @@ from ._home import home, in_thread
 from ._process import Surroundings, environment, supervisor
 from ._registering import PluginRegistering, Registering
 from ._registration import Registration, of_plugins
-from ._waiting import await_for, wait_for
+from ._waiting import await_result_of, result_of
 from .project import Project
 
 if TYPE_CHECKING:
@@ -94,11 +94,11 @@ class Equipped(Registering):
 
     def _loaded(self, native: _samuel.Project | None = None) -> _samuel.LoadedPlugins | None:
         job = self._load(native)
-        return None if job is None else wait_for(job, job.result)
+        return None if job is None else result_of(job)
 
-    async def _aloaded(self) -> _samuel.LoadedPlugins | None:
-        job = self._load()
-        return None if job is None else await await_for(job, job.result)
+    async def _aloaded(self, native: _samuel.Project | None = None) -> _samuel.LoadedPlugins | None:
+        job = self._load(native)
+        return None if job is None else await await_result_of(job)
 
     def _store(self) -> TrustStore | None:
         """The store that decides, where one does."""

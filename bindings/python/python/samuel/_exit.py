@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # How long runs that are stopped may take to end, in seconds.
 STOP_LIMIT = 10.0
+# How long the end of a run waits for its watchers to be told of it, in seconds.
+TOLD_LIMIT = 2.0
 # How long a thread may stay in the interpreter.
 _LEAVE_LIMIT = 2.0
 
@@ -36,18 +38,26 @@ def prepare() -> None:
     _is_prepared = True
 
 
-def _at_exit() -> None:
+def end_runs() -> None:
+    """Stops the runs that nobody ended, and has their watchers told; for no longer than `STOP_LIMIT`."""
     from time import monotonic, sleep
-
-    from . import _samuel
 
     deadline = monotonic() + STOP_LIMIT
     while live and monotonic() < deadline:
         for run in list(live):
             run.stop()
             if run.ended:
+                run._told(min(TOLD_LIMIT, max(0.0, deadline - monotonic())))
                 live.discard(run)
         sleep(0.002)
+
+
+def _at_exit() -> None:
+    from time import monotonic, sleep
+
+    from . import _samuel
+
+    end_runs()
     _samuel.close()
     deadline = monotonic() + _LEAVE_LIMIT
     while _samuel.inside() and monotonic() < deadline:

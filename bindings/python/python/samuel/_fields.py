@@ -40,7 +40,7 @@ def _field(name: str, parameter: Parameter | None, annotation: str) -> Any:
     if parameter is None or parameter.default is Parameter.empty:
         return dataclasses.field()
     default = parameter.default
-    if default is None and "None" not in annotation:
+    if default is None and annotation != "Any" and "None" not in annotation:
         # What `__init__` makes itself, where it is given nothing.
         from . import records
 

@@ -8,8 +8,11 @@ lines that report what the function tells on the way, and `passed` what it print
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import logging
+import math
 import os
 import sys
 import threading
@@ -17,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
 
 class IsolatedCall:
     """What the function is called with: the same names as `samuel.Call`."""
@@ -40,11 +44,22 @@ class IsolatedCall:
 
     def warn(self, message: str) -> None:
         """Warns beside the answer."""
-        self._speaker.report(warning=str(message))
+        self._speaker.report(warning=_text(message, "message"))
 
     def contribute(self, key: str, value: Any) -> None:
         """Contributes to the handler's own namespace."""
-        self.contributed[key] = json.loads(json.dumps(value))
+        text = json.dumps(value, ensure_ascii=False)
+        text.encode()
+        # JSON has no `nan` and no infinities: they become null, as everywhere else.
+        self.contributed[_text(key, "key")] = json.loads(text, parse_constant=lambda name: None)
+
+
+def _text(value: Any, name: str) -> str:
+    """Takes a text that can be told."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: expected a text, not {type(value).__name__}")
+    value.encode()
+    return value
 
 
 class _Speaker:
@@ -78,44 +93,34 @@ class _Speaker:
         return self.say(f'{{"{name}": {report_json(name, value)}}}', reply)
 
 
-class _Printed:
-    """A file whose lines the process that asks prints."""
-
-    encoding = "utf-8"
-    errors = "backslashreplace"
+class _Printing(io.BufferedIOBase):
+    """The bytes of a file whose text the process that asks prints."""
 
     def __init__(self, speaker: _Speaker, name: str, beneath: int) -> None:
-        self._speaker = speaker
+        super().__init__()
         self.name = f"<{name}>"
+        self._speaker = speaker
         self._stream = name
         self._beneath = beneath
-
-    def write(self, text: str) -> int:
-        if not isinstance(text, str):
-            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        if text:
-            self._speaker.report(passed={"stream": self._stream, "text": text})
-        return len(text)
-
-    def writelines(self, lines: Any) -> None:
-        for line in lines:
-            self.write(line)
-
-    def flush(self) -> None: ...
-
-    def fileno(self) -> int:
-        return self._beneath
-
-    def isatty(self) -> bool:
-        return False
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
 
     def writable(self) -> bool:
         return True
 
-    def readable(self) -> bool:
-        return False
+    def fileno(self) -> int:
+        return self._beneath
 
-    closed = False
+    def write(self, data: Any, /) -> int:
+        told = bytes(data)
+        if text := self._decoder.decode(told):
+            self._speaker.report(passed={"stream": self._stream, "text": text})
+        return len(told)
+
+
+def _printed(speaker: _Speaker, name: str, beneath: int) -> io.TextIOWrapper:
+    """A file like `sys.stdout` whose text the process that asks prints, as soon as it is written."""
+    whole = _Printing(speaker, name, beneath)
+    return io.TextIOWrapper(whole, encoding="utf-8", errors="backslashreplace", newline="\n", write_through=True)
 
 
 class _Logged(logging.Handler):
@@ -126,6 +131,13 @@ class _Logged(logging.Handler):
         self._speaker = speaker
 
     def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._tell(record)
+        except Exception:
+            # What cannot be formatted is no reason for the handler to break.
+            self.handleError(record)
+
+    def _tell(self, record: logging.LogRecord) -> None:
         exception = logging.Formatter().formatException(record.exc_info) if record.exc_info else None
         told = {
             "name": record.name,
@@ -138,7 +150,12 @@ class _Logged(logging.Handler):
             "created": record.created,
             "exc_text": exception,
         }
-        self._speaker.report(passed={"record": told})
+        # JSON has no halves of characters, which names of files may hold.
+        shown = {
+            name: value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+            for name, value in told.items()
+        }
+        self._speaker.report(passed={"record": shown})
 
 
 class IsolatedPort:
@@ -180,6 +197,12 @@ class IsolatedPort:
         import asyncio
 
         return await asyncio.to_thread(self.after_ability, result)
+
+    async def asupervised_by(self, pid: int, start_time: int) -> None:
+        """The same as `supervised_by`, to be awaited."""
+        import asyncio
+
+        await asyncio.to_thread(self.supervised_by, pid, start_time)
 
 
 class _Context:
@@ -235,17 +258,44 @@ def _record(kind: Any, data: dict[str, Any]) -> Any:
     return made
 
 
-def _wire(value: Any) -> Any:
-    """Writes an answer as JSON has it."""
+class _BadOutput(Exception):
+    """An answer that cannot be told, with the place in it."""
+
+
+def _wire(value: Any, at: str = "") -> Any:
+    """Writes an answer as JSON has it; refuses what is refused of a handler in the program itself."""
     from ._record import Record
+
+    def within(name: object) -> str:
+        return f"{at}.{name}" if at else str(name)
 
     if isinstance(value, Record):
         names = {name: wire for wire, name in value._wire.items()}
         slots: tuple[str, ...] = type(value).__slots__
-        fields = {names.get(name, name): _wire(getattr(value, name)) for name in slots}
+        fields = {names.get(name, name): _wire(getattr(value, name), within(name)) for name in slots}
         return {name: field for name, field in fields.items() if field is not None}
+    if isinstance(value, dict):
+        if not all(isinstance(name, str) for name in value):
+            raise _BadOutput(f"{at}: a key that is not text")
+        return {_told(name, at): _wire(item, within(name)) for name, item in value.items()}
     if isinstance(value, tuple | list):
-        return [_wire(item) for item in value]
+        return [_wire(item, within(place)) for place, item in enumerate(value)]
+    return _told(value, at)
+
+
+def _told(value: Any, at: str) -> Any:
+    """A text, a number or nothing, where JSON has it."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise _BadOutput(f"{at}: UnicodeEncodeError: {error}") from error
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise _BadOutput(f"{at}: {'NaN' if math.isnan(value) else value} is no number that JSON has")
+    elif isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise _BadOutput(f"{at}: a number that is too large")
+    elif value is not None and not isinstance(value, int | float):
+        raise _BadOutput(f"{at}: a {type(value).__name__} is not expected here")
     return value
 
 
@@ -259,7 +309,7 @@ def _speaker() -> _Speaker:
     os.close(nothing)
     os.dup2(2, 1)
     speaker = _Speaker(told, heard)
-    sys.stdout, sys.stderr = _Printed(speaker, "stdout", 1), _Printed(speaker, "stderr", 2)
+    sys.stdout, sys.stderr = _printed(speaker, "stdout", 1), _printed(speaker, "stderr", 2)
     logging.getLogger().addHandler(_Logged(speaker))
     return speaker
 
@@ -278,7 +328,10 @@ def _answered(function: Callable[..., Any], envelope: dict[str, Any], speaker: _
     expected, given = envelope["output"], type(answer).__name__
     if answer is not None and given not in (expected, "dict"):
         return {"broke": ["bad_output", f"expected {expected} or None, got {given}", []]}
-    return {"answered": {"answer": _wire(answer), "contribute": call.contributed}}
+    try:
+        return {"answered": {"answer": _wire(answer), "contribute": call.contributed}}
+    except _BadOutput as error:
+        return {"broke": ["bad_output", f"{expected}: {error}", []]}
 
 
 def main() -> None:
@@ -299,8 +352,3 @@ def main() -> None:
             exits, message, details = describe(error)
             line = json.dumps({"broke": ["panicked" if exits else "failed", message, details]})
         speaker.say(line)
-
-
-if __name__ == "__main__":
-    main()
-    os._exit(0)

@@ -91,10 +91,14 @@ class Record:
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as a dict that is JSON, with records inside as dicts too.
 
+        A record that is one of several kinds says first which one, as the JSON of the command line does: an event by
+        `event`, such as `"event": "run_started"`, others by `kind`, `type` or `decision`.
+
         Raises:
             TypeError: A value in it is none that JSON has.
         """
-        return {name: _plain(value) for name, value in self._values().items()}
+        which = {} if self._tag is None else dict([self._tag])
+        return {**which, **{name: _plain(value) for name, value in self._values().items()}}
 
     def _values(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__match_args__}
@@ -109,7 +113,7 @@ class Record:
         return self._values() == other._values()
 
     def __hash__(self) -> int:
-        return hash((type(self), *self._values().values()))
+        return hash((type(self), *map(_hashable, self._values().values())))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_rebuild, (type(self), self._values()))
@@ -125,27 +129,46 @@ class EventBase(Record):
             in between: elapsed_ms says how long something took.
         elapsed_ms: Milliseconds since this part of the run was built. Never goes back.
         run_id: The run.
+        lane: The lane in which it happened, from 1; None in a run without lanes, and of what is of the whole run.
     """
 
-    __slots__ = ("seq", "at", "elapsed_ms", "run_id")
+    __slots__ = ("seq", "at", "elapsed_ms", "run_id", "lane")
     seq: int
     at: str
     elapsed_ms: int
     run_id: str
+    lane: int | None
 
-    def __init__(self, *, seq: int = 0, at: str = "", elapsed_ms: int = 0, run_id: str = "") -> None:
+    def __init__(
+        self, *, seq: int = 0, at: str = "", elapsed_ms: int = 0, run_id: str = "", lane: int | None = None
+    ) -> None:
         _set(self, "seq", seq)
         _set(self, "at", at)
         _set(self, "elapsed_ms", elapsed_ms)
         _set(self, "run_id", run_id)
+        _set(self, "lane", lane)
 
     def _values(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in self.__match_args__}
-        return {**own, "seq": self.seq, "at": self.at, "elapsed_ms": self.elapsed_ms, "run_id": self.run_id}
+        base = {"seq": self.seq, "at": self.at, "elapsed_ms": self.elapsed_ms, "run_id": self.run_id}
+        return {**own, **base, "lane": self.lane}
 
 
 def _rebuild(kind: type[Record], values: dict[str, Any]) -> Record:
     return kind(**values)
+
+
+def _hashable(value: Any) -> Any:
+    """A value with a hash, the same for equal ones, of what has none: dicts and lists, as they are in calls of tools, sets
+    and bytearrays. Any other value without one stays so.
+    """
+    if isinstance(value, Mapping):
+        return frozenset((key, _hashable(item)) for key, item in value.items())
+    if isinstance(value, tuple | list):
+        return tuple(map(_hashable, value))
+    if isinstance(value, set):
+        return frozenset(value)
+    return bytes(value) if isinstance(value, bytearray) else value
 
 
 def _plain(value: Any) -> Any:

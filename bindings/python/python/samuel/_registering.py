@@ -7,16 +7,19 @@ know what a handler is given and must answer.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 from warnings import warn
 
 from ._handler import Handler, function_of
-from ._registration import Registration, is_async
+from ._registration import Registration, tier_of
 from ._samuel import HOOK_POINTS
 from .errors import ConfigError, HandlerWarning, HookError
 
 _MIN_TIMEOUT, _MAX_TIMEOUT = 0.001, 86_400.0
 _ORDERS = range(-(2**31), 2**31)
+# How many decorators of a function are looked through.
+_MAX_DECORATORS = 100
 
 
 # The points that the commands fire, and no run or session.
@@ -82,7 +85,7 @@ class Registering:
                 point. samuel.toml comes before it.
             inline: Whether it runs on the engine's own thread. That is the
                 fastest, and only for functions that return at once: nothing
-                can interrupt them.
+                can interrupt them. It goes neither with `isolate` nor with an async function.
             isolate: `process` to run it in a process of its own, which is kept from one call to the
                 next, and ended at the deadline whatever the function does. One of a module or a script is
                 imported there, once; another is sent with what it uses, and refused where
@@ -121,9 +124,7 @@ class Registering:
             raise ConfigError(f"a timeout is between {_MIN_TIMEOUT} and {_MAX_TIMEOUT} seconds, not {timeout}")
         if order is not None:
             _check_order(order)
-        if isolate not in (None, "process"):
-            raise ConfigError(f'isolate is None or "process", not {isolate!r}')
-        tier = "process" if isolate else "async" if is_async(function) else "inline" if inline else "thread"
+        tier = tier_of(function, inline, isolate)
         given = name or getattr(function, "__name__", type(function).__name__).strip("<>")
         place = self._place_of(point, given, None if name else function)
         named = given if place is not None or name else self._free_name(point, given)
@@ -187,16 +188,32 @@ class PluginRegistering(Registering):
 
 
 def _is_again(before: Callable[..., Any], function: Callable[..., Any]) -> bool:
-    """Whether a function is the one of before, made anew: of the same name in the same module."""
-    if before is function:
+    """Whether a function is the one of before, made anew: of the same name in the same module.
+
+    What was made twice of the same code is no such function: methods of two objects, what a decorator makes of one
+    function, a function in a loop.
+    """
+    if before is function or isinstance(function, MethodType) and before == function:
         return True
     name = getattr(function, "__qualname__", None)
     if name is None or "<" in name:
+        return False
+    code = _code_of(function)
+    if code is not None and code is _code_of(before):
         return False
     return (name, getattr(function, "__module__", None)) == (
         getattr(before, "__qualname__", None),
         getattr(before, "__module__", None),
     )
+
+
+def _code_of(function: Any) -> Any:
+    """The code of a function within its decorators, where it has some; at each run of a cell that is another one."""
+    for _ in range(_MAX_DECORATORS):
+        if not hasattr(function, "__wrapped__"):
+            break
+        function = function.__wrapped__
+    return getattr(function, "__code__", None)
 
 
 def _target_of(function: Callable[..., Any]) -> tuple[str, str]:

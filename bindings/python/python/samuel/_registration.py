@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .errors import ConfigError
+
 if TYPE_CHECKING:
     from . import _samuel
     from ._equipped import Plugin
@@ -36,6 +38,21 @@ def is_async(function: Any) -> bool:
         if code is not None:
             return bool(code.co_flags & _COROUTINE)
     return False
+
+
+def tier_of(function: Any, inline: bool, isolate: str | None) -> str:
+    """Says where a handler runs.
+
+    Raises:
+        ConfigError: `isolate` is neither None nor `process`, or `inline` does not go with it or with an async function.
+    """
+    if isolate not in (None, "process"):
+        raise ConfigError(f'isolate is None or "process", not {isolate!r}')
+    is_awaited = is_async(function)
+    if inline and (isolate or is_awaited):
+        what = 'isolate="process" runs it in a process of its own' if isolate else "an async function runs on an event loop"
+        raise ConfigError(f"inline runs a handler on the engine's own thread, and {what}: leave inline out")
+    return "process" if isolate else "async" if is_awaited else "inline" if inline else "thread"
 
 
 def of_plugins(project: _samuel.Project, plugins: Iterable[Plugin]) -> Iterator[Registration]:

@@ -2,8 +2,8 @@
 
 A function that stands in a module is imported there. One of a script is found in the script, which is
 imported once with another name than `__main__`. Everything else is sent as it is: lambdas and functions
-within functions, those of a notebook or of the prompt, methods and other objects that can be called. With
-them goes what they use of the program: functions and classes that cannot be imported, and values that
+within functions, those below the script's `if __name__ == "__main__":`, those of a notebook or of the
+prompt, methods and other objects that can be called. With them goes what they use of the program: functions and classes that cannot be imported, and values that
 can be pickled. What cannot be sent is refused, with the reason.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import builtins
+import dataclasses
 import importlib
 import importlib.util
 import io
@@ -21,15 +22,25 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Iterator
-from types import CellType, CodeType, FunctionType, ModuleType
-from typing import Any
+from types import CellType, CodeType, FunctionType, MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Any
 
 from . import _process
 from ._handler import function_of
 from .errors import HookError
 
+if TYPE_CHECKING:
+    import ast
+    from typing import TypeGuard
+
 # The name of a script in the process that imports it.
 _SCRIPT = "__samuel_main__"
+
+# The instructions that read a global; the second one in the body of a class.
+_READS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
+
+# What `dataclasses` knows its fields by: it asks which object it is.
+_DATACLASSES = ("MISSING", "KW_ONLY", "_FIELD", "_FIELD_CLASSVAR", "_FIELD_INITVAR", "_HAS_DEFAULT_FACTORY")
 
 
 def target_of(function: Callable[..., Any]) -> tuple[str, str]:
@@ -42,8 +53,15 @@ def target_of(function: Callable[..., Any]) -> tuple[str, str]:
         directory = os.getcwd()
     except OSError:
         directory = "/"
-    target = {"path": sys.path, "level": logging.getLogger().getEffectiveLevel(), **_place_of(function)}
+    target = {"path": sys.path, "levels": _levels(), **_place_of(function)}
     return json.dumps(target), directory
+
+
+def _levels() -> dict[str, int]:
+    """The levels of the loggers that have one of their own, by name; the root's has no name."""
+    loggers = [*logging.getLogger().manager.loggerDict.items()]
+    levels = {name: each.level for name, each in loggers if isinstance(each, logging.Logger) and each.level}
+    return {"": logging.getLogger().level, **levels}
 
 
 def _place_of(function: Callable[..., Any]) -> dict[str, str]:
@@ -51,9 +69,40 @@ def _place_of(function: Callable[..., Any]) -> dict[str, str]:
         if function.__module__ != "__main__":
             return {"module": function.__module__, "name": function.__qualname__}
         script = getattr(sys.modules["__main__"], "__file__", None)
-        if script is not None and os.path.isfile(script):
+        if script is not None and os.path.isfile(script) and not _is_guarded(function, script):
             return {"script": os.path.abspath(script), "name": function.__qualname__}
     return {"pickled": base64.b64encode(_pickled(function)).decode("ascii")}
+
+
+def _is_guarded(function: FunctionType, script: str) -> bool:
+    """Whether it is defined below `if __name__ == "__main__":`, where an import of the script does not make it."""
+    import ast
+
+    try:
+        with open(script, "rb") as file:
+            tree = ast.parse(file.read())
+    except (OSError, SyntaxError, ValueError):
+        return False
+    name = function.__qualname__.partition(".")[0]
+    for each in tree.body:
+        if isinstance(each, ast.If) and any(_is_variable(part, "__name__") for part in ast.walk(each.test)):
+            if any(_defines(part, name) for below in each.body for part in ast.walk(below)):
+                return True
+    return False
+
+
+def _defines(node: ast.AST, name: str) -> bool:
+    import ast
+
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return node.name == name
+    return _is_variable(node, name) and isinstance(node.ctx, ast.Store)
+
+
+def _is_variable(node: ast.AST, name: str) -> TypeGuard[ast.Name]:
+    import ast
+
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _stands_somewhere(function: FunctionType | type) -> bool:
@@ -102,8 +151,12 @@ def _used(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def _names(code: CodeType) -> list[str]:
+    """The globals that code reads. `co_names` has those of attributes and imports as well, which mean nothing else."""
+    import dis
+
+    read = [each.argval for each in dis.get_instructions(code) if each.opname in _READS]
     inner = (each for each in code.co_consts if isinstance(each, CodeType))
-    return [*code.co_names, *(name for each in inner for name in _names(each))]
+    return [*read, *(name for each in inner for name in _names(each))]
 
 
 class _Pickler(pickle.Pickler):
@@ -117,6 +170,15 @@ class _Pickler(pickle.Pickler):
             return self._class(value)
         if isinstance(value, ModuleType):
             return importlib.import_module, (value.__name__,)
+        if isinstance(value, property):
+            return property, (value.fget, value.fset, value.fdel, value.__doc__)
+        if isinstance(value, staticmethod | classmethod):
+            return type(value), (value.__func__,)
+        if isinstance(value, MappingProxyType):
+            return _make_proxy, (dict(value),)
+        for name in _DATACLASSES if type(value).__module__ == "dataclasses" else ():
+            if value is getattr(dataclasses, name, _DATACLASSES):
+                return getattr, (dataclasses, name)
         if isinstance(value, CellType):
             raise pickle.PicklingError("a variable of another function")
         return NotImplemented
@@ -182,6 +244,10 @@ def _fill_function(function: FunctionType, state: dict[str, Any]) -> None:
             cell.cell_contents = contents[0]
 
 
+def _make_proxy(values: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(values)
+
+
 def _make_class(name: str, qualname: str, module: str, bases: tuple[type, ...], slots: Any) -> type:
     body = {"__module__": module, "__qualname__": qualname}
     return type(name, bases, body if slots is None else {**body, "__slots__": slots})
@@ -195,7 +261,8 @@ def _fill_class(kind: type, state: dict[str, Any]) -> None:
 def found(target: dict[str, Any]) -> Callable[..., Any]:
     """Finds the function in the process of its own."""
     sys.path[:] = target["path"]
-    logging.getLogger().setLevel(target["level"])
+    for name, level in target["levels"].items():
+        logging.getLogger(name).setLevel(level)
     if "pickled" in target:
         loaded: Callable[..., Any] = function_of(pickle.loads(base64.b64decode(target["pickled"])))
         return loaded

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
         def version(self) -> int: ...
         def wake(self, callback: Callable[[], object], seen: int) -> bool: ...
 
+    R = TypeVar("R", covariant=True)
+
+    class Work(Waitable, Protocol[R]):
+        """Work that is under way in Rust, and is given up with whoever waits for it."""
+
+        def result(self) -> R | None: ...
+        def cancel(self) -> None: ...
+
 
 # How long one wait lasts before signals are looked at again.
 _SLICE = 0.05
@@ -70,3 +78,21 @@ async def await_for(native: Waitable, look: Callable[[], T | None]) -> T:
 
         if native.wake(wake, seen):
             await woken.wait()
+
+
+def result_of(job: Work[T]) -> T:
+    """Waits for work. It is told to end where the wait is interrupted: the traceback still holds it then."""
+    try:
+        return wait_for(job, job.result)
+    except BaseException:
+        job.cancel()
+        raise
+
+
+async def await_result_of(job: Work[T]) -> T:
+    """As `result_of`, without blocking the event loop."""
+    try:
+        return await await_for(job, job.result)
+    except BaseException:
+        job.cancel()
+        raise

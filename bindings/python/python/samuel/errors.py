@@ -24,6 +24,7 @@ __all__ = [
     "PluginError",
     "SamuelError",
     "StateError",
+    "UnlandedWarning",
 ]
 
 
@@ -68,6 +69,20 @@ class SamuelError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_rebuild, (type(self), self.message), self.__dict__)
+
+
+class UnlandedWarning(UserWarning):
+    """Work that lanes had submitted does not land any more, since its task was settled or given back.
+
+    Attributes:
+        task: The task.
+        branch: The branch that the work stays on.
+    """
+
+    def __init__(self, task: str, branch: str) -> None:
+        super().__init__(f"the work that was submitted for {task} does not land; it stays on {branch}")
+        self.task = task
+        self.branch = branch
 
 
 class HandlerWarning(UserWarning):
@@ -156,6 +171,13 @@ def _make(code: str, message: str, help: str, retryable: bool, place: Place | No
     area = code.split("_")[1] if code.count("_") >= 2 else ""
     kind = _BY_CODE.get(code) or _BY_AREA.get(area, SamuelError)
     return kind(message, code=code, help=help, retryable=retryable, place=place)
+
+
+def _warn_of_unlanded(task: str, branch: str) -> None:
+    """Warns whoever called the method that made a change; called by the native module."""
+    from warnings import warn
+
+    warn(UnlandedWarning(task, branch), stacklevel=3)
 
 
 def _rebuild(kind: type[SamuelError], message: str) -> SamuelError:

@@ -11,7 +11,7 @@ from ._equipped import Equipped, Plugin
 from ._home import Home, awaited, home, in_thread
 from ._registering import LoopRegistering
 from ._registration import Registration, is_async
-from ._waiting import wait_for
+from ._waiting import await_result_of, result_of
 from .errors import ConfigError
 from .project import Project
 from .result import RunResult
@@ -26,11 +26,14 @@ if TYPE_CHECKING:
     from .records import (
         AgentInvokeInput,
         AgentInvokeOutput,
+        CleanedLanes,
         Event,
         Executables,
         HookFiring,
         HookList,
         HookTrial,
+        LandReport,
+        LaneList,
         PromptStats,
         QualityCheckInput,
         QualityCheckOutput,
@@ -80,7 +83,7 @@ class Loop(Equipped, LoopRegistering):
         tasks: The ids of tasks of the project to work on alone, with what they depend on; a
             group stands for its parts. By default all, or those of the run
             before where that was cut off. Without a project they are the plan: titles, or
-            mappings of what `Project.enqueue` takes.
+            mappings of what `Project.enqueue` takes. None at all are a mistake, and not all of them.
         plugins: Plugins of this program whose handlers run. One that
             samuel.toml lists too need not be installed.
         installed_plugins: Whether the handlers of the plugins that samuel.toml
@@ -92,6 +95,10 @@ class Loop(Equipped, LoopRegistering):
         socket_dir: The directory that the run listens in, for other processes; it is
             made this user's alone, and its path has to be short. By default
             nothing reaches the run.
+        guest: The program `samuel-guest` (`cargo xtask guest` builds it), the first process of
+            the sandboxes `oci` and `bwrap`; it takes `socket_dir` as well. The engine of
+            containers is the one that `SAMUEL_RUNTIME` of `env` names, else podman or docker.
+            Plugins that are images take the guest that `SAMUEL_GUEST` of `env` names.
         bridge: The command by which an agent's own hooks ask the run about its tool
             calls, such as `["samuel", "hooks", "bridge"]`; it takes `socket_dir` as
             well. Without it tool calls of real agents are seen and not prevented.
@@ -103,7 +110,7 @@ class Loop(Equipped, LoopRegistering):
             parts of one such as 0.5, or text of whole ones such as "5m".
 
     Raises:
-        ConfigError: A setting is unknown, or breaks its rule.
+        ConfigError: A setting is unknown, or breaks its rule, or `tasks` is empty.
     """
 
     def __init__(
@@ -116,13 +123,14 @@ class Loop(Equipped, LoopRegistering):
         env: Mapping[str, str] | None = None,
         binary: str | None = None,
         session: str | None = None,
-        tasks: Iterable[str | Mapping[str, Any]] = (),
+        tasks: Iterable[str | Mapping[str, Any]] | None = None,
         plugins: Iterable[Plugin] = (),
         installed_plugins: bool = True,
         discover_only: bool = False,
         log_timings: bool = False,
         step_by_step: bool = False,
         socket_dir: str | os.PathLike[str] | None = None,
+        guest: str | os.PathLike[str] | None = None,
         bridge: Iterable[str] = (),
         workspace: Literal["in-place", "clone"] | None = None,
         **settings: Unpack[Settings],
@@ -132,10 +140,12 @@ class Loop(Equipped, LoopRegistering):
         if commands:
             own["quality_checks"] = [*own.get("quality_checks", ()), *commands]
         _samuel.check_settings(own)
-        if project is None and (tasks := [tasks] if isinstance(tasks, str) else list(tasks)):
+        if tasks is not None and not isinstance(tasks, (str, Mapping)) and not (tasks := list(tasks)):
+            raise ConfigError("tasks is empty", help="Name tasks, or leave tasks out to work on all of the project's.")
+        if project is None and tasks is not None:
             from ._scratch import ScratchProject, completing
 
-            project, tasks, trust = ScratchProject(tasks), (), trust or True
+            project, tasks, trust = ScratchProject(tasks), None, trust or True
             if callable(agent) and not hasattr(agent, "to_json"):
                 agent = completing(project, agent)
         super().__init__("." if project is None else project, trust, env, plugins, installed_plugins)
@@ -148,11 +158,12 @@ class Loop(Equipped, LoopRegistering):
             "settings": own,
             "binary": binary,
             "session": session,
-            "tasks": _ids(tasks),
+            "tasks": [] if tasks is None else _ids(tasks),
             "discover_only": discover_only,
             "log_timings": log_timings,
             "step_by_step": step_by_step,
             "socket_dir": None if socket_dir is None else os.fspath(socket_dir),
+            "guest": None if guest is None else os.fspath(guest),
             "bridge": list(bridge),
             "workspace": workspace,
         }
@@ -239,8 +250,52 @@ class Loop(Equipped, LoopRegistering):
         """
         built = self._build(self._loaded())
         job = built.prompt_stats(self._trusts(built))
-        (stats,) = wait_for(job, job.result)
+        (stats,) = result_of(job)
         return stats
+
+    async def aprompt_stats(self) -> PromptStats | None:
+        """The same as `prompt_stats`, to be awaited."""
+        built = await self._abuilt()
+        job = built.prompt_stats(await self._atrusts(built))
+        (stats,) = await await_result_of(job)
+        return stats
+
+    def lanes(self) -> LaneList:
+        """What lanes have and left: work trees, branches and kept work, and what of it has landed.
+
+        Raises:
+            SamuelError: The plan or the repository cannot be read.
+        """
+        job = self._build(None).lanes()
+        return result_of(job)
+
+    def clean_lanes(self) -> CleanedLanes:
+        """Removes what lanes left whose work has landed, and says what stays and why.
+
+        Raises:
+            StateError: A loop is at work (`E_LOOP_RUNNING`).
+            SamuelError: The plan or the repository cannot be read.
+        """
+        job = self._build(None).clean_lanes()
+        return result_of(job)
+
+    def land(self) -> LandReport:
+        """Lands what lanes have submitted, without calling an agent, and settles a landing that was cut off.
+
+        Raises:
+            TrustError: What the checks execute is not trusted.
+            StateError: A loop is at work (`E_LOOP_RUNNING`).
+            SamuelError: Nothing can be landed here.
+        """
+        built = self._build(self._loaded())
+        job = built.land(self._trusts(built))
+        return result_of(job)
+
+    async def aland(self) -> LandReport:
+        """The same as `land`, to be awaited."""
+        built = await self._abuilt()
+        job = built.land(await self._atrusts(built))
+        return await await_result_of(job)
 
     def hooks(self) -> HookList:
         """The hooks of the loop: every handler that is not built in, with what a hook file says of it.
@@ -271,7 +326,15 @@ class Loop(Equipped, LoopRegistering):
         native = self.project._native.in_memory()
         built = self._build(self._loaded(native), native)
         job = built.test_hook(id, point, None if event is None else dict(event), self._trusts(built))
-        return wait_for(job, job.result)
+        return result_of(job)
+
+    async def atest_hook(
+        self, id: str, event: Mapping[str, Any] | None = None, *, point: str | None = None
+    ) -> HookTrial:
+        """The same as `test_hook`, to be awaited."""
+        built = await self._abuilt(await in_thread(self.project._native.in_memory))
+        job = built.test_hook(id, point, None if event is None else dict(event), await self._atrusts(built))
+        return await await_result_of(job)
 
     def fire_hooks(
         self, point: str, event: Mapping[str, Any] | None = None, *, dry_run: bool = False
@@ -296,14 +359,26 @@ class Loop(Equipped, LoopRegistering):
         built = self._build(self._loaded(native), native)
         given = None if event is None else dict(event)
         job = built.fire_hooks(point, given, dry_run, not dry_run and self._trusts(built))
-        return wait_for(job, job.result)
+        return result_of(job)
+
+    async def afire_hooks(
+        self, point: str, event: Mapping[str, Any] | None = None, *, dry_run: bool = False
+    ) -> HookFiring:
+        """The same as `fire_hooks`, to be awaited."""
+        built = await self._abuilt(await in_thread(self.project._native.in_memory))
+        given = None if event is None else dict(event)
+        job = built.fire_hooks(point, given, dry_run, not dry_run and await self._atrusts(built))
+        return await await_result_of(job)
 
     aexecutables = awaited(executables)
     arecord_trust = awaited(record_trust)
-    aprompt_stats = awaited(prompt_stats)
+    alanes = awaited(lanes)
+    aclean_lanes = awaited(clean_lanes)
     ahooks = awaited(hooks)
-    atest_hook = awaited(test_hook)
-    afire_hooks = awaited(fire_hooks)
+
+    async def _abuilt(self, native: _samuel.Project | None = None) -> _samuel.Run:
+        """What calls handlers beside a run: no thread is held while they run on the event loop."""
+        return await in_thread(self._build, await self._aloaded(native), native)
 
     def _begin(self, plugins: _samuel.LoadedPlugins | None) -> Run:
         built, store = self._ready(plugins), self._store()
@@ -343,7 +418,6 @@ class Loop(Equipped, LoopRegistering):
         elif self._agent is not None:
             raise ConfigError(f"an agent is a name or can be called; {self._agent!r} is neither")
         return _samuel.Run(native or self.project._native, options, registrations, plugins)
-
 
     def __repr__(self) -> str:
         return f"Loop({self.project.root!r}, handlers={len(self._registrations)})"

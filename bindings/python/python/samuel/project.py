@@ -12,12 +12,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from . import _samuel
 from ._home import awaited, in_thread
 from ._process import Surroundings, environment, state_dir
-from ._waiting import await_for, wait_for
+from ._waiting import await_result_of, result_of
 from .errors import PluginError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal
+    from typing import Any, Literal, TypeVar
 
     from ._equipped import Plugin
     from .methodology import Methodology
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         ProjectStatus,
         Replay,
         Restored,
+        QueueList,
         RunHistory,
         RunList,
         RunPage,
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
         VerifiedPlugin,
         Why,
     )
+
+    _Answer = TypeVar("_Answer")
 
     EventType = Literal[
         "PromptSubmit", "PreAbilityCall", "PostAbilityCall", "SessionStart", "SessionEnd", "SessionStop"
@@ -115,6 +118,34 @@ class Project:
     ) -> Project:
         """Opens a project without blocking the event loop: the same as `Project(path)`."""
         return await in_thread(cls, path, methodology=methodology, methodologies=methodologies)
+
+    @classmethod
+    def open_to_look(
+        cls, path: str | os.PathLike[str] = ".", *, methodology: str | None = None
+    ) -> Project:
+        """Opens a project to read what happened in it or to speak with its loop.
+
+        That goes also where its samuel.toml cannot be used any more, such as after an agent has changed it:
+        `problem` then says what is wrong, and a run of the project raises it.
+
+        Args:
+            path: Its root directory.
+            methodology: The methodology whose plan is meant, by its name; by default that of the plan.
+
+        Raises:
+            ConfigError: A methodology is named that is not built in and has no plan here.
+        """
+        project = cls.__new__(cls)
+        project._methodology = methodology
+        project._methodologies = []
+        root = os.path.abspath(path)
+        project._native = _samuel.Project.open_to_look(root, methodology, state_dir(), environment())
+        return project
+
+    @property
+    def problem(self) -> str | None:
+        """Why it was opened without its samuel.toml, or without its methodology; None where it was not."""
+        return self._native.problem
 
     @property
     def root(self) -> str:
@@ -347,9 +378,23 @@ class Project:
         return self._native.run_history(run)
 
     def run_log(
-        self, run: str | None = None, *, iteration: int | None = None, task: str | None = None
+        self,
+        run: str | None = None,
+        *,
+        iteration: int | None = None,
+        task: str | None = None,
+        tail: bool = False,
     ) -> Iterator[Event]:
-        """The events of a run's record, one after the other: all, or those of an iteration or a task."""
+        """The events of a run's record, one after the other: all, or those of an iteration or a task.
+
+        Args:
+            run: The run; the last one where none is named.
+            iteration: The iteration whose events are wanted.
+            task: The task whose events are wanted.
+            tail: Whether to go on with what is told from now on, until the run ends or its loop is gone.
+        """
+        if tail:
+            return _following(self._native.run_tail(run, iteration, task))
         return self._native.run_log(run, iteration, task)
 
     def why(
@@ -376,12 +421,12 @@ class Project:
         """The same as a page of HTML that needs nothing else, or as text for a pull request."""
         return self._native.run_report(run, format == "html")
 
-    def replay(self, run: str, *, until: int | None = None) -> Replay:
-        """Feeds the recorded inputs of a run to a fresh machine and compares what follows; starts
-        and writes nothing.
+    def replay(self, run: str | None = None, *, until: int | None = None) -> Replay:
+        """Feeds the recorded inputs of a run to a fresh machine, with lanes to one of each, and compares what follows;
+        starts and writes nothing.
 
         Args:
-            run: The run.
+            run: The run; the last one where none is named.
             until: The iteration to stop after.
         """
         return self._native.replay(run, until)
@@ -449,6 +494,39 @@ class Project:
                 (`E_TASK_LANDING`).
         """
         return self._native.release(task, reason)
+
+    def queue(self) -> QueueList:
+        """What waits to be landed, in the order in which it is taken, and why each of it does.
+
+        Raises:
+            StateError: The plan cannot be read.
+        """
+        return self._native.queue()
+
+    def hold(self, task: str, *, reason: str | None = None) -> Task:
+        """Keeps submitted work from landing until `unhold`.
+
+        Raises:
+            StateError: It was not submitted (`E_CLAIM_VOID`), or is being landed
+                (`E_TASK_LANDING`).
+        """
+        return self._native.hold(task, reason)
+
+    def unhold(self, task: str) -> Task:
+        """Lets submitted work land that is held.
+
+        Raises:
+            StateError: As `hold` does.
+        """
+        return self._native.unhold(task)
+
+    def drop(self, task: str, *, reason: str | None = None) -> Task:
+        """Takes submitted work out of the queue: its task is pending again, and the work stays on its branch.
+
+        Raises:
+            StateError: As `hold` does.
+        """
+        return self._native.drop(task, reason)
 
     def edit(
         self,
@@ -621,26 +699,35 @@ class Project:
         return _samuel.plugins_list(self._native)
 
     def install(
-        self, source: str | os.PathLike[str], *, grant: bool | Callable[[_samuel.FetchedPlugin], bool] = False
+        self,
+        source: str | os.PathLike[str],
+        *,
+        grant: bool | Callable[[_samuel.FetchedPlugin], bool] = False,
+        accept_moved: bool = False,
     ) -> InstalledPlugin:
         """Installs a plugin, or updates it, as `samuel install` does.
 
         Args:
-            source: Its directory, or the URL of a git repository, with `#` and
-                a revision if one is wanted.
+            source: Its directory, the URL of a git repository, with `#` and
+                a revision if one is wanted, an archive, or its address in a
+                registry, where the logins of docker and podman count.
             grant: Whether it is granted what it asks for. A function is asked,
                 with what that is. Neither counts for an update that comes from
                 the same place and asks for nothing new.
+            accept_moved: Whether to take what a tag, an archive or an address
+                of a registry has by now, where it should have stayed what was
+                installed from it. `grant=True` does not; a function is asked,
+                and `moved` says what it was and is.
 
         Raises:
-            PluginError: It cannot be installed, or is not granted what it asks
-                for (`E_PLUGIN_REFUSED`; the notes say what that is).
+            PluginError: It cannot be installed, is not granted what it asks
+                for (`E_PLUGIN_REFUSED`; the notes say what that is), or its
+                source was moved (`E_PLUGIN_MOVED`).
         """
         fetching = _samuel.plugins_fetch(self._native, os.fspath(source), os.getcwd(), Surroundings())
-        fetched = wait_for(fetching, fetching.result)
+        fetched = result_of(fetching)
         try:
-            granted = not fetched.needs_consent or (grant(fetched) if callable(grant) else grant)
-            return self._installed(fetched, granted)
+            return self._installed(fetched, _agreed(fetched, grant, accept_moved))
         finally:
             # The traceback of an exception would hold it.
             fetched._leave()
@@ -650,12 +737,13 @@ class Project:
         source: str | os.PathLike[str],
         *,
         grant: bool | Callable[[_samuel.FetchedPlugin], bool | Awaitable[bool]] = False,
+        accept_moved: bool = False,
     ) -> InstalledPlugin:
         """The same as `install`, to be awaited. The function may be async."""
         fetching = _samuel.plugins_fetch(self._native, os.fspath(source), os.getcwd(), Surroundings())
-        fetched = await await_for(fetching, fetching.result)
+        fetched = await await_result_of(fetching)
         try:
-            granted = not fetched.needs_consent or (grant(fetched) if callable(grant) else grant)
+            granted = _agreed(fetched, grant, accept_moved)
             if isinstance(granted, Awaitable):
                 granted = await granted
             return await in_thread(self._installed, fetched, granted)
@@ -712,6 +800,10 @@ class Project:
     aanswer = awaited(answer)
     aclaim = awaited(claim)
     arelease = awaited(release)
+    aqueue = awaited(queue)
+    ahold = awaited(hold)
+    aunhold = awaited(unhold)
+    adrop = awaited(drop)
     aedit = awaited(edit)
     aremove = awaited(remove)
     amove = awaited(move)
@@ -723,9 +815,20 @@ class Project:
     averify = awaited(verify)
 
     async def arun_log(
-        self, run: str | None = None, *, iteration: int | None = None, task: str | None = None
+        self,
+        run: str | None = None,
+        *,
+        iteration: int | None = None,
+        task: str | None = None,
+        tail: bool = False,
     ) -> AsyncIterator[Event]:
         """The same as `run_log`, to be awaited."""
+        if tail:
+            followed = await in_thread(self._native.run_tail, run, iteration, task)
+            while (told := await in_thread(followed.read, _A_WHILE)) is not None:
+                for event in told:
+                    yield event
+            return
         log = await in_thread(self.run_log, run, iteration=iteration, task=task)
         while batch := await in_thread(_some_of, log):
             for event in batch:
@@ -739,6 +842,15 @@ class Project:
         return f"Project({self.root!r})"
 
 
+# How many seconds are waited for an event before signals and cancellation are looked at again.
+_A_WHILE = 0.2
+
+
+def _following(tail: _samuel.RunTail) -> Iterator[Event]:
+    while (told := tail.read(_A_WHILE)) is not None:
+        yield from told
+
+
 def _some_of(log: Iterator[Event]) -> list[Event]:
     """Reads so many events that a thread is worth it."""
     from itertools import islice
@@ -746,9 +858,32 @@ def _some_of(log: Iterator[Event]) -> list[Event]:
     return list(islice(log, 256))
 
 
-def _refused(fetched: _samuel.FetchedPlugin) -> PluginError:
+def _agreed(
+    fetched: _samuel.FetchedPlugin, grant: bool | Callable[[_samuel.FetchedPlugin], _Answer], accept_moved: bool
+) -> bool | _Answer:
+    """Whether a plugin may be installed, as the caller says, who is asked only where somebody has to be."""
+    moved = None if accept_moved else fetched.moved
+    if moved is None and not fetched.wants_more:
+        return True
+    if callable(grant):
+        return grant(fetched)
+    if moved is None:
+        return grant
+    # A grant is none of what was moved.
     error = PluginError(
-        f"what {fetched.name} {fetched.version} asks for was not granted",
+        f'"{fetched.source}" has something else now than {fetched.name} was installed from',
+        code="E_PLUGIN_MOVED",
+        help="Review what is there now, then pass accept_moved=True.",
+    )
+    error.add_note(f"before: {moved.before}")
+    error.add_note(f"now: {moved.now}")
+    raise error
+
+
+def _refused(fetched: _samuel.FetchedPlugin) -> PluginError:
+    wanted = f"{fetched.name} {fetched.version}"
+    error = PluginError(
+        f"what {wanted} asks for was not granted" if fetched.capabilities else f"nobody agreed to {wanted}",
         code="E_PLUGIN_REFUSED",
         help="Review what the plugin asks for, then pass grant=True.",
     )

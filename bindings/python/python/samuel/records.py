@@ -252,6 +252,27 @@ class Question(Record):
         _set(self, "answer", answer)
 
 
+QueuePlace: TypeAlias = Literal[
+    "waits",
+    "merging",
+    "checking",
+    "suspect",
+    "landing",
+    "held",
+    "returning",
+]
+"""Where a submission is in the queue.
+
+- `waits`: It waits for those before it.
+- `merging`: It is being merged.
+- `checking`: It is being checked, alone or with others.
+- `suspect`: It was in a batch whose checks failed, and is checked with fewer.
+- `landing`: It is being landed.
+- `held`: Something is in the way of its landing, or a person holds it.
+- `returning`: It goes back.
+"""
+
+
 Doing: TypeAlias = Literal[
     "getting_ready",
     "working",
@@ -303,6 +324,28 @@ class WaitingCall(Record):
         _set(self, "reason", reason)
 
 
+class QueuedWork(Record):
+    """Work that waits to be landed.
+
+    Attributes:
+        task: The task.
+        place: Where it is.
+    """
+
+    __slots__ = ("task", "place")
+    __match_args__ = ("task", "place")
+    task: str
+    place: QueuePlace
+
+    def __init__(
+        self,
+        task: str,
+        place: QueuePlace,
+    ) -> None:
+        _set(self, "task", task)
+        _set(self, "place", place)
+
+
 class LiveState(Record):
     """What a run does now.
 
@@ -315,10 +358,13 @@ class LiveState(Record):
         title: The title of the task.
         approvals: The tool calls that wait for a person to approve them.
         until: Until when it waits, where that is known.
+        queue: The tasks whose work waits to be landed, in a run with lanes, in no order.
+        held: What is in the way of the landing, where something is.
+        into: The branch that work lands on, in a run with lanes.
     """
 
-    __slots__ = ("run", "doing", "iteration", "task", "title", "approvals", "until")
-    __match_args__ = ("run", "doing", "iteration", "approvals", "task", "title", "until")
+    __slots__ = ("run", "doing", "iteration", "task", "title", "approvals", "until", "queue", "held", "into")
+    __match_args__ = ("run", "doing", "iteration", "approvals", "queue", "task", "title", "until", "held", "into")
     run: str
     doing: Doing
     iteration: int
@@ -326,6 +372,9 @@ class LiveState(Record):
     title: str | None
     approvals: tuple[WaitingCall, ...]
     until: str | None
+    queue: tuple[QueuedWork, ...]
+    held: str | None
+    into: str | None
 
     def __init__(
         self,
@@ -333,9 +382,12 @@ class LiveState(Record):
         doing: Doing,
         iteration: int,
         approvals: Iterable[WaitingCall],
+        queue: Iterable[QueuedWork],
         task: str | None = None,
         title: str | None = None,
         until: str | None = None,
+        held: str | None = None,
+        into: str | None = None,
     ) -> None:
         _set(self, "run", run)
         _set(self, "doing", doing)
@@ -344,6 +396,9 @@ class LiveState(Record):
         _set(self, "title", title)
         _set(self, "approvals", items(approvals))
         _set(self, "until", until)
+        _set(self, "queue", items(queue))
+        _set(self, "held", held)
+        _set(self, "into", into)
 
 
 ProgressStatus: TypeAlias = Literal["not_started", "running", "stopped", "completed"]
@@ -448,7 +503,7 @@ ExitReason: TypeAlias = Literal[
 - `completed`: Every task is completed or skipped, and the last check was ok.
 - `blocked`: Tasks are left, and none of them can be worked on.
 - `max-iterations`: The iteration cap was reached.
-- `consecutive-failures`: Too many iterations in a row failed.
+- `consecutive-failures`: Too many iterations in a row failed, or too many tasks in a row were blocked.
 - `gate-stop`: A handler of `iteration.gate` said stop.
 - `stop-blocked`: `session.stop` was blocked too often in a row.
 - `no-progress`: The same failure with the same work tree three times in a row.
@@ -1407,19 +1462,26 @@ class QualityCheckInput(Record):
 
     Attributes:
         commands: The configured commands, in the order they run.
+        changed_files: The files that differ from the commit the iteration started at,
+            relative to the project; without those below `.samuel`, `.system/logs` and
+            `.system/cache`. Absent where that is unknown, as without a git repository or where
+            what is checked is no iteration's work.
     """
 
-    __slots__ = ("commands", "extensions")
-    __match_args__ = ("commands", "extensions")
+    __slots__ = ("commands", "changed_files", "extensions")
+    __match_args__ = ("commands", "changed_files", "extensions")
     commands: tuple[str, ...]
+    changed_files: tuple[str, ...] | None
     extensions: tuple[tuple[str, str], ...]
 
     def __init__(
         self,
         commands: Iterable[str],
+        changed_files: Iterable[str] | None = None,
         extensions: Pairs = (),
     ) -> None:
         _set(self, "commands", items(commands))
+        _set(self, "changed_files", items_or_none(changed_files))
         _set(self, "extensions", pairs(extensions))
 
 
@@ -3269,6 +3331,42 @@ class HookWarning(Record):
         _set(self, "message", message)
 
 
+class LoggedLine(Record):
+    """A line that a plugin wrote to the log of the run.
+
+    Attributes:
+        handler: The handler's id.
+        level: How important it is.
+        message: What it says.
+    """
+
+    __slots__ = ("handler", "level", "message")
+    __match_args__ = ("handler", "level", "message")
+    handler: str
+    level: LogLevel
+    message: str
+
+    def __init__(
+        self,
+        handler: str,
+        level: LogLevel,
+        message: str,
+    ) -> None:
+        _set(self, "handler", handler)
+        _set(self, "level", level)
+        _set(self, "message", message)
+
+
+LogLevel: TypeAlias = Literal["debug", "info", "warn", "error"]
+"""How important a line of a log is.
+
+- `debug`: For whoever looks for a mistake in the plugin.
+- `info`: What was done.
+- `warn`: What is odd, and did not stop the handler.
+- `error`: What went wrong.
+"""
+
+
 HookStatus: TypeAlias = Literal["ok", "refused", "failed", "broke"]
 """How a call of a handler ended.
 
@@ -3327,13 +3425,15 @@ class HookOutcome(Record):
         abort: The broken handler that ends more than its own work.
         warnings: Everything the user should know.
         timings: How long each handler took.
+        logged: What plugins wrote to the log of the run, in order: the first 200 lines of a
+            call, each up to 1,000 characters.
         results: What repository hooks report, merged; nothing where none reported.
         skipped: Why no handler of the chain was called in this iteration, where it is for
             iterations of the other mode.
     """
 
-    __slots__ = ("refused", "advice", "said", "broken", "abort", "warnings", "timings", "results", "skipped")
-    __match_args__ = ("said", "broken", "warnings", "timings", "refused", "advice", "abort", "results", "skipped")
+    __slots__ = ("refused", "advice", "said", "broken", "abort", "warnings", "timings", "logged", "results", "skipped")
+    __match_args__ = ("said", "broken", "warnings", "timings", "refused", "advice", "abort", "logged", "results", "skipped")
     _rust = "Outcome"
     refused: str | None
     advice: str | None
@@ -3342,6 +3442,7 @@ class HookOutcome(Record):
     abort: Abort | None
     warnings: tuple[HookWarning, ...]
     timings: tuple[Timing, ...]
+    logged: tuple[LoggedLine, ...]
     results: HookResults | None
     skipped: str | Mapping[str, str] | None
 
@@ -3354,6 +3455,7 @@ class HookOutcome(Record):
         refused: str | None = None,
         advice: str | None = None,
         abort: Abort | None = None,
+        logged: Iterable[LoggedLine] = (),
         results: HookResults | None = None,
         skipped: str | Mapping[str, str] | None = None,
     ) -> None:
@@ -3364,6 +3466,7 @@ class HookOutcome(Record):
         _set(self, "abort", abort)
         _set(self, "warnings", items(warnings))
         _set(self, "timings", items(timings))
+        _set(self, "logged", items(logged))
         _set(self, "results", results)
         _set(self, "skipped", skipped)
 
@@ -4589,11 +4692,12 @@ class AgentTotal(Record):
         _set(self, "usage", usage)
 
 
-ClaimPhase: TypeAlias = Literal["working", "submitted", "landing", "released"]
+ClaimPhase: TypeAlias = Literal["working", "submitted", "held", "landing", "released"]
 """How far a claim is.
 
 - `working`: Somebody works on it.
 - `submitted`: The work is done and waits to be merged.
+- `held`: The work is done, and a person holds it: it is merged once they let go of it.
 - `landing`: The work is being landed: it may be on the branch already.
 - `released`: Nobody works on it; what an earlier attempt came to is kept for the next one.
 """
@@ -4615,7 +4719,7 @@ class Claim(Record):
             is none.
         commit: The commit that was submitted; of the role that lands, the one that the
             branch is moved to.
-        since: Since when it is in this phase.
+        since: Since when it is in this phase; being landed, since it was submitted.
         base: The commit that the work began at; of the role that lands, the one that the
             branch is moved from.
         tree: The tree that passed the checks before it was submitted, where one did.
@@ -4665,6 +4769,361 @@ class Claim(Record):
         _set(self, "tree", tree)
         _set(self, "landed", landed)
         _set(self, "why", why)
+
+
+class QueueEntry(Record):
+    """Work that waits to be landed.
+
+    Attributes:
+        task: The task.
+        title: Its title.
+        place: Where it is.
+        why: Why it waits, in one line.
+        branch: The branch that it is on.
+        commit: Its last commit.
+        attempt: Which attempt at the task it is, from 1.
+        worker: Who submitted it.
+        since: Since when it is as it is.
+        held_by: Who holds it, where a person does and the journal still tells.
+    """
+
+    __slots__ = ("task", "title", "place", "why", "branch", "commit", "attempt", "worker", "since", "held_by")
+    __match_args__ = ("task", "title", "place", "why", "attempt", "since", "branch", "commit", "worker", "held_by")
+    task: str
+    title: str
+    place: QueuePlace
+    why: str
+    branch: str | None
+    commit: str | None
+    attempt: int
+    worker: str | None
+    since: str
+    held_by: str | None
+
+    def __init__(
+        self,
+        task: str,
+        title: str,
+        place: QueuePlace,
+        why: str,
+        attempt: int,
+        since: str,
+        branch: str | None = None,
+        commit: str | None = None,
+        worker: str | None = None,
+        held_by: str | None = None,
+    ) -> None:
+        _set(self, "task", task)
+        _set(self, "title", title)
+        _set(self, "place", place)
+        _set(self, "why", why)
+        _set(self, "branch", branch)
+        _set(self, "commit", commit)
+        _set(self, "attempt", attempt)
+        _set(self, "worker", worker)
+        _set(self, "since", since)
+        _set(self, "held_by", held_by)
+
+
+class QueueList(Record):
+    """What waits to be landed, in the order in which it is taken.
+
+    Attributes:
+        into: The branch that it lands on; nothing where that is not known.
+        worker: Who has the role `@merge`; nothing where nobody merges, as after a run that
+            was killed.
+        is_at_work: Whether a loop is at work here.
+        held: What is in the way of all of it, where something is.
+        entries: The work: what is being landed first, what somebody holds last.
+    """
+
+    __slots__ = ("into", "worker", "is_at_work", "held", "entries")
+    __match_args__ = ("is_at_work", "entries", "into", "worker", "held")
+    into: str | None
+    worker: str | None
+    is_at_work: bool
+    held: str | None
+    entries: tuple[QueueEntry, ...]
+
+    def __init__(
+        self,
+        is_at_work: bool,
+        entries: Iterable[QueueEntry],
+        into: str | None = None,
+        worker: str | None = None,
+        held: str | None = None,
+    ) -> None:
+        _set(self, "into", into)
+        _set(self, "worker", worker)
+        _set(self, "is_at_work", is_at_work)
+        _set(self, "held", held)
+        _set(self, "entries", items(entries))
+
+
+LaneStanding: TypeAlias = Literal["working", "waits", "empty", "landed", "left"]
+"""How a branch of a lane stands.
+
+- `working`: A lane works on it.
+- `waits`: It waits to be merged, is held, or is being landed.
+- `empty`: Nothing was made on it.
+- `landed`: Its work is on another branch.
+- `left`: It has work that is on no other branch.
+"""
+
+
+class LaneWorkTree(Record):
+    """A work tree or a clone in which a lane works, or the queue checks.
+
+    Attributes:
+        name: Its name: `lane-1`, `queue`.
+        path: Where it is.
+        task: The task that is worked on there.
+        since: Since when.
+        branch: The branch that is checked out; nothing between branches.
+        uncommitted: Files that are in no commit, a few of them.
+        landed_on: A branch that has what is checked out, where one does.
+        holds: Why it must not be removed, where that is so: of a clone, in which no git is
+            run to find out.
+    """
+
+    __slots__ = ("name", "path", "task", "since", "branch", "uncommitted", "landed_on", "holds")
+    __match_args__ = ("name", "path", "uncommitted", "task", "since", "branch", "landed_on", "holds")
+    name: str
+    path: str
+    task: str | None
+    since: str | None
+    branch: str | None
+    uncommitted: tuple[str, ...]
+    landed_on: str | None
+    holds: str | None
+
+    def __init__(
+        self,
+        name: str,
+        path: str,
+        uncommitted: Iterable[str],
+        task: str | None = None,
+        since: str | None = None,
+        branch: str | None = None,
+        landed_on: str | None = None,
+        holds: str | None = None,
+    ) -> None:
+        _set(self, "name", name)
+        _set(self, "path", path)
+        _set(self, "task", task)
+        _set(self, "since", since)
+        _set(self, "branch", branch)
+        _set(self, "uncommitted", items(uncommitted))
+        _set(self, "landed_on", landed_on)
+        _set(self, "holds", holds)
+
+
+class LaneBranch(Record):
+    """A branch of a lane, or a reference of kept work.
+
+    Attributes:
+        name: Its name, as `git log` takes it.
+        task: The task, where that is known.
+        standing: How it stands.
+        landed_on: A branch that has its work, where one does.
+        ahead: How many of its commits no branch of the user's has.
+        commit: Its last commit.
+        since: When that was made.
+        checked_out: The work tree in which it is checked out, if it is in one.
+    """
+
+    __slots__ = ("name", "task", "standing", "landed_on", "ahead", "commit", "since", "checked_out")
+    __match_args__ = ("name", "standing", "ahead", "commit", "since", "task", "landed_on", "checked_out")
+    name: str
+    task: str | None
+    standing: LaneStanding
+    landed_on: str | None
+    ahead: int
+    commit: str
+    since: str
+    checked_out: str | None
+
+    def __init__(
+        self,
+        name: str,
+        standing: LaneStanding,
+        ahead: int,
+        commit: str,
+        since: str,
+        task: str | None = None,
+        landed_on: str | None = None,
+        checked_out: str | None = None,
+    ) -> None:
+        _set(self, "name", name)
+        _set(self, "task", task)
+        _set(self, "standing", standing)
+        _set(self, "landed_on", landed_on)
+        _set(self, "ahead", ahead)
+        _set(self, "commit", commit)
+        _set(self, "since", since)
+        _set(self, "checked_out", checked_out)
+
+
+class LaneList(Record):
+    """What lanes have in a project.
+
+    Attributes:
+        into: The branch that work lands on; nothing where that is not known.
+        is_running: Whether a loop is at work.
+        work_trees: The work trees, by name.
+        branches: The branches, and the references of kept work, oldest first.
+    """
+
+    __slots__ = ("into", "is_running", "work_trees", "branches")
+    __match_args__ = ("is_running", "work_trees", "branches", "into")
+    into: str | None
+    is_running: bool
+    work_trees: tuple[LaneWorkTree, ...]
+    branches: tuple[LaneBranch, ...]
+
+    def __init__(
+        self,
+        is_running: bool,
+        work_trees: Iterable[LaneWorkTree],
+        branches: Iterable[LaneBranch],
+        into: str | None = None,
+    ) -> None:
+        _set(self, "into", into)
+        _set(self, "is_running", is_running)
+        _set(self, "work_trees", items(work_trees))
+        _set(self, "branches", items(branches))
+
+
+class KeptOfLanes(Record):
+    """Something that lanes left and that stays.
+
+    Attributes:
+        name: The branch, reference or work tree.
+        why: Why, in one line.
+    """
+
+    __slots__ = ("name", "why")
+    __match_args__ = ("name", "why")
+    name: str
+    why: str
+
+    def __init__(
+        self,
+        name: str,
+        why: str,
+    ) -> None:
+        _set(self, "name", name)
+        _set(self, "why", why)
+
+
+class CleanedLanes(Record):
+    """What was removed of what lanes left, and what was not.
+
+    Attributes:
+        removed: The names of the branches and work trees that are gone.
+        kept: What stays.
+    """
+
+    __slots__ = ("removed", "kept")
+    __match_args__ = ("removed", "kept")
+    removed: tuple[str, ...]
+    kept: tuple[KeptOfLanes, ...]
+
+    def __init__(
+        self,
+        removed: Iterable[str],
+        kept: Iterable[KeptOfLanes],
+    ) -> None:
+        _set(self, "removed", items(removed))
+        _set(self, "kept", items(kept))
+
+
+class LandedWork(Record):
+    """Work that has landed.
+
+    Attributes:
+        task: The task.
+        commit: The commit on the branch that has it.
+    """
+
+    __slots__ = ("task", "commit")
+    __match_args__ = ("task", "commit")
+    task: str
+    commit: str
+
+    def __init__(
+        self,
+        task: str,
+        commit: str,
+    ) -> None:
+        _set(self, "task", task)
+        _set(self, "commit", commit)
+
+
+class ReturnedWork(Record):
+    """Work that came back.
+
+    Attributes:
+        task: The task.
+        attempt: Which attempt it was, from 1.
+        reason: Why.
+        kept: Where the work is kept, if it is.
+    """
+
+    __slots__ = ("task", "attempt", "reason", "kept")
+    __match_args__ = ("task", "attempt", "reason", "kept")
+    task: str
+    attempt: int
+    reason: str
+    kept: str | None
+
+    def __init__(
+        self,
+        task: str,
+        attempt: int,
+        reason: str,
+        kept: str | None = None,
+    ) -> None:
+        _set(self, "task", task)
+        _set(self, "attempt", attempt)
+        _set(self, "reason", reason)
+        _set(self, "kept", kept)
+
+
+class LandReport(Record):
+    """What came of a landing without a loop.
+
+    Attributes:
+        into: The branch that work landed on; nothing where nothing had been submitted.
+        landed: The tasks whose work has landed, with the commits on the branch that have
+            it, in turn.
+        returned: The tasks whose work came back: they are to be worked on again, or
+            blocked.
+        queue: What waits still.
+        fault: Why it could not go on, where it could not.
+    """
+
+    __slots__ = ("into", "landed", "returned", "queue", "fault")
+    __match_args__ = ("landed", "returned", "queue", "into", "fault")
+    into: str | None
+    landed: tuple[LandedWork, ...]
+    returned: tuple[ReturnedWork, ...]
+    queue: QueueList
+    fault: str | None
+
+    def __init__(
+        self,
+        landed: Iterable[LandedWork],
+        returned: Iterable[ReturnedWork],
+        queue: QueueList,
+        into: str | None = None,
+        fault: str | None = None,
+    ) -> None:
+        _set(self, "into", into)
+        _set(self, "landed", items(landed))
+        _set(self, "returned", items(returned))
+        _set(self, "queue", queue)
+        _set(self, "fault", fault)
 
 
 class Location(Record):
@@ -4775,6 +5234,8 @@ PlanChange: TypeAlias = Literal[
     "removed",
     "asked",
     "answered",
+    "held",
+    "let_go",
 ]
 """What became of a task that was changed beside the loop.
 
@@ -4787,6 +5248,8 @@ PlanChange: TypeAlias = Literal[
 - `removed`: It is in the plan no more.
 - `asked`: It waits for an answer to the question that is the reason.
 - `answered`: Its question was answered with the reason, and it is pending again.
+- `held`: Its submitted work is not to be merged until somebody lets go of it.
+- `let_go`: Its submitted work, which somebody held, waits to be merged again.
 """
 
 
@@ -4837,7 +5300,8 @@ class RunStarted(EventBase):
         tasks: The tasks that it is for, beside what they depend on; none where it is for
             all.
         guards: What can end it, or take a task out of it.
-        commit: The commit that was checked out then, where there was one.
+        commit: The commit that was checked out then, where there was one; with lanes the
+            head of the branch that work lands on.
         goes_on_from: The id that the run had before it was interrupted, where it goes on.
     """
 
@@ -4870,8 +5334,9 @@ class RunStarted(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "resumed", resumed)
         _set(self, "agent", agent)
         _set(self, "model", model)
@@ -4881,6 +5346,32 @@ class RunStarted(EventBase):
         _set(self, "guards", items(guards))
         _set(self, "commit", commit)
         _set(self, "goes_on_from", goes_on_from)
+
+
+class LandingStarted(EventBase):
+    """A landing without a loop starts, which tells nothing of what only loops do.
+
+    Attributes:
+        into: The branch that work lands on.
+    """
+
+    __slots__ = ("into",)
+    __match_args__ = ("into",)
+    _tag = ('event', 'landing_started')
+    into: str
+
+    def __init__(
+        self,
+        into: str,
+        *,
+        seq: int = 0,
+        at: str = "",
+        elapsed_ms: int = 0,
+        run_id: str = "",
+        lane: int | None = None,
+    ) -> None:
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
+        _set(self, "into", into)
 
 
 class IterationStarted(EventBase):
@@ -4909,8 +5400,9 @@ class IterationStarted(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "iteration", iteration)
         _set(self, "mode", mode)
         _set(self, "task", task)
@@ -4945,8 +5437,9 @@ class HookFired(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "point", point)
         _set(self, "iteration", iteration)
         _set(self, "turn", turn)
@@ -4985,8 +5478,9 @@ class AgentStarted(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "iteration", iteration)
         _set(self, "turn", turn)
         _set(self, "agent", agent)
@@ -5017,8 +5511,9 @@ class AgentReported(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "iteration", iteration)
         _set(self, "report", report)
 
@@ -5062,8 +5557,9 @@ class AgentFinished(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "iteration", iteration)
         _set(self, "turn", turn)
         _set(self, "exit_code", exit_code)
@@ -5099,8 +5595,9 @@ class TaskCompleted(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "task", task)
         _set(self, "title", title)
         _set(self, "provisional", provisional)
@@ -5138,8 +5635,9 @@ class TaskClaimed(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "task", task)
         _set(self, "title", title)
         _set(self, "attempt", attempt)
@@ -5173,8 +5671,9 @@ class TaskSubmitted(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "task", task)
         _set(self, "branch", branch)
         _set(self, "commit", commit)
@@ -5206,8 +5705,9 @@ class TaskLanded(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "task", task)
         _set(self, "into", into)
         _set(self, "commit", commit)
@@ -5242,8 +5742,9 @@ class TaskReturned(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "task", task)
         _set(self, "attempt", attempt)
         _set(self, "reason", reason)
@@ -5273,8 +5774,9 @@ class LandingHeld(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "into", into)
         _set(self, "reason", reason)
 
@@ -5311,8 +5813,9 @@ class PlanChanged(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "change", change)
         _set(self, "task", task)
         _set(self, "title", title)
@@ -5343,8 +5846,9 @@ class TasksTakenBack(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "tasks", items(tasks))
         _set(self, "reasons", items(reasons))
 
@@ -5353,17 +5857,20 @@ class QualityChecked(EventBase):
     """The quality checks ran.
 
     Attributes:
-        iteration: The iteration, from 1; 0 before the first.
+        iteration: The iteration, from 1; 0 before the first, and with lanes where it is of
+            none.
         ok: Whether the work stands: all passed, or what did not is only advice.
         result: How they went.
         failures: Those that failed.
         reason: Which handler refused the work that named no failed check, and why, in its
             words: `lint:check.sh: 3 warnings`.
         commit: The commit that was checked out then, where there was one.
+        merged: The tasks whose work was merged and checked together, where the queue of a
+            run with lanes checked it.
     """
 
-    __slots__ = ("iteration", "ok", "result", "failures", "reason", "commit")
-    __match_args__ = ("iteration", "ok", "result", "failures", "reason", "commit")
+    __slots__ = ("iteration", "ok", "result", "failures", "reason", "commit", "merged")
+    __match_args__ = ("iteration", "ok", "result", "failures", "merged", "reason", "commit")
     _tag = ('event', 'quality_checked')
     iteration: int
     ok: bool
@@ -5371,6 +5878,7 @@ class QualityChecked(EventBase):
     failures: tuple[CheckFailure, ...]
     reason: str | None
     commit: str | None
+    merged: tuple[str, ...]
 
     def __init__(
         self,
@@ -5378,6 +5886,7 @@ class QualityChecked(EventBase):
         ok: bool,
         result: CheckResult,
         failures: Iterable[CheckFailure],
+        merged: Iterable[str],
         reason: str | None = None,
         commit: str | None = None,
         *,
@@ -5385,14 +5894,16 @@ class QualityChecked(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "iteration", iteration)
         _set(self, "ok", ok)
         _set(self, "result", result)
         _set(self, "failures", items(failures))
         _set(self, "reason", reason)
         _set(self, "commit", commit)
+        _set(self, "merged", items(merged))
 
 
 class AbilityBlocked(EventBase):
@@ -5425,8 +5936,9 @@ class AbilityBlocked(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "iteration", iteration)
         _set(self, "ability_id", ability_id)
         _set(self, "reason", reason)
@@ -5471,8 +5983,9 @@ class RequestRefused(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "iteration", iteration)
         _set(self, "task", task)
         _set(self, "verb", verb)
@@ -5491,7 +6004,8 @@ class IterationFinished(EventBase):
         completed: Tasks that stand completed because of it.
         usage: What it consumed.
         consecutive_failures: How many iterations in a row have failed.
-        excused: Whether it met a usage limit of the agent, and so counts as no failure.
+        excused: Whether it counts as no failure: it met a usage limit of the agent, or
+            somebody settled its task or gave it back.
         unrecorded: Whether the agent ended well without saying what became of the task: it
             neither recorded it as done nor put it aside.
         commit: The commit that was checked out then, where there was one.
@@ -5526,8 +6040,9 @@ class IterationFinished(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "iteration", iteration)
         _set(self, "outcome", outcome)
         _set(self, "failure", failure)
@@ -5565,19 +6080,21 @@ class Waiting(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "wait_ms", wait_ms)
         _set(self, "reason", reason)
         _set(self, "until", until)
 
 
 class Commanded(EventBase):
-    """Somebody asked something of the run from another process.
+    """Somebody asked something of the run from another process, or a signal of it.
 
     Attributes:
         command: What: `pause`, `resume`, `steer`, `cancel`, `stop`, `approve` or `deny`.
-        by: Who: the user and the session, as `samuel` names them.
+        by: Who: the user and the session, as `samuel` names them, or the signal, such as
+            `SIGTERM`.
         text: What the agent is told with the next prompt.
     """
 
@@ -5598,8 +6115,9 @@ class Commanded(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "command", command)
         _set(self, "by", by)
         _set(self, "text", text)
@@ -5640,8 +6158,9 @@ class ApprovalAsked(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "iteration", iteration)
         _set(self, "call", call)
         _set(self, "ability_id", ability_id)
@@ -5676,8 +6195,9 @@ class ApprovalGiven(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "call", call)
         _set(self, "approved", approved)
         _set(self, "reason", reason)
@@ -5697,8 +6217,9 @@ class Paused(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
 
 
 class Resumed(EventBase):
@@ -5715,8 +6236,9 @@ class Resumed(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
 
 
 class Stopping(EventBase):
@@ -5742,8 +6264,9 @@ class Stopping(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "reason", reason)
         _set(self, "detail", detail)
 
@@ -5768,8 +6291,9 @@ class Warning(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "message", message)
 
 
@@ -5800,8 +6324,9 @@ class Swept(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "swept", swept)
         _set(self, "ended", items(ended))
         _set(self, "left", items(left))
@@ -5827,8 +6352,9 @@ class Lagged(EventBase):
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "lost", lost)
 
 
@@ -5838,7 +6364,7 @@ class RunFinished(EventBase):
     Attributes:
         exit_reason: Why it ended.
         detail: What led to it, in one line, with the limit where one was reached.
-        iterations: How many iterations it made.
+        iterations: How many iterations it began.
         failed_iterations: How many of them failed.
         completed: The tasks that it completed.
         unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as
@@ -5856,12 +6382,16 @@ class RunFinished(EventBase):
         fault: The error that ended it, where one did.
         limit: The setting of the limit that was reached, such as `max_iterations`; nothing
             where none was.
+        submitted: The tasks whose work lanes have submitted and that has not landed, those
+            that somebody holds among them.
+        unmerged: The branch with what lanes of earlier runs have landed, where a run
+            without lanes did without it.
         into: The branch that the work of its lanes landed on; nothing in a run without
             lanes.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "into")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "into")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "submitted", "unmerged", "into")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
     _tag = ('event', 'run_finished')
     exit_reason: ExitReason
     detail: str | None
@@ -5878,6 +6408,8 @@ class RunFinished(EventBase):
     swept: bool
     fault: RunFault | None
     limit: str | None
+    submitted: tuple[str, ...]
+    unmerged: str | None
     into: str | None
 
     def __init__(
@@ -5897,14 +6429,17 @@ class RunFinished(EventBase):
         agents: Iterable[AgentTotal] = (),
         fault: RunFault | None = None,
         limit: str | None = None,
+        submitted: Iterable[str] = (),
+        unmerged: str | None = None,
         into: str | None = None,
         *,
         seq: int = 0,
         at: str = "",
         elapsed_ms: int = 0,
         run_id: str = "",
+        lane: int | None = None,
     ) -> None:
-        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)
+        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)
         _set(self, "exit_reason", exit_reason)
         _set(self, "detail", detail)
         _set(self, "iterations", iterations)
@@ -5920,11 +6455,14 @@ class RunFinished(EventBase):
         _set(self, "swept", swept)
         _set(self, "fault", fault)
         _set(self, "limit", limit)
+        _set(self, "submitted", items(submitted))
+        _set(self, "unmerged", unmerged)
         _set(self, "into", into)
 
 
 Event: TypeAlias = (
     RunStarted
+    | LandingStarted
     | IterationStarted
     | HookFired
     | AgentStarted
@@ -6011,7 +6549,7 @@ class RunReport(Record):
     Attributes:
         exit_reason: Why it ended.
         detail: What led to it, in one line, with the limit where one was reached.
-        iterations: How many iterations it made.
+        iterations: How many iterations it began.
         failed_iterations: How many of them failed.
         completed: The tasks that it completed.
         unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as
@@ -6029,12 +6567,16 @@ class RunReport(Record):
         fault: The error that ended it, where one did.
         limit: The setting of the limit that was reached, such as `max_iterations`; nothing
             where none was.
+        submitted: The tasks whose work lanes have submitted and that has not landed, those
+            that somebody holds among them.
+        unmerged: The branch with what lanes of earlier runs have landed, where a run
+            without lanes did without it.
         into: The branch that the work of its lanes landed on; nothing in a run without
             lanes.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "into")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "into")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "submitted", "unmerged", "into")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
     exit_reason: ExitReason
     detail: str | None
     iterations: int
@@ -6050,6 +6592,8 @@ class RunReport(Record):
     swept: bool
     fault: RunFault | None
     limit: str | None
+    submitted: tuple[str, ...]
+    unmerged: str | None
     into: str | None
 
     def __init__(
@@ -6069,6 +6613,8 @@ class RunReport(Record):
         agents: Iterable[AgentTotal] = (),
         fault: RunFault | None = None,
         limit: str | None = None,
+        submitted: Iterable[str] = (),
+        unmerged: str | None = None,
         into: str | None = None,
     ) -> None:
         _set(self, "exit_reason", exit_reason)
@@ -6086,6 +6632,8 @@ class RunReport(Record):
         _set(self, "swept", swept)
         _set(self, "fault", fault)
         _set(self, "limit", limit)
+        _set(self, "submitted", items(submitted))
+        _set(self, "unmerged", unmerged)
         _set(self, "into", into)
 
 
@@ -6538,6 +7086,68 @@ class OtherPlan(Record):
         _set(self, "problem", problem)
 
 
+class FreeByStart(Record):
+    """Start a run, which frees what lanes of a run that is gone were working on."""
+
+    __slots__ = ()
+    __match_args__ = ()
+    _tag = ('kind', 'free_by_start')
+
+    def __init__(
+        self,
+    ) -> None:
+        pass
+
+
+class LandSubmitted(Record):
+    """Land what lanes have submitted, without a loop or by a start with several lanes."""
+
+    __slots__ = ()
+    __match_args__ = ()
+    _tag = ('kind', 'land')
+
+    def __init__(
+        self,
+    ) -> None:
+        pass
+
+
+class LandAfterRun(Record):
+    """Do that once the run at work has ended, which has no lanes and lands nothing."""
+
+    __slots__ = ()
+    __match_args__ = ()
+    _tag = ('kind', 'land_after_run')
+
+    def __init__(
+        self,
+    ) -> None:
+        pass
+
+
+class LetLand(Record):
+    """Let go of work that somebody holds, so that it lands.
+
+    Attributes:
+        task: The task.
+    """
+
+    __slots__ = ("task",)
+    __match_args__ = ("task",)
+    _tag = ('kind', 'let_land')
+    task: str
+
+    def __init__(
+        self,
+        task: str,
+    ) -> None:
+        _set(self, "task", task)
+
+
+WorkRemedy: TypeAlias = FreeByStart | LandSubmitted | LandAfterRun | LetLand
+"""A step that has claimed work go on."""
+
+
 class NextTask(Record):
     """Work on a task.
 
@@ -6583,6 +7193,29 @@ class AllDone(Record):
         pass
 
 
+class UnderWay(Record):
+    """Nothing more: what is left is being worked on, waits to be landed, or waits for that.
+
+    Attributes:
+        tasks: How many tasks lanes work on, have submitted or land.
+        reasons: Why nothing else can be worked on, one line a task.
+    """
+
+    __slots__ = ("tasks", "reasons")
+    __match_args__ = ("tasks", "reasons")
+    _tag = ('kind', 'under_way')
+    tasks: int
+    reasons: tuple[str, ...]
+
+    def __init__(
+        self,
+        tasks: int,
+        reasons: Iterable[str],
+    ) -> None:
+        _set(self, "tasks", tasks)
+        _set(self, "reasons", items(reasons))
+
+
 class NoTaskReady(Record):
     """Nothing: tasks are left, or may be in lines that cannot be read, and none can be worked on.
 
@@ -6602,7 +7235,7 @@ class NoTaskReady(Record):
         _set(self, "reasons", items(reasons))
 
 
-NextStep: TypeAlias = NextTask | Discovery | AllDone | NoTaskReady
+NextStep: TypeAlias = NextTask | Discovery | AllDone | UnderWay | NoTaskReady
 """What a run would do next."""
 
 
@@ -6654,6 +7287,9 @@ class ProjectStatus(Record):
             is for all, or there is no such run.
         claims: Who works on what while several work on the plan, and what is kept of
             attempts that came to nothing.
+        remedies: What has claimed work go on that does not go on by itself, each step once.
+        unmerged: The branch with what lanes have landed, where it is not in what is checked
+            out and no loop is running.
         progress: What all runs did so far.
         agents: What the calls of each agent consumed in all runs of the plan, as far as one
             saved it.
@@ -6672,8 +7308,8 @@ class ProjectStatus(Record):
         unparsed: How many lines of the plan file could not be understood and are kept.
     """
 
-    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "questions", "more_questions", "only", "claims", "progress", "agents", "call", "running", "holder", "live", "waits_until", "last_end", "diagnostics", "other_plans", "unparsed")
-    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "questions", "only", "claims", "progress", "agents", "running", "diagnostics", "other_plans", "unparsed", "source_prd", "more_questions", "call", "holder", "live", "waits_until", "last_end")
+    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "questions", "more_questions", "only", "claims", "remedies", "unmerged", "progress", "agents", "call", "running", "holder", "live", "waits_until", "last_end", "diagnostics", "other_plans", "unparsed")
+    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "questions", "only", "claims", "progress", "agents", "running", "diagnostics", "other_plans", "unparsed", "source_prd", "more_questions", "remedies", "unmerged", "call", "holder", "live", "waits_until", "last_end")
     project: str
     root: str
     methodology: str
@@ -6685,6 +7321,8 @@ class ProjectStatus(Record):
     more_questions: int
     only: tuple[str, ...]
     claims: tuple[Claim, ...]
+    remedies: tuple[WorkRemedy, ...]
+    unmerged: str | None
     progress: Progress
     agents: tuple[AgentTotal, ...]
     call: AgentCall | None
@@ -6716,6 +7354,8 @@ class ProjectStatus(Record):
         unparsed: int,
         source_prd: str | None = None,
         more_questions: int = 0,
+        remedies: Iterable[WorkRemedy] = (),
+        unmerged: str | None = None,
         call: AgentCall | None = None,
         holder: Holder | None = None,
         live: LiveState | None = None,
@@ -6733,6 +7373,8 @@ class ProjectStatus(Record):
         _set(self, "more_questions", more_questions)
         _set(self, "only", items(only))
         _set(self, "claims", items(claims))
+        _set(self, "remedies", items(remedies))
+        _set(self, "unmerged", unmerged)
         _set(self, "progress", progress)
         _set(self, "agents", items(agents))
         _set(self, "call", call)
@@ -6780,16 +7422,19 @@ class ListRow(Record):
         group: Where its parts stand; nothing of a task without parts.
         claim: Who works on it while several work on the plan, or what is kept of attempts
             that came to nothing.
+        gone: That the lane which has claimed it is gone with its run, in one line; nothing
+            while it may be at work.
     """
 
-    __slots__ = ("id", "depth", "matches", "ready", "group", "claim")
-    __match_args__ = ("id", "depth", "matches", "ready", "group", "claim")
+    __slots__ = ("id", "depth", "matches", "ready", "group", "claim", "gone")
+    __match_args__ = ("id", "depth", "matches", "ready", "group", "claim", "gone")
     id: str
     depth: int
     matches: bool
     ready: bool
     group: GroupState | None
     claim: Claim | None
+    gone: str | None
 
     def __init__(
         self,
@@ -6799,6 +7444,7 @@ class ListRow(Record):
         ready: bool,
         group: GroupState | None = None,
         claim: Claim | None = None,
+        gone: str | None = None,
     ) -> None:
         _set(self, "id", id)
         _set(self, "depth", depth)
@@ -6806,6 +7452,7 @@ class ListRow(Record):
         _set(self, "ready", ready)
         _set(self, "group", group)
         _set(self, "claim", claim)
+        _set(self, "gone", gone)
 
 
 class TaskList(Record):
@@ -7033,6 +7680,8 @@ class TaskHistory(Record):
         group: Where its parts stand; nothing of a task without parts.
         claim: Who works on it while several work on the plan, or what is kept of attempts
             that came to nothing.
+        gone: That the lane which has claimed it is gone with its run, in one line; nothing
+            while it may be at work.
         parents: The groups that it is in, the innermost first.
         parts: Its own parts.
         depends_on: The tasks that it depends on.
@@ -7046,14 +7695,15 @@ class TaskHistory(Record):
         diagnostics: What is wrong with the plan file and was worked around.
     """
 
-    __slots__ = ("revision", "task", "ready", "waits_for", "group", "claim", "parents", "parts", "depends_on", "dependents", "commits", "attempts", "more_attempts", "changes", "more_changes", "whole", "diagnostics")
-    __match_args__ = ("revision", "task", "ready", "waits_for", "parents", "parts", "depends_on", "dependents", "commits", "attempts", "more_attempts", "changes", "more_changes", "whole", "diagnostics", "group", "claim")
+    __slots__ = ("revision", "task", "ready", "waits_for", "group", "claim", "gone", "parents", "parts", "depends_on", "dependents", "commits", "attempts", "more_attempts", "changes", "more_changes", "whole", "diagnostics")
+    __match_args__ = ("revision", "task", "ready", "waits_for", "parents", "parts", "depends_on", "dependents", "commits", "attempts", "more_attempts", "changes", "more_changes", "whole", "diagnostics", "group", "claim", "gone")
     revision: int
     task: Task
     ready: bool
     waits_for: tuple[str, ...]
     group: GroupState | None
     claim: Claim | None
+    gone: str | None
     parents: RelatedTasks
     parts: RelatedTasks
     depends_on: RelatedTasks
@@ -7085,6 +7735,7 @@ class TaskHistory(Record):
         diagnostics: Iterable[StateDiagnostic],
         group: GroupState | None = None,
         claim: Claim | None = None,
+        gone: str | None = None,
     ) -> None:
         _set(self, "revision", revision)
         _set(self, "task", task)
@@ -7092,6 +7743,7 @@ class TaskHistory(Record):
         _set(self, "waits_for", items(waits_for))
         _set(self, "group", group)
         _set(self, "claim", claim)
+        _set(self, "gone", gone)
         _set(self, "parents", parents)
         _set(self, "parts", parts)
         _set(self, "depends_on", depends_on)
@@ -7178,11 +7830,12 @@ class TaskChoice(Record):
         _set(self, "candidates", items(candidates))
 
 
-ReplayDifferenceKind: TypeAlias = Literal["altered", "missing", "unreadable", "effect"]
+ReplayDifferenceKind: TypeAlias = Literal["altered", "missing", "repeated", "unreadable", "effect"]
 """What kind of difference a replay found.
 
 - `altered`: The line was changed after it was written.
 - `missing`: Lines before it are missing.
+- `repeated`: It was there before, or is behind one that comes after it.
 - `unreadable`: The input cannot be read by this version.
 - `effect`: Another effect follows from the input.
 """
@@ -7193,7 +7846,10 @@ class ReplayDifference(Record):
 
     Attributes:
         kind: What kind of difference it is.
-        step: The step, from 1; 0 for the first line, which holds the machine.
+        line: The line of the record, from 1.
+        lane: The lane; nothing where the run had none, or the line does not tell.
+        step: The step, from 1; 0 for the line that holds the machine, nothing where the
+            line does not tell.
         iteration: The iteration that was under way then, or else the last one before.
         input: The input of the step, such as `done, hook`; empty where it is not known.
         place: The place of the difference within the effects of the step, such as `effect
@@ -7202,10 +7858,12 @@ class ReplayDifference(Record):
         replayed: What followed now; nothing where nothing did.
     """
 
-    __slots__ = ("kind", "step", "iteration", "input", "place", "recorded", "replayed")
-    __match_args__ = ("kind", "step", "iteration", "input", "place", "recorded", "replayed")
+    __slots__ = ("kind", "line", "lane", "step", "iteration", "input", "place", "recorded", "replayed")
+    __match_args__ = ("kind", "iteration", "input", "place", "line", "lane", "step", "recorded", "replayed")
     kind: ReplayDifferenceKind
-    step: int
+    line: int
+    lane: int | None
+    step: int | None
     iteration: int
     input: str
     place: str
@@ -7215,14 +7873,18 @@ class ReplayDifference(Record):
     def __init__(
         self,
         kind: ReplayDifferenceKind,
-        step: int,
         iteration: int,
         input: str,
         place: str,
+        line: int = 0,
+        lane: int | None = None,
+        step: int | None = None,
         recorded: str | None = None,
         replayed: str | None = None,
     ) -> None:
         _set(self, "kind", kind)
+        _set(self, "line", line)
+        _set(self, "lane", lane)
         _set(self, "step", step)
         _set(self, "iteration", iteration)
         _set(self, "input", input)
@@ -7240,21 +7902,35 @@ class Replay(Record):
         replayed_by: The version that replayed it.
         steps: How many steps were equal.
         effects: How many effects they had.
-        iterations: How many iterations had begun.
-        ended: Whether the machine came to its end.
+        iterations: How many iterations began in it; of a run that goes on not those from
+            before it was interrupted.
+        lanes: How many lanes it has inputs of; nothing where the run had none.
+        until: The iteration that it was to stop after, where one was named.
+        ended: Whether each machine came to its end.
+        cut_off: Whether inputs end before a machine came to its end, or to that of the
+            iteration to stop after.
+        cut_short: Whether they do although the events tell that the run ended: the record
+            of inputs was cut short or changed.
+        cut_off_lanes: The lanes whose inputs do; none where those of all do, or the run had
+            no lanes.
         equal: Whether all that was looked at is as it was recorded.
         difference: The first difference; nothing where all was equal.
     """
 
-    __slots__ = ("run", "recorded_by", "replayed_by", "steps", "effects", "iterations", "ended", "equal", "difference")
-    __match_args__ = ("run", "recorded_by", "replayed_by", "steps", "effects", "iterations", "ended", "equal", "difference")
+    __slots__ = ("run", "recorded_by", "replayed_by", "steps", "effects", "iterations", "lanes", "until", "ended", "cut_off", "cut_short", "cut_off_lanes", "equal", "difference")
+    __match_args__ = ("run", "recorded_by", "replayed_by", "steps", "effects", "iterations", "ended", "equal", "lanes", "until", "cut_off", "cut_short", "cut_off_lanes", "difference")
     run: str
     recorded_by: str
     replayed_by: str
     steps: int
     effects: int
     iterations: int
+    lanes: int | None
+    until: int | None
     ended: bool
+    cut_off: bool
+    cut_short: bool
+    cut_off_lanes: tuple[int, ...]
     equal: bool
     difference: ReplayDifference | None
 
@@ -7268,6 +7944,11 @@ class Replay(Record):
         iterations: int,
         ended: bool,
         equal: bool,
+        lanes: int | None = None,
+        until: int | None = None,
+        cut_off: bool = False,
+        cut_short: bool = False,
+        cut_off_lanes: Iterable[int] = (),
         difference: ReplayDifference | None = None,
     ) -> None:
         _set(self, "run", run)
@@ -7276,9 +7957,22 @@ class Replay(Record):
         _set(self, "steps", steps)
         _set(self, "effects", effects)
         _set(self, "iterations", iterations)
+        _set(self, "lanes", lanes)
+        _set(self, "until", until)
         _set(self, "ended", ended)
+        _set(self, "cut_off", cut_off)
+        _set(self, "cut_short", cut_short)
+        _set(self, "cut_off_lanes", items(cut_off_lanes))
         _set(self, "equal", equal)
         _set(self, "difference", difference)
+
+
+RunKind: TypeAlias = Literal["loop", "landing"]
+"""What a run does.
+
+- `loop`: It works on tasks. The default, also where the beginning of its record cannot be read.
+- `landing`: It lands what lanes have submitted, without a loop.
+"""
 
 
 RunState: TypeAlias = Literal["under_way", "ended", "cut_off"]
@@ -7317,6 +8011,92 @@ class EventRef(Record):
         _set(self, "run", run)
         _set(self, "seq", seq)
         _set(self, "at", at)
+        _set(self, "event", event)
+
+
+class LandedTask(Record):
+    """A task whose work landed.
+
+    Attributes:
+        task: The task.
+        into: The branch that it landed on.
+        commit: The commit with its work there.
+    """
+
+    __slots__ = ("task", "into", "commit")
+    __match_args__ = ("task", "into", "commit")
+    task: str
+    into: str
+    commit: str
+
+    def __init__(
+        self,
+        task: str,
+        into: str,
+        commit: str,
+    ) -> None:
+        _set(self, "task", task)
+        _set(self, "into", into)
+        _set(self, "commit", commit)
+
+
+class ReturnedTask(Record):
+    """A task whose work did not land.
+
+    Attributes:
+        task: The task.
+        attempt: Which attempt it was, from 1.
+        reason: Why, with the files in conflict or the failures.
+        event: The event.
+    """
+
+    __slots__ = ("task", "attempt", "reason", "event")
+    __match_args__ = ("task", "attempt", "reason", "event")
+    task: str
+    attempt: int
+    reason: str
+    event: EventRef
+
+    def __init__(
+        self,
+        task: str,
+        attempt: int,
+        reason: str,
+        event: EventRef,
+    ) -> None:
+        _set(self, "task", task)
+        _set(self, "attempt", attempt)
+        _set(self, "reason", reason)
+        _set(self, "event", event)
+
+
+class HeldBackTask(Record):
+    """A task whose work is not merged until somebody lets go of it.
+
+    Attributes:
+        task: The task.
+        reason: Why, as far as whoever holds it said so.
+        by: Who holds it, as far as that is known.
+        event: The event.
+    """
+
+    __slots__ = ("task", "reason", "by", "event")
+    __match_args__ = ("task", "by", "event", "reason")
+    task: str
+    reason: str | None
+    by: Actor
+    event: EventRef
+
+    def __init__(
+        self,
+        task: str,
+        by: Actor,
+        event: EventRef,
+        reason: str | None = None,
+    ) -> None:
+        _set(self, "task", task)
+        _set(self, "reason", reason)
+        _set(self, "by", by)
         _set(self, "event", event)
 
 
@@ -7379,6 +8159,7 @@ class IterationHistory(Record):
 
     Attributes:
         iteration: The iteration, from 1.
+        lane: The lane that it was of; nothing in a run without lanes.
         mode: What it was for; nothing where its beginning is not recorded.
         task: The task, where it was for one.
         title: The task's title.
@@ -7391,8 +8172,11 @@ class IterationHistory(Record):
         outcome: How it ended; nothing where that is not recorded.
         failure: How it failed, where it did.
         excused: Whether it met a usage limit, and so counts as no failure.
+        lost_its_task: Whether it was stopped because somebody settled its task or gave it
+            back, and so counts as no failure.
         unrecorded: Whether the agent ended well without recording anything.
-        completed: The tasks that stand completed because of it.
+        completed: The tasks that stand completed because of it; with lanes those whose work
+            it submitted.
         taken_back: The completions that were taken back in it.
         usage: What it consumed.
         turns: The calls of agents.
@@ -7402,9 +8186,10 @@ class IterationHistory(Record):
         last_event: The number of its last event.
     """
 
-    __slots__ = ("iteration", "mode", "task", "title", "began_in", "started_at", "began_ms", "took_ms", "outcome", "failure", "excused", "unrecorded", "completed", "taken_back", "usage", "turns", "check", "commit", "first_event", "last_event")
-    __match_args__ = ("iteration", "title", "excused", "unrecorded", "completed", "taken_back", "usage", "turns", "first_event", "last_event", "mode", "task", "began_in", "started_at", "began_ms", "took_ms", "outcome", "failure", "check", "commit")
+    __slots__ = ("iteration", "lane", "mode", "task", "title", "began_in", "started_at", "began_ms", "took_ms", "outcome", "failure", "excused", "lost_its_task", "unrecorded", "completed", "taken_back", "usage", "turns", "check", "commit", "first_event", "last_event")
+    __match_args__ = ("iteration", "title", "excused", "lost_its_task", "unrecorded", "completed", "taken_back", "usage", "turns", "first_event", "last_event", "lane", "mode", "task", "began_in", "started_at", "began_ms", "took_ms", "outcome", "failure", "check", "commit")
     iteration: int
+    lane: int | None
     mode: Mode | None
     task: str | None
     title: str
@@ -7415,6 +8200,7 @@ class IterationHistory(Record):
     outcome: IterationOutcome | None
     failure: IterationFailure | None
     excused: bool
+    lost_its_task: bool
     unrecorded: bool
     completed: tuple[str, ...]
     taken_back: tuple[str, ...]
@@ -7430,6 +8216,7 @@ class IterationHistory(Record):
         iteration: int,
         title: str,
         excused: bool,
+        lost_its_task: bool,
         unrecorded: bool,
         completed: Iterable[str],
         taken_back: Iterable[str],
@@ -7437,6 +8224,7 @@ class IterationHistory(Record):
         turns: Iterable[TurnHistory],
         first_event: int,
         last_event: int,
+        lane: int | None = None,
         mode: Mode | None = None,
         task: str | None = None,
         began_in: str | None = None,
@@ -7449,6 +8237,7 @@ class IterationHistory(Record):
         commit: str | None = None,
     ) -> None:
         _set(self, "iteration", iteration)
+        _set(self, "lane", lane)
         _set(self, "mode", mode)
         _set(self, "task", task)
         _set(self, "title", title)
@@ -7459,6 +8248,7 @@ class IterationHistory(Record):
         _set(self, "outcome", outcome)
         _set(self, "failure", failure)
         _set(self, "excused", excused)
+        _set(self, "lost_its_task", lost_its_task)
         _set(self, "unrecorded", unrecorded)
         _set(self, "completed", items(completed))
         _set(self, "taken_back", items(taken_back))
@@ -7474,7 +8264,11 @@ class CheckHistory(Record):
     """A check that was made.
 
     Attributes:
-        iteration: The iteration; 0 before the first.
+        iteration: The iteration; 0 before the first, and with lanes where it is of none.
+        lane: The lane whose work it was; nothing of what several lanes made, and in a run
+            without lanes.
+        merged: The tasks whose work was merged and checked together, where the queue of a
+            run with lanes checked it.
         ok: Whether the work stands.
         result: How it went.
         failures: The checks that failed.
@@ -7483,9 +8277,11 @@ class CheckHistory(Record):
         event: The event.
     """
 
-    __slots__ = ("iteration", "ok", "result", "failures", "reason", "commit", "event")
-    __match_args__ = ("iteration", "ok", "result", "failures", "event", "reason", "commit")
+    __slots__ = ("iteration", "lane", "merged", "ok", "result", "failures", "reason", "commit", "event")
+    __match_args__ = ("iteration", "merged", "ok", "result", "failures", "event", "lane", "reason", "commit")
     iteration: int
+    lane: int | None
+    merged: tuple[str, ...]
     ok: bool
     result: CheckResult
     failures: tuple[CheckFailure, ...]
@@ -7496,14 +8292,18 @@ class CheckHistory(Record):
     def __init__(
         self,
         iteration: int,
+        merged: Iterable[str],
         ok: bool,
         result: CheckResult,
         failures: Iterable[CheckFailure],
         event: EventRef,
+        lane: int | None = None,
         reason: str | None = None,
         commit: str | None = None,
     ) -> None:
         _set(self, "iteration", iteration)
+        _set(self, "lane", lane)
+        _set(self, "merged", items(merged))
         _set(self, "ok", ok)
         _set(self, "result", result)
         _set(self, "failures", items(failures))
@@ -7577,15 +8377,17 @@ class RecordGaps(Record):
 
     Attributes:
         beginning: Whether its first events are not there any more.
-        missing: How many events are missing between others.
+        missing: How many events are missing between others, beside what agents said.
+        repeated: How many events are there once more, which counts for nothing.
         unreadable: How many lines cannot be read.
         agent_text: How much of what agents said was not recorded, in events.
     """
 
-    __slots__ = ("beginning", "missing", "unreadable", "agent_text")
-    __match_args__ = ("beginning", "missing", "unreadable", "agent_text")
+    __slots__ = ("beginning", "missing", "repeated", "unreadable", "agent_text")
+    __match_args__ = ("beginning", "missing", "repeated", "unreadable", "agent_text")
     beginning: bool
     missing: int
+    repeated: int
     unreadable: int
     agent_text: int
 
@@ -7593,11 +8395,13 @@ class RecordGaps(Record):
         self,
         beginning: bool,
         missing: int,
+        repeated: int,
         unreadable: int,
         agent_text: int,
     ) -> None:
         _set(self, "beginning", beginning)
         _set(self, "missing", missing)
+        _set(self, "repeated", repeated)
         _set(self, "unreadable", unreadable)
         _set(self, "agent_text", agent_text)
 
@@ -7607,6 +8411,7 @@ class RunHistory(Record):
 
     Attributes:
         run: Its id.
+        kind: What it does.
         state: How it stands.
         started_at: When it began, as far as that is recorded.
         last_at: When the last event was told.
@@ -7617,8 +8422,19 @@ class RunHistory(Record):
         tasks: The tasks that it is for, beside what they depend on; none where it is for
             all.
         guards: What could end it.
-        first_commit: The commit that was checked out when it began, where there was one.
-        last_commit: The last commit that was seen.
+        first_commit: The commit that was checked out when it began, where there was one;
+            with lanes the head of the branch that work lands on, as far as that is recorded,
+            else what the first work began at.
+        last_commit: The last commit that was seen; with lanes the last one that landed.
+        landed: The work of lanes that landed, the first first; a task that was done again
+            is there again. None without lanes.
+        returned: The work of lanes that did not land, each as often as it came back, the
+            first first. None without lanes.
+        held: The work of lanes that somebody held back in the queue, and that nobody has
+            let go of since.
+        ended_by: Who asked first that it ends: the user and the session, as `samuel` names
+            them, or the signal, such as `SIGTERM`; nothing where nobody did, or the program
+            that held it.
         iterations: Its iterations, the first one first. One that was interrupted and ends
             here began in the run before: when, and what it was for, is told as far as that
             run's record is there.
@@ -7636,9 +8452,10 @@ class RunHistory(Record):
         last: The last event; nothing where none could be read.
     """
 
-    __slots__ = ("run", "state", "started_at", "last_at", "took_ms", "goes_on_from", "agent", "model", "tasks", "guards", "first_commit", "last_commit", "iterations", "checks", "hooks", "completed", "taken_back_outside", "usage", "agents", "warnings", "more_warnings", "report", "gaps", "last")
-    __match_args__ = ("run", "state", "took_ms", "agent", "tasks", "guards", "iterations", "checks", "hooks", "completed", "taken_back_outside", "usage", "agents", "warnings", "more_warnings", "gaps", "started_at", "last_at", "goes_on_from", "model", "first_commit", "last_commit", "report", "last")
+    __slots__ = ("run", "kind", "state", "started_at", "last_at", "took_ms", "goes_on_from", "agent", "model", "tasks", "guards", "first_commit", "last_commit", "landed", "returned", "held", "ended_by", "iterations", "checks", "hooks", "completed", "taken_back_outside", "usage", "agents", "warnings", "more_warnings", "report", "gaps", "last")
+    __match_args__ = ("run", "kind", "state", "took_ms", "agent", "tasks", "guards", "landed", "returned", "held", "iterations", "checks", "hooks", "completed", "taken_back_outside", "usage", "agents", "warnings", "more_warnings", "gaps", "started_at", "last_at", "goes_on_from", "model", "first_commit", "last_commit", "ended_by", "report", "last")
     run: str
+    kind: RunKind
     state: RunState
     started_at: str | None
     last_at: str | None
@@ -7650,6 +8467,10 @@ class RunHistory(Record):
     guards: tuple[Guard, ...]
     first_commit: str | None
     last_commit: str | None
+    landed: tuple[LandedTask, ...]
+    returned: tuple[ReturnedTask, ...]
+    held: tuple[HeldBackTask, ...]
+    ended_by: str | None
     iterations: tuple[IterationHistory, ...]
     checks: tuple[CheckHistory, ...]
     hooks: tuple[HookFigures, ...]
@@ -7666,11 +8487,15 @@ class RunHistory(Record):
     def __init__(
         self,
         run: str,
+        kind: RunKind,
         state: RunState,
         took_ms: int,
         agent: str,
         tasks: Iterable[str],
         guards: Iterable[Guard],
+        landed: Iterable[LandedTask],
+        returned: Iterable[ReturnedTask],
+        held: Iterable[HeldBackTask],
         iterations: Iterable[IterationHistory],
         checks: Iterable[CheckHistory],
         hooks: Iterable[HookFigures],
@@ -7687,10 +8512,12 @@ class RunHistory(Record):
         model: str | None = None,
         first_commit: str | None = None,
         last_commit: str | None = None,
+        ended_by: str | None = None,
         report: RunReport | None = None,
         last: EventRef | None = None,
     ) -> None:
         _set(self, "run", run)
+        _set(self, "kind", kind)
         _set(self, "state", state)
         _set(self, "started_at", started_at)
         _set(self, "last_at", last_at)
@@ -7702,6 +8529,10 @@ class RunHistory(Record):
         _set(self, "guards", items(guards))
         _set(self, "first_commit", first_commit)
         _set(self, "last_commit", last_commit)
+        _set(self, "landed", items(landed))
+        _set(self, "returned", items(returned))
+        _set(self, "held", items(held))
+        _set(self, "ended_by", ended_by)
         _set(self, "iterations", items(iterations))
         _set(self, "checks", items(checks))
         _set(self, "hooks", items(hooks))
@@ -7721,6 +8552,7 @@ class RunSummary(Record):
 
     Attributes:
         run: Its id.
+        kind: What it does.
         state: Whether it is under way, has ended, or was cut off.
         started_at: When it began, as far as that is recorded.
         took_ms: How long it took, or takes so far, in milliseconds.
@@ -7737,9 +8569,10 @@ class RunSummary(Record):
         problem: Why nothing more is known of it, where its record cannot be read.
     """
 
-    __slots__ = ("run", "state", "started_at", "took_ms", "agent", "tasks", "iterations", "failed_iterations", "completed", "usage", "exit_reason", "detail", "goes_on_from", "problem")
-    __match_args__ = ("run", "state", "took_ms", "agent", "tasks", "iterations", "failed_iterations", "completed", "usage", "started_at", "exit_reason", "detail", "goes_on_from", "problem")
+    __slots__ = ("run", "kind", "state", "started_at", "took_ms", "agent", "tasks", "iterations", "failed_iterations", "completed", "usage", "exit_reason", "detail", "goes_on_from", "problem")
+    __match_args__ = ("run", "kind", "state", "took_ms", "agent", "tasks", "iterations", "failed_iterations", "completed", "usage", "started_at", "exit_reason", "detail", "goes_on_from", "problem")
     run: str
+    kind: RunKind
     state: RunState
     started_at: str | None
     took_ms: int
@@ -7757,6 +8590,7 @@ class RunSummary(Record):
     def __init__(
         self,
         run: str,
+        kind: RunKind,
         state: RunState,
         took_ms: int,
         agent: str,
@@ -7772,6 +8606,7 @@ class RunSummary(Record):
         problem: str | None = None,
     ) -> None:
         _set(self, "run", run)
+        _set(self, "kind", kind)
         _set(self, "state", state)
         _set(self, "started_at", started_at)
         _set(self, "took_ms", took_ms)
@@ -7810,11 +8645,12 @@ class RunList(Record):
 
 
 class UnreadRun(Record):
-    """A run whose record cannot be read, so that an answer does without it.
+    """A run whose record, or lines of it, cannot be read, so that an answer does without what they
+    tell.
 
     Attributes:
         run: Its id.
-        problem: Why its record cannot be read.
+        problem: What cannot be read, and why.
     """
 
     __slots__ = ("run", "problem")
@@ -7871,6 +8707,7 @@ class LoopActivity(Record):
 
     Attributes:
         run: The run.
+        lane: The lane; nothing where the whole run is told of, and in a run without lanes.
         iteration: The iteration under way; nothing between two.
         mode: What it is for.
         task: The task, where it is for one.
@@ -7880,10 +8717,11 @@ class LoopActivity(Record):
         event: The event that told it.
     """
 
-    __slots__ = ("run", "iteration", "mode", "task", "title", "began_at", "doing", "event")
-    __match_args__ = ("run", "title", "doing", "event", "iteration", "mode", "task", "began_at")
+    __slots__ = ("run", "lane", "iteration", "mode", "task", "title", "began_at", "doing", "event")
+    __match_args__ = ("run", "title", "doing", "event", "lane", "iteration", "mode", "task", "began_at")
     _rust = "Now"
     run: str
+    lane: int | None
     iteration: int | None
     mode: Mode | None
     task: str | None
@@ -7898,12 +8736,14 @@ class LoopActivity(Record):
         title: str,
         doing: str,
         event: EventRef,
+        lane: int | None = None,
         iteration: int | None = None,
         mode: Mode | None = None,
         task: str | None = None,
         began_at: str | None = None,
     ) -> None:
         _set(self, "run", run)
+        _set(self, "lane", lane)
         _set(self, "iteration", iteration)
         _set(self, "mode", mode)
         _set(self, "task", task)
@@ -8017,6 +8857,8 @@ class Activity(Record):
 
     Attributes:
         now: What the loop does now; nothing where none is recorded that is under way.
+        lanes: What each lane does that is at work, in their order; none in a run without
+            lanes.
         last_failures: The last failures, the newest first; at most 5.
         agents: What each agent consumed.
         tasks: The tasks that iterations were for, in natural order.
@@ -8027,9 +8869,10 @@ class Activity(Record):
             for plans that were replaced.
     """
 
-    __slots__ = ("now", "last_failures", "agents", "tasks", "eta", "runs", "unread_runs", "more_runs")
-    __match_args__ = ("last_failures", "agents", "tasks", "eta", "runs", "unread_runs", "more_runs", "now")
+    __slots__ = ("now", "lanes", "last_failures", "agents", "tasks", "eta", "runs", "unread_runs", "more_runs")
+    __match_args__ = ("lanes", "last_failures", "agents", "tasks", "eta", "runs", "unread_runs", "more_runs", "now")
     now: LoopActivity | None
+    lanes: tuple[LoopActivity, ...]
     last_failures: tuple[FailureNote, ...]
     agents: tuple[AgentShare, ...]
     tasks: tuple[TaskFigures, ...]
@@ -8040,6 +8883,7 @@ class Activity(Record):
 
     def __init__(
         self,
+        lanes: Iterable[LoopActivity],
         last_failures: Iterable[FailureNote],
         agents: Iterable[AgentShare],
         tasks: Iterable[TaskFigures],
@@ -8050,6 +8894,7 @@ class Activity(Record):
         now: LoopActivity | None = None,
     ) -> None:
         _set(self, "now", now)
+        _set(self, "lanes", items(lanes))
         _set(self, "last_failures", items(last_failures))
         _set(self, "agents", items(agents))
         _set(self, "tasks", items(tasks))
@@ -8093,16 +8938,18 @@ class Why(Record):
         about: What it is about, such as `task 2` or `the last check`.
         answer: The answer, on one line.
         reasons: The reasons, the most important one first.
-        unread: The runs that were gone over, since their records cannot be read: what they
-            would tell is not in the answer.
+        unread: The runs whose records cannot be read, or lines of them: what those would
+            tell is not in the answer.
+        remedies: What has work go on that does not go on by itself.
     """
 
-    __slots__ = ("about", "answer", "reasons", "unread")
-    __match_args__ = ("about", "answer", "reasons", "unread")
+    __slots__ = ("about", "answer", "reasons", "unread", "remedies")
+    __match_args__ = ("about", "answer", "reasons", "unread", "remedies")
     about: str
     answer: str
     reasons: tuple[WhyReason, ...]
     unread: tuple[UnreadRun, ...]
+    remedies: tuple[WorkRemedy, ...]
 
     def __init__(
         self,
@@ -8110,11 +8957,13 @@ class Why(Record):
         answer: str,
         reasons: Iterable[WhyReason],
         unread: Iterable[UnreadRun],
+        remedies: Iterable[WorkRemedy],
     ) -> None:
         _set(self, "about", about)
         _set(self, "answer", answer)
         _set(self, "reasons", items(reasons))
         _set(self, "unread", items(unread))
+        _set(self, "remedies", items(remedies))
 
 
 ReportedChange: TypeAlias = Literal["added", "changed", "removed"]
@@ -8132,20 +8981,32 @@ class ChangedFile(Record):
     Attributes:
         path: Its path, from the project's root.
         change: What became of it.
+        added: How many lines were added to it; nothing where they were not counted.
+        removed: How many were removed; nothing where they were not counted.
+        binary: Whether it is no text, so that it has no lines.
     """
 
-    __slots__ = ("path", "change")
-    __match_args__ = ("path", "change")
+    __slots__ = ("path", "change", "added", "removed", "binary")
+    __match_args__ = ("path", "change", "binary", "added", "removed")
     path: str
     change: ReportedChange
+    added: int | None
+    removed: int | None
+    binary: bool
 
     def __init__(
         self,
         path: str,
         change: ReportedChange,
+        binary: bool,
+        added: int | None = None,
+        removed: int | None = None,
     ) -> None:
         _set(self, "path", path)
         _set(self, "change", change)
+        _set(self, "added", added)
+        _set(self, "removed", removed)
+        _set(self, "binary", binary)
 
 
 class TaskOutcome(Record):
@@ -8155,43 +9016,56 @@ class TaskOutcome(Record):
         task: The task.
         title: Its title.
         completed: Whether the run completed it.
+        skipped: Whether it was left out when the run ended, by whomever.
         iterations: How many iterations were for it.
         failed: How many of them failed.
         taken_back: How often its completion was taken back.
         usage: What the iterations consumed.
         commits: The commits that were recorded for it.
+        returned: Why its work did not land, each time that it came back; none without
+            lanes.
+        held: Who holds its work back in the queue, and why; nothing where nobody does.
     """
 
-    __slots__ = ("task", "title", "completed", "iterations", "failed", "taken_back", "usage", "commits")
-    __match_args__ = ("task", "title", "completed", "iterations", "failed", "taken_back", "usage", "commits")
+    __slots__ = ("task", "title", "completed", "skipped", "iterations", "failed", "taken_back", "usage", "commits", "returned", "held")
+    __match_args__ = ("task", "title", "completed", "skipped", "iterations", "failed", "taken_back", "usage", "commits", "returned", "held")
     task: str
     title: str
     completed: bool
+    skipped: bool
     iterations: int
     failed: int
     taken_back: int
     usage: Usage
     commits: tuple[str, ...]
+    returned: tuple[str, ...]
+    held: str | None
 
     def __init__(
         self,
         task: str,
         title: str,
         completed: bool,
+        skipped: bool,
         iterations: int,
         failed: int,
         taken_back: int,
         usage: Usage,
         commits: Iterable[str],
+        returned: Iterable[str],
+        held: str | None = None,
     ) -> None:
         _set(self, "task", task)
         _set(self, "title", title)
         _set(self, "completed", completed)
+        _set(self, "skipped", skipped)
         _set(self, "iterations", iterations)
         _set(self, "failed", failed)
         _set(self, "taken_back", taken_back)
         _set(self, "usage", usage)
         _set(self, "commits", items(commits))
+        _set(self, "returned", items(returned))
+        _set(self, "held", held)
 
 
 class RunPage(Record):
@@ -8205,16 +9079,24 @@ class RunPage(Record):
         files: The files that changed between the commits that it began and ended with,
             sorted; at most 1,000.
         more_files: How many more there are.
+        lines_added: How many lines were added in all files that changed, as far as they
+            were counted.
+        lines_removed: How many were removed.
+        uncounted_files: How many of the files are neither counted nor binary: they are too
+            large, or there are too many.
     """
 
-    __slots__ = ("project", "made_at", "run", "tasks", "files", "more_files")
-    __match_args__ = ("project", "made_at", "run", "tasks", "files", "more_files")
+    __slots__ = ("project", "made_at", "run", "tasks", "files", "more_files", "lines_added", "lines_removed", "uncounted_files")
+    __match_args__ = ("project", "made_at", "run", "tasks", "files", "more_files", "lines_added", "lines_removed", "uncounted_files")
     project: str
     made_at: str
     run: RunHistory
     tasks: tuple[TaskOutcome, ...]
     files: tuple[ChangedFile, ...]
     more_files: int
+    lines_added: int
+    lines_removed: int
+    uncounted_files: int
 
     def __init__(
         self,
@@ -8224,6 +9106,9 @@ class RunPage(Record):
         tasks: Iterable[TaskOutcome],
         files: Iterable[ChangedFile],
         more_files: int,
+        lines_added: int,
+        lines_removed: int,
+        uncounted_files: int,
     ) -> None:
         _set(self, "project", project)
         _set(self, "made_at", made_at)
@@ -8231,6 +9116,9 @@ class RunPage(Record):
         _set(self, "tasks", items(tasks))
         _set(self, "files", items(files))
         _set(self, "more_files", more_files)
+        _set(self, "lines_added", lines_added)
+        _set(self, "lines_removed", lines_removed)
+        _set(self, "uncounted_files", uncounted_files)
 
 
 RemarkKind: TypeAlias = Literal[
@@ -8747,6 +9635,9 @@ class InstalledPlugin(Record):
         kind: What it is made of.
         source: Where it comes from, as samuel.toml has it.
         commit: The commit it was installed from, where it comes from git.
+        tag: Whether its source named a tag then, which is not expected to move.
+        pin: The digest of the archive, or of the manifest in a registry, that it was
+            installed from.
         digest: One digest over all files.
         image: The image of a plugin that is one, as it was when the plugin was installed:
             pinned by its digest.
@@ -8754,13 +9645,15 @@ class InstalledPlugin(Record):
         files: The digest of each file, by its path in the plugin.
     """
 
-    __slots__ = ("name", "version", "kind", "source", "commit", "digest", "image", "granted", "files")
-    __match_args__ = ("name", "version", "kind", "source", "digest", "granted", "files", "commit", "image")
+    __slots__ = ("name", "version", "kind", "source", "commit", "tag", "pin", "digest", "image", "granted", "files")
+    __match_args__ = ("name", "version", "kind", "source", "digest", "granted", "files", "commit", "tag", "pin", "image")
     name: str
     version: str
     kind: PluginKind
     source: str
     commit: str | None
+    tag: bool
+    pin: str | None
     digest: str
     image: str | None
     granted: Mapping[str, list[str]]
@@ -8776,6 +9669,8 @@ class InstalledPlugin(Record):
         granted: Mapping[str, list[str]],
         files: Mapping[str, str],
         commit: str | None = None,
+        tag: bool = False,
+        pin: str | None = None,
         image: str | None = None,
     ) -> None:
         _set(self, "name", name)
@@ -8783,6 +9678,8 @@ class InstalledPlugin(Record):
         _set(self, "kind", kind)
         _set(self, "source", source)
         _set(self, "commit", commit)
+        _set(self, "tag", tag)
+        _set(self, "pin", pin)
         _set(self, "digest", digest)
         _set(self, "image", image)
         _set(self, "granted", granted)
@@ -8844,6 +9741,29 @@ class PluginDifference(Record):
         _set(self, "key", key)
         _set(self, "expected", expected)
         _set(self, "found", found)
+
+
+class MovedSource(Record):
+    """A source that has something else by now than a plugin was installed from, though its name says
+    that it stays what it is: a tag, an archive, an address in a registry, the name of an image.
+
+    Attributes:
+        before: The commit or digest that it was installed from.
+        now: The one that is there now.
+    """
+
+    __slots__ = ("before", "now")
+    __match_args__ = ("before", "now")
+    before: str
+    now: str
+
+    def __init__(
+        self,
+        before: str,
+        now: str,
+    ) -> None:
+        _set(self, "before", before)
+        _set(self, "now", now)
 
 
 class ListedPlugin(Record):
@@ -8958,6 +9878,7 @@ __all__ = [
     "CheckResult",
     "Claim",
     "ClaimPhase",
+    "CleanedLanes",
     "Commanded",
     "CompletedTask",
     "Complexity",
@@ -8991,9 +9912,11 @@ __all__ = [
     "Feedback",
     "FieldDiff",
     "Form",
+    "FreeByStart",
     "GroupState",
     "Guard",
     "GuardrailVars",
+    "HeldBackTask",
     "HistoryChange",
     "HistoryNote",
     "Holder",
@@ -9034,21 +9957,36 @@ __all__ = [
     "IterationOutcome",
     "IterationStarted",
     "IterationVars",
+    "KeptOfLanes",
     "KeptPlan",
     "Lagged",
+    "LandAfterRun",
+    "LandReport",
+    "LandSubmitted",
+    "LandedTask",
+    "LandedWork",
     "LandingHeld",
+    "LandingStarted",
+    "LaneBranch",
+    "LaneList",
+    "LaneStanding",
+    "LaneWorkTree",
     "Launch",
     "LaunchVariable",
+    "LetLand",
     "ListRow",
     "ListedHook",
     "ListedPlugin",
     "LiveState",
     "Location",
+    "LogLevel",
+    "LoggedLine",
     "LongPlan",
     "LoopActivity",
     "MethodologyVars",
     "Mode",
     "ModeVars",
+    "MovedSource",
     "NextStep",
     "NextTask",
     "NoTaskReady",
@@ -9085,6 +10023,10 @@ __all__ = [
     "QualityCheckOutput",
     "QualityChecked",
     "Question",
+    "QueueEntry",
+    "QueueList",
+    "QueuePlace",
+    "QueuedWork",
     "RateLimited",
     "RecordGaps",
     "RelatedTask",
@@ -9098,10 +10040,13 @@ __all__ = [
     "RequestRefused",
     "Restored",
     "Resumed",
+    "ReturnedTask",
+    "ReturnedWork",
     "RunEnd",
     "RunFault",
     "RunFinished",
     "RunHistory",
+    "RunKind",
     "RunList",
     "RunPage",
     "RunReport",
@@ -9170,6 +10115,7 @@ __all__ = [
     "TrustRecord",
     "Turn",
     "TurnHistory",
+    "UnderWay",
     "UnknownTemplateVariable",
     "UnreadRun",
     "UpdatedPrd",
@@ -9180,4 +10126,5 @@ __all__ = [
     "Warning",
     "Why",
     "WhyReason",
+    "WorkRemedy",
 ]

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from _thread import get_ident
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from . import _process
-from ._exit import STOP_LIMIT, live
-from ._waiting import await_for, wait_at_most, wait_for
+from ._exit import STOP_LIMIT, TOLD_LIMIT, live
+from ._waiting import await_for, await_result_of, result_of, wait_at_most, wait_for
 from .errors import HookError
 from .result import RunResult
 
 if TYPE_CHECKING:
     import logging
+    import threading
     from types import TracebackType
 
     from . import _samuel
     from ._home import Home
-    from .records import Event
+    from .records import Event, LiveState
 
     Watcher = Callable[[Event], object]
 
@@ -53,6 +56,7 @@ class Run:
         self._home = home
         logger = _logger()
         self._watchers: list[Watcher] = [*watchers, *([] if logger is None else [partial(_log, logger)])]
+        self._telling: list[threading.Thread] = []
         # One stream is the caller's, the others the watchers'.
         self._native = built.start(trusted, decided, 1 + len(self._watchers), store)
         live.add(self)
@@ -79,7 +83,26 @@ class Run:
             import threading
 
             args = (self._native, self._native.events(), self._watchers.pop())
-            threading.Thread(target=_tell, args=args, daemon=True, name="samuel-watch").start()
+            thread = threading.Thread(target=_tell, args=args, daemon=True, name="samuel-watch")
+            thread.start()
+            self._telling.append(thread)
+
+    def _told(self, limit: float = TOLD_LIMIT) -> None:
+        """Waits until the watchers of a run that has ended know all of it, for no longer than `limit` seconds and once."""
+        deadline = monotonic() + limit
+        while self._telling:
+            thread = self._telling.pop()
+            # A watcher that asks for the result does not wait for itself.
+            if thread.ident != get_ident():
+                thread.join(max(0.0, deadline - monotonic()))
+
+    async def _atold(self) -> None:
+        import asyncio
+
+        deadline = monotonic() + TOLD_LIMIT
+        while any(thread.is_alive() for thread in self._telling) and monotonic() < deadline:
+            await asyncio.sleep(0.005)
+        self._telling.clear()
 
     @property
     def run_id(self) -> str:
@@ -90,6 +113,11 @@ class Run:
     def ended(self) -> bool:
         """Whether the run has ended."""
         return self._native.ended
+
+    @property
+    def state(self) -> LiveState | None:
+        """What the run does now, with the tool calls that wait for approval; None once it has ended."""
+        return self._native.state
 
     def events(self) -> Iterator[Event]:
         """Yields events until the run has ended.
@@ -114,7 +142,7 @@ class Run:
         """Waits for the run to end.
 
         Args:
-            timeout: Seconds to wait at most.
+            timeout: Seconds to wait for its end at most. Spans and log lines of a run that has ended may take 2 more.
 
         Raises:
             TimeoutError: The run goes on after that time.
@@ -123,17 +151,22 @@ class Run:
         """
         self._may_block("await_result")
         self._native.ignore_events()
-        if timeout is None:
-            return self._made(wait_for(self._native, self._native.result))
-        ended = wait_at_most(self._native, self._native.result, timeout)
+        ended = (
+            wait_for(self._native, self._native.result)
+            if timeout is None
+            else wait_at_most(self._native, self._native.result, timeout)
+        )
         if ended is None:
             raise TimeoutError(f"the run goes on after {timeout} s")
+        self._told()
         return self._made(ended)
 
     async def await_result(self) -> RunResult:
         """Waits for the run to end; see `wait`."""
         self._native.ignore_events()
-        return self._made(await await_for(self._native, self._native.result))
+        ended = await await_for(self._native, self._native.result)
+        await self._atold()
+        return self._made(ended)
 
     def __await__(self) -> Generator[Any, None, RunResult]:
         return self.await_result().__await__()
@@ -154,13 +187,42 @@ class Run:
         """Holds the run before its next iteration."""
         self._native.pause()
 
-    def resume(self) -> None:
-        """Lets a run that holds go on."""
+    def resume(self, text: str | None = None) -> None:
+        """Lets a run that holds go on, and tells the agent a text with the next prompt, where one is given."""
+        if text is not None:
+            self.steer(text)
         self._native.resume()
 
     def steer(self, text: str) -> None:
         """Tells the agent something with the next prompt."""
         self._native.steer(text)
+
+    def approve(self, call: int, text: str | None = None) -> None:
+        """Lets a tool call be made that waits for approval, and has the agent told a text with the next prompt, where
+        one is given. `state` lists those that wait. Waits until the run has told what comes of the call, within seconds. A
+        handler that is `inline` cannot be told that: the run waits for it meanwhile.
+
+        Raises:
+            RuntimeError: Waiting would block the event loop that handlers run on; `aapprove` does not.
+            SamuelError: It did not count (`E_CONTROL_NOTHING_WAITS`): the call does not wait, somebody else decided on it
+                first, or its time was up; the run has ended (`E_CONTROL_NO_LOOP`), or does not tell in time
+                (`E_CONTROL_UNANSWERED`): then it may still count, which `state` and the same call again tell.
+        """
+        self._may_block("aapprove")
+        result_of(self._native.approve(call, text))
+
+    def deny(self, call: int, text: str | None = None) -> None:
+        """Keeps a tool call back that waits for approval, and says why, where that is given; see `approve`."""
+        self._may_block("adeny")
+        result_of(self._native.deny(call, text))
+
+    async def aapprove(self, call: int, text: str | None = None) -> None:
+        """The same as `approve`, to be awaited."""
+        await await_result_of(self._native.approve(call, text))
+
+    async def adeny(self, call: int, text: str | None = None) -> None:
+        """The same as `deny`, to be awaited."""
+        await await_result_of(self._native.deny(call, text))
 
     def cancel(self) -> None:
         """Ends the run after the iteration that is under way."""
@@ -181,6 +243,7 @@ class Run:
             self._leave()
         else:
             wait_for(self._native, self._has_ended)
+            self._told()
             live.discard(self)
 
     async def __aenter__(self) -> Run:
@@ -194,6 +257,7 @@ class Run:
             await self._aleave()
         else:
             await await_for(self._native, self._has_ended)
+            await self._atold()
             live.discard(self)
 
     def _has_ended(self) -> bool | None:
@@ -207,6 +271,7 @@ class Run:
     def _leave(self) -> None:
         """Stops the run and waits for its end."""
         if wait_at_most(self._native, self._stopped, STOP_LIMIT):
+            self._told()
             live.discard(self)
 
     async def _aleave(self) -> None:
@@ -217,6 +282,7 @@ class Run:
             await asyncio.wait_for(asyncio.shield(ending), STOP_LIMIT)
         except TimeoutError:
             return
+        await self._atold()
         live.discard(self)
 
     def __repr__(self) -> str:

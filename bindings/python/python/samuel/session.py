@@ -13,7 +13,7 @@ from . import _samuel
 from ._equipped import Equipped
 from ._home import Home, awaited, in_thread
 from ._registering import SessionRegistering
-from ._waiting import await_for, wait_for
+from ._waiting import await_for, await_result_of, result_of, wait_for
 from .errors import HookError, SamuelError
 from .records import Feedback, ToolBlocked
 from .run import batch_of
@@ -151,7 +151,7 @@ class Session(Equipped, SessionRegistering):
         built, store = self._ready(self._loaded()), self._store()
         trusted = store is None and self._trusts(built)
         opening = built.open(trusted, callable(self._trust), store, self._kept)
-        wait_for(opening, opening.result)
+        result_of(opening)
         self._native = built
         return self
 
@@ -161,7 +161,7 @@ class Session(Equipped, SessionRegistering):
         built, store = await in_thread(self._ready, await self._aloaded()), self._store()
         trusted = store is None and await self._atrusts(built)
         opening = built.open(trusted, callable(self._trust), store, self._kept)
-        await await_for(opening, opening.result)
+        await await_result_of(opening)
         self._native, self._home = built, at
         return self
 
@@ -473,10 +473,10 @@ class Session(Equipped, SessionRegistering):
                 "await the method of this name that begins with a"
             )
         job = begin()
-        return wait_for(job, job.result)
+        return result_of(job)
 
     async def _afire(self, job: _samuel.Job[_T]) -> _T:
-        return await await_for(job, job.result)
+        return await await_result_of(job)
 
     def _has_async(self) -> bool:
         sources = (self, *self.plugins)

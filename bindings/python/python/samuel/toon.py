@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import _samuel
+from ._within import within
 
 if TYPE_CHECKING:
     import json
@@ -68,6 +69,9 @@ class ToonDecodeError(ValueError):
 MAX_DEPTH = 512
 """How deep data may be nested, in both directions, unless `max_depth` says less."""
 
+# Spaces of one level at most, as on the command line.
+_WIDEST = 16
+
 
 def dumps(
     obj: Any,
@@ -82,24 +86,27 @@ def dumps(
 ) -> str:
     """Writes an object as TOON.
 
-    Takes what `json.dumps` takes. Integers keep all of their digits.
+    Takes the objects that `json.dumps` takes. Integers keep all of their digits.
 
     Args:
         obj: The object.
-        indent: Spaces of one level.
+        indent: Spaces of one level, from 1 to 16.
         delimiter: What separates cells.
         default: Turns an object of another class into one that can be written.
         cls: An encoder of `json`, whose `default` is used where there is no other.
         sort_keys: Whether keys are sorted; else they keep their order.
         allow_nan: Whether `nan` and infinities, which TOON does not have, become `null`; else they are refused.
-        max_depth: How deep data may be nested, at most 512, which is what `loads` reads.
+        max_depth: How deep data may be nested, from 0 to 512, which is what `loads` reads.
 
     Raises:
         TypeError: An object or a key is of a class that cannot be written.
-        ValueError: The data is circular or nested too deep, or holds a number that is refused.
+        ValueError: The data is circular or nested too deep, or holds a number that is refused; `indent` or `max_depth` is
+            beyond its range.
+        RuntimeError: A dict changes its size while it is written.
     """
     if default is None and cls is not None:
         default = cls().default
+    indent, max_depth = within("indent", indent, 1, _WIDEST), within("max_depth", max_depth, 0, MAX_DEPTH)
     return _samuel.toon_dumps(obj, indent, delimiter, default, sort_keys, allow_nan, max_depth)
 
 
@@ -147,9 +154,9 @@ def loads(
 
     Args:
         s: The text; bytes must be UTF-8.
-        indent: Spaces of one level.
+        indent: Spaces of one level, from 1 to 16.
         strict: Whether every rule of the specification is enforced.
-        max_depth: How deep data may be nested, at most 512.
+        max_depth: How deep data may be nested, from 0 to 512.
         object_hook: Called with each object as a dict; its result takes the place of the dict.
         object_pairs_hook: Called with the keys and values of each object in their order; goes before `object_hook`.
         parse_int: Called with the text of each integer, in place of `int`.
@@ -157,7 +164,9 @@ def loads(
 
     Raises:
         ToonDecodeError: The text is no TOON.
+        ValueError: `indent` or `max_depth` is beyond its range.
     """
+    indent, max_depth = within("indent", indent, 1, _WIDEST), within("max_depth", max_depth, 0, MAX_DEPTH)
     hooks = (object_hook, object_pairs_hook, parse_int, parse_float)
     return _samuel.toon_loads(_text(s), indent, strict, max_depth, hooks)
 
@@ -229,16 +238,26 @@ def recover(s: str | bytes | bytearray, *, indent: int = 2) -> Recovered:
     """Reads whatever can be read of a document, and says what was wrong.
 
     Never raises for what the text holds.
+
+    Args:
+        s: The text; bytes of any kind.
+        indent: Spaces of one level, from 1 to 16.
+
+    Raises:
+        ValueError: `indent` is beyond its range.
     """
-    raw = s.encode("utf-8", "surrogatepass") if isinstance(s, str) else bytes(s)
+    indent = within("indent", indent, 1, _WIDEST)
+    raw = s.encode("utf-8", "surrogatepass") if isinstance(s, str) else bytes(_document(s))
     value, faults, more, skipped = _samuel.toon_recover(raw, indent)
     diagnostics = [Diagnostic(*fault) for fault in faults]
     return Recovered(value, diagnostics, [Skipped(*part) for part in skipped], more)
 
 
 def _text(s: str | bytes | bytearray) -> str:
-    if isinstance(s, str):
-        return s
+    return s if isinstance(s, str) else _document(s).decode("utf-8")
+
+
+def _document(s: bytes | bytearray) -> bytes | bytearray:
     if isinstance(s, bytes | bytearray):
-        return s.decode("utf-8")
+        return s
     raise TypeError(f"the TOON document must be str, bytes or bytearray, not {type(s).__name__}")

@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 
 use pyo3::{
     Bound, PyAny, PyErr, PyResult,
-    exceptions::{PyTypeError, PyValueError},
+    exceptions::{PyRuntimeError, PyTypeError, PyValueError},
     types::{
         PyAnyMethods, PyBool, PyDict, PyDictMethods, PyFloat, PyFloatMethods, PyInt, PyList, PyListMethods,
         PyString, PyStringMethods, PyTuple, PyTupleMethods,
@@ -19,6 +19,8 @@ use serde::{
     Serialize, Serializer,
     ser::{Error, SerializeMap, SerializeSeq},
 };
+
+use super::table::Table;
 
 /// The most levels of nesting that fit into the stack of any thread.
 pub(crate) const DEEPEST: usize = 512;
@@ -100,7 +102,8 @@ impl<'py> Plain<'_, 'py> {
     }
 
     fn dict<S: Serializer>(&self, dict: &Bound<'py, PyDict>, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(dict.len()))?;
+        let len = dict.len();
+        let mut map = serializer.serialize_map(Some(len))?;
         if self.writing.sort_keys {
             let keys = dict.keys();
             self.writing.unwrap(keys.sort())?;
@@ -110,8 +113,13 @@ impl<'py> Plain<'_, 'py> {
                 }
             }
         } else {
-            for (key, value) in dict {
+            // Writing calls Python, and the iterator would panic at a dict that has changed.
+            for (key, value) in dict.iter().take(len) {
                 self.entry(&mut map, &key, &value)?;
+                if dict.len() != len {
+                    let message = "dictionary changed size during iteration";
+                    return Err(self.writing.fail(PyRuntimeError::new_err(message)));
+                }
             }
         }
         map.end()
@@ -128,18 +136,29 @@ impl<'py> Plain<'_, 'py> {
         if let Ok(text) = key.cast::<PyString>() {
             return map.serialize_entry(self.writing.unwrap(text.to_str())?, &value);
         }
-        // The other keys that JSON takes, as it writes them.
+        let text = self.key(key)?;
+        // Nobody could read both, and a reader of TOON takes neither.
+        if self.writing.unwrap(self.value.contains(&text))? {
+            let message =
+                format!("the key \"{text}\" is there twice, as str and as {}", Table::class_name(key));
+            return Err(self.writing.fail(PyValueError::new_err(message)));
+        }
+        map.serialize_entry(&text, &value)
+    }
+
+    /// Returns a key that is no text as JSON writes it.
+    fn key<E: Error>(&self, key: &Bound<'py, PyAny>) -> Result<String, E> {
         if let Ok(truth) = key.cast::<PyBool>() {
             let truth: bool = self.writing.unwrap(truth.extract())?;
-            map.serialize_entry(if truth { "true" } else { "false" }, &value)
+            Ok(if truth { "true" } else { "false" }.to_owned())
         } else if key.is_none() {
-            map.serialize_entry("null", &value)
+            Ok("null".to_owned())
         } else if key.is_instance_of::<PyInt>() || key.is_instance_of::<PyFloat>() {
             let text = self.writing.unwrap(key.str())?;
-            map.serialize_entry(self.writing.unwrap(text.to_str())?, &value)
+            Ok(self.writing.unwrap(text.to_str())?.to_owned())
         } else {
-            let name = super::table::Table::class_name(key);
-            let message = format!("keys must be str, int, float, bool or None, not {name}");
+            let message =
+                format!("keys must be str, int, float, bool or None, not {}", Table::class_name(key));
             Err(self.writing.fail(PyTypeError::new_err(message)))
         }
     }
@@ -197,7 +216,7 @@ impl<'py> Plain<'_, 'py> {
                 self.nested::<S>(|| self.inner(&plain).serialize(serializer))
             }
             None => {
-                let name = super::table::Table::class_name(self.value);
+                let name = Table::class_name(self.value);
                 let message = format!("Object of type {name} is not TOON serializable");
                 Err(writing.fail(PyTypeError::new_err(message)))
             }

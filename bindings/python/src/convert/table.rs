@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use pyo3::{
     Bound, Py, PyAny, PyResult, Python, intern,
     sync::PyOnceLock,
-    types::{PyAnyMethods, PyDict, PyModule, PyString, PyTuple, PyType, PyTypeMethods},
+    types::{PyAnyMethods, PyBool, PyDict, PyModule, PyString, PyTuple, PyType, PyTypeMethods},
 };
 
 /// A class and its fields.
@@ -29,6 +29,7 @@ pub(super) struct Slot {
 /// What stands for nothing, by a field's type.
 enum Absent {
     None,
+    False,
     Tuple,
     Mapping,
 }
@@ -37,6 +38,7 @@ impl Absent {
     fn of(annotation: &str) -> Self {
         match annotation {
             optional if optional.ends_with("| None") => Self::None,
+            "bool" => Self::False,
             list if list.starts_with("tuple[") => Self::Tuple,
             map if map.starts_with("Mapping[") => Self::Mapping,
             _ => Self::None,
@@ -46,6 +48,7 @@ impl Absent {
     fn value(&self, py: Python<'_>) -> Py<PyAny> {
         match self {
             Self::None => py.None(),
+            Self::False => PyBool::new(py, false).to_owned().into_any().unbind(),
             Self::Tuple => PyTuple::empty(py).into_any().unbind(),
             Self::Mapping => PyDict::new(py).into_any().unbind(),
         }
@@ -59,8 +62,8 @@ pub(super) struct Table {
     by_class: HashMap<usize, Arc<Shape>>,
     /// Makes an object of a class without calling `__init__`.
     new: Py<PyAny>,
-    /// The fields that all events have: number, time, run.
-    pub(super) event: [Py<PyAny>; 4],
+    /// The fields that all events have: number, time, run, lane.
+    pub(super) event: [Py<PyAny>; 5],
 }
 
 static TABLE: PyOnceLock<Table> = PyOnceLock::new();
@@ -87,7 +90,13 @@ impl Table {
             by_tag: HashMap::new(),
             by_class: HashMap::new(),
             new,
-            event: [of_event("seq")?, of_event("at")?, of_event("elapsed_ms")?, of_event("run_id")?],
+            event: [
+                of_event("seq")?,
+                of_event("at")?,
+                of_event("elapsed_ms")?,
+                of_event("run_id")?,
+                of_event("lane")?,
+            ],
         };
         for name in records.getattr("__all__")?.try_iter()? {
             let name: String = name?.extract()?;

@@ -45,11 +45,12 @@ fn written<'py, T: Serialize + ?Sized>(
 /// Turns an event into an object, with what every event has.
 pub(crate) fn event_to_python<'py>(py: Python<'py>, record: &EventRecord) -> PyResult<Bound<'py, PyAny>> {
     let event = to_python(py, &record.event)?;
-    let [seq, at, elapsed_ms, run_id] = &Table::get(py)?.event;
+    let [seq, at, elapsed_ms, run_id, lane] = &Table::get(py)?.event;
     seq.bind(py).call1((&event, record.seq))?;
     at.bind(py).call1((&event, record.at.to_string()))?;
     elapsed_ms.bind(py).call1((&event, record.elapsed_ms))?;
     run_id.bind(py).call1((&event, &*record.run_id))?;
+    lane.bind(py).call1((&event, record.lane))?;
     Ok(event)
 }
 
@@ -263,16 +264,9 @@ pub(super) struct Fields<'a, 'py> {
     other: Vec<(&'static str, Object<'py>)>,
 }
 
-impl<'py> ser::SerializeStruct for Fields<'_, 'py> {
-    type Ok = Object<'py>;
-    type Error = ConvertError;
-
-    fn serialize_field<T: Serialize + ?Sized>(
-        &mut self,
-        key: &'static str,
-        value: &T,
-    ) -> Result<(), ConvertError> {
-        let value = value.serialize(self.writer)?;
+impl<'py> Fields<'_, 'py> {
+    /// Puts a field where the class has it; the same code for fields of every type.
+    fn put(&mut self, key: &'static str, value: Object<'py>) -> Result<(), ConvertError> {
         if self.next == 0
             && matches!(key, "event" | "type" | "kind" | "decision")
             && let Ok(word) = value.extract::<&str>()
@@ -297,6 +291,20 @@ impl<'py> ser::SerializeStruct for Fields<'_, 'py> {
             *free = Some(value);
         }
         Ok(())
+    }
+}
+
+impl<'py> ser::SerializeStruct for Fields<'_, 'py> {
+    type Ok = Object<'py>;
+    type Error = ConvertError;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+    ) -> Result<(), ConvertError> {
+        let value = value.serialize(self.writer)?;
+        self.put(key, value)
     }
 
     fn end(self) -> Result<Object<'py>, ConvertError> {

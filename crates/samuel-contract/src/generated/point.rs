@@ -479,9 +479,10 @@ BeforeIteration(BeforeIterationInput) -> BeforeIterationOutput {
                         strict: AbortIteration,
                         every_mode: None,
                         previous: true,
-                        sample: r#"{"commands": ["cargo test", "cargo clippy"]}"#,
+                        sample: r#"{"commands": ["cargo test", "cargo clippy"], "changed_files": ["src/header.rs"]}"#,
                         given: [
                             ("commands", "list of text", true),
+                            ("changed_files", "optional list of text", false),
                             ("extensions", "list of tuple", false),
                         ],
                         answered: [

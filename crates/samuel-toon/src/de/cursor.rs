@@ -96,7 +96,7 @@ impl<'de> Cursor<'de> {
             line_start: start,
             span: None,
             options,
-            indent_size: options.indent_size.max(1),
+            indent_size: options.indent(),
             depth: 0,
             keys: Vec::new(),
             repair: None,

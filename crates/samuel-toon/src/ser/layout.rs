@@ -351,7 +351,7 @@ impl<'a> Layout<'a> {
         if self.out.len() >= PIECE {
             self.hand_over()?;
         }
-        let mut spaces = depth * self.tape.options.indent_size.max(1);
+        let mut spaces = depth * self.tape.options.indent();
         let first = spaces.min(LINE.len() - 1);
         let from = usize::from(!std::mem::replace(&mut self.started, true));
         self.out.push_str(LINE.get(from..=first).unwrap_or_default());

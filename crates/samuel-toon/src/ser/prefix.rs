@@ -47,7 +47,7 @@ impl Prefixes {
         }
         let from = self.text.len();
         self.text.push('\n');
-        self.text.extend(std::iter::repeat_n(' ', depth * tape.options.indent_size.max(1)));
+        self.text.extend(std::iter::repeat_n(' ', depth * tape.options.indent()));
         self.text.push_str(tape.keys.with_colon(key));
         *entry = (depth, from as u32, self.text.len() as u32);
     }

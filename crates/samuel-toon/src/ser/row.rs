@@ -48,7 +48,7 @@ impl RowSerializer {
         }
         let tape = &self.serializer.tape;
         self.line.push('\n');
-        self.line.extend(std::iter::repeat_n(' ', tape.options.indent_size.max(1)));
+        self.line.extend(std::iter::repeat_n(' ', tape.options.indent()));
         // The delimiter behind the last cell is left out.
         self.line.push_str(tape.arena.get(at as usize..end as usize - 1).unwrap_or_default());
         Ok(&self.line)

@@ -9,7 +9,7 @@ use crate::{
         builder::RunBuilder,
         error::{RunError, described},
         run::in_place_of_agent,
-        start_warning::{StartWarning, uncommitted},
+        start_warning::{AgentWorks, StartWarning, uncommitted},
     },
     git::{Caller, GitError, Head, Repository},
     hook::HookPoint,
@@ -18,7 +18,7 @@ use crate::{
     plugin::PluginError,
     process::{Containment, find_program, strongest_containment},
     project::{Project, ProjectError},
-    sandbox::{Containers, Engine, EngineKind},
+    sandbox::Containers,
     text::counted,
     trust::{Difference, Executables, TrustRefusal},
 };
@@ -237,29 +237,20 @@ pub(super) fn containment() -> Finding {
 /// Says which engines of containers there are, how they work here, and which of them is used.
 pub(super) fn engines(containers: &Containers, env: &[(String, String)]) -> Finding {
     let subject = Subject::Sandbox;
-    let told = |kind: EngineKind| {
-        let engine = match Engine::find(Some(kind), env) {
-            Ok(engine) => engine,
-            Err(missing) => return missing,
-        };
-        match engine.version().and_then(|version| Ok((version, engine.mode()?))) {
-            Ok((version, mode)) => format!("{version}: {mode}"),
-            Err(problem) => format!("{} does not answer: {problem}", kind.name()),
-        }
-    };
-    let found = match containers.engine() {
-        Ok(engine) => Finding::ok(subject, format!("containers are run by {}", engine.program().display())),
+    let (used, details) = containers.described(env);
+    let found = match used {
+        Ok(engine) => Finding::ok(subject, format!("containers are run by {}", engine.display())),
         Err(error) => Finding::failed(subject, &error),
     };
-    let guest = format!("the guest is {}", containers.guest().display());
-    Finding { details: EngineKind::ALL.map(told).into_iter().chain([guest]).collect(), ..found }
+    Finding { details, ..found }
 }
 
 /// Looks at the repository, and for git, with which agents commit.
 pub(super) fn repository(root: &Path, caller: &Caller, env: &[(String, String)]) -> Finding {
     let opened = Repository::open(root, caller).and_then(|repository| {
         repository.iter().try_for_each(Repository::check)?;
-        let head = |repository: Repository| Ok((repository.head()?, uncommitted(&repository)));
+        let head =
+            |repository: Repository| Ok((repository.head()?, uncommitted(&repository, AgentWorks::InPlace)));
         repository.map(head).transpose()
     });
     let (on, uncommitted) = match opened {

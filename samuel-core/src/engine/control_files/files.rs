@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     ControlRecord, Stamps,
+    matched::Matched,
     of_checks::OfChecks,
     stamp::{self, Stamp},
 };
@@ -165,12 +166,13 @@ impl ControlFiles {
     /// Returns a digest of each file that is there below another root, by its path from there. Blocks.
     pub(in crate::engine) fn look_below(&self, root: &Path) -> BTreeMap<String, String> {
         let below = |path: &PathBuf| Some(root.join(path.strip_prefix(&self.root).ok()?));
-        let matched = self.patterns.keys().flat_map(|pattern| pattern::matches(pattern, root));
+        let matched = Matched::of(self.patterns.keys(), root);
         let is_product = |path: &PathBuf| {
             path.strip_prefix(root).is_ok_and(|path| self.products.contains(&self.root.join(path)))
         };
         let files = self.files.iter().chain(self.scripts.keys()).filter_map(below);
-        let files: BTreeSet<PathBuf> = files.chain(matched.filter(|path| !is_product(path))).collect();
+        let matching = matched.files.iter().filter(|path| !is_product(path)).cloned();
+        let files: BTreeSet<PathBuf> = files.chain(matching).collect();
         let shown = |path: &Path| named(path.strip_prefix(root).unwrap_or(path));
         let digest_of = |path: &PathBuf| match digest(root, path) {
             Ok(digest) => Some((shown(path), digest)),
@@ -178,6 +180,7 @@ impl ControlFiles {
             Err(error) => Some((shown(path), format!("{UNREADABLE}{error}"))),
         };
         let mut look: BTreeMap<String, String> = files.iter().filter_map(digest_of).collect();
+        look.extend(matched.beyond().map(|(pattern, unseen)| (shown(pattern), unseen)));
         for directory in self.plugins.iter().filter_map(below) {
             let Ok(tree) = PluginTree::of(&directory, &Selection::Installed) else { continue };
             let files = tree.digests().into_iter();
@@ -186,13 +189,25 @@ impl ControlFiles {
         look
     }
 
-    /// Says whether a path from the root is that of a control file, as far as names tell: what is
-    /// matched by a pattern only a look finds.
+    /// Says whether a path from the root is that of a control file, as far as names tell; with a slash at its end,
+    /// whether one lies below it.
     pub(in crate::engine) fn covers(&self, path: &str) -> bool {
-        let path = self.root.join(path);
+        if let Some(directory) = path.strip_suffix('/') {
+            return self.are_below(directory);
+        }
+        let (relative, path) = (Path::new(path), self.root.join(path));
+        let is_matched = || self.patterns.keys().any(|pattern| pattern::covers(pattern, relative));
         self.files.contains(&path)
             || self.scripts.contains_key(&path)
             || self.plugins.iter().any(|plugin| path.starts_with(plugin))
+            || (!self.products.contains(&path) && is_matched())
+    }
+
+    fn are_below(&self, directory: &str) -> bool {
+        let (relative, directory) = (Path::new(directory), self.root.join(directory));
+        let mut known = self.files.iter().chain(self.scripts.keys()).chain(&self.plugins);
+        known.any(|path| *path != directory && path.starts_with(&directory))
+            || self.patterns.keys().any(|pattern| pattern::leads_below(pattern, relative))
     }
 
     /// Returns what the next start has to know, where the run goes on.
@@ -256,9 +271,10 @@ impl ControlFiles {
     /// the run was built.
     pub(in crate::engine) fn of_agent(&self) -> Vec<(String, String)> {
         let patterns = self.patterns.iter().filter(|(_, named_by)| *named_by == OF_AGENT);
-        let paths: Vec<PathBuf> =
-            patterns.flat_map(|(pattern, _)| pattern::matches(pattern, &self.root)).collect();
-        self.known(&paths)
+        let matched = Matched::of(patterns.map(|(pattern, _)| pattern), &self.root);
+        let beyond = matched.beyond().map(|(pattern, unseen)| (self.shown(pattern), unseen));
+        let files: Vec<PathBuf> = matched.files.iter().cloned().collect();
+        self.known(&files).into_iter().chain(beyond).collect()
     }
 
     /// Returns files by their names, each with what it was when the run was built.
@@ -271,7 +287,9 @@ impl ControlFiles {
         let whole = self.root.join(path);
         let by_pattern = || {
             let mut patterns = self.patterns.iter();
-            patterns.find(|(pattern, _)| pattern::matches(pattern, &self.root).contains(&whole))
+            patterns.find(|(pattern, _)| {
+                self.root.join(pattern) == whole || pattern::matches(pattern, &self.root).contains(&whole)
+            })
         };
         let named_by =
             self.scripts.get(&whole).or_else(|| by_pattern().map(|(_, named_by)| named_by)).cloned();
@@ -281,9 +299,10 @@ impl ControlFiles {
     /// Returns a digest of each file that is there, that which is known of it or is read now.
     fn look(&self, known: &BTreeMap<PathBuf, String>) -> Look {
         let mut look = Look::default();
-        let matched = self.patterns.keys().flat_map(|pattern| pattern::matches(pattern, &self.root));
-        let matched: BTreeSet<PathBuf> = matched.filter(|path| !self.products.contains(path)).collect();
-        for path in self.files.iter().chain(self.scripts.keys()).chain(&matched) {
+        let matched = Matched::of(self.patterns.keys(), &self.root);
+        look.files.extend(matched.beyond().map(|(pattern, unseen)| (self.shown(pattern), unseen)));
+        let matching = matched.files.iter().filter(|path| !self.products.contains(*path));
+        for path in self.files.iter().chain(self.scripts.keys()).chain(matching) {
             if let Some(digest) = known.get(path).cloned().or_else(|| self.look_at(path)) {
                 look.files.insert(self.shown(path), digest);
             }
@@ -442,6 +461,26 @@ mod tests {
         assert!(control.changes().is_empty());
         let told = told(&control.changes_since(&stamps));
         assert_eq!(told, ["written to: check.sh (run by quality check `sh check.sh`)"]);
+    }
+
+    #[test]
+    fn what_is_hidden_behind_more_than_is_looked_at_is_told_of() {
+        let (dir, project) = project(&[(".claude/settings.json", "{}")]);
+        let patterns = [".claude/settings*.json"];
+        let control = ControlFiles::of(&project, &[], &[], patterns, OfHooks::default());
+        let below = control.look_below(dir.path());
+        for number in 0..10_000 {
+            fs::write(dir.path().join(format!(".claude/a{number}")), "").unwrap();
+        }
+        let told = told(&control.changes());
+        let more = "new: .claude/settings*.json (read by the agent's program by itself) (there is more than is looked at)";
+        assert!(told.iter().any(|told| told == more), "{told:?}");
+        assert_ne!(control.look_below(dir.path()), below);
+        let now = ControlFiles::of(&project, &[], &[], patterns, OfHooks::default());
+        assert!(
+            now.of_agent().iter().any(|(path, _)| path == patterns[0]),
+            "the question of the start says so"
+        );
     }
 
     #[test]

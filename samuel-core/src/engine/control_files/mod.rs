@@ -8,6 +8,7 @@
 //! what a run has left changed.
 
 mod files;
+mod matched;
 mod of_checks;
 mod record;
 mod stamp;

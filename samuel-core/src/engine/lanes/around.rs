@@ -1,15 +1,24 @@
 //! What a lane does around a point: which ones fire there, and what becomes of what was done.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
-use super::lane::{Lane, LaneFault};
+use super::{
+    lane::{Lane, LaneFault},
+    view::OwnClaim,
+};
 use crate::{
-    engine::{error::described, fire::Place, services::Services},
+    engine::{
+        error::described,
+        fire::Place,
+        in_clone::{refusal, told},
+        services::Services,
+    },
     event::IterationFailure,
     hook::{HookPoint, Outcome},
-    machine::{HookReply, ReplyData},
+    machine::{HookReply, Input, ReplyData},
     model::{Coded as _, FailureClass, payload::Turn},
-    workspace::WorkspaceError,
+    text::listed,
+    workspace::{WorkNote, WorkspaceError},
 };
 
 impl Lane {
@@ -28,18 +37,46 @@ impl Lane {
             (true, HookPoint::SessionStop | HookPoint::AfterLoop) => {
                 self.end(services).await;
                 self.shared.close().await;
+                let texts = self.shared.user_texts(|said| said.delivered_elsewhere(self.number));
+                if !texts.is_empty() {
+                    self.view.tell(Input::DeliveredElsewhere(texts));
+                }
                 None
             }
             (true, HookPoint::QualityCheck) if !place.in_iteration => self.last_check(services).await,
+            // What must not come out of the clone is not checked.
+            (_, HookPoint::QualityCheck) => {
+                let refused = self.view.own().as_ref().and_then(|own| own.refused.clone());
+                refused.map(refusal)
+            }
             _ => None,
         }
+    }
+
+    /// Gets a clone ready for an agent.
+    pub(in crate::engine) async fn enter(
+        &self,
+        point: HookPoint,
+        services: &Arc<Services>,
+    ) -> Result<(), WorkspaceError> {
+        if point != HookPoint::AgentInvoke {
+            return Ok(());
+        }
+        if let Some(own) = self.view.own().as_mut() {
+            own.refused = None;
+        }
+        let ready = self.tree.turn_begins().await;
+        self.tell_of_tree(services).await;
+        ready
     }
 
     /// Goes to what has landed for a check that is of no task. What the queue has checked there need not be
     /// checked once more.
     async fn last_check(&self, services: &Arc<Services>) -> Option<HookReply> {
-        let head = self.shared.repository.head(&self.shared.into).await.ok().flatten()?;
-        if self.shared.has_passed(&head) {
+        let head = self.shared.setup.repository.head(&self.shared.setup.into).await.ok().flatten()?;
+        let has_passed = self.shared.has_passed(&head);
+        self.is_told.store(has_passed, Ordering::Relaxed);
+        if has_passed {
             return Some(HookReply { data: ReplyData::Checks(Vec::new()), ..HookReply::default() });
         }
         if self.view.own().is_none() {
@@ -68,21 +105,24 @@ impl Lane {
             HookPoint::SessionStart | HookPoint::BeforeLoop if self.leads() => {
                 self.shared.said(point, reply.clone());
             }
-            // What is done after the check, nobody has checked.
-            HookPoint::AgentInvoke if turn != Turn::Main => {
-                if let Some(own) = self.view.own().as_mut() {
+            HookPoint::AgentInvoke => {
+                // What is done after the check, nobody has checked.
+                let is_main = turn == Turn::Main;
+                if !is_main && let Some(own) = self.view.own().as_mut() {
                     own.is_beyond = true;
                 }
-            }
-            HookPoint::AgentInvoke => {
-                if let Err(error) = self.take_down(services).await
+                if let Err(error) = self.take_down(is_main, services).await
                     && let ReplyData::Agent(end) = &mut reply.data
                 {
                     let message = format!("{} ({})", described(&error), error.code().name);
+                    if let Some(own) = self.view.own().as_mut().filter(|_| error.is_of_the_work()) {
+                        own.refused = Some(told(&error));
+                    }
                     end.failure.get_or_insert(IterationFailure { class: FailureClass::Refused, message });
                 }
             }
             HookPoint::QualityCheck => {
+                self.look_at_control_files(reply).await;
                 let outcome = &reply.outcome;
                 let passes =
                     outcome.refused.is_none() && outcome.abort.is_none() && outcome.broken.is_empty();
@@ -94,17 +134,39 @@ impl Lane {
         }
     }
 
-    /// Commits what the agent left, where it said that its task is done.
-    async fn take_down(&self, services: &Arc<Services>) -> Result<(), WorkspaceError> {
+    /// Commits what the agent left, where it said that its task is done. Out of a clone whatever it made is taken.
+    async fn take_down(&self, is_main: bool, services: &Arc<Services>) -> Result<(), WorkspaceError> {
+        self.tree.turn_ended()?;
         let own = self.view.own().clone();
-        let Some(own) = own.filter(|own| own.is_done) else { return Ok(()) };
+        let is_clone = self.tree.as_clone().is_some();
+        if is_clone && self.view.discovery().is_some() {
+            return self.take_out_of_discovery(services).await;
+        }
+        let Some(own) = own.filter(|own| is_clone || is_main && own.is_done) else { return Ok(()) };
         let title = services.task(&own.task).map(|task| task.title).unwrap_or_default();
         let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
         let title = if title.is_empty() { format!("Task {}", own.task) } else { title };
-        let made = self.tree.commit(&title).await?;
-        if let Some(kept) = self.view.own().as_mut().filter(|kept| kept.token == own.token) {
+        let made = self.tree.commit(&WorkNote { title: Some(title), task: None }).await;
+        self.tell_of_tree(services).await;
+        let made = made?;
+        let is_made = |kept: &&mut OwnClaim| kept.token == own.token && is_main && own.is_done;
+        if let Some(kept) = self.view.own().as_mut().filter(is_made) {
             (kept.made, kept.has_passed) = (Some(made), false);
         }
         Ok(())
+    }
+
+    /// Has a check fail in which files were changed, in a clone, that decide what runs.
+    async fn look_at_control_files(&self, reply: &mut HookReply) {
+        let Some(clone) = self.tree.as_clone() else { return };
+        let changed = match clone.changed_control_files().await {
+            Ok(changed) if changed.is_empty() => return,
+            // It was not the agent who changed them.
+            Ok(changed) => clone.leave_behind().await.map(|()| listed(&changed)),
+            Err(error) => Err(error),
+        };
+        let changed = changed.unwrap_or_else(|error| described(&error));
+        let why = format!("files that decide what runs were changed while the checks ran: {changed}");
+        reply.outcome.refused.get_or_insert(why);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
+
 use super::{
     lane::{Lane, LaneFault},
     view::OwnClaim,
@@ -16,7 +18,7 @@ use crate::{
         payload::{Deliver, TextItem},
     },
     state::{Actor, Mutation, ProgressKind, StateError},
-    workspace::WorkspaceError,
+    workspace::Uncommitted,
 };
 
 /// A task that a lane has just claimed, and what is kept of earlier attempts.
@@ -52,20 +54,22 @@ impl Lane {
         Ok(Some(Claimed { task, token, attempt, earlier }))
     }
 
-    /// Gives a task that was claimed its branch.
+    /// Gives a task that was claimed its branch; it is given back where that fails, or the lane is to stop.
     pub(super) async fn begin_with(
         &self,
         services: &Arc<Services>,
         plan: &Plan,
         claimed: Claimed,
+        cancel: &CancellationToken,
     ) -> Result<OwnClaim, LaneFault> {
         let Claimed { task, token, attempt, earlier } = claimed;
+        self.shared.begins_with(&task, earlier.is_none());
         let title = plan.task(&task).map(|task| task.title.clone()).unwrap_or_default();
-        let branch = branch_of(&self.shared.run, &task, token);
-        let begun = self.begin(services, &branch).await;
-        let base = match begun {
+        let branch = branch_of(&self.shared.setup.run, &task, token);
+        let base = match self.begin_unless(cancel, services, &branch, earlier.as_ref()).await {
             Ok(base) => base,
             Err(error) => {
+                self.remove_empty(&branch, None).await;
                 let reason = ReleaseReason::Stopped;
                 let release = Mutation::Release { task: task.into(), token, reason, kept: None };
                 // What is wrong with the work tree is told; a claim that stays is released by the next start.
@@ -83,25 +87,54 @@ impl Lane {
         Ok(own)
     }
 
+    /// Gets the work tree ready as [`begin`](Self::begin) does, unless it is stopped meanwhile: a command that gets it
+    /// ready may hang.
+    pub(super) async fn begin_unless(
+        &self,
+        cancel: &CancellationToken,
+        services: &Arc<Services>,
+        branch: &str,
+        earlier: Option<&Claim>,
+    ) -> Result<String, LaneFault> {
+        tokio::select! {
+            begun = self.begin(services, branch, earlier) => begun,
+            () = cancel.cancelled() => Err(LaneFault::Stopped),
+        }
+    }
+
     /// Gets the work tree ready for a branch, and returns the commit that it begins at.
-    async fn begin(&self, services: &Arc<Services>, branch: &str) -> Result<String, LaneFault> {
-        let into = &self.shared.into;
-        let base = self.shared.repository.head(into).await?.ok_or_else(|| WorkspaceError::Unfit {
-            root: self.tree.work_dir(),
-            problem: format!("the branch {into} is gone"),
-            help: "Make it again, or start with another one.".to_owned(),
-        })?;
+    async fn begin(
+        &self,
+        services: &Arc<Services>,
+        branch: &str,
+        earlier: Option<&Claim>,
+    ) -> Result<String, LaneFault> {
+        let into = &self.shared.setup.into;
+        let base = self.shared.setup.repository.head(into).await?.ok_or_else(|| self.shared.gone())?;
         self.rescue(services).await?;
-        self.tree.begin(branch, &base).await?;
+        let begun = self.tree.begin(branch, &base).await;
+        self.tell_of_tree(services).await;
+        begun?;
+        if let Some(kept) = earlier.and_then(|earlier| earlier.branch.as_deref()) {
+            self.tree.show(kept).await?;
+        }
         Ok(base)
+    }
+
+    /// Warns of what became of a clone, and writes it where the next attempt reads it.
+    pub(super) async fn tell_of_tree(&self, services: &Arc<Services>) {
+        for told in self.tree.take_told() {
+            services.warn(told.clone());
+            services.log(vec![services.note(0, None, ProgressKind::Error, told)]).await;
+        }
     }
 
     /// Keeps what is in the work tree and in no branch.
     pub(super) async fn rescue(&self, services: &Arc<Services>) -> Result<Option<String>, LaneFault> {
         let name = self.tree.branch().await;
-        let name = name.unwrap_or_else(|| format!("samuel/{}/lane-{}", self.shared.run, self.number));
-        let reference = rescue_of(&name);
-        let kept = self.tree.rescue(&reference).await?;
+        let name = name.unwrap_or_else(|| format!("samuel/{}/lane-{}", self.shared.setup.run, self.number));
+        let kept = self.tree.rescue(&name).await?;
+        self.tell_of_tree(services).await;
         if let Some(kept) = &kept {
             let text = format!("what was left uncommitted in a work tree is kept as {kept}");
             services.log(vec![services.note(0, None, ProgressKind::Found, text)]).await;
@@ -111,14 +144,20 @@ impl Lane {
 
     /// Hands in what the lane has done, or lets go of what is not its own any more.
     pub(super) async fn hand_in(self: &Arc<Self>, services: &Arc<Services>) -> Result<(), LaneFault> {
+        self.end_discovery(services, false).await?;
         let Some(own) = self.view.own().clone() else { return Ok(()) };
         let plan = self.shared.blocking(|store| store.load().map(|loaded| loaded.plan)).await??;
         if !own.is_current(&plan) {
             self.let_go();
-            self.rescue(services).await?;
+            self.shared.came_back();
+            if self.rescue(services).await?.is_none() {
+                self.remove_empty(&own.branch, Some(&own.base)).await;
+            }
             return Ok(());
         }
         let Some(made) = own.made.clone().filter(|_| own.is_done && own.has_passed) else { return Ok(()) };
+        self.tree.put_on(&own.branch, &made.commit).await?;
+        self.tell_of_tree(services).await;
         let submit = Mutation::Submit {
             task: own.task.clone(),
             token: own.token,
@@ -132,12 +171,10 @@ impl Lane {
         self.let_go();
         match submitted {
             Ok(_) => {
-                if !own.is_beyond {
-                    // The checks alone have written since.
-                    self.tree.discard().await?;
-                }
-                // So that the branch can go once it has landed.
-                self.tree.leave_branch().await?;
+                // So that the branch can go once it has landed. But for an agent who went on after them, the checks
+                // alone have written since.
+                let rest = if own.is_beyond { Uncommitted::Kept } else { Uncommitted::GivenUp };
+                self.tree.leave_branch(rest).await?;
                 let (task, branch, commit) = (own.task, own.branch, made.commit);
                 services.emit(Event::TaskSubmitted { task, branch, commit });
                 self.shared.wake();
@@ -149,6 +186,21 @@ impl Lane {
                 Ok(())
             }
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes the branch of a claim on which nothing was made; one that has something, or cannot be removed, stays.
+    pub(super) async fn remove_empty(&self, branch: &str, base: Option<&str>) {
+        let (into, repository) = (&self.shared.setup.into, &self.shared.setup.repository);
+        let base = match base {
+            Some(base) => Some(base.to_owned()),
+            None => repository.head(into).await.ok().flatten(),
+        };
+        let Some(base) = base else { return };
+        let is_empty = repository.head(branch).await.is_ok_and(|head| head.as_deref() == Some(base.as_str()));
+        if is_empty && self.tree.leave_branch(Uncommitted::Kept).await.is_ok() {
+            // `samuel run lanes` lists one that stays.
+            let _ = repository.remove_branch(branch, &base).await;
         }
     }
 
@@ -167,21 +219,49 @@ impl Lane {
 
     async fn try_to_end(self: &Arc<Self>, services: &Arc<Services>) -> Result<(), LaneFault> {
         self.hand_in(services).await?;
+        self.end_discovery(services, true).await?;
+        self.tree.settle().await?;
         let Some(own) = self.view.own().clone() else { return Ok(()) };
+        let kept = self.put_away(services, &own.branch, &own.base).await?;
+        self.let_go();
+        self.give_back(own.task.into(), own.token, kept).await
+    }
+
+    /// Keeps what was made in the work tree since a branch began at a commit, and returns where; the branch goes where
+    /// nothing was.
+    pub(super) async fn put_away(
+        &self,
+        services: &Arc<Services>,
+        branch: &str,
+        base: &str,
+    ) -> Result<Option<String>, LaneFault> {
         let kept = self.rescue(services).await?;
         let head = self.tree.head().await?;
-        let kept = kept.or((head != own.base).then(|| own.branch.clone()));
-        let (task, token) = (own.task.clone().into(), own.token);
+        // The agent may be on a branch of its own.
+        let on = self.tree.branch().await.unwrap_or_else(|| branch.to_owned());
+        let kept = kept.or((head != base).then_some(on));
+        if kept.is_none() {
+            self.remove_empty(branch, Some(base)).await;
+        }
+        Ok(kept)
+    }
+
+    /// Gives a claim back, unless it is void by now.
+    pub(super) async fn give_back(
+        &self,
+        task: ClaimTarget,
+        token: u64,
+        kept: Option<String>,
+    ) -> Result<(), LaneFault> {
         let release = Mutation::Release { task, token, reason: ReleaseReason::Stopped, kept };
-        self.let_go();
         match self.shared.blocking(move |store| store.mutate(release, Actor::Runtime)).await? {
             Ok(_) | Err(StateError::ClaimVoid { .. } | StateError::ClaimPhase { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn worker(&self) -> String {
-        worker_of(&self.shared.run, self.number)
+    pub(super) fn worker(&self) -> String {
+        worker_of(&self.shared.setup.run, self.number)
     }
 }
 
@@ -190,11 +270,6 @@ pub(super) fn branch_of(run: &str, task: &TaskId, token: u64) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
     let task: String = task.as_str().chars().map(plain).take(60).collect();
     format!("samuel/{run}/{task}-{token}")
-}
-
-/// Names the reference under which what is left of a branch is kept.
-pub(super) fn rescue_of(branch: &str) -> String {
-    format!("refs/samuel/rescue/{}", branch.trim_start_matches("samuel/"))
 }
 
 /// Names a lane as claims do.

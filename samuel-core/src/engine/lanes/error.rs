@@ -23,28 +23,44 @@ pub enum LanesError {
         what: &'static str,
         /// What to do.
         help: &'static str,
+        /// Where samuel.toml says so, if it does.
+        location: Option<Location>,
     },
     /// A branch to land on was named for a run that has one lane.
     #[error("a branch to land on, {into}, is for runs with several lanes")]
     IntoAlone {
         /// The branch.
         into: String,
+        /// Where samuel.toml says so, if it does.
+        location: Option<Location>,
     },
     /// The branch that work is to land on cannot be used.
     #[error("work cannot land on {into}: {problem}")]
     Into {
         /// The branch.
-        into: String,
+        into: Box<str>,
         /// Why not.
-        problem: String,
+        problem: Box<str>,
         /// What to do.
-        help: String,
+        help: Box<str>,
+        /// Where samuel.toml says so, if it does.
+        location: Option<Location>,
     },
-    /// A file to copy lies outside of the project.
-    #[error("{path} cannot be copied into a work tree: it is not the path of a file within the project")]
+    /// The branch that work landed on is gone.
+    #[error("the branch {into}, which work lands on, is gone; its last commit was {commit}")]
+    Gone {
+        /// The branch.
+        into: Box<str>,
+        /// The commit that it was at last, as far as that is known.
+        commit: Box<str>,
+    },
+    /// A file to copy cannot be copied.
+    #[error("{path} cannot be copied into a work tree: {problem}")]
     Copy {
         /// The path.
-        path: String,
+        path: Box<str>,
+        /// Why not.
+        problem: Box<str>,
         /// Where samuel.toml says so, if it does.
         location: Option<Location>,
     },
@@ -63,7 +79,7 @@ pub enum LanesError {
 impl Coded for LanesError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Unfit { .. } => ErrorCode::LANES_UNFIT,
+            Self::Unfit { .. } | Self::Gone { .. } => ErrorCode::LANES_UNFIT,
             _ => ErrorCode::LANES_INVALID,
         }
     }
@@ -72,18 +88,27 @@ impl Coded for LanesError {
         match self {
             Self::Jobs { most, .. } => format!("Give a number from 1 to {most}.").into(),
             Self::Apart { help, .. } => (*help).into(),
-            Self::IntoAlone { .. } => {
-                "Say how many lanes there are with --jobs, or leave the branch out.".into()
-            }
-            Self::Copy { .. } => "Name it from the project's root, without \"..\".".into(),
-            Self::Into { help, .. } | Self::Unfit { help, .. } => help.clone().into(),
+            Self::IntoAlone { .. } => Remedy::SayHowManyLanes,
+            Self::Copy { .. } => "Name files that git does not track, none of them a link, from the project's root and \
+                                  without \"..\"."
+                .into(),
+            Self::Into { help, .. } => help.to_string().into(),
+            Self::Gone { into, commit } => format!(
+                "`git branch {into} {commit}` makes it again. Where its work is on another branch by now, name that one to \
+                 land on."
+            )
+            .into(),
+            Self::Unfit { help, .. } => help.clone().into(),
         }
     }
 
     fn location(&self) -> Option<Location> {
         match self {
-            Self::Copy { location, .. } => location.clone(),
-            _ => None,
+            Self::Apart { location, .. }
+            | Self::IntoAlone { location, .. }
+            | Self::Into { location, .. }
+            | Self::Copy { location, .. } => location.clone(),
+            Self::Jobs { .. } | Self::Gone { .. } | Self::Unfit { .. } => None,
         }
     }
 }

@@ -8,7 +8,7 @@
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -17,21 +17,22 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    error::LanesError,
     shared::Lanes,
     view::{LaneView, OwnClaim},
 };
 use crate::{
-    engine::{plan_effects, services::Services},
-    event::{Event, RunFault},
-    machine::{Command, EffectResult, Input, LaneWork, WorkLeft},
+    engine::{error::RunError, plan_effects, services::Services},
+    event::{Event, PlanChange, RunFault, RunReport},
+    machine::{Command, Completion, EffectResult, Input, LaneWork, WorkLeft},
     model::{
-        ExitReason, IterationOutcome, Plan, TaskId,
-        payload::{Mode, TaskBrief},
+        ClaimPhase, ExitReason, FailureClass, IterationOutcome, Plan, Scope, TaskId,
+        payload::{Actor as ChangedBy, Mode, TaskBrief},
     },
     plan::Work,
-    sched::{Claimant, WhyLeftOut, choose},
-    state::{Actor, LoadedPlan, Mutation, RunEnd, StateError},
-    workspace::{WorkspaceError, Worktree},
+    sched::{ClaimChoice, Claimant, LaneStep, SharedBooks, WhyLeftOut, choose, step},
+    state::{Actor, LoadedPlan, Mutation, RunEnd, StateError, TaskChange},
+    workspace::{LaneTree, WorkspaceError},
 };
 
 /// How many reasons for waiting are told.
@@ -41,13 +42,17 @@ const MAX_REASONS: usize = 5;
 #[derive(Debug)]
 pub(in crate::engine) struct Lane {
     /// From 1; the first one leads.
-    pub(super) number: u32,
+    pub(in crate::engine) number: u32,
     pub(in crate::engine) shared: Arc<Lanes>,
     pub(super) view: Arc<LaneView>,
-    pub(super) tree: Arc<Worktree>,
+    pub(super) tree: Arc<LaneTree>,
+    /// The lane that looks for tasks, as of the record of the plan that was read last; 0 where none does.
+    pub(super) looking: AtomicU32,
     /// Whether the scheduler said that the lane ends.
     was_over: AtomicBool,
-    /// What was told last of why it waits.
+    /// Whether the check of what has landed that is told next was the queue's, which has told it.
+    pub(super) is_told: AtomicBool,
+    /// What it told last of why it waits; nothing while it works.
     waits_for: Mutex<String>,
     /// The head of the branch when nothing was left last.
     at_the_end: Mutex<Option<String>>,
@@ -60,6 +65,10 @@ pub(super) enum LaneFault {
     State(#[from] StateError),
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
+    #[error(transparent)]
+    Lanes(#[from] LanesError),
+    #[error("it was stopped")]
+    Stopped,
 }
 
 impl LaneFault {
@@ -67,6 +76,9 @@ impl LaneFault {
         match self {
             Self::State(error) => RunFault::of(error),
             Self::Workspace(error) => RunFault::of(error),
+            Self::Lanes(error) => RunFault::of(error),
+            // The lane ends by it, and well.
+            Self::Stopped => RunFault::of(&RunError::Broken { message: self.to_string() }),
         }
     }
 }
@@ -75,10 +87,12 @@ impl LaneFault {
 enum Found {
     /// It works on a task.
     Task { task: TaskBrief, iteration: u32, attempts: u32 },
+    /// It looks for tasks.
+    Discovery { iteration: u32 },
     /// It ends for this reason.
     Over(RunEnd),
-    /// Nothing is left, for any lane.
-    Nothing,
+    /// Nothing is left, for any lane, but what the plan says, and what was found by looking for tasks.
+    Nothing { work: Work, mode: Mode },
     /// It waits, for these reasons.
     Wait(Vec<String>),
 }
@@ -88,14 +102,19 @@ impl Lane {
         number: u32,
         shared: Arc<Lanes>,
         view: Arc<LaneView>,
-        tree: Arc<Worktree>,
+        tree: Arc<LaneTree>,
     ) -> Arc<Self> {
-        let (was_over, waits_for, at_the_end) = (AtomicBool::default(), Mutex::default(), Mutex::default());
-        Arc::new(Self { number, shared, view, tree, was_over, waits_for, at_the_end })
+        let (looking, was_over, is_told) =
+            (AtomicU32::default(), AtomicBool::default(), AtomicBool::default());
+        let (waits_for, at_the_end) = (Mutex::default(), Mutex::default());
+        Arc::new(Self { number, shared, view, tree, looking, was_over, is_told, waits_for, at_the_end })
     }
 
     /// Says where the machine of the lane is.
     pub(in crate::engine) fn tells_to(&self, inputs: UnboundedSender<Input>) {
+        if self.leads() {
+            self.shared.is_led(inputs.clone());
+        }
         self.view.tells(inputs);
     }
 
@@ -112,7 +131,11 @@ impl Lane {
                 | Event::Stopping { .. }
                 | Event::RunFinished(_)
                 | Event::Commanded { .. }
+                | Event::Paused
+                | Event::Resumed
                 | Event::Swept { .. }
+                // What has landed was checked, which is of no lane.
+                | Event::QualityChecked { iteration: 0, .. }
         );
         (!is_of_run).then_some(self.number)
     }
@@ -127,17 +150,55 @@ impl Lane {
             // What ends one lane ends all.
             self.shared.end(*reason, detail.clone());
         }
-        if let Event::IterationFinished { outcome, excused: false, .. } = event
+        if let Event::RunFinished(RunReport { fault: Some(fault), .. }) = event
+            && !self.leads()
+        {
+            let message = format!("lane {} cannot go on: {}", self.number, fault.message);
+            self.shared.fails(RunFault { message, ..fault.clone() });
+        }
+        if let Event::PlanChanged { change, task, actor, .. } = event {
+            if (*change, *actor) == (PlanChange::Blocked, ChangedBy::Runtime) {
+                self.shared.books(SharedBooks::blocked);
+            }
+            if change.moves() {
+                self.shared.is_not_done(task);
+            }
+        }
+        if let Event::IterationFinished { outcome, .. } = event {
+            self.iteration_ended(*outcome);
+        }
+        if let Event::IterationFinished { outcome, excused: false, failure, unrecorded, .. } = event
             && *outcome != IterationOutcome::Cancelled
         {
-            self.shared.books(|books| books.ended(*outcome == IterationOutcome::Failed));
+            let is_cut_off =
+                failure.as_ref().is_some_and(|failure| failure.class == FailureClass::Interrupted);
+            // One in which the agent said nothing of its task neither failed nor came to something, nor did one that a
+            // kill has cut off.
+            if !unrecorded && !is_cut_off {
+                self.shared.books(|books| books.ended(*outcome == IterationOutcome::Failed));
+            }
+            if *outcome == IterationOutcome::Failed {
+                self.shared.failed_in(self.leads());
+            }
+            let is_attempt = failure.as_ref().is_some_and(|failure| {
+                !matches!(failure.class, FailureClass::AgentStart | FailureClass::Interrupted)
+            });
+            if let Some(own) = self.view.own().as_ref().filter(|_| is_attempt) {
+                self.shared.failed(own.task.clone());
+            }
         }
         match event {
             Event::TaskCompleted { .. } => false,
+            Event::QualityChecked { iteration: 0, .. } => !self.is_told.swap(false, Ordering::Relaxed),
             Event::RunStarted { .. } | Event::Stopping { .. } | Event::RunFinished(_) => self.leads(),
             Event::Paused | Event::Resumed | Event::Commanded { .. } => self.leads(),
             _ => true,
         }
+    }
+
+    /// Returns the commit that the branch was at on which work lands, when the run began.
+    pub(in crate::engine) fn began_at(&self) -> &str {
+        &self.shared.setup.began_at
     }
 
     /// Hands a command on that was given to the run.
@@ -145,6 +206,11 @@ impl Lane {
         if self.leads() {
             self.shared.forward(command);
         }
+    }
+
+    /// Takes down that the lane's agent was given what the user said.
+    pub(in crate::engine) fn were_delivered(&self, texts: &[String]) {
+        self.shared.user_texts(|said| said.were_delivered(self.number, texts));
     }
 
     // What the lane is told of the plan.
@@ -155,7 +221,9 @@ impl Lane {
             Input::PlanChanged(changed) => match self.view.has(&changed.task) {
                 true => true,
                 // Of what no lane works on, the leader is told.
-                false => self.leads() && !self.shared.is_worked_on(&changed.task),
+                false => self
+                    .finds(changed)
+                    .unwrap_or_else(|| self.leads() && !self.shared.is_worked_on(&changed.task)),
             },
             // Its own agent's word is told by the view; what landed was checked.
             Input::TaskCompleted(_) | Input::Unheard => false,
@@ -163,8 +231,25 @@ impl Lane {
         }
     }
 
-    /// Sees whether the lane's task is still its own, and has its agent stopped where it is not.
-    pub(in crate::engine) fn look(&self, plan: &Plan) {
+    /// Tells of a task that a person says is done, which no machine hears of: it stands without a check.
+    pub(in crate::engine) fn tell_of_done(&self, services: &Services, input: &Input) {
+        let Input::TaskCompleted(Completion { task, title, actor: ChangedBy::User, .. }) = input else {
+            return;
+        };
+        if self.leads() {
+            self.shared.is_done(task.clone());
+            let (task, title) = (task.clone(), title.clone());
+            services.hub.send(Event::TaskCompleted { task, title, provisional: false });
+        }
+    }
+
+    /// Sees whether the lane's task is still its own, and has its agent stopped where it is not. What somebody else
+    /// changed may give lanes something to do that wait, and the queue.
+    pub(in crate::engine) fn look(&self, plan: &Plan, is_by_others: bool) {
+        if is_by_others {
+            self.shared.wake();
+        }
+        self.look_at_discovery(plan);
         let mut own = self.view.own();
         let Some(own) = own.as_mut().filter(|own| !own.is_current(plan)) else { return };
         if !own.is_put_aside && !std::mem::replace(&mut own.is_told_gone, true) {
@@ -189,6 +274,17 @@ impl Lane {
         }
     }
 
+    /// Hands in what is done before the lane holds.
+    pub(in crate::engine) async fn before_it_holds(
+        self: &Arc<Self>,
+        services: &Arc<Services>,
+    ) -> EffectResult {
+        match self.hand_in(services).await {
+            Ok(()) => EffectResult::Done,
+            Err(fault) => EffectResult::Failed(fault.fault()),
+        }
+    }
+
     async fn loaded(
         self: &Arc<Self>,
         services: &Arc<Services>,
@@ -201,11 +297,16 @@ impl Lane {
             changed.borrow_and_update();
             let (loaded, changed_files) = plan_effects::read(services).await?;
             let elapsed = Duration::from_millis(elapsed_ms);
+            let (work, queue) = Work::with_queue(&loaded.plan, &loaded.unparsed, &self.shared.setup.scope);
             let found = match changed_files {
-                Some(_) => Found::Nothing,
-                None => self.find(services, &loaded, elapsed).await?,
+                Some(_) => Found::Nothing { work: work.clone(), mode: Mode::Implementation },
+                None => match self.find(services, &loaded, elapsed, &cancel).await {
+                    Err(LaneFault::Stopped) => {
+                        Found::Over(RunEnd { reason: ExitReason::Cancelled, detail: None })
+                    }
+                    found => found?,
+                },
             };
-            let (work, queue) = Work::with_queue(&loaded.plan, &loaded.unparsed, &self.shared.scope);
             let queue_size = u32::try_from(queue).unwrap_or(u32::MAX);
             let left = |work, lane| WorkLeft {
                 work,
@@ -218,18 +319,30 @@ impl Lane {
             };
             match found {
                 Found::Task { task, iteration, attempts } => {
+                    self.waits_for.lock().unwrap_or_else(PoisonError::into_inner).clear();
                     let answered = loaded.plan.task(&TaskId::new(task.id.as_str()));
                     let answered = answered.and_then(crate::model::Task::answered_question).cloned();
-                    let left = left(Work::Task(task), LaneWork { iteration, attempts, over: None });
+                    let left =
+                        left(Work::Task(task), LaneWork { iteration, attempts, ..LaneWork::default() });
                     return Ok(WorkLeft { answered, ..left });
                 }
                 Found::Over(end) => {
                     self.was_over.store(true, Ordering::Relaxed);
                     return Ok(left(work, LaneWork { over: Some(end), ..LaneWork::default() }));
                 }
-                Found::Nothing => return Ok(left(work, LaneWork::default())),
+                Found::Discovery { iteration } => {
+                    let left = left(work, LaneWork { iteration, ..LaneWork::default() });
+                    return Ok(WorkLeft { mode: Mode::Discovery, ..left });
+                }
+                Found::Nothing { work, mode } => {
+                    let empty_discoveries = self.shared.empty_discoveries();
+                    let left = left(work, LaneWork { empty_discoveries, ..LaneWork::default() });
+                    return Ok(WorkLeft { mode, ..left });
+                }
                 Found::Wait(reasons) => {
                     self.tell_why(services, reasons);
+                    // What somebody writes there meanwhile is kept.
+                    self.tree.settle().await?;
                     tokio::select! {
                         _ = changed.changed() => {}
                         () = cancel.cancelled() => {
@@ -247,6 +360,7 @@ impl Lane {
         services: &Arc<Services>,
         loaded: &LoadedPlan,
         elapsed: Duration,
+        cancel: &CancellationToken,
     ) -> Result<Found, LaneFault> {
         let plan = &loaded.plan;
         if let Some(end) = self.shared.over() {
@@ -256,25 +370,32 @@ impl Lane {
         if let Some(own) = own {
             return Ok(self.go_on(plan, &own, elapsed));
         }
+        if let Some(iteration) = self.looks_on(plan) {
+            return Ok(Found::Discovery { iteration });
+        }
         if self.shared.is_finished() && !self.leads() {
-            return self.nothing_left().await;
+            return Ok(self.ended());
         }
         let asker = Claimant {
-            lane: self.number as usize - 1,
-            jobs: self.shared.jobs as usize,
-            scope: self.shared.scope.clone(),
-            max_attempts: self.shared.max_attempts,
+            // Lanes of one run choose one after the other, so the most urgent is whoever's comes first.
+            lane: 0,
+            jobs: self.shared.setup.jobs as usize,
+            scope: self.shared.setup.scope.clone(),
+            max_attempts: self.shared.setup.max_attempts,
         };
         // What is chosen beside other tasks is claimed before the next lane chooses.
         let alone = self.shared.claiming.lock().await;
         let plan = &self.shared.blocking(|store| store.load().map(|loaded| loaded.plan)).await??;
-        let choice = choose(plan, &asker, self.shared.overlap);
+        let choice = choose(plan, &asker, self.shared.setup.overlap);
         for left_out in &choice.left_out {
             if let WhyLeftOut::Attempts { failed } = left_out.why {
                 let reason = Some(format!("{failed} attempts have failed (task_budget.max_attempts)"));
-                let block = Mutation::Block { id: left_out.task.clone(), reason };
+                let block = Mutation::Block { id: left_out.task.clone(), reason: reason.clone() };
                 // Somebody may have settled it meanwhile.
-                let _ = self.shared.blocking(move |store| store.mutate(block, Actor::Runtime)).await?;
+                let blocked = self.shared.blocking(move |store| store.mutate(block, Actor::Runtime)).await?;
+                if blocked.is_ok_and(|applied| applied.change != TaskChange::Unchanged) {
+                    self.tell_blocked(services, plan, &left_out.task, reason);
+                }
                 self.shared.wake();
             }
         }
@@ -284,22 +405,38 @@ impl Lane {
             if is_blocking {
                 return Ok(Found::Wait(Vec::new()));
             }
+        }
+        let next = step(plan, &choice, &self.pilot(services), self.shared.empty_discoveries());
+        if let LaneStep::End { mode } = next {
             self.shared.finish();
-            return self.nothing_left().await;
+            return match self.leads() {
+                true => self.nothing_left(work_beside(plan, loaded, &choice, &asker.scope), mode).await,
+                false => Ok(self.ended()),
+            };
         }
-        if !choice.tasks.is_empty() && self.shared.is_capped(elapsed) {
-            return Ok(self.shared.over().map_or(Found::Wait(Vec::new()), Found::Over));
+        if next != LaneStep::Wait && self.shared.is_capped(elapsed) {
+            return Ok(self.over_or_wait());
         }
-        for task in choice.tasks {
+        if next == LaneStep::Discover
+            && let Some(claimed) = self.claim_discovery().await?
+        {
+            drop(alone);
+            let begun = self.begin_discovery(services, claimed, elapsed, cancel).await?;
+            self.shared.wake();
+            return Ok(begun.map_or_else(|| self.over_or_wait(), |iteration| Found::Discovery { iteration }));
+        }
+        let tasks = if next == LaneStep::Work { choice.tasks } else { Vec::new() };
+        for task in tasks {
             if let Some(claimed) = self.claim(plan, task).await? {
                 drop(alone);
-                let own = self.begin_with(services, plan, claimed).await?;
+                let own = self.begin_with(services, plan, claimed, cancel).await?;
                 self.shared.wake();
                 return Ok(self.go_on(plan, &own, elapsed));
             }
         }
-        let reasons = choice.left_out.iter().take(MAX_REASONS).map(ToString::to_string);
-        Ok(Found::Wait(reasons.collect()))
+        let left_out = choice.left_out.iter().map(ToString::to_string);
+        let reasons = self.who_looks(services, plan).into_iter().chain(left_out);
+        Ok(Found::Wait(reasons.take(MAX_REASONS).collect()))
     }
 
     /// Has the lane go on with the task that it has claimed.
@@ -309,9 +446,7 @@ impl Lane {
             Some(number) => number,
             None => match self.shared.next_iteration(elapsed) {
                 Some(number) => number,
-                None => {
-                    return self.shared.over().map_or(Found::Wait(Vec::new()), Found::Over);
-                }
+                None => return self.over_or_wait(),
             },
         };
         if let Some(kept) = self.view.own().as_mut() {
@@ -320,31 +455,57 @@ impl Lane {
         Found::Task {
             task: TaskBrief::from(task),
             iteration: number,
-            attempts: own.attempt.saturating_sub(1),
+            attempts: own.attempt.saturating_sub(1).saturating_add(self.shared.failures_of(&own.task)),
         }
     }
 
-    /// Ends the lane, since nothing is left. The last check of the leader is of what has landed.
-    async fn nothing_left(&self) -> Result<Found, LaneFault> {
-        if !self.leads() {
-            return Ok(Found::Over(RunEnd { reason: ExitReason::Completed, detail: None }));
-        }
-        let head = self.shared.repository.head(&self.shared.into).await?;
+    /// Ends the lane where the run is over; else it looks again once something has changed.
+    fn over_or_wait(&self) -> Found {
+        self.shared.over().map_or(Found::Wait(Vec::new()), Found::Over)
+    }
+
+    /// Ends a lane that does not lead, since nothing is left.
+    fn ended(&self) -> Found {
+        Found::Over(RunEnd { reason: ExitReason::Completed, detail: None })
+    }
+
+    /// Ends the leader by what is left of the plan. Its last check is of what has landed.
+    async fn nothing_left(&self, work: Work, mode: Mode) -> Result<Found, LaneFault> {
+        let head = self.shared.setup.repository.head(&self.shared.setup.into).await?;
         let mut last = self.at_the_end.lock().unwrap_or_else(PoisonError::into_inner);
         if *last != head {
             *last = head;
             // What the last check of this lane said is of another commit.
             self.view.tell(Input::Unheard);
         }
-        Ok(Found::Nothing)
+        Ok(Found::Nothing { work, mode })
+    }
+
+    /// Counts and tells that a task is blocked which nobody has begun, since its attempts are used up.
+    fn tell_blocked(&self, services: &Services, plan: &Plan, task: &TaskId, reason: Option<String>) {
+        self.shared.books(SharedBooks::blocked);
+        let title = plan.task(task).map(|task| task.title.clone()).unwrap_or_default();
+        let (change, actor) = (PlanChange::Blocked, ChangedBy::Runtime);
+        services.emit(Event::PlanChanged { change, task: task.clone(), title, reason, actor });
     }
 
     fn tell_why(&self, services: &Services, reasons: Vec<String>) {
         let reason = reasons.join("; ");
         let mut told = self.waits_for.lock().unwrap_or_else(PoisonError::into_inner);
-        if *told != reason && !reason.is_empty() {
-            services.emit(Event::Waiting { wait_ms: 0, reason: reason.clone(), until: None });
+        if *told != reason && !reason.is_empty() && self.shared.is_news(&reason) {
+            told.clone_from(&reason);
+            services.emit(Event::Waiting { wait_ms: 0, reason, until: None });
         }
-        *told = reason;
     }
+}
+
+/// Says what a plan leaves to do in which no lane can take anything up. What is ready and left out waits for work that
+/// a person holds, which does not go on by itself.
+fn work_beside(plan: &Plan, loaded: &LoadedPlan, choice: &ClaimChoice, scope: &Scope) -> Work {
+    if choice.left_out.is_empty() {
+        return Work::of(plan, &loaded.unparsed, scope);
+    }
+    let held = plan.claimed_tasks().filter(|(_, claim)| claim.phase == ClaimPhase::Held);
+    let held = held.map(|(task, _)| format!("{} was submitted and is held", task.id));
+    Work::Blocked(choice.left_out.iter().map(ToString::to_string).chain(held).collect())
 }

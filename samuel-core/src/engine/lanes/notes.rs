@@ -1,7 +1,8 @@
 //! What a lane that does not lead keeps on this machine.
 //!
 //! Only the leader saves the run, since a run that goes on goes on with the plan: what other lanes
-//! worked on is released and claimed anew. Files that each iteration makes anew are in a directory of
+//! worked on is released and claimed anew. What they consumed and what came of their iterations they write down
+//! (`kept`). Files that each iteration makes anew are in a directory of
 //! the lane, so that no agent reads another one's.
 
 use std::sync::Arc;
@@ -33,7 +34,7 @@ impl LaneStore for LaneNotes {
 
     fn note(&self, note: Note) -> Result<u64, StateError> {
         match note {
-            Note::Checkpoint(_) | Note::Used(_) | Note::Called(_) if !self.leads => Ok(0),
+            Note::Checkpoint(_) | Note::Called(_) if !self.leads => Ok(0),
             note => self.run.note(note),
         }
     }

@@ -1,7 +1,7 @@
 //! The queue of a run with lanes: what was submitted is merged, checked and landed.
 //!
-//! [`MergeMachine`] decides; here its effects are carried out. The checks are those of the run, made in
-//! a work tree of the queue's own. A branch whose work has landed is removed; of what came back it stays.
+//! [`MergeMachine`] decides; here its effects are carried out, but for the checks (`queue_check`). A branch whose work has
+//! landed is removed; of what came back it stays.
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -9,28 +9,28 @@ use tokio_util::sync::CancellationToken;
 
 use super::shared::Lanes;
 use crate::{
-    engine::{error::described, fire::Place, services::Services},
-    event::{Event, PlanChange},
-    hook::{BreakClass, HookCall, Outcome},
-    machine::{HookReply, ReplyData},
-    merge::{ClaimRefusal, MergeEffect, MergeInput, MergeMachine, MergeSetup, MergeStrategy, Queue},
-    model::{
-        ClaimTarget, ExitReason, Plan, ReleaseReason, Role, TaskId,
-        payload::{Actor as ChangedBy, Mode, QualityCheckInput, Turn},
+    engine::{error::described, services::Services},
+    event::{Event, PlanChange, RunFault},
+    merge::{
+        ClaimKey, ClaimRefusal, MergeEffect, MergeInput, MergeMachine, MergeSetup, MergeStrategy, Queue,
     },
+    model::{ClaimTarget, Plan, QueuedWork, ReleaseReason, Role, TaskId, payload::Actor as ChangedBy},
+    sched::SharedBooks,
     state::{Actor, Mutation, PlanStore, ProgressKind, StateError},
-    workspace::{WorkspaceError, Worktree},
+    workspace::LaneTree,
 };
 
-/// How long it takes until a landing is tried again that something is in the way of.
+/// How long it takes until a landing is tried again that something is in the way of. Where the same thing still is, it
+/// takes twice as long, up to the longest time: each try looks at files.
 const TRY_AGAIN: Duration = Duration::from_secs(2);
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// The queue, as it is at work.
 pub(super) struct QueueDriver {
     pub(super) shared: Arc<Lanes>,
     pub(super) services: Arc<Services>,
     /// Where the checks are made.
-    pub(super) tree: Arc<Worktree>,
+    pub(super) tree: Arc<LaneTree>,
     pub(super) batch: NonZeroUsize,
     /// The commands of the checks, as their point is told.
     pub(super) commands: Vec<String>,
@@ -47,6 +47,30 @@ struct Landed {
     commit: String,
 }
 
+/// What is in the way of a landing, as it was told, and how often it was found there.
+#[derive(Default)]
+struct InTheWay {
+    reason: String,
+    found: u32,
+}
+
+impl InTheWay {
+    /// Takes down what is in the way now, and says whether that is news.
+    fn is_new(&mut self, reason: Option<String>) -> bool {
+        let reason = reason.unwrap_or_default();
+        let is_new = reason != self.reason;
+        self.found = if is_new { 1 } else { self.found.saturating_add(1) };
+        self.reason = reason;
+        is_new && !self.reason.is_empty()
+    }
+
+    /// Returns how long it takes until it is tried again.
+    fn again(&self) -> Duration {
+        let doubled = 1_u32.checked_shl(self.found.saturating_sub(1)).unwrap_or(u32::MAX);
+        TRY_AGAIN.saturating_mul(doubled).min(LONGEST)
+    }
+}
+
 /// What the queue does next.
 enum Next {
     Step(MergeInput),
@@ -59,26 +83,35 @@ impl QueueDriver {
         let stopped = self.shared.stop_queue.clone();
         let role = match self.claim().await {
             Ok(role) => role,
-            Err(error) => return self.give_up(described(&error)),
+            Err(error) => return self.give_up(RunFault::of(&error)),
         };
         let mut machine = MergeMachine::new(MergeSetup {
             role,
-            into: self.shared.into.clone(),
+            into: self.shared.setup.into.clone(),
             batch: self.batch,
-            max_attempts: self.shared.max_attempts,
+            max_attempts: self.shared.setup.max_attempts,
+            // This loop has the lock, so whoever began a landing before is gone.
+            is_alone: true,
         });
-        let mut told = String::new();
+        let (mut told, mut keys) = (InTheWay::default(), Vec::new());
         let mut effect = machine.step(MergeInput::Wake);
         loop {
             let next = match effect {
                 MergeEffect::Wait => self.wait(&machine, &mut told, &stopped).await,
-                effect => self.carry_out(effect, &stopped).await,
+                effect => self.carry_out(effect, &machine, &stopped).await,
             };
             match next {
-                Next::Step(input) => effect = machine.step(input),
+                Next::Step(input) => {
+                    if let MergeInput::Queue(queue) = &input {
+                        keys = queue.submissions.iter().map(|work| work.key.clone()).collect();
+                    }
+                    effect = machine.step(input);
+                    self.tell_places(&machine, &keys);
+                }
                 Next::End => break,
             }
         }
+        self.services.hub.queue_is(Vec::new(), None, &self.shared.setup.into);
         let release = Mutation::Release {
             task: Role::Merge.into(),
             token: role,
@@ -89,24 +122,36 @@ impl QueueDriver {
         let _ = self.shared.blocking(move |store| store.mutate(release, Actor::Runtime)).await;
     }
 
+    /// Tells whoever looks from another process where what was submitted is.
+    fn tell_places(&self, machine: &MergeMachine, keys: &[ClaimKey]) {
+        let work = |key: &ClaimKey| QueuedWork { task: key.task.clone(), place: machine.place(key) };
+        let held = machine.held().map(|held| held.reason.clone());
+        self.services.hub.queue_is(keys.iter().map(work).collect(), held, &self.shared.setup.into);
+    }
+
     async fn claim(&self) -> Result<u64, StateError> {
-        let worker = format!("{}/queue", self.shared.run);
+        let worker = format!("{}/queue", self.shared.setup.run);
         let claim = Mutation::Claim { task: Role::Merge.into(), worker };
         let claimed = self.shared.blocking(move |store| store.mutate(claim, Actor::Runtime)).await??;
         Ok(claimed.revision)
     }
 
-    fn give_up(&self, reason: String) {
-        let detail = format!("what was submitted could not be landed: {reason}");
-        self.shared.end(ExitReason::Error, Some(detail));
+    fn give_up(&self, fault: RunFault) {
+        let message = format!("what was submitted could not be landed: {}", fault.message);
+        self.shared.fails(RunFault { message, ..fault });
     }
 
-    async fn carry_out(&self, effect: MergeEffect, stopped: &CancellationToken) -> Next {
+    async fn carry_out(
+        &self,
+        effect: MergeEffect,
+        machine: &MergeMachine,
+        stopped: &CancellationToken,
+    ) -> Next {
         if stopped.is_cancelled() {
             return Next::End;
         }
         let failed = |error: &dyn std::error::Error| MergeInput::Failed { reason: described(error) };
-        let repository = &self.shared.repository;
+        let repository = &self.shared.setup.repository;
         Next::Step(match effect {
             MergeEffect::Look => match self.caught_up().await {
                 Ok(plan) => MergeInput::Queue(self.queue(&plan)),
@@ -116,11 +161,13 @@ impl QueueDriver {
                 Ok(built) => MergeInput::Built(built),
                 Err(error) => failed(&error),
             },
-            MergeEffect::Check { commit, .. } => match self.check(&commit, stopped).await {
-                Ok(Some(failures)) => MergeInput::Checked(failures),
-                Ok(None) => return Next::End,
-                Err(error) => failed(&error),
-            },
+            MergeEffect::Check { commit, .. } => {
+                match self.check(commit, machine.checking(), stopped).await {
+                    Ok(Some(failures)) => MergeInput::Checked(failures),
+                    Ok(None) => return Next::End,
+                    Err(error) => failed(&error),
+                }
+            }
             MergeEffect::Change(mutation) => match self.change(mutation).await {
                 Ok(()) => MergeInput::Changed(Ok(())),
                 Err(error) => match ClaimRefusal::of(&error) {
@@ -132,29 +179,34 @@ impl QueueDriver {
                 Ok(moved) => MergeInput::Moved(moved),
                 Err(error) => failed(&error),
             },
+            MergeEffect::Try(landing) => match repository.way(&landing).await {
+                Ok(way) => MergeInput::Way(way),
+                Err(error) => failed(&error),
+            },
             MergeEffect::Ask(landing) => match repository.standing(&landing).await {
                 Ok(standing) => MergeInput::Stands(standing),
                 Err(error) => failed(&error),
             },
             MergeEffect::Wait => MergeInput::Wake,
             MergeEffect::End { reason } => {
-                self.give_up(reason);
+                // A git that fails says that of itself.
+                let is_gone = matches!(repository.head(&self.shared.setup.into).await, Ok(None));
+                self.give_up(if is_gone { RunFault::of(&self.shared.gone()) } else { reason.into() });
                 return Next::End;
             }
         })
     }
 
     /// Waits until there may be something to merge. Where the lanes have ended there is nothing more.
-    async fn wait(&self, machine: &MergeMachine, told: &mut String, stopped: &CancellationToken) -> Next {
+    async fn wait(&self, machine: &MergeMachine, told: &mut InTheWay, stopped: &CancellationToken) -> Next {
         let mut changed = self.shared.changes();
         changed.borrow_and_update();
         let held = machine.held().map(|held| held.reason.clone());
-        if let Some(reason) = held.as_ref().filter(|reason| *reason != told) {
-            let (into, reason) = (self.shared.into.clone(), reason.clone());
+        let is_held = held.is_some();
+        if told.is_new(held) {
+            let (into, reason) = (self.shared.setup.into.clone(), told.reason.clone());
             self.services.emit(Event::LandingHeld { into, reason });
         }
-        let is_held = held.is_some();
-        *told = held.unwrap_or_default();
         // What was submitted in this moment is seen by the next look.
         let waits = match self.plan().await {
             Ok(plan) => !Queue::of(&plan).submissions.is_empty(),
@@ -168,7 +220,7 @@ impl QueueDriver {
         }
         let again = async {
             match is_held {
-                true => self.services.clock.sleep(TRY_AGAIN).await,
+                true => self.services.clock.sleep(told.again()).await,
                 false => std::future::pending().await,
             }
         };
@@ -188,10 +240,13 @@ impl QueueDriver {
         Ok(plan)
     }
 
-    /// Returns what waits to be merged, with the trees that have passed here.
+    /// Returns what waits to be merged, with the trees that have passed here. Iterations that failed with a task are
+    /// attempts at it, too.
     fn queue(&self, plan: &Plan) -> Queue {
         let mut queue = Queue::of(plan);
         for submission in &mut queue.submissions {
+            let failed = self.shared.failures_of(&submission.key.task);
+            submission.attempt = submission.attempt.saturating_add(failed);
             submission.tree = self.shared.tree_of(submission.key.token);
         }
         queue
@@ -199,28 +254,6 @@ impl QueueDriver {
 
     async fn plan(&self) -> Result<Arc<Plan>, StateError> {
         self.shared.blocking(|store| store.load().map(|loaded| loaded.plan)).await?
-    }
-
-    /// Checks a commit, and returns what failed; nothing where the check was cut off.
-    async fn check(
-        &self,
-        commit: &str,
-        stopped: &CancellationToken,
-    ) -> Result<Option<Vec<String>>, WorkspaceError> {
-        self.tree.check_out(commit).await?;
-        let place = Place {
-            iteration: 0,
-            in_iteration: false,
-            mode: Mode::Implementation,
-            turn: Turn::Main,
-            cancel: stopped.child_token(),
-        };
-        let input = QualityCheckInput { commands: self.commands.clone(), ..Default::default() };
-        let reply = self.services.fire(HookCall::QualityCheck(input), &place).await;
-        if is_cancelled(&reply.outcome) {
-            return Ok(None);
-        }
-        Ok(Some(failures(reply)))
     }
 
     /// Changes the plan, and tells what follows.
@@ -241,8 +274,14 @@ impl QueueDriver {
     }
 
     async fn landed(&self, before: &Plan) {
-        let landing = before.claim(&ClaimTarget::Role(Role::Merge)).filter(|claim| claim.is_landing());
-        let new = landing.and_then(|claim| claim.commit.clone());
+        let landing = Queue::of(before).landing;
+        // Without their order they are told by their numbers.
+        let turn = match &landing {
+            Some(landing) => self.shared.setup.repository.in_turn(landing).await.unwrap_or_default(),
+            None => Vec::new(),
+        };
+        // One that was cut off may have been into another branch.
+        let into = landing.as_ref().map_or(&self.shared.setup.into, |landing| &landing.into).clone();
         let of_claim = |(task, claim): (&crate::model::Task, &crate::model::Claim)| {
             Some(Landed {
                 task: task.id.clone(),
@@ -252,24 +291,24 @@ impl QueueDriver {
                 commit: claim.landed.clone().filter(|_| claim.is_landing())?,
             })
         };
-        let landed: Vec<Landed> = before.claimed_tasks().filter_map(of_claim).collect();
-        self.shared.landed(landed.iter().map(|one| one.task.clone()), new);
-        for one in landed {
-            let into = self.shared.into.clone();
+        let mut landed: Vec<Landed> = before.claimed_tasks().filter_map(of_claim).collect();
+        landed.sort_by_key(|one| turn.iter().position(|commit| *commit == one.commit));
+        self.shared.landed(landed.iter().map(|one| one.task.clone()), landing.map(|landing| landing.new));
+        let line = |one: &Landed| {
             let text = format!("landed on {into} as {}", one.commit);
-            let line = self.services.note(0, Some(one.task.clone()), ProgressKind::Completed, text);
-            self.services.log(vec![line]).await;
-            self.services.emit(Event::TaskLanded { task: one.task.clone(), into, commit: one.commit });
-            let (task, title) = (one.task, one.title);
+            self.services.note(0, Some(one.task.clone()), ProgressKind::Completed, text)
+        };
+        self.services.log(landed.iter().map(line).collect()).await;
+        let mut branches = Vec::new();
+        for Landed { task, title, branch, submitted, commit } in landed {
+            self.services.emit(Event::TaskLanded { task: task.clone(), into: into.clone(), commit });
             self.services.emit(Event::TaskCompleted { task, title, provisional: false });
-            // By another strategy the branch has commits that nothing else has.
-            if let (Some(branch), Some(submitted), MergeStrategy::Merge) =
-                (one.branch, one.submitted, self.shared.strategy)
-            {
-                let removed = self.shared.repository.remove_branch(&branch, &submitted).await;
-                if let Err(error) = removed {
-                    self.services.warn(format!("{branch} has landed and stays: {}", described(&error)));
-                }
+            branches.extend(branch.zip(submitted));
+        }
+        // By another strategy a branch has commits that nothing else has.
+        if self.shared.setup.strategy == MergeStrategy::Merge {
+            for (branch, error) in self.shared.setup.repository.remove_landed(&into, &branches).await {
+                self.services.warn(format!("{branch} has landed and stays: {}", described(&error)));
             }
         }
     }
@@ -287,7 +326,9 @@ impl QueueDriver {
         self.services.log(vec![line]).await;
         let (attempt, last) = (claim.attempt, last.to_string());
         self.services.emit(Event::TaskReturned { task: task.clone(), attempt, reason: last, kept });
+        self.shared.came_back();
         if blocked.is_some() {
+            self.shared.books(SharedBooks::blocked);
             let title = before.task(task).map(|task| task.title.clone()).unwrap_or_default();
             let (change, actor) = (PlanChange::Blocked, ChangedBy::Runtime);
             let changed = Event::PlanChanged { change, task: task.clone(), title, reason: blocked, actor };
@@ -296,29 +337,23 @@ impl QueueDriver {
     }
 }
 
-/// Returns what failed, one line each.
-fn failures(reply: HookReply) -> Vec<String> {
-    let Outcome { refused, abort, broken, skipped, .. } = reply.outcome;
-    if skipped.is_some() {
-        return Vec::new();
-    }
-    let is_refused = refused.is_some() || abort.is_some() || !broken.is_empty();
-    let checks = match reply.data {
-        ReplyData::Checks(failures) if is_refused => failures,
-        _ => Vec::new(),
-    };
-    let mut told: Vec<String> =
-        checks.into_iter().map(|failed| format!("{}: {}", failed.command, failed.message)).collect();
-    if told.is_empty() {
-        told.extend(refused);
-        told.extend(broken.iter().map(ToString::to_string));
-        if told.is_empty() && is_refused {
-            told.push("the check was refused".to_owned());
-        }
-    }
-    told
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn is_cancelled(outcome: &Outcome) -> bool {
-    outcome.broken.iter().any(|broken| broken.failure.class == BreakClass::Cancelled)
+    #[test]
+    fn a_landing_that_waits_is_tried_less_and_less_often_and_what_is_new_is_told_once() {
+        let mut told = InTheWay::default();
+        let mut waits = Vec::new();
+        for _ in 0..8 {
+            let is_new = told.is_new(Some("a file".to_owned()));
+            waits.push((is_new, told.again().as_secs()));
+        }
+        let seconds: Vec<u64> = waits.iter().map(|(_, seconds)| *seconds).collect();
+        assert_eq!(seconds, [2, 4, 8, 16, 32, 60, 60, 60]);
+        assert_eq!(waits.iter().filter(|(is_new, _)| *is_new).count(), 1);
+        assert!(told.is_new(Some("another file".to_owned())) && told.again() == TRY_AGAIN);
+        assert!(!told.is_new(None), "nothing is no news");
+        assert!(told.is_new(Some("a file".to_owned())) && told.again() == TRY_AGAIN);
+    }
 }

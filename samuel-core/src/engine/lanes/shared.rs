@@ -1,7 +1,10 @@
 //! What the lanes of a run have in common.
 
+mod books;
+
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
+    num::NonZeroU32,
     sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
@@ -12,45 +15,48 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::claiming::rescue_of;
+use super::{
+    begun::Beginnings,
+    error::LanesError,
+    kept::{OtherLanes, together},
+    user_texts::UserTexts,
+    watchers::Watchers,
+};
 use crate::{
     engine::error::described,
-    event::RunReport,
+    event::{RunFault, RunReport},
     hook::HookPoint,
     machine::{Command, HookReply, Input},
     merge::{MergeRepository, MergeStrategy},
-    model::{AgentTotal, ExitReason, Scope, TaskId, Usage},
+    model::{ExitReason, Scope, TaskId, Usage},
     sched::{Cap, Overlap, SharedBooks},
-    state::{PlanStore, RunEnd, StateError},
-    workspace::Worktree,
+    state::{Begun, PlanStore, RunEnd, StateError},
+    workspace::LaneTree,
 };
 
 /// What all lanes of a run share.
 #[derive(Debug)]
 pub(in crate::engine) struct Lanes {
-    pub(super) jobs: u32,
-    pub(super) run: Arc<str>,
-    /// The branch that work lands on.
-    pub(super) into: String,
-    pub(super) strategy: MergeStrategy,
-    pub(super) overlap: Overlap,
-    pub(super) scope: Scope,
-    pub(super) max_attempts: Option<std::num::NonZeroU32>,
-    /// The store of the run, which no lane's view is between.
-    pub(super) store: Arc<dyn PlanStore>,
-    pub(super) repository: MergeRepository,
+    /// What does not change.
+    pub(super) setup: LanesSetup,
     /// Held from the choice of a task to its claim, so that no two lanes choose beside each other.
     pub(super) claiming: tokio::sync::Mutex<()>,
     state: Mutex<State>,
     /// Grows whenever a lane that waits may go on.
     changed: watch::Sender<u64>,
+    /// The iterations that began.
+    pub(in crate::engine) beginnings: Beginnings,
     /// What the handlers of the points that fire once said.
     once: watch::Sender<Once>,
-    /// Where the machines of the lanes that do not lead are told something.
+    /// Where the machine of the lane that leads is told something, and those of the others.
+    leader: OnceLock<UnboundedSender<Input>>,
     followers: Mutex<Vec<UnboundedSender<Input>>>,
     tasks: Mutex<Tasks>,
     /// The work trees of the lanes, and of the queue.
-    trees: OnceLock<Vec<Arc<Worktree>>>,
+    trees: OnceLock<Vec<Arc<LaneTree>>>,
+    /// Who is told that there is more to read in the store.
+    pub(super) watchers: Watchers,
+    user_texts: Mutex<UserTexts>,
     /// Ends the queue now.
     pub(super) stop_queue: CancellationToken,
 }
@@ -59,9 +65,12 @@ pub(in crate::engine) struct Lanes {
 #[derive(Debug, Default)]
 struct State {
     books: SharedBooks,
-    /// The number of the last iteration that began.
-    iterations: u32,
+    /// The number that an iteration was given last; it may not begin.
+    number: u32,
     ending: Option<RunEnd>,
+    /// The error for which it ends, and the setting of the cap.
+    fault: Option<RunFault>,
+    limit: Option<&'static str>,
     /// Whether nothing is left that a lane could work on.
     is_finished: bool,
     /// Whether somebody wants the run to end.
@@ -73,11 +82,27 @@ struct State {
     /// Which task each lane works on.
     working: BTreeMap<u32, TaskId>,
     landed: Vec<TaskId>,
+    /// What a person said is done.
+    done: Vec<TaskId>,
+    /// How many iterations have failed with a task, in whichever lane.
+    failed: BTreeMap<TaskId, u32>,
+    /// Those of them that failed before the run was cut off and were not begun since.
+    cut_off: BTreeSet<TaskId>,
+    /// How many discovery iterations in a row found nothing.
+    empty_discoveries: u32,
     /// The trees that have passed in the lane that submitted them, by the tokens of the claims.
     trees: BTreeMap<u64, String>,
     /// The last commit that was landed, whose tree has passed the checks.
     passed: Option<String>,
+    /// What was told last of why lanes wait; nothing once a task that they may wait for has landed or came back.
+    told_why: String,
     reports: Vec<RunReport>,
+    /// What lanes but the first did since this process began.
+    others: OtherLanes,
+    /// What they had done before it was cut off, until the leader has saved that it has taken it over.
+    taken_over: OtherLanes,
+    /// What was consumed in each lane, with the calls under way; in the first one with what was before.
+    used: BTreeMap<u32, Usage>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -95,42 +120,40 @@ struct Tasks {
 }
 
 /// What a run with lanes is made of.
+#[derive(Debug)]
 pub(super) struct LanesSetup {
+    /// How many lanes there are.
     pub(super) jobs: u32,
     pub(super) run: Arc<str>,
+    /// The branch that work lands on.
     pub(super) into: String,
+    /// The commit that it was at when the run began.
+    pub(super) began_at: String,
     pub(super) strategy: MergeStrategy,
     pub(super) overlap: Overlap,
     pub(super) scope: Scope,
-    pub(super) max_attempts: Option<std::num::NonZeroU32>,
+    pub(super) max_attempts: Option<NonZeroU32>,
+    /// The store of the run, which no lane's view is between.
     pub(super) store: Arc<dyn PlanStore>,
     pub(super) repository: MergeRepository,
-    pub(super) books: SharedBooks,
-    pub(super) iterations: u32,
 }
 
 impl Lanes {
-    pub(super) fn new(setup: LanesSetup) -> Arc<Self> {
-        let LanesSetup { jobs, run, into, strategy, overlap, scope, max_attempts, store, repository, .. } =
-            setup;
-        let state = State { books: setup.books, iterations: setup.iterations, ..State::default() };
+    pub(super) fn new(setup: LanesSetup, books: SharedBooks, begun: Begun) -> Arc<Self> {
+        let state = State { books, number: begun.last, ..State::default() };
         Arc::new(Self {
-            jobs,
-            run,
-            into,
-            strategy,
-            overlap,
-            scope,
-            max_attempts,
-            store,
-            repository,
+            setup,
             claiming: tokio::sync::Mutex::default(),
             state: Mutex::new(state),
             changed: watch::Sender::new(0),
+            beginnings: Beginnings::after(begun),
             once: watch::Sender::new(Once::default()),
+            leader: OnceLock::new(),
             followers: Mutex::default(),
             tasks: Mutex::default(),
             trees: OnceLock::new(),
+            watchers: Watchers::default(),
+            user_texts: Mutex::default(),
             stop_queue: CancellationToken::new(),
         })
     }
@@ -142,6 +165,11 @@ impl Lanes {
     /// Reads or changes the books.
     pub(super) fn books<R>(&self, work: impl FnOnce(&mut SharedBooks) -> R) -> R {
         self.state(|state| work(&mut state.books))
+    }
+
+    /// Reads or changes what the user said and who was given it.
+    pub(super) fn user_texts<R>(&self, work: impl FnOnce(&mut UserTexts) -> R) -> R {
+        work(&mut self.user_texts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Has whoever waits look again.
@@ -159,7 +187,7 @@ impl Lanes {
         self: &Arc<Self>,
         work: impl FnOnce(&dyn PlanStore) -> R + Send + 'static,
     ) -> Result<R, StateError> {
-        let store = Arc::clone(&self.store);
+        let store = Arc::clone(&self.setup.store);
         let done = tokio::task::spawn_blocking(move || work(&*store)).await;
         done.map_err(|error| StateError::io("reach", "the plan")(std::io::Error::other(error)))
     }
@@ -175,14 +203,64 @@ impl Lanes {
         })
     }
 
+    /// Returns the reason for which the run ends, beside that somebody asked for it or that nothing is left.
+    pub(super) fn fault(&self) -> Option<RunEnd> {
+        self.state(|state| state.ending.clone())
+    }
+
+    /// Returns what was landed, in turn.
+    pub(super) fn landed_tasks(&self) -> Vec<TaskId> {
+        self.state(|state| state.landed.clone())
+    }
+
     /// Says whether a cap is reached; the run then ends for it.
     pub(super) fn is_capped(&self, elapsed: Duration) -> bool {
-        let reached = self.books(|books| books.reached(elapsed)).map(end_of);
-        let is_reached = reached.is_some();
-        if let Some(RunEnd { reason, detail }) = reached {
-            self.end(reason, detail);
+        let reached = self.books(|books| books.reached(elapsed));
+        if let Some(cap) = reached {
+            self.end_at(cap);
         }
-        is_reached
+        reached.is_some()
+    }
+
+    fn end_at(&self, cap: Cap) {
+        self.state(|state| {
+            if state.ending.is_none() {
+                (state.ending, state.limit) = (Some(end_of(cap)), Some(cap.setting()));
+            }
+        });
+        self.wake();
+    }
+
+    /// Ends the run with an error, since a lane or the queue cannot go on. The others finish their turns, as at a stop.
+    pub(super) fn fails(&self, fault: RunFault) {
+        self.state(|state| {
+            let is_error = state.ending.as_ref().is_some_and(|end| end.reason == ExitReason::Error);
+            if !is_error {
+                let detail = Some(fault.message.clone());
+                state.ending = Some(RunEnd { reason: ExitReason::Error, detail });
+                (state.fault, state.limit) = (Some(fault), None);
+            }
+        });
+        self.wake();
+        self.end_holds();
+        if let Some(leader) = self.leader.get() {
+            // It then finds why the run ends; one that has ended needs nothing.
+            let _ = leader.send(Input::Command(Command::Resume));
+        }
+    }
+
+    /// Has lanes that hold, or wait for a limit, end with the run.
+    fn end_holds(&self) {
+        for inputs in self.followers.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let _ = inputs.send(Input::Command(Command::Cancel));
+        }
+    }
+
+    /// Returns how the run ends, where the leader would end it: with the error of another lane or of the queue, where
+    /// there is one.
+    pub(in crate::engine) fn ending_over(&self, end: RunEnd) -> RunEnd {
+        let fault = self.state(|state| state.fault.as_ref().map(|fault| fault.message.clone()));
+        fault.map_or(end, |message| RunEnd { reason: ExitReason::Error, detail: Some(message) })
     }
 
     /// Ends the run for a reason, unless it ends for another.
@@ -215,10 +293,17 @@ impl Lanes {
         match command {
             Command::Stop => self.stop_queue.cancel(),
             Command::Cancel => {}
+            Command::Steer(text) => return self.user_texts(|said| said.said(self.setup.jobs, text)),
             _ => return,
         }
         self.state(|state| state.is_stopping = true);
         self.wake();
+    }
+
+    /// Returns the error for the branch that work lands on, where it is gone.
+    pub(super) fn gone(&self) -> LanesError {
+        let last = self.state(|state| state.passed.clone()).unwrap_or_else(|| self.setup.began_at.clone());
+        LanesError::Gone { into: self.setup.into.as_str().into(), commit: last.into() }
     }
 
     /// Waits until all other lanes have ended and the queue has landed what it can.
@@ -226,11 +311,12 @@ impl Lanes {
         self.once.send_modify(|once| once.is_over = true);
         self.state(|state| state.is_closing = true);
         self.wake();
+        self.end_holds();
         let lanes = std::mem::take(&mut self.tasks.lock().unwrap_or_else(PoisonError::into_inner).lanes);
         for lane in lanes {
             match lane.await {
                 Ok(report) => self.state(|state| state.reports.extend(report)),
-                Err(error) => self.end(ExitReason::Error, Some(format!("a lane broke: {error}"))),
+                Err(error) => self.fails(format!("a lane broke: {error}").into()),
             }
         }
         self.state(|state| state.are_lanes_over = true);
@@ -242,6 +328,12 @@ impl Lanes {
         }
     }
 
+    /// Says where the machine of the lane that leads is told something.
+    pub(super) fn is_led(&self, inputs: UnboundedSender<Input>) {
+        // It is said once.
+        let _ = self.leader.set(inputs);
+    }
+
     pub(super) fn began(&self, lane: JoinHandle<Option<RunReport>>, inputs: UnboundedSender<Input>) {
         self.followers.lock().unwrap_or_else(PoisonError::into_inner).push(inputs);
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).lanes.push(lane);
@@ -251,7 +343,7 @@ impl Lanes {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).queue = Some(queue);
     }
 
-    pub(super) fn has_trees(&self, trees: Vec<Arc<Worktree>>) {
+    pub(super) fn has_trees(&self, trees: Vec<Arc<LaneTree>>) {
         // They are made once.
         let _ = self.trees.set(trees);
     }
@@ -260,13 +352,14 @@ impl Lanes {
     pub(in crate::engine) async fn remove_trees(&self) -> Vec<String> {
         let mut told = Vec::new();
         for (number, tree) in (1..).zip(self.trees.get().into_iter().flatten()) {
-            let of_queue = number > self.jobs;
-            let reference = rescue_of(&format!("samuel/{}/lane-{number}", self.run));
-            let kept = if of_queue { Ok(None) } else { tree.rescue(&reference).await };
+            let of_queue = number > self.setup.jobs;
+            let branch = format!("samuel/{}/lane-{number}", self.setup.run);
+            let kept = if of_queue { Ok(None) } else { tree.rescue(&branch).await };
             let removed = match kept {
                 Ok(_) => tree.remove().await,
                 Err(error) => Err(error),
             };
+            told.extend(tree.take_told());
             told.extend(removed.err().map(|error| format!("a work tree stays: {}", described(&error))));
         }
         told
@@ -305,19 +398,34 @@ impl Lanes {
         self.state(|state| state.working.values().any(|working| working == task))
     }
 
+    // What lanes look for and submit.
+
+    /// Takes down how an iteration ended: one that looked for tasks and found none adds to a row, which any other ends
+    /// but one that looked and failed. What came of that one says nothing.
+    pub(super) fn looked(&self, has_found_none: bool) {
+        self.state(|state| {
+            state.empty_discoveries =
+                if has_found_none { state.empty_discoveries.saturating_add(1) } else { 0 };
+        });
+    }
+
+    /// Returns how many discovery iterations in a row found nothing.
+    pub(super) fn empty_discoveries(&self) -> u32 {
+        self.state(|state| state.empty_discoveries)
+    }
+
     /// Returns the number of the next iteration, and counts it; nothing where a cap is reached, for which
     /// the run then ends.
     pub(super) fn next_iteration(&self, elapsed: Duration) -> Option<u32> {
         let begun = self.state(|state| {
             state.books.may_begin(elapsed)?;
-            state.iterations = state.iterations.saturating_add(1);
-            Ok(state.iterations)
+            state.number = state.number.saturating_add(1);
+            Ok(state.number)
         });
         match begun {
             Ok(number) => Some(number),
             Err(cap) => {
-                let RunEnd { reason, detail } = end_of(cap);
-                self.end(reason, detail);
+                self.end_at(cap);
                 None
             }
         }
@@ -334,12 +442,34 @@ impl Lanes {
         self.state(|state| state.trees.get(&token).cloned())
     }
 
+    /// Takes down why a lane waits, and says whether that is news: what one has told no other one tells again.
+    pub(super) fn is_news(&self, reason: &str) -> bool {
+        self.state(|state| std::mem::replace(&mut state.told_why, reason.to_owned()) != reason)
+    }
+
+    /// Takes down that a task is open again or blocked, so that whoever waits for it anew is told of.
+    pub(super) fn came_back(&self) {
+        self.state(|state| state.told_why.clear());
+    }
+
     /// Takes down what was landed, and the commit that all of it is at.
     pub(super) fn landed(&self, tasks: impl IntoIterator<Item = TaskId>, commit: Option<String>) {
         self.state(|state| {
             state.landed.extend(tasks);
+            state.books.landed();
+            state.told_why.clear();
             state.passed = commit.or(state.passed.take());
         });
+    }
+
+    /// Takes down that a person said a task is done.
+    pub(super) fn is_done(&self, task: TaskId) {
+        self.state(|state| state.done.push(task));
+    }
+
+    /// Takes down that it is not, since somebody did something else with it.
+    pub(super) fn is_not_done(&self, task: &TaskId) {
+        self.state(|state| state.done.retain(|done| done != task));
     }
 
     /// Says whether a commit is the one that was landed last, which has passed the checks.
@@ -353,14 +483,25 @@ impl Lanes {
             for other in &state.reports {
                 report.failed_iterations += other.failed_iterations;
                 report.unrecorded.extend(other.unrecorded.iter().cloned());
-                report.undelivered += other.undelivered;
+                // What the user said, the leader counts for all of them.
+                report.undelivered = report.undelivered.saturating_add(other.undelivered);
                 report.usage += other.usage;
                 report.agents = together(&report.agents, &other.agents);
             }
-            report.iterations = state.iterations;
+            if let Some(fault) = state.fault.as_ref().filter(|_| report.fault.is_none()) {
+                // It may be told of after the leader has found another reason.
+                (report.exit_reason, report.detail) = (ExitReason::Error, Some(fault.message.clone()));
+                report.fault = Some(fault.clone());
+            }
+            let is_limit = state.ending.as_ref().is_some_and(|end| end.reason == report.exit_reason);
+            if let Some(limit) = state.limit.filter(|_| is_limit) {
+                report.limit = Some(limit.to_owned());
+            }
+            report.iterations = self.beginnings.so_far().count;
             report.completed.clone_from(&state.landed);
-            report.unrecorded.retain(|id| !state.landed.contains(id));
-            report.into = Some(self.into.clone());
+            report.completed.extend(state.done.iter().filter(|id| !state.landed.contains(id)).cloned());
+            report.unrecorded.retain(|id| !report.completed.contains(id));
+            report.into = Some(self.setup.into.clone());
         });
     }
 }
@@ -369,18 +510,9 @@ impl Lanes {
 fn end_of(cap: Cap) -> RunEnd {
     let reason = match cap {
         Cap::Iterations { .. } => ExitReason::MaxIterations,
-        Cap::Failures { .. } => ExitReason::ConsecutiveFailures,
+        Cap::Failures { .. } | Cap::Blocked { .. } => ExitReason::ConsecutiveFailures,
         Cap::Time { .. } => ExitReason::WallClock,
         Cap::Cost { .. } | Cap::Tokens { .. } => ExitReason::Budget,
     };
     RunEnd { reason, detail: Some(format!("{cap}, over all lanes")) }
-}
-
-/// Adds up what agents consumed.
-fn together(some: &[AgentTotal], others: &[AgentTotal]) -> Vec<AgentTotal> {
-    let mut all: BTreeMap<String, Usage> = BTreeMap::new();
-    for AgentTotal { agent, usage } in some.iter().chain(others) {
-        *all.entry(agent.clone()).or_default() += *usage;
-    }
-    all.into_iter().map(|(agent, usage)| AgentTotal { agent, usage }).collect()
 }

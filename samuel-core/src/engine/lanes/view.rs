@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::shared::Lanes;
+use super::{discovering::OwnDiscovery, shared::Lanes};
 use crate::{
     event::PlanChange,
     machine::{Completion, Input, PlanChanged},
@@ -43,6 +43,8 @@ pub(super) struct OwnClaim {
     pub(super) has_passed: bool,
     /// Whether an agent worked on after the check.
     pub(super) is_beyond: bool,
+    /// Why the work of the last turn must not come out of the clone, where that is so.
+    pub(super) refused: Option<String>,
     /// Whether the lane's own agent put the task aside.
     pub(super) is_put_aside: bool,
     /// Whether the machine was told that the claim is gone.
@@ -62,6 +64,7 @@ impl OwnClaim {
             made: None,
             has_passed: false,
             is_beyond: false,
+            refused: None,
             is_put_aside: false,
             is_told_gone: false,
         }
@@ -81,14 +84,17 @@ pub(super) struct LaneView {
     store: Arc<dyn PlanStore>,
     leads: bool,
     own: Mutex<Option<OwnClaim>>,
+    /// What it has instead while it looks for tasks.
+    discovery: Mutex<Option<OwnDiscovery>>,
     /// Where the machine is told of what its agent said.
     inputs: OnceLock<UnboundedSender<Input>>,
 }
 
 impl LaneView {
     pub(super) fn new(shared: &Arc<Lanes>, leads: bool) -> Self {
-        let store = Arc::clone(&shared.store);
-        Self { shared: Arc::downgrade(shared), store, leads, own: Mutex::default(), inputs: OnceLock::new() }
+        let store = Arc::clone(&shared.setup.store);
+        let (own, discovery, inputs) = (Mutex::default(), Mutex::default(), OnceLock::new());
+        Self { shared: Arc::downgrade(shared), store, leads, own, discovery, inputs }
     }
 
     /// Says where the machine of the lane is.
@@ -106,6 +112,10 @@ impl LaneView {
 
     pub(super) fn own(&self) -> MutexGuard<'_, Option<OwnClaim>> {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn discovery(&self) -> MutexGuard<'_, Option<OwnDiscovery>> {
+        self.discovery.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says whether a task is the one that the lane has claimed.
@@ -152,7 +162,7 @@ impl LaneView {
             true => TaskChange::Task { id: id.clone(), from, to: Status::Completed },
             false => TaskChange::Unchanged,
         };
-        Ok(Applied { revision: plan.revision, change, task: Some(task), seq: None, diagnostics: Vec::new() })
+        Ok(Applied::nothing_stored(plan.revision, change, Some(task)))
     }
 
     /// Lets the agent put its own task aside, which the store refuses of what is claimed.
@@ -185,7 +195,7 @@ impl LaneView {
         let nothing = || -> Result<Applied, StateError> {
             let revision = self.store.load()?.revision;
             let change = TaskChange::Unchanged;
-            Ok(Applied { revision, change, task: None, seq: None, diagnostics: Vec::new() })
+            Ok(Applied::nothing_stored(revision, change, None))
         };
         let pass = |mutation| self.store.mutate_as(made_at, mutation, &Actor::Runtime.into());
         match mutation {
@@ -202,6 +212,10 @@ impl LaneView {
                 drop(own);
                 nothing()
             }
+            Mutation::BeginDiscovery { .. } => {
+                OwnDiscovery::check(self.discovery().as_ref(), &self.store.load()?.plan)?;
+                pass(mutation)
+            }
             Mutation::ReturnToPending { id } if self.has(&id) => nothing(),
             Mutation::TakeBack { mut ids, failures } => {
                 if let Some(own) = self.own().as_mut().filter(|own| ids.contains(&own.task)) {
@@ -213,7 +227,7 @@ impl LaneView {
             Mutation::SetProgressStatus { .. } if !self.leads => nothing(),
             Mutation::CommitIteration { usage, .. } | Mutation::AddUsage { usage } => {
                 if let Some(shared) = self.shared.upgrade() {
-                    shared.books(|books| books.add(usage));
+                    shared.consumed(usage, self.leads);
                 }
                 pass(mutation)
             }
@@ -300,7 +314,10 @@ impl PlanStore for LaneView {
     }
 
     fn watch(&self) -> Watch {
-        self.store.watch()
+        match self.shared.upgrade() {
+            Some(shared) => shared.watchers.watch(&self.store),
+            None => self.store.watch(),
+        }
     }
 }
 
@@ -328,8 +345,9 @@ mod tests {
             store.mutate(Mutation::Claim { task, worker }, Actor::Runtime).unwrap().revision
         };
         let (token, _) = (claim("1"), claim("2"));
-        let (own, inputs) = (Mutex::default(), OnceLock::new());
-        let view = LaneView { shared: Weak::new(), store: Arc::clone(&store), leads: false, own, inputs };
+        let (own, discovery, inputs) = (Mutex::default(), Mutex::default(), OnceLock::new());
+        let view =
+            LaneView { shared: Weak::new(), store: Arc::clone(&store), leads: false, own, discovery, inputs };
         let claim = OwnClaim::new(TaskId::new("1"), token, "b".to_owned(), "0".to_owned(), 1);
         *view.own() = Some(claim);
         let (sender, receiver) = unbounded_channel();
@@ -404,5 +422,13 @@ mod tests {
         // Once somebody has settled it, there is nothing to begin with.
         store.mutate(Mutation::Skip { id: id.clone(), reason: None }, Actor::User).unwrap();
         assert!(view.mutate(Mutation::StartTask { id, owner: None }, Actor::Runtime).is_err());
+    }
+
+    #[test]
+    fn a_lane_looks_for_tasks_only_while_it_has_the_role() {
+        let (view, store, _inputs) = lane();
+        let refused = view.mutate(Mutation::BeginDiscovery { room: 3 }, Actor::Runtime).unwrap_err();
+        assert!(matches!(refused, StateError::ClaimVoid { .. }), "{refused}");
+        assert_eq!(store.load().unwrap().plan.progress.discovery_room, None);
     }
 }

@@ -255,6 +255,10 @@ impl Coded for RunClientError {
     fn help(&self) -> Remedy {
         match self {
             Self::Refused(refusal) => Remedy::Tell(refusal.help.clone()),
+            Self::TimedOut => Remedy::Say(
+                "Its process may be stopped or busy, or its handlers slow; it may still heed what was asked, so look \
+                 at its state first.",
+            ),
             _ => self.code().help.clone(),
         }
     }

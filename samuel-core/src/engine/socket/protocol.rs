@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use crate::{
     hook::RunAccess,
     model::{Coded, ErrorCode, Location},
-    text::excerpt,
+    text::{causes, excerpt},
 };
 
 /// The protocol and its version.
@@ -118,11 +118,10 @@ impl Refusal {
     /// Refuses for an error, with all that it says.
     pub(crate) fn of(error: &dyn Coded) -> Self {
         let (code, help) = (error.code(), error.help());
-        let causes = std::iter::successors(error.source(), |cause| cause.source());
         Self {
             help: help.prose(),
             remedy: serde_json::to_value(&help).ok().map(Box::new),
-            causes: causes.map(ToString::to_string).collect(),
+            causes: causes(error),
             location: error.location().map(Box::new),
             ..Self::new(code, error.to_string())
         }

@@ -211,6 +211,27 @@ async fn a_request_that_is_refused_by_its_id_leaves_the_connection_open() {
 }
 
 #[tokio::test]
+async fn the_token_of_an_agents_call_asks_for_nothing_that_people_ask_for() {
+    let people = ["approve", "cancel", "deny", "events", "look", "pause", "resume", "steer", "stop"];
+    let (stream, decides, grant, _) = served(Limits::default());
+    let mut peer = Talk::introduced(stream, grant.token()).await;
+    for (verb, id) in people.iter().zip(1_u64..) {
+        let answer = peer.ask(&json!({"id": id, *verb: {}}).to_string()).await;
+        assert_eq!(
+            (code(&answer), &answer.as_ref().unwrap()["id"]),
+            ("E_SOCKET_SCOPE", &id.into()),
+            "{verb}"
+        );
+    }
+    assert_eq!(decides.asked.load(Ordering::Relaxed), 0);
+    assert_eq!(
+        crate::engine::socket::verbs::of(Holder::Person),
+        people,
+        "a verb for people that nobody tries here"
+    );
+}
+
+#[tokio::test]
 async fn a_line_that_cannot_be_answered_ends_the_connection() {
     for (line, expected) in [
         ("{".to_owned(), "E_SOCKET_MESSAGE"),
@@ -347,7 +368,9 @@ async fn a_client_gives_up_at_its_deadline_and_when_the_run_is_gone() {
     let late = tokio::task::spawn_blocking(move || {
         RunClient::connect(&at, &with, Duration::from_millis(300)).unwrap().ability_before(call).unwrap_err()
     });
-    assert_eq!(late.await.unwrap().code().name, "E_SOCKET_TIMEOUT");
+    let late = late.await.unwrap();
+    assert_eq!(late.code().name, "E_SOCKET_TIMEOUT");
+    assert!(format!("{:?}", late.help()).contains("may still heed what was asked"), "{:?}", late.help());
     decides.holds.notified().await;
     let lost = tokio::task::spawn_blocking(move || {
         RunClient::connect(&path, &token, TIME).unwrap().ability_before(hangs).unwrap_err()

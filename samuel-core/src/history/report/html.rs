@@ -4,32 +4,35 @@ use std::fmt::{self, Write};
 
 use super::{
     RunPage, TaskOutcome,
-    escape::{html, text},
+    escape::{beginning, ending, text},
     style::STYLE,
 };
 use crate::{
     event::CheckResult,
     history::{
-        CheckHistory, IterationHistory, RunState,
-        words::{consumed, took, verdict},
+        CheckHistory, IterationHistory, LOST_ITS_TASK, RunState,
+        words::{consumed, ids, took, verdict},
     },
-    model::{Usage, payload::Mode},
-    text::{counted, dollars, excerpt},
+    model::{ExitReason, Usage, payload::Mode},
+    text::{counted, dollars},
 };
 
 /// How many iterations have a row, the last ones.
 const MAX_ROWS: usize = 2_000;
-/// How many of them show their turns, the last ones.
+/// How many of them show their turns and long texts, the last ones, and how many turns each.
 const MAX_TURNS: usize = 300;
-/// How many parts the timeline has.
-const MAX_PARTS: usize = 240;
-/// How many checks that failed show what they printed, the last ones, and how much in bytes.
+const MAX_TURNS_EACH: usize = 8;
+/// How many checks that failed show what they printed, the last ones, how many failures each, and how much in bytes.
 const MAX_CHECKS: usize = 50;
-const MAX_TAIL: usize = 4_000;
+const MAX_FAILURES: usize = 5;
+const MAX_TAIL: usize = 2_500;
+/// How many commits are named of a task, the last ones.
+const MAX_COMMITS: usize = 10;
 /// How many rows other tables have.
 const MAX_TABLE: usize = 500;
-/// How much is shown of one text, in bytes.
+/// How much is shown of one text, in bytes of the page, and of one in a row further up or of a turn.
 const MAX_TEXT: usize = 400;
+const MAX_BRIEF: usize = 150;
 
 impl RunPage {
     /// Writes the page.
@@ -67,7 +70,7 @@ impl RunPage {
 
     fn head(&self, out: &mut String) -> fmt::Result {
         let run = &self.run;
-        writeln!(out, "<h1>{}</h1>", text(&self.project))?;
+        writeln!(out, "<h1>{}</h1>", shown(&self.project))?;
         write!(out, "<p class=\"dim\">Run <span class=\"id\">{}</span>", text(&run.run))?;
         if let Some(started) = run.started_at {
             write!(out, ", started {}", text(format!("{started:.0}")))?;
@@ -81,7 +84,7 @@ impl RunPage {
         }
         writeln!(out, "</p>")?;
         let (class, ended) = self.ended();
-        writeln!(out, "<p class=\"{class}\"><b>{}</b></p>", text(ended))?;
+        writeln!(out, "<p class=\"{class}\"><b>{}</b></p>", shown(&ended))?;
         let (begun, failed) = run.begun();
         out.push_str("<div class=\"cards\">");
         card(out, begun, "iterations")?;
@@ -101,7 +104,11 @@ impl RunPage {
     pub(super) fn ended(&self) -> (&'static str, String) {
         match (&self.run.report, self.run.state) {
             (Some(report), _) => {
-                let why = report.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
+                let asked =
+                    self.run.ended_by.as_ref().filter(|_| report.exit_reason == ExitReason::Cancelled);
+                let asked = asked.map(|by| format!("asked by {by}"));
+                let why: Vec<String> = report.detail.clone().into_iter().chain(asked).collect();
+                let why = if why.is_empty() { String::new() } else { format!(": {}", why.join("; ")) };
                 let class = if report.exit_reason.exit_code() == 0 { "ok" } else { "bad" };
                 (class, format!("Ended as {}{why}", report.exit_reason))
             }
@@ -123,41 +130,13 @@ impl RunPage {
         if gaps.missing > 0 {
             told.push(format!("The record lacks {}.", counted(gaps.missing, "event")));
         }
+        if gaps.repeated > 0 {
+            told.push(format!("The record has {} more than once.", counted(gaps.repeated, "event")));
+        }
         if gaps.unreadable > 0 {
             told.push(format!("The record has {} that cannot be read.", counted(gaps.unreadable, "line")));
         }
         told
-    }
-
-    fn timeline(&self, out: &mut String) -> fmt::Result {
-        let iterations = &self.run.iterations;
-        if iterations.is_empty() {
-            return Ok(());
-        }
-        out.push_str("<h2>Timeline</h2><div class=\"line\" role=\"img\" aria-label=\"one part for each iteration, or for several\">");
-        let each = iterations.len().div_ceil(MAX_PARTS);
-        for part in iterations.chunks(each) {
-            let has_failed = part.iter().any(|iteration| iteration.failure.is_some());
-            let class = match () {
-                () if has_failed => " class=\"bad\"",
-                () if part.iter().any(|iteration| iteration.outcome.is_none()) => " class=\"none\"",
-                () => "",
-            };
-            let ms: u64 = part.iter().filter_map(|iteration| iteration.took_ms).fold(0, u64::saturating_add);
-            let (first, last) = (part.first().map(|it| it.iteration), part.last().map(|it| it.iteration));
-            let of = match (first, last) {
-                (Some(first), Some(last)) if first != last => format!("iterations {first} to {last}"),
-                (first, _) => format!("iteration {}", first.unwrap_or_default()),
-            };
-            write!(
-                out,
-                "<i{class} style=\"flex-grow:{}\" title=\"{}\"></i>",
-                ms.max(1),
-                text(format!("{of}: {}", took(ms)))
-            )?;
-        }
-        out.push_str("</div><p class=\"dim\">As wide as they took; red where one failed, yellow where no end is recorded.</p>\n");
-        Ok(())
     }
 
     fn tasks(&self, out: &mut String) -> fmt::Result {
@@ -170,14 +149,15 @@ impl RunPage {
             write!(
                 out,
                 "<tr><td class=\"id\">{}</td><td class=\"t\">{}</td><td class=\"{class}\">{}</td><td class=\"n\">{}</td>",
-                text(&task.task),
+                shown(task.task.as_str()),
                 shown(&task.title),
-                text(outcome),
+                shown(&outcome),
                 task.iterations
             )?;
             usage_cells(out, &task.usage)?;
-            let commits: Vec<&str> = task.commits.iter().map(|sha| sha.get(..12).unwrap_or(sha)).collect();
-            writeln!(out, "<td class=\"id\">{}</td></tr>", text(commits.join(" ")))?;
+            let last = task.commits.iter().skip(task.commits.len().saturating_sub(MAX_COMMITS));
+            let commits: Vec<&str> = last.map(|sha| sha.get(..12).unwrap_or(sha)).collect();
+            writeln!(out, "<td class=\"id\">{}</td></tr>", shown(&commits.join(" ")))?;
         }
         out.push_str("</table></div>\n");
         more(out, self.tasks.len(), MAX_TABLE, "task")
@@ -198,9 +178,9 @@ impl RunPage {
             )?;
         }
         out.push_str("<div class=\"wide\"><table><tr><th class=\"n\">#</th><th>Task</th><th>Outcome</th><th class=\"n\">Took</th><th class=\"n\">Tokens</th><th class=\"n\">Cost</th></tr>\n");
-        let with_turns = iterations.len().saturating_sub(MAX_TURNS);
+        let first_late = iterations.len().saturating_sub(MAX_TURNS);
         for (place, iteration) in iterations.iter().enumerate().skip(left_out) {
-            row(out, iteration, place >= with_turns)?;
+            row(out, iteration, place >= first_late)?;
         }
         out.push_str("</table></div>\n");
         Ok(())
@@ -231,12 +211,12 @@ impl RunPage {
             let at = check.commit.as_ref().map(|sha| format!(" at {}", sha.get(..12).unwrap_or(sha)));
             writeln!(
                 out,
-                "<details><summary>Iteration {}: {}{}</summary>",
-                check.iteration,
+                "<details><summary>{}: {}{}</summary>",
+                shown(&checked(check)),
                 text(verdict(check.result)),
-                text(at.unwrap_or_default())
+                shown(&at.unwrap_or_default())
             )?;
-            for failure in &check.failures {
+            for failure in check.failures.iter().take(MAX_FAILURES) {
                 writeln!(
                     out,
                     "<p><code>{}</code>: {}</p>",
@@ -244,15 +224,13 @@ impl RunPage {
                     shown(&failure.message)
                 )?;
                 if !failure.tail.trim().is_empty() {
-                    let from = failure.tail.len().saturating_sub(MAX_TAIL);
-                    let tail =
-                        (from..=failure.tail.len()).find_map(|at| failure.tail.get(at..)).unwrap_or_default();
-                    writeln!(out, "<pre>{}</pre>", text(tail.trim_end()))?;
+                    writeln!(out, "<pre>{}</pre>", ending(failure.tail.trim_end(), MAX_TAIL))?;
                 }
                 if let Some(log) = &failure.log {
                     writeln!(out, "<p class=\"dim\">All of it: {}</p>", shown(log))?;
                 }
             }
+            more(out, check.failures.len(), MAX_FAILURES, "failure")?;
             if let Some(reason) = &check.reason {
                 writeln!(out, "<p>{}</p>", shown(reason))?;
             }
@@ -304,6 +282,9 @@ impl RunPage {
         };
         let short = |sha: &str| text(sha.get(..12).unwrap_or(sha));
         out.push_str("<h2>Files</h2>");
+        if first == last && self.run.has_lanes() {
+            return writeln!(out, "<p>Nothing landed: the work began at {}.</p>", short(first));
+        }
         if first == last {
             return writeln!(
                 out,
@@ -311,13 +292,23 @@ impl RunPage {
                 short(first)
             );
         }
-        writeln!(out, "<p class=\"dim\">From commit {} to {}.</p><ul>", short(first), short(last))?;
+        let lines = self.lines().map(|lines| format!(": {lines}")).unwrap_or_default();
+        writeln!(
+            out,
+            "<p class=\"dim\">From commit {} to {}{}.</p><ul>",
+            short(first),
+            short(last),
+            text(lines)
+        )?;
         for file in self.files.iter().take(MAX_TABLE) {
             writeln!(
                 out,
-                "<li><span class=\"dim\">{}</span> <span class=\"id\">{}</span></li>",
+                "<li><span class=\"dim\">{}</span> <span class=\"id\">{}</span>{}</li>",
                 file.change,
-                shown(&file.path)
+                shown(&file.path),
+                file.lines()
+                    .map(|lines| format!(" <span class=\"dim\">{}</span>", text(lines)))
+                    .unwrap_or_default()
             )?;
         }
         out.push_str("</ul>\n");
@@ -358,9 +349,11 @@ fn usage_cells(out: &mut String, usage: &Usage) -> fmt::Result {
     write!(out, "<td class=\"n\">{tokens}</td><td class=\"n\">{}</td>", text(cost))
 }
 
-fn row(out: &mut String, iteration: &IterationHistory, with_turns: bool) -> fmt::Result {
+fn row(out: &mut String, iteration: &IterationHistory, is_late: bool) -> fmt::Result {
+    let shown = |words: &str| beginning(words, if is_late { MAX_TEXT } else { MAX_BRIEF });
     let (class, mut outcome) = match (&iteration.outcome, &iteration.failure) {
         (None, _) => ("warn", "no end is recorded".to_owned()),
+        (Some(_), Some(_)) if iteration.lost_its_task => ("warn", LOST_ITS_TASK.to_owned()),
         (Some(outcome), Some(failure)) => {
             ("bad", format!("{outcome}, {}: {}", failure.class, failure.message))
         }
@@ -372,7 +365,7 @@ fn row(out: &mut String, iteration: &IterationHistory, with_turns: bool) -> fmt:
     write!(out, "<tr><td class=\"n\">{}</td><td class=\"t\">", iteration.iteration)?;
     match (&iteration.task, iteration.mode) {
         (Some(task), _) => {
-            write!(out, "<span class=\"id\">{}</span> {}", text(task), shown(&iteration.title))?
+            write!(out, "<span class=\"id\">{}</span> {}", shown(task.as_str()), shown(&iteration.title))?
         }
         (None, Some(Mode::Discovery)) => out.push_str("looking for tasks"),
         (None, Some(Mode::Implementation)) => out.push_str("no task"),
@@ -381,14 +374,16 @@ fn row(out: &mut String, iteration: &IterationHistory, with_turns: bool) -> fmt:
     if let Some(run) = &iteration.began_in {
         write!(out, "<br><span class=\"dim\">began in run {}</span>", shown(run))?;
     }
+    if let Some(lane) = iteration.lane {
+        write!(out, "<br><span class=\"dim\">in lane {lane}</span>")?;
+    }
     write!(out, "</td><td><span class=\"{class}\">{}</span>", shown(&outcome))?;
     if !iteration.taken_back.is_empty() {
-        let ids: Vec<&str> = iteration.taken_back.iter().map(|task| task.as_str()).collect();
-        write!(out, "<br><span class=\"warn\">taken back: {}</span>", shown(&ids.join(", ")))?;
+        write!(out, "<br><span class=\"warn\">taken back: {}</span>", shown(&ids(&iteration.taken_back)))?;
     }
-    if with_turns && !iteration.turns.is_empty() {
+    if is_late && !iteration.turns.is_empty() {
         out.push_str("<details><summary>turns</summary><ul>");
-        for turn in &iteration.turns {
+        for turn in iteration.turns.iter().take(MAX_TURNS_EACH) {
             let model = turn.model.as_ref().map(|model| format!(" ({model})")).unwrap_or_default();
             let ended = match (turn.took_ms, turn.exit_code) {
                 (None, _) => "no end is recorded".to_owned(),
@@ -398,14 +393,25 @@ fn row(out: &mut String, iteration: &IterationHistory, with_turns: bool) -> fmt:
             let calls = counted(turn.tool_calls, "tool call");
             let line =
                 format!("{:?}: {}{model}, {ended}, {calls}{}", turn.turn, turn.agent, consumed(turn.usage));
-            write!(out, "<li>{}</li>", shown(&line))?;
+            write!(out, "<li>{}</li>", beginning(&line, MAX_BRIEF))?;
         }
-        out.push_str("</ul></details>");
+        out.push_str("</ul>");
+        more(out, iteration.turns.len(), MAX_TURNS_EACH, "turn")?;
+        out.push_str("</details>");
     }
     write!(out, "</td><td class=\"n\">{}</td>", iteration.took_ms.map(took).unwrap_or_default())?;
     usage_cells(out, &iteration.usage)?;
     out.push_str("</tr>\n");
     Ok(())
+}
+
+/// Says what was checked.
+pub(super) fn checked(check: &CheckHistory) -> String {
+    match (check.merged.as_slice(), check.iteration) {
+        ([], 0) => "Outside of an iteration".to_owned(),
+        ([], iteration) => format!("Iteration {iteration}"),
+        (merged, _) => format!("Merged work of {}", ids(merged)),
+    }
 }
 
 /// Says what became of a task, and whether that is well.
@@ -415,11 +421,29 @@ pub(super) fn outcome_of(task: &TaskOutcome) -> (&'static str, String) {
     } else {
         String::new()
     };
-    match (task.completed, task.taken_back) {
-        (true, _) => ("ok", format!("completed{again}")),
-        (false, 0) => ("warn", "not completed".to_owned()),
-        (false, count) => ("bad", format!("taken back {}", times(count))),
-    }
+    let landings = counted(task.returned.len(), "attempt");
+    let (landings, last) = match (task.completed, task.returned.last()) {
+        (_, None) => (String::new(), String::new()),
+        (true, Some(_)) => (format!(", {landings} did not land before"), String::new()),
+        (false, Some(last)) => (format!(", {landings} did not land"), format!(": {last}")),
+    };
+    let waits = task.waits.as_ref().map(|waits| format!(", {waits}")).unwrap_or_default();
+    let (class, became) = match (task.completed, task.taken_back) {
+        (true, _) => ("ok", format!("completed{again}{landings}")),
+        (false, _) if task.skipped => ("warn", "skipped".to_owned()),
+        (false, _) if task.held.is_some() => (
+            "warn",
+            format!("not completed, held back in the queue {}", task.held.as_deref().unwrap_or_default()),
+        ),
+        (false, 0) => {
+            let class = if last.is_empty() { "warn" } else { "bad" };
+            (class, format!("not completed{waits}{landings}{last}"))
+        }
+        (false, count) => ("bad", format!("taken back {}{waits}{landings}{last}", times(count))),
+    };
+    let found =
+        task.found_in.map(|iteration| format!(", found in iteration {iteration}")).unwrap_or_default();
+    (class, became + &found)
 }
 
 fn times(count: u32) -> String {
@@ -428,7 +452,5 @@ fn times(count: u32) -> String {
 
 /// Shortens somebody's words, as text for the page.
 fn shown(words: &str) -> String {
-    let mut out = String::new();
-    html(&mut out, &excerpt(words, MAX_TEXT));
-    out
+    beginning(words, MAX_TEXT)
 }

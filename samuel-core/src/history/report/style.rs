@@ -19,7 +19,7 @@ th{color:var(--dim);font-weight:600;white-space:nowrap}td.n,th.n{text-align:righ
 td.t{min-width:14rem}td.id,td.ok,td.bad,td.warn{overflow-wrap:break-word}
 .line{display:flex;height:1.6rem;border-radius:6px;overflow:hidden;background:var(--card);border:1px solid var(--line)}
 .line i{flex:1 1 0;min-width:0;background:var(--ok);border-right:1px solid var(--bg)}
-.line i.bad{background:var(--bad)}.line i.none{background:var(--warn)}
+.line i.bad{background:var(--bad)}.line i.none{background:var(--warn)}.line i.idle{background:none;border:0}
 .note{border-left:3px solid var(--warn);background:var(--card);padding:.5rem .8rem;margin:.8rem 0;border-radius:0 6px 6px 0}
 details{margin:.3rem 0}summary{cursor:pointer;color:var(--mark)}
 ul{margin:.3rem 0;padding-left:1.3rem}

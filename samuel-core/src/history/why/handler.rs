@@ -2,12 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::{GoneOver, Why, WhyReason, the_last};
+use super::{PassedOver, Why, WhyReason, the_last};
 use crate::{
     event::Event,
     history::{History, HistoryError, LogEntry, fold::event_ref},
-    hook::{HookPoint, Outcome},
+    hook::{HookPoint, HookStatus, Outcome},
 };
+
+/// How much alike two ids must be for one to be meant by the other, of 1.
+const LIKENESS: f64 = 0.6;
+/// How many ids are looked at for one that was meant, and how long each can be, in bytes: how alike two are takes time and
+/// memory as their lengths multiplied.
+const MAX_CALLED: usize = 5_000;
+const MAX_ID_BYTES: usize = 200;
 
 impl History {
     pub(super) fn why_handler(&self, handler: &str) -> Result<Why, HistoryError> {
@@ -18,25 +25,33 @@ impl History {
         }
         // The points that it stands at, as far as runs called it there.
         let mut points: BTreeSet<String> = BTreeSet::new();
+        let mut called: BTreeSet<String> = BTreeSet::new();
         let mut newest: Vec<LogEntry> = Vec::new();
-        let (mut looked_at, mut gone_over) = (0, GoneOver::default());
+        // The run that called it last, where that is not the newest.
+        let mut earlier = None;
+        let (mut looked_at, mut passed_over) = (0, PassedOver::default());
         for run in &runs {
             let fired = self.held(run, |entry| matches!(entry.record.event, Event::HookFired { .. }));
             looked_at += 1;
-            let Some(fired) = gone_over.read(run, fired) else { continue };
+            let Some((fired, damage)) = passed_over.read(run, fired) else { continue };
+            passed_over.damaged.extend(damage);
             for (point, outcome) in fired.iter().filter_map(hook) {
                 if ran(outcome, handler) {
                     points.insert(point.to_string());
                 }
+                let ids = outcome.timings.iter().map(|timing| &*timing.handler);
+                remember(&mut called, ids);
             }
-            if looked_at - gone_over.runs.len() == 1 {
+            if looked_at - passed_over.runs.len() == 1 {
                 newest = fired;
+            } else if !points.is_empty() {
+                earlier = Some(run);
             }
             if !points.is_empty() {
                 break;
             }
         }
-        let unread = gone_over.of(looked_at)?;
+        let (read, unread) = passed_over.of(looked_at)?;
         let of_points: Vec<&LogEntry> = newest
             .iter()
             .filter(|entry| hook(entry).is_some_and(|(point, _)| points.contains(&point.to_string())))
@@ -45,8 +60,9 @@ impl History {
         let (answer, reasons) = match last.and_then(|entry| Some((entry, hook(entry)?))) {
             _ if points.is_empty() => (
                 format!(
-                    "it was not called in {}: no chain that fired has it",
-                    the_last(looked_at - unread.len())
+                    "it was not called in {}: no chain that fired has it{}",
+                    the_last(read),
+                    meant(handler, &called)
                 ),
                 skipped(&newest),
             ),
@@ -59,12 +75,36 @@ impl History {
                     (format!("it was called at {point}, and ended {ended}"), vec![of(entry, outcome)])
                 }
                 None => {
-                    (format!("it was not called at {point}{}", because(outcome)), vec![of(entry, outcome)])
+                    // Of a chain that has not called it nothing tells that it still is one of its handlers.
+                    let why = match earlier {
+                        Some(run) => format!(
+                            " in the last run, which does not tell whether it is still there; run {run} called it last"
+                        ),
+                        None => because(outcome),
+                    };
+                    (format!("it was not called at {point}{why}"), vec![of(entry, outcome)])
                 }
             },
         };
         Ok(Why { unread, ..Why::of(about, answer, reasons) })
     }
+}
+
+/// Takes down the ids of handlers that were called, as far as one of them may be meant by another.
+fn remember<'a>(called: &mut BTreeSet<String>, ids: impl Iterator<Item = &'a str>) {
+    for id in ids.filter(|id| id.len() <= MAX_ID_BYTES) {
+        if called.len() < MAX_CALLED && !called.contains(id) {
+            called.insert(id.to_owned());
+        }
+    }
+}
+
+/// Asks whether the handler with the likest id was meant, of those that were called.
+fn meant(handler: &str, called: &BTreeSet<String>) -> String {
+    let alike = called.iter().map(|other| (strsim::normalized_damerau_levenshtein(handler, other), other));
+    let likest = alike.max_by(|(left, _), (right, _)| left.total_cmp(right));
+    let likest = likest.filter(|(likeness, _)| *likeness > LIKENESS);
+    likest.map(|(_, other)| format!(". Did you mean {other}?")).unwrap_or_default()
 }
 
 fn hook(entry: &LogEntry) -> Option<(HookPoint, &Outcome)> {
@@ -91,9 +131,10 @@ fn because(outcome: &Outcome) -> String {
     if let Some(abort) = &outcome.abort {
         return format!(": {} broke before it, which ended the chain", abort.handler);
     }
-    let last = outcome.timings.last().map(|timing| timing.handler.to_string()).unwrap_or_default();
+    let refused = outcome.timings.iter().rev().find(|timing| timing.status == HookStatus::Refused);
+    let who = refused.or(outcome.timings.last()).map(|timing| timing.handler.to_string()).unwrap_or_default();
     match &outcome.refused {
-        Some(reason) => format!(": {last} refused before it: {reason}"),
+        Some(reason) => format!(": {who} refused before it: {reason}"),
         None => ", and the event does not tell why".to_owned(),
     }
 }
@@ -119,4 +160,21 @@ fn skipped(fired: &[LogEntry]) -> Vec<WhyReason> {
         })
     });
     skipped.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_handlers_that_a_record_names_those_are_remembered_that_can_be_meant() {
+        let mut called = BTreeSet::new();
+        let long = "x".repeat(1 << 20);
+        remember(&mut called, [long.as_str(), "api:x", "api:x"].into_iter());
+        assert_eq!(called.iter().collect::<Vec<_>>(), ["api:x"]);
+        let many: Vec<String> = (0..20_000).map(|number| format!("api:{number}")).collect();
+        remember(&mut called, many.iter().map(String::as_str));
+        assert_eq!(called.len(), MAX_CALLED);
+        assert_eq!(meant("api:y", &called), ". Did you mean api:x?");
+    }
 }

@@ -10,11 +10,15 @@ mod next;
 mod run;
 mod task;
 
+use std::collections::VecDeque;
+
 use serde::Serialize;
 
 use super::{EventRef, History, HistoryError, LogEntry, UnreadRun, event_line, fold::event_ref};
 use crate::{
-    model::TaskId,
+    event::Event,
+    model::{Remedy, TaskId},
+    plan::WorkRemedy,
     text::{counted, described},
 };
 
@@ -22,6 +26,8 @@ use crate::{
 const MAX_RUNS: usize = 20;
 /// How many events of a run are held at once that may matter, the last ones.
 const MAX_HELD: usize = 20_000;
+/// How many bytes their lines have together at most, but for the last one.
+const MAX_HELD_BYTES: usize = 64 << 20;
 
 /// What is to be explained.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,15 +53,21 @@ pub struct Why {
     pub answer: String,
     /// The reasons, the most important one first.
     pub reasons: Vec<WhyReason>,
-    /// The runs that were gone over, since their records cannot be read: what they would tell is not in the
-    /// answer.
+    /// The runs whose records cannot be read, or lines of them: what those would tell is not in the answer.
     pub unread: Vec<UnreadRun>,
+    /// What has work go on that does not go on by itself.
+    pub remedies: Vec<WorkRemedy>,
 }
 
 impl Why {
     /// Makes an answer for which every record could be read.
     fn of(about: String, answer: String, reasons: Vec<WhyReason>) -> Self {
-        Self { about, answer, reasons, unread: Vec::new() }
+        Self { about, answer, reasons, unread: Vec::new(), remedies: Vec::new() }
+    }
+
+    /// Returns what to do about work that does not go on by itself.
+    pub fn help(&self) -> Option<Remedy> {
+        WorkRemedy::help_of(&self.remedies)
     }
 }
 
@@ -79,6 +91,15 @@ impl WhyReason {
     fn of(entry: &LogEntry) -> Self {
         let event = event_ref(&entry.record);
         let text = event_line(&entry.record.event).unwrap_or_else(|| event.event.clone());
+        // Events that name neither their iteration nor their task are told apart by their lane.
+        let is_nameless = matches!(
+            entry.record.event,
+            Event::AgentStarted { .. } | Event::AgentFinished { .. } | Event::QualityChecked { .. }
+        );
+        let text = match entry.record.lane.filter(|_| is_nameless) {
+            Some(lane) => format!("lane {lane}: {text}"),
+            None => text,
+        };
         let words: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         Self { events: vec![event], ..Self::new(words.join(" ")) }
     }
@@ -90,7 +111,7 @@ impl History {
     /// # Errors
     /// Returns [`HistoryError::NoRuns`] and its siblings where there is no record to answer from or none that
     /// can be read, and [`HistoryError::State`] where the plan cannot be read, or there is no such task. Of several
-    /// records one that cannot be read is gone over ([`Why::unread`]).
+    /// records one that cannot be read is passed over ([`Why::unread`]).
     pub fn why(&self, question: &WhyQuestion) -> Result<Why, HistoryError> {
         match question {
             WhyQuestion::Next => self.why_next(),
@@ -107,27 +128,39 @@ impl History {
         Ok(runs.into_iter().rev().take(MAX_RUNS).collect())
     }
 
-    /// Returns the events of a run that matter, the last ones.
-    fn held(&self, run: &str, matters: impl Fn(&LogEntry) -> bool) -> Result<Vec<LogEntry>, HistoryError> {
-        let (mut entries, mut held) = (self.entries(run), Vec::new());
+    /// Returns the events of a run that matter, the last ones, and whether lines of its record cannot be read.
+    fn held(
+        &self,
+        run: &str,
+        matters: impl Fn(&LogEntry) -> bool,
+    ) -> Result<(Vec<LogEntry>, Option<UnreadRun>), HistoryError> {
+        let (mut entries, mut held) = (self.entries(run), Held::default());
         while let Some(entry) = entries.next_entry()? {
             if matters(&entry) {
-                held.push(entry);
+                held.push(entry, entries.line_bytes());
             }
-            leave_last(&mut held);
         }
-        Ok(held)
+        self.check_there(run, &entries)?;
+        Ok((held.into_entries(), damaged(run, entries.unreadable())))
     }
 }
 
-/// The runs that are gone over while an answer is looked for in several.
+/// Says that lines of a run's record cannot be read, where there are some.
+fn damaged(run: &str, lines: u64) -> Option<UnreadRun> {
+    let problem = || format!("{} of its record cannot be read", counted(lines, "line"));
+    (lines > 0).then(|| UnreadRun { run: run.to_owned(), problem: problem() })
+}
+
+/// The runs that are passed over while an answer is looked for in several.
 #[derive(Default)]
-struct GoneOver {
+struct PassedOver {
     runs: Vec<UnreadRun>,
+    /// Those of which lines are missing.
+    damaged: Vec<UnreadRun>,
     first: Option<HistoryError>,
 }
 
-impl GoneOver {
+impl PassedOver {
     /// Returns what was read of a run; nothing where its record cannot be read.
     fn read<T>(&mut self, run: &str, read: Result<T, HistoryError>) -> Option<T> {
         let error = match read {
@@ -139,15 +172,19 @@ impl GoneOver {
         None
     }
 
-    /// Returns the runs that were gone over, of so many that were looked at.
+    /// Returns how many of so many runs that were looked at could be read, and those that could not, or not wholly.
     ///
     /// # Errors
     /// Returns why the first could not be read, where none could.
-    fn of(self, looked_at: usize) -> Result<Vec<UnreadRun>, HistoryError> {
+    fn of(self, looked_at: usize) -> Result<(usize, Vec<UnreadRun>), HistoryError> {
         match self.first {
             Some(error) if self.runs.len() >= looked_at => Err(error),
-            _ => Ok(self.runs),
+            _ => Ok((looked_at - self.runs.len(), self.all())),
         }
+    }
+
+    fn all(self) -> Vec<UnreadRun> {
+        self.runs.into_iter().chain(self.damaged).collect()
     }
 }
 
@@ -156,9 +193,60 @@ fn the_last(runs: usize) -> String {
     if runs == 1 { "the last run".to_owned() } else { format!("the last {}", counted(runs, "run")) }
 }
 
-/// Lets go of the first of many events.
-fn leave_last(held: &mut Vec<LogEntry>) {
-    if held.len() > 2 * MAX_HELD {
-        held.drain(..MAX_HELD);
+/// The last events of a run that may matter: as many as are held at once, however long their lines are.
+#[derive(Default)]
+struct Held {
+    /// Each with the length of its line, in bytes.
+    entries: VecDeque<(LogEntry, usize)>,
+    bytes: usize,
+}
+
+impl Held {
+    /// Holds one more, and lets go of the first of too many.
+    fn push(&mut self, entry: LogEntry, bytes: usize) {
+        self.entries.push_back((entry, bytes));
+        self.bytes = self.bytes.saturating_add(bytes);
+        while self.entries.len() > MAX_HELD || self.bytes > MAX_HELD_BYTES && self.entries.len() > 1 {
+            let first = self.entries.pop_front();
+            self.bytes = self.bytes.saturating_sub(first.map_or(0, |(_, bytes)| bytes));
+        }
+    }
+
+    fn into_entries(self) -> Vec<LogEntry> {
+        self.entries.into_iter().map(|(entry, _)| entry).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::event::{EVENT_SCHEMA_VERSION, EventRecord};
+
+    /// Returns the numbers of those that are held of so many whose lines are so long.
+    fn held(count: u64, bytes: usize) -> Vec<u64> {
+        let mut held = Held::default();
+        for seq in 1..=count {
+            let record = EventRecord {
+                schema_version: EVENT_SCHEMA_VERSION,
+                seq,
+                at: jiff::Timestamp::UNIX_EPOCH,
+                elapsed_ms: 0,
+                run_id: Arc::from("r"),
+                lane: None,
+                event: Event::Paused,
+            };
+            held.push(LogEntry { record, iteration: None, task: None }, bytes);
+        }
+        held.into_entries().iter().map(|entry| entry.record.seq).collect()
+    }
+
+    #[test]
+    fn the_last_events_are_held_as_far_as_their_number_and_their_lines_allow() {
+        assert_eq!(held(3, 100), [1, 2, 3]);
+        assert_eq!(held(20_500, 1), (501..=20_500).collect::<Vec<u64>>());
+        assert_eq!(held(10, 20 << 20), [8, 9, 10]);
+        assert_eq!(held(10, 100 << 20), [10], "the last one is held whatever it is");
     }
 }

@@ -1,47 +1,57 @@
 //! Why a task stands where it does.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
-use super::{GoneOver, Why, WhyReason, leave_last};
+use super::{Held, PassedOver, Why, WhyReason, damaged};
 use crate::{
     event::{Event, PlanChange},
-    history::{EntryFilter, History, HistoryError, LogEntry, UnreadRun, fold::event_ref},
+    history::{EntryFilter, History, HistoryError, LogEntry, UnreadRun, fold::event_ref, runs::is_under_way},
     machine::{BEFORE_CHECK, WITHOUT_CHECK},
-    model::{Question, Status, Task, TaskId},
+    model::{ClaimPhase, Question, Status, Task, TaskId},
     plan::TaskChoice,
-    state::StateError,
+    project::ProjectStanding,
+    state::{Actor, JournalEntry, LoadedPlan, Mutation, StateError},
 };
 
 /// How many events are told, the last ones.
 const MAX_EVENTS: usize = 12;
+/// How long the line of a check can be that is kept beside them, in bytes: of each lane one is.
+const MAX_CHECK_BYTES: usize = 1 << 20;
 
 impl History {
     pub(super) fn why_task(&self, id: &TaskId) -> Result<Why, HistoryError> {
-        let loaded = match self.project.plan_store().load() {
-            Ok(loaded) => Some(loaded),
+        let standing = match self.project.standing() {
+            Ok(standing) => Some(standing),
             // The record tells of runs although the plan is gone.
             Err(StateError::NotInitialised { .. }) => None,
             Err(error) => return Err(error.into()),
         };
         let filter = EntryFilter { task: Some(id.clone()), ..EntryFilter::default() };
         let about = format!("task {id}");
-        let task = loaded.as_ref().and_then(|loaded| loaded.plan.task(id));
+        let loaded = standing.as_ref().map(|standing| &standing.loaded);
+        let task = loaded.and_then(|loaded| loaded.plan.task(id));
         // A plan that was replaced may have had another task of this name.
         let since = task.and_then(|_| self.plan_since());
         let (told, unread) = self.told_of(&filter, since)?;
         if task.is_none() && told.is_empty() {
-            return Err(match &loaded {
+            return Err(match loaded {
                 Some(loaded) => StateError::no_task(&loaded.plan, id).into(),
                 None => StateError::NotInitialised { path: self.project.run_dir().prd() }.into(),
             });
         }
-        let taken_back = last_taken_back(&told, id);
-        let answer = match (task, &loaded) {
-            (Some(task), Some(loaded)) => {
-                let status = self.project.status()?;
-                let choice = TaskChoice::of(&loaded.plan, &status.only.into());
+        let (taken_back, mut remedies) = (last_taken_back(&told, id), Vec::new());
+        let answer = match (task, &standing) {
+            (Some(task), Some(ProjectStanding { status, loaded, under_way })) => {
+                let choice = TaskChoice::among(&loaded.plan, &status.only.clone().into(), under_way);
                 let reason = choice.candidate(id).map(|candidate| candidate.reason.clone());
-                standing(task, reason, taken_back, status.running)
+                let claim = loaded.plan.live_claim(id);
+                remedies.extend(claim.and_then(|claim| under_way.remedy(claim)));
+                match claim.filter(|claim| claim.phase.is_in_queue()).and(reason.clone()) {
+                    Some(reason) => format!("its work is done: {reason}"),
+                    None => stands(task, reason, taken_back, status.running),
+                }
             }
             (_, plan) => {
                 let place = if plan.is_some() { "it is not in the plan" } else { "there is no plan here" };
@@ -49,7 +59,8 @@ impl History {
                 format!("{place}{back}")
             }
         };
-        let mut reasons: Vec<WhyReason> = Vec::new();
+        let mut reasons: Vec<WhyReason> = self.in_the_way(loaded, id)?.into_iter().collect();
+        reasons.extend(task.and_then(|task| self.said_done(task)));
         reasons.extend(task.and_then(Task::open_question).map(|question| asked(question, id, &told)));
         if let Some(entry) = taken_back {
             reasons.push(WhyReason::of(entry));
@@ -60,7 +71,52 @@ impl History {
         let others = told.iter().rev().filter(|entry| filter.takes(entry) && tells(&entry.record.event));
         let others = others.filter(|entry| !shown.contains(&entry.record.seq)).take(MAX_EVENTS);
         reasons.extend(others.map(WhyReason::of));
-        Ok(Why { unread, ..Why::of(about, answer, reasons) })
+        Ok(Why { unread, remedies, ..Why::of(about, answer, reasons) })
+    }
+
+    /// Says who completed a task, where a person did: no event names them, and the plan's journal does.
+    fn said_done(&self, task: &Task) -> Option<WhyReason> {
+        if task.status != Status::Completed {
+            return None;
+        }
+        let journal = self.project.plan_store().journal_since(0).ok()?;
+        let last = journal.records.into_iter().rev().find_map(|record| match record.entry {
+            JournalEntry::Mutation { mutation: Mutation::Done { id, .. }, actor, by, .. }
+                if id == task.id =>
+            {
+                Some((record.at, actor, by))
+            }
+            // What has landed since nobody else has completed.
+            JournalEntry::Mutation { mutation: Mutation::Landing { claims, .. }, actor, .. }
+                if claims.iter().any(|claim| claim.task == task.id) =>
+            {
+                Some((record.at, actor, None))
+            }
+            _ => None,
+        });
+        let (at, _, by) = last.filter(|(_, actor, _)| *actor == Actor::User)?;
+        let by = by.map(|by| format!(", {by}")).unwrap_or_default();
+        Some(WhyReason::new(format!("a person said that it is done, at {at:.0}{by}")))
+    }
+
+    /// Returns what is in the way of all landings, as the run at work told it last, where the task waits for one.
+    fn in_the_way(
+        &self,
+        loaded: Option<&LoadedPlan>,
+        id: &TaskId,
+    ) -> Result<Option<WhyReason>, HistoryError> {
+        let claim = loaded.and_then(|loaded| loaded.plan.live_claim(id));
+        let waits = claim.is_some_and(|claim| claim.phase == ClaimPhase::Submitted);
+        let Some(run) = self.recorded()?.pop().filter(|_| waits) else { return Ok(None) };
+        if !is_under_way(&*self.lane, &run)? {
+            return Ok(None);
+        }
+        let is_of_landing = |entry: &LogEntry| {
+            matches!(entry.record.event, Event::LandingHeld { .. } | Event::TaskLanded { .. })
+        };
+        let (told, _) = self.held(&run, is_of_landing)?;
+        let last = told.last().filter(|entry| matches!(entry.record.event, Event::LandingHeld { .. }));
+        Ok(last.map(WhyReason::of))
     }
 
     /// Returns what the last run tells of a task that tells anything of it, with its beginning, and with the
@@ -71,42 +127,59 @@ impl History {
         filter: &EntryFilter,
         since: Option<Timestamp>,
     ) -> Result<(Vec<LogEntry>, Vec<UnreadRun>), HistoryError> {
-        let mut gone_over = GoneOver::default();
+        let mut passed_over = PassedOver::default();
         for run in self.last_runs()? {
             if since.is_some_and(|since| self.is_before(&run, since)) {
                 break;
             }
             let told = self.told_by(&run, filter);
-            if let Some(told) = gone_over.read(&run, told).filter(|told| !told.is_empty()) {
-                return Ok((told, gone_over.runs));
+            let Some((told, damage)) = passed_over.read(&run, told) else { continue };
+            passed_over.damaged.extend(damage);
+            if !told.is_empty() {
+                return Ok((told, passed_over.all()));
             }
         }
-        Ok((Vec::new(), gone_over.runs))
+        Ok((Vec::new(), passed_over.all()))
     }
 
-    /// Returns what a run tells of a task; nothing where it tells no more than its own beginning.
-    fn told_by(&self, run: &str, filter: &EntryFilter) -> Result<Vec<LogEntry>, HistoryError> {
-        let (mut entries, mut told, mut check) = (self.entries(run), Vec::new(), None);
+    /// Returns what a run tells of a task, nothing where it tells no more than its own beginning; and whether lines of
+    /// its record cannot be read.
+    fn told_by(
+        &self,
+        run: &str,
+        filter: &EntryFilter,
+    ) -> Result<(Vec<LogEntry>, Option<UnreadRun>), HistoryError> {
+        let (mut entries, mut told) = (self.entries(run), Held::default());
+        // The last check of each lane, with the length of its line.
+        let mut checks: BTreeMap<Option<u32>, (LogEntry, usize)> = BTreeMap::new();
         let mut is_told = false;
         while let Some(entry) = entries.next_entry()? {
             let (event, is_of_task) = (&entry.record.event, filter.takes(&entry));
-            if is_of_task && matches!(event, Event::TasksTakenBack { .. }) {
-                told.extend(check.take());
+            let (lane, bytes) = (entry.record.lane, entries.line_bytes());
+            if is_of_task
+                && matches!(event, Event::TasksTakenBack { .. })
+                && let Some((check, bytes)) = checks.remove(&lane)
+            {
+                told.push(check, bytes);
             }
             if began(event) || is_of_task && matters(event) {
                 is_told |= is_of_task;
-                told.push(entry);
+                told.push(entry, bytes);
             } else if matches!(event, Event::QualityChecked { .. }) {
-                check = Some(entry);
+                checks.remove(&lane);
+                if bytes <= MAX_CHECK_BYTES {
+                    checks.insert(lane, (entry, bytes));
+                }
             }
-            leave_last(&mut told);
         }
-        Ok(if is_told { told } else { Vec::new() })
+        self.check_there(run, &entries)?;
+        let told = if is_told { told.into_entries() } else { Vec::new() };
+        Ok((told, damaged(run, entries.unreadable())))
     }
 }
 
 /// Says in one line where a task stands.
-fn standing(task: &Task, reason: Option<String>, taken_back: Option<&LogEntry>, is_running: bool) -> String {
+fn stands(task: &Task, reason: Option<String>, taken_back: Option<&LogEntry>, is_running: bool) -> String {
     let words = |why: Option<String>| why.map(|why| format!(": {why}")).unwrap_or_default();
     match task.status {
         Status::Completed => {
@@ -164,7 +237,9 @@ fn behind(told: &[LogEntry], taken_back: &LogEntry) -> Option<WhyReason> {
     if reasons.iter().any(|reason| reason == WITHOUT_CHECK) {
         return None;
     }
-    let before = told.iter().rev().filter(|entry| entry.record.seq <= taken_back.record.seq);
+    let taken = &taken_back.record;
+    let is_before = |entry: &&LogEntry| entry.record.seq <= taken.seq && entry.record.lane == taken.lane;
+    let before = told.iter().rev().filter(is_before);
     let checked = before.take_while(|entry| entry.iteration == taken_back.iteration);
     let failed = checked
         .into_iter()
@@ -191,6 +266,10 @@ fn tells(event: &Event) -> bool {
         Event::IterationStarted { .. }
             | Event::IterationFinished { .. }
             | Event::TaskCompleted { .. }
+            | Event::TaskClaimed { .. }
+            | Event::TaskSubmitted { .. }
+            | Event::TaskLanded { .. }
+            | Event::TaskReturned { .. }
             | Event::TasksTakenBack { .. }
             | Event::PlanChanged { .. }
             | Event::QualityChecked { .. }

@@ -293,7 +293,7 @@ async fn a_default_that_is_exempt_has_no_deadline_and_other_handlers_have() {
     handlers.api("a", None, slow_check);
     let registry = build(handlers, HookPoint::QualityCheck, ChainSpec::default());
     let done = registry.dispatch::<points::QualityCheck>(Default::default(), &scope()).await;
-    assert_eq!(done.outcome.broken[0].failure.to_string(), "timeout: no answer within 300s");
+    assert_eq!(done.outcome.broken[0].failure.to_string(), "timeout: no answer within 5m");
 }
 
 #[tokio::test(start_paused = true)]

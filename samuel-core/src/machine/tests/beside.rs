@@ -204,6 +204,24 @@ fn nobody_is_asked_about_a_call_that_was_given_up_while_handlers_were_at_it() {
 }
 
 #[test]
+fn what_goes_with_an_approval_is_told_once_and_only_of_a_call_that_waits() {
+    let mut sim = first_call(2, Vec::new()).limits(|limits| limits.ask_timeout_ms = 60_000).hook(
+        HookPoint::AbilityBefore,
+        |_| HookReply { data: ReplyData::AbilityAsks(None), ..refuses("a person decides") },
+    );
+    sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
+    sim.feed(calls_tool(Some(1)));
+    sim.go_until_it(|machine| !machine.core.side.asked.is_empty());
+    let call = sim.machine.core.side.asked[0].number(CallNumbers::default());
+    for (call, text) in [(call + 1, "of another"), (call, "go ahead"), (call, "go ahead")] {
+        sim.feed(Input::Command(Command::Approve { call, text: Some(text.to_owned()) }));
+    }
+    let sim = sim.run();
+    let told: String = sim.prompts().into_iter().map(|(_, prompt)| prompt).collect();
+    assert_eq!((told.matches("go ahead").count(), told.matches("of another").count()), (1, 0), "{told}");
+}
+
+#[test]
 fn what_did_not_reach_the_model_at_once_waits_for_the_next_prompt() {
     let result = AbilityResult { takes_text: true, ..Default::default() };
     let end = Input::AbilityAfter(EndedAbility { result, ticket: Some(9), ..EndedAbility::default() });

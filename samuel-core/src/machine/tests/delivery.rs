@@ -301,9 +301,65 @@ fn text_that_waits_is_bounded_and_the_oldest_makes_room() {
     let lines = &heard(&sim, Turn::Main)[0];
     let starts: String =
         lines.iter().filter(|line| line.ends_with('x')).filter_map(|line| line.chars().next()).collect();
-    assert_eq!(starts, "567");
-    assert!(sim.prompts()[0].1.ends_with("1 more texts are left out"));
+    assert_eq!(starts, "56");
+    assert!(sim.prompts()[0].1.ends_with("bytes left out\n[samuel: end]"));
     assert!(sim.events().any(|event| matches!(event, Event::Warning { .. })));
+}
+
+/// A run in which the user said so much at once before it began.
+fn steered(tasks: usize, texts: usize) -> Sim {
+    let mut sim = Sim::new(tasks).without_saving();
+    for number in 0..texts {
+        sim.feed(Input::Command(Command::Steer(format!("{number:02}{}", "x".repeat(7_998)))));
+    }
+    sim.feed(Input::Start);
+    sim.run()
+}
+
+/// The numbers of the texts that each prompt has.
+fn numbers(sim: &Sim) -> Vec<Vec<usize>> {
+    let number = |line: &str| line.get(..2)?.parse().ok();
+    let of_prompt = |(_, prompt): (Turn, String)| {
+        prompt.lines().filter(|line| line.ends_with('x')).filter_map(number).collect()
+    };
+    sim.prompts().into_iter().map(of_prompt).collect()
+}
+
+#[test]
+fn what_the_user_said_and_does_not_fit_into_a_prompt_waits_for_the_next_one() {
+    let sim = steered(3, 30);
+    let prompts = numbers(&sim);
+    assert_eq!(prompts.concat(), (0..30).collect::<Vec<_>>());
+    assert_eq!(prompts.iter().map(Vec::len).collect::<Vec<_>>(), [12, 12, 6]);
+    assert!(sim.prompts().iter().all(|(_, prompt)| !prompt.contains("left out") && prompt.len() < 100 << 10));
+    assert_eq!(sim.report().undelivered, 0);
+}
+
+#[test]
+fn what_does_not_fit_into_the_last_turn_either_is_told_text_by_text() {
+    let sim = steered(1, 30);
+    assert_eq!(numbers(&sim).concat(), (0..24).collect::<Vec<_>>());
+    let told = |event: &&Event| matches!(event, Event::Warning { message } if message.starts_with("a text from the user did not reach"));
+    assert_eq!((sim.report().undelivered, sim.events().filter(told).count()), (6, 6));
+}
+
+#[test]
+fn of_what_handlers_say_at_once_the_prompt_says_how_much_it_leaves_out_and_the_user_is_next() {
+    let mut sim = Sim::new(2).without_saving().first(HookPoint::SessionStart, |fired| {
+        let mut reply = says(fired, &"y".repeat(20_000), Deliver::Next);
+        let one = reply.outcome.said[0].clone();
+        reply.outcome.said = vec![one; 8];
+        reply
+    });
+    sim.go_until(|fired| fired.point == HookPoint::BeforeIteration);
+    sim.feed(Input::Command(Command::Steer("mind the gap".to_owned())));
+    let sim = sim.run();
+    let has: Vec<(bool, bool)> = sim
+        .prompts()
+        .iter()
+        .map(|(_, prompt)| (prompt.contains("3 more texts are left out"), prompt.contains("mind the gap")))
+        .collect();
+    assert_eq!(has, [(true, false), (false, true)]);
 }
 
 /// A handler tells the user something.

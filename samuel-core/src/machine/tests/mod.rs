@@ -18,6 +18,7 @@ mod beside;
 mod checks;
 mod delivery;
 mod guards;
+mod in_lanes;
 mod leaving;
 mod order;
 mod pilot;

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use super::{script::*, sim::*, *};
 use crate::{
-    event::PlanChange,
+    event::{Event, PlanChange},
     hook::HookPoint,
     model::{
         Plan, Status,
@@ -212,4 +212,36 @@ fn a_failed_discovery_says_nothing_about_what_there_is_to_find() {
     let sim = sim.run();
     assert_eq!((modes(&sim).len(), sim.report().failed_iterations), (4, 2));
     assert_eq!(sim.report().exit_reason, ExitReason::EmptyDiscovery);
+}
+
+#[test]
+fn no_gate_changes_what_a_lane_is_for() {
+    let mut sim =
+        pilot(1, 9).hook(HookPoint::IterationGate, |_| with(ReplyData::Mode(Some(Mode::Implementation))));
+    sim.machine.core.setup.in_lane = true;
+    let sim = sim.run();
+    assert_eq!(discoveries(&modes(&sim)), [1, 3, 4]);
+    let warned = |effect: &&Effect| matches!(effect, Effect::Emit(Event::Warning { message }) if message.contains("iteration.gate"));
+    assert_eq!(sim.trace.iter().filter(warned).count(), 3, "not where it says what it is for");
+}
+
+#[test]
+fn what_all_lanes_found_ends_a_lane_and_not_what_it_found_itself() {
+    let mut sim = pilot(2, 9);
+    (sim.machine.core.setup.in_lane, sim.machine.core.setup.pilot.only) = (true, true);
+    sim.machine.core.counters.empty_discoveries = 9;
+    let next = |empty_discoveries| {
+        let lane = LaneWork { iteration: 7, empty_discoveries, ..LaneWork::default() };
+        sim.machine.core.next(&WorkLeft {
+            work: crate::plan::Work::of(&sim.plan, &[], &crate::model::Scope::All),
+            answered: None,
+            changed: None,
+            queue_size: 2,
+            mode: Mode::Discovery,
+            elapsed_ms: 0,
+            lane: Some(lane),
+        })
+    };
+    assert_eq!(next(1), crate::plan::Next::Iteration { task: None });
+    assert!(matches!(next(2), crate::plan::Next::End { reason: ExitReason::EmptyDiscovery, .. }));
 }

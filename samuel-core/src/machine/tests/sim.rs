@@ -336,7 +336,7 @@ impl Sim {
     fn take(&mut self, id: EffectId, effect: Effect) {
         self.trace.push(effect.clone());
         match effect {
-            Effect::Emit(_) | Effect::Log(_) | Effect::Checkpoint => {}
+            Effect::Emit(_) | Effect::Log(_) | Effect::Checkpoint | Effect::Delivered(_) => {}
             Effect::Interrupt(id) => {
                 self.interrupted.push(id);
                 // Nobody waits for the side when the run ends.
@@ -363,6 +363,8 @@ impl Sim {
                     self.wait(id, Effect::Dispatch { call, turn });
                 }
             }
+            // A person is asked meanwhile, whose time is never up here.
+            Effect::Sleep(_) if self.main.is_some() => {}
             effect => self.wait(id, effect),
         }
     }

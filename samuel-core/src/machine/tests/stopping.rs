@@ -3,9 +3,10 @@
 use super::{script::*, sim::*, *};
 use crate::{
     config::RateLimitPolicy,
+    event::RunReport,
     hook::HookPoint,
     model::{
-        FailureClass, Plan, Status,
+        FailureClass, Plan, Remedy, Status,
         payload::{Mode, Turn},
     },
 };
@@ -194,6 +195,17 @@ fn a_usage_limit_is_not_met_by_a_recovery_turn() {
         .run();
     let expected = [(Turn::Main, String::new()), (Turn::Main, quoted("hook h at iteration.error", "diff"))];
     assert_eq!(sim.prompts(), expected);
+}
+
+#[test]
+fn a_run_that_is_ended_with_nothing_left_is_not_to_be_gone_on_with() {
+    let mut sim = Sim::new(1);
+    sim.go_until(|fired| fired.point == HookPoint::AfterIteration);
+    sim.feed(Input::Command(Command::Cancel));
+    let sim = sim.run();
+    let report = |settled| RunReport { settled, ..sim.report() };
+    assert_eq!(report(false).help(), Some(Remedy::GoOn));
+    assert!(report(true).help().is_some_and(|help| help != Remedy::GoOn));
 }
 
 #[test]

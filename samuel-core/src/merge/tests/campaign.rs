@@ -1,7 +1,8 @@
 //! Plans of tasks that conflict, fail and clash, with a merger that is killed between any two steps, or stalls
 //! there and moves the branch once another one is at work, and others who push, release and submit meanwhile.
 
-use super::world::{MAX_ATTEMPTS, Mutant, Nature, Random, World};
+use super::world::{MAX_ATTEMPTS, Mutant, Nature, World};
+use crate::testing::Seeded;
 
 /// How many plans are gone through.
 const PLANS: u64 = 2_000;
@@ -9,7 +10,7 @@ const PLANS: u64 = 2_000;
 const MUTANT_PLANS: u64 = 400;
 
 fn world(seed: u64, mutant: Mutant) -> World {
-    let mut random = Random::new(seed ^ 0x5eed);
+    let mut random = Seeded::new(seed ^ 0x5eed);
     let tasks = 2 + usize::try_from(random.below(9)).unwrap();
     let mut natures = vec![Nature::default(); tasks];
     for (place, nature) in natures.iter_mut().enumerate() {
@@ -29,6 +30,8 @@ fn world(seed: u64, mutant: Mutant) -> World {
     let mut world = World::new(natures, seed, mutant);
     world.crashes = random.below(3) * 8;
     world.meddling = random.below(3) * 8;
+    // A loop has its lock, and workers of a fleet have none.
+    world.is_alone = seed.is_multiple_of(2);
     world
 }
 
@@ -44,7 +47,7 @@ fn nothing_lands_twice_and_nothing_is_lost_wherever_the_merger_is_killed() {
         checks += world.checks;
         late += world.late;
     }
-    assert!(kills > 1_000 && checks > 1_000 && late > 100, "{kills} kills, {checks} checks, {late} late");
+    assert!(kills > 1_000 && checks > 1_000 && late > 50, "{kills} kills, {checks} checks, {late} late");
 }
 
 #[test]
@@ -56,6 +59,7 @@ fn a_merger_that_forgets_one_of_the_rules_is_caught() {
         Mutant::NoCheck,
         Mutant::StaleIsLost,
         Mutant::GivesUp,
+        Mutant::BranchFirst,
     ];
     for mutant in mutants {
         let caught = (0..MUTANT_PLANS).filter(|seed| world(*seed, mutant).run().is_err()).count();

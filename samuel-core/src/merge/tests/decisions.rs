@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::super::*;
 use crate::{
-    model::{Claim, ClaimPhase, Plan, Priority, Role, Task, TaskId},
+    model::{Claim, ClaimPhase, Plan, Priority, QueuePlace, Role, Task, TaskId},
     state::{Mutation, apply},
 };
 
@@ -37,14 +37,19 @@ fn merged(ids: &[u64]) -> Built {
     Built { base: "0000".to_owned(), merged: ids.iter().map(merged).collect(), ..Built::default() }
 }
 
-/// A machine that looked at a queue, with what it builds.
-fn looked(queue: Vec<Submission>) -> (MergeMachine, Vec<u64>) {
-    let mut machine = MergeMachine::new(MergeSetup {
+fn setup() -> MergeSetup {
+    MergeSetup {
         role: 99,
         into: "main".to_owned(),
         batch: NonZeroUsize::new(4).unwrap(),
         max_attempts: NonZeroU32::new(3),
-    });
+        is_alone: false,
+    }
+}
+
+/// A machine that looked at a queue, with what it builds.
+fn looked(queue: Vec<Submission>) -> (MergeMachine, Vec<u64>) {
+    let mut machine = MergeMachine::new(setup());
     assert_eq!(machine.step(MergeInput::Wake), MergeEffect::Look);
     let built = builds(machine.step(MergeInput::Queue(Queue { submissions: queue, landing: None })));
     (machine, built)
@@ -197,7 +202,43 @@ fn what_is_in_the_way_holds_the_landing_until_it_is_gone() {
     assert!(machine.held().unwrap().reason.ends_with("a.rs"));
     assert_eq!(machine.place(&key(1)), QueuePlace::Held);
     assert_eq!(machine.step(MergeInput::Wake), MergeEffect::Look);
-    assert_eq!(machine.held(), None);
+    assert!(machine.held().is_some(), "it is, until somebody finds the way free");
+}
+
+#[test]
+fn what_waits_is_neither_built_nor_checked_nor_announced_again_while_nothing_changes() {
+    let queue = |ids: &[u64]| {
+        let submissions = ids.iter().map(|id| work(*id)).collect();
+        MergeInput::Queue(Queue { submissions, landing: None })
+    };
+    let held = |reason: &str| LandingWay::Held { reason: reason.to_owned() };
+    let waiting = || {
+        let (mut machine, _) = looked(vec![work(1), work(2)]);
+        machine.step(MergeInput::Built(merged(&[1, 2])));
+        machine.step(MergeInput::Checked(Vec::new()));
+        machine.step(MergeInput::Changed(Ok(())));
+        machine.step(MergeInput::Moved(Moved::Held { reason: "a.rs".to_owned() }));
+        machine.step(MergeInput::Changed(Ok(())));
+        for reason in ["a.rs", "b.rs"] {
+            assert_eq!(machine.step(MergeInput::Wake), MergeEffect::Look);
+            let tried = machine.step(queue(&[1, 2, 3]));
+            let MergeEffect::Try(landing) = tried else { panic!("{tried:?}") };
+            assert_eq!((landing.old.as_str(), landing.new.as_str()), ("0000", "d002"));
+            assert_eq!(machine.place(&key(2)), QueuePlace::Held);
+            assert_eq!(machine.step(MergeInput::Way(held(reason))), MergeEffect::Wait);
+            assert_eq!(machine.held().map(|held| held.reason.as_str()), Some(reason));
+        }
+        machine.step(MergeInput::Wake);
+        machine
+    };
+    let mut machine = waiting();
+    machine.step(queue(&[1, 2]));
+    assert!(change(&machine.step(MergeInput::Way(LandingWay::Free))).starts_with("landing 2"));
+    let mut machine = waiting();
+    machine.step(queue(&[1, 2]));
+    assert_eq!(machine.step(MergeInput::Way(LandingWay::Stale)), MergeEffect::Look);
+    assert_eq!(builds(machine.step(queue(&[1, 2]))), [1, 2], "it is built on what is there now");
+    assert_eq!(builds(waiting().step(queue(&[2, 3]))), [2], "somebody dropped the first");
 }
 
 #[test]
@@ -215,6 +256,29 @@ fn a_landing_that_somebody_else_began_is_held_and_not_given_up() {
     assert_eq!(machine.step(MergeInput::Wake), MergeEffect::Look);
     assert_eq!(machine.step(queue()), MergeEffect::Ask(landing()));
     assert_eq!(change(&machine.step(MergeInput::Stands(BranchStanding::Landed))), "land");
+}
+
+#[test]
+fn a_landing_of_somebody_who_is_gone_is_withdrawn_where_something_is_in_the_way() {
+    let landing =
+        UnsettledLanding { into: "main".to_owned(), old: "0000".to_owned(), new: "d001".to_owned() };
+    let mut machine = MergeMachine::new(MergeSetup { is_alone: true, ..setup() });
+    machine.step(MergeInput::Wake);
+    machine.step(MergeInput::Queue(Queue { submissions: Vec::new(), landing: Some(landing) }));
+    machine.step(MergeInput::Stands(BranchStanding::Untouched));
+    let held = Moved::Held { reason: "these files were changed there: a.rs".to_owned() };
+    assert_eq!(change(&machine.step(MergeInput::Moved(held))), "drop");
+    assert_eq!(
+        machine.step(MergeInput::Changed(Ok(()))),
+        MergeEffect::Wait,
+        "and people may drop or hold it"
+    );
+    assert!(machine.held().unwrap().reason.ends_with("a.rs"));
+    assert_eq!(machine.step(MergeInput::Wake), MergeEffect::Look);
+    assert_eq!(
+        builds(machine.step(MergeInput::Queue(Queue { submissions: vec![work(1)], landing: None }))),
+        [1]
+    );
 }
 
 #[test]

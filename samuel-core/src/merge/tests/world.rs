@@ -15,6 +15,7 @@ use super::super::*;
 use crate::{
     model::{ClaimPhase, ClaimTarget, Plan, ReleaseReason, Role, Status, Task, TaskId},
     state::{Mutation, StateError, TaskChange, apply},
+    testing::Seeded,
 };
 
 /// How many attempts a task has.
@@ -38,6 +39,8 @@ pub(super) enum Mutant {
     StaleIsLost,
     /// A landing that was cut off is given up where the branch is as before.
     GivesUp,
+    /// The branches of what is about to land are removed, and not those of what has landed.
+    BranchFirst,
 }
 
 /// What a task's work is like.
@@ -74,11 +77,15 @@ pub(super) struct World {
     commits: HashMap<String, Commit>,
     pub(super) head: String,
     submitted: HashMap<String, Work>,
+    /// The commits that a branch of a task is at.
+    branches: HashSet<String>,
     mutant: Mutant,
-    random: Random,
+    random: Seeded,
     /// How likely it is, in percent, that a step is the last of its process, and that others meddle.
     pub(super) crashes: u64,
     pub(super) meddling: u64,
+    /// Whether whoever had the role before is gone, as with the lock of a loop.
+    pub(super) is_alone: bool,
     pub(super) checks: usize,
     pub(super) kills: usize,
     pub(super) late: usize,
@@ -87,26 +94,6 @@ pub(super) struct World {
     stalled: Vec<UnsettledLanding>,
     was_stale: bool,
     pending_landing: Option<Mutation>,
-}
-
-/// Numbers that look random and are the same each time.
-pub(super) struct Random(u64);
-
-impl Random {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % limit.max(1)
-    }
-
-    pub(super) fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
 }
 
 impl World {
@@ -121,10 +108,12 @@ impl World {
             commits: HashMap::from([(head.clone(), root)]),
             head,
             submitted: HashMap::new(),
+            branches: HashSet::new(),
             mutant,
-            random: Random::new(seed),
+            random: Seeded::new(seed),
             crashes: 0,
             meddling: 0,
+            is_alone: false,
             checks: 0,
             kills: 0,
             late: 0,
@@ -200,6 +189,7 @@ impl World {
             let (token, attempt) = (claim.token, claim.attempt);
             let commit = format!("abc{:05x}", self.submitted.len());
             self.submitted.insert(commit.clone(), Work { task, token, attempt, knows });
+            self.branches.insert(commit.clone());
             let (branch, base) = (format!("samuel/run/{id}-{token}"), self.head.clone());
             self.change(&Mutation::Submit { task: id, token, branch, commit, base, tree: None }).unwrap();
             has_worked = true;
@@ -237,6 +227,7 @@ impl World {
             into: "main".to_owned(),
             batch: NonZeroUsize::new(4).unwrap(),
             max_attempts: NonZeroU32::new(MAX_ATTEMPTS),
+            is_alone: self.is_alone,
         })
     }
 
@@ -306,6 +297,7 @@ impl World {
             if before {
                 if let MergeEffect::Move(landing) = effect
                     && self.random.chance(50)
+                    && !self.is_alone
                 {
                     self.stalled.push(landing);
                 }
@@ -342,6 +334,13 @@ impl World {
                 self.was_stale = !is_told;
                 MergeInput::Moved(if is_told { Moved::Done } else { Moved::Stale })
             }
+            MergeEffect::Try(_) if self.random.chance(50) => {
+                MergeInput::Way(LandingWay::Held { reason: "a file is in the way".to_owned() })
+            }
+            MergeEffect::Try(landing) => MergeInput::Way(match self.head == landing.old {
+                true => LandingWay::Free,
+                false => LandingWay::Stale,
+            }),
             MergeEffect::Ask(_) if self.mutant == Mutant::StaleIsLost && self.was_stale => {
                 self.was_stale = false;
                 MergeInput::Stands(BranchStanding::Elsewhere)
@@ -404,10 +403,22 @@ impl World {
             }
             (_, mutation) => mutation,
         };
-        match self.change(&mutation) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(ClaimRefusal::of(&error).unwrap_or_else(|| panic!("{error}"))),
-        }
+        let before = self.landing();
+        self.change(&mutation)
+            .map_err(|error| ClaimRefusal::of(&error).unwrap_or_else(|| panic!("{error}")))?;
+        let removed = match (&mutation, self.mutant) {
+            (Mutation::Landing { .. }, Mutant::BranchFirst) => self.landing(),
+            (Mutation::Land { .. }, _) => before,
+            _ => Vec::new(),
+        };
+        self.branches.retain(|commit| !removed.contains(commit));
+        Ok(())
+    }
+
+    /// Returns the commits that were submitted and are being landed.
+    fn landing(&self) -> Vec<String> {
+        let landing = self.plan.claimed_tasks().filter(|(_, claim)| claim.is_landing());
+        landing.filter_map(|(_, claim)| claim.commit.clone()).collect()
     }
 
     /// What must always hold.
@@ -418,6 +429,11 @@ impl World {
             if tokens.len() > 1 {
                 return Err(format!("task {} landed by {tokens:?}", task + 1));
             }
+        }
+        let is_kept =
+            |(commit, work): &(&String, &Work)| self.branches.contains(*commit) || works.contains(work);
+        if let Some((commit, _)) = self.submitted.iter().find(|submitted| !is_kept(submitted)) {
+            return Err(format!("{commit} is on no branch"));
         }
         for task in self.plan.tasks.iter().filter(|task| task.status == Status::Completed) {
             let commit = task.commit_sha.as_ref().ok_or("completed without a commit")?;

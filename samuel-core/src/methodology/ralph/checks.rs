@@ -14,7 +14,6 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::summary::human_duration;
 use crate::{
     config::CheckCommand,
     methodology::WatchedFiles,
@@ -27,6 +26,7 @@ use crate::{
         self, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor,
     },
     sandbox::Sandbox,
+    text::limit,
 };
 
 /// The end of a check's output that is kept, in bytes.
@@ -147,7 +147,7 @@ async fn run_check(
 
 fn failure(check: &Check, output: &CommandOutput, setting: CheckSetting<'_>) -> CheckFailure {
     let (message, exit_code) = match (output.end, output.status) {
-        (End::TimedOut, _) => (format!("timed out after {}", human_duration(check.timeout)), None),
+        (End::TimedOut, _) => (format!("timed out after {}", limit(check.timeout)), None),
         (_, ExitStatus::Exited(code)) => (explain_code(code, check, setting), Some(code)),
         (_, ExitStatus::Signaled(signal)) => (format!("ended by signal {signal}"), None),
     };

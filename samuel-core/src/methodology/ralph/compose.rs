@@ -78,8 +78,20 @@ pub struct PromptParts<'a> {
     /// Whether the project is in a git repository; templates know it as
     /// `.Project.HasRepository`.
     pub has_repository: bool,
+    /// Where the agent works, where that is not the project's own work tree.
+    pub elsewhere: Option<&'a Elsewhere>,
     /// The marks of the run.
     pub framing: &'a Framing,
+}
+
+/// A clone, or a work tree of a lane: what prompts name in the place of the project's root and branch. Paths of files
+/// outside of it are absolute then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// The directory.
+    pub directory: String,
+    /// The branch that is checked out there; empty where there is none.
+    pub branch: String,
 }
 
 /// A blob of a context point.
@@ -144,6 +156,11 @@ fn quoted(context: &ContextView, parts: &PromptParts<'_>, prd: &str) -> Value {
     if let Some(project) = value.get_mut("Project").and_then(Value::as_object_mut) {
         project.insert("HasRepository".to_owned(), parts.has_repository.into());
         project.insert("PRD".to_owned(), prd.into());
+        if let Some(Elsewhere { directory, branch }) = parts.elsewhere {
+            project.insert("Root".to_owned(), directory.as_str().into());
+            project.insert("Branch".to_owned(), branch.as_str().into());
+            project.insert("IsElsewhere".to_owned(), true.into());
+        }
     }
     let names = [
         ("/Project/Name", MAX_NAME_CHARS),
@@ -361,6 +378,7 @@ mod tests {
             pending: &[],
             control_files: &[],
             has_repository: true,
+            elsewhere: None,
             framing: &FRAMING,
         }
     }

@@ -7,9 +7,9 @@ use std::{
 };
 
 use super::{
-    Check, CheckSetting, Failures, PromptParts, QuotedBlob as Part, SourcePrd, ToldIn, agent_summary,
-    check_plan, checks::place_of_log, compose_prompt, discovery_context, fold_markdown, fold_toon,
-    implementation_context, loop_summary, progress_context, run_checks, templates::PROMPTS,
+    Check, CheckSetting, Elsewhere, Failures, PromptParts, QuotedBlob as Part, SourcePrd, ToldIn,
+    agent_summary, check_plan, checks::place_of_log, compose_prompt, discovery_context, fold_markdown,
+    fold_toon, implementation_context, loop_summary, progress_context, run_checks, templates::PROMPTS,
 };
 use crate::{
     agent::{
@@ -253,7 +253,10 @@ impl Handlers {
         // One that cannot be read here is one all the same.
         let has_repository = !matches!(Repository::open(&self.project_root, &self.caller), Ok(None));
         let (blobs, prd, pending) = (&blobs[..], prd.as_ref(), &pending[..]);
-        let parts = PromptParts { blobs, prd, extras, pending, control_files, has_repository, framing };
+        let elsewhere = self.elsewhere();
+        let elsewhere = elsewhere.as_ref();
+        let parts =
+            PromptParts { blobs, prd, extras, pending, control_files, has_repository, elsewhere, framing };
         let composed =
             compose_prompt(&self.prompt_template(call.header().mode).template, call.context(), parts)?;
         warn(call, composed.warnings);
@@ -272,6 +275,16 @@ impl Handlers {
     /// Says whether the agent and the checks work elsewhere than in the project.
     fn is_in_clone(&self) -> bool {
         self.work_dir != self.project_root
+    }
+
+    /// Returns where the agent works, where that is elsewhere.
+    fn elsewhere(&self) -> Option<Elsewhere> {
+        if !self.is_in_clone() {
+            return None;
+        }
+        let repository = Repository::open(&self.work_dir, &self.caller).ok().flatten();
+        let branch = repository.and_then(|repository| repository.branch()).unwrap_or_default();
+        Some(Elsewhere { directory: self.work_dir.display().to_string(), branch })
     }
 
     /// Returns the path of a file as an agent finds it.

@@ -10,14 +10,14 @@ use crate::{
         ExitReason, Plan, Task, TaskCounts, Usage,
         payload::{AfterAgentInvokeInput, AfterLoopInput},
     },
-    text::counted,
+    text::{counted, lasting},
 };
 
 /// Summarises an agent call: `the agent ended with code 0 after 12.3s, 1200
 /// tokens, $0.0400`.
 pub fn agent_summary(input: &AfterAgentInvokeInput) -> String {
     let AfterAgentInvokeInput { exit_code, duration_ms, .. } = input;
-    let duration = human_duration(Duration::from_millis(*duration_ms));
+    let duration = lasting(Duration::from_millis(*duration_ms));
     let mut summary = format!("the agent ended with code {exit_code} after {duration}");
     if let Some(usage) = &input.usage {
         describe_usage(&mut summary, usage);
@@ -74,7 +74,9 @@ fn explain(reason: ExitReason) -> &'static str {
         ExitReason::Completed => "completed",
         ExitReason::Blocked => "the tasks that are left cannot be worked on",
         ExitReason::MaxIterations => "the iteration limit was reached",
-        ExitReason::ConsecutiveFailures => "too many iterations in a row failed",
+        ExitReason::ConsecutiveFailures => {
+            "too many iterations failed in a row, or too many tasks were blocked"
+        }
         ExitReason::GateStop => "a handler of iteration.gate ended it",
         ExitReason::StopBlocked => "session.stop was blocked too often",
         ExitReason::NoProgress => "the same result came three times in a row, and nothing changed",
@@ -86,16 +88,6 @@ fn explain(reason: ExitReason) -> &'static str {
         ExitReason::ControlFilesChanged => "files that decide what runs were changed",
         ExitReason::Cancelled => "it was cancelled",
         ExitReason::Error => "an error",
-    }
-}
-
-/// Writes a duration for people: `0.4s`, `12.3s`, `2m 05s`, `1h 02m`.
-pub(super) fn human_duration(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    match seconds {
-        0..60 => format!("{}.{}s", seconds, duration.subsec_millis() / 100),
-        60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
-        _ => format!("{}h {:02}m", seconds / 3_600, seconds / 60 % 60),
     }
 }
 
@@ -152,14 +144,5 @@ mod tests {
         let input = AfterLoopInput { exit_reason: "moon-phase".to_owned(), ..AfterLoopInput::default() };
         let summary = loop_summary(&input, &plan(&[]));
         assert_eq!(summary, "the loop ended after 0 iterations: moon-phase; 0 of 0 tasks completed");
-    }
-
-    #[test]
-    fn durations_read_well_at_any_length() {
-        let text = |seconds: f64| human_duration(Duration::from_secs_f64(seconds));
-        assert_eq!(
-            [text(0.45), text(59.99), text(125.0), text(3_725.0)],
-            ["0.4s", "59.9s", "2m 05s", "1h 02m"]
-        );
     }
 }

@@ -32,6 +32,7 @@ use crate::{
         payload::{CallHeader, Failure, Mode, Turn},
     },
     plugin::agent_env,
+    text,
 };
 
 /// How many lines of a guest's standard error a failure carries.
@@ -135,6 +136,7 @@ pub(super) struct Bounds {
     pub(super) cancelled: CancellationToken,
     pub(super) stderr: Stderr,
     pub(super) port: Option<Arc<dyn AgentPort>>,
+    /// What its log stays with; nothing where an instance is only tried.
     pub(super) link: Option<Arc<Link>>,
 }
 
@@ -196,11 +198,7 @@ fn check_json<O: Output>(output: &O) -> Result<(), HookFailure> {
 }
 
 fn timed_out(limit: Duration) -> HookFailure {
-    let limit = match limit.subsec_millis() {
-        0 => format!("{}s", limit.as_secs()),
-        _ => format!("{:.1}s", limit.as_secs_f64()),
-    };
-    HookFailure::new(BreakClass::Timeout, format!("no answer within {limit}"))
+    HookFailure::new(BreakClass::Timeout, format!("no answer within {}", text::limit(limit)))
 }
 
 fn was_cancelled() -> HookFailure {

@@ -15,12 +15,7 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::{call::Bounds, limits::Meter, plugin::LoadedComponent, stderr::Stderr};
-use crate::{
-    context::ContextView,
-    hook::{AgentPort, Link},
-    model::payload::CallHeader,
-    plugin::log_lines::LogLines,
-};
+use crate::{context::ContextView, hook::AgentPort, model::payload::CallHeader, plugin::log_lines::LogLines};
 
 /// The host's side of one instance.
 pub(super) struct Guest {
@@ -30,8 +25,6 @@ pub(super) struct Guest {
     pub(super) cancelled: CancellationToken,
     /// Where it reports to, in the agent's place.
     pub(super) port: Option<Arc<dyn AgentPort>>,
-    /// What warnings go to; nobody's where an instance is only tried.
-    pub(super) link: Option<Arc<Link>>,
     /// When the call must have ended.
     pub(super) deadline: Instant,
     pub(super) meter: Meter,
@@ -70,7 +63,7 @@ impl Guest {
     ) -> Self {
         let Bounds { cancelled, deadline, stderr, port, link, .. } = bounds;
         let meter = Meter::new(&loaded.host.limits);
-        let log = LogLines::new(Arc::clone(&header.handler_id));
+        let log = LogLines::new(Arc::clone(&header.handler_id), link.clone());
         let contributions = Contributions::default();
         Self {
             loaded,
@@ -78,7 +71,6 @@ impl Guest {
             context,
             cancelled: cancelled.clone(),
             port: port.clone(),
-            link: link.clone(),
             deadline: *deadline,
             meter,
             log,

@@ -7,7 +7,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use ignore::gitignore::GitignoreBuilder;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 /// How many files of a pattern are looked at.
 const MAX_MATCHES: usize = 200;
@@ -71,12 +71,26 @@ pub(super) fn started_by_find(words: &[String]) -> Vec<Vec<String>> {
     commands.take(MAX_MATCHES).collect()
 }
 
+/// What a pattern matches.
+#[derive(Debug, Default)]
+pub(crate) struct Matches {
+    /// The files: the first of them, where there are many.
+    pub(crate) files: Vec<PathBuf>,
+    /// Whether there may be more of them than were looked at.
+    pub(crate) may_be_more: bool,
+}
+
 /// Returns the files below a root that a pattern matches, which is relative to it: the
 /// first of them, where there are many.
 pub(crate) fn matches(pattern: &Path, root: &Path) -> Vec<PathBuf> {
+    look(pattern, root).files
+}
+
+/// Looks for what a pattern matches below a root.
+pub(crate) fn look(pattern: &Path, root: &Path) -> Matches {
     let (mut found, mut left) = (vec![root.to_owned()], MAX_ENTRIES);
     for part in pattern.components() {
-        let Component::Normal(part) = part else { return Vec::new() };
+        let Component::Normal(part) = part else { return Matches::default() };
         found = match part.to_str() {
             Some(ANY_DEPTH) => with_all_below(found, &mut left),
             Some(name) if is_pattern(name) => matching(&found, name, &mut left),
@@ -84,8 +98,56 @@ pub(crate) fn matches(pattern: &Path, root: &Path) -> Vec<PathBuf> {
         };
     }
     found.retain(|path| path.is_file());
+    let may_be_more = left == 0 || found.len() > MAX_MATCHES;
     found.truncate(MAX_MATCHES);
-    found
+    Matches { files: found, may_be_more }
+}
+
+/// Says whether a pattern matches a path, both relative to one root, as far as names tell: no directory is read.
+pub(crate) fn covers(pattern: &Path, path: &Path) -> bool {
+    fits(&parts(pattern), &parts(path), Reach::Itself)
+}
+
+/// Says whether a pattern matches a path that lies below a directory, as far as names tell.
+pub(crate) fn leads_below(pattern: &Path, directory: &Path) -> bool {
+    fits(&parts(pattern), &parts(directory), Reach::Below)
+}
+
+/// What of a path a pattern is held against.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Itself,
+    Below,
+}
+
+fn parts(path: &Path) -> Vec<&OsStr> {
+    path.iter().collect()
+}
+
+fn fits(pattern: &[&OsStr], path: &[&OsStr], reach: Reach) -> bool {
+    match (pattern.split_first(), path.split_first()) {
+        (None, None) => reach == Reach::Itself,
+        (None, Some(_)) => false,
+        (Some(_), None) => reach == Reach::Below,
+        (Some((part, rest)), Some((_, names))) if *part == ANY_DEPTH => {
+            fits(rest, path, reach) || fits(pattern, names, reach)
+        }
+        (Some((part, rest)), Some((name, names))) => is_name(part, name) && fits(rest, names, reach),
+    }
+}
+
+/// Says whether one part of a pattern matches one name.
+fn is_name(part: &OsStr, name: &OsStr) -> bool {
+    match part.to_str() {
+        Some(text) if is_pattern(text) => {
+            rules_of(text).is_some_and(|rules| rules.matched(Path::new(name), false).is_ignore())
+        }
+        _ => part == name,
+    }
+}
+
+fn rules_of(name: &str) -> Option<Gitignore> {
+    GitignoreBuilder::new("").add_line(None, &format!("/{name}")).and_then(|rules| rules.build()).ok()
 }
 
 /// Returns directories with all that are below them, those that are near first.
@@ -103,9 +165,7 @@ fn with_all_below(mut directories: Vec<PathBuf>, left: &mut usize) -> Vec<PathBu
 
 /// Returns the entries of directories whose names match.
 fn matching(directories: &[PathBuf], name: &str, left: &mut usize) -> Vec<PathBuf> {
-    let mut rules = GitignoreBuilder::new("");
-    let built = rules.add_line(None, &format!("/{name}")).and_then(|rules| rules.build());
-    let Ok(rules) = built else { return Vec::new() };
+    let Some(rules) = rules_of(name) else { return Vec::new() };
     let entries = directories.iter().flat_map(|directory| entries(directory, left));
     let entries = entries.filter(|entry| rules.matched(Path::new(&entry.file_name()), false).is_ignore());
     entries.map(|entry| entry.path()).collect()
@@ -124,6 +184,32 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
     use super::*;
+
+    #[test]
+    fn names_alone_tell_what_a_pattern_matches_and_what_leads_to_it() {
+        let covers = |pattern: &str, path: &str| covers(Path::new(pattern), Path::new(path));
+        for (pattern, path) in [
+            (".claude/settings*.json", ".claude/settings.json"),
+            (".claude/settings*.json", ".claude/settings.local.json"),
+            (".codex/**/*", ".codex/a"),
+            (".codex/**/*", ".codex/deep/er/a"),
+            ("ci/*.sh", "ci/a.sh"),
+        ] {
+            assert!(covers(pattern, path), "{pattern} {path}");
+        }
+        for (pattern, path) in [
+            (".claude/settings*.json", ".claude/other.json"),
+            (".claude/settings*.json", "sub/.claude/settings.json"),
+            ("ci/*.sh", "ci/deep/a.sh"),
+            ("ci/*.sh", "ci"),
+        ] {
+            assert!(!covers(pattern, path), "{pattern} {path}");
+        }
+        let leads = |pattern: &str, path: &str| leads_below(Path::new(pattern), Path::new(path));
+        assert!(leads(".claude/settings*.json", ".claude") && leads("ci/*/a.sh", "ci/x"));
+        assert!(leads(".codex/**/*", ".codex/any/where") && !leads("ci/*.sh", "src"));
+        assert!(!leads("ci/*.sh", "ci/a.sh"));
+    }
 
     #[test]
     fn a_pattern_matches_what_the_shell_would_put_in_its_place() {

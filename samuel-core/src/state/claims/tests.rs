@@ -4,7 +4,7 @@ use proptest::{collection::vec, prelude::*};
 
 use super::*;
 use crate::{
-    model::{Plan, Priority, Task},
+    model::{Plan, Priority, ProgressStatus, Task, Usage, payload::Mode},
     state::{NewTask, Parts, TaskEdit, apply},
 };
 
@@ -254,8 +254,26 @@ fn attempts_that_failed_count_and_those_that_were_cut_off_do_not() {
         Some("it is in conflict in a.rs"),
         "the last that failed"
     );
+    for (reason, why) in [(None, "it is in conflict in a.rs"), (Some("not like this"), "not like this")] {
+        token = plan.claim("1").unwrap();
+        plan.release("1", token, ReleaseReason::Asked { reason: reason.map(str::to_owned) }).unwrap();
+        assert_eq!(plan.row("1").unwrap().why.as_deref(), Some(why), "what a person says counts");
+    }
     plan.change(Mutation::Reset { id: TaskId::new("1") }).unwrap();
     assert_eq!(attempt(&plan), None, "a reset begins anew");
+}
+
+#[test]
+fn work_whose_landing_is_withdrawn_waits_since_it_was_submitted() {
+    let mut plan = Counted::new();
+    let token = plan.claim("1").unwrap();
+    plan.submit("1", token, "abcd").unwrap();
+    let role = plan.claim("@merge").unwrap();
+    plan.landing(role, &[("1", token, "abcd")]).unwrap();
+    let later = Timestamp::from_second(60).unwrap();
+    apply(&mut plan.0, &Mutation::Drop { role, reason: "a file is in the way".to_owned() }, later).unwrap();
+    let claim = plan.row("1").unwrap();
+    assert_eq!((claim.phase, claim.since), (ClaimPhase::Submitted, NOW));
 }
 
 #[test]
@@ -448,5 +466,30 @@ proptest! {
                 prop_assert!(plan.task("1").is_settled());
             }
         }
+    }
+}
+
+#[test]
+fn a_look_for_tasks_by_one_lane_lasts_until_its_own_iteration_ends_or_the_run_does() {
+    let mut plan = Counted::new();
+    let room = |plan: &Counted| plan.0.progress.discovery_room;
+    let commit = |mode| Mutation::CommitIteration { iteration: 1, mode, usage: Usage::default() };
+    let status = |status| Mutation::SetProgressStatus { status };
+    for ends in [commit(Mode::Discovery), status(ProgressStatus::Stopped)] {
+        let token = plan.claim("@discover").unwrap();
+        plan.change(Mutation::BeginDiscovery { room: 5 }).unwrap();
+        plan.change(commit(Mode::Implementation)).unwrap();
+        plan.change(status(ProgressStatus::Running)).unwrap();
+        assert_eq!(plan.change(status(ProgressStatus::Running)).unwrap(), TaskChange::Unchanged);
+        assert_eq!(room(&plan), Some(5));
+        plan.change(ends).unwrap();
+        assert_eq!(room(&plan), None);
+        plan.release("@discover", token, ReleaseReason::Stopped).unwrap();
+    }
+    // Without lanes whatever comes next ends it.
+    for ends in [commit(Mode::Implementation), status(ProgressStatus::Running)] {
+        plan.change(Mutation::BeginDiscovery { room: 5 }).unwrap();
+        plan.change(ends).unwrap();
+        assert_eq!(room(&plan), None);
     }
 }

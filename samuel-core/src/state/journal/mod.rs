@@ -12,7 +12,7 @@ mod rotation;
 
 pub(crate) use file::{After, JournalFile, ROTATE_BYTES, Tail};
 pub use record::{
-    Called, Checkpoint, JournalEntry, JournalRecord, MAX_RECORD_BYTES, Note, NotedEvent, RunEnd,
-    SupervisorProcess, SupervisorRole, Used, WorkTreeId,
+    Begun, Called, Checkpoint, JournalEntry, JournalRecord, LaneBooks, MAX_RECORD_BYTES, Note, NotedEvent,
+    RunEnd, SupervisorProcess, SupervisorRole, Used, WorkTreeId,
 };
 pub(crate) use record::{MAX_REVISION, active_supervisors, revision_after};

@@ -86,6 +86,10 @@ pub enum JournalEntry {
     Used(Used),
     /// A call of the agent began.
     Called(Called),
+    /// An iteration began in one of several lanes.
+    Begun(Begun),
+    /// What several lanes of a run have done so far.
+    Books(LaneBooks),
     /// A process that looks after others was started.
     Supervisor(SupervisorProcess),
     /// That process has ended.
@@ -147,6 +151,11 @@ pub enum Note {
     /// A call of the agent begins. Survives the death of this process, not a power
     /// failure.
     Called(Called),
+    /// An iteration begins in one of several lanes. Survives the death of this process, not a power
+    /// failure.
+    Begun(Begun),
+    /// What several lanes of a run have done so far. Survives the death of this process, not a power failure.
+    Books(LaneBooks),
     /// A supervisor was started. Survives the death of this process, not a
     /// power failure, after which there is nothing to supervise.
     Supervisor(SupervisorProcess),
@@ -169,6 +178,8 @@ impl From<Note> for JournalEntry {
             Note::Checkpoint(checkpoint) => Self::Checkpoint(checkpoint),
             Note::Used(used) => Self::Used(used),
             Note::Called(called) => Self::Called(called),
+            Note::Begun(begun) => Self::Begun(begun),
+            Note::Books(books) => Self::Books(books),
             Note::Supervisor(supervisor) => Self::Supervisor(supervisor),
             Note::SupervisorEnded(supervisor) => Self::SupervisorEnded(supervisor),
             Note::Event(event) => Self::Event(event),
@@ -196,6 +207,9 @@ pub struct Checkpoint {
     /// What the calls of each agent consumed in all runs of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentTotal>,
+    /// The iterations that had begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<Begun>,
 }
 
 /// How a run ended.
@@ -240,6 +254,39 @@ impl Called {
     pub fn name(&self) -> String {
         with_model(&self.agent, self.model.as_deref())
     }
+}
+
+/// The iterations of a run that began, over all of its lanes where it has some.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begun {
+    /// The highest number that one of them has.
+    pub last: u32,
+    /// How many they are, with those from before the run was interrupted.
+    pub count: u32,
+    /// How many they are with those of all runs of the plan before it.
+    #[serde(default)]
+    pub total: u64,
+}
+
+impl Begun {
+    /// Returns the larger figures of two: what has begun only grows.
+    #[must_use]
+    pub fn at_least(self, other: Self) -> Self {
+        Self {
+            last: self.last.max(other.last),
+            count: self.count.max(other.count),
+            total: self.total.max(other.total),
+        }
+    }
+}
+
+/// What several lanes of a run have done so far. The store does not look into it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaneBooks {
+    /// The run.
+    pub run_id: String,
+    /// Its books.
+    pub books: Value,
 }
 
 /// A process that looks after others and ends them if Samuel dies.
@@ -392,8 +439,16 @@ mod tests {
             end: None,
             scope: Scope::All,
             agents: Vec::new(),
+            begun: None,
         });
         assert!(matches!(record(entry).to_line(), Err(StateError::TooLarge { .. })));
+    }
+
+    #[test]
+    fn of_what_began_each_figure_is_the_greater_one() {
+        let (some, others) = (Begun { last: 9, count: 4, total: 20 }, Begun { last: 7, count: 5, total: 30 });
+        let greatest = Begun { last: 9, count: 5, total: 30 };
+        assert_eq!((some.at_least(others), others.at_least(some)), (greatest, greatest));
     }
 
     fn supervisor(start_time: u64) -> SupervisorProcess {

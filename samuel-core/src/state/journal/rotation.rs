@@ -127,6 +127,7 @@ mod tests {
                 end: None,
                 scope: Scope::All,
                 agents: Vec::new(),
+                begun: None,
             }),
         );
         for number in 0..40 {
@@ -154,6 +155,7 @@ mod tests {
                 end: None,
                 scope: Scope::All,
                 agents: Vec::new(),
+                begun: None,
             }),
         );
         fs::rename(dir.journal(), dir.old_journal()).unwrap();

@@ -32,10 +32,12 @@ pub(crate) enum Salvaged {
 /// Returns each row with what became of it.
 pub(crate) fn salvage(document: &mut Document) -> Vec<(String, Salvaged)> {
     let mut ids = Ids::of(document);
+    // What is read of a row has no other columns, so they stay the same.
+    let columns = columns(document);
     let rows = std::mem::take(&mut document.unparsed);
     let mut result = Vec::with_capacity(rows.len());
     for row in rows {
-        let salvaged = match read_row(document, &row) {
+        let salvaged = match read_row(&columns, &row) {
             Ok((mut task, others, mut changes)) => {
                 if ids.taken.contains(&task.id) {
                     let id = ids.numbers.take_next();
@@ -78,10 +80,14 @@ impl Ids {
     }
 }
 
-fn read_row(document: &Document, row: &str) -> Result<(Task, Map, Vec<String>), String> {
+/// Returns the columns of the document's rows.
+fn columns(document: &Document) -> Vec<String> {
     let others = document.other_columns().iter().map(String::as_str);
     let question = document.has_questions().then_some(QUESTION);
-    let columns: Vec<&str> = COLUMNS.into_iter().chain(question).chain(others).collect();
+    COLUMNS.into_iter().chain(question).chain(others).map(str::to_owned).collect()
+}
+
+fn read_row(columns: &[String], row: &str) -> Result<(Task, Map, Vec<String>), String> {
     let cells = cells(row).ok_or("it is not a row of cells")?;
     if cells.len() > columns.len() {
         let (found, expected) = (cells.len(), columns.len());
@@ -97,7 +103,7 @@ fn read_row(document: &Document, row: &str) -> Result<(Task, Map, Vec<String>), 
         let shown = cell.clone();
         match task.take(column, &mut Cell(Some(cell))) {
             Ok(true) => {}
-            Ok(false) => drop(others.insert(*column, shown)),
+            Ok(false) => drop(others.insert(column.as_str(), shown)),
             Err(error) => changes.push(format!("{column} is the default: {error}")),
         }
     }

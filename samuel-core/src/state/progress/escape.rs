@@ -3,7 +3,12 @@
 //! Backslashes stay what they are: agents write lines too, and theirs are
 //! full of paths and expressions. So the signs that stand for a line feed, a
 //! carriage return, a space and nothing are Unicode's control pictures, and
-//! the sign for escape goes before one of them that is meant as it is.
+//! the sign for escape goes before one of them that is meant as it is. Whatever else is not seen, such as
+//! what a terminal takes for a command, is written as the sign for escape with its number: `␛{1b}`.
+
+use std::fmt::Write as _;
+
+use crate::text::is_odd;
 
 const ESCAPE: char = '␛';
 const NOTHING: char = '␀';
@@ -24,6 +29,8 @@ fn escape(text: &str, replace: impl Fn(char) -> bool) -> String {
     for c in text.chars() {
         match SIGNS.iter().find(|(plain, _)| *plain == c) {
             Some((_, sign)) if replace(c) => line.push(*sign),
+            // A tab moves nothing but what follows it.
+            None if is_odd(c) && c != '\t' => _ = write!(line, "{ESCAPE}{{{:x}}}", u32::from(c)),
             _ => {
                 if is_sign(c) {
                     line.push(ESCAPE);
@@ -46,10 +53,40 @@ pub(super) fn unescape(line: &str) -> String {
     while let Some(c) = chars.next() {
         match SIGNS.iter().find(|(_, sign)| *sign == c) {
             Some((plain, _)) => text.push(*plain),
-            None if c == ESCAPE => text.extend(chars.next()),
+            None if c == ESCAPE => match numbered(chars.as_str()) {
+                Some((odd, rest)) => {
+                    text.push(odd);
+                    chars = rest.chars();
+                }
+                None => text.extend(chars.next()),
+            },
             None if c == NOTHING => {}
             None => text.push(c),
         }
     }
     text
+}
+
+/// Reads the number of a character, and returns what follows it.
+fn numbered(text: &str) -> Option<(char, &str)> {
+    let (digits, rest) = text.strip_prefix('{')?.split_once('}')?;
+    let odd = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
+    Some((odd, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_takes_for_a_command_is_told_and_read_again() {
+        let said = "a\u{1b}]0;pwn\u{7}\u{1b}[2J\u{9b}2J\0\u{7f}\u{202e}b\tc ␛{1b} {7} ␛␛";
+        for line in [text(said), word(said)] {
+            assert!(!line.chars().any(|c| is_odd(c) && c != '\t'), "{line:?}");
+            assert_eq!(unescape(&line), said);
+        }
+        assert_eq!(text("\u{1b}[2J\n"), "␛{1b}[2J␊");
+        // As it was written before there were numbers.
+        assert_eq!(unescape("␛␛␛␊␛␠"), "␛␊␠");
+    }
 }

@@ -64,7 +64,7 @@ points! {
         -> AgentInvokeOutput { exit_code, stdout, stderr, usage, failure, logs };
     AfterAgentInvoke after_agent_invoke(AfterAgentInvokeInput { exit_code, stdout, stderr, duration_ms, usage })
         -> AfterAgentInvokeOutput { ok, reason };
-    QualityCheck quality_check(QualityCheckInput { commands }, previous)
+    QualityCheck quality_check(QualityCheckInput { commands, changed_files }, previous)
         -> QualityCheckOutput { ok, reason, failures };
     AfterIteration after_iteration(AfterIterationInput { iteration, task, outcome, changed_files })
         -> AfterIterationOutput { ok, reason, text };

@@ -9,7 +9,8 @@ pub(super) type Source = (&'static str, &'static [(&'static str, &'static str)])
 pub(super) const PLAN: &[Source] = &[
     ("model/task.rs", &[("Status", ""), ("Source", ""), ("Task", "")]),
     ("model/question.rs", &[("Question", "")]),
-    ("model/live.rs", &[("Doing", ""), ("WaitingCall", ""), ("LiveState", "")]),
+    ("model/queue_place.rs", &[("QueuePlace", "")]),
+    ("model/live.rs", &[("Doing", ""), ("WaitingCall", ""), ("QueuedWork", ""), ("LiveState", "")]),
     ("model/plan.rs", &[("ProgressStatus", ""), ("Progress", "")]),
     ("model/outcome.rs", &[("ExitReason", ""), ("FailureClass", "")]),
 ];
@@ -26,6 +27,8 @@ pub(super) const REPORTS: &[Source] = &[
             ("Broken", ""),
             ("Abort", ""),
             ("HookWarning", ""),
+            ("LoggedLine", ""),
+            ("LogLevel", ""),
             ("HookStatus", ""),
             ("Timing", ""),
             ("Outcome", "HookOutcome"),
@@ -54,21 +57,27 @@ pub(super) const REPORTS: &[Source] = &[
     ("hook/agent_event.rs", &[("AgentEvent", ""), ("AbilityDecision", "")]),
     ("model/agent_total.rs", &[("AgentTotal", "")]),
     ("model/claim.rs", &[("ClaimPhase", ""), ("Claim", "")]),
+    ("engine/lanes/queue_list.rs", &[("QueueEntry", ""), ("QueueList", "")]),
+    (
+        "engine/lanes/lane_list.rs",
+        &[
+            ("LaneStanding", ""),
+            ("LaneWorkTree", ""),
+            ("LaneBranch", ""),
+            ("LaneList", ""),
+            ("KeptOfLanes", ""),
+            ("CleanedLanes", ""),
+        ],
+    ),
+    ("engine/lanes/land.rs", &[("LandedWork", ""), ("ReturnedWork", ""), ("LandReport", "")]),
     ("model/code.rs", &[("Location", "")]),
     ("session/feedback.rs", &[("Feedback", "")]),
     ("session/ability.rs", &[("AbilityPermission", "")]),
     (
         "event.rs",
-        &[
-            ("PlanChange", ""),
-            ("CheckResult", ""),
-            ("IterationFailure", ""),
-            ("Event", ""),
-            ("Guard", ""),
-            ("RunFault", ""),
-            ("RunReport", ""),
-        ],
+        &[("PlanChange", ""), ("CheckResult", ""), ("IterationFailure", ""), ("Event", ""), ("Guard", "")],
     ),
+    ("event/report.rs", &[("RunFault", ""), ("RunReport", "")]),
     ("../../crates/samuel-process/src/left.rs", &[("Process", "")]),
     ("state/lock.rs", &[("Holder", "")]),
     ("state/journal/record.rs", &[("Called", "AgentCall"), ("RunEnd", "")]),
@@ -78,6 +87,7 @@ pub(super) const REPORTS: &[Source] = &[
     ("state/diagnostic.rs", &[("DiagnosticKind", ""), ("StateDiagnostic", "")]),
     ("model/counts.rs", &[("TaskCounts", "")]),
     ("project/other_plans.rs", &[("OtherPlan", "")]),
+    ("plan/remedy.rs", &[("WorkRemedy", "")]),
     ("project/status.rs", &[("NextStep", ""), ("OpenQuestion", ""), ("ProjectStatus", "")]),
     ("plan/list.rs", &[("GroupState", ""), ("ListRow", ""), ("TaskList", "")]),
     ("project/attempts.rs", &[("AttemptEnd", ""), ("Attempt", "")]),
@@ -94,8 +104,12 @@ pub(super) const REPORTS: &[Source] = &[
     (
         "history/run_history.rs",
         &[
+            ("RunKind", ""),
             ("RunState", ""),
             ("EventRef", ""),
+            ("LandedTask", ""),
+            ("ReturnedTask", ""),
+            ("HeldBackTask", ""),
             ("TurnHistory", ""),
             ("IterationHistory", ""),
             ("CheckHistory", ""),
@@ -133,6 +147,7 @@ pub(super) const REPORTS: &[Source] = &[
     ("plugin/lock.rs", &[("InstalledPlugin", "")]),
     ("plugin/tree.rs", &[("PluginChangeKind", ""), ("PluginChange", "")]),
     ("plugin/installed.rs", &[("PluginDifference", "")]),
+    ("plugin/fetched.rs", &[("MovedSource", "")]),
     ("plugin/install.rs", &[("ListedPlugin", ""), ("VerifiedPlugin", "")]),
 ];
 
@@ -166,7 +181,7 @@ pub(super) struct Cases {
     pub(super) renames: &'static [(&'static str, &'static str)],
 }
 
-pub(super) const CASES: [Cases; 5] = [
+pub(super) const CASES: [Cases; 6] = [
     Cases { rust: "Event", key: "event", base: "EventBase", renames: &[("Agent", "AgentReported")] },
     Cases {
         rust: "AgentEvent",
@@ -191,6 +206,7 @@ pub(super) const CASES: [Cases; 5] = [
         base: "Record",
         renames: &[("Task", "NextTask"), ("Blocked", "NoTaskReady")],
     },
+    Cases { rust: "WorkRemedy", key: "kind", base: "Record", renames: &[("Land", "LandSubmitted")] },
     Cases {
         rust: "Staleness",
         key: "kind",

@@ -206,6 +206,9 @@ impl Reader {
             }
             let name = field.ident.as_ref().context("a field without a name")?.to_string();
             let serde = Serde::of(&field.attrs);
+            if serde.is_skipped {
+                continue;
+            }
             if serde.is_flat {
                 let within = last(&field.ty).context("a field that is no record")?.ident.to_string();
                 read.extend(self.fields_of(&within)?);

@@ -37,6 +37,7 @@ pub(super) struct Serde {
     pub(super) rename: Option<String>,
     pub(super) has_default: bool,
     pub(super) may_be_skipped: bool,
+    pub(super) is_skipped: bool,
     pub(super) is_json: bool,
     pub(super) is_flat: bool,
 }
@@ -56,6 +57,7 @@ impl Serde {
                     Some("rename") => found.rename = Some(value),
                     Some("default") => found.has_default = true,
                     Some("skip_serializing_if") => found.may_be_skipped = true,
+                    Some("skip") => found.is_skipped = true,
                     Some("flatten") => found.is_flat = true,
                     Some("with") => found.is_json = value.contains("json_text"),
                     _ => {}

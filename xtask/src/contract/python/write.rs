@@ -80,11 +80,13 @@ fn record(record: &Record) -> String {
     }
     let is_event = record.base == "EventBase";
     if is_event {
-        out.push_str("        *,\n        seq: int = 0,\n        at: str = \"\",\n        elapsed_ms: int = 0,\n        run_id: str = \"\",\n");
+        out.push_str("        *,\n        seq: int = 0,\n        at: str = \"\",\n        elapsed_ms: int = 0,\n        run_id: str = \"\",\n        lane: int | None = None,\n");
     }
     out.push_str("    ) -> None:\n");
     if is_event {
-        out.push_str("        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id)\n");
+        out.push_str(
+            "        super().__init__(seq=seq, at=at, elapsed_ms=elapsed_ms, run_id=run_id, lane=lane)\n",
+        );
     } else if record.fields.is_empty() {
         out.push_str("        pass\n");
     }

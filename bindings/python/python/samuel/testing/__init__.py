@@ -18,10 +18,11 @@ from .._handler import function_of
 from .._home import Home, home
 from .._process import environment, supervisor
 from .._record import Record
-from .._registration import Registration, is_async
-from .._waiting import await_for, wait_for
+from .._registration import Registration, tier_of
+from .._waiting import await_result_of, result_of
+from .._within import within
 from ..errors import HookError
-from ._context import context_of
+from ._context import context_of, input_of
 
 if TYPE_CHECKING:
     from ..project import Project
@@ -40,6 +41,9 @@ __all__ = [
 
 # What an agent says that is called more often than it is scripted.
 _EXHAUSTED = "nothing is scripted for this call; see ScriptedAgent.otherwise"
+
+# How often the handlers of one dispatch can be called.
+_MOST_REPEATS = 2**32 - 1
 
 
 class ScriptedCall:
@@ -163,7 +167,7 @@ class ScriptedAgent:
         script: dict[str, Any] = {"calls": [call._data for call in self._calls]}
         if self._otherwise is not None:
             script["otherwise"] = self._otherwise._data["steps"]
-        elif self._calls:
+        else:
             script["otherwise"] = [{"fail": {"message": _EXHAUSTED}}]
         return json.dumps(script)
 
@@ -217,13 +221,27 @@ class Dispatched:
         if not self.outcome.broken:
             return self
         broken = self.outcome.broken[0]
-        raised = self.exceptions[0] if self.exceptions and broken.failure.class_ in ("failed", "panicked") else None
+        raised = next((each for each in self.exceptions if _is_told(each, broken.failure)), None)
         if isinstance(raised, Exception):
             raise raised
         error = HookError(f"{broken.handler}: {broken.failure.message} ({broken.failure.class_})")
         for line in broken.failure.details:
             error.add_note(line)
         raise error from raised
+
+
+def _is_told(error: BaseException, failure: HookFailure) -> bool:
+    """Whether a failure is what became of an exception: another handler may have raised it."""
+    from .._workers import describe
+
+    if failure.class_ not in ("failed", "panicked"):
+        return False
+    try:
+        _, _, lines = describe(error)
+    except Exception:
+        return False
+    # The traceback above the last line grows where it is raised again.
+    return lines[-1:] == list(failure.details[-1:])
 
 
 def handler(
@@ -242,9 +260,12 @@ def handler(
     Args:
         id: `default`, `<plugin>:<name>` or a name; by default the function's.
         place: The place of its plugin in samuel.toml.
+
+    Raises:
+        ConfigError: `isolate` is neither None nor `process`, or `inline` does not go with it or with an async function.
     """
     function = function_of(function)
-    tier = "process" if isolate else "async" if is_async(function) else "inline" if inline else "thread"
+    tier = tier_of(function, inline, isolate)
     named = id if id is not None else str(getattr(function, "__name__", "handler"))
     owner, _, name = named.rpartition(":")
     plugin = None if owner in ("", "api") else (owner, owner.replace("-", "_"), place)
@@ -281,14 +302,18 @@ def dispatch(
             What `context` says goes before that.
         config: The text of samuel.toml, whose chain the point has; by default the project's.
         cancelled: Whether the run is being stopped.
-        repeat: How often they are called; the last time counts.
+        repeat: How often they are called, from 1 to 4294967295; the last time counts, which is the one in which a
+            handler raises.
         session: The name of the session.
         mode: What the iteration is for.
         check: Whether a handler that breaks is an exception here: its own, or a `HookError`. Otherwise
             `Dispatched.failures` has it.
+
+    Raises:
+        ValueError: `repeat` is beyond its range.
     """
     job = _begun(home(), point, handlers, input, context, project, config, cancelled, repeat, session, mode)
-    dispatched = Dispatched(**wait_for(job, job.result))
+    dispatched = Dispatched(**result_of(job))
     return dispatched.check() if check else dispatched
 
 
@@ -307,7 +332,7 @@ async def adispatch(
 ) -> Dispatched:
     """The same as `dispatch`, to be awaited: async handlers run on the event loop of the caller."""
     job = _begun(Home.here(), point, handlers, input, context, project, config, cancelled, repeat, session, mode)
-    dispatched = Dispatched(**await await_for(job, job.result))
+    dispatched = Dispatched(**await await_result_of(job))
     return dispatched.check() if check else dispatched
 
 
@@ -324,9 +349,10 @@ def _begun(
     session: str,
     mode: Mode,
 ) -> _samuel.Job[dict[str, Any]]:
+    repeat = within("repeat", repeat, 1, _MOST_REPEATS)
     made = (each if isinstance(each, Registration) else handler(each) for each in handlers)
     registered = [at.settle(each._replace(point=point)) for each in made]
-    given = {} if input is None else input if isinstance(input, Record) else dict(input)
+    given = input if isinstance(input, Record) else input_of(point, input or {})
     groups = context_of(context or {}, project)
     if config is None:
         config = "" if project is None else _config_of(project)

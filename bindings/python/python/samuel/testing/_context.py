@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,21 @@ def _wired(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         if field not in kind.__match_args__:
             raise TypeError(f"{kind.__name__} has no field {field!r}; there are {', '.join(kind.__match_args__)}")
     return {wires.get(field, field): value for field, value in fields.items()}
+
+
+def input_of(point: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what a point is given.
+
+    Raises:
+        TypeError: Its input has no such field.
+    """
+    kind = getattr(records, "".join(map(str.capitalize, re.split("[.:]", point))) + "Input", None)
+    # What is no point is refused as one.
+    if kind is not None:
+        for field in given:
+            if field not in kind.__match_args__ and field not in kind._wire:
+                raise TypeError(f"{kind.__name__} has no field {field!r}; there are {', '.join(kind.__match_args__)}")
+    return dict(given)
 
 
 def _groups_of(project: Project) -> dict[str, dict[str, Any]]:

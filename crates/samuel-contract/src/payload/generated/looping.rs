@@ -172,6 +172,13 @@ pub struct CheckFailure {
 pub struct QualityCheckInput {
     /// The configured commands, in the order they run.
     pub commands: Vec<String>,
+    /// The files that differ from the commit the iteration started at, relative to
+    /// the project; without those below `.samuel`, `.system/logs` and
+    /// `.system/cache`. Absent where that is unknown, as without a git repository or
+    /// where what is checked is no iteration's work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "wasm", component(name = "changed-files"))]
+    pub changed_files: Option<Vec<String>>,
     /// Fields of later protocol versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Extensions,

@@ -1,6 +1,9 @@
 //! `slow_calls`: calls that took long.
 
+use std::time::Duration;
+
 use super::AbilityCall;
+use crate::text::lasting;
 
 /// What is slow where a hook does not say it, in milliseconds.
 const SLOW_MS: u64 = 2_000;
@@ -13,5 +16,6 @@ pub(super) fn is_slow(call: &AbilityCall, min_duration_ms: u64) -> bool {
 
 /// Says it in one line.
 pub(super) fn told(call: &AbilityCall) -> String {
-    format!("{} took {} ms", call.ability_id, call.duration_ms.unwrap_or_default())
+    let took = lasting(Duration::from_millis(call.duration_ms.unwrap_or_default()));
+    format!("{} took {took}", call.ability_id)
 }

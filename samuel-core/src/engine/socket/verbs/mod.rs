@@ -22,6 +22,15 @@ use super::verb::VerbSpec;
 /// All of them, by family.
 const FAMILIES: [&[VerbSpec]; 3] = [&ability::VERBS, &control::VERBS, &plan::VERBS];
 
+/// Returns the names of those that a token of some holder may ask, in alphabetical order.
+#[cfg(test)]
+pub(super) fn of(holder: super::verb::Holder) -> Vec<&'static str> {
+    let of_holder = FAMILIES.iter().copied().flatten().filter(|verb| verb.holder == holder);
+    let mut names: Vec<&str> = of_holder.map(|verb| verb.name).collect();
+    names.sort_unstable();
+    names
+}
+
 /// Returns the verb of a name.
 pub(super) fn named(name: &str) -> Option<VerbSpec> {
     FAMILIES.iter().copied().flatten().find(|verb| verb.name == name).copied()

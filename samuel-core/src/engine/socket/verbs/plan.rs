@@ -81,6 +81,9 @@ pub struct ReadPlan {
     /// How many tasks are left out, which were on earlier pages. Default: none.
     #[serde(default)]
     pub from: usize,
+    /// How many lines of `unparsed` are left out, which were on earlier pages. Default: none.
+    #[serde(default)]
+    pub lines: usize,
 }
 
 /// As much of a plan as an answer holds.
@@ -92,10 +95,13 @@ pub struct PlanPage {
     /// is another one there, the plan was changed in between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<usize>,
+    /// How many lines of `unparsed` stand before those of the next page; absent on the last one that has some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_line: Option<usize>,
     /// What was wrong with its file; on the first page.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<StateDiagnostic>,
-    /// The lines of it that could not be understood, shortened; on the first page.
+    /// Lines of it that could not be understood, shortened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unparsed: Vec<String>,
 }

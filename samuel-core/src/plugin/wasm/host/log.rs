@@ -3,7 +3,7 @@
 use wasmtime::component::{ComponentType, Lift, LinkerInstance, Lower};
 
 use super::Guest;
-use crate::plugin::log_lines;
+use crate::hook::LogLevel;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ComponentType, Lift, Lower)]
 #[component(enum)]
@@ -20,7 +20,7 @@ enum Level {
     Error,
 }
 
-impl From<Level> for log_lines::Level {
+impl From<Level> for LogLevel {
     fn from(level: Level) -> Self {
         match level {
             Level::Debug => Self::Debug,
@@ -34,9 +34,7 @@ impl From<Level> for log_lines::Level {
 pub(super) fn add_to_linker(interface: &mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()> {
     interface.func_wrap("write", |mut store, (level, message): (Level, String)| {
         let guest: &mut Guest = store.data_mut();
-        if let Some((warning, link)) = guest.log.write(level.into(), &message).zip(guest.link.as_ref()) {
-            link.warn(warning);
-        }
+        guest.log.write(level.into(), &message);
         Ok(())
     })
 }

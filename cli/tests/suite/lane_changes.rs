@@ -1,0 +1,92 @@
+//! What people change while lanes work: each change counts, agents are stopped, and their work is kept.
+
+use std::{path::PathBuf, process::Command};
+
+use crate::bench::{Bench, wait_for_file, wait_until};
+
+/// Makes a pipe that whoever reads it waits at until somebody writes.
+pub(crate) fn fifo(bench: &Bench, name: &str) -> PathBuf {
+    let path = bench.tmp().join(name);
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    path
+}
+
+/// A project whose agents wait for ever the first time that they are given a task, but for tasks from 5 on.
+fn waiting(titles: &[&str]) -> (Bench, String) {
+    let bench = Bench::with_tasks(titles);
+    bench.write("a.txt", "one\n");
+    bench.make_repository(&["a.txt", "samuel.toml"]);
+    fifo(&bench, "never");
+    let tmp = bench.tmp().display().to_string();
+    let work = format!(
+        "cat > /dev/null; echo x > made-$SAMUEL_TASK_ID; if [ $SAMUEL_TASK_ID -lt 5 ] && [ ! -e {tmp}/begun-$SAMUEL_TASK_ID ]; \
+         then touch {tmp}/begun-$SAMUEL_TASK_ID; read line < {tmp}/never; fi; $SAMUEL_BINARY run done $SAMUEL_TASK_ID"
+    );
+    (bench, work)
+}
+
+#[test]
+fn done_skip_reset_and_enqueue_count_while_lanes_work_and_what_agents_made_is_kept() {
+    let (bench, work) = waiting(&["First", "Second", "Third", "Fourth"]);
+    let run = bench.spawn(&[&bench.start_args(&work)[..], &["--jobs", "4"]].concat());
+    for id in 1..=4 {
+        wait_for_file(&bench.tmp().join(format!("begun-{id}")));
+    }
+    bench.ok(&["run", "enqueue", "Fifth"]);
+    bench.ok(&["run", "skip", "1"]);
+    bench.ok(&["run", "done", "2"]);
+    bench.ok(&["run", "reset", "3"]);
+    bench.ok(&["run", "release", "4"]);
+    assert_eq!(run.code(), 0, "no agent waits any more");
+    let stands: Vec<String> = (1..=5).map(|id| bench.status(&id.to_string())).collect();
+    assert_eq!(stands, ["skipped", "completed", "completed", "completed", "completed"]);
+    let result = bench.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads/samuel/**/result"]);
+    let landed = bench.git(&["ls-tree", "--name-only", &result]);
+    let landed: Vec<&str> = landed.lines().filter(|file| file.starts_with("made-")).collect();
+    assert_eq!(landed, ["made-3", "made-4", "made-5"], "what the user settled does not land");
+    let kept = bench.git(&["for-each-ref", "--format=%(refname)", "refs/samuel/rescue"]);
+    for id in 1..=4 {
+        let reference = kept.lines().find(|name| name.contains(&format!("/{id}-")));
+        let reference = reference.unwrap_or_else(|| panic!("the work on {id} is gone: {kept}"));
+        assert_eq!(bench.git(&["show", &format!("{reference}:made-{id}")]), "x");
+    }
+}
+
+#[test]
+fn the_queue_of_a_run_says_why_work_waits_and_heeds_who_holds_and_releases_it() {
+    let bench = Bench::with_tasks(&["First", "Second", "Third"]);
+    bench.write("a.txt", "one\n");
+    bench.make_repository(&["a.txt", "samuel.toml"]);
+    let go = fifo(&bench, "go");
+    let work = format!(
+        "cat > /dev/null; echo x > made-$SAMUEL_TASK_ID; [ $SAMUEL_TASK_ID != 3 ] || read line < {}; \
+         $SAMUEL_BINARY run done $SAMUEL_TASK_ID",
+        go.display()
+    );
+    // The first task's file is in the way of the landing.
+    bench.write("made-1", "mine\n");
+    let run = bench.spawn(&[&bench.start_args(&work)[..], &["--jobs", "3", "--into", "main"]].concat());
+    let entry = |id: &str| {
+        let document = bench.ok(&["run", "queue", "--json"]).json();
+        let entries = document["data"]["entries"].as_array().unwrap().clone();
+        entries.into_iter().find(|entry| entry["task"] == id)
+    };
+    let is_in_the_way = |id| {
+        entry(id).is_some_and(|entry| {
+            entry["place"] == "waits" && entry["why"].as_str().unwrap().contains("made-1")
+        })
+    };
+    wait_until("the landing waits", || is_in_the_way("1"));
+    bench.ok(&["run", "queue", "hold", "1"]);
+    std::fs::remove_file(bench.path("made-1")).unwrap();
+    wait_until("the second task has landed", || bench.status("2") == "completed");
+    assert_eq!(bench.status("1"), "in_progress");
+    assert!(entry("1").unwrap()["held_by"].as_str().unwrap().starts_with("the user ("));
+    bench.ok(&["run", "queue", "release", "1"]);
+    wait_until("the first task has landed", || bench.status("1") == "completed");
+    std::fs::write(&go, "\n").unwrap();
+    assert_eq!(run.code(), 0);
+    for id in 1..=3 {
+        assert_eq!(bench.read(&format!("made-{id}")), "x\n");
+    }
+}

@@ -1,0 +1,156 @@
+//! What lanes of a run that is gone had claimed, and what starts and commands without lanes say and do about it.
+
+use samuel_core::{
+    model::{ReleaseReason, TaskId},
+    state::Mutation,
+};
+
+use crate::{
+    bench::{Bench, says, wait_for_file},
+    merge_queue::{RUN, change, with_submitted},
+};
+
+/// Has a lane of the run that is gone be at work on a task, and returns the token of its claim.
+fn working(bench: &Bench, id: &str) -> u64 {
+    change(bench, Mutation::Claim { task: TaskId::new(id).into(), worker: format!("{RUN}/lane-{id}") })
+}
+
+const DOES: &str = "cat > /dev/null; $SAMUEL_BINARY run done $SAMUEL_TASK_ID";
+
+#[test]
+fn a_plain_start_frees_what_lanes_that_are_gone_were_working_on_and_keeps_their_work() {
+    let bench = with_submitted(&["First", "Second"], &[]);
+    let tokens = ["1", "2"].map(|id| working(&bench, id));
+    let branch = format!("samuel/{RUN}/2-{}", tokens[1]);
+    bench.git(&["checkout", "--quiet", "-b", &branch]);
+    bench.write("half.txt", "half\n");
+    bench.git(&["add", "half.txt"]);
+    bench.git(&["commit", "--quiet", "--message", "Half"]);
+    bench.git(&["checkout", "--quiet", "main"]);
+    let started = bench.start(DOES, &[]);
+    assert_eq!(started.code, 0, "{started:?}");
+    let free = "task 1 was being worked on when Samuel ended, and is free again\n";
+    let kept = format!(
+        "task 2 was being worked on when Samuel ended, and is free again; its work is kept as {branch}"
+    );
+    assert!(started.stderr.contains(free) && started.stderr.contains(&kept), "{started:?}");
+    assert_eq!((bench.status("1"), bench.status("2")), ("completed".into(), "completed".into()));
+    assert_eq!(bench.git(&["show", &format!("{branch}:half.txt")]), "half");
+}
+
+#[test]
+fn a_branch_on_which_nothing_was_made_is_not_said_to_have_landed() {
+    let bench = with_submitted(&["First"], &[]);
+    let branch = format!("samuel/{RUN}/1-{}", working(&bench, "1"));
+    bench.git(&["branch", &branch, "main"]);
+    let lanes = bench.ok(&["run", "lanes"]).stdout;
+    assert!(lanes.contains(&format!("  {branch}\n      task 1, no work on it, ")), "{lanes}");
+    bench.ok(&["run", "lanes", "clean"]);
+    assert_eq!(bench.git(&["for-each-ref", "refs/heads/samuel"]), "");
+}
+
+#[test]
+fn after_a_kill_each_command_says_whose_run_is_gone_and_what_frees_it() {
+    let bench = with_submitted(&["First", "Second", "Third"], &["3"]);
+    ["1", "2"].iter().for_each(|id| _ = working(&bench, id));
+    let status = bench.ok(&["run", "status"]).stdout;
+    assert!(status.contains("Next       1 First\n"), "{status}");
+    let gone = format!("lane-1 of the run {RUN} was at work on it and is gone, so the next start frees it");
+    assert!(status.contains(&format!(": {gone}\n")), "{status}");
+    let has_help = |text: &str| {
+        let help = text.lines().find(|line| line.starts_with("help: ")).unwrap_or_default();
+        help.contains("Go on with `samuel run start`, which frees what they had claimed.")
+            && help.contains(
+                "`samuel run queue land` lands what was submitted; so does a start with several lanes.",
+            )
+    };
+    assert!(has_help(&status), "{status}");
+    let why = bench.ok(&["run", "why"]).stdout;
+    assert!(
+        why.starts_with("what is next: 1 First is next: ") && why.contains(&format!("; {gone}")),
+        "{why}"
+    );
+    assert!(
+        why.contains("waits to be landed, and no loop is at work that lands it") && has_help(&why),
+        "{why}"
+    );
+    let of_third = bench.ok(&["run", "why", "3"]).stdout;
+    assert!(of_third.starts_with("task 3: its work is done: 3 was submitted at "), "{of_third}");
+    assert!(
+        of_third.contains("help: `samuel run queue land` lands what was submitted; so does "),
+        "{of_third}"
+    );
+    let tasks = bench.ok(&["run", "tasks"]).stdout;
+    assert!(tasks.contains(&gone) && !tasks.contains(&format!("(by {RUN}/lane-1")), "{tasks}");
+    let shown = bench.ok(&["run", "show", "1"]).stdout;
+    assert!(
+        shown.lines().any(|line| line.starts_with("  Claimed    since ") && line.ends_with(&gone)),
+        "{shown}"
+    );
+    for command in ["why", "status"] {
+        let data = &bench.ok(&["run", command, "--json"]).json()["data"];
+        let kinds: Vec<_> = data["remedies"].as_array().unwrap().iter().map(|step| &step["kind"]).collect();
+        assert_eq!(kinds, ["land", "free_by_start"], "{command}");
+    }
+    assert_eq!(bench.ok(&["run", "tasks", "--json"]).json()["data"]["rows"][0]["gone"], gone);
+    let prompt = bench.ok(&["run", "prompt", "--yes"]).stdout;
+    assert!(prompt.contains("First"), "the next start frees it: {prompt}");
+    let lanes = bench.ok(&["run", "lanes"]).stdout;
+    assert!(lanes.contains("no loop is at work") && !lanes.contains("is being worked on"), "{lanes}");
+    // Nothing was changed by looking.
+    assert_eq!(bench.status("1"), "in_progress");
+}
+
+#[test]
+fn what_waits_alone_is_landed_by_hand_and_the_reasons_say_so() {
+    let bench = with_submitted(&["First", "Second"], &["1"]);
+    bench.ok(&["run", "skip", "2"]);
+    let status = bench.ok(&["run", "status"]).stdout;
+    assert!(status.contains("Blocked:\n  1 was submitted at "), "{status}");
+    bench.ok(&["run", "queue", "hold", "1"]);
+    let status = bench.ok(&["run", "status"]).stdout;
+    assert!(status.contains("Blocked:\n  1 was submitted and is held\n"), "{status}");
+    assert!(status.contains("help: Let it land with `samuel run queue release 1`.\n"), "{status}");
+}
+
+#[test]
+fn a_run_without_lanes_is_not_taken_for_the_lanes_that_submitted_work_before() {
+    let bench = with_submitted(&["First", "Second"], &["1"]);
+    let tmp = bench.tmp().display().to_string();
+    let agent = format!("cat > /dev/null; touch {tmp}/up; while ! test -e {tmp}/go; do sleep 0.02; done");
+    let run = bench.spawn(&bench.start_args(&agent));
+    wait_for_file(&bench.tmp().join("up"));
+    let done = bench.ok(&["run", "done", "2"]).stdout;
+    says(&done, &["A run is under way: what is completed during an iteration stands once its check passes."]);
+    assert!(!done.contains("lanes"), "{done}");
+    let status = bench.ok(&["run", "status"]).stdout;
+    says(
+        &status,
+        &[
+            "Next       nothing: 1 task is blocked\n",
+            "Blocked:\n  1 was submitted at ",
+            "and no loop is at work that lands it\n",
+            "help: Once the run at work has ended: `samuel run queue land` lands what was submitted; so does ",
+        ],
+    );
+    let next = &bench.ok(&["run", "status", "--json"]).json()["data"]["next"];
+    assert_eq!(next["kind"], "blocked", "{next}");
+    std::fs::write(bench.tmp().join("go"), "").unwrap();
+    assert_eq!(run.code(), 3);
+}
+
+#[test]
+fn tasks_whose_attempts_were_used_up_before_a_run_count_as_blocked_in_a_row_and_are_told() {
+    let bench = with_submitted(&["First", "Second", "Third"], &[]);
+    for id in ["1", "2"] {
+        let (task, reason) = (TaskId::new(id).into(), ReleaseReason::Checks { failures: Vec::new() });
+        let token = working(&bench, id);
+        change(&bench, Mutation::Release { task, token, reason, kept: None });
+    }
+    let ran = bench.start(DOES, &["--jobs", "2", "--max-attempts", "1", "--max-failures", "1"]);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    says(&bench.ok(&["run", "why", "run"]).stdout, &["2 tasks were blocked in a row after their attempts"]);
+    let log = bench.ok(&["run", "log"]).stdout;
+    assert_eq!(log.matches("1 attempts have failed (task_budget.max_attempts)").count(), 2, "{log}");
+    assert_eq!((bench.status("1"), bench.status("3")), ("blocked".into(), "pending".into()));
+}

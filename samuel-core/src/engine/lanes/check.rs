@@ -1,0 +1,167 @@
+//! Whether a run can have the lanes that it is to have, seen before anything is started.
+
+use std::sync::Arc;
+
+use super::error::LanesError;
+use crate::{
+    config::{MAX_JOBS, ParallelSettings},
+    engine::{error::RunError, run::Run},
+    merge::MergeRepository,
+    model::Location,
+    sandbox::{HOST, Sandbox},
+    text::counted,
+    workspace::{LaneTreeKind, WorkspaceError, WorkspaceKind, cannot_be_copied, plain_path},
+};
+
+impl Run {
+    /// Sees whether the run can have the lanes that it is to have.
+    ///
+    /// # Errors
+    /// Returns the [`LanesError`] that says why not, with the place in samuel.toml that says so.
+    pub(in crate::engine) fn check_lanes(&self) -> Result<(), LanesError> {
+        let settings = &self.frozen.settings;
+        let parallel = &settings.parallel;
+        if !(1..=MAX_JOBS).contains(&parallel.jobs) {
+            return Err(LanesError::Jobs { jobs: parallel.jobs, most: MAX_JOBS });
+        }
+        if parallel.jobs == 1 {
+            return match parallel.into.as_str() {
+                "" => Ok(()),
+                into => Err(LanesError::IntoAlone { into: into.to_owned(), location: self.place_of_into() }),
+            };
+        }
+        self.check_landing()
+    }
+
+    /// Sees whether what lanes have submitted can be landed here.
+    ///
+    /// # Errors
+    /// Returns the [`LanesError`] that says why not.
+    pub(in crate::engine) fn check_landing(&self) -> Result<(), LanesError> {
+        let frozen = &self.frozen;
+        let methodology = self.methodology();
+        let (kind, sandbox) = (self.kind_of_lanes(), &frozen.settings.sandbox);
+        if kind == LaneTreeKind::Worktree && sandbox != HOST {
+            return Err(LanesError::Apart {
+                what: "a sandbox and work trees",
+                help: "They share one repository, into which no sandbox lets an agent write. Set workspace = \"clone\" \
+                       below [methodology.<name>.parallel], or work with one lane.",
+                location: self.place_of(&format!("methodology.{methodology}.parallel.workspace")),
+            });
+        }
+        let has_place = |sandbox: Arc<dyn Sandbox>| sandbox.in_workspace(frozen.project.root()).is_some();
+        if !frozen.sandboxes.named(sandbox).is_ok_and(has_place) {
+            let location = self.place_of(&format!("methodology.{methodology}.sandbox"));
+            let was_configured = frozen.project.settings().sandbox == *sandbox;
+            return Err(LanesError::Apart {
+                what: "a sandbox that has no directory for each of them",
+                help: "Leave out the sandbox, choose another one, or work with one lane.",
+                location: location.filter(|_| was_configured),
+            });
+        }
+        let root = frozen.project.root();
+        for path in &frozen.settings.parallel.copy {
+            if let Some(problem) = cannot_be_copied(root, path) {
+                return Err(self.not_copied(path, &problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sees whether some commits, or the index of the project, have none of what is to be copied: it would land.
+    ///
+    /// # Errors
+    /// Returns [`LanesError::Copy`] for the first that one of them has.
+    pub(super) async fn check_copied(
+        &self,
+        repository: &MergeRepository,
+        commits: &[&str],
+    ) -> Result<(), RunError> {
+        match repository.tracked(commits, &self.copied()).await? {
+            Some(path) => Err(self.not_copied(&path, "git tracks it, so that its copy would land").into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns what is copied into work trees, by plain paths from the project's root.
+    pub(super) fn copied(&self) -> Vec<String> {
+        self.frozen.settings.parallel.copy.iter().filter_map(|path| plain_path(path)).collect()
+    }
+
+    fn not_copied(&self, path: &str, problem: &str) -> LanesError {
+        let location = self.place_of(&format!("methodology.{}.parallel.copy", self.methodology()));
+        LanesError::Copy { path: path.into(), problem: problem.into(), location }
+    }
+
+    /// Returns where lanes work.
+    pub(super) fn kind_of_lanes(&self) -> LaneTreeKind {
+        match (self.frozen.settings.parallel.workspace.as_str(), self.frozen.workspace) {
+            ("clone", _) => LaneTreeKind::Clone,
+            ("worktree", _) | (_, WorkspaceKind::InPlace) => LaneTreeKind::Worktree,
+            (_, WorkspaceKind::Clone) => LaneTreeKind::Clone,
+        }
+    }
+
+    /// Returns the error for a branch that nothing can land on.
+    pub(super) fn no_branch_to_land_on(&self, into: &str, problem: &str, help: &str) -> LanesError {
+        let (into, problem, help) = (into.into(), problem.into(), help.into());
+        LanesError::Into { into, problem, help, location: self.place_of_into() }
+    }
+
+    /// Says where samuel.toml names the branch that work lands on; nothing where a flag or a program does.
+    pub(super) fn place_of_into(&self) -> Option<Location> {
+        let ParallelSettings { into, .. } = self.frozen.project.settings().parallel;
+        let is_configured = into == self.frozen.settings.parallel.into;
+        self.place_of(&format!("methodology.{}.parallel.into", self.methodology())).filter(|_| is_configured)
+    }
+
+    fn methodology(&self) -> &str {
+        self.frozen.project.methodology()
+    }
+
+    fn place_of(&self, key: &str) -> Option<Location> {
+        self.frozen.project.config().origin(key).map(Location::from)
+    }
+}
+
+/// Says why so many work trees do not fit into what is free, if they do not. Sizes are in bytes.
+pub(super) fn no_room(trees: usize, each: u64, free: u64) -> Option<String> {
+    let needed = each.saturating_mul(trees as u64);
+    let in_mb = |bytes: u64| bytes.div_ceil(1 << 20);
+    (needed > free).then(|| {
+        format!(
+            "{} of {} MB each do not fit into the {} MB that are free below its state directory",
+            counted(trees, "work tree"),
+            in_mb(each),
+            free >> 20
+        )
+    })
+}
+
+/// Words for lanes what keeps a project from having a workspace.
+pub(super) fn of_lanes(error: WorkspaceError) -> RunError {
+    match error {
+        WorkspaceError::Unfit { root, problem, help } => {
+            let (help, _) = help.split_once(", or work in place").unwrap_or((&help, ""));
+            let help = format!("{}. Or work with one lane.", help.trim_end_matches('.'));
+            LanesError::Unfit { root, problem, help }.into()
+        }
+        error => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::no_room;
+
+    #[test]
+    fn more_work_trees_than_fit_are_told_with_their_size_and_what_is_free() {
+        assert_eq!(no_room(3, 1 << 20, 3 << 20), None);
+        assert_eq!(no_room(0, u64::MAX, 0), None);
+        let told = no_room(4, 1 << 20, 3 << 20);
+        let expected =
+            "4 work trees of 1 MB each do not fit into the 3 MB that are free below its state directory";
+        assert_eq!(told.as_deref(), Some(expected));
+        assert!(no_room(65, u64::MAX / 2, u64::MAX - 1).is_some(), "nothing overflows");
+    }
+}

@@ -1,0 +1,211 @@
+//! What is kept of the books of lanes, so that a run that goes on after a kill has them.
+//!
+//! The leader saves them with the run, and a lane that ends an iteration writes them down before it tells of that. What
+//! other lanes had done is the leader's from then on: its machine takes it over, also where the run goes on without lanes.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::MutexGuard;
+
+use super::lane::Lane;
+use crate::{
+    engine::{error::described, services::Services},
+    machine::Machine,
+    model::{AgentTotal, Plan, Status, TaskId, Usage},
+    sched::SharedBooks,
+    state::{JournalEntry, JournalRecord, LaneBooks, Mutation, Note},
+};
+
+/// The books of lanes, as they are kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(in crate::engine) struct KeptBooks {
+    /// What all lanes share, of which the rows go on.
+    pub(super) shared: SharedBooks,
+    /// How many iterations have failed with a task, in whichever lane.
+    pub(super) failed: BTreeMap<TaskId, u32>,
+    pub(super) landed: Vec<TaskId>,
+    /// What a person said is done.
+    pub(super) done: Vec<TaskId>,
+    /// What lanes but the first did.
+    pub(super) others: OtherLanes,
+    /// What all lanes have consumed, with the calls that are under way.
+    pub(super) used: Usage,
+}
+
+/// What lanes but the first did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct OtherLanes {
+    /// What they consumed, as far as the plan has it.
+    pub(super) usage: Usage,
+    /// How many of their iterations failed.
+    pub(super) failed_iterations: u32,
+}
+
+impl OtherLanes {
+    /// Adds up.
+    pub(super) fn with(mut self, more: Self) -> Self {
+        self.usage += more.usage;
+        self.failed_iterations = self.failed_iterations.saturating_add(more.failed_iterations);
+        self
+    }
+}
+
+impl KeptBooks {
+    /// Reads what a lane wrote down; nothing of what another version wrote.
+    pub(in crate::engine) fn read(noted: LaneBooks) -> Option<Self> {
+        serde_json::from_value(noted.books).ok()
+    }
+
+    /// Returns what is known of a run, or of the one before, that had no lanes.
+    pub(super) fn of_one_loop(machine: &Machine) -> Self {
+        Self { failed: machine.attempts(), done: machine.completed().to_vec(), ..Self::default() }
+    }
+
+    /// Takes in what records of the plan's journal tell of landings since.
+    pub(in crate::engine) fn landed_since(&mut self, records: &[JournalRecord]) {
+        for record in records {
+            let JournalEntry::Mutation { mutation: Mutation::Land { .. }, change, .. } = &record.entry else {
+                continue;
+            };
+            let landed: Vec<TaskId> =
+                change.completed().filter(|id| !self.landed.contains(id)).cloned().collect();
+            // What the books have of a landing, they have of all that came of it.
+            if !landed.is_empty() {
+                self.shared.landed();
+            }
+            self.landed.extend(landed);
+        }
+    }
+
+    /// Returns the books that a lane wrote down, with what those of an earlier checkpoint have beyond: what lanes did
+    /// only grows, and a checkpoint is vouched for.
+    pub(in crate::engine) fn at_least(mut self, earlier: Self) -> Self {
+        for (task, count) in earlier.failed {
+            let failed = self.failed.entry(task).or_default();
+            *failed = count.max(*failed);
+        }
+        self.used += earlier.used.beyond(&self.used);
+        self.others.usage += earlier.others.usage.beyond(&self.others.usage);
+        self.others.failed_iterations = self.others.failed_iterations.max(earlier.others.failed_iterations);
+        self
+    }
+
+    /// Leaves out of what has landed, and of what a person said is done, all that a plan does not have as completed.
+    pub(in crate::engine) fn hold_against(&mut self, plan: &Plan) {
+        let completed: HashSet<&TaskId> =
+            plan.tasks.iter().filter(|task| task.status == Status::Completed).map(|task| &task.id).collect();
+        self.landed.retain(|id| completed.contains(id));
+        self.done.retain(|id| completed.contains(id));
+    }
+
+    /// Returns what a new run has of the books of one that has ended: how often tasks were tried.
+    pub(in crate::engine) fn of_earlier_run(self) -> Self {
+        Self { failed: self.failed, ..Self::default() }
+    }
+
+    /// Forgets how often tasks were tried that were reset since, or are others since the plan was replaced.
+    pub(in crate::engine) fn forget_reset(&mut self, records: &[JournalRecord]) {
+        for record in records {
+            match &record.entry {
+                JournalEntry::Mutation { mutation: Mutation::Reset { id }, .. } => _ = self.failed.remove(id),
+                JournalEntry::Imported { .. } => self.failed.clear(),
+                _ => {}
+            }
+        }
+    }
+
+    /// Has the machine of the leader take over what other lanes did.
+    pub(in crate::engine) fn hand_over(&self, machine: &mut Machine) {
+        let settled = self.landed.iter().chain(&self.done).cloned().collect();
+        machine.take_over(self.others.usage, self.others.failed_iterations, &self.failed, settled);
+    }
+
+    /// Returns what all lanes have consumed, with the calls that were under way.
+    pub(in crate::engine) fn used(&self) -> Usage {
+        self.used
+    }
+}
+
+impl Lane {
+    /// Returns what all lanes have consumed, for somebody who writes that down while no other one does.
+    pub(in crate::engine) async fn used_to_write(&self) -> (Usage, MutexGuard<'_, ()>) {
+        let (_, writing) = self.shared.beginnings.to_write().await;
+        (self.shared.used(), writing)
+    }
+
+    /// Writes the books down, since an iteration ends. The leader saves them with the run.
+    pub(in crate::engine) async fn write_books(&self, services: &Arc<Services>) {
+        if self.leads() {
+            return;
+        }
+        let (_, _writing) = self.shared.beginnings.to_write().await;
+        let Ok(books) = serde_json::to_value(self.shared.kept()) else { return };
+        let books = LaneBooks { run_id: services.run_id.to_string(), books };
+        let noted = services.blocking(move |services| services.lane.note(Note::Books(books))).await;
+        if let Err(error) = noted.and_then(|noted| noted) {
+            services.warn(format!("what lanes have done could not be saved: {}", described(&error)));
+        }
+    }
+}
+
+/// Adds up what was consumed in all lanes.
+pub(super) fn all_of(used: &BTreeMap<u32, Usage>) -> Usage {
+    used.values().fold(Usage::default(), |mut all, used| {
+        all += *used;
+        all
+    })
+}
+
+/// Adds up what agents consumed.
+pub(super) fn together(some: &[AgentTotal], others: &[AgentTotal]) -> Vec<AgentTotal> {
+    let mut all: BTreeMap<String, Usage> = BTreeMap::new();
+    for AgentTotal { agent, usage } in some.iter().chain(others) {
+        *all.entry(agent.clone()).or_default() += *usage;
+    }
+    all.into_iter().map(|(agent, usage)| AgentTotal { agent, usage }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Task;
+
+    fn id(id: &str) -> TaskId {
+        TaskId::new(id)
+    }
+
+    fn usage(input_tokens: u64) -> Usage {
+        Usage { input_tokens, ..Usage::default() }
+    }
+
+    #[test]
+    fn of_two_books_each_figure_is_the_greater_one() {
+        let books = |failed: &[(&str, u32)], tokens, failed_iterations| KeptBooks {
+            failed: failed.iter().map(|(task, count)| (id(task), *count)).collect(),
+            others: OtherLanes { usage: usage(tokens), failed_iterations },
+            used: usage(tokens),
+            ..KeptBooks::default()
+        };
+        let noted = books(&[("a", 1), ("b", 3)], 50, 2);
+        let saved = books(&[("a", 2), ("c", 1)], 40, 4);
+        let both = noted.at_least(saved);
+        assert_eq!(both, books(&[("a", 2), ("b", 3), ("c", 1)], 50, 4));
+        assert_eq!(books(&[], 40, 0).at_least(books(&[], 50, 0)), books(&[], 50, 0));
+    }
+
+    #[test]
+    fn only_what_the_plan_has_as_completed_counts_as_landed_or_done() {
+        let task = |name: &str, status| Task { status, ..Task::new(id(name), "t") };
+        let tasks = vec![task("landed", Status::Completed), task("open", Status::Pending)];
+        let plan = Plan { tasks, ..Plan::default() };
+        let ids = || vec![id("landed"), id("open"), id("gone")];
+        let mut books = KeptBooks { landed: ids(), done: ids(), ..KeptBooks::default() };
+        books.hold_against(&plan);
+        assert_eq!((books.landed, books.done), (vec![id("landed")], vec![id("landed")]));
+    }
+}

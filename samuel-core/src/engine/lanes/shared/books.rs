@@ -1,0 +1,107 @@
+//! What lanes have consumed and tried, and what of it is kept for whoever goes on with the run.
+
+use super::{Lanes, State};
+use crate::{
+    engine::lanes::kept::{KeptBooks, OtherLanes, all_of},
+    model::{TaskId, Usage},
+};
+
+impl Lanes {
+    /// Adds to the books what the plan is told that a lane consumed.
+    pub(in crate::engine::lanes) fn consumed(&self, usage: Usage, leads: bool) {
+        self.state(|state| {
+            state.books.add(usage);
+            if !leads {
+                state.others.usage += usage;
+            }
+        });
+    }
+
+    /// Takes down that an iteration of a lane has failed.
+    pub(in crate::engine::lanes) fn failed_in(&self, leads: bool) {
+        let count = u32::from(!leads);
+        self.state(|state| {
+            state.others.failed_iterations = state.others.failed_iterations.saturating_add(count);
+        });
+    }
+
+    /// Takes down what a lane has consumed, with the call under way, and returns what all lanes have.
+    pub(in crate::engine) fn used_in(&self, lane: u32, used: Usage) -> Usage {
+        self.state(|state| {
+            state.used.insert(lane, used);
+            all_of(&state.used)
+        })
+    }
+
+    /// Returns what all lanes have consumed, with the calls under way.
+    pub(in crate::engine::lanes) fn used(&self) -> Usage {
+        self.state(|state| all_of(&state.used))
+    }
+
+    /// Returns the books as the leader saves them, whose machine has what it has taken over.
+    pub(in crate::engine) fn kept_with_leader(&self) -> KeptBooks {
+        self.state(|state| KeptBooks { others: state.others, ..kept(state) })
+    }
+
+    /// Takes down that the leader has saved what it has taken over.
+    pub(in crate::engine) fn leader_is_saved(&self) {
+        self.state(|state| state.taken_over = OtherLanes::default());
+    }
+
+    /// Returns the books as they are kept for whoever goes on with the run.
+    pub(in crate::engine::lanes) fn kept(&self) -> KeptBooks {
+        self.state(|state| kept(state))
+    }
+
+    /// Goes on with what was kept of a run that was cut off. What other lanes consumed the leader has taken over.
+    pub(in crate::engine::lanes) fn go_on_with(&self, kept: &KeptBooks) {
+        self.state(|state| {
+            state.books = std::mem::take(&mut state.books).in_rows_of(&kept.shared);
+            state.failed.clone_from(&kept.failed);
+            state.cut_off = kept.failed.keys().cloned().collect();
+            state.landed.clone_from(&kept.landed);
+            state.done.clone_from(&kept.done);
+            state.taken_over = kept.others;
+        });
+    }
+
+    /// Takes down that an iteration with a task has failed.
+    pub(in crate::engine::lanes) fn failed(&self, task: TaskId) {
+        self.state(|state| *state.failed.entry(task).or_default() += 1);
+    }
+
+    /// Forgets how often a task was tried, or every one, since somebody has reset it or has replaced the plan.
+    pub(in crate::engine::lanes) fn forgets(&self, task: Option<&TaskId>) {
+        self.state(|state| match task {
+            Some(task) => _ = (state.failed.remove(task), state.cut_off.remove(task)),
+            None => (state.failed, state.cut_off) = Default::default(),
+        });
+    }
+
+    /// Returns how many iterations have failed with a task, in whichever lane.
+    pub(in crate::engine::lanes) fn failures_of(&self, task: &TaskId) -> u32 {
+        self.state(|state| state.failed.get(task).copied().unwrap_or_default())
+    }
+
+    /// Takes down that a lane begins with a task. They are forgotten where nothing is kept of earlier attempts, since it
+    /// is the first one, or somebody has reset the task; a claim that was cut off may have left nothing.
+    pub(in crate::engine::lanes) fn begins_with(&self, task: &TaskId, is_anew: bool) {
+        self.state(|state| {
+            let goes_on = state.cut_off.remove(task);
+            if is_anew && !goes_on {
+                state.failed.remove(task);
+            }
+        });
+    }
+}
+
+fn kept(state: &State) -> KeptBooks {
+    KeptBooks {
+        shared: state.books.clone(),
+        failed: state.failed.clone(),
+        landed: state.landed.clone(),
+        done: state.done.clone(),
+        others: state.others.with(state.taken_over),
+        used: all_of(&state.used),
+    }
+}

@@ -1,0 +1,347 @@
+//! A clone in which a lane works.
+//!
+//! It stands on whatever its lane says: the branch of a task, or a commit that is checked. What an agent makes comes
+//! out as from any clone, looked at, as a bundle, through a quarantine, and held against what must not arrive; it is
+//! put on the task's branch in the user's repository then, from where the queue takes it. No git of the user's
+//! repository runs in it, and none of its references is seen there.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::PoisonError,
+};
+
+use super::{CloneWorkspace, NEW_TREE, PREPARED, RECORD, Stands, TREE, WorkNote};
+use crate::workspace::{
+    LEAST_GIT_OF_LANES, MadeWork, WorkspaceError, WorkspaceSetup,
+    copied::Copied,
+    elsewhere,
+    kept_ref::put_on_or_beside,
+    preparation::{Preparation, Unprepared},
+    record::{self, Record},
+    users_tree::Standing,
+};
+
+/// What is checked out where no task is worked on.
+const NO_TASK: &str = "samuel/checked";
+
+/// A clone in which a lane works.
+#[derive(Debug)]
+pub struct LaneClone {
+    clone: CloneWorkspace,
+    preparation: Preparation,
+}
+
+impl LaneClone {
+    /// Opens a clone that `key` tells apart from all others of the repository. Where there is none it is made, with
+    /// the files of a commit.
+    ///
+    /// # Errors
+    /// Returns [`WorkspaceError::Unfit`] for a project without a repository, a shallow one, and a git that is too
+    /// old, and other errors where something fails.
+    pub async fn open(
+        setup: WorkspaceSetup,
+        key: String,
+        preparation: Preparation,
+        commit: &str,
+    ) -> Result<Self, WorkspaceError> {
+        let clone = CloneWorkspace::of(setup, key, Stands::OnTask, LEAST_GIT_OF_LANES).await?;
+        clone.clear_remains()?;
+        let mut held = clone.record.lock().await;
+        *held = record::read::<Record>(&clone.file(RECORD)).unwrap_or_default();
+        clone.has_seen(&held);
+        if held.base.is_empty() || !clone.tree().is_dir() {
+            clone.publish(&held).await?;
+            let standing = Standing { branch: NO_TASK.to_owned(), commit: commit.to_owned() };
+            clone.make(&mut held, &standing).await?;
+        }
+        drop(held);
+        Ok(Self { clone, preparation })
+    }
+
+    /// Names the clone in a directory of [`WorkspaceSetup`], which need not be there.
+    pub(crate) fn tree_in(directory: &Path) -> PathBuf {
+        directory.join(TREE)
+    }
+
+    /// Returns the directory in which agents and checks work: the project within the clone.
+    pub fn work_dir(&self) -> PathBuf {
+        self.clone.work_dir()
+    }
+
+    /// Says whether the commands of the setup were run there.
+    pub(crate) fn is_set_up(&self) -> bool {
+        self.preparation.is_set_up(&self.clone.file(PREPARED))
+    }
+
+    /// Returns the top of the clone.
+    pub fn top(&self) -> PathBuf {
+        self.clone.tree()
+    }
+
+    /// Returns what people should know since it was asked last, such as where a clone was moved in which no git can be
+    /// run.
+    pub fn take_told(&self) -> Vec<String> {
+        std::mem::take(&mut *self.clone.told.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Gives a task its branch at a commit. What an agent left before was [rescued](Self::rescue).
+    ///
+    /// # Errors
+    /// Returns an error where git fails, a file cannot be copied, or a command of the setup fails.
+    pub async fn begin(&self, branch: &str, base: &str) -> Result<(), WorkspaceError> {
+        self.go_to(branch, base).await
+    }
+
+    /// Checks a commit out that is no task's.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
+    pub async fn check_out(&self, commit: &str) -> Result<(), WorkspaceError> {
+        self.go_to(NO_TASK, commit).await
+    }
+
+    async fn go_to(&self, branch: &str, commit: &str) -> Result<(), WorkspaceError> {
+        let clone = &self.clone;
+        let mut told = Vec::new();
+        let mut record = clone.record.lock().await;
+        clone.publish(&record).await?;
+        let before = (record.branch.clone(), record.tip.clone());
+        let copied = Copied::of(&self.preparation.copy, &clone.users.prefix);
+        let gone = Copied::from_paths(&record.copied).without(&copied);
+        record.copied = copied.paths().to_vec();
+        let standing = Standing { branch: branch.to_owned(), commit: commit.to_owned() };
+        match clone.tree().is_dir() {
+            true => clone.arrive(&mut record, &standing, &mut told).await?,
+            false => clone.make(&mut record, &standing).await?,
+        }
+        clone.hide(&mut record).await?;
+        if before.0 != branch {
+            clone.forget(&before.0, &[&before.1, commit]).await?;
+        }
+        // What is there is of earlier tasks.
+        record.elsewhere = elsewhere::tips(&clone.git, &clone.tree()).await?;
+        clone.save(&record)?;
+        drop(record);
+        clone.tell(told);
+        if !gone.is_empty() {
+            // Git may ignore it.
+            clone.git.run(&clone.tree(), &gone.after(&["clean", "-ffdqx", "--"])).await?;
+        }
+        if !copied.is_empty() {
+            let listed = clone.git.run(&clone.tree(), &copied.after(&["ls-files", "-z", "--"])).await?;
+            Copied::untracked(&listed.stdout.text())?;
+        }
+        let to = Unprepared {
+            root: &clone.setup.root,
+            tree: &clone.tree(),
+            work_dir: &clone.work_dir(),
+            note: &clone.file(PREPARED),
+        };
+        self.preparation.apply(&clone.git, to).await
+    }
+
+    /// Shows the agent work of an earlier attempt, by the name that the user's repository has for it: a branch, or a
+    /// reference with `refs/`. It is there until another task begins.
+    ///
+    /// # Errors
+    /// Returns an error where git fails.
+    pub async fn show(&self, name: &str) -> Result<(), WorkspaceError> {
+        let clone = &self.clone;
+        let reference =
+            if name.starts_with("refs/") { name.to_owned() } else { format!("refs/heads/{name}") };
+        // Anybody may have written the name.
+        if !clone.users.can_be_named(&clone.git, &reference).await? {
+            return Ok(());
+        }
+        // Somebody may have removed it.
+        let Some(commit) = clone.users.reference(&clone.git, &reference).await? else { return Ok(()) };
+        let mut record = clone.record.lock().await;
+        clone.git.run(&clone.tree(), &["update-ref", "--no-deref", &reference, &commit]).await?;
+        record.elsewhere.push(commit.clone());
+        record.shown.push((reference, commit));
+        clone.save(&record)
+    }
+
+    /// Takes down that an agent may write from now on. After work that was refused it begins without that.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
+    pub async fn turn_begins(&self) -> Result<(), WorkspaceError> {
+        let record = self.clone.record.lock().await;
+        let again = record.failed.then(|| (record.branch.clone(), record.tip.clone()));
+        drop(record);
+        if let Some((branch, tip)) = again {
+            self.go_to(&branch, &tip).await?;
+        }
+        self.clone.turn_begins().await
+    }
+
+    /// Takes out of the clone what was made in it, and puts it on the task's branch. Returns the last commit that was
+    /// taken out.
+    ///
+    /// # Errors
+    /// Returns [`WorkspaceError::Planted`] and [`WorkspaceError::Refused`] for work that must not come out, and other
+    /// errors where something fails.
+    pub async fn collect(&self, note: &WorkNote) -> Result<MadeWork, WorkspaceError> {
+        let clone = &self.clone;
+        let mut record = clone.record.lock().await;
+        let collected = clone.collect_into(&mut record, note).await;
+        // What was taken out before is there in any case.
+        clone.publish(&record).await?;
+        collected?;
+        let tree = format!("{}^{{tree}}", record.tip);
+        let tree = clone.git.line(&clone.users.top, &["rev-parse", "--verify", &tree]).await?;
+        Ok(MadeWork { commit: record.tip.clone(), tree })
+    }
+
+    /// Takes out what an agent wrote that was not taken out, and puts it on the task's branch.
+    ///
+    /// # Errors
+    /// Returns an error where something fails; that work must not come out is [told](Self::take_told).
+    pub async fn rescue(&self) -> Result<(), WorkspaceError> {
+        let (mut record, mut told) = (self.clone.record.lock().await, Vec::new());
+        self.clone.rescue(&mut record, &mut told).await?;
+        self.clone.publish(&record).await?;
+        self.clone.tell(told);
+        Ok(())
+    }
+
+    /// Returns the control files that are not what they were when the clone was checked out.
+    ///
+    /// # Errors
+    /// Returns an error where nobody can look.
+    pub async fn changed_control_files(&self) -> Result<Vec<String>, WorkspaceError> {
+        self.clone.changed_control_files().await
+    }
+
+    /// Has the next turn begin without what was not taken out, such as what checks have left.
+    ///
+    /// # Errors
+    /// Returns an error where that cannot be written.
+    pub async fn leave_behind(&self) -> Result<(), WorkspaceError> {
+        self.clone.fail().await
+    }
+
+    /// Has the task's branch hold a commit. Where somebody has checked the branch out, the commit is kept beside it.
+    ///
+    /// # Errors
+    /// Returns an error where git fails.
+    pub async fn put_on(&self, branch: &str, commit: &str) -> Result<(), WorkspaceError> {
+        self.clone.put_on(branch, commit).await
+    }
+
+    /// Returns the branch that the work goes onto; nothing where no task is worked on.
+    pub async fn branch(&self) -> Option<String> {
+        let record = self.clone.record.lock().await;
+        Some(record.branch.clone()).filter(|branch| branch != NO_TASK)
+    }
+
+    /// Lets go of the task: what was made is where it belongs by now, also once its branch is gone.
+    ///
+    /// # Errors
+    /// Returns an error where that cannot be written.
+    pub async fn leave_branch(&self) -> Result<(), WorkspaceError> {
+        let mut record = self.clone.record.lock().await;
+        record.base = record.tip.clone();
+        self.clone.save(&record)
+    }
+
+    /// Returns the last commit that was taken out, or that the work began at.
+    pub async fn head(&self) -> String {
+        self.clone.record.lock().await.tip.clone()
+    }
+
+    /// Removes the clone, where nothing is left in it.
+    ///
+    /// # Errors
+    /// Returns an error where something fails.
+    pub async fn remove(&self) -> Result<(), WorkspaceError> {
+        let (mut record, mut told) = (self.clone.record.lock().await, Vec::new());
+        if !self.clone.remove_spent(&mut record, &mut told).await? {
+            told.push(format!(
+                "the clone {} stays: it has work that was not taken out",
+                self.clone.tree().display()
+            ));
+        }
+        self.clone.tell(told);
+        Ok(())
+    }
+}
+
+/// What is known of a clone in which a lane worked, without a look at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KnownClone {
+    /// The branch that the work went onto; nothing where no task was worked on.
+    pub(crate) branch: Option<String>,
+    /// The last commit that was taken out.
+    pub(crate) tip: String,
+    /// Why it must not be removed, where that is so.
+    pub(crate) holds: Option<&'static str>,
+}
+
+impl KnownClone {
+    /// Reads what is known of the clone in a directory.
+    pub(crate) fn read(directory: &Path) -> Option<Self> {
+        let record = record::read::<Record>(&directory.join(RECORD))?;
+        let holds = match (record.at_work, record.refused) {
+            (true, _) => Some("an agent may have left something there that was not taken out"),
+            (false, 0) => None,
+            (false, _) => Some("work that was refused is kept there"),
+        };
+        let branch = Some(record.branch).filter(|branch| branch != NO_TASK);
+        Some(Self { branch, tip: record.tip, holds })
+    }
+
+    /// Says whether a removal of the clone in a directory was cut off, or the making of one: nobody works there then.
+    pub(crate) fn is_half_removed(directory: &Path) -> bool {
+        directory.join(NEW_TREE).is_dir() && !directory.join(TREE).exists()
+    }
+
+    /// Removes the clone in a directory, and what is known of it.
+    ///
+    /// # Errors
+    /// Returns an error where it cannot be removed.
+    pub(crate) fn remove(directory: &Path) -> Result<(), WorkspaceError> {
+        super::remove(directory, || {})
+    }
+}
+
+impl CloneWorkspace {
+    /// Puts what was taken in on the task's branch in the user's repository, where it is not there yet.
+    pub(super) async fn publish(&self, record: &Record) -> Result<(), WorkspaceError> {
+        if self.stands != Stands::OnTask || record.tip == record.base {
+            return Ok(());
+        }
+        self.put_on(&record.branch, &record.tip).await?;
+        // What was taken in as this has another name now.
+        self.remove_work_reference().await
+    }
+
+    /// Puts a commit on a branch in the user's repository, or beside it where somebody has checked it out.
+    async fn put_on(&self, branch: &str, commit: &str) -> Result<(), WorkspaceError> {
+        self.tell(put_on_or_beside(&self.git, &self.users, branch, commit, None).await?);
+        Ok(())
+    }
+
+    /// Takes the references away again that the clone was given, unless the agent has moved them.
+    pub(super) async fn hide(&self, record: &mut Record) -> Result<(), WorkspaceError> {
+        for (reference, commit) in std::mem::take(&mut record.shown) {
+            // It fails where the reference is elsewhere.
+            self.git.says_yes(&self.tree(), &["update-ref", "--no-deref", "-d", &reference, &commit]).await;
+        }
+        self.save(record)
+    }
+
+    /// Removes the branch of an earlier task from the clone, unless it has commits that none of some others has.
+    async fn forget(&self, branch: &str, others: &[&str]) -> Result<(), WorkspaceError> {
+        let name = format!("refs/heads/{branch}");
+        let args = ["rev-list", "--count", &name, "--not"];
+        let args: Vec<&str> = args.into_iter().chain(others.iter().copied()).collect();
+        let is_known = |count: String| count == "0";
+        // It fails where there is no such branch.
+        if self.git.line(&self.tree(), &args).await.is_ok_and(is_known) {
+            self.git.run(&self.tree(), &["update-ref", "--no-deref", "-d", &name]).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! A clone that an agent can work in: made of the commit of the user's branch, and checked out by Samuel alone.
+
+use std::{
+    fs,
+    path::Path,
+    sync::{Arc, PoisonError},
+};
+
+use super::{CloneWorkspace, NEW_TREE, NOBODY, PREPARED, blocking};
+use crate::{
+    fs::{Durability, Manner, Root, read_anywhere},
+    workspace::{
+        CloneProblem, WorkspaceError, WorkspaceStep,
+        copied::Copied,
+        git::Configured,
+        record::{self, Record},
+        ref_locks,
+        users_tree::Standing,
+    },
+};
+
+/// Settings of the user by which files and commits are made; the clone gets them.
+const USERS_SETTINGS: [&str; 4] = ["user.name", "user.email", "core.autocrlf", "core.eol"];
+/// The largest configuration that is read, in bytes.
+const MAX_CONFIG: u64 = 1 << 20;
+
+impl CloneWorkspace {
+    /// Makes the clone, of the user's branch, and checks it out.
+    pub(super) async fn make(&self, record: &mut Record, standing: &Standing) -> Result<(), WorkspaceError> {
+        let new = self.file(NEW_TREE);
+        record::remove(&new)?;
+        record::remove(&self.file(PREPARED))?;
+        let (tree, top) = (new.display().to_string(), &self.users.top);
+        let format = self.git.line(top, &["rev-parse", "--show-object-format"]).await?;
+        let (branch, format) =
+            (format!("--initial-branch={}", standing.branch), format!("--object-format={format}"));
+        // What `git clone --shared --no-checkout` makes, without asking a git in the user's tree for it.
+        let args = ["init", "--quiet", "--template=", &branch, &format, "--", &tree];
+        self.git.run(&self.setup.directory, &args).await?;
+        let alternates = format!("{}\n", self.users.common_dir.join("objects").display());
+        let info = new.join(".git/objects/info");
+        fs::create_dir_all(&info).map_err(WorkspaceError::io("create", &info))?;
+        let file = info.join("alternates");
+        fs::write(&file, &alternates).map_err(WorkspaceError::io("write", &file))?;
+        self.configure(&new).await?;
+        let reference = format!("refs/heads/{}", standing.branch);
+        self.git.run(&new, &["update-ref", &reference, &standing.commit]).await?;
+        self.copy_tags(&new).await?;
+        let config = new.join(".git/config");
+        let config = read_anywhere(&config, MAX_CONFIG).map_err(WorkspaceError::file("read", &config))?;
+        *record = Record {
+            branch: standing.branch.clone(),
+            base: standing.commit.clone(),
+            tip: standing.commit.clone(),
+            config: String::from_utf8_lossy(&config).into_owned(),
+            alternates,
+            kept: record.kept,
+            copied: std::mem::take(&mut record.copied),
+            ..Record::default()
+        };
+        self.step(WorkspaceStep::Cloned);
+        // Before the clone has its name: without it, nobody worked there.
+        self.save(record)?;
+        fs::rename(&new, self.tree()).map_err(WorkspaceError::io("move", &new))?;
+        self.check_out(record, standing).await
+    }
+
+    /// Gives a clone the settings of the user by which files and commits are made.
+    async fn configure(&self, tree: &Path) -> Result<(), WorkspaceError> {
+        let ask = async |args: &[&str]| {
+            let spec = self.git.call(&self.users.top, Configured::ByUser, args);
+            // Git fails where there is none.
+            let said = self.git.finish("config", spec).await.ok()?.stdout.text().trim_end().to_owned();
+            Some(said).filter(|said| !said.is_empty())
+        };
+        for name in USERS_SETTINGS {
+            let nobody = NOBODY.iter().find(|(of, _)| *of == name).map(|(_, value)| (*value).to_owned());
+            if let Some(value) = ask(&["config", "--get", name]).await.or(nobody) {
+                self.git.run(tree, &["config", name, &value]).await?;
+            }
+        }
+        if let Some(excludes) = self.git.users_excludes(&self.users.top).await {
+            self.git.run(tree, &["config", "core.excludesFile", &excludes]).await?;
+        }
+        Ok(())
+    }
+
+    async fn copy_tags(&self, tree: &Path) -> Result<(), WorkspaceError> {
+        let args = ["for-each-ref", "--format=create %(refname)%00%(objectname)%00", "refs/tags"];
+        let list = self.git.run(&self.users.top, &args).await?.stdout;
+        if list.total_bytes == 0 || list.is_truncated() || !list.tail.is_empty() {
+            return Ok(());
+        }
+        // A line ends each, which the other command does not want.
+        let lines = list.head.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let input: Vec<u8> = lines.flatten().copied().collect();
+        let spec = self.git.call(tree, Configured::Alone, &["update-ref", "--stdin", "-z"]).stdin(input);
+        self.git.finish("update-ref", spec).await?;
+        Ok(())
+    }
+
+    /// Makes the files of the clone those of the user's branch, all but the ignored ones.
+    pub(super) async fn check_out(
+        &self,
+        record: &mut Record,
+        standing: &Standing,
+    ) -> Result<(), WorkspaceError> {
+        let (tree, commit) = (self.tree(), standing.commit.as_str());
+        self.clear_clone(record)?;
+        let reference = format!("refs/heads/{}", standing.branch);
+        self.git.run(&tree, &["symbolic-ref", "HEAD", &reference]).await?;
+        self.git.run(&tree, &["update-ref", "--no-deref", &reference, commit]).await?;
+        // An index made anew: what an agent wrote into the one there is would be believed.
+        self.git.run(&tree, &["read-tree", commit]).await?;
+        // Says by its code that files differ, which is to be expected.
+        self.git.says_yes(&tree, &["update-index", "-q", "--refresh"]).await;
+        self.git.run(&tree, &["checkout-index", "--force", "--all", "--quiet", "-u"]).await?;
+        self.git.run(&tree, &["clean", "-f", "-d", "--quiet"]).await?;
+        record.branch.clone_from(&standing.branch);
+        commit.clone_into(&mut record.base);
+        commit.clone_into(&mut record.tip);
+        (record.failed, record.at_work) = (false, false);
+        let found = self.inspected(record).await?.into_iter();
+        let own = found
+            .filter_map(|found| if let CloneProblem::Embedded(path) = found { Some(path) } else { None });
+        record.embedded = own.collect();
+        let (control, directory) = (Arc::clone(&self.setup.control), self.work_dir());
+        record.seen = blocking(move || Ok(control.look(&directory))).await?;
+        self.save(record)?;
+        self.has_seen(record);
+        self.step(WorkspaceStep::CheckedOut);
+        Ok(())
+    }
+
+    /// Takes over what is known of the control files as they were checked out.
+    pub(super) fn has_seen(&self, record: &Record) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&record.seen);
+    }
+
+    /// Removes what gits that were killed left in the clone, and what an agent was in the middle of.
+    pub(super) fn clear_clone(&self, record: &Record) -> Result<(), WorkspaceError> {
+        let git = self.tree().join(".git");
+        let others = ["index", "config.lock", ref_locks::PACKED, "rebase-merge", "rebase-apply"];
+        let mut names = ref_locks::OF_TREE.iter().chain(&others);
+        names.try_for_each(|name| record::remove(&git.join(name)))?;
+        // Rules by which files are ignored that are in no commit: a clone is made without.
+        let info = git.join("info");
+        if info.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            record::remove(&info.join("exclude"))?;
+        }
+        let copied = Copied::from_paths(&record.copied);
+        if !copied.is_empty() {
+            let (exclude, manner) = (info.join("exclude"), Manner::PRIVATE.with(Durability::Unsynced));
+            let patterns = copied.patterns();
+            let written = Root::new(&git).write(&exclude, [patterns.as_bytes()], &manner);
+            written.map_err(WorkspaceError::file("write", &exclude))?;
+        }
+        ref_locks::remove(&git.join("refs"))
+    }
+}

@@ -1,0 +1,219 @@
+//! What an agent left in its clone: looked at, committed and taken in, or left and moved aside.
+
+use std::{fs, io::ErrorKind, path::PathBuf};
+
+use super::{CloneWorkspace, Collected, Stands, WorkNote, blocking};
+use crate::{
+    fs::private,
+    git::program::GitProgramError,
+    workspace::{
+        CloneProblem, RefusedWork, WorkspaceError, WorkspaceStep,
+        bundle::{self, Door},
+        copied::Copied,
+        elsewhere, inspect,
+        record::{self, Record},
+        users_tree::{Standing, UsersTree},
+    },
+};
+
+/// How many clones are moved aside before somebody has to look.
+const MAX_ASIDE: u32 = 10_000;
+
+impl CloneWorkspace {
+    pub(super) async fn collect_into(
+        &self,
+        record: &mut Record,
+        note: &WorkNote,
+    ) -> Result<Option<Collected>, WorkspaceError> {
+        self.look_for_traps(record).await?;
+        self.step(WorkspaceStep::Inspected);
+        let head = match self.commit(record, note).await {
+            Ok(head) => head,
+            Err(error) => return Err(self.refuse_failed(record, error).await?),
+        };
+        self.step(WorkspaceStep::Committed);
+        let changed = self.changed_control_files().await?;
+        if !changed.is_empty() {
+            return Err(self.refuse(record, &head, RefusedWork::ControlFiles { files: changed }).await?);
+        }
+        let beyond = format!("{}..{head}", record.base);
+        let is_new = head != record.tip
+            && self.git.line(&self.tree(), &["rev-list", "--count", &beyond]).await? != "0";
+        if !is_new {
+            let (base, known) = (record.base.clone(), &mut record.elsewhere);
+            if let Some((branch, commit)) = elsewhere::new(&self.git, &self.tree(), &base, known).await? {
+                return Err(self.refuse(record, &commit, RefusedWork::Elsewhere { branch }).await?);
+            }
+            if head != record.tip {
+                self.undone(record, &head).await?;
+            }
+            record.at_work = false;
+            self.save(record)?;
+            return Ok(None);
+        }
+        let bundle = self.file("work.bundle");
+        if let Err(error) = bundle::make(&self.git, &self.tree(), &record.base, &bundle).await {
+            return Err(self.refuse_failed(record, error).await?);
+        }
+        self.step(WorkspaceStep::Bundled);
+        let reference = self.work_reference();
+        let (limit, control) = (self.setup.limits.bundle, &self.setup.control);
+        let UsersTree { top, common_dir, prefix, .. } = &self.users;
+        let door = Door { git: &self.git, top, common_dir, prefix, base: &record.base, key: &self.key };
+        let taken = door.take_in(&bundle, limit, &reference, |path| control.covers(path)).await?;
+        record::remove(&bundle)?;
+        let commit = match taken {
+            Ok(commit) => commit,
+            Err(refusal @ RefusedWork::Damaged { .. }) => {
+                return Err(self.refuse_whole(record, refusal).await?);
+            }
+            Err(refusal) => return Err(self.refuse(record, &head, refusal).await?),
+        };
+        self.step(WorkspaceStep::TakenIn);
+        record.tip.clone_from(&commit);
+        record.at_work = false;
+        self.save(record)?;
+        self.step(WorkspaceStep::Collected);
+        Ok(Some(Collected { commit, reference }))
+    }
+
+    /// Sees to it that what was taken in before and is not there any more counts as work no longer: nobody checks it.
+    async fn undone(&self, record: &mut Record, head: &str) -> Result<(), WorkspaceError> {
+        match self.stands {
+            // What is checked there is not what the base is.
+            Stands::OnTask if head != record.base => {
+                let refusal = RefusedWork::Rewritten { base: record.base.clone() };
+                Err(self.refuse(record, head, refusal).await?)
+            }
+            // It is on the task's branch.
+            Stands::OnTask => {
+                record.tip.clone_from(&record.base);
+                Ok(())
+            }
+            Stands::OnUsersBranch if record.tip == record.base => Ok(()),
+            Stands::OnUsersBranch => self.keep(record).await.map(drop),
+        }
+    }
+
+    /// Commits what an agent left, with an index made anew: nothing that is in the one that it left is
+    /// believed, so that the commit is what the files are, without those that were copied there.
+    async fn commit(&self, record: &Record, note: &WorkNote) -> Result<String, WorkspaceError> {
+        let (tree, copied) = (self.tree(), Copied::from_paths(&record.copied));
+        self.clear_clone(record)?;
+        self.git.run(&tree, &["read-tree", "HEAD"]).await?;
+        self.git.run(&tree, &["add", "--all"]).await?;
+        if !copied.is_empty() {
+            // A commit of the agent's may have it.
+            self.git.run(&tree, &copied.after(&["update-index", "--force-remove", "--"])).await?;
+        }
+        if !self.git.says_yes(&tree, &["diff-index", "--cached", "--quiet", "HEAD"]).await {
+            let title = note.title.as_deref().unwrap_or("Commit what was left uncommitted");
+            let mut message = title.to_owned();
+            if let Some(task) = &note.task {
+                message.push_str(&format!("\n\nSamuel-Task: {task}"));
+            }
+            self.git
+                .run(&tree, &["commit", "--quiet", "--no-verify", "--cleanup=verbatim", "-m", &message])
+                .await?;
+        }
+        Ok(self.git.line(&tree, &["rev-parse", "--verify", "HEAD^{commit}"]).await?)
+    }
+
+    /// Leaves refused work in the clone, under a reference of its own.
+    async fn refuse(
+        &self,
+        record: &mut Record,
+        head: &str,
+        refusal: RefusedWork,
+    ) -> Result<WorkspaceError, WorkspaceError> {
+        let name = format!("refs/samuel/refused/{}", record.refused + 1);
+        self.git.run(&self.tree(), &["update-ref", &name, head]).await?;
+        record.refused += 1;
+        record.failed = true;
+        record.at_work = false;
+        self.save(record)?;
+        Ok(WorkspaceError::Refused { refusal, clone: self.tree(), name })
+    }
+
+    /// Refuses a clone in which git fails, such as for an object that takes more memory than there is for one.
+    async fn refuse_failed(
+        &self,
+        record: &mut Record,
+        error: WorkspaceError,
+    ) -> Result<WorkspaceError, WorkspaceError> {
+        match error {
+            WorkspaceError::Git(GitProgramError::Failed { message, .. }) => {
+                self.refuse_whole(record, RefusedWork::Damaged { complaint: message }).await
+            }
+            error => Err(error),
+        }
+    }
+
+    /// Moves the clone aside, since no git is to be run in it any more, and makes another.
+    async fn refuse_whole(
+        &self,
+        record: &mut Record,
+        refusal: RefusedWork,
+    ) -> Result<WorkspaceError, WorkspaceError> {
+        let clone = self.replace(record).await?;
+        Ok(WorkspaceError::Refused { refusal, clone, name: "a whole".to_owned() })
+    }
+
+    /// Moves the clone aside and makes another, without what was not taken in.
+    async fn replace(&self, record: &mut Record) -> Result<PathBuf, WorkspaceError> {
+        let kept = self.move_aside(record).await?;
+        let standing = match self.stands {
+            Stands::OnTask => {
+                self.publish(record).await?;
+                Standing { branch: record.branch.clone(), commit: record.tip.clone() }
+            }
+            Stands::OnUsersBranch => {
+                if record.tip != record.base {
+                    self.keep(record).await?;
+                }
+                let users = self.users.clone();
+                blocking(move || users.standing()).await?
+            }
+        };
+        self.make(record, &standing).await?;
+        Ok(kept)
+    }
+
+    /// Looks at what an agent left. Where it must not be touched by git, the clone is moved aside and another
+    /// one made.
+    pub(super) async fn look_for_traps(&self, record: &mut Record) -> Result<(), WorkspaceError> {
+        let mut found = self.inspected(record).await?;
+        found.retain(
+            |finding| !matches!(finding, CloneProblem::Embedded(path) if record.embedded.contains(path)),
+        );
+        if found.is_empty() {
+            return Ok(());
+        }
+        let kept = self.replace(record).await?;
+        Err(WorkspaceError::Planted { found, kept })
+    }
+
+    pub(super) async fn inspected(&self, record: &Record) -> Result<Vec<CloneProblem>, WorkspaceError> {
+        let (tree, limits) = (self.tree(), self.setup.limits.inspect);
+        let (config, alternates) = (record.config.clone(), record.alternates.clone());
+        blocking(move || Ok(inspect(&tree, config.as_bytes(), alternates.as_bytes(), limits))).await
+    }
+
+    pub(super) async fn move_aside(&self, record: &mut Record) -> Result<PathBuf, WorkspaceError> {
+        // An agent may remove the ground it stands on, and what that stands in.
+        private::require(&self.setup.directory).map_err(WorkspaceError::io("use", &self.setup.directory))?;
+        let free = (1..MAX_ASIDE).map(|number| self.file(&format!("kept-{number}")));
+        let kept = free.into_iter().find(|path| fs::symlink_metadata(path).is_err());
+        let kept = kept.unwrap_or_else(|| self.file("kept"));
+        match fs::rename(self.tree(), &kept) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(WorkspaceError::io("move", &self.tree())(error));
+            }
+            _ => {}
+        }
+        record.at_work = false;
+        record.refused = 0;
+        self.save(record)?;
+        Ok(kept)
+    }
+}

@@ -1,0 +1,352 @@
+//! What lanes leave in a repository: branches, references of kept work and work trees, and which of it has landed.
+//!
+//! Work has *landed* where its last commit is on a branch of the user's, or on one that Samuel made for the results of
+//! a run; results have once they are on a branch of the user's. What was squashed or made anew is not there as it
+//! was submitted; whoever asks says then which commit it landed as. A branch on a remote counts where one of the user's
+//! follows it: whatever else is there, anybody may have pushed, and may remove.
+//!
+//! Which branches are of lanes, their names say (`lane_names`).
+//!
+//! Looking changes nothing, and a git that fails is an error: what is not known to have landed is never removed.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::{Path, PathBuf},
+};
+
+use jiff::Timestamp;
+
+use super::{
+    WorkspaceError,
+    bundle::shown,
+    clone::{KnownClone, LaneClone, blocking},
+    git::{Configured, Git},
+    lane_names::{BRANCHES, of_lane, result_in},
+    lane_tree::{CLONE, clones_in, directories_of_clones},
+    users_tree::UsersTree,
+    worktree::{self, git_dir_of},
+};
+use crate::{
+    git::{Caller, Repository, program::GitProgramError},
+    process::Supervisor,
+    text::described,
+};
+
+/// How many files are named that are in no commit.
+const MAX_FILES: usize = 5;
+
+/// Where lanes work, and whose project it is.
+#[derive(Clone, Debug)]
+pub(crate) struct RemainsSetup {
+    /// The project's root.
+    pub(crate) root: PathBuf,
+    /// The directory of the work trees.
+    pub(crate) directory: PathBuf,
+    /// Whose the project must be.
+    pub(crate) caller: Caller,
+    /// The environment, of which git gets what it needs.
+    pub(crate) env: Vec<(String, String)>,
+    /// Who watches over git.
+    pub(crate) supervisor: Supervisor,
+    /// What submitted commits landed as, where that is another commit, with the tokens of their claims.
+    pub(crate) landed_as: HashMap<String, (u64, String)>,
+}
+
+/// The repository of a project in which lanes work.
+#[derive(Debug)]
+pub(crate) struct LaneRemains {
+    git: Git,
+    users: UsersTree,
+    /// With its links resolved, as git names paths.
+    directory: PathBuf,
+    /// The references that branches of the user's follow.
+    upstreams: HashSet<String>,
+    landed_as: HashMap<String, (u64, String)>,
+}
+
+/// A branch of a lane, or a reference of kept work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RemainingRef {
+    /// The whole name, with `refs/`.
+    pub(crate) reference: String,
+    pub(crate) commit: String,
+    /// When the commit was made.
+    pub(crate) at: Timestamp,
+    /// A branch that has its work.
+    pub(crate) landed: Option<String>,
+    /// How many of its commits no branch of the user's has.
+    pub(crate) ahead: u64,
+    /// The work tree in which it is checked out.
+    pub(crate) checked_out: Option<PathBuf>,
+}
+
+/// A work tree of a lane or of the queue, or a clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RemainingTree {
+    /// What it is called: `lane-1`; of a clone that was moved aside, `lane-1.clone/kept-1`.
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    /// The branch that is checked out, without `refs/heads/`.
+    pub(crate) branch: Option<String>,
+    /// Files that are in no commit, a few of them.
+    pub(crate) uncommitted: Vec<String>,
+    /// A branch that has what is checked out.
+    pub(crate) landed: Option<String>,
+    /// Why it must not be removed, where that is so: of a clone, in which no git is run to find out.
+    pub(crate) holds: Option<&'static str>,
+}
+
+/// A work tree as git lists it.
+#[derive(Default)]
+struct Listed {
+    path: PathBuf,
+    head: String,
+    branch: Option<String>,
+}
+
+impl LaneRemains {
+    /// Opens the repository of a project; nothing where it is in none.
+    ///
+    /// # Errors
+    /// Returns an error where the repository cannot be read, or there is no git.
+    pub(crate) async fn open(setup: RemainsSetup) -> Result<Option<Self>, WorkspaceError> {
+        let (root, caller) = (setup.root, setup.caller);
+        let users = blocking(move || match Repository::open(&root, &caller)? {
+            None => Ok(None),
+            Some(_) => UsersTree::open(&root, &caller).map(Some),
+        });
+        let Some(users) = users.await? else { return Ok(None) };
+        let directory = setup.directory.canonicalize().unwrap_or(setup.directory);
+        let git = Git::of(&setup.env, setup.supervisor, &directory, &users.top)?;
+        let followed =
+            git.line(&users.top, &["for-each-ref", "--format=%(refname) %(upstream)", "refs/heads"]);
+        let followed = followed.await?;
+        let followed = followed.lines().filter_map(|line| line.split_once(' '));
+        let upstreams = followed.filter(|(name, upstream)| of_lane(name).is_none() && !upstream.is_empty());
+        let upstreams = upstreams.map(|(_, upstream)| upstream.to_owned()).collect();
+        Ok(Some(Self { git, users, directory, upstreams, landed_as: setup.landed_as }))
+    }
+
+    /// Returns the branches of lanes and the references of kept work.
+    ///
+    /// # Errors
+    /// Returns an error where git fails.
+    pub(crate) async fn refs(&self) -> Result<Vec<RemainingRef>, WorkspaceError> {
+        let format = "--format=%(refname) %(objectname) %(committerdate:unix)";
+        let args = ["for-each-ref", "--sort=committerdate", format, BRANCHES, "refs/samuel/rescue"];
+        let lines = self.git.line(&self.users.top, &args).await?;
+        let trees = self.listed().await?;
+        let mut refs = Vec::new();
+        for line in lines.lines() {
+            let mut words = line.split(' ');
+            let (Some(reference), Some(commit)) = (words.next(), words.next()) else { continue };
+            if reference.starts_with(BRANCHES) && of_lane(reference).is_none() {
+                continue;
+            }
+            let seconds = words.next().and_then(|seconds| seconds.parse().ok()).unwrap_or_default();
+            let landed = self.landed(reference, commit).await?;
+            let ahead = match landed {
+                Some(_) => 0,
+                None => self.ahead(reference, commit).await?,
+            };
+            let is_it = |tree: &&Listed| tree.branch.as_deref() == Some(reference);
+            refs.push(RemainingRef {
+                reference: reference.to_owned(),
+                commit: commit.to_owned(),
+                at: Timestamp::from_second(seconds).unwrap_or_default(),
+                landed,
+                ahead,
+                checked_out: trees.iter().find(is_it).map(|tree| tree.path.clone()),
+            });
+        }
+        Ok(refs)
+    }
+
+    /// Returns the work trees of lanes, and of the queue.
+    ///
+    /// # Errors
+    /// Returns an error where git fails.
+    pub(crate) async fn trees(&self) -> Result<Vec<RemainingTree>, WorkspaceError> {
+        let mut trees = Vec::new();
+        for Listed { path, head, branch } in self.listed().await? {
+            if !path.starts_with(&self.directory) || !path.is_dir() {
+                continue;
+            }
+            let landed = self.landed("", &head).await?;
+            let uncommitted = self.uncommitted(&path).await?;
+            let branch = branch.map(|branch| branch.trim_start_matches("refs/heads/").to_owned());
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            trees.push(RemainingTree { name, path, branch, uncommitted, landed, holds: None });
+        }
+        for (of, path) in clones_in(&self.directory) {
+            trees.push(self.known_clone(&of, path).await?);
+        }
+        trees.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(trees)
+    }
+
+    /// Says what is known of a clone.
+    async fn known_clone(&self, of: &Path, path: PathBuf) -> Result<RemainingTree, WorkspaceError> {
+        let own = of.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = own.trim_end_matches(CLONE).to_owned();
+        let is_aside = path.file_name() != LaneClone::tree_in(of).file_name();
+        let known = KnownClone::read(of).filter(|_| !is_aside);
+        let Some(KnownClone { branch, tip, holds }) = known else {
+            let aside = path.file_name().unwrap_or_default().to_string_lossy();
+            let name = if is_aside { format!("{own}/{aside}") } else { name };
+            let holds = Some("no git can be run there, and what is in it was not taken out");
+            return Ok(RemainingTree {
+                name,
+                path,
+                branch: None,
+                uncommitted: Vec::new(),
+                landed: None,
+                holds,
+            });
+        };
+        // What was taken out of it is on its task's branch at least.
+        let landed = if tip.is_empty() { None } else { self.landed("", &tip).await? };
+        let landed = landed.or_else(|| branch.clone());
+        Ok(RemainingTree { name, path, branch, uncommitted: Vec::new(), landed, holds })
+    }
+
+    /// Removes a reference, unless it is elsewhere by now. Returns why it did not.
+    ///
+    /// # Errors
+    /// Returns an error where git cannot be run.
+    pub(crate) async fn remove_ref(&self, of: &RemainingRef) -> Result<Result<(), String>, WorkspaceError> {
+        let args = ["update-ref", "--no-deref", "-d", &of.reference, &of.commit];
+        let spec = self.git.call(&self.users.top, Configured::Alone, &args);
+        let output = self.git.answer(spec).await?;
+        if output.success() {
+            return Ok(Ok(()));
+        }
+        let args = ["for-each-ref", "--format=%(objectname)", &of.reference];
+        Ok(Err(match self.git.line(&self.users.top, &args).await? == of.commit {
+            true => described(&GitProgramError::of("update-ref", &output)),
+            false => "it was moved in this moment".to_owned(),
+        }))
+    }
+
+    /// Removes what is left of clones whose removal was cut off. No lane is at work meanwhile.
+    ///
+    /// # Errors
+    /// Returns an error where it cannot be removed.
+    pub(crate) async fn go_on_removing(&self) -> Result<(), WorkspaceError> {
+        let directory = self.directory.clone();
+        blocking(move || {
+            let mut left = directories_of_clones(&directory).filter(|of| KnownClone::is_half_removed(of));
+            left.try_for_each(|of| KnownClone::remove(&of))
+        })
+        .await
+    }
+
+    /// Removes a work tree, with what git ignores in it.
+    ///
+    /// # Errors
+    /// Returns an error where it cannot be removed, or git fails.
+    pub(crate) async fn remove_tree(&self, path: &Path) -> Result<(), WorkspaceError> {
+        if let Some((of, _)) = clones_in(&self.directory).into_iter().find(|(_, clone)| clone == path) {
+            return blocking(move || KnownClone::remove(&of)).await;
+        }
+        worktree::remove(&self.git, &self.users, path).await
+    }
+
+    /// Returns a branch that has the work of a commit, which a reference names.
+    async fn landed(&self, reference: &str, commit: &str) -> Result<Option<String>, WorkspaceError> {
+        if let Some(holder) = self.holder(reference, commit).await? {
+            return Ok(Some(holder));
+        }
+        let Some((token, landed)) = self.landed_as.get(commit) else { return Ok(None) };
+        // Anybody may have written into the journal; the commit itself was made by whoever landed it.
+        let spec =
+            self.git.call(&self.users.top, Configured::Alone, &["log", "-1", "--format=%B", landed, "--"]);
+        let said = self.git.answer(spec).await?;
+        let trailer = format!("Samuel-Claim: {token}");
+        match said.success() && said.stdout.text().lines().any(|line| line.trim() == trailer) {
+            true => self.holder(reference, landed).await,
+            false => Ok(None),
+        }
+    }
+
+    /// Returns a branch that has a commit and is none of a task.
+    async fn holder(&self, reference: &str, commit: &str) -> Result<Option<String>, WorkspaceError> {
+        let args =
+            ["for-each-ref", "--format=%(refname)", "--contains", commit, "refs/heads", "refs/remotes"];
+        let holders = self.git.line(&self.users.top, &args).await?;
+        let is_result = |name: &str| result_in(name).is_some();
+        let holds = |name: &&str| {
+            let is_users = match name.starts_with("refs/heads/") {
+                true => of_lane(name).is_none(),
+                false => self.upstreams.contains(*name),
+            };
+            *name != reference && (is_users || is_result(name) && !is_result(reference))
+        };
+        let holder = holders.lines().find(holds);
+        Ok(holder.map(|name| name.trim_start_matches("refs/heads/").trim_start_matches("refs/").to_owned()))
+    }
+
+    /// Counts the commits of a reference that are on no branch of the user's, nor on one with the results of a run.
+    async fn ahead(&self, reference: &str, commit: &str) -> Result<u64, WorkspaceError> {
+        let mut args = vec!["rev-list", "--count", commit, "--not", "--exclude=samuel/*", "--branches"];
+        if result_in(reference).is_none() {
+            args.push("--glob=refs/heads/samuel/*/result");
+        }
+        Ok(self.git.line(&self.users.top, &args).await?.parse().unwrap_or(1))
+    }
+
+    async fn uncommitted(&self, tree: &Path) -> Result<Vec<String>, WorkspaceError> {
+        let Some(git_dir) = git_dir_of(&self.users.common_dir, tree) else { return Ok(Vec::new()) };
+        // Nothing was ever checked out in a new one.
+        if !git_dir.join("index").is_file() {
+            return Ok(Vec::new());
+        }
+        // What was copied there is the user's own.
+        let excludes = worktree::excludes_of(&git_dir);
+        let args = [
+            "--no-optional-locks",
+            "status",
+            "--porcelain",
+            "-z",
+            "--no-renames",
+            "--untracked-files=normal",
+            "--ignore-submodules=dirty",
+        ];
+        let set = excludes.as_deref().map(|excludes| ["-c", excludes]);
+        let args: Vec<&str> = set.into_iter().flatten().chain(args).collect();
+        let spec = self.git.call(tree, Configured::ByUser, &args);
+        let spec = spec
+            .env("GIT_DIR", git_dir.display().to_string())
+            .env("GIT_WORK_TREE", tree.display().to_string());
+        let entries = self.git.list("status", spec).await?.unwrap_or_else(|| vec![b"?? too many".to_vec()]);
+        Ok(entries.iter().take(MAX_FILES).map(|entry| shown(entry.get(3..).unwrap_or_default())).collect())
+    }
+
+    /// Returns all work trees of the repository.
+    async fn listed(&self) -> Result<Vec<Listed>, WorkspaceError> {
+        let args = ["worktree", "list", "--porcelain", "-z"];
+        let spec = self.git.call(&self.users.top, Configured::Alone, &args);
+        let lines = self.git.list("worktree", spec).await?.unwrap_or_default();
+        let trees = lines.split(|line| line.is_empty()).filter(|tree| !tree.is_empty());
+        let read = |tree: &[Vec<u8>]| {
+            let value = |key: &str| {
+                let value = tree.iter().find_map(|line| line.strip_prefix(key.as_bytes()));
+                value.map(|value| String::from_utf8_lossy(value).into_owned())
+            };
+            let (path, head) = (value("worktree "), value("HEAD "));
+            Listed {
+                path: path.unwrap_or_default().into(),
+                head: head.unwrap_or_default(),
+                branch: value("branch "),
+            }
+        };
+        Ok(trees.map(read).collect())
+    }
+}
+
+impl RemainingRef {
+    /// Returns the run whose results it has, if it is the branch of a run.
+    pub(crate) fn results_of(&self) -> Option<&str> {
+        result_in(&self.reference)
+    }
+}

@@ -1,0 +1,14 @@
+//! Stores of plans: what is kept, what writers may rely on, and what is told of it later.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "tests"
+)]
+
+mod durability;
+mod file;
+mod log;
+mod store;
+mod task_history;
