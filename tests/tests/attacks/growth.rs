@@ -1,9 +1,8 @@
 //! Work and memory that grow with the square of what they are given.
 //!
 //! Each text here is one that took minutes, or a gigabyte. What grows in line
-//! with the text is done within a second or two of an unoptimised build, so the
-//! limit on hangs, several times that, tells the two apart, and a limit on the address space the
-//! other.
+//! with the text takes an unoptimised build a second or two, so a limit on processor time several
+//! times as high tells the two apart, and a limit on the address space the other.
 
 use std::fmt::Write as _;
 
@@ -20,11 +19,17 @@ const MEBIBYTES: usize = 256;
 /// address space that is never used.
 const PLUGINS: usize = 16 << 10;
 
-/// Runs a command, with a limit on its address space, to an end of its own: no hang, no
+/// Longest processor time for a command, in seconds. Unlike wall-clock time it does not depend on load.
+const SECONDS: u32 = 20;
+
+/// Runs a command, with limits on its address space and its processor time, to an end of its own: no hang, no
 /// signal, no panic.
 #[track_caller]
 fn ends(mebibytes: usize, target: &Target, args: &[&str]) -> Ran {
-    let ran = ran(target.samuel_after(&format!("ulimit -v {}", mebibytes << 10), args), HANG * 4);
+    let ran = ran(
+        target.samuel_after(&format!("ulimit -v {} && ulimit -t {SECONDS}", mebibytes << 10), args),
+        HANG * 4,
+    );
     assert!(!ran.hung, "{args:?} hangs");
     let code = ran.code.unwrap_or_else(|| panic!("{args:?} was killed: {}", ran.text()));
     assert!([0, 1, 5].contains(&code), "{args:?} exits {code}: {}", ran.text());
