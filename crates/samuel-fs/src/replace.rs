@@ -39,7 +39,7 @@ const PIECES_BYTES: usize = 32 << 10;
 
 /// What is left of a file that was written after a power failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Durability {
+pub enum Durability {
     /// All of it, once the call has returned.
     Synced,
     /// What was there before or what is new, and nothing between.
@@ -50,7 +50,7 @@ pub(crate) enum Durability {
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Manner {
+pub struct Manner {
     /// What happens to a link in its place.
     link: LastLink,
     /// The permissions of a file that is new. What the mask of the user leaves of them counts.
@@ -66,7 +66,7 @@ pub(crate) struct Manner {
 impl Manner {
     /// A file of a run directory, whose lock is held: no link, the owner's alone, on the
     /// disk once it is written.
-    pub(crate) const STATE: Self = Self {
+    pub const STATE: Self = Self {
         link: LastLink::Keep,
         file: PRIVATE_FILE,
         directories: PROJECT_DIRECTORY,
@@ -74,25 +74,25 @@ impl Manner {
         is_locked: true,
     };
     /// A file of Samuel's that several processes may write at once.
-    pub(crate) const PRIVATE: Self = Self {
+    pub const PRIVATE: Self = Self {
         directories: PRIVATE_DIRECTORY,
         durability: Durability::Whole,
         is_locked: false,
         ..Self::STATE
     };
     /// A file of the project: a link stays one, and what it leads to is replaced.
-    pub(crate) const PROJECT: Self =
+    pub const PROJECT: Self =
         Self { link: LastLink::Follow, file: PROJECT_FILE, is_locked: false, ..Self::STATE };
 
     /// Returns the same with another durability.
-    pub(crate) const fn with(self, durability: Durability) -> Self {
+    pub const fn with(self, durability: Durability) -> Self {
         Self { durability, ..self }
     }
 }
 
 impl Root {
     /// Replaces a file, or makes it with the directories above it.
-    pub(crate) fn write<'a>(
+    pub fn write<'a>(
         &self,
         path: &Path,
         content: impl IntoIterator<Item = &'a [u8]>,
@@ -102,7 +102,7 @@ impl Root {
     }
 
     /// Stores new content for a file under a temporary name, with the directories above it.
-    pub(crate) fn stage<'a>(
+    pub fn stage<'a>(
         &self,
         path: &Path,
         content: impl IntoIterator<Item = &'a [u8]>,
@@ -123,7 +123,7 @@ impl Root {
     }
 
     /// Makes a file that is not there yet, as a whole or not at all. Its directory is there.
-    pub(crate) fn write_new(&self, path: &Path, content: &[u8], manner: &Manner) -> Result<(), FileError> {
+    pub fn write_new(&self, path: &Path, content: &[u8], manner: &Manner) -> Result<(), FileError> {
         let place = self.own_place(path)?;
         if place.found.is_some() {
             return Err(Errno::EXIST.into());
@@ -134,7 +134,7 @@ impl Root {
     }
 
     /// Keeps what a file holds beside it, as `<name>.bak-<time>`. Returns where.
-    pub(crate) fn back_up(
+    pub fn back_up(
         &self,
         path: &Path,
         content: &[u8],
@@ -160,7 +160,7 @@ impl Root {
 
 impl Place {
     /// Replaces what is there, with the directories that are missing.
-    pub(crate) fn write<'a>(
+    pub fn write<'a>(
         self,
         content: impl IntoIterator<Item = &'a [u8]>,
         manner: &Manner,
@@ -173,7 +173,7 @@ impl Place {
     }
 
     /// Stores new content, given in pieces, under a temporary name.
-    pub(crate) fn stage<'a>(
+    pub fn stage<'a>(
         mut self,
         content: impl IntoIterator<Item = &'a [u8]>,
         manner: &Manner,
@@ -212,7 +212,7 @@ fn store<'a>(
 /// New content for a file, under a temporary name beside it until it is put in
 /// place. Readers see the old or the new one.
 #[derive(Debug)]
-pub(crate) struct Replacement {
+pub struct Replacement {
     dir: OwnedFd,
     name: OsString,
     temporary: OsString,
@@ -223,7 +223,7 @@ impl Replacement {
     /// Makes an empty file beside a place whose directory is there, under a
     /// temporary name that nobody else has. It gets the permissions of the file
     /// that it replaces; where there is none, `mode` and the user's mask decide.
-    pub(crate) fn begin(place: Place, mode: u32) -> Result<(Self, File), FileError> {
+    pub fn begin(place: Place, mode: u32) -> Result<(Self, File), FileError> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         for _ in 0..MAX_NAMES {
             // Another container may have this process's id, so that what has the
@@ -276,14 +276,14 @@ impl Replacement {
 
     /// Puts the new content in place, for all to see. A power failure may still
     /// undo it: what is returned makes it last.
-    pub(crate) fn place(mut self) -> io::Result<Placed> {
+    pub fn place(mut self) -> io::Result<Placed> {
         renameat(&self.dir, &*self.temporary, &self.dir, &*self.name)?;
         self.is_placed = true;
         Ok(Placed { dir: self.dir.try_clone()? })
     }
 
     /// Puts the new content in place, durably.
-    pub(crate) fn commit(self) -> io::Result<()> {
+    pub fn commit(self) -> io::Result<()> {
         self.place()?.sync()
     }
 
@@ -316,13 +316,13 @@ impl Drop for Replacement {
 /// A replacement that all see and a power failure may still undo.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct Placed {
+pub struct Placed {
     dir: OwnedFd,
 }
 
 impl Placed {
     /// Makes the replacement durable.
-    pub(crate) fn sync(self) -> io::Result<()> {
+    pub fn sync(self) -> io::Result<()> {
         Ok(fsync(&self.dir)?)
     }
 }

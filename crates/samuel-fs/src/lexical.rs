@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 /// Leaves `.` and `..` out of a path, without looking at the disk.
-pub(crate) fn lexical(path: &Path) -> PathBuf {
+pub fn lexical(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

@@ -13,14 +13,14 @@ use std::{
 
 /// From which age on a directory that nobody holds is a leftover: before it is held
 /// it has just been made.
-pub(crate) const LEFTOVER_AGE: Duration = Duration::from_secs(60);
+pub const LEFTOVER_AGE: Duration = Duration::from_secs(60);
 /// How many entries are looked at for leftovers, and how many of them go.
 const MAX_LOOKED_AT: usize = 4_096;
 const MAX_REMOVED: usize = 64;
 
 /// Removes the directories of programs that are gone. One that cannot be removed is in
 /// nobody's way.
-pub(crate) fn remove_from(parent: &Path) {
+pub fn remove_from(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     let leftovers = entries.flatten().take(MAX_LOOKED_AT).map(|entry| entry.path());
     for path in leftovers.filter(|path| is_leftover(path)).take(MAX_REMOVED) {
@@ -37,7 +37,7 @@ fn is_leftover(path: &Path) -> bool {
 }
 
 /// Removes a directory, with those in it that nobody may write to.
-pub(crate) fn remove(root: &Path) -> io::Result<()> {
+pub fn remove(root: &Path) -> io::Result<()> {
     let mut directories = vec![root.to_owned()];
     while let Some(directory) = directories.pop() {
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o700))?;

@@ -12,7 +12,7 @@
 //! [`open_anywhere`] and [`read_anywhere`], with the same rules but that one.
 //!
 //! ```
-//! use samuel_core::fs::Root;
+//! use samuel_fs::Root;
 //! use std::path::Path;
 //!
 //! let directory = tempfile::tempdir()?;
@@ -28,12 +28,12 @@
 
 mod error;
 mod kind;
-pub(crate) mod leftovers;
+pub mod leftovers;
 mod lexical;
 mod list;
 mod open;
 mod own;
-pub(crate) mod private;
+pub mod private;
 mod replace;
 mod root;
 mod walk;
@@ -44,7 +44,7 @@ pub use self::{
     open::{open_anywhere, read_anywhere, read_text_anywhere, read_up_to},
     root::Root,
 };
-pub(crate) use self::{
+pub use self::{
     lexical::lexical,
     list::Entry,
     open::{found, open_unlinked},

@@ -16,7 +16,7 @@ use super::{found, open_unlinked, read_up_to};
 
 /// Who can reach a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub enum Reach {
     /// This user alone.
     Private,
     /// Others could have put something there, or it is a link.
@@ -25,7 +25,7 @@ pub(crate) enum Reach {
 
 /// Makes a directory, with those above it where they are missing, and says who
 /// can reach it. One of this user's that others could only read is closed.
-pub(crate) fn make(path: &Path) -> io::Result<Reach> {
+pub fn make(path: &Path) -> io::Result<Reach> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     let found = fs::symlink_metadata(path)?;
     if !found.is_dir() || found.uid() != rustix::process::geteuid().as_raw() || found.mode() & 0o022 != 0 {
@@ -38,7 +38,7 @@ pub(crate) fn make(path: &Path) -> io::Result<Reach> {
 }
 
 /// Makes a directory and refuses one that others can reach.
-pub(crate) fn require(path: &Path) -> io::Result<()> {
+pub fn require(path: &Path) -> io::Result<()> {
     match make(path)? {
         Reach::Private => Ok(()),
         Reach::Open => {
@@ -49,7 +49,7 @@ pub(crate) fn require(path: &Path) -> io::Result<()> {
 }
 
 /// Takes from others what they may do with a file.
-pub(crate) fn close(path: &Path) -> io::Result<()> {
+pub fn close(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(super::PRIVATE_FILE))
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn close(path: &Path) -> io::Result<()> {
 /// # Errors
 /// Returns an error for a link, for a longer file, and for one that is another user's or
 /// that others can reach.
-pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
+pub fn read(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let Some(file) = found(open_unlinked(path))? else { return Ok(None) };
     let metadata = file.metadata()?;
     let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
@@ -70,7 +70,7 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// Writes a file where there is none. Its mode is set once it is whole.
-pub(crate) fn write_new(to: &Path, bytes: &[u8], mode: u32) -> io::Result<File> {
+pub fn write_new(to: &Path, bytes: &[u8], mode: u32) -> io::Result<File> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
     file.write_all(bytes)?;
     // The mode at creation is subject to the umask.

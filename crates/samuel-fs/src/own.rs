@@ -25,14 +25,14 @@ use super::{
 };
 
 /// The permissions of a file that is Samuel's alone.
-pub(crate) const PRIVATE_FILE: u32 = 0o600;
+pub const PRIVATE_FILE: u32 = 0o600;
 /// The permissions of a directory that is Samuel's alone.
-pub(crate) const PRIVATE_DIRECTORY: u32 = 0o700;
+pub const PRIVATE_DIRECTORY: u32 = 0o700;
 /// The permissions of a file that belongs to the project. They are what the
 /// user's mask leaves of them.
-pub(crate) const PROJECT_FILE: u32 = 0o664;
+pub const PROJECT_FILE: u32 = 0o664;
 /// The permissions of a directory of the project.
-pub(crate) const PROJECT_DIRECTORY: u32 = 0o755;
+pub const PROJECT_DIRECTORY: u32 = 0o755;
 
 /// How many names are tried before it is an error that they are taken.
 pub(super) const MAX_NAMES: usize = 1_000;
@@ -40,7 +40,7 @@ pub(super) const MAX_NAMES: usize = 1_000;
 impl Root {
     /// Opens a file of Samuel's own to write to it. With [`OFlags::CREATE`] a new
     /// one is the owner's alone.
-    pub(crate) fn open_own(&self, path: &Path, flags: OFlags) -> Result<File, FileError> {
+    pub fn open_own(&self, path: &Path, flags: OFlags) -> Result<File, FileError> {
         let place = self.own_place(path)?;
         let parent = place.parent()?;
         match place.kind() {
@@ -56,7 +56,7 @@ impl Root {
     }
 
     /// Makes a directory and those above it, where they are missing.
-    pub(crate) fn create_directory(&self, path: &Path, mode: u32) -> Result<(), FileError> {
+    pub fn create_directory(&self, path: &Path, mode: u32) -> Result<(), FileError> {
         let mut place = self.walk(path, LastLink::Follow)?;
         match place.kind() {
             Some(PathKind::Directory) => return Ok(()),
@@ -68,25 +68,25 @@ impl Root {
     }
 
     /// Renames a file of Samuel's own within its directory.
-    pub(crate) fn rename_own(&self, path: &Path, name: &OsStr) -> Result<(), FileError> {
+    pub fn rename_own(&self, path: &Path, name: &OsStr) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         let parent = place.parent()?;
         Ok(renameat(parent, &*place.name, parent, name)?)
     }
 
     /// Makes the entries of a file's directory durable.
-    pub(crate) fn sync_parent(&self, path: &Path) -> Result<(), FileError> {
+    pub fn sync_parent(&self, path: &Path) -> Result<(), FileError> {
         Ok(fsync(self.walk(path, LastLink::Keep)?.parent()?)?)
     }
 
     /// Opens the directory that a file is in.
-    pub(crate) fn parent_of(&self, path: &Path) -> Result<OwnedFd, FileError> {
+    pub fn parent_of(&self, path: &Path) -> Result<OwnedFd, FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         Ok(place.parent()?.try_clone_to_owned()?)
     }
 
     /// Says whether something is at a path, links followed.
-    pub(crate) fn has(&self, path: &Path) -> Result<bool, FileError> {
+    pub fn has(&self, path: &Path) -> Result<bool, FileError> {
         match self.walk(path, LastLink::Follow) {
             Ok(place) => Ok(place.found.is_some()),
             Err(error) if error.is_not_found() => Ok(false),
@@ -95,19 +95,19 @@ impl Root {
     }
 
     /// Removes a file of Samuel's own, or the link in its place.
-    pub(crate) fn remove_own(&self, path: &Path) -> Result<(), FileError> {
+    pub fn remove_own(&self, path: &Path) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         Ok(unlinkat(place.parent()?, &*place.name, AtFlags::empty())?)
     }
 
     /// Removes an empty directory.
-    pub(crate) fn remove_directory(&self, path: &Path) -> Result<(), FileError> {
+    pub fn remove_directory(&self, path: &Path) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         Ok(unlinkat(place.parent()?, &*place.name, AtFlags::REMOVEDIR)?)
     }
 
     /// Says whether an open file is the one at a path.
-    pub(crate) fn is_at(&self, file: &File, path: &Path) -> bool {
+    pub fn is_at(&self, file: &File, path: &Path) -> bool {
         let found = self.walk(path, LastLink::Keep).ok().and_then(|place| place.found);
         let open = fstat(file).ok();
         let same = |(found, open): (&Stat, &Stat)| (found.st_dev, found.st_ino) == (open.st_dev, open.st_ino);
@@ -116,7 +116,7 @@ impl Root {
 
     /// Makes room for a directory where a file stands, which is renamed. Leaves
     /// links, and what is missing.
-    pub(crate) fn clear_for_directory(&self, path: &Path) -> Result<(), FileError> {
+    pub fn clear_for_directory(&self, path: &Path) -> Result<(), FileError> {
         let place = match self.walk(path, LastLink::Keep) {
             Ok(place) => place,
             Err(error) if error.is_not_found() => return Ok(()),
@@ -130,7 +130,7 @@ impl Root {
 
     /// Makes room for a file of Samuel's own where something else stands: a
     /// directory is renamed, anything else that is no file is removed.
-    pub(crate) fn clear_the_way(&self, path: &Path) -> Result<(), FileError> {
+    pub fn clear_the_way(&self, path: &Path) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         match place.kind() {
             None | Some(PathKind::File) => Ok(()),

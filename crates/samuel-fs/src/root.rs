@@ -71,7 +71,7 @@ impl Root {
     }
 
     /// Follows a path to where it ends.
-    pub(crate) fn walk(&self, path: &Path, last: LastLink) -> Result<Place, FileError> {
+    pub fn walk(&self, path: &Path, last: LastLink) -> Result<Place, FileError> {
         let relative = match self.relative(path) {
             Some(relative) => relative,
             None if path.is_relative() => path.to_owned(),
@@ -82,7 +82,7 @@ impl Root {
 
     /// Returns what follows the root in a path that begins with it, however the
     /// root is reached.
-    pub(crate) fn relative(&self, path: &Path) -> Option<PathBuf> {
+    pub fn relative(&self, path: &Path) -> Option<PathBuf> {
         if let Ok(relative) = path.strip_prefix(&self.path) {
             return Some(relative.to_owned());
         }

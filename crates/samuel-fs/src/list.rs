@@ -16,15 +16,15 @@ use super::{
 
 /// What lies in a directory. A link counts as a link.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) name: OsString,
-    pub(crate) kind: PathKind,
-    pub(crate) stat: Stat,
+pub struct Entry {
+    pub name: OsString,
+    pub kind: PathKind,
+    pub stat: Stat,
 }
 
 /// A directory that is open, however its name is used meanwhile.
 #[derive(Debug)]
-pub(crate) struct Directory {
+pub struct Directory {
     dir: OwnedFd,
 }
 
@@ -34,7 +34,7 @@ impl Root {
     /// # Errors
     /// Returns [`FileError::NotADirectory`] for what is none, and
     /// [`FileError::Io`] where the system refuses.
-    pub(crate) fn directory(&self, path: &Path) -> Result<Directory, FileError> {
+    pub fn directory(&self, path: &Path) -> Result<Directory, FileError> {
         let place = self.walk(path, LastLink::Follow)?;
         match place.kind() {
             None | Some(PathKind::Directory) => {}
@@ -47,7 +47,7 @@ impl Root {
     ///
     /// # Errors
     /// As [`Root::directory`].
-    pub(crate) fn list(&self, path: &Path, limit: usize) -> Result<Vec<Entry>, FileError> {
+    pub fn list(&self, path: &Path, limit: usize) -> Result<Vec<Entry>, FileError> {
         self.directory(path)?.entries(limit)
     }
 
@@ -55,7 +55,7 @@ impl Root {
     ///
     /// # Errors
     /// As [`Root::directory`].
-    pub(crate) fn list_named(
+    pub fn list_named(
         &self,
         path: &Path,
         limit: usize,
@@ -71,7 +71,7 @@ impl Directory {
     ///
     /// # Errors
     /// Returns [`FileError::Io`] where the system refuses.
-    pub(crate) fn entries(&self, limit: usize) -> Result<Vec<Entry>, FileError> {
+    pub fn entries(&self, limit: usize) -> Result<Vec<Entry>, FileError> {
         self.entries_named(limit, |_| true)
     }
 
@@ -80,7 +80,7 @@ impl Directory {
     ///
     /// # Errors
     /// As [`entries`](Self::entries).
-    pub(crate) fn entries_named(
+    pub fn entries_named(
         &self,
         limit: usize,
         is_wanted: impl Fn(&OsStr) -> bool,
@@ -106,7 +106,7 @@ impl Directory {
     ///
     /// # Errors
     /// As [`Root::read_text`].
-    pub(crate) fn read_text(&self, entry: &Entry, limit: u64) -> Result<String, FileError> {
+    pub fn read_text(&self, entry: &Entry, limit: u64) -> Result<String, FileError> {
         match entry.kind {
             PathKind::File => {
                 read_text(regular(openat(&self.dir, &*entry.name, READABLE, Mode::empty())?)?, limit)

@@ -27,7 +27,7 @@ pub fn open_anywhere(path: &Path) -> Result<File, FileError> {
 ///
 /// # Errors
 /// As [`open_anywhere`]; a link is [`FileError::NotAFile`] too.
-pub(crate) fn open_unlinked(path: &Path) -> Result<File, FileError> {
+pub fn open_unlinked(path: &Path) -> Result<File, FileError> {
     match PathKind::from(std::fs::symlink_metadata(path)?.file_type()) {
         PathKind::File => {}
         kind => return Err(FileError::NotAFile { kind }),
@@ -74,7 +74,7 @@ pub fn read_up_to(file: File, limit: u64) -> Result<Vec<u8>, FileError> {
 }
 
 /// Takes what is not there for nothing.
-pub(crate) fn found<T>(result: Result<T, FileError>) -> Result<Option<T>, FileError> {
+pub fn found<T>(result: Result<T, FileError>) -> Result<Option<T>, FileError> {
     match result {
         Err(error) if error.is_not_found() => Ok(None),
         result => result.map(Some),

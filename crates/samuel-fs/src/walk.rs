@@ -29,7 +29,7 @@ const MAX_LINKS: usize = 40;
 
 /// What to do with a link that a path ends in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LastLink {
+pub enum LastLink {
     /// Go where it leads.
     Follow,
     /// End at the link itself.
@@ -38,32 +38,32 @@ pub(crate) enum LastLink {
 
 /// Where a path ends.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub struct Place {
     dir: OwnedFd,
     /// Directories that are missing between `dir` and the name.
-    pub(crate) missing: Vec<OsString>,
+    pub missing: Vec<OsString>,
     /// The name in that directory, or `.` for the directory itself.
-    pub(crate) name: OsString,
+    pub name: OsString,
     /// The names from the root to it, no links among them.
-    pub(crate) names: Vec<OsString>,
+    pub names: Vec<OsString>,
     /// What is there, if something is.
-    pub(crate) found: Option<Stat>,
+    pub found: Option<Stat>,
 }
 
 /// Returns the kind that a `stat` says.
-pub(crate) fn kind_of(stat: &Stat) -> PathKind {
+pub fn kind_of(stat: &Stat) -> PathKind {
     FileType::from_raw_mode(stat.st_mode).into()
 }
 
 impl Place {
     /// Returns the last directory on the way that is there.
-    pub(crate) fn dir(&self) -> BorrowedFd<'_> {
+    pub fn dir(&self) -> BorrowedFd<'_> {
         self.dir.as_fd()
     }
 
     /// Returns the directory that the name is in, if that is there: where some
     /// above it are missing, [`Place::dir`] is further up.
-    pub(crate) fn parent(&self) -> io::Result<BorrowedFd<'_>> {
+    pub fn parent(&self) -> io::Result<BorrowedFd<'_>> {
         match self.missing.is_empty() {
             true => Ok(self.dir()),
             false => Err(Errno::NOENT.into()),
@@ -71,19 +71,19 @@ impl Place {
     }
 
     /// Returns the kind of what is there.
-    pub(crate) fn kind(&self) -> Option<PathKind> {
+    pub fn kind(&self) -> Option<PathKind> {
         self.found.as_ref().map(kind_of)
     }
 
     /// Opens what is there for reading; nobody can have put a link in its
     /// place. A pipe without a writer does not keep anybody waiting, and a
     /// terminal does not become the process's own.
-    pub(crate) fn open(&self, flags: OFlags) -> io::Result<OwnedFd> {
+    pub fn open(&self, flags: OFlags) -> io::Result<OwnedFd> {
         Ok(openat(self.parent()?, &*self.name, READABLE | flags, Mode::empty())?)
     }
 
     /// Opens a regular file for reading.
-    pub(crate) fn open_file(&self) -> Result<File, FileError> {
+    pub fn open_file(&self) -> Result<File, FileError> {
         // What opening a device does is its own affair, so it is not tried.
         match self.kind() {
             None => return Err(Errno::NOENT.into()),
@@ -99,7 +99,7 @@ impl Place {
     }
 
     /// Makes the directories on the way to the place, and returns the last.
-    pub(crate) fn make_missing(&mut self, mode: u32) -> io::Result<BorrowedFd<'_>> {
+    pub fn make_missing(&mut self, mode: u32) -> io::Result<BorrowedFd<'_>> {
         for name in std::mem::take(&mut self.missing) {
             let is_new = match mkdirat(&self.dir, &*name, mode_of(mode)) {
                 Ok(()) => true,
