@@ -35,6 +35,8 @@ mod run;
 mod script;
 mod scripted;
 mod settings;
+#[cfg(test)]
+mod steering_tests;
 mod stream;
 mod text;
 mod tool_calls;

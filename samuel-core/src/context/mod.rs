@@ -14,7 +14,6 @@
 mod framing;
 mod lookalike;
 mod stats;
-mod task;
 pub mod template;
 
 pub use framing::Framing;

@@ -8,16 +8,16 @@ use super::hex;
 
 /// A digest under way, of what is written to it.
 #[derive(Default)]
-pub(crate) struct Digesting(Sha256);
+pub struct Digesting(Sha256);
 
 impl Digesting {
     /// Adds bytes.
-    pub(crate) fn add(&mut self, bytes: &[u8]) {
+    pub fn add(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
     /// Returns the digest of all that was added.
-    pub(crate) fn finish(self) -> String {
+    pub fn finish(self) -> String {
         format!("sha256:{}", hex(&self.0.finalize()))
     }
 }
@@ -34,7 +34,7 @@ impl io::Write for Digesting {
 }
 
 /// Says whether a text is `sha256:` and the 64 hexadecimal digits of a digest.
-pub(crate) fn is_digest(text: &str) -> bool {
+pub fn is_digest(text: &str) -> bool {
     text.strip_prefix("sha256:").is_some_and(|digits| {
         digits.len() == 64 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     })
@@ -44,14 +44,14 @@ pub(crate) fn is_digest(text: &str) -> bool {
 ///
 /// # Errors
 /// Returns an error where reading fails.
-pub(crate) fn digest_of_stream(mut read: impl io::Read) -> io::Result<String> {
+pub fn digest_of_stream(mut read: impl io::Read) -> io::Result<String> {
     let mut digest = Digesting::default();
     io::copy(&mut read, &mut digest)?;
     Ok(digest.finish())
 }
 
 /// Returns the digest of some bytes.
-pub(crate) fn digest_of(bytes: &[u8]) -> String {
+pub fn digest_of(bytes: &[u8]) -> String {
     let mut digest = Digesting::default();
     digest.add(bytes);
     digest.finish()

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::is_secret;
-use crate::model::redacted;
+use crate::redacted;
 
 /// How long the value of a variable is that is taken for a secret; shorter ones stand in any text.
 const MIN_SECRET_CHARS: usize = 6;
@@ -12,11 +12,11 @@ const HIDDEN: &str = "***";
 
 /// The values of variables that no log shows.
 #[derive(Debug, Default)]
-pub(crate) struct Secrets(Vec<String>);
+pub struct Secrets(Vec<String>);
 
 impl Secrets {
     /// Knows those of an environment: the variables whose names say that they are secrets.
-    pub(crate) fn of(env: &[(String, String)]) -> Self {
+    pub fn of(env: &[(String, String)]) -> Self {
         let values = env.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value.trim());
         let mut secrets: Vec<String> =
             values.filter(|value| value.chars().count() >= MIN_SECRET_CHARS).map(str::to_owned).collect();
@@ -26,7 +26,7 @@ impl Secrets {
     }
 
     /// Hides them in a text, and the passwords of its URLs.
-    pub(crate) fn hide(&self, text: &str) -> String {
+    pub fn hide(&self, text: &str) -> String {
         let text = redacted(text).into_owned();
         self.0.iter().fold(text, |text, secret| match text.contains(secret) {
             true => text.replace(secret, HIDDEN),
@@ -35,7 +35,7 @@ impl Secrets {
     }
 
     /// Hides them in every text of a document, and what stands under a name that is one of a secret.
-    pub(crate) fn hide_in(&self, value: &mut Value) {
+    pub fn hide_in(&self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.hide(text),
             Value::Array(items) => items.iter_mut().for_each(|item| self.hide_in(item)),

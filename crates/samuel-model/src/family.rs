@@ -21,7 +21,7 @@ impl Plan {
     /// Returns the family of a task; nothing of one that is a part of no group.
     ///
     /// ```
-    /// use samuel_core::model::{Plan, Task, TaskId};
+    /// use samuel_model::{Plan, Task, TaskId};
     ///
     /// let part = |id: &str| Task { parent_id: Some(TaskId::new("1")), ..Task::new(TaskId::new(id), "A part") };
     /// let tasks = vec![Task::new(TaskId::new("1"), "The group"), part("1.1"), part("1.2")];

@@ -1,7 +1,7 @@
 //! Which tasks of a plan a run is for.
 //!
 //! A [`Scope`] names tasks; what they depend on and which parts they have follows from
-//! the plan, of which [`Work`](crate::plan::Work) reads what is left to do.
+//! the plan, of which `plan::Work` reads what is left to do.
 
 use serde::{Deserialize, Serialize};
 
@@ -101,7 +101,7 @@ fn ids<'a>(ids: impl Iterator<Item = &'a TaskId>, between: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Task;
+    use crate::Task;
 
     fn scope(ids: &[&str]) -> Scope {
         ids.iter().map(|id| TaskId::new(*id)).collect::<Vec<_>>().into()

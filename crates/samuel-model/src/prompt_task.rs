@@ -1,7 +1,8 @@
 //! A task as handlers and prompts see it.
 
-use super::{CompletedTask, SiblingTask, TaskGroup, TaskVars};
-use crate::model::{Family, Task, payload::TaskBrief};
+use samuel_contract::context::{CompletedTask, SiblingTask, TaskGroup, TaskVars};
+
+use crate::{Family, Task, payload::TaskBrief};
 
 /// Makes records of a task that have the same fields.
 macro_rules! from_task {

@@ -13,7 +13,7 @@
 //! `is_reserved`. What Samuel sets itself is for those who start the child.
 //!
 //! ```
-//! use samuel_core::environment::compose_env;
+//! use samuel_model::environment::compose_env;
 //!
 //! let host = [("PATH", "/usr/bin"), ("AWS_SECRET_ACCESS_KEY", "x"), ("EXAMPLE_KEY", "y")];
 //! let host = host.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -28,7 +28,7 @@ mod general;
 mod reserved;
 mod secrets;
 
-pub(crate) use self::{
+pub use self::{
     agent::fits,
     checks::check_env,
     general::{git_env, plugin_env},

@@ -3,7 +3,7 @@
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 
 /// Says whether a name is the id of a run: when it began, to the second, and what tells it from others.
-pub(crate) fn is_run_id(name: &str) -> bool {
+pub fn is_run_id(name: &str) -> bool {
     let Some((time, random)) = name.split_once('-') else { return false };
     let is_time = time.len() == "20261121T100000Z".len()
         && time.chars().enumerate().all(|(place, c)| match place {
@@ -15,7 +15,7 @@ pub(crate) fn is_run_id(name: &str) -> bool {
 }
 
 /// Returns when a run began, to the second, by its id; nothing for a name that is none.
-pub(crate) fn began_at(run: &str) -> Option<Timestamp> {
+pub fn began_at(run: &str) -> Option<Timestamp> {
     let (time, _) = run.split_once('-').filter(|_| is_run_id(run))?;
     let time = DateTime::strptime("%Y%m%dT%H%M%SZ", time).ok()?;
     TimeZone::UTC.to_timestamp(time).ok()

@@ -1,7 +1,7 @@
 //! What a run that is under way does now.
 //!
 //! Plain data: the engine keeps it up to date from a run's events, and tells it to whoever asks
-//! ([`LiveRun::look`](crate::engine::LiveRun::look)).
+//! (`LiveRun::look`).
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

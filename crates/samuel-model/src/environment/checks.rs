@@ -10,7 +10,7 @@
 use std::ffi::OsString;
 
 use super::compose_env;
-use crate::model::redacted;
+use crate::redacted;
 
 /// The directories in which programs are looked for.
 const PATH: &str = "PATH";
@@ -20,10 +20,7 @@ const SSH_AGENT: &str = "SSH_AUTH_SOCK";
 
 /// Returns the whole environment of quality checks: what programs need, and the
 /// variables that tell what is checked.
-pub(crate) fn check_env(
-    host: &[(String, String)],
-    variables: Vec<(String, String)>,
-) -> Vec<(OsString, OsString)> {
+pub fn check_env(host: &[(String, String)], variables: Vec<(String, String)>) -> Vec<(OsString, OsString)> {
     let mut env = composed(host);
     env.retain(|(name, value)| {
         let is_replaced = variables.iter().any(|(own, _)| own == name);

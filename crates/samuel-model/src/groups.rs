@@ -35,7 +35,7 @@ impl Groups {
     }
 
     /// Reads the same from ids, each with that of the parent.
-    pub(crate) fn among<'a>(rows: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> Self {
+    pub fn among<'a>(rows: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> Self {
         let (ids, names): (Vec<&str>, Vec<Option<&str>>) = rows.unzip();
         if names.iter().all(Option::is_none) {
             return Self::default();
@@ -83,12 +83,12 @@ impl Groups {
 
     /// Returns the places of all tasks, groups before their parts; nothing where
     /// there is no group.
-    pub(crate) fn order(&self) -> &[usize] {
+    pub fn order(&self) -> &[usize] {
         &self.order
     }
 
     /// Marks what is a part of tasks that are marked.
-    pub(crate) fn mark_parts(&self, marked: &mut [bool]) {
+    pub fn mark_parts(&self, marked: &mut [bool]) {
         for place in &self.order {
             let is_part = self.parent(*place).is_some_and(|parent| marked.get(parent) == Some(&true));
             if let Some(mark) = marked.get_mut(*place).filter(|_| is_part) {
@@ -128,7 +128,7 @@ fn by_parts<'a>(parts: impl Iterator<Item = &'a Status>) -> Option<Status> {
 /// completed by that was completed `now`. Says whether any stood elsewhere.
 ///
 /// A commit and an iteration that it has stay: it may have been a task before.
-pub(crate) fn settle(tasks: &mut [Task], now: Option<jiff::Timestamp>) -> bool {
+pub fn settle(tasks: &mut [Task], now: Option<jiff::Timestamp>) -> bool {
     let groups = Groups::of(tasks.iter());
     if groups.is_empty() {
         return false;

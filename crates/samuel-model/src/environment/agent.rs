@@ -62,7 +62,7 @@ const OWN: &str = "SAMUEL_";
 
 /// Composes an agent's environment.
 ///
-/// `declared` are the adapter's names ([`Agent::declared_env`](crate::agent::Agent::declared_env)),
+/// `declared` are the adapter's names (`Agent::declared_env`),
 /// `extra_allow` the user's; `*` in a name stands for any text. Both lists mean
 /// what they hold: an empty one lets nothing through. `set` holds variables with
 /// their values, which win over the host's. The deny list is applied to all of
@@ -118,7 +118,7 @@ pub(super) fn any(patterns: &[&str], name: &str) -> bool {
 }
 
 /// Says whether a name fits a pattern, in which `*` stands for any text.
-pub(crate) fn fits(pattern: &str, name: &str) -> bool {
+pub fn fits(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(start) else { return false };
     let mut pieces = rest.split('*').peekable();

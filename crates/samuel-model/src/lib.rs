@@ -4,7 +4,7 @@
 //! ordering; who loads, changes or sends them lives elsewhere.
 //!
 //! ```
-//! use samuel_core::model::{Plan, Priority, Task, TaskId};
+//! use samuel_model::{Plan, Priority, Task, TaskId};
 //!
 //! let mut plan = Plan::default();
 //! plan.tasks.push(Task { priority: Priority::High, ..Task::new(TaskId::new("1.10"), "Write the parser") });
@@ -15,9 +15,11 @@
 mod agent_scope;
 mod agent_total;
 mod claim;
+pub mod clock;
 mod code;
 mod counts;
 mod digest;
+pub mod environment;
 mod family;
 mod graph;
 mod groups;
@@ -26,6 +28,7 @@ mod live;
 mod no_work;
 mod outcome;
 mod plan;
+mod prompt_task;
 mod question;
 mod queue_place;
 mod redact;
@@ -34,18 +37,19 @@ mod run_id;
 mod scope;
 mod severity;
 mod task;
+pub mod text;
 
 pub use agent_scope::AgentScope;
 pub use agent_total::AgentTotal;
-pub(crate) use agent_total::with_model;
+pub use agent_total::with_model;
 pub use claim::{Claim, ClaimPhase, ClaimTarget, ReleaseReason, Role};
-pub(crate) use claim::{MAX_BRANCH_BYTES, MAX_WHY_BYTES};
+pub use claim::{MAX_BRANCH_BYTES, MAX_WHY_BYTES};
 pub use code::{Coded, ErrorCode, Location};
 pub use counts::TaskCounts;
 pub use family::{Family, MAX_SIBLINGS};
-pub(crate) use graph::cycles;
+pub use graph::cycles;
 pub use groups::Groups;
-pub(crate) use groups::settle;
+pub use groups::settle;
 pub use live::{Doing, LiveState, QueuedWork, WaitingCall};
 pub use outcome::{ExitReason, FailureClass};
 pub use plan::{PLAN_VERSION, Plan, PlanHeader, Progress, ProgressStatus, did_you_mean};
@@ -57,15 +61,15 @@ pub use redact::{redacted, without_credentials};
 pub use remedy::Remedy;
 pub use scope::{Scope, UnknownTask, UnknownTasks};
 pub use severity::Severity;
-pub(crate) use task::MAX_OWNER_CHARS;
+pub use task::MAX_OWNER_CHARS;
 pub use task::{InvalidTask, MAX_ID_CHARS, MAX_TITLE_CHARS, Source, Status, Task, TaskId, commit_hash};
 
-pub(crate) use digest::{Digesting, digest_of, digest_of_stream, is_digest};
-pub(crate) use hex::hex;
-pub(crate) use no_work::is_no_work;
-pub(crate) use run_id::{began_at, is_run_id};
+pub use digest::{Digesting, digest_of, digest_of_stream, is_digest};
+pub use hex::hex;
+pub use no_work::is_no_work;
+pub use run_id::{began_at, is_run_id};
 pub use samuel_contract::{
     ParseWordError,
     payload::{self, Complexity, IterationOutcome, Priority, Usage},
 };
-pub(crate) use samuel_contract::{payload::add_cost, words};
+pub use samuel_contract::{payload::add_cost, words};

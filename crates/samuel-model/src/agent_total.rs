@@ -14,7 +14,7 @@ pub struct AgentTotal {
 }
 
 /// Names an agent with its model, where it has one: `claude (opus)`.
-pub(crate) fn with_model(agent: &str, model: Option<&str>) -> String {
+pub fn with_model(agent: &str, model: Option<&str>) -> String {
     match model {
         Some(model) => format!("{agent} ({model})"),
         None => agent.to_owned(),

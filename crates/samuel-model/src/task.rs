@@ -13,7 +13,7 @@ use crate::text::excerpt;
 /// The longest id a task may have, in characters.
 pub const MAX_ID_CHARS: usize = 64;
 /// How much is kept of the name of who works on a task, in characters.
-pub(crate) const MAX_OWNER_CHARS: usize = 200;
+pub const MAX_OWNER_CHARS: usize = 200;
 /// The longest title a task may have, in characters.
 pub const MAX_TITLE_CHARS: usize = 1_000;
 
@@ -32,7 +32,7 @@ impl TaskId {
     }
 
     /// Says whether a text can be an id.
-    pub(crate) fn is_legal(text: &str) -> bool {
+    pub fn is_legal(text: &str) -> bool {
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
         let starts_well = text.starts_with(|c: char| c.is_ascii_alphanumeric());
         text.len() <= MAX_ID_CHARS && starts_well && text.bytes().all(legal)
@@ -91,7 +91,7 @@ impl PartialOrd for TaskId {
 /// Returns [`InvalidTask::Commit`] for anything else.
 ///
 /// ```
-/// use samuel_core::model::commit_hash;
+/// use samuel_model::commit_hash;
 ///
 /// assert_eq!(commit_hash("0a1b2c3\n"), Ok(Some("0a1b2c3")));
 /// assert_eq!(commit_hash(" "), Ok(None));

@@ -18,7 +18,7 @@ pub fn lasting(duration: Duration) -> String {
 }
 
 /// Writes a limit as it is set: `0.5s`, `30s`, `5m`, `1h30m`.
-pub(crate) fn limit(duration: Duration) -> String {
+pub fn limit(duration: Duration) -> String {
     let seconds = duration.as_secs();
     if duration.subsec_millis() > 0 {
         return format!("{:.1}s", duration.as_secs_f64());

@@ -94,12 +94,12 @@ pub(super) fn is_general(child: Child, name: &str) -> bool {
 }
 
 /// Returns what git gets of an environment.
-pub(crate) fn git_env(host: &[(String, String)]) -> impl Iterator<Item = (String, String)> {
+pub fn git_env(host: &[(String, String)]) -> impl Iterator<Item = (String, String)> {
     host.iter().filter(|(name, _)| is_general(Child::Git, name)).cloned()
 }
 
 /// Returns what a plugin gets of an environment, with the variables that it was granted.
-pub(crate) fn plugin_env(host: &[(String, String)], granted: &[String]) -> Vec<(String, String)> {
+pub fn plugin_env(host: &[(String, String)], granted: &[String]) -> Vec<(String, String)> {
     let gets = |name: &str| is_general(Child::Plugin, name) || covers_variable(granted, name);
     host.iter().filter(|(name, _)| gets(name)).cloned().collect()
 }

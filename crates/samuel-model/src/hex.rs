@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// Writes bytes as hexadecimal digits, two each, in small letters.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
         // Writing to a string cannot fail.

@@ -33,7 +33,7 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
     /// What the PRD said when the plan last followed it, as digests; empty where there
-    /// was none. [`merge`](crate::state::merge()) reads and writes it.
+    /// was none. `state::merge` reads and writes it.
     #[serde(default)]
     pub baseline: String,
 }

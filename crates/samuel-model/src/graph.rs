@@ -14,7 +14,7 @@ use super::{Groups, Task, TaskId};
 /// Each group of tasks that all depend on each other gives one path: the
 /// shortest circle through its first task in natural order, starting and
 /// ending with that task. The paths are in natural order too.
-pub(crate) fn cycles<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Vec<Vec<TaskId>> {
+pub fn cycles<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Vec<Vec<TaskId>> {
     let tasks: Vec<&Task> = tasks.into_iter().collect();
     if tasks.iter().all(|task| task.depends_on.is_empty()) {
         return Vec::new();

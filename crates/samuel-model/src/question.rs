@@ -2,7 +2,7 @@
 //!
 //! An agent that cannot decide something asks. Its task is blocked with the [`Question`] until a person
 //! answers; the next prompt of the task then holds both, and the question is gone. Who may ask and when is
-//! decided in [`apply`](crate::state::apply()); how a prompt quotes it, in the machine.
+//! decided in `state::apply`; how a prompt quotes it, in the machine.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub const MAX_OPTION_CHARS: usize = 200;
 /// A question about a task.
 ///
 /// ```
-/// use samuel_core::model::{InvalidQuestion, Question};
+/// use samuel_model::{InvalidQuestion, Question};
 ///
 /// let question = Question::new("Which database?", vec!["sqlite".into(), "postgres".into()])?;
 /// assert!(question.answer.is_none());

@@ -2,7 +2,7 @@
 //!
 //! A [`Claim`] is one row of the table `claims` of `prd.toon`, which is there only while there are
 //! any (docs/claims.md). It is made, submitted, landed and released by changes of the plan
-//! ([`state::apply`](crate::state::apply())), each of which names the claim by its *token*: the
+//! (`state::apply`), each of which names the claim by its *token*: the
 //! revision of the plan that made it. A change that names another token than the present one is
 //! void, so a worker that was taken for dead cannot land what somebody else works on by now.
 
@@ -15,9 +15,9 @@ use super::{InvalidTask, Plan, Task, TaskId, words};
 use crate::text::{counted, excerpt};
 
 /// How much is kept of why a claim was released, in bytes.
-pub(crate) const MAX_WHY_BYTES: usize = 2_000;
+pub const MAX_WHY_BYTES: usize = 2_000;
 /// How long the name of a branch is at most, in bytes.
-pub(crate) const MAX_BRANCH_BYTES: usize = 1_000;
+pub const MAX_BRANCH_BYTES: usize = 1_000;
 
 words! {
     /// Work that belongs to no task and that one worker does at a time.
@@ -168,7 +168,7 @@ pub struct Claim {
 
 impl Claim {
     /// Makes a claim that somebody begins to work on.
-    pub(crate) fn begun(task: ClaimTarget, token: u64, worker: &str, since: Timestamp) -> Self {
+    pub fn begun(task: ClaimTarget, token: u64, worker: &str, since: Timestamp) -> Self {
         Self {
             task,
             token,
@@ -263,7 +263,7 @@ impl ReleaseReason {
     }
 
     /// Returns what is kept of it for the next attempt.
-    pub(crate) fn kept(&self) -> String {
+    pub fn kept(&self) -> String {
         excerpt(&self.to_string(), MAX_WHY_BYTES)
     }
 }
@@ -291,7 +291,7 @@ impl Plan {
     /// an earlier attempt.
     ///
     /// ```
-    /// use samuel_core::model::{Plan, Role};
+    /// use samuel_model::{Plan, Role};
     ///
     /// assert_eq!(Plan::default().claim(&Role::Merge.into()), None);
     /// ```

@@ -58,7 +58,7 @@ impl TaskCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Task, TaskId};
+    use crate::{Task, TaskId};
 
     fn counts(tasks: &[(&str, &str, Status)]) -> TaskCounts {
         let task = |(id, parent, status): &(&str, &str, Status)| Task {

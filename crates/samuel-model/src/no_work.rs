@@ -6,7 +6,7 @@ const NO_WORK: [&str; 3] = [".samuel", ".system/logs", ".system/cache"];
 
 /// Says whether a path from the root of a project is, or lies below, a directory whose changes
 /// are no work: they make no progress, and no handler is told of them.
-pub(crate) fn is_no_work(path: &[u8]) -> bool {
+pub fn is_no_work(path: &[u8]) -> bool {
     let is_below = |directory: &str| {
         path.strip_prefix(directory.as_bytes()).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
     };

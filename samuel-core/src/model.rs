@@ -1,0 +1,15 @@
+//! Types shared by every module: tasks, outcomes, usage and payload records.
+
+pub use samuel_model::{
+    AgentScope, AgentTotal, Claim, ClaimPhase, ClaimTarget, Coded, Complexity, Doing, ErrorCode, ExitReason,
+    FailureClass, Family, Groups, InvalidQuestion, InvalidTask, IterationOutcome, LiveState, Location,
+    MAX_ANSWER_CHARS, MAX_ID_CHARS, MAX_OPTION_CHARS, MAX_OPTIONS, MAX_QUESTION_CHARS, MAX_SIBLINGS,
+    MAX_TITLE_CHARS, PLAN_VERSION, ParseWordError, Plan, PlanHeader, Priority, Progress, ProgressStatus,
+    Question, QueuePlace, QueuedWork, ReleaseReason, Remedy, Role, Scope, Severity, Source, Status, Task,
+    TaskCounts, TaskId, UnknownTask, UnknownTasks, Usage, WaitingCall, commit_hash, did_you_mean, payload,
+    redacted, without_credentials,
+};
+pub(crate) use samuel_model::{
+    Digesting, MAX_BRANCH_BYTES, MAX_OWNER_CHARS, MAX_WHY_BYTES, add_cost, began_at, cycles, digest_of,
+    digest_of_stream, hex, is_digest, is_no_work, is_run_id, settle, with_model, words,
+};
