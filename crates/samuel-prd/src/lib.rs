@@ -1,0 +1,62 @@
+//! PRD conversion: Markdown in, tasks out.
+//!
+//! [`convert`] takes a PRD and, if there is one, its companion task list, both
+//! already read, and returns a [`Conversion`]: tasks ready for a plan, the
+//! project's name and description, and a [`Remark`] for everything a reader
+//! of the document should know, each with its line.
+//!
+//! Tasks come from checklists in the companion, or else from the PRD, in the
+//! [`Form`] that it is surest to have; [`forms`] lists them, [`convert_as`]
+//! forces one, and `docs/prd.md` shows each.
+//!
+//! [`excerpt`] reads a PRD once more, for what it says around one of its tasks.
+//!
+//! Nothing here touches a file. [`companion_name`] says where a companion
+//! would be; who looks there and writes the plan is the caller.
+//!
+//! ```
+//! use samuel_prd::{Document, convert};
+//!
+//! let prd = Document::new("prd.md", "# Notes\n\n## Tasks\n\n- [ ] 1.0 Store notes\n");
+//! let conversion = convert(&prd, None, "2026-01-01T00:00:00Z".parse()?)?;
+//! assert_eq!((conversion.name.as_str(), conversion.tasks.len()), ("Notes", 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod about;
+mod annotation;
+mod block;
+mod body;
+mod checklist;
+mod content;
+mod convert;
+mod cycle;
+mod draft;
+mod error;
+mod excerpt;
+mod form;
+mod forms;
+mod heading;
+mod ids;
+mod json;
+mod label;
+mod line;
+mod mark;
+mod outline;
+mod remark;
+mod resolve;
+mod section;
+mod shapes;
+mod source;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod title;
+mod value;
+
+pub use convert::{Conversion, companion_name, convert, convert_as};
+pub use error::{BYTES_PER_MARK, MAX_DEPTH, MAX_INPUT_BYTES, MAX_MARKS, MAX_TASKS, PrdError};
+pub use excerpt::{Excerpt, Passage, Quoted, excerpt};
+pub use form::{Form, PrdForm, UnknownForm, forms};
+pub use remark::{MAX_REMARKS, Remark, RemarkKind};
+pub use source::Document;
