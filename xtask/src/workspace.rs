@@ -13,9 +13,6 @@ use std::{
 #[cfg(not(feature = "core"))]
 use anyhow::{Result, ensure};
 
-/// The features with which the workspace is built, linted and tested: with the same ones everywhere it is built once.
-pub(crate) const EVERYTHING: [&str; 2] = ["--features", "samuel-python/wasm,xtask/wasm"];
-
 /// Returns the root of the workspace.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a directory of the workspace")
