@@ -22,7 +22,7 @@ use std::{ops::RangeInclusive, path::PathBuf};
 
 pub(crate) use control::{ApproveArgs, DenyArgs, ResumeArgs, SteerArgs, StopArgs};
 pub(crate) use discover_only::with_pilot;
-pub(crate) use history::{ReplayArgs, ReportArgs, ReportFormat, RunLogArgs, WhyArgs};
+pub(crate) use history::{ReportArgs, ReportFormat, RunLogArgs, WhyArgs};
 pub(crate) use hooks::{
     BridgeArgs, EventArgs, FireArgs, HookSchemaArgs, HooksCommand, HooksTestArgs, LogArgs, ScaffoldArgs,
     ShowArgs, event_type, language,
@@ -200,8 +200,6 @@ pub(crate) enum RunCommand {
     Why(WhyArgs),
     /// Make a page of a run: HTML, Markdown for a pull request, or JSON
     Report(ReportArgs),
-    /// Check that the recorded inputs of a run lead to what it did
-    Replay(ReplayArgs),
     /// Record that a task is done
     Done(DoneArgs),
     /// Leave a task out

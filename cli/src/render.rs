@@ -30,7 +30,7 @@ pub(crate) use checkup::{checkup_data, checkup_text};
 pub(crate) use envelope::Envelope;
 pub(crate) use escape::{safe, safe_json, safe_lines, safe_words};
 pub(crate) use guards::guards;
-pub(crate) use history::{replay_text, run_table, why_text};
+pub(crate) use history::{run_table, why_text};
 pub(crate) use hook_trials::{
     firing_text, hook_list_text, hook_log_text, milliseconds, shown_hooks_text, trial_text, validation_text,
 };

@@ -405,17 +405,6 @@ impl PyProject {
         Ok(if html { page.to_html() } else { page.to_markdown() })
     }
 
-    /// Replays the recorded inputs of a run.
-    fn replay<'py>(
-        &self,
-        py: Python<'py>,
-        run: Option<&str>,
-        until: Option<u32>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let history = History::of(&self.0);
-        told(py, || history.replay(&history.resolve_for_replay(run)?, until))
-    }
-
     fn progress(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let log = detached(py, || self.0.plan_store().progress()).map_err(|error| raise(py, &error))?;
         Ok(log.entries().map(ToString::to_string).collect())

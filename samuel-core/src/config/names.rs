@@ -69,7 +69,6 @@ pub const RUN_COMMANDS: &[&str] = &[
     "log",
     "runs",
     "report",
-    "replay",
     "ask",
     "answer",
     "approve",

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         PrdPreview,
         Priority,
         ProjectStatus,
-        Replay,
         Restored,
         QueueList,
         RunHistory,
@@ -421,16 +420,6 @@ class Project:
         """The same as a page of HTML that needs nothing else, or as text for a pull request."""
         return self._native.run_report(run, format == "html")
 
-    def replay(self, run: str | None = None, *, until: int | None = None) -> Replay:
-        """Feeds the recorded inputs of a run to a fresh machine, with lanes to one of each, and compares what follows;
-        starts and writes nothing.
-
-        Args:
-            run: The run; the last one where none is named.
-            until: The iteration to stop after.
-        """
-        return self._native.replay(run, until)
-
     def progress(self) -> list[str]:
         """The entries of the progress log, one line each."""
         return self._native.progress()
@@ -790,7 +779,6 @@ class Project:
     aactivity = awaited(activity)
     arun_page = awaited(run_page)
     arun_report = awaited(run_report)
-    areplay = awaited(replay)
     aprogress = awaited(progress)
     adone = awaited(done)
     askip = awaited(skip)
