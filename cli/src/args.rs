@@ -33,7 +33,7 @@ pub(crate) use lanes::{
 pub(crate) use limits::{DiscoveryArgs, Given, LimitArgs, option_of};
 pub(crate) use look::{LookArgs, PromptArgs, SchemaArgs, ShowTaskArgs, TasksArgs};
 pub(crate) use mistyped::{nearest_command, with_command_meant};
-pub(crate) use plan::{AnswerArgs, AskArgs, BlockArgs, EditArgs, MoveArgs, ReleaseArgs, RmArgs, UndoArgs};
+pub(crate) use plan::{AnswerArgs, AskArgs, BlockArgs, EditArgs, ReleaseArgs, RmArgs, UndoArgs};
 pub(crate) use plugins::{
     ConsentArgs, IndexArgs, InstallArgs, LinkArgs, LsArgs, NewPluginArgs, OutdatedArgs, PackArgs,
     PluginCommand, PluginDirectory, PluginName, PluginTestArgs, PublishArgs, SearchArgs, UpdateArgs,
@@ -227,8 +227,6 @@ pub(crate) enum RunCommand {
     Lanes(LanesArgs),
     /// List what waits to be landed and why; hold, release, drop and land it
     Queue(QueueArgs),
-    /// Move a task in the list, or make it a part of another; what is next follows from priority and id
-    Move(MoveArgs),
     /// Take a change of the plan back
     Undo(UndoArgs),
     /// Put back a plan that was lost; the last ten are kept outside of the project

@@ -311,32 +311,27 @@ fn what_others_need_stays_and_goes_with_them() {
 }
 
 #[test]
-fn a_task_is_moved_and_blocked() {
-    let bench = Bench::with_tasks(&["First", "Second"]);
-    bench.ok(&["run", "move", "2", "--first"]);
-    assert_eq!(bench.tasks()[0]["id"], "2");
-    bench.ok(&["run", "move", "2", "--parent", "1"]);
+fn a_group_waits_for_its_part_which_is_blocked() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.ok(&["run", "enqueue", "Second", "--parent", "1"]);
     let ran = bench.samuel(&["run", "done", "1"]);
     assert_eq!(ran.code, 1);
     assert!(
         ran.stderr.starts_with("error: task 1 is a group, which is completed once its parts are; open: 2\n"),
         "{ran:?}"
     );
-    let both = bench.samuel(&["run", "move", "2", "--first", "--last"]);
-    assert_eq!(both.code, 2, "{both:?}");
     bench.ok(&["run", "block", "2", "--reason", "no key"]);
-    assert_eq!((bench.status("2").as_str(), &bench.tasks()[0]["skip_reason"]), ("blocked", &"no key".into()));
+    assert_eq!((bench.status("2").as_str(), &bench.tasks()[1]["skip_reason"]), ("blocked", &"no key".into()));
 }
 
 #[test]
-fn an_agent_may_not_edit_remove_move_or_take_back() {
+fn an_agent_may_not_edit_remove_or_take_back() {
     let bench = Bench::with_tasks(&["First", "Second"]);
     let before = std::fs::read(bench.prd()).unwrap();
     for args in [
         &["run", "edit", "1", "--acceptance", ""][..],
         &["run", "edit", "1"],
         &["run", "rm", "2"],
-        &["run", "move", "2", "--first"],
         &["run", "undo"],
     ] {
         let ran = bench.samuel_where("SAMUEL_RUN_ID", "r", &[args, &["--json"]].concat());

@@ -59,7 +59,6 @@ pub const RUN_COMMANDS: &[&str] = &[
     "edit",
     "rm",
     "block",
-    "move",
     "undo",
     "restore",
     "prompt",

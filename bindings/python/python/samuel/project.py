@@ -559,34 +559,6 @@ class Project:
         parts = "remove" if with_parts else "refuse"
         return self._change({"type": "remove", "ids": list(ids), "parts": parts})[0]
 
-    def move(
-        self,
-        id: str,
-        *,
-        before: str | None = None,
-        after: str | None = None,
-        parent: str | None = None,
-        to: Literal["first", "last", "top"] | None = None,
-    ) -> int:
-        """Moves a task with its parts, and returns the number of the change.
-
-        What a run works on next does not follow from where tasks stand, but from their
-        priority, dependencies and id: see `edit`.
-
-        Args:
-            id: The task.
-            before: The task that it goes before.
-            after: The task that it goes after.
-            parent: The task that it becomes a part of.
-            to: `first` or `last` of the plan, or `top`: a part of no task.
-        """
-        places: list[object] = [to] if to else []
-        named = {"before": before, "after": after, "under": parent}
-        places += [{key: other} for key, other in named.items() if other is not None]
-        if len(places) != 1:
-            raise TypeError("name one place: before, after, parent or to")
-        return self._change({"type": "move", "id": id, "to": places[0]})[0]
-
     def undo(self, change: int | None = None) -> int:
         """Takes a change back, and returns the number of the change that does so.
 
@@ -794,7 +766,6 @@ class Project:
     adrop = awaited(drop)
     aedit = awaited(edit)
     aremove = awaited(remove)
-    amove = awaited(move)
     aundo = awaited(undo)
     aupdate = awaited(update)
     aenqueue = awaited(enqueue)
