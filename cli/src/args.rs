@@ -39,7 +39,7 @@ pub(crate) use plugins::{
     PluginCommand, PluginDirectory, PluginName, PluginTestArgs, PublishArgs, SearchArgs, UpdateArgs,
     VerifyArgs,
 };
-pub(crate) use prd::{ConvertArgs, InitArgs, ReadingArgs, RestoreArgs, Side};
+pub(crate) use prd::{ConvertArgs, InitArgs, ReadingArgs, RestoreArgs};
 pub(crate) use project::{DemoArgs, DoctorArgs, ProjectInitArgs, SyncArgs, TrustArgs};
 pub(crate) use sandbox::{SandboxCheckArgs, SandboxCommand, SandboxImageArgs};
 pub(crate) use task::{AddArgs, DoneArgs, EnqueueArgs, ResetArgs, SkipArgs, TaskCommand, TaskDetails};

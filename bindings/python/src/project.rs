@@ -23,7 +23,7 @@ use samuel_core::{
     plan::{ListForm, TaskFilter, TaskList},
     prd::{self, Document},
     project::{ChangeOrigin, Initialised, NewPlan, PrdSource, Project, UpdateOptions, find_root},
-    state::{HookLog, HookLogFilter, Mutation, NewTask, Orphans, Prefer, QueueOrder, StateError},
+    state::{HookLog, HookLogFilter, Mutation, NewTask, Orphans, QueueOrder, StateError},
 };
 use serde::Serialize;
 
@@ -536,22 +536,14 @@ impl PyProject {
         prd: Option<PathBuf>,
         text: Option<String>,
         prune: bool,
-        prefer: &str,
         dry_run: bool,
         take_other: bool,
         format: Option<&str>,
         allow_empty: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let orphans = if prune { Orphans::Remove } else { Orphans::Keep };
-        let prefer = match prefer {
-            "plan" => Prefer::Plan,
-            "prd" => Prefer::Prd,
-            other => {
-                return Err(PyValueError::new_err(format!("prefer is \"plan\" or \"prd\", not {other:?}")));
-            }
-        };
         let reading = reading(format, allow_empty)?;
-        let options = UpdateOptions { orphans, prefer, dry_run, take_other, reading };
+        let options = UpdateOptions { orphans, dry_run, take_other, reading };
         let updated = detached(py, || {
             let text = Document::new("the PRD", text.unwrap_or_default());
             let source = prd.as_deref().map_or(PrdSource::Text(&text), PrdSource::File);

@@ -317,10 +317,8 @@ def test_an_update_tells_what_both_sides_changed(samuel_project: MakeProject) ->
     (field,) = conflict.fields
     assert (field.field, field.before, field.after) == ("description", ("As agreed.",), ("As decided.",))
     assert project.task("1").description == "As agreed."
-    project.update(text=changed, prefer="prd")
-    assert project.task("1").description == "As decided."
-    with pytest.raises(ValueError, match="prefer is"):
-        project.update(text=changed, prefer="both")  # type: ignore[arg-type]
+    project.edit("1", description="As decided.")
+    assert project.update(text=changed).conflicts == ()
 
 
 def test_a_task_is_claimed_by_one_worker_and_given_back(samuel_project: MakeProject) -> None:

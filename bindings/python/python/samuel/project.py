@@ -578,7 +578,6 @@ class Project:
         *,
         text: str | None = None,
         prune: bool = False,
-        prefer: Literal["plan", "prd"] = "plan",
         dry_run: bool = False,
         take_other: bool = False,
         format: Form | None = None,
@@ -593,7 +592,6 @@ class Project:
             prd: The PRD, a Markdown file.
             text: The PRD itself, in place of a file.
             prune: Whether tasks that the PRD has no more are removed.
-            prefer: Which side wins where plan and PRD were both changed.
             dry_run: Whether nothing is changed.
             take_other: Whether a PRD is taken most of whose tasks have the id of another
                 task of the plan; it is refused otherwise, as it looks like another PRD.
@@ -604,7 +602,7 @@ class Project:
         if (prd is None) == (text is None):
             raise TypeError("name a PRD, or give its text")
         path = None if prd is None else os.path.join(self.root, prd)
-        return self._native.update(path, text, prune, prefer, dry_run, take_other, format, allow_empty)
+        return self._native.update(path, text, prune, dry_run, take_other, format, allow_empty)
 
     def _change(self, mutation: dict[str, Any]) -> tuple[int, Task]:
         return self._native.mutate(mutation)
