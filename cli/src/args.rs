@@ -303,9 +303,6 @@ pub(crate) struct StartArgs {
     /// Show the next prompt and every hook point's chain; start no process and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Hold after each iteration until `samuel run resume` or `approve`
-    #[arg(long)]
-    pub(crate) step: bool,
     /// Time every handler: lines in progress.md, and a table at the end
     #[arg(long)]
     pub(crate) profile: bool,
