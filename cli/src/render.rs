@@ -23,7 +23,6 @@ mod status;
 mod task;
 mod tasks;
 mod time;
-mod toon;
 mod watch;
 
 pub(crate) use checkup::{checkup_data, checkup_text};
@@ -48,5 +47,4 @@ pub(crate) use status::{end_text, status_text};
 pub(crate) use task::task_text;
 pub(crate) use tasks::{named_ids, task_table};
 pub(crate) use time::{holder_text, time_of_day, with_local_time};
-pub(crate) use toon::toon_sizes;
 pub(crate) use watch::Watch;
