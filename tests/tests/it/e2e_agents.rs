@@ -11,6 +11,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use samuel_core::history::History;
 use samuel_tests::{
     model_server::{ModelRequest, ModelServer, Reply, Script, Tokens},
     real_agent::{RealAgent, installed},
@@ -160,8 +161,9 @@ async fn start_with(
     assert!(started.status.success(), "{started:?}");
     assert_eq!(events.last().unwrap()["ok"], true, "{events:?}");
     let run = events[0]["run_id"].as_str().unwrap();
-    let replay = project.samuel(&["run", "replay", run]);
-    assert!(replay.status.success(), "{replay:?}");
+    let recorded = samuel_core::project::Project::at(project.dir.path()).unwrap();
+    let replay = History::of(&recorded).replay(run).unwrap();
+    assert!(replay.equal, "{replay}");
     Some(Started { project, server, events })
 }
 

@@ -72,7 +72,7 @@ pub(super) fn measure_replay() -> Result<Gate> {
         let ran: Duration = runtime.block_on(overheads(project, store))?.iter().sum();
         let run = history.resolve(None)?;
         let started = Instant::now();
-        let replay = history.replay(&run, None)?;
+        let replay = history.replay(&run)?;
         let took = started.elapsed();
         ensure!(replay.equal && replay.ended, "{replay}");
         ensure!(replay.iterations as usize == ITERATIONS, "{} iterations", replay.iterations);

@@ -172,21 +172,6 @@ async fn who_watches_sees_what_happens_and_leaves_the_run_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_step_by_step_holds_after_each_iteration() {
-    let world = World::new(&[("1", "First"), ("2", "Second")]);
-    let run = world.bench.run(completes_each_task()).socket_dir(world.sockets.path()).step_by_step(true);
-    let mut handle = run.build().unwrap().start().await.unwrap();
-    let mut events = handle.events();
-    for iteration in 1..=2 {
-        until(&mut events, |event| matches!(event, Event::Paused)).await;
-        let run = world.find().unwrap();
-        assert_eq!(asked(&run, |run| run.look().unwrap().iteration).await, iteration);
-        asked(&run, |run| run.resume(None).unwrap()).await;
-    }
-    assert_eq!(handle.wait().await.unwrap().exit_reason, ExitReason::Completed);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn without_a_loop_inside_of_one_and_beside_a_forged_socket_nothing_is_asked() {
     let world = World::new(&[("1", "First")]);
     let error = world.find().unwrap_err();

@@ -499,6 +499,6 @@ async fn a_record_that_is_too_slow_for_the_inputs_still_has_every_event() {
         records.into_iter().filter(is_change).collect::<Vec<_>>()
     };
     assert_eq!(changes(recorded), changes(told.into_iter().map(|(record, _)| record).collect()));
-    let replay = history.replay(&run, None).unwrap();
+    let replay = history.replay(&run).unwrap();
     assert!(replay.equal && !replay.ended && replay.iterations < 60, "{replay:?}");
 }

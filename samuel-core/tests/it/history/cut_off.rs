@@ -49,7 +49,7 @@ async fn a_record_that_is_cut_off_anywhere_claims_nothing_that_did_not_happen() 
         let page = past.report(&whole.run).unwrap();
         assert!(page.to_html().contains("Cut off") && page.to_markdown().contains("Cut off"));
         assert!(past.activity().unwrap().now.is_none());
-        if let Ok(replay) = past.replay(&whole.run, None) {
+        if let Ok(replay) = past.replay(&whole.run) {
             assert!(replay.equal, "{replay:#?}");
         }
     }
@@ -79,7 +79,7 @@ async fn reading_touches_nothing() {
         past.runs().unwrap(),
         past.activity().unwrap(),
         past.report(&run).unwrap().to_html(),
-        past.replay(&run, None).unwrap(),
+        past.replay(&run).unwrap(),
     );
     assert_eq!(before, listed());
 }

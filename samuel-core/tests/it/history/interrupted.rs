@@ -86,7 +86,7 @@ fn a_completion_that_an_interruption_took_back_is_explained_and_its_iteration_is
     assert_eq!(page.run.iterations[1].iteration, 2);
     // What it began is what it counts.
     assert_eq!(page.run.begun(), (1, 0));
-    assert_eq!(history(&bench).replay(&resumed, None).unwrap().iterations, 1);
+    assert_eq!(history(&bench).replay(&resumed).unwrap().iterations, 1);
     let markdown = page.to_markdown();
     assert!(
         markdown.contains("1 First: taken back once, 2 iterations, 1 of which began in the run before"),

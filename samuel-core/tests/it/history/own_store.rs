@@ -70,7 +70,7 @@ async fn a_run_is_read_whole_from_a_store_with_places_of_its_own() {
     );
     let page = past.report(&id).unwrap();
     assert!(page.to_markdown().contains("max-iterations") && page.run.gaps == Default::default());
-    let replay = past.replay(&id, None).unwrap();
+    let replay = past.replay(&id).unwrap();
     assert!(replay.equal && replay.ended, "{replay:#?}");
     assert!(rows.len() > events.len(), "inputs are kept there, too");
     let logs = bench.project().run_dir().logs(&id);

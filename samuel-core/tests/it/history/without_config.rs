@@ -35,7 +35,7 @@ async fn what_happened_is_told_without_samuel_toml_and_no_run_is_made_of_it() {
         let past = History::of(&project);
         let run = past.resolve(None).unwrap();
         assert_eq!(past.why(&WhyQuestion::Run(None)).unwrap().answer, "it ended as completed");
-        assert!(past.replay(&run, None).unwrap().ended);
+        assert!(past.replay(&run).unwrap().ended);
         assert!(past.report(&run).unwrap().to_markdown().contains("- [x] 1 First"));
         assert!(matches!(project.status().unwrap().next, NextStep::AllDone));
         assert_eq!(look(Some("ralph")).unwrap().methodology(), "ralph");

@@ -16,8 +16,8 @@ use samuel_core::{
     model::{Coded, ErrorCode, Groups, Plan, Priority, Remedy, Source, Status, Task, TaskId},
     state::{
         Actor, AddedTask, Applied, Asker, ChangedTask, Existing, FileStore, MemoryStore, Merged, Mutation,
-        NewTask, Orphans, Parts, Place, PlanStore, PlanUpdate, Prefer, RemovedTask, RunDir, StateError,
-        TaskChange, TaskEdit, merge, set_baseline,
+        NewTask, Orphans, Parts, Place, PlanStore, PlanUpdate, RemovedTask, RunDir, StateError, TaskChange,
+        TaskEdit, merge, set_baseline,
     },
 };
 

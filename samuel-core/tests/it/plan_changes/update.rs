@@ -52,8 +52,8 @@ fn work() -> impl Strategy<Value = Vec<Mutation>> {
 }
 
 /// Brings a plan up to date and says what was different.
-fn update(store: &MemoryStore, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Option<PlanUpdate> {
-    let merged = merge(&store.load().unwrap().plan, prd, orphans, prefer);
+fn update(store: &MemoryStore, prd: &Plan, orphans: Orphans) -> Option<PlanUpdate> {
+    let merged = merge(&store.load().unwrap().plan, prd, orphans);
     if merged.update.is_empty() {
         return None;
     }
@@ -78,22 +78,21 @@ proptest! {
         let store = imported(&prd);
         work.into_iter().for_each(|mutation| drop(ask(&store, "b", mutation)));
         let before = tasks(&store);
-        prop_assert_eq!(update(&store, &prd, Orphans::Remove, Prefer::Plan), None);
-        prop_assert_eq!(merge(&store.load().unwrap().plan, &prd, Orphans::Remove, Prefer::Plan).conflicts, []);
+        prop_assert_eq!(update(&store, &prd, Orphans::Remove), None);
+        prop_assert_eq!(merge(&store.load().unwrap().plan, &prd, Orphans::Remove).conflicts, []);
         prop_assert_eq!(tasks(&store), before);
     }
 
     #[test]
     fn updating_twice_is_updating_once(
-        first in prd(), work in work(), second in prd(), prunes: bool, takes: bool
+        first in prd(), work in work(), second in prd(), prunes: bool
     ) {
         let orphans = if prunes { Orphans::Remove } else { Orphans::Keep };
-        let prefer = if takes { Prefer::Prd } else { Prefer::Plan };
         let store = imported(&first);
         work.into_iter().for_each(|mutation| drop(ask(&store, "b", mutation)));
-        if update(&store, &second, orphans, prefer).is_some() {
+        if update(&store, &second, orphans).is_some() {
             let once = tasks(&store);
-            prop_assert_eq!(update(&store, &second, orphans, prefer), None);
+            prop_assert_eq!(update(&store, &second, orphans), None);
             prop_assert_eq!(tasks(&store), once);
         }
     }
@@ -105,7 +104,7 @@ proptest! {
         let store = imported(&first);
         work.into_iter().for_each(|mutation| drop(ask(&store, "b", mutation)));
         let before = store.load().unwrap().plan;
-        let made = update(&store, &second, Orphans::Keep, Prefer::Plan);
+        let made = update(&store, &second, Orphans::Keep);
         let after = store.load().unwrap().plan;
         let groups = Groups::of(&after.tasks);
         for (place, task) in after.tasks.iter().enumerate() {
@@ -135,7 +134,7 @@ fn work_that_was_done_stays_with_its_title_where_a_prd_is_numbered_anew() {
     let store = imported(&prd(&["Parse", "Print", "Ship"]));
     let done = Mutation::Done { id: id("2"), commit_sha: None, iteration: None };
     ask(&store, "a", done).unwrap();
-    update(&store, &prd(&["Parse", "Check", "Print", "Release"]), Orphans::Keep, Prefer::Plan).unwrap();
+    update(&store, &prd(&["Parse", "Check", "Print", "Release"]), Orphans::Keep).unwrap();
     let said: Vec<String> =
         tasks(&store).iter().map(|task| format!("{} {} {}", task.id, task.title, task.status)).collect();
     // A new task stands behind the one before it in the PRD.
@@ -160,8 +159,8 @@ fn a_title_that_the_prd_has_twice_does_not_lead_elsewhere() {
     let store = imported(&prd_of(&[("1", "a", ""), ("7", "c", ""), ("1.1", "a", "")]));
     ask(&store, "b", Mutation::Remove { ids: vec![id("7")], parts: Parts::Refuse }).unwrap();
     let second = prd_of(&[("2", "a", ""), ("7", "b", ""), ("1", "b", "")]);
-    update(&store, &second, Orphans::Keep, Prefer::Plan).unwrap();
-    assert_eq!(update(&store, &second, Orphans::Keep, Prefer::Plan), None);
+    update(&store, &second, Orphans::Keep).unwrap();
+    assert_eq!(update(&store, &second, Orphans::Keep), None);
 }
 
 #[test]
@@ -170,8 +169,8 @@ fn an_id_that_was_removed_and_added_by_hand_is_another_task_for_each_update() {
     ask(&store, "b", Mutation::Remove { ids: vec![id("1.1")], parts: Parts::Refuse }).unwrap();
     ask(&store, "b", Mutation::Add { task: Box::new(Task::new(id("1.1"), "b")) }).unwrap();
     let second = prd_of(&[("1.1", "b", "")]);
-    update(&store, &second, Orphans::Keep, Prefer::Plan).unwrap();
-    assert_eq!(update(&store, &second, Orphans::Keep, Prefer::Plan), None);
+    update(&store, &second, Orphans::Keep).unwrap();
+    assert_eq!(update(&store, &second, Orphans::Keep), None);
 }
 
 fn described(text: &str, description: &str) -> Mutation {
@@ -186,44 +185,41 @@ fn each_field_follows_the_side_that_changed_it_and_a_conflict_is_told_until_one_
     ask(&store, "a", described("2", "mine")).unwrap();
     ask(&store, "a", described("3", "the same")).unwrap();
     let second = prd_of(&[("1", "One", "new"), ("2", "Two", "theirs"), ("3", "Three", "the same")]);
-    let merged = |prefer| merge(&store.load().unwrap().plan, &second, Orphans::Keep, prefer);
+    let merged = || merge(&store.load().unwrap().plan, &second, Orphans::Keep);
     let conflicts = |merged: Merged| {
         let said = |task: &ChangedTask| format!("{} {:?}", task.id, task.edit.description);
         merged.conflicts.iter().map(said).collect::<Vec<_>>()
     };
-    assert_eq!(conflicts(merged(Prefer::Plan)), ["2 Some(\"theirs\")"]);
-    update(&store, &second, Orphans::Keep, Prefer::Plan).unwrap();
+    assert_eq!(conflicts(merged()), ["2 Some(\"theirs\")"]);
+    update(&store, &second, Orphans::Keep).unwrap();
     let said = || {
         tasks(&store).iter().map(|task| format!("{}: {}", task.title, task.description)).collect::<Vec<_>>()
     };
     assert_eq!(said(), ["Mine: new", "Two: mine", "Three: the same"]);
-    assert_eq!(conflicts(merged(Prefer::Plan)), ["2 Some(\"theirs\")"], "it is told again");
-    update(&store, &second, Orphans::Keep, Prefer::Prd).unwrap();
-    assert_eq!(said(), ["Mine: new", "Two: theirs", "Three: the same"]);
-    assert_eq!(conflicts(merged(Prefer::Plan)), [""; 0]);
-    // What the plan alone changed is nothing that the PRD would win.
-    assert_eq!(update(&store, &second, Orphans::Keep, Prefer::Prd), None);
+    assert_eq!(conflicts(merged()), ["2 Some(\"theirs\")"], "it is told again");
+    ask(&store, "a", described("2", "theirs")).unwrap();
+    assert_eq!(conflicts(merged()), [""; 0]);
 }
 
 #[test]
-fn what_somebody_removed_stays_away_until_the_prd_is_preferred() {
+fn a_removed_task_stays_away_until_it_is_added_again() {
     let prd = prd_of(&[("1", "One", ""), ("2", "Two", ""), ("3", "Three", "")]);
     let store = imported(&prd);
     ask(&store, "a", remove(&["3"], Parts::Refuse)).unwrap();
     ask(&store, "a", Mutation::Enqueue { task: NewTask::new("Mine") }).unwrap();
     assert_eq!(order(&store), "1 2 4", "the number of a task of the PRD is not given away");
-    let merged = merge(&store.load().unwrap().plan, &prd, Orphans::Keep, Prefer::Plan);
+    let merged = merge(&store.load().unwrap().plan, &prd, Orphans::Keep);
     assert!(merged.update.is_empty());
     assert_eq!(merged.left_out.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["3"]);
-    update(&store, &prd, Orphans::Keep, Prefer::Prd).unwrap();
-    assert_eq!(order(&store), "1 2 3 4");
+    ask(&store, "a", Mutation::Add { task: Box::new(Task::new(id("3"), "Three")) }).unwrap();
+    assert_eq!(merge(&store.load().unwrap().plan, &prd, Orphans::Keep).left_out, []);
 }
 
 #[test]
 fn an_update_that_was_made_out_for_another_version_of_a_task_is_refused() {
     let store = imported(&prd_of(&[("1", "One", ""), ("2", "Two", "")]));
     let second = prd_of(&[("1", "First", ""), ("2", "Second", "")]);
-    let made_out = merge(&store.load().unwrap().plan, &second, Orphans::Keep, Prefer::Plan).update;
+    let made_out = merge(&store.load().unwrap().plan, &second, Orphans::Keep).update;
     ask(&store, "b", title("2", "Mine")).unwrap();
     let before = tasks(&store);
     let error = ask(&store, "a", Mutation::Update { update: Box::new(made_out) }).unwrap_err();
@@ -238,7 +234,7 @@ fn an_update_that_was_made_out_for_another_version_of_a_task_is_refused() {
 fn a_task_that_was_worked_on_since_an_update_was_made_out_is_not_removed_by_it() {
     let store = imported(&prd_of(&[("1", "One", ""), ("2", "Two", "")]));
     let second = prd_of(&[("1", "One", "")]);
-    let made_out = || merge(&store.load().unwrap().plan, &second, Orphans::Remove, Prefer::Plan).update;
+    let made_out = || merge(&store.load().unwrap().plan, &second, Orphans::Remove).update;
     let update = made_out();
     let done = Mutation::Done { id: id("2"), commit_sha: None, iteration: None };
     ask(&store, "b", done).unwrap();
@@ -259,7 +255,7 @@ fn a_prd_looks_like_another_one_where_most_of_its_tasks_and_three_at_least_share
     };
     let plan = imported(&prd(6, 0)).load().unwrap().plan;
     let looks_so = |tasks, other| {
-        let merged = merge(&plan, &prd(tasks, other), Orphans::Keep, Prefer::Plan);
+        let merged = merge(&plan, &prd(tasks, other), Orphans::Keep);
         merged.other_prd.map(|found| (found.differing, found.tasks))
     };
     assert_eq!(looks_so(6, 4), Some((4, 6)));

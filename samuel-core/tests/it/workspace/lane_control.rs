@@ -64,7 +64,7 @@ impl Beside {
 type Prompts = FakeHandler<points::BeforeAgentInvoke>;
 
 /// Starts a run whose agents wait for a file `go-` with their task's id, and one that keeps their prompts.
-async fn at_work(user: &User, project: &Project, jobs: u32, holds: bool) -> (Beside, Prompts) {
+async fn at_work(user: &User, project: &Project, jobs: u32) -> (Beside, Prompts) {
     let home = user.home().display().to_string();
     let work = format!(
         ": > {home}/up-$SAMUEL_TASK_ID; \
@@ -76,7 +76,7 @@ async fn at_work(user: &User, project: &Project, jobs: u32, holds: bool) -> (Bes
     let script = Script::default().call(last).call(ScriptedCall::any().repeated().run(work).done());
     let prompts = Prompts::passes();
     let run = lanes(user, project, jobs, script, &["true"]).hook("prompts", prompts.clone());
-    let mut handle = run.step_by_step(holds).build().unwrap().start().await.unwrap();
+    let mut handle = run.build().unwrap().start().await.unwrap();
     let stream = handle.events();
     (Beside { handle, stream, events: Vec::new() }, prompts)
 }
@@ -119,8 +119,9 @@ fn is_warning_of_text(event: &Event) -> bool {
 async fn what_is_done_lands_while_the_run_holds() {
     let user = User::new();
     let project = project(&user, &[("1", &[]), ("2", &[])]);
-    let (mut run, _) = at_work(&user, &project, 2, true).await;
+    let (mut run, _) = at_work(&user, &project, 2).await;
     is_up(&user, &["1", "2"]).await;
+    run.is_told(Command::Pause).await;
     let_go(&user, &["1", "2"]);
     run.has_told(2, |event| matches!(event, Event::TaskLanded { .. })).await;
     run.has_told(1, |event| *event == Event::Paused).await;
@@ -130,13 +131,14 @@ async fn what_is_done_lands_while_the_run_holds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_whose_last_work_is_done_ends_while_another_lane_holds() {
+async fn a_resumed_run_ends_whichever_lane_held_first() {
     // Whichever lane leads: the second time the other task is done first.
     for (first, second) in [("1", "2"), ("2", "1")] {
         let user = User::new();
         let project = project(&user, &[("1", &[]), ("2", &[])]);
-        let (mut run, _) = at_work(&user, &project, 2, true).await;
+        let (mut run, _) = at_work(&user, &project, 2).await;
         is_up(&user, &["1", "2"]).await;
+        run.is_told(Command::Pause).await;
         let_go(&user, &[first]);
         run.has_told(1, |event| matches!(event, Event::TaskLanded { .. })).await;
         // That it holds is told of the lane that leads alone, which may be the one that still works.
@@ -163,7 +165,7 @@ async fn a_run_whose_last_work_is_done_ends_while_another_lane_holds() {
 async fn a_text_that_no_prompt_had_is_given_in_one_last_turn_of_one_lane() {
     let user = User::new();
     let project = project(&user, &[("1", &[]), ("2", &[]), ("3", &[])]);
-    let (mut run, prompts) = at_work(&user, &project, 3, false).await;
+    let (mut run, prompts) = at_work(&user, &project, 3).await;
     is_up(&user, &["1", "2", "3"]).await;
     run.is_told(steer("mind the gap")).await;
     let_go(&user, &["1", "2", "3"]);
@@ -178,7 +180,7 @@ async fn a_text_that_the_prompt_of_one_lane_had_is_told() {
     for (first, second) in [("1", "2"), ("2", "1")] {
         let user = User::new();
         let project = project(&user, &[("1", &[]), ("2", &[]), ("3", &[])]);
-        let (mut run, prompts) = at_work(&user, &project, 2, false).await;
+        let (mut run, prompts) = at_work(&user, &project, 2).await;
         is_up(&user, &["1", "2"]).await;
         run.is_told(steer("mind the gap")).await;
         let_go(&user, &[first]);
@@ -194,7 +196,7 @@ async fn a_text_that_the_prompt_of_one_lane_had_is_told() {
 async fn texts_that_reached_no_agent_are_counted_once_each() {
     let user = User::new();
     let project = project(&user, &[("1", &[]), ("2", &[]), ("3", &[])]);
-    let (mut run, prompts) = at_work(&user, &project, 3, false).await;
+    let (mut run, prompts) = at_work(&user, &project, 3).await;
     is_up(&user, &["1", "2", "3"]).await;
     run.is_told(steer("mind the gap")).await;
     run.is_told(steer("and the doors")).await;

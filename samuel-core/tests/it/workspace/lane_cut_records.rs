@@ -116,7 +116,7 @@ async fn a_record_of_lanes_that_is_cut_off_anywhere_claims_nothing_that_did_not_
         let told = lines(&past, &ran.run);
         assert_eq!(told[..], log[..told.len()]);
         claims_nothing_else(&ran, &past.run(&ran.run).unwrap(), &whole);
-        if let Ok(replay) = past.replay(&ran.run, None) {
+        if let Ok(replay) = past.replay(&ran.run) {
             assert!(replay.equal, "{replay:#?}");
         }
     }

@@ -10,15 +10,14 @@ use samuel_core::{
 
 use crate::workspace::{
     kit::User,
-    lanes::{begun, lanes, makes_a_file, project},
-    runs::{Told, played},
+    lanes::{lanes, makes_a_file, project},
+    runs::played,
 };
 
 /// A run of three lanes with its inputs, which are put back in the end.
 struct Recorded {
     _user: User,
     project: Project,
-    told: Told,
     run: String,
     path: PathBuf,
     written: String,
@@ -32,13 +31,13 @@ impl Recorded {
         let run = told.events.first().unwrap().run_id.to_string();
         let path = project.lane_store().dir().logs(&run).join("inputs.jsonl");
         let written = fs::read_to_string(&path).unwrap();
-        Self { _user: user, project, told, run, path, written }
+        Self { _user: user, project, run, path, written }
     }
 
     /// Replays the run as if these were its inputs.
-    fn replay(&self, inputs: &str, until: Option<u32>) -> Replay {
+    fn replay(&self, inputs: &str) -> Replay {
         fs::write(&self.path, inputs).unwrap();
-        let replay = History::of(&self.project).replay(&self.run, until).unwrap();
+        let replay = History::of(&self.project).replay(&self.run).unwrap();
         fs::write(&self.path, &self.written).unwrap();
         replay
     }
@@ -51,7 +50,7 @@ async fn a_changed_input_of_any_lane_is_found_and_its_lane_named() {
     for lane in 1..=3 {
         let other = format!("\"lane\":{lane},\"step\":2,");
         assert!(written.contains(&other), "{written}");
-        let replayed = |text: String| recorded.replay(&text, None).difference.unwrap();
+        let replayed = |text: String| recorded.replay(&text).difference.unwrap();
         let changed = replayed(written.replace(&other, &format!("\"lane\":{lane},\"step\":9,")));
         assert_eq!((changed.kind, changed.lane), (DifferenceKind::Altered, Some(lane)), "{changed:#?}");
         let without: Vec<&str> = written.lines().filter(|line| !line.contains(&other)).collect();
@@ -78,20 +77,15 @@ async fn a_changed_input_of_any_lane_is_found_and_its_lane_named() {
 async fn where_inputs_of_lanes_end_is_told_with_the_lanes() {
     let recorded = Recorded::new().await;
     let written = &recorded.written;
-    let replayed = |text: &str, until| {
-        let replay = recorded.replay(text, until);
+    let replayed = |text: &str| {
+        let replay = recorded.replay(text);
         assert!(replay.equal, "{replay:#?}");
         (replay.cut_off, replay.cut_off_lanes.clone(), replay.to_string())
     };
-    let last = begun(&recorded.told).len() as u32;
-    for until in [None, Some(1), Some(last), Some(99)] {
-        assert!(!replayed(written, until).0, "{until:?}");
-    }
-    for until in [None, Some(last)] {
-        let (cut_off, _, text) = replayed(&written[..written.len() / 2], until);
-        let how = "its end was cut off or changed, since the run went on and ended";
-        assert!(cut_off && text.ends_with(how), "{text}");
-    }
+    assert!(!replayed(written).0);
+    let (cut_off, _, text) = replayed(&written[..written.len() / 2]);
+    let how = "its end was cut off or changed, since the run went on and ended";
+    assert!(cut_off && text.ends_with(how), "{text}");
     for lane in 1..=3 {
         let of_lane = format!("\"lane\":{lane},\"step\":");
         let of_others: String = written
@@ -105,7 +99,7 @@ async fn where_inputs_of_lanes_end_is_told_with_the_lanes() {
             .filter(|line| step(line).is_none_or(|step: u32| step < 4))
             .collect();
         for text in [of_others, half] {
-            let (cut_off, lanes, text) = replayed(&text, None);
+            let (cut_off, lanes, text) = replayed(&text);
             assert_eq!((cut_off, lanes), (true, vec![lane]), "{text}");
             assert!(text.ends_with(&format!("; the inputs of lane {lane} are not all there")), "{text}");
         }

@@ -118,7 +118,7 @@ pub(crate) fn begun(told: &Told) -> Vec<u32> {
 /// Checks that each machine of a run that has ended replays equal, and all of its iterations in them.
 pub(crate) fn replays_whole(project: &Project, told: &Told) {
     let run = told.events.first().unwrap().run_id.to_string();
-    let replay = History::of(project).replay(&run, None).unwrap();
+    let replay = History::of(project).replay(&run).unwrap();
     assert!(replay.equal && replay.ended && replay.lanes >= Some(2), "{replay:#?}");
     assert_eq!(replay.iterations as usize, begun(told).len(), "{}", told.text());
 }

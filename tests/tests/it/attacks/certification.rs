@@ -26,7 +26,7 @@ const SAYS: [&str; 13] = [
     "env -u SAMUEL_RUN_ID samuel run done 1; rm -f .samuel/run/progress.md",
     // A group follows from its parts.
     "samuel run task add 1.1 Part; samuel run done 1.1",
-    "unset SAMUEL_RUN_ID; samuel run task add 7 More; samuel run done 7; samuel run move 7 --parent 1",
+    "unset SAMUEL_RUN_ID; samuel run task add 7 More --parent 1; samuel run done 7",
     "unset SAMUEL_RUN_ID; samuel run done 1; samuel run reset 1; samuel run undo",
 ];
 

@@ -245,7 +245,7 @@ fn of_project() -> Vec<Vec<OsString>> {
          hooks show before:iteration, ls, info talks, verify, install plugins/asks, \
          plugin validate plugins/asks, plugin test plugins/talks, plugin test plugins/breaks, \
          toon encode data.json, toon decode data.toon, toon check bad.toon, toon recover bad.toon, \
-         toon stats data.json, toon decode bad.toon",
+         toon decode bad.toon",
     );
     for line in &mut all {
         let is_title = line.iter().any(|word| word == "enqueue");
