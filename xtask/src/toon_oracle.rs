@@ -23,7 +23,7 @@ const CASES_PER_KIND: usize = 20_000;
 const SAMPLE: usize = 2_000;
 /// Longer cases stay out of the sample, which is data in the repository.
 const SAMPLE_LINE: usize = 360;
-const SAMPLE_FILE: &str = "tests/data/toon/oracle.jsonl";
+const SAMPLE_FILE: &str = "crates/samuel-toon/tests/data/oracle.jsonl";
 
 /// Runs the comparison; `args` may hold `--write`.
 ///

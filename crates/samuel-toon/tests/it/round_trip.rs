@@ -1,10 +1,9 @@
 //! Round trips: what was encoded decodes to itself, for values and for types.
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::collections::{BTreeMap, HashMap};
 
 use proptest::{collection::vec, option, prelude::*};
-use samuel_core::toon::{self, DecodeOptions, Delimiter, EncodeOptions, Map, Number, NumberText, Value};
+use samuel_toon::{self as toon, DecodeOptions, Delimiter, EncodeOptions, Map, Number, NumberText, Value};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Text that is likely to be misread.

@@ -1,9 +1,8 @@
 //! Recovery of damaged documents: what is kept, what is reported, what is skipped.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed access is a failed test")]
 
 use std::{fmt, marker::PhantomData};
 
-use samuel_core::toon::{self, Action, ErrorKind, Lenient, LimitKind, Limits, Map, Recovered, Value};
+use samuel_toon::{self as toon, Action, ErrorKind, Lenient, LimitKind, Limits, Map, Recovered, Value};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{SeqAccess, Visitor},

@@ -1,7 +1,6 @@
 //! Bombs: whatever a document claims, it ends in a typed error and little work.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use samuel_core::toon::{self, DecodeOptions, ErrorKind, LimitKind, Limits, Value};
+use samuel_toon::{self as toon, DecodeOptions, ErrorKind, LimitKind, Limits, Value};
 
 fn limited(limits: Limits) -> DecodeOptions {
     DecodeOptions { limits, ..DecodeOptions::default() }

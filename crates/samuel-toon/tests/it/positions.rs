@@ -1,10 +1,9 @@
 //! Rows that go to a struct by position mean what they mean by name.
-#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::fmt;
 
 use proptest::{collection::vec, prelude::*};
-use samuel_core::toon;
+use samuel_toon as toon;
 use serde::{
     Deserialize, Deserializer,
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
