@@ -5,6 +5,7 @@
 use std::{
     collections::BTreeMap,
     fs,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     path::PathBuf,
     process::Command,
     sync::Arc,
@@ -118,7 +119,11 @@ struct Ground<'a> {
 
 impl<'a> Ground<'a> {
     fn new(engine: &'a TestEngine) -> Self {
-        let image = engine.import_python("localhost/samuel-test-plugin", PROGRAM).unwrap();
+        // Named by what it holds, so that it is made once for all tests.
+        let mut hasher = DefaultHasher::new();
+        PROGRAM.hash(&mut hasher);
+        let name = format!("localhost/samuel-test-plugin-{:016x}", hasher.finish());
+        let image = engine.image(&name, || engine.import_python(&name, PROGRAM)).unwrap();
         Self {
             engine,
             bench: Bench::with_tasks(&[("1", "Look around")]).unwrap(),
