@@ -134,7 +134,7 @@ fn without_features(tally: &mut Tally, long: bool) {
     counted(tally, "the tests of the core without its features", command);
 }
 
-/// Checks what is written from the contract; what needs the core for that, a test of this package checks.
+/// Checks what is written from the contract; what needs the core for that, a test of samuel-tests checks.
 fn contract(tally: &mut Tally) {
     println!("== cargo xtask contract --check");
     done(tally, "what follows from the contract", contract::own(true));
