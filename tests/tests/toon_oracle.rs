@@ -5,7 +5,7 @@
 
 #![allow(clippy::panic, reason = "a difference fails the test")]
 
-#[path = "../../xtask/src/toon_case.rs"]
+#[path = "../../bench/src/toon_case.rs"]
 mod toon_case;
 
 use toon_case::Case;

@@ -15,7 +15,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::{
     test::tell_length,
-    workspace::{EVERYTHING, cargo, root, target},
+    workspace::{cargo, root, target},
 };
 
 /// What the tests need beside Python.
@@ -58,7 +58,7 @@ pub(crate) fn lay_out(profile: &str) -> Result<PathBuf> {
     let mut build = cargo(&["build", "--locked", "--profile", profile]);
     match profile {
         // What tests need is built of the same crates, once.
-        "dev" => build.args(["--workspace", "--all-targets"]).args(EVERYTHING),
+        "dev" => build.args(["--workspace", "--all-targets"]),
         _ => build.args(["--package", "samuel-python", "--features", "samuel-python/wasm"]),
     };
     ensure!(build.status()?.success(), "the native module does not build");

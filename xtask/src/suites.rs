@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::{
     tally::Tally,
     test::{repeat, seconds, tell_length, told},
-    workspace::{EVERYTHING, call, cargo, wait},
+    workspace::{call, cargo, wait},
 };
 
 /// The programs that wait, by package and target, and those that call cargo: two calls of it wait for each other anyway.
@@ -74,7 +74,7 @@ pub(crate) fn run(suites: &[Suite], tally: &mut Tally, long: bool) {
 /// Fails where one does not build, or what cargo says of them cannot be read.
 pub(crate) fn build() -> Result<Suites> {
     let mut build = cargo(&["test", "--workspace", "--no-run", "--locked"]);
-    build.args(EVERYTHING).args(["--message-format", "json-render-diagnostics"]);
+    build.args(["--message-format", "json-render-diagnostics"]);
     let output = build.stderr(Stdio::inherit()).output().context("cargo cannot be run")?;
     ensure!(output.status.success(), "the tests do not build");
     suites(&String::from_utf8(output.stdout)?)

@@ -19,7 +19,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::{
     contract, deny, guest, python, suites,
     tally::Tally,
-    workspace::{EVERYTHING, cargo, root, target},
+    workspace::{cargo, root, target},
 };
 
 /// The target that the TOON codec is also built for.
@@ -87,7 +87,7 @@ fn beside(tally: &mut Tally, one: impl FnOnce(&mut Tally) + Send, other: impl Fn
 fn lints(tally: &mut Tally) {
     let lints =
         |which: &[&str]| cargo(&[&["clippy", "--locked"], which, &["--", "--deny", "warnings"]].concat());
-    check(tally, "lints", lints(&[&["--workspace", "--all-targets"][..], &EVERYTHING].concat()));
+    check(tally, "lints", lints(&["--workspace", "--all-targets"]));
     // With what the other packages ask of its dependencies it would be built whatever it lacks itself.
     check(tally, "the core by itself", lints(&["--package", "samuel-core"]));
     check(
@@ -234,11 +234,11 @@ fn tests(tally: &mut Tally, long: bool, package: Result<Result<python::Layout>>)
 /// Builds the documentation and runs the tests in it.
 fn documentation(tally: &mut Tally, long: bool) {
     let mut tests = cargo(&["test", "--workspace", "--doc", "--no-fail-fast", "--locked"]);
-    tests.args(EVERYTHING).args(["--", "--show-output"]);
+    tests.args(["--", "--show-output"]);
     tell_length(&mut tests, long);
     counted(tally, "the tests in documentation", tests);
     let mut built = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
-    built.args(EVERYTHING).env("RUSTDOCFLAGS", "--deny warnings");
+    built.env("RUSTDOCFLAGS", "--deny warnings");
     check(tally, "documentation", built);
 }
 

@@ -3,7 +3,7 @@
 //! Shared with the test suite, which replays the committed sample.
 
 use anyhow::{Context, Result, bail, ensure};
-use samuel_core::toon::{self, DecodeOptions, Delimiter, EncodeOptions, Map, Number, Value};
+use samuel_toon::{self as toon, DecodeOptions, Delimiter, EncodeOptions, Map, Number, Value};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
