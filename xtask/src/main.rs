@@ -4,7 +4,6 @@
 //! is a module with a `run` that takes the arguments after its name.
 #![allow(clippy::print_stdout, reason = "a task reports to the terminal")]
 
-#[cfg(feature = "core")]
 mod bench;
 mod ci;
 mod contract;
@@ -13,10 +12,6 @@ mod guest;
 mod manifests;
 mod python;
 mod test;
-#[cfg(feature = "core")]
-mod toon_case;
-#[cfg(feature = "core")]
-mod toon_oracle;
 mod wheel;
 mod workspace;
 
@@ -60,12 +55,8 @@ fn run(args: &[String]) -> Result<()> {
         "contract" => contract::run(args),
         "guest" => guest::run(args),
         "wheel" => wheel::run(args),
-        #[cfg(feature = "core")]
         "bench" => bench::run(args),
-        #[cfg(feature = "core")]
-        "toon-oracle" => toon_oracle::run(args),
-        #[cfg(not(feature = "core"))]
-        "bench" | "toon-oracle" => workspace::again_with_core(task, args),
+        "toon-oracle" => bench::toon_oracle(args),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

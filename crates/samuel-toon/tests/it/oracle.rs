@@ -3,7 +3,7 @@
 //! `cargo xtask toon-oracle --write` made them; it compares 60,000 cases when
 //! npm is at hand.
 
-#[path = "../../../../xtask/src/toon_case.rs"]
+#[path = "../../../../bench/src/toon_case.rs"]
 mod toon_case;
 
 use toon_case::Case;

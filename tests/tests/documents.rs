@@ -1,11 +1,18 @@
-//! What the documents say of the repository is so: links lead somewhere, the
-//! tests they name exist, and the code they show is code that runs.
+//! Documents of the repository: links lead somewhere, the tests they name exist, the
+//! code they show is code that runs, and what they list of the core is what it has.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
+
+use samuel_core::{
+    config::config_schema,
+    dialect::{EventType, HookSchema},
+    plugin::manifest_schema,
+};
+use serde_json::Value;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
@@ -241,5 +248,32 @@ fn every_public_module_of_the_core_opens_with_code_that_runs() {
         let text = fs::read_to_string(&page).unwrap();
         let mut opening = text.lines().take_while(|line| line.starts_with("//!"));
         assert!(opening.any(|line| line == "//! ```"), "{} opens without an example", page.display());
+    }
+}
+
+/// With `SAMUEL_WRITE` set it writes them, as `cargo xtask contract` has it do.
+#[test]
+fn schemas_of_the_core_are_those_in_docs() {
+    for (name, schema) in [("samuel", config_schema()), ("samuel-plugin", manifest_schema())] {
+        let path = root().join(format!("docs/{name}.schema.json"));
+        let text = format!("{schema:#}\n");
+        if std::env::var_os("SAMUEL_WRITE").is_some() {
+            fs::write(path, text).unwrap();
+        } else {
+            let is_same = fs::read_to_string(&path).unwrap() == text;
+            assert!(is_same, "{} is stale: run cargo xtask contract", path.display());
+        }
+    }
+}
+
+#[test]
+fn schemas_of_repository_hooks_have_every_event() {
+    let hook = HookSchema::Hook.document();
+    let listed = hook.pointer("/properties/event_type/enum").and_then(Value::as_array).unwrap();
+    assert_eq!(*listed, EventType::ALL.map(|event| Value::from(event.as_str())));
+    for event in EventType::ALL {
+        let schema = HookSchema::Context(event).document();
+        let description = schema.pointer("/description").and_then(Value::as_str).unwrap_or_default();
+        assert!(description.starts_with(&format!("`{}`:", event.point())), "{event:?}: {description}");
     }
 }

@@ -15,7 +15,10 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use crate::toon_case::Case;
+use crate::{
+    toon_case::Case,
+    workspace::{root, target},
+};
 
 const PACKAGE: &str = "@toon-format/toon@4.4.0";
 const SCRIPT: &str = include_str!("toon_oracle.mjs");
@@ -30,9 +33,7 @@ const SAMPLE_FILE: &str = "crates/samuel-toon/tests/data/oracle.jsonl";
 /// # Errors
 /// Fails without npm or node, and when any case differs.
 pub(crate) fn run(args: &[String]) -> Result<()> {
-    let workspace =
-        Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has no parent directory")?;
-    let directory = workspace.join("target/toon-oracle");
+    let directory = target().join("toon-oracle");
     fs::create_dir_all(&directory)?;
     let package = install(&directory)?;
     let answers = ask(&directory, &package)?;
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     ensure!(cases == 3 * CASES_PER_KIND, "the reference answered {cases} cases");
     ensure!(differences == 0, "the codec disagrees with {PACKAGE}");
     if args.iter().any(|arg| arg == "--write") {
-        store(workspace, &answers)?;
+        store(&answers)?;
     }
     Ok(())
 }
@@ -87,7 +88,7 @@ fn ask(directory: &Path, package: &Path) -> Result<String> {
 }
 
 /// Stores an even sample of the short cases.
-fn store(workspace: &Path, answers: &str) -> Result<()> {
+fn store(answers: &str) -> Result<()> {
     let short: Vec<&str> = answers.lines().filter(|line| line.len() <= SAMPLE_LINE).collect();
     ensure!(short.len() >= SAMPLE, "only {} cases are short enough", short.len());
     let mut sample = String::new();
@@ -96,7 +97,7 @@ fn store(workspace: &Path, answers: &str) -> Result<()> {
             short.get(number * short.len() / SAMPLE).context("the sample is smaller than its source")?;
         writeln!(sample, "{line}")?;
     }
-    let file = workspace.join(SAMPLE_FILE);
+    let file = root().join(SAMPLE_FILE);
     if let Some(parent) = file.parent() {
         fs::create_dir_all(parent)?;
     }
