@@ -37,6 +37,8 @@ const INSTALLED: [&str; 6] =
     ["--package", "samuel-core", "--package", "samuel-cli", "--package", "samuel-python"];
 /// The variable that makes suites run in full.
 const LONG: &str = "SAMUEL_LONG";
+/// The variable by which proptest is told how many cases to try; it tries 256 otherwise.
+const CASES: &str = "PROPTEST_CASES";
 /// Longest time for one program outside of nextest, several times what the slowest takes.
 const LIMIT: Duration = Duration::from_secs(25 * 60);
 /// The same in the long form.
@@ -227,9 +229,7 @@ fn codec(_: &Options, tally: &mut Tally) -> Result<()> {
 /// Checks the core as a program that embeds it builds it: with the features of the workspace it would be given what it
 /// lacks.
 fn embedder(_: &Options, tally: &mut Tally) -> Result<()> {
-    let mut check = cargo(&["check", "--locked", "--package", "samuel-core"]);
-    check.env("CARGO_TARGET_DIR", target().join("embedder"));
-    tally.status("embedder", &mut check)
+    tally.status("embedder", &mut cargo(&["check", "--locked", "--package", "samuel-core"]))
 }
 
 /// Lints what people install without its features, and runs the tests of the core without them.
@@ -340,12 +340,12 @@ fn add_target(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Sets or removes the variable that makes suites run in full.
+/// Sets how long suites run: in full, or in their short form with a quarter of the cases for each property.
 fn set_length(command: &mut Command, long: bool) {
     if long {
-        command.env(LONG, "1");
+        command.env(LONG, "1").env_remove(CASES);
     } else {
-        command.env_remove(LONG);
+        command.env_remove(LONG).env(CASES, "64");
     }
 }
 

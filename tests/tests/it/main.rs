@@ -12,6 +12,7 @@
 mod attacks;
 #[cfg(target_os = "linux")]
 mod containers;
+mod documents;
 #[cfg(target_os = "linux")]
 mod e2e_agents;
 mod golden_lifecycle;

@@ -89,8 +89,7 @@ fn settle(outputs: &[Output], check: bool) -> Result<()> {
 /// Writes the schemas that the core makes.
 fn schemas_of_core() -> Result<()> {
     // With the workspace, so that the core is the one that its tests have.
-    let test =
-        ["test", "--quiet", "--locked", "--workspace", "--test", "documents", "--", "schemas_of_the_core"];
+    let test = ["test", "--quiet", "--locked", "--workspace", "--test", "it", "--", "schemas_of_the_core"];
     let status = cargo(&test).env("SAMUEL_WRITE", "1").status()?;
     ensure!(status.success(), "the core could not write its schemas");
     Ok(())

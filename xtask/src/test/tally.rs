@@ -54,8 +54,8 @@ impl Tally {
 
     /// Records a failure with the end of what it printed.
     pub(crate) fn fail(&mut self, name: &str, output: &str) {
-        let lines: Vec<&str> = output.lines().collect();
-        let output = lines[lines.len().saturating_sub(MAX_LINES)..].join("\n");
+        let skipped = output.lines().count().saturating_sub(MAX_LINES);
+        let output = output.lines().skip(skipped).collect::<Vec<_>>().join("\n");
         self.failures.push(Failure { name: name.to_owned(), output });
     }
 

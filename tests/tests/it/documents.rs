@@ -1,6 +1,5 @@
 //! Documents of the repository: links lead somewhere, the tests they name exist, the
 //! code they show is code that runs, and what they list of the core is what it has.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::{
     fs,
