@@ -22,7 +22,7 @@ use std::{ops::RangeInclusive, path::PathBuf};
 
 pub(crate) use control::{ApproveArgs, DenyArgs, ResumeArgs, SteerArgs, StopArgs};
 pub(crate) use discover_only::with_pilot;
-pub(crate) use history::{ReplayArgs, ReportArgs, ReportFormat, RunLogArgs, WhyArgs};
+pub(crate) use history::{ReportArgs, ReportFormat, RunLogArgs, WhyArgs};
 pub(crate) use hooks::{
     BridgeArgs, EventArgs, FireArgs, HookSchemaArgs, HooksCommand, HooksTestArgs, LogArgs, ScaffoldArgs,
     ShowArgs, event_type, language,
@@ -33,13 +33,13 @@ pub(crate) use lanes::{
 pub(crate) use limits::{DiscoveryArgs, Given, LimitArgs, option_of};
 pub(crate) use look::{LookArgs, PromptArgs, SchemaArgs, ShowTaskArgs, TasksArgs};
 pub(crate) use mistyped::{nearest_command, with_command_meant};
-pub(crate) use plan::{AnswerArgs, AskArgs, BlockArgs, EditArgs, MoveArgs, ReleaseArgs, RmArgs, UndoArgs};
+pub(crate) use plan::{AnswerArgs, AskArgs, BlockArgs, EditArgs, ReleaseArgs, RmArgs, UndoArgs};
 pub(crate) use plugins::{
     ConsentArgs, IndexArgs, InstallArgs, LinkArgs, LsArgs, NewPluginArgs, OutdatedArgs, PackArgs,
     PluginCommand, PluginDirectory, PluginName, PluginTestArgs, PublishArgs, SearchArgs, UpdateArgs,
     VerifyArgs,
 };
-pub(crate) use prd::{ConvertArgs, InitArgs, ReadingArgs, RestoreArgs, Side};
+pub(crate) use prd::{ConvertArgs, InitArgs, ReadingArgs, RestoreArgs};
 pub(crate) use project::{DemoArgs, DoctorArgs, ProjectInitArgs, SyncArgs, TrustArgs};
 pub(crate) use sandbox::{SandboxCheckArgs, SandboxCommand, SandboxImageArgs};
 pub(crate) use task::{AddArgs, DoneArgs, EnqueueArgs, ResetArgs, SkipArgs, TaskCommand, TaskDetails};
@@ -200,8 +200,6 @@ pub(crate) enum RunCommand {
     Why(WhyArgs),
     /// Make a page of a run: HTML, Markdown for a pull request, or JSON
     Report(ReportArgs),
-    /// Check that the recorded inputs of a run lead to what it did
-    Replay(ReplayArgs),
     /// Record that a task is done
     Done(DoneArgs),
     /// Leave a task out
@@ -229,8 +227,6 @@ pub(crate) enum RunCommand {
     Lanes(LanesArgs),
     /// List what waits to be landed and why; hold, release, drop and land it
     Queue(QueueArgs),
-    /// Move a task in the list, or make it a part of another; what is next follows from priority and id
-    Move(MoveArgs),
     /// Take a change of the plan back
     Undo(UndoArgs),
     /// Put back a plan that was lost; the last ten are kept outside of the project
@@ -307,9 +303,6 @@ pub(crate) struct StartArgs {
     /// Show the next prompt and every hook point's chain; start no process and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Hold after each iteration until `samuel run resume` or `approve`
-    #[arg(long)]
-    pub(crate) step: bool,
     /// Time every handler: lines in progress.md, and a table at the end
     #[arg(long)]
     pub(crate) profile: bool,

@@ -143,7 +143,6 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
             | RunCommand::Log(_)
             | RunCommand::Why(_)
             | RunCommand::Report(_)
-            | RunCommand::Replay(_)
             | RunCommand::Pause
             | RunCommand::Resume(_)
             | RunCommand::Approve(_)
@@ -173,13 +172,11 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Log(args)) => history::log(&project, &args, global),
         Some(RunCommand::Why(args)) => history::why(&project, args),
         Some(RunCommand::Report(args)) => history::report(&project, &args, global, host),
-        Some(RunCommand::Replay(args)) => history::replay(&project, &args),
         Some(RunCommand::Edit(args)) => revise::edit(&project, *args, host),
         Some(RunCommand::Rm(args)) => revise::rm(&project, args, host),
         Some(RunCommand::Release(args)) => revise::release(&project, args, host),
         Some(RunCommand::Lanes(args)) => lanes::lanes(&project, &args, host),
         Some(RunCommand::Queue(args)) => lanes::queue(&project, args, global, host),
-        Some(RunCommand::Move(args)) => revise::move_task(&project, args, host),
         Some(RunCommand::Undo(args)) => revise::undo(&project, &args, host),
         Some(RunCommand::Restore(args)) => restore::restore(&project, &args),
         Some(RunCommand::Sandbox(command)) => sandbox::run(&project, &command, host),

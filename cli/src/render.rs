@@ -23,14 +23,13 @@ mod status;
 mod task;
 mod tasks;
 mod time;
-mod toon;
 mod watch;
 
 pub(crate) use checkup::{checkup_data, checkup_text};
 pub(crate) use envelope::Envelope;
 pub(crate) use escape::{safe, safe_json, safe_lines, safe_words};
 pub(crate) use guards::guards;
-pub(crate) use history::{replay_text, run_table, why_text};
+pub(crate) use history::{run_table, why_text};
 pub(crate) use hook_trials::{
     firing_text, hook_list_text, hook_log_text, milliseconds, shown_hooks_text, trial_text, validation_text,
 };
@@ -48,5 +47,4 @@ pub(crate) use status::{end_text, status_text};
 pub(crate) use task::task_text;
 pub(crate) use tasks::{named_ids, task_table};
 pub(crate) use time::{holder_text, time_of_day, with_local_time};
-pub(crate) use toon::toon_sizes;
 pub(crate) use watch::Watch;

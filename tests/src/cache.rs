@@ -22,10 +22,8 @@ pub const NPM_INSTALL: [&str; 6] =
 /// Returns why it cannot be filled, as a sentence for the `skipped:` line of a
 /// test.
 pub fn once(name: &str, fill: impl FnOnce(&Path) -> Result<(), String>) -> Result<PathBuf, String> {
-    let cache = directory().map_err(|error| format!("no cache directory: {error}"))?;
-    let home = cache.join(name);
-    let lock = File::create(cache.join("lock")).map_err(|error| format!("no lock in the cache: {error}"))?;
-    lock.lock().map_err(|error| format!("the lock of the cache: {error}"))?;
+    let _lock = lock("lock")?;
+    let home = directory().map_err(|error| format!("no cache directory: {error}"))?.join(name);
     if home.join("complete").exists() {
         return Ok(home);
     }
@@ -36,6 +34,17 @@ pub fn once(name: &str, fill: impl FnOnce(&Path) -> Result<(), String>) -> Resul
     fill(&home)?;
     File::create(home.join("complete")).map_err(|error| format!("the cache: {error}"))?;
     Ok(home)
+}
+
+/// Waits for a lock of the cache, and holds it until the file is dropped.
+///
+/// # Errors
+/// Returns why there is none, as a sentence for the `skipped:` line of a test.
+pub fn lock(name: &str) -> Result<File, String> {
+    let cache = directory().map_err(|error| format!("no cache directory: {error}"))?;
+    let lock = File::create(cache.join(name)).map_err(|error| format!("no lock in the cache: {error}"))?;
+    lock.lock().map_err(|error| format!("the lock of the cache: {error}"))?;
+    Ok(lock)
 }
 
 /// Runs a command to its end, without a terminal.

@@ -16,6 +16,8 @@ use std::{
 use samuel_core::sandbox::{Containers, Engine, EngineKind};
 use tempfile::TempDir;
 
+use crate::cache;
+
 /// How long docker's service may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The variable in which podman looks for what says where its storage is.
@@ -192,11 +194,16 @@ impl TestEngine {
         }
     }
 
-    /// Returns the reference that pins an image, which is made where the engine does not have it.
+    /// Returns the reference that pins an image, which is made if the engine does not have it.
+    ///
+    /// In a shared storage a lock lets several test processes ask for the same image: of two that are made at once, one
+    /// would lose its name.
     ///
     /// # Errors
     /// Returns why it cannot be made.
     pub fn image(&self, name: &str, make: impl FnOnce() -> Result<String, String>) -> Result<String, String> {
+        let is_shared = self._service.is_none() && self._storage.is_none();
+        let _lock = is_shared.then(|| cache::lock("images.lock")).transpose()?;
         let format = match self.kind {
             EngineKind::Podman => "{{.Digest}}",
             EngineKind::Docker => "{{.Id}}",

@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::{
-    tally::Tally,
+    test::Tally,
     workspace::{cargo, root, target, wait},
 };
 
@@ -24,28 +24,19 @@ const VERSION: &str = "0.20.2";
 /// How long the database and the crates of other systems may take to arrive.
 const FETCH: Duration = Duration::from_secs(60);
 
-/// Checks the dependencies and nothing else.
-///
-/// # Errors
-/// Fails where a check failed.
-pub(crate) fn run() -> Result<()> {
-    let mut tally = Tally::default();
-    check(&mut tally);
-    tally.print();
-    ensure!(tally.failed == 0, "{} failed", tally.failed);
-    Ok(())
-}
-
 /// Checks the dependencies.
-pub(crate) fn check(tally: &mut Tally) {
-    println!("== cargo deny");
+pub(crate) fn check(tally: &mut Tally) -> Result<()> {
     let program = match program() {
         Ok(program) => program,
-        Err(error) => return tally.skip(&format!("cargo-deny cannot be installed: {error:#}")),
+        Err(error) => {
+            tally.skip(&format!("cargo-deny cannot be installed: {error:#}"));
+            return Ok(());
+        }
     };
     let mut fetch = cargo(&["fetch", "--locked", "--quiet"]);
     if let Err(error) = within(FETCH, &mut fetch) {
-        return tally.skip(&format!("cargo deny: the crates of other systems cannot be fetched: {error:#}"));
+        tally.skip(&format!("cargo deny: the crates of other systems cannot be fetched: {error:#}"));
+        return Ok(());
     }
     let deny = |args: &[&str]| {
         let mut command = Command::new(&program);
@@ -62,6 +53,7 @@ pub(crate) fn check(tally: &mut Tally) {
         Ok(()) => tally.check("cargo deny: advisories", holds(&["advisories"])),
         Err(error) => tally.skip(&format!("cargo deny: the database of advisories cannot be had: {error:#}")),
     }
+    Ok(())
 }
 
 /// Finds the program, or builds it.

@@ -4,20 +4,14 @@
 //! is a module with a `run` that takes the arguments after its name.
 #![allow(clippy::print_stdout, reason = "a task reports to the terminal")]
 
-#[cfg(feature = "core")]
 mod bench;
 mod ci;
 mod contract;
 mod deny;
 mod guest;
+mod manifests;
 mod python;
-mod suites;
-mod tally;
 mod test;
-#[cfg(feature = "core")]
-mod toon_case;
-#[cfg(feature = "core")]
-mod toon_oracle;
 mod wheel;
 mod workspace;
 
@@ -28,12 +22,12 @@ use anyhow::{Result, bail};
 const HELP: &str = "\
 usage: cargo xtask <task>
 
-  test [--long]      format, lints, tests, examples, documentation; --long adds
-                     the suites that take minutes
+  test [--long] [WORD..]
+                     run all checks and tests, or the steps, packages and tests
+                     that the words name; --long adds the suites that take long
   ci                 what CI runs: .ci/run
   contract [--check] what follows from wit/: records, tables, documentation
   guest              the first process of containers, linked statically
-  deny               the dependencies, by cargo deny and deny.toml
   wheel              the wheel of the Python package, by maturin
   bench <name>       measures a release build; without a name lists them
   toon-oracle        compares the TOON codec with the reference, from npm
@@ -60,14 +54,9 @@ fn run(args: &[String]) -> Result<()> {
         "ci" => ci::run(),
         "contract" => contract::run(args),
         "guest" => guest::run(args),
-        "deny" => deny::run(),
         "wheel" => wheel::run(args),
-        #[cfg(feature = "core")]
         "bench" => bench::run(args),
-        #[cfg(feature = "core")]
-        "toon-oracle" => toon_oracle::run(args),
-        #[cfg(not(feature = "core"))]
-        "bench" | "toon-oracle" => workspace::again_with_core(task, args),
+        "toon-oracle" => bench::toon_oracle(args),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

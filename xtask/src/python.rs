@@ -13,10 +13,7 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::{
-    test::tell_length,
-    workspace::{EVERYTHING, cargo, root, target},
-};
+use crate::workspace::{cargo, root, target};
 
 /// What the tests need beside Python.
 const TOOLS: [&str; 5] =
@@ -58,7 +55,7 @@ pub(crate) fn lay_out(profile: &str) -> Result<PathBuf> {
     let mut build = cargo(&["build", "--locked", "--profile", profile]);
     match profile {
         // What tests need is built of the same crates, once.
-        "dev" => build.args(["--workspace", "--all-targets"]).args(EVERYTHING),
+        "dev" => build.args(["--workspace", "--all-targets"]),
         _ => build.args(["--package", "samuel-python", "--features", "samuel-python/wasm"]),
     };
     ensure!(build.status()?.success(), "the native module does not build");
@@ -74,13 +71,12 @@ pub(crate) fn lay_out(profile: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Builds the package and says what it is tested with.
+/// Returns what the package is tested with, once [`lay_out`] has built it.
 ///
 /// # Errors
-/// Fails where the package cannot be built; an answer of `Err` inside says
-/// what this machine lacks for its tests.
-pub(crate) fn prepare() -> Result<Result<Layout>> {
-    let path = lay_out("dev")?;
+/// Fails if the component cannot be made; an `Err` inside names what this machine lacks for the tests.
+pub(crate) fn layout() -> Result<Result<Layout>> {
+    let path = target().join("python/dev");
     let component = component()?;
     Ok(environment(&TOOLS).map(|python| Layout { path, python, component }))
 }
@@ -98,13 +94,12 @@ fn component() -> Result<PathBuf> {
 
 impl Layout {
     /// Returns the call of the package's tests.
-    pub(crate) fn tests(&self, long: bool) -> Command {
+    pub(crate) fn tests(&self) -> Command {
         let tests = root().join("bindings/python");
         let mut command = Command::new(&self.python);
         command.args(["-m", "pytest", "-p", "no:cacheprovider", "-rs", "tests"]).current_dir(tests);
         command.env("PYTHONPATH", &self.path).env("PYTHONPYCACHEPREFIX", target().join("python/cache"));
         command.env("SAMUEL_TEST_COMPONENT", &self.component).env("CARGO_TARGET_DIR", target());
-        tell_length(&mut command, long);
         command
     }
 }

@@ -1,190 +1,327 @@
-//! `cargo xtask test`: the one test command.
+//! The test command: `cargo xtask test [--long] [WORD..]`.
 //!
-//! Every step runs, whatever the ones before came to. What a step needs and
-//! this machine lacks is said at the end, with a line `skipped:`. The last line
-//! is `N passed, N failed, N skipped`, in which a step without tests of its own,
-//! such as the lints, counts as one.
+//! It runs the [`STEPS`] in order, each of them whatever the ones before came to, and ends with a table of times, what was
+//! skipped and why, what failed, and `N passed, N failed, N skipped`. A step without tests of its own, such as the lints,
+//! counts as one.
+
+mod junit;
+mod report;
+mod selection;
+mod suite;
+mod tally;
 
 use std::{
-    io::{self, BufRead as _, BufReader, IsTerminal as _, Read},
+    fs,
+    io::{self, IsTerminal as _},
     path::Path,
     process::{Command, ExitStatus, Stdio},
-    sync::{LazyLock, mpsc},
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
 
+use self::selection::Selection;
+pub(crate) use self::tally::Tally;
 use crate::{
-    contract, deny, guest, python, suites,
-    tally::Tally,
-    workspace::{EVERYTHING, cargo, root, target},
+    contract, deny, guest, manifests, python,
+    workspace::{cargo, root, target},
 };
 
 /// The target that the TOON codec is also built for.
 const WASM: &str = "wasm32-wasip2";
 /// The target of macOS, which is checked and not run.
 const MACOS: &str = "aarch64-apple-darwin";
-/// What people install.
-const INSTALLED: [[&str; 2]; 3] =
-    [["--package", "samuel-core"], ["--package", "samuel-cli"], ["--package", "samuel-python"]];
-/// Tells the suites that take minutes to run in full.
+/// The packages that people install.
+const INSTALLED: [&str; 6] =
+    ["--package", "samuel-core", "--package", "samuel-cli", "--package", "samuel-python"];
+/// The variable that makes suites run in full.
 const LONG: &str = "SAMUEL_LONG";
+/// The variable by which proptest is told how many cases to try; it tries 256 otherwise.
+const CASES: &str = "PROPTEST_CASES";
+/// Longest time for one program outside of nextest, several times what the slowest takes.
+const LIMIT: Duration = Duration::from_secs(25 * 60);
+/// The same in the long form.
+const LONG_LIMIT: Duration = Duration::from_secs(6 * 60 * 60);
 
-/// When the command began: each step says how far into it it begins, so that what takes long is seen in what CI keeps.
-static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
-
-/// How long the command has run, in seconds.
-pub(crate) fn seconds() -> u64 {
-    STARTED.elapsed().as_secs()
+/// When a step runs.
+#[derive(Clone, Copy, PartialEq)]
+enum When {
+    /// In both forms.
+    Always,
+    /// In the long form, and in the other if a manifest changed since the step passed.
+    ManifestsChanged,
+    /// In the long form only.
+    Long,
 }
 
-/// Runs all steps; `--long` is the only argument.
+/// A step of the test command.
+struct Step {
+    /// The word that selects it.
+    name: &'static str,
+    when: When,
+    run: fn(&Options, &mut Tally) -> Result<()>,
+}
+
+/// The steps in their order. `tests`, `python`, `doctests` and `documentation` need nothing of each other; the second to
+/// fourth run beside the first.
+const STEPS: [Step; 16] = [
+    Step { name: "format", when: When::Always, run: format },
+    Step { name: "contract", when: When::Always, run: contract },
+    Step { name: "lints", when: When::Always, run: lints },
+    Step { name: "codec", when: When::Always, run: codec },
+    Step { name: "guest", when: When::Always, run: |_, tally| tally.result("guest", guest::build()) },
+    Step { name: "deny", when: When::ManifestsChanged, run: |_, tally| deny::check(tally) },
+    Step { name: "embedder", when: When::ManifestsChanged, run: embedder },
+    Step { name: "features", when: When::Long, run: features },
+    Step { name: "macos", when: When::Long, run: macos },
+    Step { name: "build", when: When::Always, run: |_, tally| tally.result("build", python::lay_out("dev")) },
+    Step { name: "tests", when: When::Always, run: suite::tests },
+    Step { name: "python", when: When::Always, run: python_tests },
+    Step { name: "doctests", when: When::Always, run: doctests },
+    Step { name: "documentation", when: When::Always, run: documentation },
+    Step { name: "table", when: When::Always, run: suite::table },
+    Step { name: "examples", when: When::Always, run: examples },
+];
+/// The steps that run beside `tests`, one after the other.
+const BESIDE_TESTS: [&str; 3] = ["python", "doctests", "documentation"];
+
+/// What the command was asked for.
+struct Options {
+    long: bool,
+    selection: Selection,
+}
+
+/// Runs the steps that the arguments select; without words, all of the form.
 ///
 /// # Errors
-/// Fails where any check failed.
+/// Fails for an unknown word or option, and if any check failed.
 pub(crate) fn run(args: &[String]) -> Result<()> {
-    let long = match args {
-        [] => false,
-        [arg] if arg == "--long" => true,
-        _ => bail!("usage: cargo xtask test [--long]"),
-    };
-    LazyLock::force(&STARTED);
+    let (options, words): (Vec<_>, Vec<_>) =
+        args.iter().map(String::as_str).partition(|arg| arg.starts_with('-'));
+    let long = options.contains(&"--long");
+    if let Some(unknown) = options.iter().find(|option| **option != "--long") {
+        bail!("unknown option {unknown}\nusage: cargo xtask test [--long] [WORD..]");
+    }
+    let options = Options { long, selection: Selection::of(&words, &STEPS.map(|step| step.name))? };
+    if let Some(status) = again_with_signals(args)? {
+        ensure!(status.success(), "the tests failed");
+        return Ok(());
+    }
+    let began = Instant::now();
     let mut tally = Tally::default();
-    tools(&mut tally);
-    check(&mut tally, "format", cargo(&["fmt", "--all", "--check"]));
-    beside(&mut tally, macos, |tally| {
-        lints(tally);
-        contract(tally);
-        codec_for_components(tally);
-        guest(tally);
-    });
-    deny::check(&mut tally);
-    // With it, everything of the workspace is built that tests need.
-    println!("== the Python package (at {} s)", seconds());
-    let package = python::prepare();
-    tests(&mut tally, long, package);
-    println!("\n== took {} s", seconds());
-    tally.print();
-    ensure!(tally.failed == 0, "{} failed", tally.failed);
+    if words.is_empty() {
+        tools(&mut tally);
+    }
+    run_steps(&options, &mut tally);
+    report::print(&tally, began.elapsed());
+    report::save(&tally, &target().join("test-times.json"))?;
+    ensure!(tally.failed() == 0, "{} failed", tally.failed());
     Ok(())
 }
 
-/// Takes two steps at once; what they print is mixed line by line.
-fn beside(tally: &mut Tally, one: impl FnOnce(&mut Tally) + Send, other: impl FnOnce(&mut Tally)) {
-    thread::scope(|scope| {
-        let one = scope.spawn(|| {
-            let mut tally = Tally::default();
-            one(&mut tally);
-            tally
-        });
-        other(tally);
-        tally.add(one.join().expect("a step takes down what fails"));
-    });
+/// Runs the command once more if this process ignores signals, as `nohup` or a shell's `&` has it: tests that send them
+/// would inherit that.
+fn again_with_signals(args: &[String]) -> Result<Option<ExitStatus>> {
+    const SIGNALS: [(u32, &str); 3] = [(1, "HUP"), (2, "INT"), (3, "QUIT")];
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or("0");
+    let mask = u64::from_str_radix(mask.trim(), 16).unwrap_or(0);
+    let ignored = SIGNALS.iter().filter(|(number, _)| mask & (1 << (number - 1)) != 0);
+    let ignored: Vec<&str> = ignored.map(|(_, name)| *name).collect();
+    let resets = |command: &mut Command| command.status().is_ok_and(|status| status.success());
+    let option = format!("--default-signal={}", ignored.join(","));
+    // Only the `env` of GNU has the option.
+    if ignored.is_empty() || !resets(Command::new("env").args([&option, "true"])) {
+        return Ok(None);
+    }
+    let program = std::env::current_exe().context("the path of this program is unknown")?;
+    Ok(Some(Command::new("env").arg(option).arg(program).arg("test").args(args).status()?))
 }
 
-fn lints(tally: &mut Tally) {
-    let lints =
-        |which: &[&str]| cargo(&[&["clippy", "--locked"], which, &["--", "--deny", "warnings"]].concat());
-    check(tally, "lints", lints(&[&["--workspace", "--all-targets"][..], &EVERYTHING].concat()));
-    // With what the other packages ask of its dependencies it would be built whatever it lacks itself.
-    check(tally, "the core by itself", lints(&["--package", "samuel-core"]));
-    check(
-        tally,
-        "core, command and Python package without their features",
-        lints(&[&["--no-default-features"][..], INSTALLED.as_flattened()].concat()),
-    );
+fn run_steps(options: &Options, tally: &mut Tally) {
+    let is_chosen = |step: &&Step| options.selection.has_step(step.name) && is_due(step, options);
+    let steps: Vec<&Step> = STEPS.iter().filter(is_chosen).collect();
+    let (beside, in_order): (Vec<_>, Vec<_>) =
+        steps.into_iter().partition(|step| BESIDE_TESTS.contains(&step.name));
+    let mut beside = Some(beside);
+    for step in in_order {
+        match step.name {
+            "tests" => thread::scope(|scope| {
+                let others = beside.take().unwrap_or_default();
+                let others = scope.spawn(move || {
+                    let mut tally = Tally::default();
+                    others.into_iter().for_each(|step| run_step(step, options, &mut tally));
+                    tally
+                });
+                run_step(step, options, tally);
+                tally.add(others.join().expect("a step returns its errors"));
+            }),
+            _ => run_step(step, options, tally),
+        }
+    }
+    // Without `tests` there is nothing to run beside.
+    beside.into_iter().flatten().for_each(|step| run_step(step, options, tally));
+}
+
+/// Returns whether the form asks for the step, or the caller did.
+fn is_due(step: &Step, options: &Options) -> bool {
+    options.long
+        || options.selection.names_step(step.name)
+        || match step.when {
+            When::Always => true,
+            When::ManifestsChanged => manifests::changed_since(step.name),
+            When::Long => false,
+        }
+}
+
+fn run_step(step: &Step, options: &Options, tally: &mut Tally) {
+    announce(step.name);
+    let began = Instant::now();
+    let failed = tally.failed();
+    if let Err(error) = (step.run)(options, tally) {
+        tally.fail(step.name, &format!("{error:#}"));
+    }
+    let passed = tally.failed() == failed;
+    if passed && step.when == When::ManifestsChanged {
+        manifests::remember(step.name);
+    }
+    tally.took(step.name, began.elapsed(), passed);
+}
+
+fn format(_: &Options, tally: &mut Tally) -> Result<()> {
+    tally.status("format", &mut cargo(&["fmt", "--all", "--check"]))?;
+    for package in ["examples/plugins/rust", "tests/parity/guest"] {
+        tally.status(
+            &format!("format of {package}"),
+            cargo(&["fmt", "--check"]).current_dir(root().join(package)),
+        )?;
+    }
+    Ok(())
+}
+
+/// Checks what is written from the contract; what needs the core for that is a test.
+fn contract(_: &Options, tally: &mut Tally) -> Result<()> {
+    tally.result("contract", contract::own(true))
+}
+
+fn lints(_: &Options, tally: &mut Tally) -> Result<()> {
+    tally.status(
+        "lints",
+        &mut cargo(&["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"]),
+    )
 }
 
 /// Checks the TOON codec as components use it.
-fn codec_for_components(tally: &mut Tally) {
-    let name = format!("samuel-toon for {WASM}");
+fn codec(_: &Options, tally: &mut Tally) -> Result<()> {
     match add_target(WASM) {
-        Ok(()) => {
-            check(tally, &name, cargo(&["check", "--package", "samuel-toon", "--locked", "--target", WASM]));
+        Ok(()) => tally.status(
+            "codec",
+            &mut cargo(&["check", "--package", "samuel-toon", "--locked", "--target", WASM]),
+        ),
+        Err(error) => {
+            tally.skip(&format!("samuel-toon for {WASM}: {error:#}"));
+            Ok(())
         }
-        Err(error) => tally.skip(&format!("{name}: {error:#}")),
     }
 }
 
-/// Checks everything that people install for macOS, where none of it can be run
-/// here.
-fn macos(tally: &mut Tally) {
+/// Checks the core as a program that embeds it builds it: with the features of the workspace it would be given what it
+/// lacks.
+fn embedder(_: &Options, tally: &mut Tally) -> Result<()> {
+    tally.status("embedder", &mut cargo(&["check", "--locked", "--package", "samuel-core"]))
+}
+
+/// Lints what people install without its features, and runs the tests of the core without them.
+fn features(options: &Options, tally: &mut Tally) -> Result<()> {
+    let lints = ["clippy", "--locked", "--no-default-features"];
+    tally.status(
+        "features: lints without features",
+        &mut cargo(&[&lints[..], &INSTALLED, &["--", "--deny", "warnings"]].concat()),
+    )?;
+    let test = ["test", "--no-default-features", "--no-fail-fast", "--locked", "--package", "samuel-core"];
+    suite::counted(options, tally, "features: tests of the core without features", &mut cargo(&test))
+}
+
+/// Checks everything that people install for macOS, where none of it can be run here.
+fn macos(_: &Options, tally: &mut Tally) -> Result<()> {
     if let Err(error) = add_target(MACOS) {
-        return tally.skip(&format!("the check for {MACOS}: {error:#}"));
+        tally.skip(&format!("the check for {MACOS}: {error:#}"));
+        return Ok(());
     }
-    let mut command = cargo(&[&["check", "--locked", "--target", MACOS], INSTALLED.as_flattened()].concat());
+    let mut command = cargo(&[&["check", "--locked", "--target", MACOS], &INSTALLED[..]].concat());
     // A compiler of C for it is not needed to check Rust: what it would make is not linked.
     command.env("CC_aarch64_apple_darwin", "true").env("AR_aarch64_apple_darwin", "true");
     command.env("PYO3_CROSS_PYTHON_VERSION", "3.11").env("RUSTFLAGS", "--deny warnings");
-    // Where the lints are built, it would wait for them.
-    command.env("CARGO_TARGET_DIR", target().join("macos"));
-    check(tally, &format!("core, command and Python package for {MACOS}"), command);
+    tally.status("macos", &mut command)
 }
 
-/// Runs what is tested of the core without the features that can be left out: all of its tests in the long form.
-fn without_features(tally: &mut Tally, long: bool) {
-    let mut command =
-        cargo(&["test", "--no-default-features", "--no-fail-fast", "--locked", "--package", "samuel-core"]);
-    if !long {
-        command.args(["--test", "without_sandboxes"]);
-    }
-    command.args(["--", "--show-output"]);
-    counted(tally, "the tests of the core without its features", command);
+/// Runs the tests of the Python package.
+fn python_tests(options: &Options, tally: &mut Tally) -> Result<()> {
+    let layout = match python::layout()? {
+        Ok(layout) => layout,
+        Err(error) => {
+            tally.skip(&format!("the tests of the Python package: {error:#}"));
+            return Ok(());
+        }
+    };
+    let times = target().join("python/junit.xml");
+    let mut tests = layout.tests();
+    tests.arg("--junitxml").arg(&times).args(options.selection.pytest());
+    suite::run_with_times(options, tally, "python", &mut tests, &times)
 }
 
-/// Checks what is written from the contract; what needs the core for that, a test of this package checks.
-fn contract(tally: &mut Tally) {
-    println!("== cargo xtask contract --check");
-    done(tally, "what follows from the contract", contract::own(true));
+/// Runs the tests in the documentation.
+fn doctests(options: &Options, tally: &mut Tally) -> Result<()> {
+    let test = ["test", "--workspace", "--doc", "--no-fail-fast", "--locked"];
+    suite::counted(options, tally, "doctests", &mut cargo(&test))
 }
 
-/// Builds the first process of containers, which their tests start.
-fn guest(tally: &mut Tally) {
-    println!("== cargo xtask guest");
-    done(tally, "the guest of containers", guest::build());
+fn documentation(_: &Options, tally: &mut Tally) -> Result<()> {
+    let mut doc = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
+    tally.status("documentation", doc.env("RUSTDOCFLAGS", "--deny warnings"))
 }
 
-/// Says which tools are missing that tests would use.
+/// Runs the embedding example and the demonstration as they were built with everything else, and the tests of the example
+/// plugin, which is a package of its own.
+fn examples(_: &Options, tally: &mut Tally) -> Result<()> {
+    let built = target().join("debug");
+    tally.status("example embed-rust", Command::new(built.join("embed-rust")).current_dir(root()))?;
+    tally.status("demo", Command::new(built.join("samuel")).arg("demo").current_dir(root()))?;
+    let mut plugin = cargo(&["test", "--quiet", "--locked"]);
+    plugin.current_dir(root().join("examples/plugins/rust")).env("CARGO_TARGET_DIR", target());
+    tally.status("example plugin", &mut plugin)
+}
+
+/// Notes which tools are missing that tests would use.
 fn tools(tally: &mut Tally) {
     for (tool, what) in [
         ("git", "the tests of repositories fail"),
-        ("bwrap", "nothing is tried out in the sandbox bwrap"),
-        ("podman", "nothing is tried out in the sandbox oci"),
-        ("chromium", "no page of a run is looked at in a browser"),
+        ("cargo-nextest", "tests run by cargo test, without a timeout and a time for each"),
+        ("bwrap", "nothing is tested in the sandbox bwrap"),
+        ("podman", "nothing is tested in the sandbox oci"),
+        ("chromium", "no report is opened in a browser"),
         ("node", "the tests with agents from npm cannot run"),
         ("npm", "the tests with agents from npm cannot run, the plugin in JavaScript is not built"),
         ("python3", "the Python package cannot be tested, the plugin in Python is not built"),
     ] {
-        let works = Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-        if !works.is_ok_and(|status| status.success()) {
+        if !works(tool) {
             tally.skip(&format!("{tool} is not installed: {what}"));
         }
     }
 }
 
-/// Checks the plugins in Rust that are packages of their own. The example is
-/// tested on this machine; that it becomes a component and runs is tested by the suite `plugin_examples`.
-fn example_plugin(tally: &mut Tally) {
-    let directory = root().join("examples/plugins/rust");
-    let target = target();
-    for (name, args) in [
-        ("format of the example plugin", &["fmt", "--check"][..]),
-        ("example plugin", &["test", "--quiet", "--locked"][..]),
-    ] {
-        let mut command = cargo(args);
-        command.current_dir(&directory).env("CARGO_TARGET_DIR", &target);
-        check(tally, name, command);
+/// Returns whether a program is there and prints its version.
+fn works(tool: &str) -> bool {
+    let mut version = Command::new(tool);
+    if tool == "cargo-nextest" {
+        version.arg("nextest");
     }
-    // The component of the behaviour table is built by its suite.
-    let mut guest = cargo(&["fmt", "--check"]);
-    guest.current_dir(root().join("tests/parity/guest"));
-    check(tally, "format of the component of the behaviour table", guest);
+    version.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    version.status().is_ok_and(|status| status.success())
 }
 
-/// Makes sure that the target is there. Adds it to the toolchain in use; never
-/// fetches or updates a toolchain.
+/// Adds a target to the toolchain in use if it is missing; never fetches or updates a toolchain.
 fn add_target(name: &str) -> Result<()> {
     let rustc = Command::new("rustc").args(["--print", "sysroot"]).output().context("rustc cannot be run")?;
     let sysroot = String::from_utf8(rustc.stdout)?;
@@ -197,131 +334,23 @@ fn add_target(name: &str) -> Result<()> {
         .current_dir(root())
         .output()
         .context("the target is not installed, and there is no rustup to add it")?;
-    let said = String::from_utf8_lossy(&added.stderr);
-    let reason = said.lines().find(|line| line.starts_with("error")).unwrap_or("no reason given");
+    let stderr = String::from_utf8_lossy(&added.stderr);
+    let reason = stderr.lines().find(|line| line.starts_with("error")).unwrap_or("no reason given");
     ensure!(added.status.success(), "rustup could not add the target: {reason}");
     Ok(())
 }
 
-/// Runs every test, those in the documentation too. Beside the programs that take what processors there are runs what
-/// mostly waits, and is built what has no part in them.
-fn tests(tally: &mut Tally, long: bool, package: Result<Result<python::Layout>>) {
-    let suites = match suites::build() {
-        Ok(suites) => suites,
-        Err(error) => return told(tally, "the tests of the workspace", &error),
-    };
-    let (started_it, is_over) = mpsc::channel::<()>();
-    let other = |tally: &mut Tally| {
-        suites::run(&suites.waiting, tally, long);
-        python_tests(tally, long, package);
-        documentation(tally, long);
-        without_features(tally, long);
-        let example = cargo(&["run", "--quiet", "--locked", "--package", "embed-rust"]);
-        check(tally, "example embed-rust", example);
-        example_plugin(tally);
-        // It builds the command anew where the tests of the command start it.
-        let _ = is_over.into_iter().next();
-        let demo = cargo(&["run", "--quiet", "--locked", "--package", "samuel-cli", "--", "demo"]);
-        check(tally, "demo", demo);
-    };
-    beside(tally, other, |tally| {
-        suites::run(&suites.of_command, tally, long);
-        drop(started_it);
-        suites::run(&suites.busy, tally, long);
-    });
-}
-
-/// Builds the documentation and runs the tests in it.
-fn documentation(tally: &mut Tally, long: bool) {
-    let mut tests = cargo(&["test", "--workspace", "--doc", "--no-fail-fast", "--locked"]);
-    tests.args(EVERYTHING).args(["--", "--show-output"]);
-    tell_length(&mut tests, long);
-    counted(tally, "the tests in documentation", tests);
-    let mut built = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
-    built.args(EVERYTHING).env("RUSTDOCFLAGS", "--deny warnings");
-    check(tally, "documentation", built);
-}
-
-/// Tells tests whether the suites that take minutes are to run.
-pub(crate) fn tell_length(command: &mut Command, long: bool) {
+/// Sets how long suites run: in full, or in their short form with a quarter of the cases for each property.
+fn set_length(command: &mut Command, long: bool) {
     if long {
-        command.env(LONG, "1");
+        command.env(LONG, "1").env_remove(CASES);
     } else {
-        command.env_remove(LONG);
+        command.env_remove(LONG).env(CASES, "64");
     }
 }
 
-/// Runs the tests of the Python package.
-fn python_tests(tally: &mut Tally, long: bool, package: Result<Result<python::Layout>>) {
-    const NAME: &str = "the tests of the Python package";
-    match package {
-        Ok(Ok(layout)) => counted(tally, NAME, layout.tests(long)),
-        Ok(Err(error)) => tally.skip(&format!("{NAME}: {error:#}")),
-        Err(error) => told(tally, "the Python package", &error),
-    }
-}
-
-/// Runs tests and counts them by what they print.
-fn counted(tally: &mut Tally, name: &str, mut command: Command) {
-    announce(&command);
-    let ran = command.stdout(Stdio::piped()).spawn().and_then(|mut child| {
-        let output = child.stdout.take();
-        output.map_or(Ok(()), |output| repeat(tally, name, output, || child.wait()))
-    });
-    if let Err(error) = ran {
-        told(tally, name, &error.into());
-    }
-}
-
-/// Repeats what tests print and counts them by it; `end` waits for how they end.
-pub(crate) fn repeat(
-    tally: &mut Tally,
-    name: &str,
-    output: impl Read,
-    end: impl FnOnce() -> io::Result<ExitStatus>,
-) -> io::Result<()> {
-    let failed_before = tally.failed;
-    // Output is no text where a test prints bytes.
-    for line in BufReader::new(output).split(b'\n') {
-        let line = line?;
-        let line = String::from_utf8_lossy(&line);
-        println!("{line}");
-        tally.read(&line);
-    }
-    // What does not compile or crashes has no result line.
-    if !end()?.success() && tally.failed == failed_before {
-        tally.check(name, false);
-    }
-    Ok(())
-}
-
-/// Takes down a step that is one check as a whole.
-fn done<T>(tally: &mut Tally, name: &str, step: Result<T>) {
-    match step {
-        Ok(_) => tally.check(name, true),
-        Err(error) => told(tally, name, &error),
-    }
-}
-
-/// Tells of a step that failed by an error, or could not be taken.
-pub(crate) fn told(tally: &mut Tally, name: &str, error: &anyhow::Error) {
-    eprintln!("error: {name}: {error:#}");
-    tally.check(name, false);
-}
-
-/// Runs a command that is one check as a whole.
-fn check(tally: &mut Tally, name: &str, mut command: Command) {
-    announce(&command);
-    match command.status() {
-        Ok(status) => tally.check(name, status.success()),
-        Err(error) => told(tally, name, &error.into()),
-    }
-}
-
-fn announce(command: &Command) {
-    let args: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy()).collect();
-    let program = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy();
-    let line = format!("== {program} {} (at {} s)", args.join(" "), seconds());
-    let colour = io::stdout().is_terminal();
-    println!("{}", if colour { format!("\x1b[1m{line}\x1b[0m") } else { line });
+/// Prints the line with which a step begins.
+fn announce(step: &str) {
+    let bold = io::stdout().is_terminal();
+    println!("{}", if bold { format!("\x1b[1m== {step}\x1b[0m") } else { format!("== {step}") });
 }

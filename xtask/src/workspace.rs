@@ -10,15 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-#[cfg(not(feature = "core"))]
-use anyhow::{Result, ensure};
-
-/// The features with which the workspace is built, linted and tested: with the same ones everywhere it is built once.
-pub(crate) const EVERYTHING: [&str; 2] = ["--features", "samuel-python/wasm,xtask/wasm"];
-
 /// Returns the root of the workspace.
 pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a directory of the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package is a directory of the workspace")
 }
 
 /// Returns the directory cargo builds into.
@@ -64,13 +58,4 @@ pub(crate) fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<Exit
         }
         thread::sleep(Duration::from_millis(50));
     }
-}
-
-/// Starts a task again in a build of this program that has the core, which most tasks do without.
-#[cfg(not(feature = "core"))]
-pub(crate) fn again_with_core(task: &str, args: &[String]) -> Result<()> {
-    let run = ["run", "--quiet", "--locked", "--package", "xtask", "--features", "xtask/core", "--", task];
-    let status = cargo(&run).args(args).status()?;
-    ensure!(status.success(), "`{task}` did not pass");
-    Ok(())
 }

@@ -49,9 +49,6 @@ pub(crate) struct Options<'py> {
     discover_only: bool,
     #[pyo3(default)]
     log_timings: bool,
-    /// Whether the run holds after each iteration.
-    #[pyo3(default)]
-    step_by_step: bool,
     /// Where the run listens.
     #[pyo3(default)]
     socket_dir: Option<PathBuf>,
@@ -82,8 +79,7 @@ impl Options<'_> {
             .supervisor(self.supervisor())
             .env(self.env.iter().cloned())
             .tasks(self.tasks.iter().map(|id| TaskId::new(id.as_str())))
-            .log_timings(self.log_timings)
-            .step_by_step(self.step_by_step);
+            .log_timings(self.log_timings);
         if self.discover_only {
             builder = builder.discover_only();
         }

@@ -23,7 +23,7 @@ use samuel_core::{
     plan::{ListForm, TaskFilter, TaskList},
     prd::{self, Document},
     project::{ChangeOrigin, Initialised, NewPlan, PrdSource, Project, UpdateOptions, find_root},
-    state::{HookLog, HookLogFilter, Mutation, NewTask, Orphans, Prefer, QueueOrder, StateError},
+    state::{HookLog, HookLogFilter, Mutation, NewTask, Orphans, QueueOrder, StateError},
 };
 use serde::Serialize;
 
@@ -405,17 +405,6 @@ impl PyProject {
         Ok(if html { page.to_html() } else { page.to_markdown() })
     }
 
-    /// Replays the recorded inputs of a run.
-    fn replay<'py>(
-        &self,
-        py: Python<'py>,
-        run: Option<&str>,
-        until: Option<u32>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let history = History::of(&self.0);
-        told(py, || history.replay(&history.resolve_for_replay(run)?, until))
-    }
-
     fn progress(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let log = detached(py, || self.0.plan_store().progress()).map_err(|error| raise(py, &error))?;
         Ok(log.entries().map(ToString::to_string).collect())
@@ -547,22 +536,14 @@ impl PyProject {
         prd: Option<PathBuf>,
         text: Option<String>,
         prune: bool,
-        prefer: &str,
         dry_run: bool,
         take_other: bool,
         format: Option<&str>,
         allow_empty: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let orphans = if prune { Orphans::Remove } else { Orphans::Keep };
-        let prefer = match prefer {
-            "plan" => Prefer::Plan,
-            "prd" => Prefer::Prd,
-            other => {
-                return Err(PyValueError::new_err(format!("prefer is \"plan\" or \"prd\", not {other:?}")));
-            }
-        };
         let reading = reading(format, allow_empty)?;
-        let options = UpdateOptions { orphans, prefer, dry_run, take_other, reading };
+        let options = UpdateOptions { orphans, dry_run, take_other, reading };
         let updated = detached(py, || {
             let text = Document::new("the PRD", text.unwrap_or_default());
             let source = prd.as_deref().map_or(PrdSource::Text(&text), PrdSource::File);

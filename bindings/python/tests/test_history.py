@@ -16,7 +16,7 @@ from samuel.testing import ScriptedAgent
 MakeLoop = Callable[..., samuel.Loop]
 
 
-def test_a_run_is_read_back_explained_and_replayed(samuel_loop: MakeLoop) -> None:
+def test_a_run_is_read_back_and_explained(samuel_loop: MakeLoop) -> None:
     loop = samuel_loop("First", "Second")
     result = loop.run()
     project = loop.project
@@ -40,7 +40,6 @@ def test_a_run_is_read_back_explained_and_replayed(samuel_loop: MakeLoop) -> Non
     assert project.run_page().tasks[0].completed
     assert project.run_report(format="html").startswith("<!doctype html>")
     assert "- [x] 1 First" in project.run_report()
-    assert project.replay(run.run).equal and project.replay().equal
 
 
 def test_what_happened_is_told_without_samuel_toml(samuel_loop: MakeLoop) -> None:
@@ -56,7 +55,7 @@ def test_what_happened_is_told_without_samuel_toml(samuel_loop: MakeLoop) -> Non
     (run,) = project.runs().runs
     assert project.why("run").answer == "it ended as completed"
     assert [event.seq for event in project.run_log(run.run)][0] == 1
-    assert "- [x] 1 First" in project.run_report() and project.replay().ended
+    assert "- [x] 1 First" in project.run_report()
     with pytest.raises(samuel.ConfigError):
         samuel.Loop(project, agent=ScriptedAgent()).run()
     with pytest.raises(samuel.SamuelError):

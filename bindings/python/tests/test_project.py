@@ -260,23 +260,19 @@ def test_records_are_immutable_values(samuel_project: MakeProject) -> None:
         samuel.QualityCheckOutput(failures="text")  # type: ignore[arg-type]
 
 
-def test_tasks_are_edited_moved_and_removed_and_changes_taken_back(samuel_project: MakeProject) -> None:
-    project = samuel_project("First", "Second", "Third")
+def test_tasks_are_edited_and_removed_and_changes_taken_back(samuel_project: MakeProject) -> None:
+    project = samuel_project("First", "Second")
     task = project.edit("2", title="Other", acceptance=["it works"], depends_on=["1"])
     assert (task.title, task.acceptance, task.depends_on) == ("Other", ("it works",), ("1",))
-    project.move("3", to="first")
-    assert [task.id for task in project.tasks()] == ["3", "1", "2"]
-    project.move("3", parent="1")
+    project.enqueue("Third", parent_id="1")
     with pytest.raises(samuel.StateError) as used:
         project.remove("1")
     assert used.value.code == "E_TASK_IN_USE"
     change = project.remove("2", "3")
     assert [task.id for task in project.tasks()] == ["1"]
-    with pytest.raises(TypeError, match="name one place"):
-        project.move("1")
     assert project.undo(change) == change + 1
     project.undo()
-    assert project.task("3").parent_id is None
+    assert [task.id for task in project.tasks()] == ["1", "2"]
     with pytest.raises(samuel.StateError) as already:
         project.undo(change)
     assert already.value.code == "E_TASK_NOT_UNDONE"
@@ -321,10 +317,8 @@ def test_an_update_tells_what_both_sides_changed(samuel_project: MakeProject) ->
     (field,) = conflict.fields
     assert (field.field, field.before, field.after) == ("description", ("As agreed.",), ("As decided.",))
     assert project.task("1").description == "As agreed."
-    project.update(text=changed, prefer="prd")
-    assert project.task("1").description == "As decided."
-    with pytest.raises(ValueError, match="prefer is"):
-        project.update(text=changed, prefer="both")  # type: ignore[arg-type]
+    project.edit("1", description="As decided.")
+    assert project.update(text=changed).conflicts == ()
 
 
 def test_a_task_is_claimed_by_one_worker_and_given_back(samuel_project: MakeProject) -> None:

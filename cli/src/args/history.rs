@@ -118,18 +118,3 @@ impl ReportArgs {
         self.format.unwrap_or(of_file)
     }
 }
-
-#[derive(Debug, Args)]
-#[command(
-    after_help = "The recorded inputs of the run are fed to a fresh machine; no agent, hook or command is started and \
-                  nothing is written. Every effect is compared with the one that was recorded.\n\nExit codes: 0 all is \
-                  equal, 1 something is different, or the run cannot be replayed"
-)]
-pub(crate) struct ReplayArgs {
-    /// The run [default: the last one whose inputs are recorded]
-    #[arg(value_name = "RUN")]
-    pub(crate) run: Option<String>,
-    /// Stop after this iteration
-    #[arg(long, value_name = "N", value_parser = whole_number::<u32>(ITERATIONS))]
-    pub(crate) until: Option<u32>,
-}

@@ -1,9 +1,9 @@
 //! Arguments of the commands that change what a plan says.
 
-use clap::{ArgGroup, Args};
+use clap::Args;
 use samuel_core::{
     model::{ClaimTarget, Complexity, Priority, TaskId},
-    state::{Place, TaskEdit},
+    state::TaskEdit,
 };
 
 #[derive(Debug, Args)]
@@ -119,51 +119,6 @@ pub(crate) struct BlockArgs {
     /// Why it cannot be worked on; `samuel run reset` clears it
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) reason: Option<String>,
-}
-
-#[derive(Debug, Args)]
-#[command(
-    group = ArgGroup::new("place").required(true),
-    after_help = "A task moves with its parts. This changes where tasks are listed, and with --parent and \
-                  --no-parent what they are a part of. Which task is next does not follow from the order of the \
-                  list, but from priority, dependencies and id: say that with `samuel run edit <ID> --priority` \
-                  or `--depends-on`. Agents may not move tasks.\n\nExamples:\n  samuel run move 4 --before 2\n  \
-                  samuel run move 4 --parent 2"
-)]
-pub(crate) struct MoveArgs {
-    /// The task
-    pub(crate) id: TaskId,
-    /// To before this task
-    #[arg(long, value_name = "ID", group = "place")]
-    before: Option<TaskId>,
-    /// To after this task
-    #[arg(long, value_name = "ID", group = "place")]
-    after: Option<TaskId>,
-    /// To the beginning of the plan
-    #[arg(long, group = "place")]
-    first: bool,
-    /// To the end of the plan
-    #[arg(long, group = "place")]
-    last: bool,
-    /// Make it a part of this task
-    #[arg(long, value_name = "ID", group = "place")]
-    parent: Option<TaskId>,
-    /// Make it a part of no task
-    #[arg(long, group = "place")]
-    no_parent: bool,
-}
-
-impl MoveArgs {
-    /// Returns where the task goes.
-    pub(crate) fn place(self) -> Place {
-        let beside = self.before.map(Place::Before).or(self.after.map(Place::After));
-        match beside.or(self.parent.map(Place::Under)) {
-            Some(place) => place,
-            None if self.first => Place::First,
-            None if self.last => Place::Last,
-            None => Place::Top,
-        }
-    }
 }
 
 #[derive(Debug, Args)]

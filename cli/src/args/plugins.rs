@@ -115,8 +115,6 @@ pub(crate) enum PluginCommand {
     New(NewPluginArgs),
     /// Build a plugin's component with the tools of its language
     Build(PluginDirectory),
-    /// Renew what a plugin carries of the crate samuel-plugin or of the contract
-    UpdateSdk(PluginDirectory),
     /// Fire each point that a plugin handles, with a sample, and show what it answers
     Test(PluginTestArgs),
     /// Keep a plugin of the project as its directory has it, while it is made
@@ -182,7 +180,7 @@ pub(crate) struct PluginDirectory {
 #[derive(Debug, Args)]
 #[command(
     after_help = "A plugin carries what it is built with: one in Rust the crate samuel-plugin, in sdk/, others the \
-                        contract, in wit/deps/. `samuel plugin update-sdk` renews it.\n\nExamples:\n  samuel plugin new licence --kind skill \
+                        contract, in wit/deps/.\n\nExamples:\n  samuel plugin new licence --kind skill \
                         --lang python\n  samuel plugin new licence --sdk-path ~/samuel/bindings/rust"
 )]
 pub(crate) struct NewPluginArgs {

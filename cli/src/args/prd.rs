@@ -19,15 +19,6 @@ pub(crate) struct InitArgs {
     pub(crate) reading: ReadingArgs,
 }
 
-/// The two sides of an update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Side {
-    /// The plan: what was edited or removed there stays so
-    Plan,
-    /// The PRD: it replaces what was edited, and adds again what was removed
-    Prd,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct ReadingArgs {
     /// Read the PRD in this form, also at each update; `samuel run convert --formats` lists them
@@ -61,9 +52,6 @@ pub(crate) struct ConvertArgs {
     /// Remove tasks that came from a PRD and are in this one no more
     #[arg(long, requires = "update")]
     pub(crate) prune: bool,
-    /// Which side wins where both were changed since the last update
-    #[arg(long, requires = "update", value_enum, default_value_t = Side::Plan)]
-    pub(crate) prefer: Side,
     /// Show the plan, or with --update what would be different, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -23,11 +23,6 @@ pub(crate) enum ToonCommand {
     /// A text without faults is printed as it is. Any other is written anew from what could be read,
     /// so its comments are gone.
     Recover(ReadArgs),
-    /// Compare the bytes and estimated tokens of TOON and of JSON
-    ///
-    /// The data may be given as JSON or as TOON. A name that ends in .json or .toon says which; else
-    /// it is JSON if it can be read as JSON.
-    Stats(ReadArgs),
 }
 
 #[derive(Debug, Args)]

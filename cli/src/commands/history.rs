@@ -1,4 +1,4 @@
-//! What happened in runs: `runs`, `log`, `why`, `report`, `replay`.
+//! What happened in runs: `runs`, `log`, `why`, `report`.
 
 use std::{
     fs::{self, Permissions},
@@ -16,10 +16,10 @@ use samuel_core::{
 
 use super::block_on_or_leave;
 use crate::{
-    args::{Global, ReplayArgs, ReportArgs, ReportFormat, RunLogArgs, WhyArgs},
+    args::{Global, ReportArgs, ReportFormat, RunLogArgs, WhyArgs},
     failure::Failure,
     host::Host,
-    render::{replay_text, run_table, safe, safe_json, safe_words, time_of_day, why_text},
+    render::{run_table, safe, safe_json, safe_words, time_of_day, why_text},
     reply::Reply,
     terminal::{self, Stream},
 };
@@ -163,22 +163,6 @@ fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     new.write_all(bytes)?;
     new.persist(&path).map_err(|error| error.error)?;
     Ok(())
-}
-
-/// Replays the recorded inputs of a run.
-pub(crate) fn replay(project: &Project, args: &ReplayArgs) -> Result<Reply, Failure> {
-    let history = History::of(project);
-    let replay = history.replay(&history.resolve_for_replay(args.run.as_deref())?, args.until)?;
-    let text = replay_text(&replay);
-    match replay.equal {
-        true => Ok(Reply::new(&replay, text)),
-        false => {
-            let data = serde_json::to_value(&replay).unwrap_or_default();
-            let failure =
-                Failure::new(ErrorCode::RECORD_DIFFERS, format!("the replay is not equal: {replay}"));
-            Err(failure.with_data(data).detail(text.lines().skip(1).map(str::to_owned)))
-        }
-    }
 }
 
 impl From<HistoryError> for Failure {

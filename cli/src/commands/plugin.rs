@@ -6,7 +6,7 @@ use samuel_core::{
     hook::HookPoint,
     plugin::{
         BuildOptions, Manifest, NewPlugin, PluginKind, PluginLanguage, RegistryAddress, Scaffolded,
-        SdkSource, ValidPlugin, build, manifest_schema, pack, publish, scaffold, update_sdk, validate,
+        SdkSource, ValidPlugin, build, manifest_schema, pack, publish, scaffold, validate,
     },
     text::{counted, lasting},
 };
@@ -34,7 +34,6 @@ pub(crate) fn run(command: PluginCommand, global: &Global, host: &Host) -> Resul
         PluginCommand::Schema => schema(),
         PluginCommand::New(args) => new(&args, global, host),
         PluginCommand::Build(args) => build_plugin(&args, global, host),
-        PluginCommand::UpdateSdk(args) => renew_sdk(&args, global, host),
         PluginCommand::Test(args) => trial::test(&args, global, host),
         PluginCommand::Link(args) => link(&args, global, host),
         PluginCommand::Pack(args) => pack_plugin(&args, global, host),
@@ -184,18 +183,6 @@ fn new_text(done: &Scaffolded) -> String {
         PluginKind::Skill => "Next: read its README.md, then `samuel plugin test` there\n",
         _ => "Next: read its README.md, then `samuel plugin build` and `samuel plugin test` there\n",
     }
-}
-
-fn renew_sdk(args: &PluginDirectory, global: &Global, host: &Host) -> Result<Reply, Failure> {
-    let directory = host.directory(global)?.join(&args.plugin);
-    let done = update_sdk(&directory)?;
-    let mut text = match done.written.len() + done.removed.len() {
-        0 => format!("Up to date: what the plugin carries is of Samuel {}\n", done.version),
-        _ => format!("Renewed what the plugin carries, of Samuel {}\n", done.version),
-    };
-    done.written.iter().for_each(|file| text.push_str(&format!("  wrote {}\n", safe(file))));
-    done.removed.iter().for_each(|file| text.push_str(&format!("  removed {}\n", safe(file))));
-    Ok(Reply::new(&done, text))
 }
 
 /// Returns how plugins are built by this process.

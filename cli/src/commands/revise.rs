@@ -1,4 +1,4 @@
-//! Commands that change what the plan says: `edit`, `rm`, `block`, `release`, `move`, `undo`.
+//! Commands that change what the plan says: `edit`, `rm`, `block`, `release`, `undo`.
 
 use std::{fs, path::Path, process::Command};
 
@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 
 use super::change::apply;
 use crate::{
-    args::{BlockArgs, EditArgs, MoveArgs, ReleaseArgs, RmArgs, UndoArgs},
+    args::{BlockArgs, EditArgs, ReleaseArgs, RmArgs, UndoArgs},
     failure::{Failure, io_failure},
     host::Host,
     reply::Reply,
@@ -64,12 +64,6 @@ pub(crate) fn release(project: &Project, args: ReleaseArgs, host: &Host) -> Resu
     let plan = project.plan_store().load()?.plan;
     let release = Mutation::release(&plan, &of, ReleaseReason::Asked { reason })?;
     apply(&project.clone().into(), host, release)
-}
-
-/// Moves a task.
-pub(crate) fn move_task(project: &Project, args: MoveArgs, host: &Host) -> Result<Reply, Failure> {
-    let id = args.id.clone();
-    apply(&project.clone().into(), host, Mutation::Move { id, to: args.place() })
 }
 
 /// Takes a change back.

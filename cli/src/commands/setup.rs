@@ -31,8 +31,6 @@ pub(crate) struct Setting {
     tasks: Vec<TaskId>,
     session: Option<String>,
     log_timings: bool,
-    /// Whether it holds after each iteration.
-    steps: bool,
     /// Whether the flags have the run look for tasks, and whether it does nothing else.
     looks: bool,
     discover_only: bool,
@@ -59,7 +57,6 @@ impl Setting {
             tasks: args.tasks.clone(),
             session: args.session.clone(),
             log_timings: args.profile,
-            steps: args.step,
             looks: false,
             discover_only: false,
         })
@@ -131,7 +128,7 @@ pub(crate) fn builder(project: Project, setting: &Setting, host: &Host) -> Resul
     };
     let run = equip(project, host)?.settings(|frozen| *frozen = settings);
     let run = run.socket_dir(host.socket_dir()).bridge(host.bridge()?);
-    let run = run.log_timings(setting.log_timings).step_by_step(setting.steps);
+    let run = run.log_timings(setting.log_timings);
     let mut builder = run.tasks(setting.tasks.iter().cloned());
     if let Some(session) = &setting.session {
         builder = builder.session(session.clone());

@@ -15,7 +15,7 @@ use crate::{
     failure::Failure,
     host::Host,
     input::Input,
-    render::{safe, safe_json, toon_sizes},
+    render::{safe, safe_json},
     reply::Reply,
 };
 
@@ -26,7 +26,6 @@ pub(crate) fn run(command: &ToonCommand, host: &Host) -> Result<Reply, Failure> 
         ToonCommand::Decode(args) => decode(args, host),
         ToonCommand::Check(args) => check(args, host),
         ToonCommand::Recover(args) => recover(args, host),
-        ToonCommand::Stats(args) => stats(args, host),
     }
 }
 
@@ -117,32 +116,8 @@ fn and_more(faults: usize) -> Option<String> {
     (faults > 0).then(|| format!("and {faults} more"))
 }
 
-fn stats(args: &ReadArgs, host: &Host) -> Result<Reply, Failure> {
-    let input = Input::read(args.file.as_deref(), host)?;
-    let value = value_of(&input, reading(args))?;
-    let options = EncodeOptions { indent_size: usize::from(args.indent), ..EncodeOptions::default() };
-    let stats = toon::stats(&value, options).map_err(|error| invalid(&input, &error))?;
-    let mut data = serde_json::to_value(stats).unwrap_or_default();
-    if let Some(data) = data.as_object_mut() {
-        data.insert("json_is_smaller".to_owned(), json!(stats.json_is_smaller()));
-    }
-    Ok(Reply::new(data, toon_sizes(&stats)))
-}
-
 fn reading(args: &ReadArgs) -> DecodeOptions {
     DecodeOptions { indent_size: usize::from(args.indent), ..DecodeOptions::default() }
-}
-
-/// Reads JSON or TOON: what the name says, else JSON if it is any.
-fn value_of(input: &Input, options: DecodeOptions) -> Result<Value, Failure> {
-    let ends_in = |extension| input.name.extension().is_some_and(|found| found == extension);
-    if ends_in("json") {
-        return json_of(input);
-    }
-    match json_of(input) {
-        Ok(value) if !ends_in("toon") => Ok(value),
-        _ => toon::from_slice_with(&input.bytes, options).map_err(|error| invalid(input, &error)),
-    }
 }
 
 fn json_of(input: &Input) -> Result<Value, Failure> {

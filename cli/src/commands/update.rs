@@ -5,19 +5,13 @@ use std::path::Path;
 use samuel_core::{
     prd::Document,
     project::{FieldDiff, PrdSource, Project, ProjectError, TaskDiff, UpdateOptions, UpdatedPrd},
-    state::{Orphans, Prefer, TaskTitle},
+    state::{Orphans, TaskTitle},
     text::counted,
 };
 
 use super::init::reading;
 use crate::{
-    args::{ConvertArgs, Side},
-    failure::Failure,
-    host::Host,
-    input::Input,
-    render::safe,
-    reply::Reply,
-    trust::confirm,
+    args::ConvertArgs, failure::Failure, host::Host, input::Input, render::safe, reply::Reply, trust::confirm,
 };
 
 /// Brings the plan up to date, or shows what would be different. At a terminal it is
@@ -31,10 +25,6 @@ pub(crate) fn update(
     let asks = host.can_ask && !args.yes;
     let options = UpdateOptions {
         orphans: if args.prune { Orphans::Remove } else { Orphans::Keep },
-        prefer: match args.prefer {
-            Side::Plan => Prefer::Plan,
-            Side::Prd => Prefer::Prd,
-        },
         dry_run: args.dry_run,
         // Whoever is asked is shown that it looks so.
         take_other: asks || args.yes,
@@ -84,13 +74,13 @@ fn text_of(updated: &UpdatedPrd, args: &ConvertArgs) -> String {
         let count = counted(updated.conflicts.len(), "task");
         text += &format!("{count} changed here and in the PRD; what is here stays:\n");
         updated.conflicts.iter().for_each(|task| text += &task_text(task));
-        text += "  take what the PRD says with --prefer prd\n";
+        text += "  take what the PRD says with `samuel run edit`\n";
     }
     if !updated.left_out.is_empty() {
         let count = counted(updated.left_out.len(), "task");
         let ids = ids(&updated.left_out);
         text += &format!("{count} of the PRD removed here, and not added again: {ids}\n");
-        text += "  add what was removed with --prefer prd\n";
+        text += "  add what was removed with `samuel run task add`\n";
     }
     if !args.prune && !updated.orphans.is_empty() {
         let count = counted(updated.orphans.len(), "task");

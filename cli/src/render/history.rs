@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use samuel_core::{
     history::{Activity, Eta, EventRef, Now, RunKind, RunList, RunState, RunSummary, Why, WhyReason},
-    machine::Replay,
     text::{counted, lasting},
 };
 
@@ -82,20 +81,6 @@ fn reason_text(reason: &WhyReason) -> String {
 
 fn event(event: &EventRef) -> String {
     format!("event {} of {}, {}", event.seq, safe(&event.run), time_of_day(event.at))
-}
-
-/// Words a replay: what came of it, and both sides of a difference.
-pub(crate) fn replay_text(replay: &Replay) -> String {
-    let mut text = format!("run {}: {}\n", safe(&replay.run), safe_words(&replay.to_string()));
-    if let Some(difference) = &replay.difference {
-        let side = |side: &Option<String>| side.as_deref().map_or_else(|| "nothing".to_owned(), safe);
-        if !difference.place.is_empty() {
-            text.push_str(&format!("  at {}\n", safe(&difference.place)));
-            text.push_str(&format!("  recorded: {}\n", side(&difference.recorded)));
-            text.push_str(&format!("  replayed: {}\n", side(&difference.replayed)));
-        }
-    }
-    text
 }
 
 /// Words what a loop does now and what the last runs cost, a line each, beside where the plan stands.

@@ -11,7 +11,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use samuel_core::{project::Project, testing::differing_replays};
+use samuel_core::{
+    history::{History, HistoryError},
+    machine::Replay,
+    project::Project,
+    testing::differing_replays,
+};
 use serde_json::Value;
 
 /// How long anything may take before a test gives up.
@@ -147,6 +152,11 @@ impl Bench {
         let ran = self.samuel(args);
         assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
         ran
+    }
+
+    /// Replays the recorded inputs of a run.
+    pub(crate) fn replay(&self, run: &str) -> Result<Replay, HistoryError> {
+        History::of(&Project::at(self.root()).unwrap()).replay(run)
     }
 
     /// Starts a loop whose agent is a shell script.

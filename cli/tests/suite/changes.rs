@@ -311,32 +311,27 @@ fn what_others_need_stays_and_goes_with_them() {
 }
 
 #[test]
-fn a_task_is_moved_and_blocked() {
-    let bench = Bench::with_tasks(&["First", "Second"]);
-    bench.ok(&["run", "move", "2", "--first"]);
-    assert_eq!(bench.tasks()[0]["id"], "2");
-    bench.ok(&["run", "move", "2", "--parent", "1"]);
+fn a_group_waits_for_its_part_which_is_blocked() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.ok(&["run", "enqueue", "Second", "--parent", "1"]);
     let ran = bench.samuel(&["run", "done", "1"]);
     assert_eq!(ran.code, 1);
     assert!(
         ran.stderr.starts_with("error: task 1 is a group, which is completed once its parts are; open: 2\n"),
         "{ran:?}"
     );
-    let both = bench.samuel(&["run", "move", "2", "--first", "--last"]);
-    assert_eq!(both.code, 2, "{both:?}");
     bench.ok(&["run", "block", "2", "--reason", "no key"]);
-    assert_eq!((bench.status("2").as_str(), &bench.tasks()[0]["skip_reason"]), ("blocked", &"no key".into()));
+    assert_eq!((bench.status("2").as_str(), &bench.tasks()[1]["skip_reason"]), ("blocked", &"no key".into()));
 }
 
 #[test]
-fn an_agent_may_not_edit_remove_move_or_take_back() {
+fn an_agent_may_not_edit_remove_or_take_back() {
     let bench = Bench::with_tasks(&["First", "Second"]);
     let before = std::fs::read(bench.prd()).unwrap();
     for args in [
         &["run", "edit", "1", "--acceptance", ""][..],
         &["run", "edit", "1"],
         &["run", "rm", "2"],
-        &["run", "move", "2", "--first"],
         &["run", "undo"],
     ] {
         let ran = bench.samuel_where("SAMUEL_RUN_ID", "r", &[args, &["--json"]].concat());
@@ -392,14 +387,13 @@ fn what_was_edited_stays_and_what_both_sides_changed_is_told() {
     bench.ok(&["run", "rm", "3"]);
     let before = std::fs::read(bench.prd()).unwrap();
     let same = bench.ok(&["run", "convert", "--update", "--prune", "prd.md"]);
-    let left_out =
-        "1 task of the PRD removed here, and not added again: 3\n  add what was removed with --prefer prd\n";
+    let left_out = "1 task of the PRD removed here, and not added again: 3\n  add what was removed with `samuel run task add`\n";
     assert_eq!(same.stdout, format!("{left_out}the plan is up to date\n"));
     assert_eq!(std::fs::read(bench.prd()).unwrap(), before);
     write("### 1 First\n\nOne, and more.\n\n### 2 Second\n\nTheirs.\n\n### 3 Third\n");
     let made = bench.ok(&["run", "convert", "--update", "prd.md"]);
     let conflict = "1 task changed here and in the PRD; what is here stays:\n~ 2 Second\n  description\n    \
-                    -Mine.\n    +Theirs.\n  take what the PRD says with --prefer prd\n";
+                    -Mine.\n    +Theirs.\n  take what the PRD says with `samuel run edit`\n";
     let first = "~ 1 Mine\n  description\n    -One.\n    +One, and more.\n";
     assert_eq!(made.stdout, format!("{first}{conflict}{left_out}change {}\n", change(&made)));
     assert_eq!(bench.tasks()[1]["description"], "Mine.");
@@ -407,11 +401,10 @@ fn what_was_edited_stays_and_what_both_sides_changed_is_told() {
     let field = &shown["data"]["conflicts"][0]["fields"][0];
     assert_eq!((&field["field"], &field["after"][0]), (&"description".into(), &"Theirs.".into()));
     assert_eq!(shown["data"]["left_out"][0]["id"], "3");
-    bench.ok(&["run", "convert", "--update", "--prefer", "prd", "prd.md"]);
-    let said: Vec<String> =
-        bench.tasks().iter().map(|task| format!("{} {}", task["title"], task["description"])).collect();
-    assert_eq!(said, [r#""Mine" "One, and more.""#, r#""Second" "Theirs.""#, r#""Third" """#]);
-    assert!(bench.samuel(&["run", "convert", "--prefer", "prd", "prd.md"]).code == 2, "only with --update");
+    bench.ok(&["run", "edit", "2", "--description", "Theirs."]);
+    bench.ok(&["run", "task", "add", "3", "Third"]);
+    let agreed = bench.ok(&["run", "convert", "--update", "prd.md"]);
+    assert_eq!(agreed.stdout, "the plan is up to date\n");
 }
 
 #[test]

@@ -11,9 +11,9 @@ use crate::{
 const WAITS: &str = "cat > prompt-$SAMUEL_TASK_ID; touch up-$SAMUEL_TASK_ID; until [ -e go-$SAMUEL_TASK_ID ]; do \
                      sleep 0.05; done; \"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
 
-fn at_work(more: &[&str]) -> (Bench, Beside) {
+fn at_work() -> (Bench, Beside) {
     let bench = Bench::with_tasks(&["First", "Second"]);
-    let run = bench.spawn(&[&bench.start_args(WAITS), more].concat());
+    let run = bench.spawn(&bench.start_args(WAITS));
     wait_for_file(&bench.path("up-1"));
     (bench, run)
 }
@@ -45,7 +45,7 @@ fn without_a_loop_each_verb_says_so_and_what_to_do() {
 
 #[test]
 fn a_loop_is_paused_steered_resumed_watched_and_ended_from_another_terminal() {
-    let (bench, mut run) = at_work(&[]);
+    let (bench, mut run) = at_work();
     let mut watcher = bench.spawn(&["run", "attach"]);
     watcher.wait_for("which works on 1 First (iteration 1)");
     let paused = bench.ok(&["run", "pause"]);
@@ -75,23 +75,8 @@ fn a_loop_is_paused_steered_resumed_watched_and_ended_from_another_terminal() {
 }
 
 #[test]
-fn a_loop_step_by_step_holds_after_each_iteration() {
-    let (bench, mut run) = at_work(&["--step"]);
-    bench.write("go-1", "");
-    bench.write("go-2", "");
-    run.wait_for("holding until `samuel run resume`");
-    assert_eq!(bench.status("2"), "pending");
-    bench.ok(&["run", "resume", "now the second"]);
-    run.wait_for("iteration 2: succeeded");
-    assert!(bench.read("prompt-2").contains("now the second"));
-    run.wait_for("holding until `samuel run resume`");
-    bench.ok(&["run", "resume"]);
-    assert_eq!(run.code(), 0);
-}
-
-#[test]
 fn who_watches_a_loop_that_is_killed_is_told_that_it_is_gone() {
-    let (bench, run) = at_work(&[]);
+    let (bench, run) = at_work();
     let attach = &mut bench.command_below("exec \"$0\" \"$@\" 2>&1", &["run", "attach"]);
     let mut watcher = Beside::of(attach);
     watcher.wait_for("which works on 1 First");
@@ -104,7 +89,7 @@ fn who_watches_a_loop_that_is_killed_is_told_that_it_is_gone() {
 
 #[test]
 fn who_follows_the_log_of_a_loop_that_is_killed_is_told_that_no_end_is_recorded() {
-    let (bench, run) = at_work(&[]);
+    let (bench, run) = at_work();
     let tail = &mut bench.command_below("exec \"$0\" \"$@\" 2>&1", &["run", "log", "--tail"]);
     let mut tail = Beside::of(tail);
     tail.wait_for("iteration 1 begins");

@@ -1,7 +1,7 @@
 //! Escapes from a run: one call of an agent tries each, one after the other, in each sandbox.
 //!
 //! What a sandbox alone keeps a command from, the probes of `samuel run sandbox check` try
-//! (`samuel-core/tests/sandbox.rs`, `tests/tests/sandbox_oci.rs`). Here is what it takes a run for: the socket of the call, what
+//! (`samuel-core/tests/it/sandbox.rs`, `tests/tests/it/sandbox_oci.rs`). Here is what it takes a run for: the socket of the call, what
 //! leads out, what a turn leaves behind, and a check. A sandbox that cannot be used here is skipped with the reason.
 #![allow(clippy::print_stdout, clippy::disallowed_macros, reason = "a test says why it is skipped")]
 

@@ -59,9 +59,14 @@ fn after_a_kill_half_a_work_is_kept_and_told_and_what_was_submitted_lands_withou
 #[test]
 fn what_was_done_before_a_loop_holds_lands_meanwhile_and_a_kill_then_has_no_agent_called_again() {
     let ground = Ground::with(&["1", "2"]);
-    let agent = ground.lanes.command();
-    let args = [&ground.bench.start_args(&agent)[..], &["--jobs", "2", "--into", "main", "--step"]].concat();
+    let notes = ground.notes().display().to_string();
+    let waits = format!("touch {notes}/up-$SAMUEL_TASK_ID; until test -e {notes}/go; do sleep 0.05; done\n");
+    let agent = waits + &ground.lanes.command();
+    let args = [&ground.bench.start_args(&agent)[..], &["--jobs", "2", "--into", "main"]].concat();
     let run = ground.bench.spawn(&args);
+    ["1", "2"].iter().for_each(|id| wait_for_file(&ground.notes().join(format!("up-{id}"))));
+    ground.bench.ok(&["run", "pause"]);
+    fs::write(ground.notes().join("go"), "").unwrap();
     let has_landed = || ["1", "2"].iter().all(|id| ground.bench.status(id) == "completed");
     wait_until("what is done lands", has_landed);
     says(&ground.bench.ok(&["run", "why", "run"]).stdout, &["it has not stopped"]);

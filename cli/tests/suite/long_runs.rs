@@ -136,9 +136,9 @@ fn very_many_iterations_are_replayed_much_faster_than_they_ran_and_have_a_small_
     assert_eq!(run["iterations"], iterations, "{run}");
     let id = run["run"].as_str().unwrap();
     let began = Instant::now();
-    let replay = bench.ok(&["run", "replay", id, "--json"]).json()["data"].clone();
+    let replay = bench.replay(id).unwrap();
     let replayed = began.elapsed();
-    assert_eq!((&replay["equal"], &replay["iterations"]), (&true.into(), &iterations.into()), "{replay}");
+    assert_eq!((replay.equal, u64::from(replay.iterations)), (true, iterations), "{replay}");
     let page = bench.ok(&["run", "report", id, "--format", "html"]).stdout.len();
     let faster = took.as_secs_f64() / replayed.as_secs_f64();
     println!(
@@ -146,7 +146,7 @@ fn very_many_iterations_are_replayed_much_faster_than_they_ran_and_have_a_small_
     );
     assert!(page < PAGE, "{page} bytes");
     // Reading is all computing and running mostly waits, so that a build that is not optimised says little; `cargo xtask
-    // bench loop replay` holds twenty times. Where the record is short, starting the command is most of it.
+    // bench loop replay` holds twenty times. Of a short record the figure says less.
     let wanted = if cfg!(debug_assertions) { 3.0 } else { 20.0 };
     assert!(iterations < 10_000 || faster >= wanted, "{faster}");
     assert!(faster >= 1.0, "{faster}");

@@ -188,7 +188,6 @@ fn what_commands_answer_is_as_their_schemas_say() {
         &["run", "why"],
         &["run", "why", "check"],
         &["run", "report"],
-        &["run", "replay", "2"],
         &["hooks", "list"],
         &["hooks", "show", "after:iteration"],
         &["hooks", "show", "quality.check"],

@@ -1,4 +1,4 @@
-//! `samuel toon`: encode, decode, check, recover, stats.
+//! `samuel toon`: encode, decode, check, recover.
 
 use std::fs::File;
 
@@ -167,40 +167,9 @@ fn recover_fails_where_nothing_can_be_read() {
 }
 
 #[test]
-fn stats_say_which_form_is_smaller() {
-    let bench = Bench::empty();
-    let rows: Vec<Value> = (0..40).map(|id| json!({"id": id, "title": "Parse", "done": false})).collect();
-    let table = json!({ "tasks": rows }).to_string();
-    let text = printed(bench.toon(&["stats"], table.as_bytes()));
-    assert!(text.contains("fewer tokens than compact JSON") && !text.contains("Use compact JSON"), "{text}");
-
-    let nested = br#"[[[[1], [2]], [[3], [4]]], [[[5], [6]], [[7], [8]]]]"#;
-    let text = printed(bench.toon(&["stats"], nested));
-    assert!(text.contains("more tokens than compact JSON") && text.contains("Use compact JSON"), "{text}");
-
-    let data = bench.toon(&["stats", "--json"], table.as_bytes()).json()["data"].clone();
-    assert_eq!(data["json"]["bytes"], table.len());
-    assert_eq!(data["json_is_smaller"], false);
-    let toon = printed(bench.toon(&["encode"], table.as_bytes()));
-    assert_eq!(data["toon"]["bytes"], toon.trim_end().len());
-    assert_eq!(bench.toon(&["stats", "--json"], toon.as_bytes()).json()["data"], data);
-}
-
-#[test]
-fn stats_read_a_file_as_what_its_name_says() {
-    let bench = Bench::empty();
-    bench.write("broken.json", "a: 1");
-    let document = bench.toon(&["stats", "broken.json", "--json"], b"").json();
-    assert_eq!(document["error"]["code"], "E_JSON_INVALID");
-    bench.write("text.toon", "{}");
-    let document = bench.toon(&["stats", "text.toon", "--json"], b"").json();
-    assert_eq!(document["data"]["json"]["bytes"], "\"{}\"".len());
-}
-
-#[test]
 fn an_input_that_is_not_there_or_too_large_is_refused() {
     let bench = Bench::empty();
-    for verb in ["encode", "decode", "check", "recover", "stats"] {
+    for verb in ["encode", "decode", "check", "recover"] {
         let ran = bench.toon(&[verb, "nowhere.toon"], b"").fails(1);
         assert!(ran.stderr.contains("cannot read nowhere.toon\n  caused by: No such file"), "{}", ran.stderr);
         assert!(ran.stderr.contains("help: Check that the file exists"), "{}", ran.stderr);

@@ -313,7 +313,6 @@ impl Run {
             in_lane: settings.parallel.jobs > 1,
             follows: false,
             calls: CallNumbers { lane: 1, of: settings.parallel.jobs.max(1) },
-            holds: self.frozen.holds,
             limits: self.limits(),
             framing: self.frozen.framing.clone(),
         }

@@ -48,7 +48,6 @@ pub struct RunBuilder {
     scope: Scope,
     discovers_only: bool,
     log_timings: bool,
-    holds: bool,
     pub(super) socket_dir: Option<PathBuf>,
     bridge: Vec<String>,
 }
@@ -78,7 +77,6 @@ impl RunBuilder {
             scope: Scope::All,
             discovers_only: false,
             log_timings: false,
-            holds: false,
             socket_dir: None,
             bridge: Vec::new(),
         }
@@ -259,13 +257,6 @@ impl RunBuilder {
         self
     }
 
-    /// Has the run hold after each iteration until it is resumed. By default it goes on by itself.
-    #[must_use]
-    pub fn step_by_step(mut self, holds: bool) -> Self {
-        self.holds = holds;
-        self
-    }
-
     /// Writes the time of every handler to the progress log.
     #[must_use]
     pub fn log_timings(mut self, log: bool) -> Self {
@@ -433,7 +424,6 @@ impl RunBuilder {
             env: self.env,
             binary: self.binary,
             log_timings: self.log_timings,
-            holds: self.holds,
             socket_dir: self.socket_dir,
             bridge: self.bridge,
         };

@@ -57,8 +57,6 @@ pub(crate) struct Frozen {
     pub(crate) run_id: Arc<str>,
     pub(crate) framing: Framing,
     pub(crate) log_timings: bool,
-    /// Whether the run holds after each iteration.
-    pub(crate) holds: bool,
     pub(crate) run_dir: RunDir,
     /// Where the run may listen.
     pub(crate) socket_dir: Option<PathBuf>,

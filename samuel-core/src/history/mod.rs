@@ -25,7 +25,7 @@
 //! let run = history.resolve(None)?;
 //! let why = history.why(&WhyQuestion::Run(Some(run.clone())))?;
 //! assert!(why.answer.contains("completed"), "{}", why.answer);
-//! assert!(history.replay(&run, None)?.equal);
+//! assert!(history.replay(&run)?.equal);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -185,22 +185,6 @@ impl History {
         }
     }
 
-    /// Finds the run to replay: where none is named, the last one whose inputs are recorded, as those of a landing
-    /// without a loop are not. Blocks.
-    ///
-    /// # Errors
-    /// As [`resolve`](Self::resolve), and [`HistoryError::State`] where inputs cannot be read.
-    pub fn resolve_for_replay(&self, run: Option<&str>) -> Result<String, HistoryError> {
-        let recorded = if run.is_none() { self.recorded()? } else { Vec::new() };
-        for last in recorded.into_iter().rev() {
-            let inputs = self.lane.read_record(&last, RecordPart::Inputs, RecordPlace::default())?;
-            if !inputs.lines.is_empty() {
-                return Ok(last);
-            }
-        }
-        self.resolve(run)
-    }
-
     /// Returns the run that is under way. While it gets ready it has told nothing. Blocks.
     ///
     /// # Errors
@@ -349,13 +333,13 @@ impl History {
         }
     }
 
-    /// Feeds the recorded inputs of a run to a fresh machine, up to the end of an iteration where
-    /// one is named, and compares what follows with what was recorded. Carries out nothing. Blocks.
+    /// Feeds the recorded inputs of a run to a fresh machine, and compares what follows with what was recorded.
+    /// Carries out nothing. Blocks.
     ///
     /// # Errors
     /// Returns [`HistoryError::NoRecord`] where no input is recorded, [`HistoryError::Replay`]
     /// where this version cannot replay it, and [`HistoryError::State`].
-    pub fn replay(&self, run: &str, until: Option<u32>) -> Result<Replay, HistoryError> {
+    pub fn replay(&self, run: &str) -> Result<Replay, HistoryError> {
         let (mut place, mut replaying) = (RecordPlace::default(), None::<Replaying>);
         loop {
             let chunk = self.lane.read_record(run, RecordPart::Inputs, place)?;
@@ -366,7 +350,7 @@ impl History {
             for line in chunk.lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
                 match &mut replaying {
                     None => {
-                        let begun = Replaying::begin(line, until);
+                        let begun = Replaying::begin(line);
                         replaying = Some(
                             begun.map_err(|source| HistoryError::Replay { run: run.to_owned(), source })?,
                         );

@@ -269,7 +269,6 @@ impl Core {
             Then::AfterCheck => self.begin_iteration(),
             Then::CloseIteration(iteration) => {
                 self.conclude_iteration(iteration);
-                self.requests.hold |= self.setup.holds;
                 self.rest()
             }
             Then::EndLoop => self.fire_last_points(),

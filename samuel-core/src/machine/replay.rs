@@ -10,7 +10,6 @@ use std::{
     fmt,
 };
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
@@ -26,7 +25,7 @@ use crate::{
 const MAX_SIDE: usize = 2_000;
 
 /// What came of a replay.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
     /// The run.
     pub run: String,
@@ -41,21 +40,14 @@ pub struct Replay {
     /// How many iterations began in it; of a run that goes on not those from before it was interrupted.
     pub iterations: u32,
     /// How many lanes it has inputs of; nothing where the run had none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lanes: Option<u32>,
-    /// The iteration that it was to stop after, where one was named.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<u32>,
     /// Whether each machine came to its end.
     pub ended: bool,
-    /// Whether inputs end before a machine came to its end, or to that of the iteration to stop after.
-    #[serde(default)]
+    /// Whether inputs end before a machine came to its end.
     pub cut_off: bool,
     /// Whether they do although the events tell that the run ended: the record of inputs was cut short or changed.
-    #[serde(default)]
     pub cut_short: bool,
     /// The lanes whose inputs do; none where those of all do, or the run had no lanes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut_off_lanes: Vec<u32>,
     /// Whether all that was looked at is as it was recorded.
     pub equal: bool,
@@ -64,15 +56,13 @@ pub struct Replay {
 }
 
 /// Where a replay is different from its record first.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReplayDifference {
     /// What kind of difference it is.
     pub kind: DifferenceKind,
     /// The line of the record, from 1.
-    #[serde(default)]
     pub line: u64,
     /// The lane; nothing where the run had none, or the line does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<u32>,
     /// The step, from 1; 0 for the line that holds the machine, nothing where the line does not tell.
     pub step: Option<u64>,
@@ -90,8 +80,7 @@ pub struct ReplayDifference {
 }
 
 /// What kind of difference a replay found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DifferenceKind {
     /// The line was changed after it was written.
@@ -204,17 +193,14 @@ struct Replayed {
     machine: Machine,
     /// How many steps of it were equal.
     steps: u64,
-    /// Whether the iteration to stop after is over.
-    is_past: bool,
 }
 
 impl Replaying {
-    /// Begins with the first line of a record, without its end; stops after an iteration where
-    /// one is named.
+    /// Begins with the first line of a record, without its end.
     ///
     /// # Errors
     /// Returns a [`ReplayError`] where there is nothing to begin with.
-    pub fn begin(line: &[u8], until: Option<u32>) -> Result<Self, ReplayError> {
+    pub fn begin(line: &[u8]) -> Result<Self, ReplayError> {
         let is_altered = |error: &ReplayError| match error {
             ReplayError::Machine { recorded_by, .. } => recorded_by == WRITTEN_BY && !is_as_written(line),
             ReplayError::NoBeginning => is_begin(line) && !is_as_written(line),
@@ -232,7 +218,6 @@ impl Replaying {
             effects: 0,
             iterations: 0,
             lanes: None,
-            until,
             ended: false,
             cut_off: false,
             cut_short: false,
@@ -248,7 +233,7 @@ impl Replaying {
 
     /// Takes the next line, without its end. Returns whether more are wanted.
     pub fn take(&mut self, line: &[u8]) -> bool {
-        if !self.is_over() {
+        if self.replay.equal {
             self.lines += 1;
             let taken = if is_begin(line) { self.begin_another(line) } else { self.step(line) };
             if let Err(difference) = taken {
@@ -256,7 +241,7 @@ impl Replaying {
                 self.replay.equal = false;
             }
         }
-        !self.is_over()
+        self.replay.equal
     }
 
     /// Says whether it is a run with lanes.
@@ -266,12 +251,11 @@ impl Replaying {
 
     /// Says what came of it, of a run of which events tell such lanes.
     pub fn end(self, told: &BTreeSet<u32>) -> Replay {
-        let is_open = |replayed: &Replayed| !replayed.is_past && !replayed.machine.is_ended();
+        let is_open = |replayed: &Replayed| !replayed.machine.is_ended();
         let ended = self.machines.values().all(|replayed| replayed.machine.is_ended());
         let mut cut_off: BTreeSet<Option<u32>> =
             self.machines.iter().filter(|(_, replayed)| is_open(replayed)).map(|(lane, _)| *lane).collect();
-        // One that began only after the iteration to stop after is none of them.
-        if self.replay.until.is_none() && self.replay.lanes.is_some() {
+        if self.replay.lanes.is_some() {
             let of_lanes = told.iter().copied().map(Some);
             cut_off.extend(of_lanes.filter(|lane| !self.machines.contains_key(lane)));
         }
@@ -286,13 +270,9 @@ impl Replaying {
         Replay { ended, cut_off: is_cut_off, cut_off_lanes, ..self.replay }
     }
 
-    fn is_over(&self) -> bool {
-        !self.replay.equal || self.machines.values().all(|replayed| replayed.is_past)
-    }
-
     fn add(&mut self, begin: RecordBegin) {
         self.replay.lanes = begin.lane.map(|_| self.replay.lanes.unwrap_or_default() + 1);
-        self.machines.insert(begin.lane, Replayed { machine: begin.machine, steps: 0, is_past: false });
+        self.machines.insert(begin.lane, Replayed { machine: begin.machine, steps: 0 });
     }
 
     /// Adds the machine of another lane.
@@ -327,7 +307,6 @@ impl Replaying {
             return Err(ReplayDifference { iteration, ..at(changed, lane, step) }.into());
         };
         self.last = read.iteration;
-        let until = self.replay.until;
         let input = described(&read.input);
         let found = |kind| ReplayDifference {
             iteration: read.iteration,
@@ -337,10 +316,6 @@ impl Replaying {
         // The line of a lane whose machine is not there.
         let missing = if is_as_written { DifferenceKind::Missing } else { DifferenceKind::Altered };
         let Some(replayed) = self.machines.get_mut(&read.lane) else { return Err(found(missing).into()) };
-        if is_as_written && until.is_some_and(|until| read.iteration > until) {
-            replayed.is_past = true;
-            return Ok(());
-        }
         let parsed = serde_json::from_value::<Input>(read.input.clone());
         let compared = parsed.map(|input| {
             let effects = replayed.machine.step(input);
@@ -373,7 +348,7 @@ impl Replaying {
         self.replay.steps += 1;
         self.replay.effects += effects.len() as u64;
         // The step that ends an iteration may begin the next one.
-        let begun = effects.iter().filter(|effect| begins_iteration(effect, until)).count();
+        let begun = effects.iter().filter(|effect| begins_iteration(effect)).count();
         self.replay.iterations += u32::try_from(begun).unwrap_or_default();
         Ok(())
     }
@@ -391,13 +366,8 @@ fn parsed(line: &[u8]) -> Result<RecordBegin, ReplayError> {
     serde_json::from_value(begin).map_err(|source| ReplayError::Machine { recorded_by, source })
 }
 
-fn begins_iteration((_, effect): &(EffectId, Effect), until: Option<u32>) -> bool {
-    match effect {
-        Effect::Emit(Event::IterationStarted { iteration, .. }) => {
-            until.is_none_or(|until| *iteration <= until)
-        }
-        _ => false,
-    }
+fn begins_iteration((_, effect): &(EffectId, Effect)) -> bool {
+    matches!(effect, Effect::Emit(Event::IterationStarted { .. }))
 }
 
 fn at(kind: DifferenceKind, lane: Option<u32>, step: Option<u64>) -> ReplayDifference {

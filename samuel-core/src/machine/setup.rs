@@ -50,9 +50,6 @@ pub struct Setup {
     /// How the calls are numbered that wait for a person.
     #[serde(default, skip_serializing_if = "is_alone")]
     pub calls: CallNumbers,
-    /// Whether it holds after each iteration until it is resumed.
-    #[serde(default)]
-    pub holds: bool,
     /// When to stop.
     pub limits: RunLimits,
     /// How text of others is marked in prompts. A resumed run has another one.

@@ -130,7 +130,6 @@ pub use registry::PublishedPlugin;
 pub use sample::{sample_input, sample_text};
 pub use scaffold::{NewPlugin, PluginLanguage, Scaffolded, SdkSource, scaffold};
 pub use schema::manifest_schema;
-pub use sdk::{UpdatedSdk, update_sdk};
 pub use settings::{PluginSetting, SettingKind};
 pub use skill::Skill;
 pub use source::InstallSource;

@@ -73,8 +73,7 @@ impl FromStr for PluginLanguage {
 /// Where the crate samuel-plugin comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SdkSource {
-    /// The plugin's own directory `sdk`, which holds the crate of this Samuel; see
-    /// [`update_sdk`](super::update_sdk).
+    /// The plugin's own directory `sdk`, which holds the crate of this Samuel.
     #[default]
     Carried,
     /// The registry, by a requirement such as `2.0`.

@@ -9,8 +9,8 @@ use crate::{
     model::{Plan, Status, Task, TaskId},
     prd::{Document, Form, PrdError, Remark},
     state::{
-        Asker, ChangedTask, Merged, Mutation, Orphans, OtherPrd, Place, PlanUpdate, Prefer, StateError,
-        TaskChange, TaskTitle, merge,
+        Asker, ChangedTask, Merged, Mutation, Orphans, OtherPrd, Place, PlanUpdate, StateError, TaskChange,
+        TaskTitle, merge,
     },
 };
 
@@ -31,8 +31,6 @@ pub enum PrdSource<'a> {
 pub struct UpdateOptions {
     /// What happens to tasks that the PRD has no more.
     pub orphans: Orphans,
-    /// Which side wins where plan and PRD were both changed.
-    pub prefer: Prefer,
     /// Whether it is only looked at what would be different.
     pub dry_run: bool,
     /// Whether a PRD is taken that looks like another one, and not refused; see [`OtherPrd`].
@@ -153,7 +151,7 @@ impl Project {
                 }
                 wanted.project.source_prd.clone_from(&plan.project.source_prd);
             }
-            let merged = merge(&plan, &wanted, options.orphans, options.prefer);
+            let merged = merge(&plan, &wanted, options.orphans);
             let mut updated = UpdatedPrd::of(&plan, &merged, &warnings);
             let update = merged.update;
             if options.dry_run || update.is_empty() {

@@ -14,7 +14,7 @@
 //!
 //! Fields are merged three ways, with what the PRD said last ([`Baseline`]): what only the
 //! PRD changed follows it, what only the plan changed stays, and what both changed is a
-//! conflict, in which the plan wins unless [`Prefer`] says otherwise.
+//! conflict, in which the plan wins.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -38,16 +38,6 @@ pub enum Orphans {
     Keep,
     /// They are removed.
     Remove,
-}
-
-/// Which side wins where plan and PRD were both changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Prefer {
-    /// The plan: its fields stay, and what was removed from it stays away.
-    #[default]
-    Plan,
-    /// The PRD: its fields replace those of the plan, and what was removed comes back.
-    Prd,
 }
 
 /// A plan beside a changed PRD.
@@ -119,12 +109,12 @@ impl TaskTitle {
 }
 
 /// Compares a plan with the one that a PRD gives.
-pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merged {
+pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans) -> Merged {
     let baseline = Baseline::parse(&plan.baseline);
     let known = Known::of(plan, &baseline);
     let rows: Vec<Row<'_>> = prd.tasks.iter().map(Row::of_prd).collect();
     let found = paired(&known.rows, &rows);
-    let ids = Ids::of(plan, prd, &known, &found, prefer);
+    let ids = Ids::of(plan, prd, &known, &found);
     let mut merged = Merged { other_prd: OtherPrd::of(&rows, &known, &found), ..Merged::default() };
     let mut now = Baseline::default();
     let mut behind: Option<TaskId> = None;
@@ -143,7 +133,7 @@ pub fn merge(plan: &Plan, prd: &Plan, orphans: Orphans, prefer: Prefer) -> Merge
         match there {
             Some(there) => {
                 let sides = Sides { there, now: &task, said: &said, before: baseline.task(&id) };
-                let (changed, conflict, agreed) = sides.merged(prefer);
+                let (changed, conflict, agreed) = sides.merged();
                 merged.update.changed.extend(changed);
                 merged.conflicts.extend(conflict);
                 said = agreed;
@@ -224,7 +214,7 @@ struct Ids<'a> {
 }
 
 impl<'a> Ids<'a> {
-    fn of(plan: &Plan, prd: &'a Plan, known: &Known<'_>, found: &[Option<usize>], prefer: Prefer) -> Self {
+    fn of(plan: &Plan, prd: &'a Plan, known: &Known<'_>, found: &[Option<usize>]) -> Self {
         let taken: HashSet<&TaskId> = known.rows.iter().map(|row| row.id).collect();
         let used = plan.tasks.iter().chain(&prd.tasks).flat_map(used_ids);
         let mut numbers = UsedNumbers::of(used.chain(known.rows.iter().map(|row| row.id)));
@@ -233,7 +223,7 @@ impl<'a> Ids<'a> {
             let row = found.and_then(|row| Some((known.rows.get(row)?, known.place(row).is_none())));
             let id = match row {
                 Some((row, is_gone)) => {
-                    if is_gone && prefer == Prefer::Plan {
+                    if is_gone {
                         ids.left_out.insert(row.id.clone());
                     } else if *row.id != task.id {
                         ids.renamed.insert(row.id.clone());
@@ -289,7 +279,7 @@ struct Sides<'a> {
 impl Sides<'_> {
     /// Returns what the plan takes, what it does not take although the PRD says it anew,
     /// and what the PRD has said from now on.
-    fn merged(&self, prefer: Prefer) -> (Option<ChangedTask>, Option<ChangedTask>, Said) {
+    fn merged(&self) -> (Option<ChangedTask>, Option<ChangedTask>, Said) {
         let Self { there, now, said, before } = self;
         let is_different = differs(there, now);
         if !Field::ALL.into_iter().any(&is_different) {
@@ -303,11 +293,8 @@ impl Sides<'_> {
             None => Said::of(&Task::new(there.id.clone(), "")),
         };
         let is_edited = |field| !own.agrees(&before, field);
-        let is_conflict = |field| is_different(field) && is_edited(field) && !said.agrees(&before, field);
-        let is_taken = |field| {
-            is_different(field) && (!is_edited(field) || (prefer == Prefer::Prd && is_conflict(field)))
-        };
-        let is_left = |field| is_conflict(field) && !is_taken(field);
+        let is_taken = |field| is_different(field) && !is_edited(field);
+        let is_left = |field| is_different(field) && is_edited(field) && !said.agrees(&before, field);
         let change = |fields: &dyn Fn(Field) -> bool| {
             let edit = TaskEdit::of(now).only(fields);
             let parent =

@@ -117,7 +117,7 @@ pub use log::{
 pub(crate) use logs::{KeptLogs, of_iteration, prune};
 pub use memory::MemoryStore;
 pub use memory_lane::MemoryLane;
-pub use merge::{Merged, Orphans, OtherPrd, Prefer, TaskTitle, merge};
+pub use merge::{Merged, Orphans, OtherPrd, TaskTitle, merge};
 pub use mutation::{Actor, Mutation, NewTask, TaskChange};
 pub use plan_store::{
     Applied, Asker, CaughtUp, Existing, Imported, JournalPart, LastWritten, LoadedPlan, PlanStore,

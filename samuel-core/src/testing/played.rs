@@ -58,7 +58,7 @@ impl Played {
     /// Returns what [`History::replay`] returns.
     pub fn replay(&self) -> Result<Replay, HistoryError> {
         let run = self.events.first().map(|record| record.run_id.to_string());
-        self.history.replay(&self.history.resolve(run.as_deref())?, None)
+        self.history.replay(&self.history.resolve(run.as_deref())?)
     }
 
     /// Returns the past of the project that it was a run of.

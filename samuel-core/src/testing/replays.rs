@@ -18,7 +18,7 @@ use crate::{
 pub fn differing_replays(project: &Project) -> Vec<Replay> {
     let (history, lane) = (History::of(project), project.lane_store());
     let runs = lane.recorded_runs().unwrap_or_default();
-    let replays = runs.iter().filter_map(|run| history.replay(run, None).ok());
+    let replays = runs.iter().filter_map(|run| history.replay(run).ok());
     replays.filter(leads_elsewhere).collect()
 }
 

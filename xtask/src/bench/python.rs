@@ -16,7 +16,7 @@ const PEER: &str = "toons";
 ///
 /// # Errors
 /// Fails where a gate is missed, or something cannot be measured.
-pub(super) fn run(_: &[String]) -> Result<()> {
+pub(super) fn run() -> Result<()> {
     let path = python::lay_out("wheel")?;
     // Without the peer the other gates still hold.
     let interpreter = python::environment(&[PEER]).unwrap_or_else(|error| {

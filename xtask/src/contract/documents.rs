@@ -19,7 +19,7 @@ use super::{
 pub(super) const PATH: &str = "cli/documents.schema.json";
 
 /// The commands, as their documents name them, and the types that each may answer.
-const COMMANDS: [(&str, &[&str]); 20] = [
+const COMMANDS: [(&str, &[&str]); 19] = [
     ("run", &["StatusReport"]),
     ("run status", &["StatusReport"]),
     ("run tasks", &["TaskList"]),
@@ -32,7 +32,6 @@ const COMMANDS: [(&str, &[&str]); 20] = [
     ("run runs", &["RunList"]),
     ("run why", &["Why"]),
     ("run report", &["RunPage"]),
-    ("run replay", &["Replay"]),
     ("hooks list", &["HookList"]),
     ("hooks show", &["ShownPoint", "ShownHooks"]),
     ("hooks validate", &["HookValidation"]),

@@ -1,10 +1,11 @@
 //! `cargo xtask contract`: everything that follows from the contract.
 //!
 //! `wit/v1` and `wit/points.toml` are read into a [`model::Contract`]; each
-//! generator writes some files from it. What follows from the settings is written
-//! from their table in samuel-core, what Python and documents of commands have of its
-//! types from their sources. `--check` writes nothing and fails
-//! where a file is not what would be written.
+//! generator writes some files from it. What Python and documents of commands have of
+//! samuel-core's types is written from their sources, what follows from the settings from
+//! their schema. Two schemas the core makes itself: a test of samuel-tests writes them, and
+//! without `SAMUEL_WRITE` checks them. `--check` writes nothing, builds no core, and fails
+//! if a file is not what would be written.
 
 mod abilities;
 mod bindings;
@@ -15,7 +16,6 @@ mod model;
 mod parity;
 mod python;
 mod read;
-#[cfg(feature = "core")]
 mod repository;
 mod rules;
 mod rust_outputs;
@@ -23,7 +23,6 @@ mod rust_points;
 mod rust_records;
 mod samples;
 mod schema;
-#[cfg(feature = "core")]
 mod settings;
 mod table;
 mod text;
@@ -33,7 +32,7 @@ use std::{fs, path::Path};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::workspace::root;
+use crate::workspace::{cargo, root};
 use model::Contract;
 
 /// What the generated files in Rust begin with.
@@ -42,8 +41,8 @@ const GENERATED: &str = "// Written by `cargo xtask contract`; change `wit/` ins
 /// A file to write: where, below the root, and what.
 type Output = (String, String);
 
-/// Writes the files, or says with `--check` whether they are as they should be. What needs no core comes first, so that
-/// a core that does not build for want of it can be built.
+/// Writes the files, or checks them with `--check`. Those that need no core are written first, since the core may not
+/// build without them.
 ///
 /// # Errors
 /// Fails where the contract is not well-formed, or with `--check` where a file is
@@ -55,13 +54,14 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         _ => bail!("usage: cargo xtask contract [--check]"),
     };
     own(check)?;
-    #[cfg(feature = "core")]
-    return settle(&with_core()?, check);
-    #[cfg(not(feature = "core"))]
-    crate::workspace::again_with_core("contract", args)
+    if check {
+        return Ok(());
+    }
+    schemas_of_core()?;
+    settle(&settings::files()?, check)
 }
 
-/// Writes or checks the files that the contract and the sources alone say everything of.
+/// Writes or checks everything but the schemas that the core makes.
 ///
 /// # Errors
 /// Fails as [`run`] does.
@@ -86,12 +86,13 @@ fn settle(outputs: &[Output], check: bool) -> Result<()> {
     Ok(())
 }
 
-/// Returns the files that also say what is in the core.
-#[cfg(feature = "core")]
-fn with_core() -> Result<Vec<Output>> {
-    let mut outputs = settings::files()?;
-    outputs.push(repository::file(&read::contract()?)?);
-    Ok(outputs)
+/// Writes the schemas that the core makes.
+fn schemas_of_core() -> Result<()> {
+    // With the workspace, so that the core is the one that its tests have.
+    let test = ["test", "--quiet", "--locked", "--workspace", "--test", "it", "--", "schemas_of_the_core"];
+    let status = cargo(&test).env("SAMUEL_WRITE", "1").status()?;
+    ensure!(status.success(), "the core could not write its schemas");
+    Ok(())
 }
 
 fn outputs(contract: &Contract) -> Result<Vec<Output>> {
@@ -118,6 +119,8 @@ fn outputs(contract: &Contract) -> Result<Vec<Output>> {
     outputs.push((schema::PATH.to_owned(), schema::schemas(contract)));
     outputs.push((documents::PATH.to_owned(), documents::schemas(contract)?));
     outputs.push(docs::page(contract)?);
+    outputs.push(repository::file(contract)?);
+    outputs.extend(settings::files()?);
     Ok(outputs)
 }
 

@@ -5,7 +5,6 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result};
-use samuel_core::dialect::EventType;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -19,6 +18,17 @@ const PATH: &str = "samuel-core/src/dialect/repository/schemas.json";
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 const WRITTEN: &str = "Written by `cargo xtask contract`.";
 
+/// The events as `dialect::EventType` of samuel-core lists them, each with the id of its point. A test of samuel-tests
+/// compares the two.
+const EVENTS: [(&str, &str); 6] = [
+    ("PromptSubmit", "prompt.submit"),
+    ("PreAbilityCall", "ability.before"),
+    ("PostAbilityCall", "ability.after"),
+    ("SessionStart", "session.start"),
+    ("SessionEnd", "session.end"),
+    ("SessionStop", "session.stop"),
+];
+
 /// Returns the file of the schemas, each by its name.
 ///
 /// # Errors
@@ -29,17 +39,15 @@ pub(super) fn file(contract: &Contract) -> Result<Output> {
     schemas.insert("$comment".to_owned(), WRITTEN.into());
     schemas.insert("hook".to_owned(), hook());
     schemas.insert("result".to_owned(), result(contract)?);
-    for event_type in EventType::ALL {
-        schemas.insert(event_type.as_str().to_owned(), context(contract, event_type)?);
+    for (name, point) in EVENTS {
+        schemas.insert(name.to_owned(), context(contract, name, point)?);
     }
     Ok((PATH.to_owned(), format!("{:#}\n", Value::Object(schemas))))
 }
 
 /// What a hook is given.
-fn context(contract: &Contract, event_type: EventType) -> Result<Value> {
-    let id = event_type.point().as_str();
+fn context(contract: &Contract, name: &str, id: &'static str) -> Result<Value> {
     let point = contract.points.iter().find(|point| point.row.id == id).context(id)?;
-    let name = event_type.as_str();
     let mut schema = of_record(contract, &format!("{}Input", point.name))?;
     let fields = schema["properties"].as_object_mut().context("a record has fields")?;
     let kind = json!({ "description": "The name of the event.", "const": name });
@@ -121,7 +129,7 @@ fn hook() -> Value {
             "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" }, "minItems": 1 }],
         })
     };
-    let events: Vec<&str> = EventType::ALL.iter().map(|event_type| event_type.as_str()).collect();
+    let events: Vec<&str> = EVENTS.iter().map(|(name, _)| *name).collect();
     let toggle = json!({
         "description": "Whether it runs, everywhere or by the environment; true by default.",
         "anyOf": [{ "type": "boolean" }, {

@@ -1,12 +1,12 @@
-//! What follows from the table of settings in samuel-core: the schemas, the tables
-//! of the documentation, and the options of a loop in Python.
+//! What follows from the table of settings in samuel-core: the tables of the
+//! documentation, and the options of a loop in Python.
 //!
-//! All of it is read from the JSON Schema that the table makes of itself.
+//! All of it is read from the JSON Schema that the table makes of itself, as the
+//! documentation has it.
 
 use std::{fmt::Write as _, fs};
 
 use anyhow::{Context as _, Result};
-use samuel_core::{config::config_schema, plugin::manifest_schema};
 use serde_json::Value;
 
 use super::{
@@ -16,15 +16,17 @@ use super::{
 };
 use crate::workspace::root;
 
+const SCHEMA: &str = "docs/samuel.schema.json";
 const PAGE: &str = "docs/configuration.md";
 const PYTHON: &str = "bindings/python/python/samuel/settings.py";
 
 /// Returns the files that follow from the table.
 ///
 /// # Errors
-/// Fails where the page has no marks for a table.
+/// Fails where the schema cannot be read, or the page has no marks for a table.
 pub(super) fn files() -> Result<Vec<Output>> {
-    let schema = config_schema();
+    let schema = fs::read_to_string(root().join(SCHEMA))?;
+    let schema: Value = serde_json::from_str(&schema).with_context(|| format!("{SCHEMA} is no JSON"))?;
     let at = |pointer| schema.pointer(pointer).context("the schema has changed");
     let settings = at("/properties/methodology/additionalProperties")?;
     let mut page = fs::read_to_string(root().join(PAGE))?;
@@ -35,12 +37,7 @@ pub(super) fn files() -> Result<Vec<Output>> {
         page = replaced(&page, name, &rows(inner(schema), ""))
             .with_context(|| format!("{PAGE} has no marks for {name}"))?;
     }
-    Ok(vec![
-        (PAGE.to_owned(), page),
-        ("docs/samuel.schema.json".to_owned(), format!("{schema:#}\n")),
-        ("docs/samuel-plugin.schema.json".to_owned(), format!("{:#}\n", manifest_schema())),
-        (PYTHON.to_owned(), python(settings)),
-    ])
+    Ok(vec![(PAGE.to_owned(), page), (PYTHON.to_owned(), python(settings))])
 }
 
 /// The keys of a table, without the chains of hooks.

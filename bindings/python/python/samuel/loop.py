@@ -91,7 +91,6 @@ class Loop(Equipped, LoopRegistering):
         discover_only: Whether the run looks for tasks and works on none. Between other
             iterations it does with the setting ``pilot``.
         log_timings: Whether the time of every handler goes into the progress log.
-        step_by_step: Whether the run holds after each iteration until it is resumed.
         socket_dir: The directory that the run listens in, for other processes; it is
             made this user's alone, and its path has to be short. By default
             nothing reaches the run.
@@ -128,7 +127,6 @@ class Loop(Equipped, LoopRegistering):
         installed_plugins: bool = True,
         discover_only: bool = False,
         log_timings: bool = False,
-        step_by_step: bool = False,
         socket_dir: str | os.PathLike[str] | None = None,
         guest: str | os.PathLike[str] | None = None,
         bridge: Iterable[str] = (),
@@ -161,7 +159,6 @@ class Loop(Equipped, LoopRegistering):
             "tasks": [] if tasks is None else _ids(tasks),
             "discover_only": discover_only,
             "log_timings": log_timings,
-            "step_by_step": step_by_step,
             "socket_dir": None if socket_dir is None else os.fspath(socket_dir),
             "guest": None if guest is None else os.fspath(guest),
             "bridge": list(bridge),

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         PrdPreview,
         Priority,
         ProjectStatus,
-        Replay,
         Restored,
         QueueList,
         RunHistory,
@@ -421,16 +420,6 @@ class Project:
         """The same as a page of HTML that needs nothing else, or as text for a pull request."""
         return self._native.run_report(run, format == "html")
 
-    def replay(self, run: str | None = None, *, until: int | None = None) -> Replay:
-        """Feeds the recorded inputs of a run to a fresh machine, with lanes to one of each, and compares what follows;
-        starts and writes nothing.
-
-        Args:
-            run: The run; the last one where none is named.
-            until: The iteration to stop after.
-        """
-        return self._native.replay(run, until)
-
     def progress(self) -> list[str]:
         """The entries of the progress log, one line each."""
         return self._native.progress()
@@ -570,34 +559,6 @@ class Project:
         parts = "remove" if with_parts else "refuse"
         return self._change({"type": "remove", "ids": list(ids), "parts": parts})[0]
 
-    def move(
-        self,
-        id: str,
-        *,
-        before: str | None = None,
-        after: str | None = None,
-        parent: str | None = None,
-        to: Literal["first", "last", "top"] | None = None,
-    ) -> int:
-        """Moves a task with its parts, and returns the number of the change.
-
-        What a run works on next does not follow from where tasks stand, but from their
-        priority, dependencies and id: see `edit`.
-
-        Args:
-            id: The task.
-            before: The task that it goes before.
-            after: The task that it goes after.
-            parent: The task that it becomes a part of.
-            to: `first` or `last` of the plan, or `top`: a part of no task.
-        """
-        places: list[object] = [to] if to else []
-        named = {"before": before, "after": after, "under": parent}
-        places += [{key: other} for key, other in named.items() if other is not None]
-        if len(places) != 1:
-            raise TypeError("name one place: before, after, parent or to")
-        return self._change({"type": "move", "id": id, "to": places[0]})[0]
-
     def undo(self, change: int | None = None) -> int:
         """Takes a change back, and returns the number of the change that does so.
 
@@ -617,7 +578,6 @@ class Project:
         *,
         text: str | None = None,
         prune: bool = False,
-        prefer: Literal["plan", "prd"] = "plan",
         dry_run: bool = False,
         take_other: bool = False,
         format: Form | None = None,
@@ -632,7 +592,6 @@ class Project:
             prd: The PRD, a Markdown file.
             text: The PRD itself, in place of a file.
             prune: Whether tasks that the PRD has no more are removed.
-            prefer: Which side wins where plan and PRD were both changed.
             dry_run: Whether nothing is changed.
             take_other: Whether a PRD is taken most of whose tasks have the id of another
                 task of the plan; it is refused otherwise, as it looks like another PRD.
@@ -643,7 +602,7 @@ class Project:
         if (prd is None) == (text is None):
             raise TypeError("name a PRD, or give its text")
         path = None if prd is None else os.path.join(self.root, prd)
-        return self._native.update(path, text, prune, prefer, dry_run, take_other, format, allow_empty)
+        return self._native.update(path, text, prune, dry_run, take_other, format, allow_empty)
 
     def _change(self, mutation: dict[str, Any]) -> tuple[int, Task]:
         return self._native.mutate(mutation)
@@ -790,7 +749,6 @@ class Project:
     aactivity = awaited(activity)
     arun_page = awaited(run_page)
     arun_report = awaited(run_report)
-    areplay = awaited(replay)
     aprogress = awaited(progress)
     adone = awaited(done)
     askip = awaited(skip)
@@ -806,7 +764,6 @@ class Project:
     adrop = awaited(drop)
     aedit = awaited(edit)
     aremove = awaited(remove)
-    amove = awaited(move)
     aundo = awaited(undo)
     aupdate = awaited(update)
     aenqueue = awaited(enqueue)

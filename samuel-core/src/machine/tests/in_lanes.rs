@@ -34,9 +34,13 @@ fn warnings(sim: &Sim) -> usize {
 
 #[test]
 fn what_is_done_is_handed_in_before_a_lane_holds() {
-    let mut sim = lane(2, false);
-    sim.machine.core.setup.holds = true;
-    sim.go(usize::MAX);
+    let held = |mut sim: Sim| {
+        sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
+        sim.feed(Input::Command(Command::Pause));
+        sim.go(usize::MAX);
+        sim
+    };
+    let sim = held(lane(2, false));
     assert_eq!(sim.machine.state, State::Paused);
     let closed = place(&sim, |effect| matches!(effect, Effect::Emit(Event::IterationFinished { .. })));
     let (handed_in, paused) = (place(&sim, |effect| *effect == Effect::HandIn), place(&sim, is_paused));
@@ -45,9 +49,7 @@ fn what_is_done_is_handed_in_before_a_lane_holds() {
         "{closed:?} {handed_in:?} {paused:?}"
     );
     // A single loop has nothing to hand in.
-    let mut sim = Sim::new(2);
-    sim.machine.core.setup.holds = true;
-    sim.go(usize::MAX);
+    let sim = held(Sim::new(2));
     assert!(sim.machine.state == State::Paused && !sim.trace.contains(&Effect::HandIn));
 }
 

@@ -98,10 +98,6 @@ pub(super) const REPORTS: &[Source] = &[
     ("model/severity.rs", &[("Severity", "")]),
     ("plan/choice.rs", &[("CandidateStanding", ""), ("Candidate", ""), ("TaskChoice", "")]),
     (
-        "machine/replay.rs",
-        &[("DifferenceKind", "ReplayDifferenceKind"), ("ReplayDifference", ""), ("Replay", "")],
-    ),
-    (
         "history/run_history.rs",
         &[
             ("RunKind", ""),

@@ -1,0 +1,5 @@
+//! Agents as the engine calls them.
+
+mod programs;
+mod scripted;
+mod support;

@@ -1,0 +1,53 @@
+//! Why handlers did or did not run, from the record alone.
+
+use samuel_core::{
+    agent::Script,
+    history::WhyQuestion,
+    hook::points,
+    testing::{Act, Bench, FakeHandler},
+};
+
+use crate::history::kit::{checked, history, on_disk, told};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn how_a_handler_ended_is_told_and_that_nobody_called_it() {
+    let bench = on_disk(&[("1", "First")]);
+    let first = FakeHandler::<points::IterationGate>::script([Act::pass(), Act::refuse("not today")]);
+    let run = bench.run(Script::default()).hook("a-first", first);
+    let run = run.hook("b-second", FakeHandler::<points::IterationGate>::passes());
+    bench.play(run).await.unwrap();
+    let ask = |id: &str| told(&history(&bench).why(&WhyQuestion::Handler(id.to_owned())).unwrap());
+    let called = ask("api:a-first");
+    assert!(called.starts_with("it was called at iteration.gate, and ended refused"), "{called}");
+    let other = ask("api:b-second");
+    assert!(
+        other.starts_with("it was called at iteration.gate, and ended ok\n- iteration.gate called default ok, api:a-first refused, api:b-second ok ["),
+        "{other}"
+    );
+    let nobody = ask("api:nobody");
+    assert!(
+        nobody.starts_with("it was not called in the last run: no chain that fired has it\n"),
+        "{nobody}"
+    );
+    let mistyped = ask("api:a-frist");
+    assert!(mistyped.contains("no chain that fired has it. Did you mean api:a-first?\n"), "{mistyped}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handler_is_told_whose_fault_ended_its_chain() {
+    let strict = "version = \"2\"\n[hooks.\"iteration.gate\"]\nstrict = true\n";
+    let bench =
+        Bench::builder().task("1", "First").task("2", "Second").config(strict).on_disk().build().unwrap();
+    let passes = FakeHandler::<points::IterationGate>::passes();
+    let broken = FakeHandler::<points::IterationGate>::script([Act::pass(), Act::fail("a fault")]);
+    let run = checked(&bench, "true").hook("a-first", broken).hook("b-second", passes);
+    bench.play(run).await.unwrap();
+    let ask = |id: &str| told(&history(&bench).why(&WhyQuestion::Handler(id.to_owned())).unwrap());
+    let second = ask("api:b-second");
+    assert!(
+        second.starts_with(
+            "it was not called at iteration.gate: api:a-first broke before it, which ended the chain\n"
+        ),
+        "{second}"
+    );
+}

@@ -1,0 +1,105 @@
+//! What people say to a run with several lanes from elsewhere: commands at random, and answers.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, sync::Arc};
+
+use samuel_core::{
+    agent::{Script, ScriptedCall, Step},
+    engine::LiveRun,
+    event::{Event, PlanChange},
+    hook::points,
+    model::{ExitReason, Status, TaskId},
+    project::ChangeOrigin,
+    state::{Actor, Mutation},
+    testing::FakeHandler,
+};
+
+use crate::{
+    live_support::{commands, completes_meanwhile},
+    workspace::{
+        kit::User,
+        lanes::{lanes, plan, project, replays_whole, until},
+        runs::{Told, opened},
+    },
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn random_commands_from_eight_terminals_lose_no_task_of_three_lanes_and_hang_none() {
+    let (user, sockets) = (User::new(), tempfile::tempdir().unwrap());
+    fs::set_permissions(sockets.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let tasks: Vec<String> = (1..=8).map(|number| number.to_string()).collect();
+    let tasks: Vec<(&str, &[&str])> = tasks.iter().map(|id| (id.as_str(), &[][..])).collect();
+    let project = project(&user, &tasks);
+    let makes = "echo $SAMUEL_TASK_ID > made-$SAMUEL_TASK_ID.txt";
+    // The last task is not done before all was said.
+    let enough = user.home().join("enough");
+    let waits =
+        format!("while ! test -e {}; do test -d ~ || exit 1; sleep 0.02; done; {makes}", enough.display());
+    let script = Script::default()
+        .call(ScriptedCall::for_task("8").repeated().run(waits).done())
+        .call(ScriptedCall::any().repeated().run(makes).done());
+    let elsewhere = user.tree();
+    let find = move || {
+        let project = samuel_core::project::Project::at(&elsewhere).unwrap();
+        LiveRun::find(&project, &ChangeOrigin::default(), "0/pts-7")
+    };
+    let runs = completes_meanwhile(Arc::new(find), commands(48), enough, || {
+        lanes(&user, &project, 3, script.clone(), &["true"]).socket_dir(sockets.path()).settings(|settings| {
+            settings.max_iterations = None;
+            settings.task_budget.max_attempts = None;
+        })
+    });
+    let runs = runs.await;
+    let plan = plan(&project);
+    let all = (plan.tasks.len(), plan.count(Status::Completed), plan.claims.len());
+    assert_eq!(all, (8, 8, 0), "after {runs} runs");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_of_one_lane_that_is_answered_while_another_works_is_in_the_next_prompt_of_its_task_once()
+{
+    let user = User::new();
+    let project = project(&user, &[("1", &[]), ("2", &[])]);
+    let home = user.home().display().to_string();
+    let waits = format!(
+        ": > {home}/up; while ! test -e {home}/go; do test -d {home} || exit 1; sleep 0.02; done; echo 2 > made-2.txt"
+    );
+    let ask = Step::Ask { task: "1".into(), question: "Which colour?".into(), options: vec!["red".into()] };
+    let script = Script::default()
+        .call(ScriptedCall::for_task("1").step(ask))
+        .call(ScriptedCall::for_task("1").run("echo 1 > made-1.txt").done())
+        .call(ScriptedCall::for_task("2").run(waits).done());
+    let prompts = FakeHandler::<points::BeforeAgentInvoke>::passes();
+    let run = lanes(&user, &project, 2, script, &["true"]).hook_at("prompts", 500, prompts.clone());
+    let mut run = run.build().unwrap().start().await.unwrap();
+    let (mut stream, mut events) = (run.events(), Vec::new());
+    let is_up = user.home().join("up");
+    while let Some(record) = stream.next().await {
+        match &record.event {
+            Event::PlanChanged { change: PlanChange::Asked, .. } => {
+                until("the other lane is at work", || is_up.exists()).await;
+                let answer = Mutation::Answer { id: TaskId::new("1"), answer: "blue, not red".to_owned() };
+                opened(&user).plan_store().mutate(answer, Actor::User).unwrap();
+            }
+            // The other one worked all the time.
+            Event::TaskLanded { task, .. } if task.as_str() == "1" => {
+                fs::write(user.home().join("go"), "").unwrap();
+            }
+            _ => {}
+        }
+        events.push(record);
+    }
+    let told = Told { events, report: run.wait().await.unwrap() };
+    assert_eq!(
+        (told.report.exit_reason, told.report.completed.len()),
+        (ExitReason::Completed, 2),
+        "{}",
+        told.text()
+    );
+    let with_answer = prompts.calls().into_iter().map(|call| call.input().prompt.clone());
+    let with_answer: Vec<String> = with_answer.filter(|prompt| prompt.contains("blue, not red")).collect();
+    let [prompt] = &with_answer[..] else { panic!("{with_answer:#?}") };
+    assert!(prompt.contains(" begin: question about task 1]\nWhich colour?\n\n- red\n"), "{prompt}");
+    assert!(prompt.contains(" begin: message from the user]\nblue, not red\n"), "{prompt}");
+    assert!(plan(&project).tasks.iter().all(|task| task.question.is_none()));
+    replays_whole(&project, &told);
+}

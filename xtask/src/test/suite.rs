@@ -1,0 +1,128 @@
+//! Test programs: run by nextest where it is installed, by `cargo test` where it is not.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use super::{LIMIT, LONG_LIMIT, Options, Tally, junit, set_length, works};
+use crate::workspace::{cargo, root, wait};
+
+/// The variable by which processes are found that outlive the tests.
+const RUN: &str = "SAMUEL_TEST_RUN";
+
+/// Runs the tests of all packages, except those in documentation and the behavior table.
+pub(super) fn tests(options: &Options, tally: &mut Tally) -> Result<()> {
+    if !works("cargo-nextest") {
+        let test = ["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast", "--locked"];
+        return counted(options, tally, "tests", &mut cargo(&test));
+    }
+    let profile = if options.long { "long" } else { "default" };
+    let times = root().join("target/nextest").join(profile).join("junit.xml");
+    let mut nextest = cargo(&["nextest", "run", "--locked", "--profile", profile]);
+    nextest.args(options.selection.nextest()).env(RUN, std::process::id().to_string());
+    run_with_times(options, tally, "tests", &mut nextest, &times)?;
+    for process in left_behind() {
+        tally.fail("a process outlived the tests", &process);
+    }
+    Ok(())
+}
+
+/// Plays the behavior table with its own runner, which `cargo test` has done already where there is no nextest.
+pub(super) fn table(options: &Options, tally: &mut Tally) -> Result<()> {
+    if !works("cargo-nextest") && options.selection.has_step("tests") {
+        return Ok(());
+    }
+    // With the whole workspace, or the core is compiled once more with other features.
+    counted(options, tally, "table", &mut cargo(&["test", "--workspace", "--test", "parity", "--locked"]))
+}
+
+/// Runs a command that writes the results of its tests to a `JUnit` file.
+///
+/// # Errors
+/// Fails if the command cannot be run, or takes too long.
+pub(super) fn run_with_times(
+    options: &Options,
+    tally: &mut Tally,
+    name: &str,
+    command: &mut Command,
+    times: &Path,
+) -> Result<()> {
+    // One of an earlier run tells nothing of this one.
+    let _ = fs::remove_file(times);
+    set_length(command, options.long);
+    let mut child = command.stdin(Stdio::null()).spawn().with_context(|| format!("{name} cannot be run"))?;
+    let limit = limit(options);
+    let Some(status) = wait(&mut child, limit)? else {
+        bail!("killed after {} minutes", limit.as_secs() / 60)
+    };
+    let failed = tally.failed();
+    // There is none if the tests do not build.
+    if times.exists() {
+        junit::read(times, tally)?;
+    }
+    if !status.success() && tally.failed() == failed {
+        tally.fail(name, &format!("it ended with {status}"));
+    }
+    Ok(())
+}
+
+/// Runs a command of cargo whose tests the standard harness runs, and counts them by what it prints.
+///
+/// # Errors
+/// Fails if the command cannot be run.
+pub(super) fn counted(options: &Options, tally: &mut Tally, name: &str, command: &mut Command) -> Result<()> {
+    set_length(command, options.long);
+    command.args(["--", "--show-output"]).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().with_context(|| format!("{name} cannot be run"))?;
+    let failed = tally.failed();
+    for line in BufReader::new(child.stdout.take().context("no output")?).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        tally.read_harness(&line);
+    }
+    let limit = limit(options);
+    let Some(status) = wait(&mut child, limit)? else {
+        bail!("killed after {} minutes", limit.as_secs() / 60)
+    };
+    // What does not compile or crashes has no line.
+    if !status.success() && tally.failed() == failed {
+        tally.fail(name, &format!("it ended with {status}"));
+    }
+    Ok(())
+}
+
+fn limit(options: &Options) -> Duration {
+    if options.long { LONG_LIMIT } else { LIMIT }
+}
+
+/// Kills the processes that tests left behind, and returns their command lines with the test that started each.
+fn left_behind() -> Vec<String> {
+    let mark = format!("{RUN}={}", std::process::id());
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
+            continue;
+        };
+        let read = |file: &str| {
+            String::from_utf8_lossy(&fs::read(entry.path().join(file)).unwrap_or_default()).into_owned()
+        };
+        let environment = read("environ");
+        if !environment.split('\0').any(|variable| variable == mark) {
+            continue;
+        }
+        let test = environment.split('\0').find_map(|variable| variable.strip_prefix("NEXTEST_TEST_NAME="));
+        let line = read("cmdline").replace('\0', " ");
+        found.push(format!("{pid} {}, started by {}", line.trim(), test.unwrap_or("an unknown test")));
+        if let Some(pid) = rustix::process::Pid::from_raw(pid) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    }
+    found
+}

@@ -1,0 +1,171 @@
+//! What a run of the test command came to: counts, failures, skips and times.
+
+use std::{fmt::Debug, process::Command, time::Duration};
+
+use anyhow::{Context as _, Result};
+
+/// As many lines are kept of what a failed test printed.
+const MAX_LINES: usize = 60;
+
+/// A failed test or step.
+#[derive(Debug, PartialEq)]
+pub(super) struct Failure {
+    pub(super) name: String,
+    /// The last lines that it printed.
+    pub(super) output: String,
+}
+
+/// The time that a step or test took.
+#[derive(Debug, PartialEq)]
+pub(super) struct Took {
+    pub(super) name: String,
+    pub(super) time: Duration,
+    pub(super) passed: bool,
+}
+
+/// Counts, failures, skips and times.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Tally {
+    passed: usize,
+    pub(super) failures: Vec<Failure>,
+    /// The reason of each test and step that did not run.
+    pub(super) skipped: Vec<String>,
+    pub(super) steps: Vec<Took>,
+    pub(super) tests: Vec<Took>,
+}
+
+impl Tally {
+    pub(crate) fn failed(&self) -> usize {
+        self.failures.len()
+    }
+
+    pub(super) fn passed(&self) -> usize {
+        self.passed
+    }
+
+    /// Records something that did not run.
+    pub(crate) fn skip(&mut self, reason: &str) {
+        self.skipped.push(reason.to_owned());
+    }
+
+    pub(super) fn pass(&mut self) {
+        self.passed += 1;
+    }
+
+    /// Records a failure with the end of what it printed.
+    pub(crate) fn fail(&mut self, name: &str, output: &str) {
+        let skipped = output.lines().count().saturating_sub(MAX_LINES);
+        let output = output.lines().skip(skipped).collect::<Vec<_>>().join("\n");
+        self.failures.push(Failure { name: name.to_owned(), output });
+    }
+
+    /// Records a check that is one as a whole.
+    pub(crate) fn check(&mut self, name: &str, passed: bool) {
+        if passed {
+            self.pass();
+        } else {
+            self.fail(name, "");
+        }
+    }
+
+    /// Records a check that is one as a whole by its result.
+    pub(super) fn result<T>(&mut self, name: &str, result: Result<T>) -> Result<()> {
+        self.check(
+            name,
+            result.map(drop).map_or_else(
+                |error| {
+                    eprintln!("error: {name}: {error:#}");
+                    false
+                },
+                |()| true,
+            ),
+        );
+        Ok(())
+    }
+
+    /// Runs a command that is one check as a whole.
+    ///
+    /// # Errors
+    /// Fails if the command cannot be run.
+    pub(super) fn status(&mut self, name: &str, command: &mut Command) -> Result<()> {
+        let status = command.status().with_context(|| format!("{name} cannot be run"))?;
+        self.check(name, status.success());
+        Ok(())
+    }
+
+    pub(super) fn took(&mut self, step: &str, time: Duration, passed: bool) {
+        self.steps.push(Took { name: step.to_owned(), time, passed });
+    }
+
+    /// Takes over what another one counted.
+    pub(super) fn add(&mut self, other: Tally) {
+        let Tally { passed, failures, skipped, steps, tests } = other;
+        self.passed += passed;
+        self.failures.extend(failures);
+        self.skipped.extend(skipped);
+        self.steps.extend(steps);
+        self.tests.extend(tests);
+    }
+
+    /// Reads one line of the standard harness of Rust, which a passed test's output belongs to as well.
+    pub(super) fn read_harness(&mut self, line: &str) {
+        let line = line.trim();
+        if let Some(reason) = line.strip_prefix("skipped:") {
+            self.skip(reason.trim());
+            // Its harness counts it as passed.
+            self.passed = self.passed.saturating_sub(1);
+        } else if let Some(counts) = line.strip_prefix("test result:") {
+            self.passed += number_before(counts, " passed");
+        } else if let Some((name, result)) =
+            line.strip_prefix("test ").and_then(|test| test.rsplit_once(" ... "))
+        {
+            match result.split_once(',').map_or((result, ""), |(word, reason)| (word, reason.trim())) {
+                ("ignored", "") => self.skip(&format!("{name} is ignored")),
+                ("ignored", reason) => self.skip(&format!("{name}: {reason}")),
+                ("FAILED", _) => self.fail(name, ""),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Returns the number that stands before a word, as in `; 3 passed;`.
+fn number_before(text: &str, word: &str) -> usize {
+    let before = text.split(word).next().unwrap_or_default();
+    let digits = before.rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+    digits.parse().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_what_the_harness_prints() {
+        let mut tally = Tally::default();
+        let output = "\
+            running 4 tests\n\
+            test a ... ok\n\
+            test b ... FAILED\n\
+            test c ... ignored, takes an hour\n\
+            test docs - run (line 3) ... ignored\n\
+            skipped: npm cannot be run\n\
+            test result: FAILED. 2 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.1s\n\
+            test result: ok. 10 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        output.lines().for_each(|line| tally.read_harness(line));
+        assert_eq!((tally.passed(), tally.failed()), (12, 1));
+        assert_eq!(tally.failures.first().map(|failure| failure.name.as_str()), Some("b"));
+        let expected = ["c: takes an hour", "docs - run (line 3) is ignored", "npm cannot be run"];
+        assert_eq!(tally.skipped, expected);
+    }
+
+    #[test]
+    fn keeps_the_end_of_long_output() {
+        let mut tally = Tally::default();
+        let output: Vec<String> = (0..1000).map(|line| line.to_string()).collect();
+        tally.fail("test", &output.join("\n"));
+        let kept = tally.failures.first().map(|failure| failure.output.clone()).unwrap_or_default();
+        assert_eq!(kept.lines().count(), MAX_LINES);
+        assert!(kept.ends_with("999"));
+    }
+}
