@@ -9,7 +9,6 @@ mod live_support;
 mod merge;
 mod plan_changes;
 mod plugins;
-mod prd_fuzz;
 #[cfg(target_os = "linux")]
 #[path = "../../../crates/samuel-process/tests/it/support.rs"]
 mod process_support;

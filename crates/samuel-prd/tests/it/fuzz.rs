@@ -1,7 +1,7 @@
 //! Conversion of documents that nobody wrote: no panic, memory and time within
 //! what the size of a document allows. `SAMUEL_LONG=1` converts 100,000 of them.
 
-#[path = "../../src/prd/tests/mutate.rs"]
+#[path = "../../src/tests/mutate.rs"]
 mod mutate;
 
 use std::{
@@ -12,7 +12,7 @@ use std::{
 };
 
 use mutate::{Random, mutate};
-use samuel_core::prd::{Document, convert};
+use samuel_prd::{Document, convert};
 
 /// Counts what each thread allocates: other tests run in other threads of this process.
 struct Counting;
@@ -63,7 +63,7 @@ fn measured(document: &Document) -> (usize, u128) {
 }
 
 fn corpus() -> Vec<Document> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/prd");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/prd");
     let directories =
         fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
     let files = directories.flat_map(|path| fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
