@@ -8,7 +8,7 @@
 use std::{ops::ControlFlow, path::PathBuf};
 
 use super::{GitError, Repository, id::HashKind, read};
-use crate::fs::read_up_to;
+use samuel_fs::read_up_to;
 
 /// The largest index that is read, in bytes: about two million files.
 const MAX_BYTES: u64 = 256 << 20;
@@ -24,7 +24,7 @@ const MODE_DIRECTORY: u32 = 0o040_000;
 /// What the system said of a file when it was staged. Times are seconds and
 /// nanoseconds; all numbers are cut to 32 bits, as git cuts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stat {
+pub struct Stat {
     changed: (u32, u32),
     modified: (u32, u32),
     inode: u32,
@@ -34,7 +34,7 @@ pub(crate) struct Stat {
 impl Stat {
     /// Takes over what the system says of a file.
     #[cfg(unix)]
-    pub(crate) fn of(metadata: &std::fs::Metadata) -> Self {
+    pub fn of(metadata: &std::fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         Self {
             changed: (metadata.ctime() as u32, metadata.ctime_nsec() as u32),
@@ -46,7 +46,7 @@ impl Stat {
 
     /// Takes over what the system says of a file, as far as it does here.
     #[cfg(not(unix))]
-    pub(crate) fn of(metadata: &std::fs::Metadata) -> Self {
+    pub fn of(metadata: &std::fs::Metadata) -> Self {
         let since = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
         let since = since.unwrap_or_default();
         let modified = (since.as_secs() as u32, since.subsec_nanos());
@@ -55,7 +55,7 @@ impl Stat {
 
     /// Says whether a file that looks so now is the one that looked like this
     /// when it was staged. Some writers of an index leave parts out, as zeros.
-    pub(crate) fn is_of(&self, now: &Self) -> bool {
+    pub fn is_of(&self, now: &Self) -> bool {
         let same = |then: (u32, u32), now: (u32, u32)| then.0 == now.0 && (then.1 == now.1 || then.1 == 0);
         same(self.modified, now.modified)
             && (same(self.changed, now.changed) || self.changed == (0, 0))
@@ -75,41 +75,41 @@ impl Stat {
 
 /// An entry of the index.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry<'a> {
+pub struct Entry<'a> {
     /// Its path from the top of the work tree, with `/`; a plain one, which
     /// leads nowhere else.
-    pub(crate) path: &'a [u8],
+    pub path: &'a [u8],
     mode: u32,
     /// The id of its content.
-    pub(crate) id: &'a [u8],
+    pub id: &'a [u8],
     /// What its file looked like, where that can be relied on.
-    pub(crate) stat: Option<Stat>,
+    pub stat: Option<Stat>,
     /// Whether it was left out of the work tree.
-    pub(crate) is_skipped: bool,
+    pub is_skipped: bool,
     /// Whether other entries have the same path: a merge is under way.
-    pub(crate) is_unmerged: bool,
+    pub is_unmerged: bool,
 }
 
 impl Entry<'_> {
     /// Says whether it is a link.
-    pub(crate) fn is_link(&self) -> bool {
+    pub fn is_link(&self) -> bool {
         self.mode == MODE_LINK
     }
 
     /// Says whether it is a repository of its own.
-    pub(crate) fn is_submodule(&self) -> bool {
+    pub fn is_submodule(&self) -> bool {
         self.mode == MODE_SUBMODULE
     }
 
     /// Returns the mode.
-    pub(crate) fn mode(&self) -> u32 {
+    pub fn mode(&self) -> u32 {
         self.mode
     }
 }
 
 /// The index of a work tree, as its bytes.
 #[derive(Debug)]
-pub(crate) struct Index {
+pub struct Index {
     bytes: Vec<u8>,
     path: PathBuf,
     hash: HashKind,
@@ -125,7 +125,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where it cannot be read.
-    pub(crate) fn index(&self) -> Result<Index, GitError> {
+    pub fn index(&self) -> Result<Index, GitError> {
         let path = self.git_dir.join("index");
         let empty =
             |path| Index { bytes: Vec::new(), path, hash: self.hash, version: 2, count: 0, written: (0, 0) };
@@ -156,7 +156,7 @@ impl Repository {
 
 impl Index {
     /// Returns how many entries it has.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.count
     }
 
@@ -165,7 +165,7 @@ impl Index {
     /// # Errors
     /// Returns a [`GitError`] where the index is damaged or split, or names a
     /// path that an index must not.
-    pub(crate) fn for_each(&self, receive: impl FnMut(Entry<'_>) -> ControlFlow<()>) -> Result<(), GitError> {
+    pub fn for_each(&self, receive: impl FnMut(Entry<'_>) -> ControlFlow<()>) -> Result<(), GitError> {
         self.for_each_within(MAX_PATHS, receive)
     }
 
@@ -338,7 +338,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::git::{Caller, testing::Repository as Made};
+    use crate::{Caller, testing::Repository as Made};
 
     fn open(made: &Made) -> Repository {
         Repository::open(made.path(), &Caller::of_process()).unwrap().unwrap()

@@ -23,7 +23,7 @@ use super::{
 
 /// Returns those of some paths below a project's root, files or patterns, that its repository
 /// ignores and does not track; none where there is no repository or it cannot be read. Blocks.
-pub(crate) fn products_below(
+pub fn products_below(
     root: &Path,
     caller: &Caller,
     paths: impl IntoIterator<Item = PathBuf>,
@@ -48,7 +48,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where the index cannot be read.
-    pub(crate) fn products(&self, paths: &[PathBuf]) -> Result<BTreeSet<PathBuf>, GitError> {
+    pub fn products(&self, paths: &[PathBuf]) -> Result<BTreeSet<PathBuf>, GitError> {
         let inner = self.root.strip_prefix(&self.top).unwrap_or(Path::new(""));
         let is_plain = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));
         let plain = paths.iter().filter(|path| is_plain(path)).map(|path| (path, inner.join(path)));
@@ -138,7 +138,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
     use super::*;
-    use crate::git::{Caller, testing::Repository as Made};
+    use crate::{Caller, testing::Repository as Made};
 
     /// Returns those of the paths that are products, as seen from a directory.
     fn products_in(made: &Made, directory: &str, paths: &[&str]) -> Vec<String> {

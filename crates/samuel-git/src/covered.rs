@@ -21,7 +21,7 @@ const IGNORE_FILE: &str = ".gitignore";
 /// Returns those of some files below a directory, by their paths in it, that a `.gitignore` covers: one beside them, or
 /// above them up to the top of the repository. A directory that is in no repository yet may come to be in one anywhere
 /// above.
-pub(crate) fn covered(directory: &Path, files: &[String]) -> Vec<String> {
+pub fn covered(directory: &Path, files: &[String]) -> Vec<String> {
     let mut reading = Reading::default();
     let above = reading.above(directory);
     let is_covered = |file: &&String| reading.covers(&above, directory, file);

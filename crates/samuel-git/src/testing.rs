@@ -4,14 +4,14 @@
 
 use std::{ffi::OsString, fs, path::Path, process::Command};
 
-use crate::git::{self, Caller};
+use crate::Caller;
 
 /// A temporary repository that knows nothing of the machine's git settings.
-pub(crate) struct Repository(tempfile::TempDir);
+pub struct Repository(tempfile::TempDir);
 
 impl Repository {
     /// Creates a repository with these files, committed.
-    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+    pub fn with(files: &[(&str, &str)]) -> Self {
         let repository = Self::empty();
         for (path, text) in files {
             repository.write(path, text);
@@ -21,47 +21,47 @@ impl Repository {
     }
 
     /// Creates a repository without a commit.
-    pub(crate) fn empty() -> Self {
+    pub fn empty() -> Self {
         Self::with_hash("sha1")
     }
 
     /// Creates a repository without a commit, whose ids are made in this way.
-    pub(crate) fn with_hash(format: &str) -> Self {
+    pub fn with_hash(format: &str) -> Self {
         let repository = Self(tempfile::tempdir().unwrap());
         let format = format!("--object-format={format}");
         repository.run(&["init", "--quiet", "--initial-branch=main", &format]);
         repository
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    pub(crate) fn write(&self, path: &str, text: &str) {
+    pub fn write(&self, path: &str, text: &str) {
         let path = self.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    pub(crate) fn commit(&self, message: &str) {
+    pub fn commit(&self, message: &str) {
         self.run(&["add", "--all"]);
         self.run(&["commit", "--quiet", "--allow-empty", "--message", message]);
     }
 
-    pub(crate) fn run(&self, args: &[&str]) {
+    pub fn run(&self, args: &[&str]) {
         assert!(self.tries(args), "git {args:?}");
     }
 
     /// Runs git, and says whether it did what it should.
-    pub(crate) fn tries(&self, args: &[&str]) -> bool {
+    pub fn tries(&self, args: &[&str]) -> bool {
         let mut command = Command::new("git");
         command.args(args).current_dir(self.path()).envs(env());
         command.output().unwrap().status.success()
     }
 
     /// Opens it to be read.
-    pub(crate) fn opened(&self) -> git::Repository {
-        git::Repository::open(self.path(), &Caller::of_process()).unwrap().unwrap()
+    pub fn opened(&self) -> crate::Repository {
+        crate::Repository::open(self.path(), &Caller::of_process()).unwrap().unwrap()
     }
 }
 

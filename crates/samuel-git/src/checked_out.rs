@@ -17,7 +17,7 @@ const MAX_TREES: usize = 1_000;
 impl Repository {
     /// Says whether one of the work trees may have a reference checked out. A no is certain. A yes is not: a work tree
     /// may be gone, and what cannot be read may be anything.
-    pub(crate) fn may_be_checked_out(&self, name: &str) -> bool {
+    pub fn may_be_checked_out(&self, name: &str) -> bool {
         if !self.refs_in_files {
             return true;
         }
@@ -62,7 +62,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
     use super::*;
-    use crate::git::{Caller, testing::Repository as Made};
+    use crate::{Caller, testing::Repository as Made};
 
     #[test]
     fn a_branch_that_no_work_tree_has_is_known_and_whatever_may_have_it_counts() {

@@ -71,7 +71,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] for a name that no reference can have, and where it cannot be read.
-    pub(crate) fn reference(&self, name: &str) -> Result<Option<ObjectId>, GitError> {
+    pub fn reference(&self, name: &str) -> Result<Option<ObjectId>, GitError> {
         self.require_files()?;
         match is_ref(name) {
             true => self.resolve(name),
@@ -172,7 +172,7 @@ mod tests {
     use std::{fs, process::Command};
 
     use super::*;
-    use crate::git::{Caller, testing::Repository as Made};
+    use crate::{Caller, testing::Repository as Made};
 
     fn head(made: &Made) -> Result<Head, GitError> {
         Repository::open(made.path(), &Caller::of_process())?.unwrap().head()

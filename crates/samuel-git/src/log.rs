@@ -72,7 +72,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where the repository cannot be read.
-    pub(crate) fn is_checked_out(
+    pub fn is_checked_out(
         &self,
         commit: &ObjectId,
         count: usize,
@@ -147,7 +147,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where the objects cannot be read.
-    pub(crate) fn tree_of(&self, commit: &ObjectId) -> Result<Option<ObjectId>, GitError> {
+    pub fn tree_of(&self, commit: &ObjectId) -> Result<Option<ObjectId>, GitError> {
         let data = read_commit(&self.objects(MAX_LOOK)?, commit)?;
         Ok(data.and_then(|data| tree_of(&data, self.hash)))
     }
@@ -159,7 +159,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where the objects cannot be read.
-    pub(crate) fn first_parents(
+    pub fn first_parents(
         &self,
         from: &ObjectId,
         end: Option<&ObjectId>,
@@ -241,7 +241,7 @@ mod tests {
     use std::{fs, process::Command};
 
     use super::*;
-    use crate::git::{Caller, testing::Repository as Made};
+    use crate::{Caller, testing::Repository as Made};
 
     const LONG: Duration = Duration::from_secs(60);
 

@@ -21,7 +21,7 @@ const LOOKED_AT: usize = 8_000;
 
 /// How many lines of a file differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DifferentLines {
+pub enum DifferentLines {
     /// So many.
     Counted {
         /// How many only the second commit has.
@@ -108,7 +108,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::git::testing::Repository as Made;
+    use crate::testing::Repository as Made;
 
     #[test]
     fn lines_are_counted_as_git_counts_them_and_binary_files_are_told() {

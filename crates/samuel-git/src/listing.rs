@@ -15,7 +15,7 @@ use super::{
     Budget, Entry, GitError, ObjectId, Repository, Stat, Walk, ignores::Walking, index::MAX_PATHS, read,
     state_of,
 };
-use crate::model::is_no_work;
+use samuel_model::is_no_work;
 
 /// The largest file whose content is compared; of a larger one, what the system
 /// says of it.
@@ -29,7 +29,7 @@ const SUBMODULE: u32 = 0o160_000;
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
+pub enum Content {
     /// Its content has this id, as a blob.
     Id(ObjectId),
     /// A digest: of what the system says of a file that is too large to be read, or
@@ -42,10 +42,10 @@ type State = (u32, Content);
 
 /// The files of a project as they are now, by their paths from its root, without those
 /// that are no part of the work.
-pub(crate) type Listing = BTreeMap<Vec<u8>, State>;
+pub type Listing = BTreeMap<Vec<u8>, State>;
 
 /// Computes the id of a file's content as a blob of a kind that `like` has.
-pub(crate) fn blob_id(repository: &Repository, content: &[u8]) -> ObjectId {
+pub fn blob_id(repository: &Repository, content: &[u8]) -> ObjectId {
     repository.hash.blob(content)
 }
 
@@ -55,7 +55,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where the repository cannot be read, or not in time.
-    pub(crate) fn listing(&self, limit: Duration) -> Result<Listing, GitError> {
+    pub fn listing(&self, limit: Duration) -> Result<Listing, GitError> {
         self.listing_within(Budget::new(limit))
     }
 
@@ -115,7 +115,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where the repository cannot be read, or not in time.
-    pub(crate) fn changes_since(&self, commit: &ObjectId, limit: Duration) -> Result<Vec<String>, GitError> {
+    pub fn changes_since(&self, commit: &ObjectId, limit: Duration) -> Result<Vec<String>, GitError> {
         let mut now = self.listing(limit)?;
         let mut changed = Vec::new();
         for (path, mode, id) in self.files_of(commit, limit)? {
@@ -252,18 +252,18 @@ fn mode_of(metadata: &fs::Metadata, staged: u32, file_mode: bool) -> Option<u32>
 /// The directories that tracked files are in: a link in place of one leads out of
 /// the project, and nothing behind it is tracked.
 #[derive(Debug)]
-pub(crate) struct Parents {
+pub struct Parents {
     root: PathBuf,
     are_real: HashMap<Vec<u8>, bool>,
 }
 
 impl Parents {
-    pub(crate) fn of(root: &Path) -> Self {
+    pub fn of(root: &Path) -> Self {
         Self { root: root.to_owned(), are_real: HashMap::new() }
     }
 
     /// Returns where a tracked file is; nothing for one behind a link.
-    pub(crate) fn file(&mut self, path: &[u8]) -> Option<PathBuf> {
+    pub fn file(&mut self, path: &[u8]) -> Option<PathBuf> {
         let directory = match memchr::memrchr(b'/', path) {
             Some(end) => path.get(..end)?,
             None => &[],
@@ -302,7 +302,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
     use super::{super::Caller, *};
-    use crate::git::testing::Repository as Made;
+    use crate::testing::Repository as Made;
 
     const LONG: Duration = Duration::from_secs(60);
 

@@ -21,7 +21,7 @@ const MAX_FILES: usize = 100_000;
 
 /// Until when, and how deep, a project is looked at.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Budget {
+pub struct Budget {
     /// How long the whole look may take.
     pub(super) limit: Duration,
     pub(super) deadline: Instant,
@@ -30,7 +30,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    pub(crate) fn new(limit: Duration) -> Self {
+    pub fn new(limit: Duration) -> Self {
         Self { limit, deadline: Instant::now() + limit, depth: 0 }
     }
 
@@ -56,7 +56,7 @@ impl Budget {
 ///
 /// # Errors
 /// Returns [`GitError::TimedOut`] where the time does not suffice.
-pub(crate) fn state_of(directory: &Path, budget: Budget) -> Result<Option<Content>, GitError> {
+pub fn state_of(directory: &Path, budget: Budget) -> Result<Option<Content>, GitError> {
     if budget.depth >= MAX_NESTED || !is_top(directory) {
         return Ok(None);
     }
@@ -114,7 +114,7 @@ fn by_names(directory: &Path, budget: Budget) -> Result<Content, GitError> {
 }
 
 /// Hashes the entries of a listing.
-pub(crate) fn hash_of(listing: &Listing) -> Vec<u8> {
+pub fn hash_of(listing: &Listing) -> Vec<u8> {
     let mut hash = Sha256::new();
     for (path, (mode, content)) in listing {
         hash.update(path.len().to_le_bytes());

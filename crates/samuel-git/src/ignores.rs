@@ -26,7 +26,7 @@ const MAX_DEPTH: usize = 256;
 
 /// The files below a directory.
 #[derive(Debug, Default)]
-pub(crate) struct Walk {
+pub struct Walk {
     root: PathBuf,
     /// What holds for all of it, the strongest last.
     outer: Vec<Gitignore>,
@@ -41,18 +41,18 @@ pub(crate) struct Walk {
 
 /// A file of a walk.
 #[derive(Debug)]
-pub(crate) struct Walked<'a> {
+pub struct Walked<'a> {
     /// Its path from the root, with `/`.
-    pub(crate) path: &'a Path,
+    pub path: &'a Path,
     /// Whether it is a link.
-    pub(crate) is_link: bool,
+    pub is_link: bool,
     /// Whether it is the top of another repository, which is not entered.
-    pub(crate) is_repository: bool,
+    pub is_repository: bool,
 }
 
 /// How a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Walking {
+pub enum Walking {
     /// Everything was seen.
     Complete,
     /// The deadline passed, the receiver had enough, or directories are too deep.
@@ -62,14 +62,14 @@ pub(crate) enum Walking {
 impl Walk {
     /// Describes the files of a directory that is in no repository, or in one
     /// that cannot be read.
-    pub(crate) fn of(root: &Path) -> Self {
+    pub fn of(root: &Path) -> Self {
         let mut walk = Self { root: root.to_owned(), ..Self::default() };
         walk.add(root, &root.join(".git/info/exclude"));
         walk
     }
 
     /// Describes the files of a project in a repository.
-    pub(crate) fn of_repository(repository: &Repository) -> Self {
+    pub fn of_repository(repository: &Repository) -> Self {
         let top = &repository.top;
         let mut walk = Self { root: repository.root.clone(), ..Self::default() };
         walk.outer.extend(rules(top, &repository.excludes, MAX_PATTERNS));
@@ -86,13 +86,13 @@ impl Walk {
     }
 
     /// Leaves out what begins with a dot.
-    pub(crate) fn without_hidden(mut self) -> Self {
+    pub fn without_hidden(mut self) -> Self {
         self.skips_hidden = true;
         self
     }
 
     /// Hands out the tops of other repositories, too.
-    pub(crate) fn with_repositories(mut self) -> Self {
+    pub fn with_repositories(mut self) -> Self {
         self.tells_repositories = true;
         self
     }
@@ -115,7 +115,7 @@ impl Walk {
 
     /// Hands out the files until the deadline. Files and directories of which
     /// `is_known` says so, which is told whether it is a directory, are left out.
-    pub(crate) fn files(
+    pub fn files(
         mut self,
         deadline: Instant,
         mut is_known: impl FnMut(&Path, bool) -> bool,
@@ -257,7 +257,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::git::{Caller, testing::Repository as Made};
+    use crate::{Caller, testing::Repository as Made};
 
     fn listed(walk: Walk) -> Vec<String> {
         let mut found = Vec::new();

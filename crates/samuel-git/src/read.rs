@@ -11,14 +11,14 @@ use std::{
     path::Path,
 };
 
-use crate::fs::{Root, read_up_to};
+use samuel_fs::{Root, read_up_to};
 
 /// Opens a regular file without waiting.
 ///
 /// # Errors
 /// What the system says; [`io::ErrorKind::InvalidInput`] for what is no regular
 /// file.
-pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+pub fn open_regular(path: &Path) -> io::Result<File> {
     Ok(Root::new(path.parent().unwrap_or(path)).open(path)?)
 }
 

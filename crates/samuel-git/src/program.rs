@@ -10,12 +10,8 @@ use std::{ffi::OsString, path::Path, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    environment::git_env,
-    model::{Coded, ErrorCode},
-    process::{self, CommandOutput, CommandSpec, End, OutputLimits, ProcessError, Supervisor},
-    text::last_line,
-};
+use samuel_model::{Coded, ErrorCode, environment::git_env, text::last_line};
+use samuel_process::{self, CommandOutput, CommandSpec, End, OutputLimits, ProcessError, Supervisor};
 
 /// The transports that git fetches over, as it reads them. All others are
 /// programs of their own.
@@ -63,7 +59,7 @@ pub enum GitProgramError {
 
 impl GitProgramError {
     /// Says of a call that did not succeed how it ended.
-    pub(crate) fn of(subcommand: &str, output: &CommandOutput) -> Self {
+    pub fn of(subcommand: &str, output: &CommandOutput) -> Self {
         let message = match output.end {
             End::TimedOut => "git did not end in time".to_owned(),
             End::Cancelled => "it was cancelled".to_owned(),
@@ -95,12 +91,7 @@ impl GitProgram<'_> {
     }
 
     /// Describes a call of a git program, which [`finish`](Self::finish) carries out.
-    pub(crate) fn command(
-        &self,
-        program: impl Into<OsString>,
-        directory: &Path,
-        args: &[&str],
-    ) -> CommandSpec {
+    pub fn command(&self, program: impl Into<OsString>, directory: &Path, args: &[&str]) -> CommandSpec {
         let left = self.deadline.saturating_duration_since(tokio::time::Instant::now());
         CommandSpec::new(program, directory)
             .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
@@ -119,7 +110,7 @@ impl GitProgram<'_> {
     ///
     /// # Errors
     /// Returns a [`GitProgramError`] where it cannot be run or fails.
-    pub(crate) async fn finish(
+    pub async fn finish(
         &self,
         subcommand: &str,
         spec: CommandSpec,
@@ -145,7 +136,7 @@ fn complaint(stderr: &str) -> Option<String> {
 }
 
 /// Says why git must not fetch from an address: it would run a program for it.
-pub(crate) fn refused_transport(address: &str) -> Option<&'static str> {
+pub fn refused_transport(address: &str) -> Option<&'static str> {
     let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
     let end = address.find(|c| !is_scheme(c)).unwrap_or(address.len());
     let (scheme, rest) = address.split_at(end);

@@ -24,7 +24,7 @@
 //! and by callers that write to repositories of their own.
 //!
 //! ```
-//! use samuel_core::git::{Caller, Repository};
+//! use samuel_git::{Caller, Repository};
 //!
 //! let directory = tempfile::tempdir()?;
 //! assert!(Repository::open(directory.path(), &Caller::of_process())?.is_none());
@@ -52,8 +52,8 @@ mod place;
 mod products;
 pub mod program;
 mod read;
-#[cfg(test)]
-pub(crate) mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod tree;
 
 pub use caller::{Caller, OwnerError};
@@ -63,13 +63,13 @@ pub use id::ObjectId;
 pub use log::Commit;
 pub use place::Repository;
 
-pub(crate) use configured::Configured;
-pub(crate) use covered::covered;
-pub(crate) use ignores::{Walk, Walking};
-pub(crate) use index::{Entry, Index, Stat};
-pub(crate) use lines::DifferentLines;
-pub(crate) use listing::{Content, Listing, Parents, blob_id};
-pub(crate) use nested::{Budget, hash_of, state_of};
-pub(crate) use products::products_below;
-pub(crate) use read::open_regular;
-pub(crate) use tree::FileDiffers;
+pub use configured::Configured;
+pub use covered::covered;
+pub use ignores::{Walk, Walking};
+pub use index::{Entry, Index, Stat};
+pub use lines::DifferentLines;
+pub use listing::{Content, Listing, Parents, blob_id};
+pub use nested::{Budget, hash_of, state_of};
+pub use products::products_below;
+pub use read::open_regular;
+pub use tree::FileDiffers;

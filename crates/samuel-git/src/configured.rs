@@ -10,7 +10,7 @@ use super::{
     Caller, Repository,
     config::{self, Setting},
 };
-use crate::fs::{lexical, read_anywhere};
+use samuel_fs::{lexical, read_anywhere};
 
 /// The largest configuration that is read, in bytes, how many files of it there are, and how deep they include each other.
 const MAX_BYTES: u64 = 1 << 20;
@@ -48,19 +48,19 @@ const KEYS_OF_COMMANDS: [&str; 21] = [
 
 /// What a git reads and starts of its work tree.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Configured {
+pub struct Configured {
     /// Files of configuration in the tree, whether they exist or not.
-    pub(crate) files: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
     /// Directories of hooks in the tree.
-    pub(crate) hooks: Vec<PathBuf>,
+    pub hooks: Vec<PathBuf>,
     /// Command lines, each with the name of its setting. They begin at the top of the tree.
-    pub(crate) commands: Vec<(String, String)>,
+    pub commands: Vec<(String, String)>,
 }
 
 impl Configured {
     /// Reads the configuration of a repository and of who looks at it. What is not there or cannot be read says
     /// nothing. Blocks.
-    pub(crate) fn of(repository: &Repository, caller: &Caller) -> Self {
+    pub fn of(repository: &Repository, caller: &Caller) -> Self {
         let own = [repository.common_dir.join("config"), repository.git_dir.join("config.worktree")];
         let mut reading = Reading {
             found: Self::default(),

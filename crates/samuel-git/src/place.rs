@@ -29,7 +29,7 @@ const KNOWN_EXTENSIONS: &str = "noop noop-v1 partialclone preciousobjects worktr
 /// A repository that a project is in, opened to be read.
 ///
 /// ```
-/// # use samuel_core::git::{Caller, Repository};
+/// # use samuel_git::{Caller, Repository};
 /// let directory = tempfile::tempdir()?;
 /// assert!(Repository::open(directory.path(), &Caller::of_process())?.is_none());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -58,7 +58,7 @@ pub struct Repository {
 impl Repository {
     /// Reads the id of an object from its hexadecimal digits; nothing where it can be none of this
     /// repository.
-    pub(crate) fn id_of(&self, hex: &str) -> Option<ObjectId> {
+    pub fn id_of(&self, hex: &str) -> Option<ObjectId> {
         ObjectId::from_hex(hex.as_bytes(), self.hash)
     }
 
@@ -102,7 +102,7 @@ impl Repository {
     /// # Errors
     /// Returns a [`GitError`] where `HEAD`, its commit or the index cannot be read,
     /// and where objects or references have no directory.
-    pub(crate) fn check(&self) -> Result<(), GitError> {
+    pub fn check(&self) -> Result<(), GitError> {
         for directory in ["objects", "refs"].map(|name| self.common_dir.join(name)) {
             let metadata = directory.metadata().map_err(GitError::read(&directory))?;
             if !metadata.is_dir() {
@@ -114,22 +114,22 @@ impl Repository {
     }
 
     /// Returns the same repository as a work tree has it whose own directory of git is known.
-    pub(crate) fn with_git_dir(&self, git_dir: &Path) -> Self {
+    pub fn with_git_dir(&self, git_dir: &Path) -> Self {
         Self { git_dir: git_dir.to_owned(), ..self.clone() }
     }
 
     /// Returns the project's root, links resolved.
-    pub(crate) fn root(&self) -> &Path {
+    pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// Returns the top of the work tree.
-    pub(crate) fn top(&self) -> &Path {
+    pub fn top(&self) -> &Path {
         &self.top
     }
 
     /// Returns the directory that belongs to this work tree alone.
-    pub(crate) fn git_dir(&self) -> &Path {
+    pub fn git_dir(&self) -> &Path {
         &self.git_dir
     }
 
@@ -137,18 +137,18 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where one of the lists of them cannot be read.
-    pub(crate) fn object_stores(&self) -> Result<Vec<PathBuf>, GitError> {
+    pub fn object_stores(&self) -> Result<Vec<PathBuf>, GitError> {
         stores(self.common_dir.join("objects"))
     }
 
     /// Returns the directory that all work trees share.
-    pub(crate) fn common_dir(&self) -> &Path {
+    pub fn common_dir(&self) -> &Path {
         &self.common_dir
     }
 
     /// Returns where the project is within the work tree, with a slash at its
     /// end; empty at the top.
-    pub(crate) fn prefix(&self) -> Vec<u8> {
+    pub fn prefix(&self) -> Vec<u8> {
         let mut prefix = match self.root.strip_prefix(&self.top) {
             Ok(inner) => inner.as_os_str().as_encoded_bytes().to_vec(),
             Err(_) => Vec::new(),
@@ -160,7 +160,7 @@ impl Repository {
     }
 
     /// Says whether it is a partial clone.
-    pub(crate) fn is_partial(&self) -> bool {
+    pub fn is_partial(&self) -> bool {
         self.is_partial
     }
 
@@ -287,7 +287,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
     use super::*;
-    use crate::git::{Head, testing::Repository as Made};
+    use crate::{Head, testing::Repository as Made};
 
     fn open(root: &Path) -> Result<Option<Repository>, GitError> {
         Repository::open(root, &Caller::of_process())

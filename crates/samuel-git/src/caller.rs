@@ -11,10 +11,8 @@ use std::{
 };
 
 use super::config::{self, Setting};
-use crate::{
-    fs::read_anywhere,
-    model::{Coded, ErrorCode, Location, Remedy},
-};
+use samuel_fs::read_anywhere;
+use samuel_model::{Coded, ErrorCode, Location, Remedy};
 
 /// The largest configuration or ignore file of the user that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;

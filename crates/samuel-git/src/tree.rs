@@ -46,7 +46,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where the repository cannot be read, or not in time.
-    pub(crate) fn changes_between(
+    pub fn changes_between(
         &self,
         from: &str,
         to: &str,
@@ -76,15 +76,15 @@ impl Repository {
 
 /// A file in which two commits differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FileDiffers {
+pub struct FileDiffers {
     /// Its path, from the project's root.
-    pub(crate) path: String,
+    pub path: String,
     /// Whether the first commit has it.
-    pub(crate) before: bool,
+    pub before: bool,
     /// Whether the second one has it.
-    pub(crate) after: bool,
+    pub after: bool,
     /// How many of its lines differ.
-    pub(crate) lines: DifferentLines,
+    pub lines: DifferentLines,
 }
 
 fn read_tree(objects: &Objects, id: &ObjectId) -> Result<Option<Vec<u8>>, GitError> {
@@ -165,7 +165,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::git::testing::Repository as Made;
+    use crate::testing::Repository as Made;
 
     const LONG: Duration = Duration::from_secs(60);
 

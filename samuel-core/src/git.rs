@@ -1,0 +1,9 @@
+//! Reading a repository without starting anything, and running git where one is written to: the crate `samuel-git`.
+
+#[cfg(test)]
+pub(crate) use samuel_git::testing;
+pub(crate) use samuel_git::{
+    Budget, Configured, Content, DifferentLines, Entry, FileDiffers, Index, Listing, Parents, Stat, Walk,
+    Walking, blob_id, covered, hash_of, open_regular, products_below, state_of,
+};
+pub use samuel_git::{Caller, Commit, GitError, Head, ObjectId, OwnerError, Repository, program};
