@@ -33,21 +33,25 @@ impl Repository {
         repository
     }
 
+    /// Returns its work tree.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
+    /// Writes a file with its directories.
     pub fn write(&self, path: &str, text: &str) {
         let path = self.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
+    /// Commits everything in the work tree.
     pub fn commit(&self, message: &str) {
         self.run(&["add", "--all"]);
         self.run(&["commit", "--quiet", "--allow-empty", "--message", message]);
     }
 
+    /// Runs git in it.
     pub fn run(&self, args: &[&str]) {
         assert!(self.tries(args), "git {args:?}");
     }
