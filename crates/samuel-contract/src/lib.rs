@@ -39,3 +39,4 @@ pub use generated::{
 pub use output::{Output, Printed};
 pub use point::{CallVisitor, Kind, OnFailure, Point, PointVisitor, UnknownPoint, nearest};
 pub use words::ParseWordError;
+pub(crate) use words::words;

@@ -1,23 +1,16 @@
 //! Enums whose cases are words, as files, commands and JSON have them.
 
 /// Defines an enum of words: its text form, its parser and its list of values.
-/// The crate that calls it depends on `serde`, and on `wasmtime` with its feature `wasm`.
+/// The crate that calls it depends on `serde`.
 #[macro_export]
-macro_rules! words {
+macro_rules! plain_words {
     ($(#[$doc:meta])* $name:ident ($what:literal) { $($(#[$case_doc:meta])* $case:ident = $word:literal,)+ }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-        #[cfg_attr(
-            feature = "wasm",
-            derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-            component(enum),
-            repr(u8)
-        )]
         pub enum $name {
             $(
                 $(#[$case_doc])*
                 #[serde(rename = $word)]
-                #[cfg_attr(feature = "wasm", component(name = $word))]
                 $case,
             )+
         }
@@ -50,6 +43,30 @@ macro_rules! words {
         }
     };
 }
+
+/// Defines an enum of words that components are given too.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident ($what:literal) { $($(#[$case_doc:meta])* $case:ident = $word:literal,)+ }) => {
+        $crate::plain_words! {
+            $(#[$doc])*
+            #[cfg_attr(
+                feature = "wasm",
+                derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
+                component(enum),
+                repr(u8)
+            )]
+            $name ($what) {
+                $(
+                    $(#[$case_doc])*
+                    #[cfg_attr(feature = "wasm", component(name = $word))]
+                    $case = $word,
+                )+
+            }
+        }
+    };
+}
+pub(crate) use words;
+
 /// A word that is none of the values it could be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {what} \"{found}\", expected one of {}", expected.join(", "))]

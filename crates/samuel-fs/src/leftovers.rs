@@ -37,6 +37,9 @@ fn is_leftover(path: &Path) -> bool {
 }
 
 /// Removes a directory, with those in it that nobody may write to.
+///
+/// # Errors
+/// Fails if a directory below it cannot be listed or removed.
 pub fn remove(root: &Path) -> io::Result<()> {
     let mut directories = vec![root.to_owned()];
     while let Some(directory) = directories.pop() {

@@ -17,8 +17,11 @@ use super::{
 /// What lies in a directory. A link counts as a link.
 #[derive(Clone, Debug)]
 pub struct Entry {
+    /// Its name in the directory.
     pub name: OsString,
+    /// What it is.
     pub kind: PathKind,
+    /// What the system knows of it.
     pub stat: Stat,
 }
 

@@ -74,6 +74,9 @@ pub fn read_up_to(file: File, limit: u64) -> Result<Vec<u8>, FileError> {
 }
 
 /// Takes what is not there for nothing.
+///
+/// # Errors
+/// Returns every error but the one that nothing is there.
 pub fn found<T>(result: Result<T, FileError>) -> Result<Option<T>, FileError> {
     match result {
         Err(error) if error.is_not_found() => Ok(None),
@@ -98,7 +101,7 @@ mod tests {
     use rustix::fs::{CWD, FileType, mknodat};
 
     use super::*;
-    use crate::fs::Root;
+    use crate::Root;
 
     #[test]
     fn what_is_no_file_is_named_and_not_waited_for() {

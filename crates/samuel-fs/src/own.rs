@@ -40,6 +40,9 @@ pub(super) const MAX_NAMES: usize = 1_000;
 impl Root {
     /// Opens a file of Samuel's own to write to it. With [`OFlags::CREATE`] a new
     /// one is the owner's alone.
+    ///
+    /// # Errors
+    /// Fails if the path leads out of the root, or the system refuses.
     pub fn open_own(&self, path: &Path, flags: OFlags) -> Result<File, FileError> {
         let place = self.own_place(path)?;
         let parent = place.parent()?;
@@ -56,6 +59,9 @@ impl Root {
     }
 
     /// Makes a directory and those above it, where they are missing.
+    ///
+    /// # Errors
+    /// Fails if the path leads out of the root, or something else is there.
     pub fn create_directory(&self, path: &Path, mode: u32) -> Result<(), FileError> {
         let mut place = self.walk(path, LastLink::Follow)?;
         match place.kind() {
@@ -68,6 +74,9 @@ impl Root {
     }
 
     /// Renames a file of Samuel's own within its directory.
+    ///
+    /// # Errors
+    /// Fails if the path leads out of the root, or the system refuses.
     pub fn rename_own(&self, path: &Path, name: &OsStr) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         let parent = place.parent()?;
@@ -75,17 +84,26 @@ impl Root {
     }
 
     /// Makes the entries of a file's directory durable.
+    ///
+    /// # Errors
+    /// Fails if the directory is not there or cannot be synced.
     pub fn sync_parent(&self, path: &Path) -> Result<(), FileError> {
         Ok(fsync(self.walk(path, LastLink::Keep)?.parent()?)?)
     }
 
     /// Opens the directory that a file is in.
+    ///
+    /// # Errors
+    /// Fails if the directory is not there, or the path leads out of the root.
     pub fn parent_of(&self, path: &Path) -> Result<OwnedFd, FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         Ok(place.parent()?.try_clone_to_owned()?)
     }
 
     /// Says whether something is at a path, links followed.
+    ///
+    /// # Errors
+    /// Fails if the path leads out of the root, or cannot be followed.
     pub fn has(&self, path: &Path) -> Result<bool, FileError> {
         match self.walk(path, LastLink::Follow) {
             Ok(place) => Ok(place.found.is_some()),
@@ -95,12 +113,18 @@ impl Root {
     }
 
     /// Removes a file of Samuel's own, or the link in its place.
+    ///
+    /// # Errors
+    /// Fails if the path leads out of the root, or the system refuses.
     pub fn remove_own(&self, path: &Path) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         Ok(unlinkat(place.parent()?, &*place.name, AtFlags::empty())?)
     }
 
     /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// Fails if the directory is not empty, or the path leads out of the root.
     pub fn remove_directory(&self, path: &Path) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         Ok(unlinkat(place.parent()?, &*place.name, AtFlags::REMOVEDIR)?)
@@ -116,6 +140,9 @@ impl Root {
 
     /// Makes room for a directory where a file stands, which is renamed. Leaves
     /// links, and what is missing.
+    ///
+    /// # Errors
+    /// Fails if the path leads out of the root, or what is in the way cannot be moved.
     pub fn clear_for_directory(&self, path: &Path) -> Result<(), FileError> {
         let place = match self.walk(path, LastLink::Keep) {
             Ok(place) => place,
@@ -130,6 +157,9 @@ impl Root {
 
     /// Makes room for a file of Samuel's own where something else stands: a
     /// directory is renamed, anything else that is no file is removed.
+    ///
+    /// # Errors
+    /// Fails if the path leads out of the root, or what is in the way cannot be moved.
     pub fn clear_the_way(&self, path: &Path) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         match place.kind() {
@@ -187,7 +217,7 @@ mod tests {
     use std::{fs, os::unix::fs::symlink};
 
     use super::*;
-    use crate::fs::{Manner, Replacement};
+    use crate::{Manner, Replacement};
 
     fn replace(root: &Root, path: &Path, content: &[u8]) -> Result<(), FileError> {
         root.write(path, [content], &Manner::STATE)

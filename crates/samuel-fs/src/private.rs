@@ -25,6 +25,9 @@ pub enum Reach {
 
 /// Makes a directory, with those above it where they are missing, and says who
 /// can reach it. One of this user's that others could only read is closed.
+///
+/// # Errors
+/// Fails if it cannot be made, or other users may reach it.
 pub fn make(path: &Path) -> io::Result<Reach> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     let found = fs::symlink_metadata(path)?;
@@ -38,6 +41,9 @@ pub fn make(path: &Path) -> io::Result<Reach> {
 }
 
 /// Makes a directory and refuses one that others can reach.
+///
+/// # Errors
+/// Fails if it is missing, or other users may reach it.
 pub fn require(path: &Path) -> io::Result<()> {
     match make(path)? {
         Reach::Private => Ok(()),
@@ -49,6 +55,9 @@ pub fn require(path: &Path) -> io::Result<()> {
 }
 
 /// Takes from others what they may do with a file.
+///
+/// # Errors
+/// Fails if its mode cannot be changed.
 pub fn close(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(super::PRIVATE_FILE))
 }
@@ -70,6 +79,9 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// Writes a file where there is none. Its mode is set once it is whole.
+///
+/// # Errors
+/// Fails if the file exists, or cannot be written.
 pub fn write_new(to: &Path, bytes: &[u8], mode: u32) -> io::Result<File> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
     file.write_all(bytes)?;

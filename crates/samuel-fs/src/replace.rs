@@ -92,6 +92,9 @@ impl Manner {
 
 impl Root {
     /// Replaces a file, or makes it with the directories above it.
+    ///
+    /// # Errors
+    /// Fails if the path leads out of the root, or the content cannot be stored. The old content stays then.
     pub fn write<'a>(
         &self,
         path: &Path,
@@ -102,6 +105,9 @@ impl Root {
     }
 
     /// Stores new content for a file under a temporary name, with the directories above it.
+    ///
+    /// # Errors
+    /// Fails if the path leads out of the root, or the content cannot be stored.
     pub fn stage<'a>(
         &self,
         path: &Path,
@@ -123,6 +129,9 @@ impl Root {
     }
 
     /// Makes a file that is not there yet, as a whole or not at all. Its directory is there.
+    ///
+    /// # Errors
+    /// Fails if something is there already, the path leads out of the root, or the content cannot be stored.
     pub fn write_new(&self, path: &Path, content: &[u8], manner: &Manner) -> Result<(), FileError> {
         let place = self.own_place(path)?;
         if place.found.is_some() {
@@ -134,6 +143,9 @@ impl Root {
     }
 
     /// Keeps what a file holds beside it, as `<name>.bak-<time>`. Returns where.
+    ///
+    /// # Errors
+    /// Fails if the copy cannot be stored.
     pub fn back_up(
         &self,
         path: &Path,
@@ -160,6 +172,9 @@ impl Root {
 
 impl Place {
     /// Replaces what is there, with the directories that are missing.
+    ///
+    /// # Errors
+    /// Fails if the path leads out of the root, or the content cannot be stored. The old content stays then.
     pub fn write<'a>(
         self,
         content: impl IntoIterator<Item = &'a [u8]>,
@@ -173,6 +188,9 @@ impl Place {
     }
 
     /// Stores new content, given in pieces, under a temporary name.
+    ///
+    /// # Errors
+    /// Fails if the path leads out of the root, or the content cannot be stored.
     pub fn stage<'a>(
         mut self,
         content: impl IntoIterator<Item = &'a [u8]>,
@@ -223,6 +241,9 @@ impl Replacement {
     /// Makes an empty file beside a place whose directory is there, under a
     /// temporary name that nobody else has. It gets the permissions of the file
     /// that it replaces; where there is none, `mode` and the user's mask decide.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be created beside its place.
     pub fn begin(place: Place, mode: u32) -> Result<(Self, File), FileError> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         for _ in 0..MAX_NAMES {
@@ -276,6 +297,9 @@ impl Replacement {
 
     /// Puts the new content in place, for all to see. A power failure may still
     /// undo it: what is returned makes it last.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be renamed.
     pub fn place(mut self) -> io::Result<Placed> {
         renameat(&self.dir, &*self.temporary, &self.dir, &*self.name)?;
         self.is_placed = true;
@@ -283,6 +307,9 @@ impl Replacement {
     }
 
     /// Puts the new content in place, durably.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be renamed or synced.
     pub fn commit(self) -> io::Result<()> {
         self.place()?.sync()
     }

@@ -71,6 +71,9 @@ impl Root {
     }
 
     /// Follows a path to where it ends.
+    ///
+    /// # Errors
+    /// Fails if the path leads out of the root, or a name on its way cannot be opened.
     pub fn walk(&self, path: &Path, last: LastLink) -> Result<Place, FileError> {
         let relative = match self.relative(path) {
             Some(relative) => relative,

@@ -63,6 +63,9 @@ impl Place {
 
     /// Returns the directory that the name is in, if that is there: where some
     /// above it are missing, [`Place::dir`] is further up.
+    ///
+    /// # Errors
+    /// Fails if directories on the way are missing.
     pub fn parent(&self) -> io::Result<BorrowedFd<'_>> {
         match self.missing.is_empty() {
             true => Ok(self.dir()),
@@ -78,11 +81,17 @@ impl Place {
     /// Opens what is there for reading; nobody can have put a link in its
     /// place. A pipe without a writer does not keep anybody waiting, and a
     /// terminal does not become the process's own.
+    ///
+    /// # Errors
+    /// Fails if nothing is there, or the system refuses.
     pub fn open(&self, flags: OFlags) -> io::Result<OwnedFd> {
         Ok(openat(self.parent()?, &*self.name, READABLE | flags, Mode::empty())?)
     }
 
     /// Opens a regular file for reading.
+    ///
+    /// # Errors
+    /// Fails if nothing is there, or it is not a regular file.
     pub fn open_file(&self) -> Result<File, FileError> {
         // What opening a device does is its own affair, so it is not tried.
         match self.kind() {
@@ -99,6 +108,9 @@ impl Place {
     }
 
     /// Makes the directories on the way to the place, and returns the last.
+    ///
+    /// # Errors
+    /// Fails if a directory cannot be made.
     pub fn make_missing(&mut self, mode: u32) -> io::Result<BorrowedFd<'_>> {
         for name in std::mem::take(&mut self.missing) {
             let is_new = match mkdirat(&self.dir, &*name, mode_of(mode)) {

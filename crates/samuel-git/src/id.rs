@@ -6,14 +6,14 @@ use sha2::Digest;
 
 /// The hash function of a repository's object ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HashKind {
+pub(crate) enum HashKind {
     Sha1,
     Sha256,
 }
 
 impl HashKind {
     /// Returns how many bytes an id has.
-    pub fn len(self) -> usize {
+    pub(crate) fn len(self) -> usize {
         match self {
             Self::Sha1 => 20,
             Self::Sha256 => 32,
@@ -21,7 +21,7 @@ impl HashKind {
     }
 
     /// Computes the id of a blob.
-    pub fn blob(self, content: &[u8]) -> ObjectId {
+    pub(crate) fn blob(self, content: &[u8]) -> ObjectId {
         let header = format!("blob {}\0", content.len());
         let parts = [header.as_bytes(), content];
         match self {

@@ -160,6 +160,11 @@ impl Index {
         self.count
     }
 
+    /// Returns whether it has no entry.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Hands out every entry, sorted by path, until the receiver has enough.
     ///
     /// # Errors

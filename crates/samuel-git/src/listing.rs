@@ -258,6 +258,7 @@ pub struct Parents {
 }
 
 impl Parents {
+    /// Looks at directories below a root.
     pub fn of(root: &Path) -> Self {
         Self { root: root.to_owned(), are_real: HashMap::new() }
     }

@@ -30,6 +30,7 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// Returns a budget that begins now.
     pub fn new(limit: Duration) -> Self {
         Self { limit, deadline: Instant::now() + limit, depth: 0 }
     }

@@ -11,7 +11,9 @@ use std::{ffi::OsString, path::Path, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 use samuel_model::{Coded, ErrorCode, environment::git_env, text::last_line};
-use samuel_process::{self, CommandOutput, CommandSpec, End, OutputLimits, ProcessError, Supervisor};
+use samuel_process::{
+    self as process, CommandOutput, CommandSpec, End, OutputLimits, ProcessError, Supervisor,
+};
 
 /// The transports that git fetches over, as it reads them. All others are
 /// programs of their own.

@@ -72,4 +72,4 @@ pub use samuel_contract::{
     ParseWordError,
     payload::{self, Complexity, IterationOutcome, Priority, Usage},
 };
-pub use samuel_contract::{payload::add_cost, words};
+pub use samuel_contract::{payload::add_cost, plain_words as words};

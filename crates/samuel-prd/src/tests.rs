@@ -14,8 +14,8 @@ mod remarks;
 use super::{Conversion, Document, Remark, RemarkKind, convert};
 use samuel_model::Task;
 
-const PRD: &str = include_str!("../../../tests/data/prd/prd-notes.md");
-const COMPANION: &str = include_str!("../../../tests/data/prd/tasks-notes.md");
+const PRD: &str = include_str!("../tests/data/prd-notes.md");
+const COMPANION: &str = include_str!("../tests/data/tasks-notes.md");
 
 fn now() -> jiff::Timestamp {
     "2026-01-02T03:04:05Z".parse().unwrap()

@@ -1,23 +1,17 @@
 //! Task lists in JSON.
 
 use super::*;
-use crate::{PrdError, plan::Work};
-use samuel_model::{Plan, Scope, Status};
+use crate::PrdError;
 
 fn json(text: &str) -> Result<Conversion, PrdError> {
     convert(&Document::new("prd.json", text), None, now())
 }
 
-/// Returns the stories in the order in which the planner has them worked on.
+/// Returns the stories in the planner's order: by priority, then by id.
 fn worked_on(conversion: Conversion) -> Vec<String> {
-    let mut plan = Plan { tasks: conversion.tasks, ..Plan::default() };
-    let mut order = Vec::new();
-    while let Work::Task(next) = Work::of(&plan, &[], &Scope::All) {
-        let task = plan.tasks.iter_mut().find(|task| task.id.as_str() == next.id).unwrap();
-        task.status = Status::Completed;
-        order.push(next.id.to_string());
-    }
-    order
+    let mut tasks = conversion.tasks;
+    tasks.sort_by(|one, other| one.priority.cmp(&other.priority).then_with(|| one.id.cmp(&other.id)));
+    tasks.into_iter().map(|task| task.id.to_string()).collect()
 }
 
 fn stories(ranks: &[(&str, u32)]) -> String {
