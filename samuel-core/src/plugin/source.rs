@@ -281,13 +281,16 @@ pub(super) async fn clone(
     git: &GitProgram<'_>,
 ) -> Result<Fetched, PluginError> {
     let revision = revision.unwrap_or("HEAD");
+    let refused = |message: &str| PluginError::Fetch {
+        url: redacted(url).into_owned(),
+        message: redacted(message).into_owned(),
+    };
     let failed = |error: GitProgramError| match error {
         GitProgramError::Run(source) => {
             PluginError::Program { program: "git".to_owned(), source: source.into() }
         }
-        GitProgramError::Failed { message, .. } => {
-            PluginError::Fetch { url: redacted(url).into_owned(), message: redacted(&message).into_owned() }
-        }
+        GitProgramError::Failed { message, .. } => refused(&message),
+        error => refused(&error.to_string()),
     };
     let fetch = [
         "fetch",

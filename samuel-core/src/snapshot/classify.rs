@@ -6,7 +6,7 @@
 
 use std::{collections::HashMap, sync::LazyLock};
 
-use samuel_contract::words;
+use samuel_contract::plain_words as words;
 
 words! {
     /// What a file is for.
