@@ -214,9 +214,9 @@ fn what_breaks_in_a_container_ends_in_its_class_at_its_deadline_and_nothing_stay
             }
             // The rest is known for bad before the deadline, but for what is no line yet.
             for handler in ["floods", "garbage"] {
-                let done = ground.call(&plugin, handler, Duration::from_secs(30));
-                let class = done.outcome.broken[0].failure.class;
                 let waits = mode == ImageMode::Call && handler == "garbage";
+                let done = ground.call(&plugin, handler, if waits { limit } else { Duration::from_secs(30) });
+                let class = done.outcome.broken[0].failure.class;
                 let expected = if waits { BreakClass::Timeout } else { BreakClass::BadOutput };
                 assert_eq!(class, expected, "{mode:?} {handler}");
             }
