@@ -5,7 +5,7 @@ use std::{
     os::unix::fs::PermissionsExt as _,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicU32, Ordering},
     },
 };
 
@@ -115,21 +115,23 @@ async fn a_question_of_one_lane_that_is_answered_while_another_works_is_in_the_n
     replays_whole(&project, &told);
 }
 
-/// A store whose user answers the first question right after somebody read the plan in which it was open.
+/// A store whose user answers the question right after somebody has read for the n-th time that it is open and that
+/// nobody works on its task.
 #[derive(Debug)]
-struct AnswersAfterRead {
+struct AnswersAfterReads {
     inner: Arc<dyn PlanStore>,
-    has_answered: AtomicBool,
+    n: u32,
+    reads: AtomicU32,
 }
 
-impl PlanStore for AnswersAfterRead {
+impl PlanStore for AnswersAfterReads {
     fn load(&self) -> Result<LoadedPlan, StateError> {
         let loaded = self.inner.load()?;
         let is_open = |task: &Task| task.question.as_ref().is_some_and(|question| question.answer.is_none());
         let asked = TaskId::new("1");
         let is_claimed = loaded.plan.claim(&ClaimTarget::Task(asked.clone())).is_some_and(Claim::is_live);
         let asks = !is_claimed && loaded.plan.task(&asked).is_some_and(is_open);
-        if asks && !self.has_answered.swap(true, Ordering::Relaxed) {
+        if asks && self.reads.fetch_add(1, Ordering::Relaxed) + 1 == self.n {
             let answer = Mutation::Answer { id: asked, answer: "blue, not red".to_owned() };
             self.inner.mutate(answer, Actor::User)?;
         }
@@ -179,15 +181,25 @@ impl PlanStore for AnswersAfterRead {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_between_two_looks_at_the_plan_is_in_the_next_prompt() {
+async fn an_answer_between_any_two_reads_of_the_plan_is_in_the_next_prompt() {
+    // A lane reads it twice when it chooses a task, which is the tenth to twelfth time.
+    let mut reached = 0;
+    for n in 9..=12 {
+        reached += u32::from(answered_after(n).await);
+    }
+    assert!(reached > 0);
+}
+
+/// Returns whether the plan was read so many times while the question was open.
+async fn answered_after(n: u32) -> bool {
     let user = User::new();
     let project = project(&user, &[("1", &[]), ("2", &[])]);
-    let store = AnswersAfterRead { inner: project.plan_store(), has_answered: AtomicBool::default() };
-    let project = project.with_plan_store(Arc::new(store));
+    let store = Arc::new(AnswersAfterReads { inner: project.plan_store(), n, reads: AtomicU32::default() });
+    let project = project.with_plan_store(store.clone());
     let home = user.home().display().to_string();
-    let waits = format!(
-        "while ! test -e {home}/go; do test -d {home} || exit 1; sleep 0.02; done; echo 2 > made-2.txt"
-    );
+    // Ends where nobody answers.
+    let waits =
+        format!("for i in $(seq 500); do test -e {home}/go && break; sleep 0.02; done; echo 2 > made-2.txt");
     let ask = Step::Ask { task: "1".into(), question: "Which colour?".into(), options: vec!["red".into()] };
     let script = Script::default()
         .call(ScriptedCall::for_task("1").step(ask))
@@ -196,8 +208,12 @@ async fn an_answer_between_two_looks_at_the_plan_is_in_the_next_prompt() {
     let prompts = FakeHandler::<points::BeforeAgentInvoke>::passes();
     let run = lanes(&user, &project, 2, script, &["true"]).hook_at("prompts", 500, prompts.clone());
     let report = run.build().unwrap().start().await.unwrap().wait().await.unwrap();
-    assert_eq!((report.exit_reason, report.completed.len()), (ExitReason::Completed, 2));
+    if store.reads.load(Ordering::Relaxed) < n {
+        return false;
+    }
+    assert_eq!((report.exit_reason, report.completed.len()), (ExitReason::Completed, 2), "{n}");
     let prompts: Vec<String> = prompts.calls().into_iter().map(|call| call.input().prompt.clone()).collect();
-    let with_answer = prompts.iter().filter(|prompt| prompt.contains("blue, not red")).count();
-    assert_eq!(with_answer, 1, "{prompts:#?}");
+    let with_answer = prompts.iter().filter(|prompt| prompt.contains("]\nblue, not red\n")).count();
+    assert_eq!(with_answer, 1, "{n}: {prompts:#?}");
+    true
 }
