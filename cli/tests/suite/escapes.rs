@@ -268,6 +268,7 @@ fn a_socket_that_compares_no_token_is_seen() {
     }
 }
 
+// Takes about 24 s: a run in each sandbox, after docker's service was started and its image was made.
 #[test]
 fn a_check_writes_nowhere_but_in_its_tree_and_reaches_no_host_and_no_socket() {
     let check = "{ echo x > $SAMUEL_PROJECT_ROOT/out; } 2>&1; { echo x >> $SAMUEL_PROJECT_ROOT/.samuel/run/prd.toon; } 2>&1; \
@@ -329,6 +330,7 @@ fn a_check_reaches_the_hosts_of_check_egress_alone_and_an_agent_none_of_them() {
     assert!(agent.contains(&format!("{address}: it is not listed")), "{agent}");
 }
 
+// Takes about 21 s: containers of podman and docker fill up, after docker's service was started.
 #[test]
 fn a_container_has_no_more_memory_and_processes_than_it_was_given() {
     let agent = "i=0; while test $i -lt 400; do sleep 3 & i=$((i+1)); done 2>&1 | tail -n 1; perl -e '$x = \"a\" x (900 << 20); print length $x' 2>&1; echo ended $?";

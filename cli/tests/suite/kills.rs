@@ -221,6 +221,7 @@ fn killed_at(ground: Ground<'_>, moment: Moment) {
     }
 }
 
+// Takes about 14 s: a podman with a storage of its own copies the image for each container.
 #[test]
 fn nothing_is_left_behind_a_normal_end() {
     // docker's storage is the test's own as it is.
