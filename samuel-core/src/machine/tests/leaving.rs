@@ -205,6 +205,7 @@ fn faults_that_do_not_cease_still_let_the_run_end() {
     }
 }
 
+// Takes about 11 s: a run is paused at each of more than 80 steps, and saved at each step that follows.
 #[test]
 fn a_pause_at_any_step_holds_before_the_next_iteration_and_loses_nothing() {
     for mut sim in every_step() {
