@@ -257,6 +257,7 @@ fn what_breaks_in_dockers_container_of_one_call_ends_the_same() {
     breaks(TestEngine::docker(), ImageMode::Call);
 }
 
+// Takes about 16 s: podman and docker, whose service is started for it, run two plugins each.
 #[test]
 fn an_image_has_what_it_was_granted_and_nothing_else() {
     TestEngine::each(|engine| {
@@ -436,6 +437,7 @@ fn commands_run_in_containers_of_docker_as_in_those_of_podman() {
     assert_eq!(engine.left(&label_of(directory.path())), "");
 }
 
+// Takes about 17 s: docker's service is started, and three tasks have containers for agents and checks.
 #[test]
 fn the_demonstration_in_containers_of_docker_does_the_same() {
     let Some(engine) = docker() else { return };

@@ -234,6 +234,7 @@ async fn copilot_uses_a_tool() {
     assert_wrote(&called, Protocol::OpenAiResponses, "bash");
 }
 
+// Takes about 12 s: each of the four agents is started.
 #[tokio::test]
 async fn the_model_that_is_configured_is_the_one_that_is_asked() {
     for (real, model) in [

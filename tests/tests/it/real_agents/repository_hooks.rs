@@ -167,11 +167,13 @@ async fn a_repository_hook_stops_a_call_of_codex_and_its_log_is_right() {
     check(RealAgent::Codex).await;
 }
 
+// Takes about 16 s: the agent works through two runs, with hooks and without.
 #[tokio::test]
 async fn a_repository_hook_stops_a_call_of_gemini_and_its_log_is_right() {
     check(RealAgent::Gemini).await;
 }
 
+// Takes about 16 s: the agent works through two runs, with hooks and without.
 #[tokio::test]
 async fn a_repository_hook_stops_a_call_of_copilot_and_its_log_is_right() {
     check(RealAgent::Copilot).await;
