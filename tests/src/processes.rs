@@ -52,7 +52,8 @@ pub fn within(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
         if holds() {
             return true;
         }
-        thread::yield_now();
+        // Whoever is waited for needs the processor.
+        thread::sleep(Duration::from_millis(5));
     }
     holds()
 }

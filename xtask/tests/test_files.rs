@@ -1,7 +1,7 @@
 //! Files of integration tests: each one is a test program or a module of one.
 //!
 //! A file that no `mod` declares is not compiled, and its tests do not run.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 use std::{
     collections::BTreeSet,

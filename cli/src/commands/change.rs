@@ -11,7 +11,7 @@ use std::{
 use samuel_core::{
     broker::PlanAccess,
     model::{Coded as _, ErrorCode, Status, Task},
-    state::{Actor, Applied, Mutation, NewTask, StateError, TaskChange},
+    state::{Actor, Applied, LOCK_WAIT, Mutation, NewTask, StateError, TaskChange},
     text::{LANES_ARE_UNDER_WAY, RUN_IS_UNDER_WAY},
 };
 use serde_json::json;
@@ -150,18 +150,16 @@ pub(super) fn apply(plan: &PlanAccess, host: &Host, mutation: Mutation) -> Resul
 /// What is wrong with a plan that a loop is about to put back.
 const LOST: [ErrorCode; 3] =
     [ErrorCode::STATE_NOT_INITIALISED, ErrorCode::STATE_CORRUPT, ErrorCode::STATE_VERSION];
-/// How long a plan is waited for that a loop is about to put back.
-const PUT_BACK_WAIT: Duration = Duration::from_secs(2);
-/// How often it is looked for meanwhile.
+/// Interval between two looks at a plan that a loop is about to restore.
 const PUT_BACK_STEP: Duration = Duration::from_millis(50);
 
-/// Makes a change, if need be once the loop that is at work has put back a plan that
-/// its agent removed or broke.
+/// Makes a change. If the plan was removed or broken while a loop is at work, waits until the loop has restored it, as
+/// long as for a lock: the loop itself waits up to two seconds for a plan that is being written.
 fn once_put_back(
     plan: &PlanAccess,
     change: impl Fn() -> Result<Applied, StateError>,
 ) -> Result<Applied, StateError> {
-    let deadline = Instant::now() + PUT_BACK_WAIT;
+    let deadline = Instant::now() + LOCK_WAIT;
     loop {
         let changed = change();
         let is_lost = changed.as_ref().is_err_and(|error| LOST.contains(&error.code()));

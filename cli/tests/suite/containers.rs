@@ -43,24 +43,35 @@ pub(crate) struct Wall {
 
 impl Wall {
     /// Returns each that can be used here, and says of every other why it is skipped.
-    #[allow(clippy::print_stdout, clippy::disallowed_macros, reason = "a test says why it is skipped")]
     pub(crate) fn all() -> Vec<Self> {
-        let bwrap = Self {
+        let engines =
+            [Self::engine("podman", TestEngine::podman), Self::engine("docker", TestEngine::docker)];
+        [Self::bwrap()].into_iter().chain(engines.into_iter().flatten()).collect()
+    }
+
+    /// Returns the same without docker, whose service takes seconds to start; with `SAMUEL_LONG=1` with docker.
+    pub(crate) fn usual() -> Vec<Self> {
+        if std::env::var_os("SAMUEL_LONG").is_some() {
+            return Self::all();
+        }
+        [Self::bwrap()].into_iter().chain(Self::engine("podman", TestEngine::podman)).collect()
+    }
+
+    /// Returns bubblewrap, which no engine is started for.
+    pub(crate) fn bwrap() -> Self {
+        Self {
             name: "bwrap",
             sandbox: "bwrap",
             keys: String::new(),
             engine: None,
             env: vec![("SAMUEL_GUEST".to_owned(), guest().display().to_string())],
-        };
-        let engines = [("podman", TestEngine::podman()), ("docker", TestEngine::docker())].into_iter();
-        let engines = engines.filter_map(|(name, engine)| match with_image(engine) {
-            Ok((engine, image)) => Some(Self::of_engine(name, engine, &image)),
-            Err(why) => {
-                println!("skipped: {name}: {why}");
-                None
-            }
-        });
-        [bwrap].into_iter().chain(engines).collect()
+        }
+    }
+
+    #[allow(clippy::print_stdout, clippy::disallowed_macros, reason = "a test says why it is skipped")]
+    fn engine(name: &'static str, find: fn() -> Result<TestEngine, String>) -> Option<Self> {
+        let found = with_image(find()).inspect_err(|why| println!("skipped: {name}: {why}"));
+        found.ok().map(|(engine, image)| Self::of_engine(name, engine, &image))
     }
 
     /// Returns podman with a storage of its own, in which nobody else has containers and images; or says why there is none.

@@ -1,5 +1,5 @@
-//! The user's checkout while lanes work: whatever it is at, it stays. Each state once by default, where work lands on a
-//! branch of the run or on one of the user's; with `SAMUEL_LONG=1` with both.
+//! The user's checkout while lanes work: whatever it is at, it stays. By default several states at once, where work lands
+//! on a branch of the run or on one of the user's; with `SAMUEL_LONG=1` each state by itself, with both.
 
 use std::{
     fs,
@@ -41,6 +41,11 @@ const STATES: [(&str, &str); 8] = [
     ),
     ("read-only files", "mkdir locked; echo mine > locked/x; chmod 444 a.txt locked/x; chmod 555 locked"),
 ];
+
+/// What the user is at in the short form: several states at once, by their places, and the branch that work lands on. A
+/// rebase detaches the head.
+const TOGETHER: [(&[usize], Option<&str>); 3] =
+    [(&[1, 2, 0], None), (&[5, 7], Some("target")), (&[4, 6], None)];
 
 /// What a user would miss.
 #[derive(Debug, PartialEq)]
@@ -84,25 +89,36 @@ fn ground_at(line: &str) -> Ground {
     ground
 }
 
+/// Makes a run where the user is at something, which must stay.
+fn stays(state: &str, line: &str, into: Option<&str>) {
+    let ground = ground_at(line);
+    let except: Vec<&str> = into.into_iter().collect();
+    let before = Checkout::of(&ground, &except);
+    let more: Vec<&str> = into.into_iter().flat_map(|into| ["--into", into]).collect();
+    let ran = ground.start(2, &[&["--json"], &more[..]].concat());
+    assert_eq!(ran.code, 0, "{state}: {ran:?}");
+    assert_eq!(Checkout::of(&ground, &except), before, "{state}");
+    let hooked = fs::read_to_string(ground.bench.root().with_file_name("hooked")).unwrap_or_default();
+    assert_eq!(hooked, "", "{state}: hooks were run");
+    ground.all_landed(&into_of(&ran), &["1", "2"], &ran);
+    ground.sh("chmod -R u+w .");
+}
+
 #[test]
 fn whatever_the_user_is_at_stays_as_it_is() {
-    for (place, (state, line)) in STATES.into_iter().enumerate() {
-        for (other, into) in [None, Some("target")].into_iter().enumerate() {
-            if place % 2 != other && std::env::var_os("SAMUEL_LONG").is_none() {
-                continue;
+    if std::env::var_os("SAMUEL_LONG").is_some() {
+        for (state, line) in STATES {
+            for into in [None, Some("target")] {
+                stays(state, line, into);
             }
-            let ground = ground_at(line);
-            let except: Vec<&str> = into.into_iter().collect();
-            let before = Checkout::of(&ground, &except);
-            let more: Vec<&str> = into.into_iter().flat_map(|into| ["--into", into]).collect();
-            let ran = ground.start(2, &[&["--json"], &more[..]].concat());
-            assert_eq!(ran.code, 0, "{state}: {ran:?}");
-            assert_eq!(Checkout::of(&ground, &except), before, "{state}");
-            let hooked = fs::read_to_string(ground.bench.root().with_file_name("hooked")).unwrap_or_default();
-            assert_eq!(hooked, "", "{state}: hooks were run");
-            ground.all_landed(&into_of(&ran), &["1", "2"], &ran);
-            ground.sh("chmod -R u+w .");
         }
+        return;
+    }
+    for (places, into) in TOGETHER {
+        let states = places.iter().map(|place| STATES[*place]);
+        let (names, lines): (Vec<&str>, Vec<String>) =
+            states.map(|(name, line)| (name, format!("{{ {line}; }}"))).unzip();
+        stays(&names.join(", "), &lines.join(" && "), into);
     }
 }
 
@@ -120,10 +136,18 @@ fn held_until(ground: &Ground, into: &str, then: &str) -> (String, Option<i32>) 
     (held, run.wait().unwrap().code())
 }
 
+// Takes about 10 s: each of the two landings that are held is tried again after two seconds.
 #[test]
 fn what_is_in_the_way_of_the_checked_out_branch_holds_the_landing_and_is_named() {
-    for (what, line, named, then) in [
+    let ways = [
         ("a change", "echo mine > conflict-1-2.txt", "conflict-1-2.txt", "rm conflict-1-2.txt"),
+        // git by itself would write over it.
+        (
+            "a file that git ignores",
+            "echo made-1.txt > .gitignore; echo mine > made-1.txt",
+            "made-1.txt",
+            "rm made-1.txt .gitignore",
+        ),
         ("a file that git does not know", "echo mine > made-1.txt", "made-1.txt", "rm made-1.txt"),
         (
             "a staged file",
@@ -131,14 +155,10 @@ fn what_is_in_the_way_of_the_checked_out_branch_holds_the_landing_and_is_named()
             "made-1.txt",
             "git rm -qf made-1.txt",
         ),
-        (
-            "a file that git ignores",
-            "echo made-1.txt > .gitignore; echo mine > made-1.txt",
-            "made-1.txt",
-            "rm made-1.txt .gitignore",
-        ),
         ("a directory", "mkdir made-1.txt; echo mine > made-1.txt/x", "made-1.txt", "rm -r made-1.txt"),
-    ] {
+    ];
+    let count = if std::env::var_os("SAMUEL_LONG").is_some() { ways.len() } else { 2 };
+    for (what, line, named, then) in ways.into_iter().take(count) {
         let ground = ground_at(line);
         ground.sh("echo mine > a.txt");
         let (held, code) = held_until(&ground, "main", then);
@@ -157,6 +177,7 @@ fn what_is_in_the_way_of_the_checked_out_branch_holds_the_landing_and_is_named()
     }
 }
 
+// Takes about 11 s: each of the two landings that are held is tried again after two seconds.
 #[test]
 fn a_branch_that_is_being_rebased_or_checked_out_elsewhere_is_left_alone_until_it_is_not() {
     let elsewhere = "git worktree add --quiet ../elsewhere trunk";

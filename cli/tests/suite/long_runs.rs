@@ -1,6 +1,6 @@
 //! A run of very many iterations: what it needs, what it leaves, and how fast its record is read.
 //!
-//! In short it makes 150; `SAMUEL_LONG=1` makes ten thousand, in which the agent says a gigabyte.
+//! In short it makes 50; `SAMUEL_LONG=1` makes ten thousand, in which the agent says a gigabyte.
 
 use std::{
     ffi::OsString,
@@ -28,7 +28,7 @@ const PAGE: usize = 5_000_000;
 
 /// How many iterations there are, and how many bytes the agent says in each.
 fn size() -> (u64, usize) {
-    if std::env::var_os("SAMUEL_LONG").is_some() { (10_000, 100_000) } else { (150, 40_000) }
+    if std::env::var_os("SAMUEL_LONG").is_some() { (10_000, 100_000) } else { (50, 120_000) }
 }
 
 /// A project whose agent says much and changes a file in each iteration, within Samuel itself.

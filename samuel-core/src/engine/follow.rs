@@ -134,10 +134,13 @@ impl Follower {
                 self.services.log(told.collect()).await;
                 let lane = self.services.in_lane.as_ref();
                 let seen = records.iter().inspect(|record| lane.iter().for_each(|lane| lane.follows(record)));
-                let told = seen.flat_map(|record| self.told_by(record));
-                let told = told
-                    .inspect(|input| lane.iter().for_each(|lane| lane.tell_of_done(&self.services, input)));
-                for input in told.filter(|input| lane.is_none_or(|lane| lane.hears(input))) {
+                let told = seen
+                    .flat_map(|record| self.told_by(record).into_iter().map(|input| (record.seq, input)))
+                    .inspect(|(_, input)| {
+                        lane.iter().for_each(|lane| lane.tell_of_done(&self.services, input));
+                    });
+                for (_, input) in told.filter(|(seq, input)| lane.is_none_or(|lane| lane.hears(*seq, input)))
+                {
                     // The run has ended if nobody listens any more.
                     let _ = self.services.inputs.send(input);
                 }

@@ -30,6 +30,9 @@ struct Test {
     time: f64,
     #[serde(alias = "error")]
     failure: Option<Outcome>,
+    /// Tries that failed before one that passed.
+    #[serde(rename = "flakyFailure", default)]
+    flaky: Vec<Outcome>,
     skipped: Option<Outcome>,
     #[serde(rename = "system-out", default)]
     stdout: String,
@@ -62,6 +65,9 @@ fn add(text: &str, tally: &mut Tally) -> Result<()> {
         count += 1;
         let name = format!("{} {}", test.suite, test.name);
         let passed = test.failure.is_none();
+        if let Some(first) = test.flaky.into_iter().next() {
+            tally.flaky(&name, &[first.message, first.text].join("\n"));
+        }
         if let Some(failure) = test.failure {
             tally.fail(&name, &[failure.message, failure.text, test.stdout, test.stderr].join("\n"));
         } else if let Some(skipped) = test.skipped {
@@ -86,14 +92,17 @@ mod tests {
     use super::*;
 
     const NEXTEST: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
-<testsuites name="nextest-run" tests="3" failures="1" errors="0" uuid="u" timestamp="t" time="1.5">
-    <testsuite name="samuel-toon" tests="3" disabled="0" errors="0" failures="1">
+<testsuites name="nextest-run" tests="4" failures="1" errors="0" uuid="u" timestamp="t" time="1.5">
+    <testsuite name="samuel-toon" tests="4" disabled="0" errors="0" failures="1">
         <testcase name="limits::deep" classname="samuel-toon" timestamp="t" time="0.250">
         </testcase>
         <testcase name="limits::wide" classname="samuel-toon" timestamp="t" time="120.003">
             <failure message="test timed out" type="test timeout">no panic</failure>
             <system-out>so far &lt;this&gt;</system-out>
             <system-err></system-err>
+        </testcase>
+        <testcase name="limits::late" classname="samuel-toon" timestamp="t" time="0.100">
+            <flakyFailure timestamp="t" time="0.2" message="panicked" type="failure">too late</flakyFailure>
         </testcase>
         <testcase name="oracle::same" classname="samuel-toon" timestamp="t" time="0.001">
             <system-out>running 1 test
@@ -107,7 +116,10 @@ skipped: npm is not installed
     fn reads_results_times_and_reasons() {
         let mut tally = Tally::default();
         add(NEXTEST, &mut tally).unwrap();
-        assert_eq!((tally.passed(), tally.failed()), (1, 1));
+        assert_eq!((tally.passed(), tally.failed()), (2, 1));
+        let flaky = tally.flaky.first().unwrap();
+        assert_eq!(flaky.name, "samuel-toon limits::late");
+        assert_eq!(flaky.output, "panicked\ntoo late");
         assert_eq!(tally.skipped, ["npm is not installed"]);
         let failure = tally.failures.first().unwrap();
         assert_eq!(failure.name, "samuel-toon limits::wide");

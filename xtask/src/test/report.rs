@@ -25,12 +25,17 @@ pub(super) fn print(tally: &Tally, total: Duration) {
         println!("{:5.1}s {}", test.time.as_secs_f64(), test.name);
     }
     println!();
-    for failure in tally.failures.iter().filter(|failure| !failure.output.trim().is_empty()) {
+    for failure in
+        tally.flaky.iter().chain(&tally.failures).filter(|failure| !failure.output.trim().is_empty())
+    {
         println!("---- {}\n{}\n", failure.name, failure.output.trim());
     }
     for (reason, times) in reasons(&tally.skipped) {
         let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
         println!("skipped: {reason}{times}");
+    }
+    for flaky in &tally.flaky {
+        println!("flaky, passed at the second try: {}", flaky.name);
     }
     for failure in &tally.failures {
         println!("failed: {}", failure.name);
@@ -38,8 +43,8 @@ pub(super) fn print(tally: &Tally, total: Duration) {
     println!("{} passed, {} failed, {} skipped", tally.passed(), tally.failed(), tally.skipped.len());
 }
 
-/// Writes all times and skips as JSON: `steps` and `tests` with `name`, `seconds` and `passed`, and `skipped` with a count
-/// for each reason.
+/// Writes all times and skips as JSON: `steps` and `tests` with `name`, `seconds` and `passed`, `flaky` with the names of
+/// tests that passed at the second try, and `skipped` with a count for each reason.
 ///
 /// # Errors
 /// Fails if the file cannot be written.
@@ -56,6 +61,7 @@ pub(super) fn save(tally: &Tally, path: &Path) -> Result<()> {
     let document = json!({
         "steps": times(tally.steps.iter().collect()),
         "tests": times(tests),
+        "flaky": tally.flaky.iter().map(|test| &test.name).collect::<Vec<_>>(),
         "skipped": reasons(&tally.skipped),
     });
     fs::write(path, format!("{document:#}\n"))

@@ -15,6 +15,14 @@ pub(super) struct Failure {
     pub(super) output: String,
 }
 
+impl Failure {
+    fn new(name: &str, output: &str) -> Failure {
+        let skipped = output.lines().count().saturating_sub(MAX_LINES);
+        let output = output.lines().skip(skipped).collect::<Vec<_>>().join("\n");
+        Failure { name: name.to_owned(), output }
+    }
+}
+
 /// The time that a step or test took.
 #[derive(Debug, PartialEq)]
 pub(super) struct Took {
@@ -28,6 +36,8 @@ pub(super) struct Took {
 pub(crate) struct Tally {
     passed: usize,
     pub(super) failures: Vec<Failure>,
+    /// Tests that failed and passed when they ran once more, with what the first try printed.
+    pub(super) flaky: Vec<Failure>,
     /// The reason of each test and step that did not run.
     pub(super) skipped: Vec<String>,
     pub(super) steps: Vec<Took>,
@@ -54,9 +64,12 @@ impl Tally {
 
     /// Records a failure with the end of what it printed.
     pub(crate) fn fail(&mut self, name: &str, output: &str) {
-        let skipped = output.lines().count().saturating_sub(MAX_LINES);
-        let output = output.lines().skip(skipped).collect::<Vec<_>>().join("\n");
-        self.failures.push(Failure { name: name.to_owned(), output });
+        self.failures.push(Failure::new(name, output));
+    }
+
+    /// Records a test that failed and then passed, which is counted besides.
+    pub(super) fn flaky(&mut self, name: &str, output: &str) {
+        self.flaky.push(Failure::new(name, output));
     }
 
     /// Records a check that is one as a whole.
@@ -99,9 +112,10 @@ impl Tally {
 
     /// Takes over what another one counted.
     pub(super) fn add(&mut self, other: Tally) {
-        let Tally { passed, failures, skipped, steps, tests } = other;
+        let Tally { passed, failures, flaky, skipped, steps, tests } = other;
         self.passed += passed;
         self.failures.extend(failures);
+        self.flaky.extend(flaky);
         self.skipped.extend(skipped);
         self.steps.extend(steps);
         self.tests.extend(tests);

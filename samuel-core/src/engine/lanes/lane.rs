@@ -26,7 +26,7 @@ use crate::{
     event::{Event, PlanChange, RunFault, RunReport},
     machine::{Command, Completion, EffectResult, Input, LaneWork, WorkLeft},
     model::{
-        ClaimPhase, ExitReason, FailureClass, IterationOutcome, Plan, Scope, TaskId,
+        ClaimPhase, ExitReason, FailureClass, IterationOutcome, Plan, Question, Scope, TaskId,
         payload::{Actor as ChangedBy, Mode, TaskBrief},
     },
     plan::Work,
@@ -86,7 +86,7 @@ impl LaneFault {
 /// What a lane does next.
 enum Found {
     /// It works on a task.
-    Task { task: TaskBrief, iteration: u32, attempts: u32 },
+    Task { task: TaskBrief, answered: Option<Question>, iteration: u32, attempts: u32 },
     /// It looks for tasks.
     Discovery { iteration: u32 },
     /// It ends for this reason.
@@ -215,16 +215,20 @@ impl Lane {
 
     // What the lane is told of the plan.
 
-    /// Says whether the machine is told of something that happened in the plan.
-    pub(in crate::engine) fn hears(&self, input: &Input) -> bool {
+    /// Returns whether the machine is told of what a record of the plan, `seq`, says.
+    pub(in crate::engine) fn hears(&self, seq: u64, input: &Input) -> bool {
         match input {
-            Input::PlanChanged(changed) => match self.view.has(&changed.task) {
-                true => true,
-                // Of what no lane works on, the leader is told.
-                false => self
-                    .finds(changed)
-                    .unwrap_or_else(|| self.leads() && !self.shared.is_worked_on(&changed.task)),
-            },
+            Input::PlanChanged(changed) if self.view.has(&changed.task) => {
+                self.shared.told_of(seq, &changed.task);
+                true
+            }
+            // Of what no lane works on, the leader is told. It asks in this order: a lane tells before it lets go of its
+            // task, and the leader may read a record after that.
+            Input::PlanChanged(changed) => self.finds(changed).unwrap_or_else(|| {
+                self.leads()
+                    && !self.shared.is_worked_on(&changed.task)
+                    && !self.shared.was_told_of(seq, &changed.task)
+            }),
             // Its own agent's word is told by the view; what landed was checked.
             Input::TaskCompleted(_) | Input::Unheard => false,
             _ => true,
@@ -318,10 +322,8 @@ impl Lane {
                 lane: Some(lane),
             };
             match found {
-                Found::Task { task, iteration, attempts } => {
+                Found::Task { task, answered, iteration, attempts } => {
                     self.waits_for.lock().unwrap_or_else(PoisonError::into_inner).clear();
-                    let answered = loaded.plan.task(&TaskId::new(task.id.as_str()));
-                    let answered = answered.and_then(crate::model::Task::answered_question).cloned();
                     let left =
                         left(Work::Task(task), LaneWork { iteration, attempts, ..LaneWork::default() });
                     return Ok(WorkLeft { answered, ..left });
@@ -454,6 +456,7 @@ impl Lane {
         }
         Found::Task {
             task: TaskBrief::from(task),
+            answered: task.answered_question().cloned(),
             iteration: number,
             attempts: own.attempt.saturating_sub(1).saturating_add(self.shared.failures_of(&own.task)),
         }

@@ -81,6 +81,8 @@ struct State {
     are_lanes_over: bool,
     /// Which task each lane works on.
     working: BTreeMap<u32, TaskId>,
+    /// The records of the plan, by number and task, that a lane told of and the leader has not read past.
+    told_of: BTreeSet<(u64, TaskId)>,
     landed: Vec<TaskId>,
     /// What a person said is done.
     done: Vec<TaskId>,
@@ -396,6 +398,19 @@ impl Lanes {
     /// Says whether a lane works on a task.
     pub(super) fn is_worked_on(&self, task: &TaskId) -> bool {
         self.state(|state| state.working.values().any(|working| working == task))
+    }
+
+    /// Takes down that a lane told of a record about its task.
+    pub(super) fn told_of(&self, seq: u64, task: &TaskId) {
+        self.state(|state| _ = state.told_of.insert((seq, task.clone())));
+    }
+
+    /// Returns whether a lane told of a record about its task, and forgets those before the record.
+    pub(super) fn was_told_of(&self, seq: u64, task: &TaskId) -> bool {
+        self.state(|state| {
+            state.told_of.retain(|(told, _)| *told >= seq);
+            state.told_of.contains(&(seq, task.clone()))
+        })
     }
 
     // What lanes look for and submit.

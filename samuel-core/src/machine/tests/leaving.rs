@@ -9,6 +9,7 @@ use crate::{
     hook::HookPoint,
     model::payload::{Deliver, Turn},
     state::apply,
+    testing::Seeded,
 };
 
 /// A run in which every phase has its turn: the first iteration fails and
@@ -204,6 +205,7 @@ fn faults_that_do_not_cease_still_let_the_run_end() {
     }
 }
 
+// Takes about 11 s: a run is paused at each of more than 80 steps, and saved at each step that follows.
 #[test]
 fn a_pause_at_any_step_holds_before_the_next_iteration_and_loses_nothing() {
     for mut sim in every_step() {
@@ -247,25 +249,38 @@ fn a_paused_run_can_be_ended() {
     }
 }
 
+/// Crashes a run, and holds what becomes of it.
+fn goes_on(mut sim: Sim, carried_out: bool) {
+    let what = format!("{}, carried out: {carried_out}", place(&sim));
+    let before = sim.machine.usage().tokens();
+    let counted = sim.machine.core.counters.iterations;
+    let sessions = sim.count(HookPoint::SessionStart);
+    sim.crash(carried_out);
+    let sim = sim.run();
+    sim.assert_left_well(&what);
+    let report = sim.report();
+    assert_eq!(report.exit_reason, ExitReason::Completed, "{what}");
+    assert_eq!(report.completed.len(), 3, "{what}");
+    assert!(report.iterations >= counted.max(3) && report.usage.tokens() >= before, "{what}");
+    assert_eq!(sim.count(HookPoint::SessionStart), sessions + 1, "{what}");
+    let in_plan = sim.plan.progress.total_iterations_run;
+    let iterations = u64::from(report.iterations);
+    assert_eq!(in_plan, iterations, "{what}: each iteration counts once");
+}
+
 #[test]
 fn a_run_goes_on_after_a_crash_at_any_step() {
-    for (mut sim, carried_out) in every_step().into_iter().flat_map(|sim| [(sim.clone(), false), (sim, true)])
-    {
-        let what = format!("{}, carried out: {carried_out}", place(&sim));
-        let before = sim.machine.usage().tokens();
-        let counted = sim.machine.core.counters.iterations;
-        let sessions = sim.count(HookPoint::SessionStart);
-        sim.crash(carried_out);
-        let sim = sim.run();
-        sim.assert_left_well(&what);
-        let report = sim.report();
-        assert_eq!(report.exit_reason, ExitReason::Completed, "{what}");
-        assert_eq!(report.completed.len(), 3, "{what}");
-        assert!(report.iterations >= counted.max(3) && report.usage.tokens() >= before, "{what}");
-        assert_eq!(sim.count(HookPoint::SessionStart), sessions + 1, "{what}");
-        let in_plan = sim.plan.progress.total_iterations_run;
-        let iterations = u64::from(report.iterations);
-        assert_eq!(in_plan, iterations, "{what}: each iteration counts once");
+    let is_long = std::env::var_os("SAMUEL_LONG").is_some();
+    let mut drawn = Seeded::new(80);
+    for sim in every_step() {
+        if is_long {
+            goes_on(sim.clone(), true);
+            goes_on(sim, false);
+            continue;
+        }
+        // Each step crashes once, and half of the runs go on without being saved at each step.
+        let carried_out = drawn.chance(50);
+        goes_on(if drawn.chance(50) { sim } else { sim.without_saving() }, carried_out);
     }
 }
 

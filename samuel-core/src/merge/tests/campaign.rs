@@ -1,11 +1,13 @@
 //! Plans of tasks that conflict, fail and clash, with a merger that is killed between any two steps, or stalls
 //! there and moves the branch once another one is at work, and others who push, release and submit meanwhile.
+//! `SAMUEL_LONG=1` goes through all plans.
 
 use super::world::{MAX_ATTEMPTS, Mutant, Nature, World};
 use crate::testing::Seeded;
 
-/// How many plans are gone through.
-const PLANS: u64 = 2_000;
+/// How many plans are gone through, and in the long form.
+const PLANS: u64 = 500;
+const ALL_PLANS: u64 = 2_000;
 /// How many of them a mutant may survive.
 const MUTANT_PLANS: u64 = 400;
 
@@ -35,19 +37,22 @@ fn world(seed: u64, mutant: Mutant) -> World {
     world
 }
 
+// Takes about 17 s: each step of 500 plans is checked against the whole line of commits.
 #[test]
 fn nothing_lands_twice_and_nothing_is_lost_wherever_the_merger_is_killed() {
+    let plans = if std::env::var_os("SAMUEL_LONG").is_some() { ALL_PLANS } else { PLANS };
     let (mut kills, mut checks, mut late) = (0, 0, 0);
-    for seed in 0..PLANS {
+    for seed in 0..plans {
         let mut world = world(seed, Mutant::None);
         if let Err(broken) = world.run() {
             panic!("plan {seed}: {broken}");
         }
-        kills += world.kills;
-        checks += world.checks;
-        late += world.late;
+        kills += world.kills as u64;
+        checks += world.checks as u64;
+        late += world.late as u64;
     }
-    assert!(kills > 1_000 && checks > 1_000 && late > 50, "{kills} kills, {checks} checks, {late} late");
+    let is_much = kills > plans / 2 && checks > plans / 2 && late > plans / 40;
+    assert!(is_much, "{kills} kills, {checks} checks, {late} late");
 }
 
 #[test]
@@ -62,7 +67,7 @@ fn a_merger_that_forgets_one_of_the_rules_is_caught() {
         Mutant::BranchFirst,
     ];
     for mutant in mutants {
-        let caught = (0..MUTANT_PLANS).filter(|seed| world(*seed, mutant).run().is_err()).count();
-        assert!(caught > 0, "{mutant:?} was caught in none of {MUTANT_PLANS} plans");
+        let is_caught = (0..MUTANT_PLANS).any(|seed| world(seed, mutant).run().is_err());
+        assert!(is_caught, "{mutant:?} was caught in none of {MUTANT_PLANS} plans");
     }
 }

@@ -72,13 +72,23 @@ fn long() -> String {
     "&\"<>'".repeat(80)
 }
 
-/// Returns the events of ten thousand iterations, all of which fail with long texts that have to be escaped where that
-/// is asked for.
-fn ten_thousand(hostile: bool) -> Vec<Event> {
+/// How many iterations a page has in the long form.
+const TEN_THOUSAND: u32 = 10_000;
+/// How many of them a page shows.
+const ROWS: u32 = 2_000;
+
+/// Returns how many iterations a page has: fewer than ten thousand by default.
+fn iterations(in_short: u32) -> u32 {
+    if std::env::var_os("SAMUEL_LONG").is_some() { TEN_THOUSAND } else { in_short }
+}
+
+/// Returns the events of so many iterations, all of which fail with long texts that have to be escaped where that is
+/// asked for.
+fn very_many(iterations: u32, hostile: bool) -> Vec<Event> {
     let words = |plain: &str| if hostile { long() } else { plain.to_owned() };
     let mut events: Vec<Event> =
         (0..if hostile { 600 } else { 0 }).map(|_| Event::Warning { message: long() }).collect();
-    for iteration in 1..=10_000 {
+    for iteration in 1..=iterations {
         let id = if hostile { format!("{}{}", long(), iteration % 600) } else { "1".to_owned() };
         let task = TaskBrief {
             id: id.clone(),
@@ -86,7 +96,7 @@ fn ten_thousand(hostile: bool) -> Vec<Event> {
             ..TaskBrief::default()
         };
         events.push(Event::IterationStarted { iteration, mode: Mode::Implementation, task: Some(task) });
-        if hostile && iteration > 9_600 {
+        if hostile && iteration + 400 > iterations {
             events.extend((0..12).map(|_| Event::AgentStarted {
                 iteration,
                 turn: Turn::Main,
@@ -130,14 +140,18 @@ fn ten_thousand(hostile: bool) -> Vec<Event> {
 
 #[test]
 fn a_page_of_ten_thousand_iterations_stays_small_whatever_their_texts() {
+    // In short more than a page shows, so that it is as large.
+    let iterations = iterations(3_000);
     for hostile in [false, true] {
         let bench = on_disk(&[("1", "First")]);
-        tell(&*bench.lane(), RUN, ten_thousand(hostile));
+        tell(&*bench.lane(), RUN, very_many(iterations, hostile));
         let page = history(&bench).report(RUN).unwrap();
         let (html, text) = (page.to_html(), page.to_markdown());
-        assert_eq!((page.run.iterations.len(), page.tasks.len()), (10_000, if hostile { 600 } else { 1 }));
+        let (told, tasks) = (iterations as usize, if hostile { 600 } else { 1 });
+        assert_eq!((page.run.iterations.len(), page.tasks.len()), (told, tasks));
         assert!(html.len() < if hostile { 5_000_000 } else { 2 << 20 }, "{} bytes", html.len());
-        assert!(html.contains("The first 8000") && html.ends_with("</body></html>\n"));
+        let left_out = format!("The first {}", iterations - ROWS);
+        assert!(html.contains(&left_out) && html.ends_with("</body></html>\n"));
         // As much as is taken for the text of a pull request.
         assert!(text.len() < 60_000, "{} bytes", text.len());
         assert_eq!(text.contains("Shortened to fit here: "), hostile, "{text}");
@@ -254,6 +268,7 @@ fn a_browser_shows_hostile_words_as_text_at_each_width_light_and_dark_and_asks_f
     assert!(backs[0] != backs[1] && backs[0] == backs[2] && backs[1] == backs[3], "{backs:?}");
 }
 
+// Takes about 15 s: the browser lays out a page of megabytes.
 #[test]
 #[allow(clippy::print_stdout, clippy::disallowed_macros, reason = "a test says why it is skipped")]
 fn a_browser_opens_the_page_of_ten_thousand_iterations() {
@@ -264,13 +279,20 @@ fn a_browser_opens_the_page_of_ten_thousand_iterations() {
         return;
     };
     let bench = on_disk(&[("1", "First")]);
-    tell(&*bench.lane(), RUN, ten_thousand(true));
+    let iterations = iterations(1_000);
+    tell(&*bench.lane(), RUN, very_many(iterations, true));
     let written = bench.path().join("run.html");
     std::fs::write(&written, history(&bench).report(RUN).unwrap().to_html()).unwrap();
-    for width in [400, 1_400] {
+    // In short in the window that is too narrow for a table.
+    let widths: &[u32] = if iterations == TEN_THOUSAND { &[400, 1_400] } else { &[400] };
+    for &width in widths {
         browser.open(&written, width, "light");
         let seen = browser.value(LOOK);
-        assert!(seen["rows"].as_u64().unwrap() > 2_000 && seen["wider"] == false, "{}", seen["rows"]);
+        assert!(
+            seen["rows"].as_u64().unwrap() > u64::from(iterations.min(ROWS)) && seen["wider"] == false,
+            "{}",
+            seen["rows"]
+        );
         assert_eq!(browser.complaints(), Vec::<&serde_json::Value>::new());
     }
 }

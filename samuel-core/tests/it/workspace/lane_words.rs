@@ -1,15 +1,26 @@
 //! What people say to a run with several lanes from elsewhere: commands at random, and answers.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, sync::Arc};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
 
+use jiff::Timestamp;
 use samuel_core::{
     agent::{Script, ScriptedCall, Step},
     engine::LiveRun,
     event::{Event, PlanChange},
     hook::points,
-    model::{ExitReason, Status, TaskId},
+    model::{Claim, ClaimTarget, ExitReason, Plan, Status, Task, TaskId},
     project::ChangeOrigin,
-    state::{Actor, Mutation},
+    state::{
+        Actor, Applied, Asker, CaughtUp, Existing, Imported, JournalPart, LoadedPlan, Mutation, PlanStore,
+        ProgressEntry, ProgressLog, StateError, Watch,
+    },
     testing::FakeHandler,
 };
 
@@ -102,4 +113,107 @@ async fn a_question_of_one_lane_that_is_answered_while_another_works_is_in_the_n
     assert!(prompt.contains(" begin: message from the user]\nblue, not red\n"), "{prompt}");
     assert!(plan(&project).tasks.iter().all(|task| task.question.is_none()));
     replays_whole(&project, &told);
+}
+
+/// A store whose user answers the question right after somebody has read for the n-th time that it is open and that
+/// nobody works on its task.
+#[derive(Debug)]
+struct AnswersAfterReads {
+    inner: Arc<dyn PlanStore>,
+    n: u32,
+    reads: AtomicU32,
+}
+
+impl PlanStore for AnswersAfterReads {
+    fn load(&self) -> Result<LoadedPlan, StateError> {
+        let loaded = self.inner.load()?;
+        let is_open = |task: &Task| task.question.as_ref().is_some_and(|question| question.answer.is_none());
+        let asked = TaskId::new("1");
+        let is_claimed = loaded.plan.claim(&ClaimTarget::Task(asked.clone())).is_some_and(Claim::is_live);
+        let asks = !is_claimed && loaded.plan.task(&asked).is_some_and(is_open);
+        if asks && self.reads.fetch_add(1, Ordering::Relaxed) + 1 == self.n {
+            let answer = Mutation::Answer { id: asked, answer: "blue, not red".to_owned() };
+            self.inner.mutate(answer, Actor::User)?;
+        }
+        Ok(loaded)
+    }
+
+    fn mutate_as(
+        &self,
+        made_at: Option<Timestamp>,
+        mutation: Mutation,
+        asker: &Asker,
+    ) -> Result<Applied, StateError> {
+        self.inner.mutate_as(made_at, mutation, asker)
+    }
+
+    fn exists(&self) -> Result<bool, StateError> {
+        self.inner.exists()
+    }
+
+    fn import(&self, plan: Plan, actor: Actor, existing: Existing) -> Result<Imported, StateError> {
+        self.inner.import(plan, actor, existing)
+    }
+
+    fn journal_since(&self, seq: u64) -> Result<JournalPart, StateError> {
+        self.inner.journal_since(seq)
+    }
+
+    fn catch_up(&self, seq: u64) -> Result<CaughtUp, StateError> {
+        self.inner.catch_up(seq)
+    }
+
+    fn append_progress(&self, entries: &[ProgressEntry]) -> Result<(), StateError> {
+        self.inner.append_progress(entries)
+    }
+
+    fn progress(&self) -> Result<ProgressLog, StateError> {
+        self.inner.progress()
+    }
+
+    fn rotate_progress(&self, max_lines: usize) -> Result<usize, StateError> {
+        self.inner.rotate_progress(max_lines)
+    }
+
+    fn watch(&self) -> Watch {
+        self.inner.watch()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_between_any_two_reads_of_the_plan_is_in_the_next_prompt() {
+    // A lane reads it twice when it chooses a task, which is the tenth to twelfth time.
+    let mut reached = 0;
+    for n in 9..=12 {
+        reached += u32::from(answered_after(n).await);
+    }
+    assert!(reached > 0);
+}
+
+/// Returns whether the plan was read so many times while the question was open.
+async fn answered_after(n: u32) -> bool {
+    let user = User::new();
+    let project = project(&user, &[("1", &[]), ("2", &[])]);
+    let store = Arc::new(AnswersAfterReads { inner: project.plan_store(), n, reads: AtomicU32::default() });
+    let project = project.with_plan_store(store.clone());
+    let home = user.home().display().to_string();
+    // Ends where nobody answers.
+    let waits =
+        format!("for i in $(seq 500); do test -e {home}/go && break; sleep 0.02; done; echo 2 > made-2.txt");
+    let ask = Step::Ask { task: "1".into(), question: "Which colour?".into(), options: vec!["red".into()] };
+    let script = Script::default()
+        .call(ScriptedCall::for_task("1").step(ask))
+        .call(ScriptedCall::for_task("1").run(format!("echo 1 > made-1.txt; : > {home}/go")).done())
+        .call(ScriptedCall::for_task("2").run(waits).done());
+    let prompts = FakeHandler::<points::BeforeAgentInvoke>::passes();
+    let run = lanes(&user, &project, 2, script, &["true"]).hook_at("prompts", 500, prompts.clone());
+    let report = run.build().unwrap().start().await.unwrap().wait().await.unwrap();
+    if store.reads.load(Ordering::Relaxed) < n {
+        return false;
+    }
+    assert_eq!((report.exit_reason, report.completed.len()), (ExitReason::Completed, 2), "{n}");
+    let prompts: Vec<String> = prompts.calls().into_iter().map(|call| call.input().prompt.clone()).collect();
+    let with_answer = prompts.iter().filter(|prompt| prompt.contains("]\nblue, not red\n")).count();
+    assert_eq!(with_answer, 1, "{n}: {prompts:#?}");
+    true
 }

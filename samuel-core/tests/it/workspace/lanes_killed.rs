@@ -7,6 +7,7 @@
 use std::{
     collections::BTreeSet,
     env, fs,
+    ops::RangeInclusive,
     path::PathBuf,
     process::{Command, Stdio},
     time::Duration,
@@ -31,10 +32,13 @@ use crate::{
     },
 };
 
-/// How many tasks there are, in how many plans, and how often each is killed.
-const TASKS: u64 = 8;
-const PLANS: u64 = 2;
-const KILLS: u64 = 3;
+/// How many tasks a plan has, and how often it is killed; in the long form.
+const TASKS: u64 = 6;
+const KILLS: u64 = 2;
+const ALL_TASKS: u64 = 8;
+const ALL_KILLS: u64 = 3;
+/// The plans of the long form.
+const PLANS: RangeInclusive<u64> = 1..=2;
 /// In how many lanes.
 const LANES: u32 = 4;
 /// After how many events the process ends.
@@ -43,10 +47,20 @@ const HOME: &str = "SAMUEL_TEST_HOME";
 /// Where the lanes work.
 const WORKSPACE: &str = "SAMUEL_TEST_WORKSPACE";
 
+/// Returns how many tasks a plan has, and how often it is killed.
+fn size() -> (u64, u64) {
+    if env::var_os("SAMUEL_LONG").is_some() { (ALL_TASKS, ALL_KILLS) } else { (TASKS, KILLS) }
+}
+
+/// Returns the plans that are played: one by default, and with `SAMUEL_LONG=1` all.
+fn plans(one: u64) -> RangeInclusive<u64> {
+    if env::var_os("SAMUEL_LONG").is_some() { PLANS } else { one..=one }
+}
+
 /// What the agents do: some are in conflict, some pass alone and not together, some break a check or commit nothing.
 fn agents(user: &User) -> ScriptedLanes {
     let notes = user.path().join("notes");
-    (1..=TASKS).fold(ScriptedLanes::noting_in(notes).unwrap(), |lanes, number| {
+    (1..=size().0).fold(ScriptedLanes::noting_in(notes).unwrap(), |lanes, number| {
         let (id, before) = (number.to_string(), number.saturating_sub(2).to_string());
         let lanes = match number % 4 {
             _ if number < 3 => lanes,
@@ -143,6 +157,7 @@ fn in_status(user: &User) -> usize {
 
 /// Plays one plan to its end, killed so often, and checks what must hold.
 fn play(seed: u64, workspace: &str) {
+    let (tasks_of_plan, kills) = size();
     let mut numbers = Numbers(seed);
     let user = User::new();
     let plan = |numbers: &mut Numbers| {
@@ -158,7 +173,7 @@ fn play(seed: u64, workspace: &str) {
                 ..Task::new(TaskId::new(n.to_string()), format!("Task {n}"))
             }
         };
-        (1..=TASKS).map(task).collect::<Vec<_>>()
+        (1..=tasks_of_plan).map(task).collect::<Vec<_>>()
     };
     let tasks = plan(&mut numbers);
     opened(&user)
@@ -166,9 +181,9 @@ fn play(seed: u64, workspace: &str) {
         .import(Plan { tasks, ..Plan::default() }, Actor::User, Existing::Refuse)
         .unwrap();
     let (mut report, mut killed) = (None, 0);
-    for _ in 0..KILLS {
+    for _ in 0..kills {
         // A task tells of some thirty events in all.
-        report = start(&user, 5 + numbers.below(8 * TASKS) as usize, workspace);
+        report = start(&user, 5 + numbers.below(8 * tasks_of_plan) as usize, workspace);
         killed += u64::from(report.is_none());
         assert_eq!(user.git("status --porcelain"), "?? .samuel/", "the user's tree is not touched");
         if report.is_some() {
@@ -219,14 +234,15 @@ fn play(seed: u64, workspace: &str) {
 
 #[test]
 fn lanes_that_are_killed_at_any_moment_lose_nothing_and_land_nothing_twice() {
-    for seed in 1..=PLANS {
+    for seed in plans(1) {
         play(seed, "worktree");
     }
 }
 
+// Takes about 11 s: four lanes that clone, started three times.
 #[test]
 fn lanes_in_clones_that_are_killed_at_any_moment_lose_nothing_and_land_nothing_twice() {
-    for seed in 1..=PLANS {
+    for seed in plans(2) {
         play(seed, "clone");
     }
 }

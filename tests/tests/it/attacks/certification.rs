@@ -218,10 +218,11 @@ fn with_last_turn(attack: &Attack) {
     attack.target.ok(&["install", "stop", "--yes"]);
 }
 
+// Takes about 17 s: each of the 10 rounds makes a project, and starts a run three times.
 #[test]
 fn nothing_that_an_agent_says_completes_a_plan_whose_checks_fail() {
     let mut dice = Dice(0x00ce_7171);
-    for round in 0..times(30, 100) {
+    for round in 0..times(10, 100) {
         let moment = MOMENTS[round % MOMENTS.len()];
         let says = SAYS[usize::try_from(dice.below(SAYS.len() as u64)).unwrap()];
         let kills = dice.below(3) > 0;
@@ -245,12 +246,16 @@ fn nothing_that_an_agent_says_completes_a_plan_whose_checks_fail() {
     }
 }
 
+// Takes about 20 s: each of the 18 ways makes a project, and starts a run twice.
 #[test]
 fn what_an_agent_writes_into_the_state_completes_nothing_whose_checks_fail() {
-    let ways = WRITES
-        .iter()
-        .flat_map(|way| [(way, Moment::Turn, false), (way, Moment::Turn, true), (way, Moment::Check, false)]);
-    for (says, moment, kills) in ways {
+    let moments = [(Moment::Turn, false), (Moment::Turn, true), (Moment::Check, false)];
+    // In short each way in one of the moments, all of which have their turn.
+    let all = times(1, moments.len());
+    let ways = WRITES.iter().enumerate().flat_map(|(place, way)| {
+        moments.into_iter().cycle().skip(place % moments.len()).take(all).map(move |moment| (way, moment))
+    });
+    for (says, (moment, kills)) in ways {
         let told = format!("{moment:?}, {says:?}, killed: {kills}");
         println!("{told}");
         let attack = Attack::new("true");

@@ -58,7 +58,7 @@ fn enqueues(target: &Target, name: &str, count: usize) -> Child {
 }
 
 fn kills() -> usize {
-    times(40, 500)
+    times(12, 500)
 }
 
 fn ids(store: &Arc<dyn PlanStore>) -> BTreeSet<TaskId> {
@@ -219,7 +219,7 @@ fn ended(target: &Target, ends: Ends, after: Duration) -> (Option<i32>, Vec<i32>
 
 #[test]
 fn a_run_that_is_ended_in_any_phase_says_so_and_leaves_nothing_half_done() {
-    let rounds = times(12, 100);
+    let rounds = times(6, 100);
     let (target, store) = project(1, "{ done = {} }");
     let mut dice = Dice(0x0051_67a1);
     let mut told = 0;
@@ -229,7 +229,9 @@ fn a_run_that_is_ended_in_any_phase_says_so_and_leaves_nothing_half_done() {
             store.mutate(Mutation::Enqueue { task }, Actor::User).unwrap();
         }
         let ends = [Ends::Timeout, Ends::Nohup, Ends::Terminal][round % 3];
-        let after = Duration::from_millis(1 + dice.below(700));
+        // In short from its start on, evenly.
+        let after = times(50 + 110 * round, 0) as u64;
+        let after = Duration::from_millis(if after > 0 { after } else { 1 + dice.below(700) });
         let (code, codes) = ended(&target, ends, after);
         let described = format!("round {round}: {ends:?} after {after:?} ended with {code:?}");
         // Before the run listens, the system ends it; and it may have been done.

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use crate::attacks::{
     component::refuses_at_length,
-    kit::{HANG, Ran, Target, all_below, manifest, ran},
+    kit::{HANG, Ran, Target, all_below, manifest, ran, times},
 };
 
 /// What a command may take of memory where its text is a megabyte or less. A
@@ -123,6 +123,7 @@ fn row(id: usize, status: &str, depends_on: &str, created_at: &str) -> String {
     )
 }
 
+// Takes about 12 s: each of the 14 commands reads twenty thousand rows or lines.
 #[test]
 fn twenty_thousand_bad_rows_of_a_plan_are_read_and_repaired() {
     let good = || row(1, "pending", "\"[]\"", "null");
@@ -137,20 +138,28 @@ fn twenty_thousand_bad_rows_of_a_plan_are_read_and_repaired() {
         ("strays", plan(&[good()], &"stray line\n".repeat(20_000)), 1),
         ("kept", plan(&[good()], &format!("unparsed[20000]:\n{}", "  - a: 1\n".repeat(20_000))), 1),
     ];
-    for (what, text, tasks) in plans {
+    let is_long = times(0, 1) > 0;
+    for (place, (what, text, tasks)) in plans.into_iter().enumerate() {
         let target = Target::new();
         target.write(".samuel/run/prd.toon", &text);
-        for (mebibytes, args) in [(MEBIBYTES, &["run", "status"][..]), (PLUGINS, &["doctor"])] {
+        // In short a plan is repaired after one of the commands that read it as it is.
+        let is_made = |way: usize| is_long || place % 3 == way;
+        let looks = [(MEBIBYTES, &["run", "status"][..]), (PLUGINS, &["doctor"])];
+        for (_, (mebibytes, args)) in looks.into_iter().enumerate().filter(|(way, _)| is_made(*way)) {
             let ran = ends(mebibytes, &target, args);
             assert!(ran.text().contains("and 19"), "{what}: {}", head(&ran));
             assert!(ran.stderr.len() < 20_000, "{what}: {args:?} says too much");
         }
-        let ran = ends(MEBIBYTES, &target, &["run", "done", "1"]);
-        assert_eq!(ran.code, Some(0), "{what}: {}", head(&ran));
+        if is_made(2) {
+            let ran = ends(MEBIBYTES, &target, &["run", "done", "1"]);
+            assert_eq!(ran.code, Some(0), "{what}: {}", head(&ran));
+        }
         let ran = ends(MEBIBYTES, &target, &["doctor", "--fix", "--yes"]);
         assert_eq!(ran.code, Some(0), "{what}: {}", head(&ran));
-        let ran = ends(MEBIBYTES, &target, &["run", "status"]);
-        assert!(ran.text().contains(&format!("1 of {tasks} completed")), "{what}: {}", head(&ran));
+        if is_made(2) {
+            let ran = ends(MEBIBYTES, &target, &["run", "status"]);
+            assert!(ran.text().contains(&format!("1 of {tasks} completed")), "{what}: {}", head(&ran));
+        }
     }
 }
 

@@ -234,6 +234,7 @@ async fn copilot_uses_a_tool() {
     assert_wrote(&called, Protocol::OpenAiResponses, "bash");
 }
 
+// Takes about 12 s: each of the four agents is started.
 #[tokio::test]
 async fn the_model_that_is_configured_is_the_one_that_is_asked() {
     for (real, model) in [
@@ -290,37 +291,53 @@ const WALL: AgentClocks =
     AgentClocks { wall: Some(Duration::from_secs(120)), first_byte: None, idle: None, linger: None };
 const SECOND: &str = "The checks failed: look at them.";
 
-#[tokio::test]
-async fn an_agent_goes_on_in_its_conversation_and_reports_what_the_second_call_consumed() {
-    for real in [RealAgent::Claude, RealAgent::Codex, RealAgent::Gemini, RealAgent::Copilot] {
-        let tokens = Tokens { fresh: 100, cached: 20, output: 10 };
-        let script = Script::function(move |_| Reply::text("Heard.").with_tokens(tokens));
-        let Some(bed) = Bed::new(WALL, real, script).await else { continue };
-        let mut conversation = None;
-        for prompt in [PROMPT, SECOND] {
-            let port = Recorder::default();
-            let request = request(&*bed.agent, &bed.host, bed.project.path(), prompt);
-            let outcome =
-                bed.agent.invoke(AgentRequest { conversation: conversation.clone(), ..request }, &port).await;
-            let output = outcome.unwrap_or_else(|error| panic!("{real:?}: {prompt}: {error:?}"));
-            let one = Usage { input_tokens: 120, output_tokens: 10, cached_tokens: 20, cost_usd: None };
-            if real != RealAgent::Copilot {
-                let usage = output.usage.unwrap();
-                assert_eq!(Usage { cost_usd: None, ..usage }, one, "{real:?}: {prompt}");
-            }
-            let events = port.0.into_inner().unwrap();
-            let named = events.iter().rev().find_map(|event| match event {
-                AgentEvent::Ready { session_id: Some(id), .. } => {
-                    Some(ConversationId::new(id.clone()).unwrap())
-                }
-                _ => None,
-            });
-            conversation = Some(named.unwrap_or_else(|| panic!("{real:?}: {events:?}")));
+/// Holds that an agent goes on in its conversation, and reports what the second call consumed.
+async fn goes_on(real: RealAgent) {
+    let tokens = Tokens { fresh: 100, cached: 20, output: 10 };
+    let script = Script::function(move |_| Reply::text("Heard.").with_tokens(tokens));
+    let Some(bed) = Bed::new(WALL, real, script).await else { return };
+    let mut conversation = None;
+    for prompt in [PROMPT, SECOND] {
+        let port = Recorder::default();
+        let request = request(&*bed.agent, &bed.host, bed.project.path(), prompt);
+        let outcome =
+            bed.agent.invoke(AgentRequest { conversation: conversation.clone(), ..request }, &port).await;
+        let output = outcome.unwrap_or_else(|error| panic!("{real:?}: {prompt}: {error:?}"));
+        let one = Usage { input_tokens: 120, output_tokens: 10, cached_tokens: 20, cost_usd: None };
+        if real != RealAgent::Copilot {
+            let usage = output.usage.unwrap();
+            assert_eq!(Usage { cost_usd: None, ..usage }, one, "{real:?}: {prompt}");
         }
-        let requests = bed.server.requests();
-        let second: Vec<_> = requests.iter().filter(|request| request.mentions(SECOND)).collect();
-        assert!(!second.is_empty() && second.iter().all(|request| request.mentions(PROMPT)), "{real:?}");
+        let events = port.0.into_inner().unwrap();
+        let named = events.iter().rev().find_map(|event| match event {
+            AgentEvent::Ready { session_id: Some(id), .. } => Some(ConversationId::new(id.clone()).unwrap()),
+            _ => None,
+        });
+        conversation = Some(named.unwrap_or_else(|| panic!("{real:?}: {events:?}")));
     }
+    let requests = bed.server.requests();
+    let second: Vec<_> = requests.iter().filter(|request| request.mentions(SECOND)).collect();
+    assert!(!second.is_empty() && second.iter().all(|request| request.mentions(PROMPT)), "{real:?}");
+}
+
+#[tokio::test]
+async fn claude_goes_on_in_its_conversation() {
+    goes_on(RealAgent::Claude).await;
+}
+
+#[tokio::test]
+async fn codex_goes_on_in_its_conversation() {
+    goes_on(RealAgent::Codex).await;
+}
+
+#[tokio::test]
+async fn gemini_goes_on_in_its_conversation() {
+    goes_on(RealAgent::Gemini).await;
+}
+
+#[tokio::test]
+async fn copilot_goes_on_in_its_conversation() {
+    goes_on(RealAgent::Copilot).await;
 }
 
 #[tokio::test]
