@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{RunDir, StateError, append_rotated, file::read_end};
-use crate::hook::{BreakClass, HookStatus};
+use crate::model::{BreakClass, HookStatus};
 
 /// A hook that was called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::{StateError, append_rotated, unversioned_directory};
 use crate::{
     fs::Root,
-    hook::{BreakClass, HookStatus},
+    model::{BreakClass, HookStatus},
 };
 
 /// Where the logs are, from the root of the project.

@@ -21,7 +21,8 @@ pub(super) const PLAN: &[Source] = &[
 /// What stands behind them.
 pub(super) const REPORTS: &[Source] = &[
     ("../../crates/samuel-contract/src/point.rs", &[("OnFailure", "")]),
-    ("hook/failure.rs", &[("BreakClass", ""), ("HookFailure", "")]),
+    ("../../crates/samuel-model/src/hook_status.rs", &[("BreakClass", "")]),
+    ("hook/failure.rs", &[("HookFailure", "")]),
     (
         "hook/outcome.rs",
         &[
@@ -32,11 +33,10 @@ pub(super) const REPORTS: &[Source] = &[
             ("HookWarning", ""),
             ("LoggedLine", ""),
             ("LogLevel", ""),
-            ("HookStatus", ""),
-            ("Timing", ""),
-            ("Outcome", "HookOutcome"),
         ],
     ),
+    ("../../crates/samuel-model/src/hook_status.rs", &[("HookStatus", "")]),
+    ("hook/outcome.rs", &[("Timing", ""), ("Outcome", "HookOutcome")]),
     ("hook/chain.rs", &[("Tier", ""), ("HookLayer", "")]),
     ("hook/exchange.rs", &[("LaunchVariable", ""), ("Launch", ""), ("HookExchange", "")]),
     ("engine/hook_list.rs", &[("ListedHook", ""), ("HookList", "")]),
