@@ -4,9 +4,8 @@ use jiff::Timestamp;
 
 use super::{Mutation, PlanStore, ProgressBody, ProgressEntry, ProgressKind, ProgressLog};
 use crate::{
-    context::one_line,
     model::Plan,
-    text::{counted, listed},
+    text::{counted, listed, one_line},
 };
 
 /// How many such lines an iteration may have: who asks again and again fills no log.
