@@ -424,15 +424,6 @@ mod tests {
     }
 
     #[test]
-    fn no_methodology_has_the_name_of_a_file_or_directory_of_the_state() {
-        let dir = RunDir::at("/r");
-        for path in [dir.cache(), dir.lock(), dir.all_logs(), dir.plugins()] {
-            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-            assert!(crate::config::check_methodology_name(&name).is_err(), "{name}");
-        }
-    }
-
-    #[test]
     fn agent_output_is_kept_by_run_iteration_and_attempt() {
         let (out, err) = RunDir::at("/r").agent_logs("run-1", 3, 2);
         assert_eq!(out, Path::new("/r/logs/run-1/3-2.out"));

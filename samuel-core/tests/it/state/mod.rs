@@ -4,5 +4,6 @@
 mod durability;
 mod file;
 mod log;
+mod names;
 mod store;
 mod task_history;
