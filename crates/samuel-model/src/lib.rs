@@ -38,6 +38,8 @@ mod run_id;
 mod scope;
 mod severity;
 mod task;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod text;
 
 pub use agent_scope::AgentScope;

@@ -1,4 +1,4 @@
-//! Time that moves only when a test says so.
+//! The clock of tests: time that moves only when a test says so.
 
 use std::{
     collections::BTreeMap,
@@ -19,7 +19,7 @@ use crate::clock::Clock;
 ///
 /// ```
 /// use std::time::Duration;
-/// use samuel_core::{clock::Clock, testing::VirtualClock};
+/// use samuel_model::{clock::Clock, testing::VirtualClock};
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
 /// # runtime.block_on(async {
 /// let clock = VirtualClock::new();
