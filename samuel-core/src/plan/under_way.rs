@@ -2,7 +2,7 @@
 //!
 //! [`WorkUnderWay`] has what is known of those who claimed tasks: which loop is at work here, and which tasks wait for
 //! files of others. A run asks nothing of it, since it knows itself; where a project
-//! [stands](crate::project::Project::status) and [why](super::TaskChoice) are told with it.
+//! stands and [why](super::TaskChoice) are told with it.
 //!
 //! Where no loop is at work, lanes that were working on tasks are gone with their run, and the next start frees these:
 //! [`WorkUnderWay::freed`] does that to a copy of the plan. What has such work go on, a [`WorkRemedy`] says.

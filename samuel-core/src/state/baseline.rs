@@ -236,8 +236,8 @@ fn of_project(project: &PlanHeader) -> Said {
 }
 
 /// Notes in a plan that it says what its PRD says: that of each task whose
-/// [source](Task::source) that is, and of the project. A plan made of a conversion by
-/// [`Project`](crate::project::Project) has it.
+/// [source](Task::source) that is, and of the project. A plan that a project makes of
+/// a conversion has it.
 pub fn set_baseline(plan: &mut Plan) {
     let mut baseline = Baseline::default();
     for task in plan.tasks.iter().filter(|task| task.source == Source::Prd) {

@@ -2,7 +2,7 @@
 //!
 //! A [`LaneStore`](super::LaneStore) keeps both parts and returns them in [`RecordChunk`]s of
 //! whole lines, so that no reader needs memory for a whole record. What the lines say is the
-//! engine's business, and what follows from them that of [`history`](crate::history).
+//! engine's business, and what follows from them that of `samuel_core::history`.
 //!
 //! The file store has them in the run's directory of logs: `run.jsonl` and `inputs.jsonl`, the
 //! owner's alone. Past 8 MiB a file is moved aside, as `run.1.jsonl`, `run.2.jsonl` and so on; of

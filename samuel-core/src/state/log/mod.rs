@@ -33,7 +33,7 @@
 //! ```
 //!
 //! Where the log is, and how a worker over it decides, is the business of others
-//! ([`fleet`](crate::fleet)).
+//! (`samuel_core::fleet`).
 
 mod attempts;
 mod contact;
