@@ -4,7 +4,7 @@
 //! commands, the files that each iteration makes anew, and the lock that admits one loop.
 //! [`FileStore`](super::FileStore) keeps it in the run directory,
 //! [`MemoryLane`](super::MemoryLane) in memory. What every one does is checked by
-//! [`store_suite::lane_store`](crate::testing::store_suite::lane_store).
+//! `testing::store_suite::lane_store`.
 //!
 //! Methods block. Asynchronous callers use `spawn_blocking`.
 

@@ -76,6 +76,8 @@ mod scratch;
 mod stores;
 mod task_question;
 mod task_status;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) mod testing;
 mod told;
 mod undo;
 mod unversioned;

@@ -5,7 +5,7 @@
 //! is in its [`LaneStore`](super::LaneStore). [`FileStore`](super::FileStore) is both, in a run
 //! directory; [`MemoryStore`](super::MemoryStore) keeps a plan in memory. What every
 //! store of plans does is checked by
-//! [`store_suite::plan_store`](crate::testing::store_suite::plan_store).
+//! `testing::store_suite::plan_store`.
 //!
 //! Methods block. Asynchronous callers use `spawn_blocking`.
 

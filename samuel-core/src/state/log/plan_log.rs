@@ -9,7 +9,7 @@ use crate::state::Watch;
 ///
 /// Each record has a number, from 1; numbers grow, not necessarily by one. Methods block, each for a few
 /// seconds at most where nothing else is said. What every log does is checked by
-/// [`log_suite::plan_log`](crate::testing::log_suite::plan_log).
+/// `testing::log_suite::plan_log`.
 pub trait PlanLog: fmt::Debug + Send + Sync {
     /// Appends a record, and returns its number once it is stored so that the log does not lose it.
     ///

@@ -17,9 +17,8 @@ use crate::{
     model::{Coded as _, Plan},
     state::{
         Actor, Existing, Mutation, NewTask, PlanStore as _, ProgressEntry, ProgressKind, StateError, Watch,
-        progress::MAX_LOG_BYTES,
+        progress::MAX_LOG_BYTES, testing::MemoryLog,
     },
-    testing::MemoryLog,
 };
 
 fn setup(writer: &str) -> LogSetup {
