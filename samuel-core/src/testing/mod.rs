@@ -49,7 +49,6 @@ mod plugin;
 mod replays;
 mod weakened;
 
-pub use crate::state::testing::{ChannelStore, LogFaults, MemoryLog, Seeded, log_suite, store_suite};
 pub use agent::{HeldAgent, completes_each_task};
 pub use bench::{Bench, BenchBuilder, BenchError};
 pub use handler::{Act, FakeHandler};
@@ -58,4 +57,5 @@ pub use played::{Played, transcript};
 pub use plugin::FakePlugin;
 pub use replays::differing_replays;
 pub use samuel_model::testing::VirtualClock;
+pub use samuel_state::testing::{ChannelStore, LogFaults, MemoryLog, Seeded, log_suite, store_suite};
 pub use weakened::Weakened;
