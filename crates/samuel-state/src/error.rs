@@ -329,12 +329,12 @@ pub enum StateError {
 }
 
 impl StateError {
-    /// Makes a [`StateError::Claimed`] of the claim that is in the way.
+    /// Returns [`StateError::Claimed`] for the claim of another worker.
     pub fn claimed(claim: &Claim) -> Self {
         Self::Claimed { of: claim.task.clone(), worker: claim.worker.clone(), since: claim.since }
     }
 
-    /// Makes a [`StateError::Log`].
+    /// Returns [`StateError::Log`] for an error of the log.
     pub fn log(error: LogError) -> Self {
         Self::Log(Box::new(error))
     }
@@ -344,7 +344,8 @@ impl StateError {
         Self::TaskNotFound { id: id.clone(), nearest: plan.nearest_ids(id) }
     }
 
-    /// Makes an [`StateError::Io`] of a system error.
+    /// Returns a function that turns an error of the system into [`StateError::Io`]. `action` is a verb for the message,
+    /// such as `write`.
     pub fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }
@@ -356,8 +357,8 @@ impl StateError {
         move |error| Self::Io { action, path, source: error.into() }
     }
 
-    /// Says whether a file is gone or not usable as it is, so that putting it back
-    /// helps. What the system refuses for a reason of its own passes by itself.
+    /// Returns whether a file is missing or unusable, so that restoring it helps. Other errors of the system, such as too
+    /// many open files, pass by themselves.
     pub fn is_lost(&self) -> bool {
         use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
         match self {

@@ -9,20 +9,21 @@ use super::{
 };
 use samuel_fs::Durability;
 
-/// Writes a file that each iteration makes anew into the directory of a lane.
+/// Writes the text of a generated file into the directory of a lane, with the header of the format if it is TOON.
+/// Creates the directory if it is missing. The text is not synced, so a power failure may lose it. Blocks.
 ///
 /// # Errors
-/// Returns [`StateError::Io`].
+/// Returns [`StateError::Io`] if the directory or the file cannot be written.
 pub fn write_artifact_of(dir: &RunDir, artifact: Artifact, text: &str) -> Result<(), StateError> {
     dir.make_lane_files()?;
     let text = plan_file::with_header(artifact, text);
     files::write(dir.root(), &dir.artifact(artifact), text.as_bytes(), Durability::Unsynced)
 }
 
-/// Reads one.
+/// Returns the text of a generated file in the directory of a lane, or `None` if there is no such file. Blocks.
 ///
 /// # Errors
-/// Returns [`StateError::Io`].
+/// Returns [`StateError::Io`] if the file cannot be read.
 pub fn read_artifact_of(dir: &RunDir, artifact: Artifact) -> Result<Option<String>, StateError> {
     let content = files::read(dir.root(), &dir.artifact(artifact))?;
     Ok(content.map(|content| String::from_utf8_lossy(&content).into_owned()))

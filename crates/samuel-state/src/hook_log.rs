@@ -86,10 +86,10 @@ impl HookLog {
         Ok(log)
     }
 
-    /// Appends lines. Blocks.
+    /// Appends lines to `hooks.jsonl` in the run directory. Past 8 MiB the file is moved aside. Blocks.
     ///
     /// # Errors
-    /// Returns [`StateError::Io`] where the log cannot be written.
+    /// Returns [`StateError::Io`] if the log cannot be written.
     pub fn append(dir: &RunDir, lines: &[HookLogLine]) -> Result<(), StateError> {
         let mut text = Vec::new();
         for line in lines {

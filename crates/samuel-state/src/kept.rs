@@ -190,8 +190,8 @@ impl FileStore {
         kept.keep(str::from_utf8(&file.content).ok()?, Place::OfLast).ok()
     }
 
-    /// Says why no plan can be kept outside of the work tree; nothing where it can be,
-    /// or where the caller named no place. Writes nothing.
+    /// Returns the reason why copies of the plan cannot be kept outside of the work tree. Returns `None` if they can, or
+    /// if the caller named no directory for them. Writes nothing.
     pub fn cannot_keep(&self) -> Option<String> {
         let dir = &self.kept.as_ref()?.dir;
         // What is missing is made once there is a plan to keep.

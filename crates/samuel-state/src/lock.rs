@@ -88,7 +88,12 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Takes the lock for a change, within a time.
+    /// Waits at most `wait` for the exclusive lock on the file at `path`, and writes `holder` into it. Creates the file
+    /// if it is missing. Blocks.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Locked`] with the present holder if another process keeps the lock that long, and
+    /// [`StateError::Io`] if the file cannot be opened or written.
     pub fn exclusive(root: &Root, path: &Path, holder: &Holder, wait: Duration) -> Result<Self, StateError> {
         let taken = take(root, path, Mode::Exclusive, wait)?;
         let mut file = taken.map_err(|mut held| locked(&mut held, path, wait))?;

@@ -22,19 +22,21 @@ const MAX_FILES: usize = 100_000;
 /// How deep directories are entered.
 const MAX_DEPTH: usize = 16;
 
-/// How much is kept of what agents printed.
+/// Limits on the logs of earlier runs. The oldest runs beyond either limit are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeptLogs {
-    /// Of how many runs, the one that starts included; 0 for all.
+    /// How many runs keep their logs, the run that starts included; 0 for any number.
     pub runs: u32,
-    /// How many bytes; 0 for any number.
+    /// How many bytes all logs together may have; 0 for any number.
     pub bytes: u64,
 }
 
-/// What was removed.
+/// The result of removing old logs. It is displayed as one line: runs and size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
+    /// How many runs lost their logs.
     pub runs: usize,
+    /// How many bytes these logs had.
     pub bytes: u64,
     /// What could not be removed: the first directory, and why.
     pub failure: Option<String>,
@@ -101,8 +103,8 @@ pub fn prune(dir: &RunDir, keep: KeptLogs, resumed: Option<&str>) -> Result<Prun
 /// How many files of one iteration are listed.
 const MAX_LISTED: usize = 100;
 
-/// Returns the files that an iteration of a run left, by name: what its agents were given
-/// and printed, and what its checks did. Nothing where none is kept any more. Blocks.
+/// Returns the paths of the logs of one iteration, sorted by name, at most 100: prompts, the output of agents and of
+/// checks. Returns none if the logs were removed or cannot be listed. Blocks.
 pub fn of_iteration(dir: &RunDir, run_id: &str, iteration: u32) -> Vec<PathBuf> {
     // The id comes from a journal that anybody may have written.
     if !is_run_id(OsStr::new(run_id)) {

@@ -49,7 +49,8 @@ impl MemoryStore {
         Self { clock, state: Arc::default(), is_silent: false, lane: None }
     }
 
-    /// Creates a store with a plan as another one loaded it.
+    /// Creates a store with a plan that another store has loaded. Journal and progress log are empty, and
+    /// watchers are not notified.
     pub fn holding(loaded: LoadedPlan, clock: Arc<dyn Clock>) -> Self {
         let LoadedPlan { plan, diagnostics, unparsed, .. } = loaded;
         let state = State { plan: Some(plan), diagnostics, unparsed, ..State::default() };

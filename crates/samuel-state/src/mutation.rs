@@ -310,7 +310,8 @@ impl Mutation {
         }
     }
 
-    /// Returns the tasks it is about; nothing if it depends on all of them.
+    /// Returns the tasks that the change is about, or `None` if it depends on all tasks. A change of no task returns an
+    /// empty list.
     pub fn tasks(&self) -> Option<Vec<&TaskId>> {
         match self {
             Self::Claim { task, .. } | Self::Release { task, .. } => Some(task.task().into_iter().collect()),

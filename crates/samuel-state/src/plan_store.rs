@@ -255,7 +255,7 @@ impl UnlandedWork {
 }
 
 impl Applied {
-    /// Tells of a change of which nothing is stored.
+    /// Returns the answer to a change that stored nothing: no record in the journal, no diagnostics.
     pub fn nothing_stored(revision: u64, change: TaskChange, task: Option<Task>) -> Self {
         let (diagnostics, not_landing) = (Vec::new(), Vec::new());
         Self { revision, change, task, seq: None, diagnostics, not_landing }

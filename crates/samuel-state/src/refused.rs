@@ -15,7 +15,8 @@ const MAX_TITLE_CHARS: usize = 200;
 /// How such a line begins.
 const REFUSED: &str = "not added, the discovery iteration has added as many tasks as it may: ";
 
-/// Says which tasks the discovery iteration under way did not add, if there are any.
+/// Returns one line that names the tasks which the present discovery iteration was not allowed to add, as the progress
+/// log has them. Returns `None` if there are none, or if no iteration has begun.
 pub fn refused_in_discovery(plan: &Plan, log: &ProgressLog) -> Option<String> {
     let began = plan.progress.last_iteration_at.or(plan.project.created_at)?;
     // Where the log says nothing of its beginning. It tells whole seconds, in which others may have ended.

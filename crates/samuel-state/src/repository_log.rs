@@ -57,19 +57,19 @@ pub struct RepositoryTraceLine {
     pub result: Value,
 }
 
-/// The files of a project that the calls of its hooks are written to.
+/// The logs of repository hooks in a project: `.system/logs/hooks.log`, and the trace `hooks-trace.log`.
 #[derive(Clone, Debug)]
 pub struct RepositoryLog {
     root: Root,
 }
 
 impl RepositoryLog {
-    /// Takes the project's root.
+    /// Returns the logs of the project with this root. Touches no file.
     pub fn new(root: &Path) -> Self {
         Self { root: Root::new(root) }
     }
 
-    /// Writes calls to the log. Blocks.
+    /// Appends calls to the log, one line of JSON each. Creates the directory if it is missing. Blocks.
     ///
     /// # Errors
     /// Returns [`StateError`] where the log cannot be written, also because a link leads out of the
@@ -78,10 +78,10 @@ impl RepositoryLog {
         self.write("hooks", lines)
     }
 
-    /// Writes calls to the trace. Blocks.
+    /// Appends calls to the trace, one line of JSON each. Blocks.
     ///
     /// # Errors
-    /// As [`append`](Self::append).
+    /// Returns the errors of [`append`](Self::append).
     pub fn trace(&self, lines: &[RepositoryTraceLine]) -> Result<(), StateError> {
         self.write("hooks-trace", lines)
     }

@@ -10,8 +10,11 @@ use samuel_fs::{PRIVATE_FILE, Root};
 /// How large a log gets before it is moved aside.
 pub(crate) const MAX_BYTES: u64 = 8 << 20;
 
-/// Appends lines to a log, the owner's alone; past 8 MiB it becomes `old`, in the place of the one
-/// before. Its directory exists. Blocks.
+/// Appends lines to a log that only its owner may read, and creates the log if it is missing. Past 8 MiB the log is
+/// renamed to the file name of `old`, over an earlier one. The directory must exist. Blocks.
+///
+/// # Errors
+/// Returns [`StateError::Io`] if the log cannot be opened, written or renamed, and if a link leads out of `root`.
 pub fn append_rotated(root: &Root, log: &Path, old: &Path, lines: &[u8]) -> Result<(), StateError> {
     // Whoever made the file may have left it open to others.
     let private = || {

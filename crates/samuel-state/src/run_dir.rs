@@ -72,7 +72,8 @@ impl RunDir {
         if is_first { first } else { own }
     }
 
-    /// Says whether there is a plan, or may be one. A file in place of the directory is none.
+    /// Returns whether the directory has a plan. Also returns `true` if that cannot be read, and `false` if the directory
+    /// is a file.
     pub fn has_plan(&self) -> bool {
         self.may_have(&self.prd())
     }
@@ -85,7 +86,8 @@ impl RunDir {
         self.root.has(path).unwrap_or_else(|error| error.kind() != io::ErrorKind::NotADirectory)
     }
 
-    /// Returns the methodology that the plan here names, if it can be read so far.
+    /// Returns the methodology that `prd.toon` names, or `None` if the file is missing, cannot be read that far or names
+    /// none.
     pub fn named_methodology(&self) -> Option<String> {
         named_in(self.root.open(&self.prd()).ok()?)
     }
@@ -231,8 +233,8 @@ impl RunDir {
         self.create()
     }
 
-    /// Returns the same directory for one of several lanes, which has the files that each iteration makes
-    /// anew in a directory of its own.
+    /// Returns the same directory for one of several lanes. Its generated files are in a directory of the lane,
+    /// `cache/lane-N`; everything else is shared.
     pub fn of_lane(&self, lane: u32) -> Self {
         Self { lane: Some(lane), ..self.clone() }
     }
@@ -253,19 +255,18 @@ impl RunDir {
         self.cache().join(format!("lane-{lane}"))
     }
 
-    /// Creates the directory of snapshot data, which is the owner's alone.
+    /// Creates the directory of snapshot data with mode 0700, and returns its path.
     ///
     /// # Errors
-    /// Returns [`StateError::Io`] for one that lies outside of the project, and
-    /// where the file system refuses.
+    /// Returns [`StateError::Io`] if the directory lies outside of the project or cannot be created.
     pub fn make_cache(&self) -> Result<PathBuf, StateError> {
         self.make_private(self.cache())
     }
 
-    /// Creates the directory of a run's agent output, which is the owner's alone.
+    /// Creates the directory of the logs of a run with mode 0700, and returns its path.
     ///
     /// # Errors
-    /// As [`make_cache`](Self::make_cache).
+    /// Returns the errors of [`make_cache`](Self::make_cache).
     pub fn make_logs(&self, run_id: &str) -> Result<PathBuf, StateError> {
         self.make_private(self.logs(run_id))
     }

@@ -12,12 +12,12 @@ use super::{RunDir, StateError, files};
 use samuel_fs::{Durability, LastLink, PRIVATE_DIRECTORY};
 
 impl RunDir {
-    /// Writes a file below the directory of a plugin, over one that is there.
-    /// After a power failure it may be gone: it is made anew.
+    /// Writes a file at a relative path below the directory of the plugin `owner`, and replaces an existing one. The file
+    /// is not synced, so a power failure may lose it. Blocks.
     ///
     /// # Errors
-    /// Returns [`StateError::Io`] for a path that is absolute, leads upwards or
-    /// through a link, and where the file system refuses.
+    /// Returns [`StateError::Io`] if the path is absolute, leads upwards or through a link, or if the file cannot be
+    /// written.
     pub fn write_scratch(&self, owner: &str, path: &str, content: &str) -> Result<(), StateError> {
         let relative = Path::new("plugins").join(owner).join(path);
         let outside = Path::new(path).components().any(|part| !matches!(part, Component::Normal(_)));

@@ -5,7 +5,8 @@ use std::{path::Path, sync::Arc};
 use super::{FileStore, KeptPlans, LaneStore, PlanStore, RunDir};
 use samuel_model::clock::Clock;
 
-/// The stores of a project: its run directory, and what somebody gave in place of it.
+/// The two stores of a project: one for the plan, one for the lane. Default: the run directory, which is both. A
+/// program may override each.
 #[derive(Clone, Debug)]
 pub struct Stores {
     files: Arc<FileStore>,
@@ -14,8 +15,8 @@ pub struct Stores {
 }
 
 impl Stores {
-    /// Names both in the run directory of a methodology, which keeps its last plans below
-    /// another directory, where one is given. Touches nothing.
+    /// Returns the stores in the run directory of a methodology. If `state_dir` is given, copies of the last plans are
+    /// kept below it. Touches no file.
     pub fn in_files(dir: RunDir, methodology: &str, clock: Arc<dyn Clock>, state_dir: Option<&Path>) -> Self {
         let kept = state_dir.map(|state_dir| KeptPlans::of(state_dir, &dir));
         let files = FileStore::new(dir, clock).for_methodology(methodology);
@@ -26,33 +27,37 @@ impl Stores {
         Self { files, plan: None, lane: None }
     }
 
-    /// Takes another run directory, and leaves what was given.
+    /// Returns the stores with the run directory of `other`. Overrides stay.
     pub fn with_files_of(self, other: Self) -> Self {
         Self { files: other.files, ..self }
     }
 
+    /// Returns the stores with another store of the plan.
     pub fn with_plan(self, plan: Arc<dyn PlanStore>) -> Self {
         Self { plan: Some(plan), ..self }
     }
 
+    /// Returns the stores with another store of the lane.
     pub fn with_lane(self, lane: Arc<dyn LaneStore>) -> Self {
         Self { lane: Some(lane), ..self }
     }
 
+    /// Returns the store of the plan: the override, else the run directory.
     pub fn plan(&self) -> Arc<dyn PlanStore> {
         self.plan.clone().unwrap_or_else(|| Arc::clone(&self.files) as _)
     }
 
+    /// Returns the store of the lane: the override, else the run directory.
     pub fn lane(&self) -> Arc<dyn LaneStore> {
         self.lane.clone().unwrap_or_else(|| Arc::clone(&self.files) as _)
     }
 
-    /// Returns this machine's directory.
+    /// Returns the run directory that the store of the lane uses.
     pub fn dir(&self) -> &RunDir {
         self.lane.as_ref().map_or_else(|| self.files.dir(), |lane| lane.dir())
     }
 
-    /// Returns the run directory, where the plan is in it.
+    /// Returns the files of the run directory, or `None` if the store of the plan is overridden.
     pub fn plan_files(&self) -> Option<&FileStore> {
         self.plan.is_none().then_some(&*self.files)
     }

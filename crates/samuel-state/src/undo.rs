@@ -207,7 +207,7 @@ impl Replaced {
         self.rows.iter().filter_map(|row| Some((&row.id, row.others.as_deref()?)))
     }
 
-    /// Returns the names of the fields that the change gave a task anew.
+    /// Returns the names of the fields of a task that the change replaced; none if it left the task alone.
     pub fn fields_of(&self, id: &TaskId) -> Vec<&str> {
         let row = self.rows.iter().find(|row| row.id == *id && !row.follows && row.after.is_some());
         row.and_then(|row| row.before.as_ref()).into_iter().flat_map(Map::keys).map(String::as_str).collect()

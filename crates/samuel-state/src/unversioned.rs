@@ -8,11 +8,11 @@ use samuel_fs::{Durability, Manner, PROJECT_DIRECTORY, Root};
 /// What keeps a directory out of git, this file with it.
 const EVERYTHING: &[u8] = b"*\n";
 
-/// Makes a directory of the project where it is missing, with a `.gitignore` that keeps all of it out
-/// of git. One that is there stays as it is, so that whoever empties it can commit the files. Blocks.
+/// Creates a directory below `root` if it is missing, with a `.gitignore` that keeps all of its files out of git. An
+/// existing `.gitignore` stays as it is, so you can empty it to commit the files. Blocks.
 ///
 /// # Errors
-/// Returns [`StateError`] where either cannot be made, also because a link leads out of the project.
+/// Returns [`StateError::Io`] if either cannot be created, and if a link leads out of `root`.
 pub fn unversioned_directory(root: &Root, directory: &Path) -> Result<(), StateError> {
     let made = root.create_directory(directory, PROJECT_DIRECTORY);
     made.map_err(StateError::file("create", directory))?;

@@ -104,8 +104,7 @@ pub enum JournalEntry {
 }
 
 impl JournalEntry {
-    /// Says where a task stood before and where it stands since, where that changed and is
-    /// told.
+    /// Returns the status of a task before the entry and after it. Each is `None` if the entry does not have it.
     pub fn standing_of(&self, task: &TaskId) -> (Option<Status>, Option<Status>) {
         let edits = match self {
             Self::Mutation { change, .. } => match change {

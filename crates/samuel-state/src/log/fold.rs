@@ -38,7 +38,7 @@ pub struct LogFold {
     rule: FoldRule,
 }
 
-/// A fold that leaves out a rule, which campaigns must notice.
+/// The rule that a fold leaves out. Tests use it to prove that their checks notice a broken fold.
 #[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FoldRule {
@@ -112,7 +112,7 @@ impl LogFold {
         }
     }
 
-    /// Leaves out a rule.
+    /// Returns the fold without a rule.
     #[cfg(any(test, feature = "testing"))]
     pub fn with_rule(self, rule: FoldRule) -> Self {
         Self { rule, ..self }
@@ -131,7 +131,7 @@ impl LogFold {
         self.plan.as_ref()
     }
 
-    /// Returns what the last record came to that changed the plan.
+    /// Returns the newest entry of the journal, or `None` if no record has changed the plan.
     #[cfg(any(test, feature = "testing"))]
     pub fn last_entry(&self) -> Option<JournalEntry> {
         self.journal.last().map(|record| record.entry.clone())

@@ -113,6 +113,10 @@ impl<L: PlanLog> LogStore<L> {
         Self::with_fold(log, setup, mirror, clock, fold)
     }
 
+    /// Opens a store on a log as [`open`](Self::open) does, with a fold of the caller.
+    ///
+    /// # Errors
+    /// Returns the errors of [`open`](Self::open).
     pub fn with_fold(
         log: L,
         setup: LogSetup,

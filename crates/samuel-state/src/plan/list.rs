@@ -79,7 +79,8 @@ pub struct GroupState {
 }
 
 impl GroupState {
-    /// Counts the own parts of a task of a plan; nothing where it has none.
+    /// Returns how many subtasks of the task at `place`, its index in the plan, are settled, or `None` if it has no
+    /// subtasks.
     pub fn of(plan: &Plan, groups: &Groups, place: usize) -> Option<Self> {
         let parts = groups.parts(place);
         let is_settled = |part: &&usize| plan.tasks.get(**part).is_some_and(Task::is_settled);

@@ -9,8 +9,7 @@ use samuel_model::{
     text::{counted, listed},
 };
 
-/// How many times in a row the same result with the same work tree is
-/// accepted.
+/// How many times in a row a run accepts the same result with the same work tree.
 pub const MAX_REPEATS: u32 = 3;
 
 /// How many checks in a row are made for the end of the run alone. A check
@@ -23,7 +22,7 @@ const SHOWN_TASKS: usize = 10;
 /// Why a run ends that looks for tasks.
 const NOTHING_FOUND: &str = "discovery found nothing twice in a row";
 
-/// Why a run is not completed although every task is settled.
+/// The detail of a run that ends with every task settled and without a passed check.
 pub const UNCHECKED: &str = "every task is settled, but no check has passed since the last was completed";
 
 /// What a run does next.
@@ -47,6 +46,7 @@ pub enum Next {
 }
 
 impl Next {
+    /// Returns an end with a reason and one line of detail.
     pub fn end(reason: ExitReason, detail: impl Into<String>) -> Self {
         Self::End { reason, detail: Some(detail.into()) }
     }

@@ -108,14 +108,14 @@ impl MemoryLog {
         self.shared().records.clone()
     }
 
-    /// Returns the records after a number, whether or not the connection is cut off.
+    /// Returns the records after a number, with their numbers. Also works if the connection is cut off.
     pub fn records_after(&self, number: u64) -> Vec<(u64, Vec<u8>)> {
         let shared = self.shared();
         let first = shared.records.partition_point(|(other, _)| *other <= number);
         shared.records.iter().skip(first).cloned().collect()
     }
 
-    /// Returns the number of the last record, whether or not the connection is cut off.
+    /// Returns the number of the last record, or 0 if there is none. Also works if the connection is cut off.
     pub fn head_number(&self) -> u64 {
         self.shared().records.last().map_or(0, |(number, _)| *number)
     }
