@@ -10,6 +10,6 @@ pub use samuel_model::{
     redacted, without_credentials,
 };
 pub(crate) use samuel_model::{
-    Digesting, MAX_BRANCH_BYTES, MAX_OWNER_CHARS, MAX_WHY_BYTES, add_cost, began_at, cycles, digest_of,
-    digest_of_stream, hex, is_digest, is_no_work, is_run_id, settle, with_model, words,
+    Digesting, began_at, digest_of, digest_of_stream, hex, is_digest, is_no_work, is_run_id, settle,
+    with_model, words,
 };

@@ -24,6 +24,7 @@ mod family;
 mod graph;
 mod groups;
 mod hex;
+mod hook_status;
 mod live;
 mod no_work;
 mod outcome;
@@ -37,6 +38,8 @@ mod run_id;
 mod scope;
 mod severity;
 mod task;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod text;
 
 pub use agent_scope::AgentScope;
@@ -50,6 +53,7 @@ pub use family::{Family, MAX_SIBLINGS};
 pub use graph::cycles;
 pub use groups::Groups;
 pub use groups::settle;
+pub use hook_status::{BreakClass, HookStatus};
 pub use live::{Doing, LiveState, QueuedWork, WaitingCall};
 pub use outcome::{ExitReason, FailureClass};
 pub use plan::{PLAN_VERSION, Plan, PlanHeader, Progress, ProgressStatus, did_you_mean};

@@ -119,6 +119,17 @@ pub fn excerpt(text: &str, max_bytes: usize) -> String {
     format!("{}…", text.get(..end).unwrap_or_default())
 }
 
+/// Returns a text on one line: runs of white space and control characters become one space. If it is longer than
+/// `max_chars`, it is cut there and ends in ` …`.
+pub fn one_line(text: &str, max_chars: usize) -> String {
+    let is_break = |c: char| c.is_whitespace() || c.is_control();
+    let line = text.split(is_break).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{} …", line.get(..end).unwrap_or(&line)),
+        None => line,
+    }
+}
+
 /// How much of a line is told, in characters.
 const MAX_LINE_CHARS: usize = 500;
 

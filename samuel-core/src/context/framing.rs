@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::lookalike::{is_unseen, plain};
-use crate::model::hex;
+use crate::{model::hex, text::one_line};
 
 /// The longest name of a source, in characters.
 const MAX_SOURCE_CHARS: usize = 160;
@@ -191,16 +191,6 @@ impl Framing {
     fn source(&self, name: &str) -> String {
         let name = one_line(name, MAX_SOURCE_CHARS).replace([']', '['], "");
         self.strip(&name).into_owned()
-    }
-}
-
-/// Puts a text into one line of so many characters at most.
-pub(crate) fn one_line(text: &str, max_chars: usize) -> String {
-    let is_break = |c: char| c.is_whitespace() || c.is_control();
-    let line = text.split(is_break).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(max_chars) {
-        Some((end, _)) => format!("{} …", line.get(..end).unwrap_or(&line)),
-        None => line,
     }
 }
 

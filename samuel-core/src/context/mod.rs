@@ -17,6 +17,6 @@ mod stats;
 pub mod template;
 
 pub use framing::Framing;
-pub(crate) use framing::{bytes_left_out, one_line};
+pub(crate) use framing::bytes_left_out;
 pub use samuel_contract::context::*;
 pub use stats::{PromptQuotation, PromptSection, PromptStats};

@@ -4,10 +4,10 @@ use std::{ffi::OsStr, path::Path};
 
 use crate::{
     config::CheckCommand,
-    context::one_line,
     environment::check_env,
     process::{ProcessError, problem_of_program},
     script::named::programs_of_shell,
+    text::one_line,
 };
 
 /// The longest command that is shown, in characters.

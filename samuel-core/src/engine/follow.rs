@@ -309,8 +309,8 @@ fn change_by(edit: &Edit) -> Option<(&TaskId, PlanChange)> {
         Edit::Status { id, from, to } => Some((id, moved(*from, *to)?)),
         Edit::Changed { id } => Some((id, PlanChange::Changed)),
         Edit::Removed { id } => Some((id, PlanChange::Removed)),
-        // No task is known to be in lines that cannot be read.
-        Edit::Project { .. } | Edit::Unread { .. } => None,
+        // The project is no task, and no task is known to be in lines that cannot be read.
+        _ => None,
     }
 }
 

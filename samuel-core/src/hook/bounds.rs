@@ -5,10 +5,9 @@
 
 use super::{Output, Tier};
 use crate::{
-    context::one_line,
     model::payload::{CheckFailure, HookResults},
     process::OutputLimits,
-    text::{counted_are, without_colours, without_odd},
+    text::{counted_are, one_line, without_colours, without_odd},
 };
 
 /// Characters kept of a message or a reason.

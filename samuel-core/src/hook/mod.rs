@@ -69,13 +69,13 @@ pub(crate) use conversation::{Heard, Lines, is_report};
 pub(crate) use conversation::{ended, supervised};
 pub use dispatch::{CallScope, Dispatched};
 pub use exchange::{Exchanges, HookExchange, Launch, LaunchVariable};
-pub use failure::{BreakClass, HookFailure};
+pub use failure::HookFailure;
 pub use handler::{Blocking, Handler, IntoHandler, blocking};
 pub use hook_file_entry::HookFileEntry;
 pub use kept_program::{KeptLine, KeptProgram};
 pub(crate) use methods::handler_methods;
 pub use outcome::{
-    Abort, Broken, HookStatus, HookWarning, LogLevel, LoggedLine, Outcome, Said, ScratchFile, Speaker, Timing,
+    Abort, Broken, HookWarning, LogLevel, LoggedLine, Outcome, Said, ScratchFile, Speaker, Timing,
 };
 pub(crate) use outcome::{HandlerCall, owner_of, repository_hook};
 pub use registry::{
@@ -88,4 +88,5 @@ pub use samuel_contract::{
     Answer, Blob, CallVisitor, Field, Gate, HookCall, HookPoint, Kind, OnFailure, Output, Point,
     PointVisitor, Results, Text, UnknownPoint, points,
 };
+pub use samuel_model::{BreakClass, HookStatus};
 pub(crate) use shortened::{MAX_SUMMARY, arguments, field_hashes};

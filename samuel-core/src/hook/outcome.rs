@@ -9,7 +9,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{BreakClass, HookFailure, HookPoint, OnFailure, SkipReason};
+use super::{BreakClass, HookFailure, HookPoint, HookStatus, OnFailure, SkipReason};
 use crate::model::payload::{HookResults, TextItem};
 
 /// What a point's handlers said and did, without the output itself.
@@ -216,39 +216,6 @@ impl fmt::Display for LogLevel {
             Self::Warn => "warn",
             Self::Error => "error",
         })
-    }
-}
-
-/// How a call of a handler ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HookStatus {
-    /// It answered.
-    Ok,
-    /// It answered "no".
-    Refused,
-    /// It answered, but what it ran failed: the command of a session hook, or an agent that did
-    /// not come to its own end.
-    Failed,
-    /// It could not answer.
-    Broke,
-}
-
-impl HookStatus {
-    /// Returns the word that files and messages use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Refused => "refused",
-            Self::Failed => "failed",
-            Self::Broke => "broke",
-        }
-    }
-}
-
-impl fmt::Display for HookStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

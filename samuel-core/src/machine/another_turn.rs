@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{AgentEnd, Core, Setup, iteration::Iteration};
-use crate::{agent::ConversationId, context::one_line, hook::Said, model::payload::TaskBrief};
+use crate::{agent::ConversationId, hook::Said, model::payload::TaskBrief, text::one_line};
 
 /// How much of a task's title is shown, in characters.
 const MAX_TITLE_CHARS: usize = 200;

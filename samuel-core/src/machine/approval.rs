@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{AbilityAnswer, AbilityNotice, Core, Effect, EffectId, State, Wait, iteration::Iteration};
 use crate::{
-    agent::AbilityDecision, config::format_duration, context::one_line, event::Event, model::payload::Json,
-    state::ProgressKind,
+    agent::AbilityDecision, config::format_duration, event::Event, model::payload::Json, state::ProgressKind,
+    text::one_line,
 };
 
 /// How much is told of the arguments of a call, in characters: a person decides by them. All calls that wait fit

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Command, Core, Effect, EffectResult, Ending, Phase, State, Then, iteration::Iteration};
 use crate::{
-    context::one_line,
     event::{Event, IterationFailure, RunFault},
     hook::{HookPoint, Said, Speaker},
     model::{
@@ -12,6 +11,7 @@ use crate::{
         payload::{Deliver, TextItem},
     },
     state::ProgressKind,
+    text::one_line,
 };
 
 /// How much of what the agent is told the progress log has, in characters.

@@ -6,7 +6,6 @@ use super::{
     text::MAX_PART_BYTES,
 };
 use crate::{
-    context::one_line,
     event::{Event, RunReport},
     hook::{Said, Speaker, points},
     model::{
@@ -15,6 +14,7 @@ use crate::{
     },
     plan::UNCHECKED,
     state::{Mutation, ProgressKind, RunEnd},
+    text::one_line,
 };
 
 /// How much of a text is shown that did not reach the agent, in characters.

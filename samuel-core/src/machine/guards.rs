@@ -18,7 +18,7 @@ use crate::{
     },
     plan::MAX_REPEATS,
     state::{Mutation, ProgressKind},
-    text::{counted, counted_were, dollars},
+    text::{counted, counted_were, dollars, one_line},
 };
 
 /// Of how many iterations the use is known that a forecast is made of.
@@ -248,7 +248,7 @@ fn is_attempt(iteration: &Iteration, tree: Option<&str>) -> bool {
 fn used_up(limits: &RunLimits, task: &TaskUse, iteration: &Iteration) -> Option<String> {
     if let Some(max) = limits.max_task_attempts.filter(|max| task.attempts >= max.get()) {
         let last = iteration.failure.as_ref().map_or_else(String::new, |failure| {
-            let message = crate::context::one_line(&failure.message, 200);
+            let message = one_line(&failure.message, 200);
             format!("; the last one: {}: {message}", failure.class)
         });
         let attempts = counted(max.get(), "attempt");

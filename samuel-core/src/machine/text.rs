@@ -13,7 +13,6 @@ use super::{
     state::{CallPhase, Phase},
 };
 use crate::{
-    context::one_line,
     event::{Event, IterationFailure},
     hook::{HookPoint, OnFailure, Outcome, Said, Speaker},
     model::{
@@ -21,6 +20,7 @@ use crate::{
         payload::{Deliver, TaskBrief},
     },
     state::Mutation,
+    text::one_line,
 };
 
 /// How much text may wait, in bytes. The oldest makes room.

@@ -42,28 +42,20 @@
 
 mod agent;
 mod bench;
-mod channel;
-mod clock;
 mod handler;
 mod lanes;
-pub mod log_suite;
-mod memory_log;
 mod played;
 mod plugin;
 mod replays;
-mod seeded;
-pub mod store_suite;
 mod weakened;
 
 pub use agent::{HeldAgent, completes_each_task};
 pub use bench::{Bench, BenchBuilder, BenchError};
-pub use channel::ChannelStore;
-pub use clock::VirtualClock;
 pub use handler::{Act, FakeHandler};
 pub use lanes::ScriptedLanes;
-pub use memory_log::{LogFaults, MemoryLog};
 pub use played::{Played, transcript};
 pub use plugin::FakePlugin;
 pub use replays::differing_replays;
-pub use seeded::Seeded;
+pub use samuel_model::testing::VirtualClock;
+pub use samuel_state::testing::{ChannelStore, LogFaults, MemoryLog, Seeded, log_suite, store_suite};
 pub use weakened::Weakened;

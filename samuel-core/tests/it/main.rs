@@ -7,7 +7,6 @@ mod engine;
 mod history;
 mod live_support;
 mod merge;
-mod plan_changes;
 mod plugins;
 #[cfg(target_os = "linux")]
 #[path = "../../../crates/samuel-process/tests/it/support.rs"]

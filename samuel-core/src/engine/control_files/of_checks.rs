@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    config::CheckCommand, context::one_line, git::products_below, project::Project, script::named::Executed,
+    config::CheckCommand, git::products_below, project::Project, script::named::Executed, text::one_line,
 };
 
 /// The longest command that is shown with a file, in characters.

@@ -527,7 +527,8 @@ fn end_of(cap: Cap) -> RunEnd {
         Cap::Iterations { .. } => ExitReason::MaxIterations,
         Cap::Failures { .. } | Cap::Blocked { .. } => ExitReason::ConsecutiveFailures,
         Cap::Time { .. } => ExitReason::WallClock,
-        Cap::Cost { .. } | Cap::Tokens { .. } => ExitReason::Budget,
+        // Cost and tokens.
+        _ => ExitReason::Budget,
     };
     RunEnd { reason, detail: Some(format!("{cap}, over all lanes")) }
 }

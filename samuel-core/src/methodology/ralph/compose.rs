@@ -30,10 +30,11 @@ use serde_json::Value;
 use super::SourcePrd;
 use crate::{
     context::{
-        ContextView, Framing, bytes_left_out, one_line,
+        ContextView, Framing, bytes_left_out,
         template::{Template, TemplateError},
     },
     model::payload::Extra,
+    text::one_line,
 };
 
 /// The longest blob, extra or message, in bytes; of longer ones the start is kept.

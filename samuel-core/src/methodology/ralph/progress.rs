@@ -9,10 +9,10 @@ use std::{collections::HashSet, fmt::Write};
 
 use super::{summary::plan_summary, task_context::recently_completed};
 use crate::{
-    context::{ContextLimits, FailedCheck, one_line},
+    context::{ContextLimits, FailedCheck},
     model::{FailureClass, Plan, Task},
     state::{ProgressEntry, ProgressKind, ProgressLog},
-    text::counted,
+    text::{counted, one_line},
 };
 
 /// Areas that discovery explored, at most.

@@ -1,8 +1,4 @@
-//! Stores of plans: what is kept, what writers may rely on, and what is told of it later.
-#![allow(clippy::print_stdout, reason = "tests")]
+//! The state as the rest of the core uses it.
 
-mod durability;
-mod file;
-mod log;
-mod store;
+mod names;
 mod task_history;

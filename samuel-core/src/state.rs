@@ -1,0 +1,24 @@
+//! Plans, what happened to them, and the locks around them: the crate `samuel-state`.
+
+#[cfg(test)]
+pub(crate) use samuel_state::FoldRule;
+pub use samuel_state::{
+    Actor, AddedTask, Applied, Artifact, Asker, Begun, Called, CaughtUp, ChangedTask, Checkpoint, CommitLine,
+    CurrentTask, DiagnosticKind, Edit, Existing, FamilyTask, FileStore, Holder, HookLog, HookLogFilter,
+    HookLogLine, ImportPart, Imported, JournalEntry, JournalPart, JournalRecord, KeptCheckpoint, KeptPlan,
+    KeptPlans, LOCK_WAIT, LOG_FORMAT, LandingClaim, LaneBooks, LaneStore, LargeFile, LastWritten, LeftRow,
+    LoadedPlan, LogContent, LogError, LogFold, LogMirror, LogOutcome, LogRecord, LogRecovery, LogSetup,
+    LogStore, LoopLock, MAX_LOG_RECORD_BYTES, MAX_RECORD_BYTES, MemoryLane, MemoryStore, Merged,
+    MirroredRecord, Mutation, NewTask, NotUndone, Note, NotedEvent, Orphans, OtherPrd, ParseProgressError,
+    Parts, Place, PlanLog, PlanProblem, PlanStore, PlanUpdate, ProgressBody, ProgressEntry, ProgressKind,
+    ProgressLine, ProgressLog, ProjectSnapshot, QueueOrder, ReadOn, ReadRecord, RecentCompletion,
+    RecordChunk, RecordPart, RecordPlace, RemovedTask, Repair, Replaced, RepositoryLogLine,
+    RepositoryTraceLine, Restored, RestoredRow, RunDir, RunEnd, SavedRun, SnapshotFile, SnapshotSummary,
+    StateDiagnostic, StateError, SupervisorProcess, SupervisorRole, TaskChange, TaskContext, TaskEdit,
+    TaskLine, TaskSummary, TaskTitle, TodoCount, ToldCause, ToldError, UnlandedWork, Used, VoidReason,
+    VoidRecord, Watch, WorkTreeId, apply, merge, recover, set_baseline, validate,
+};
+pub(crate) use samuel_state::{
+    FileLock, KeptLogs, RepositoryLog, Stores, append_rotated, of_iteration, prune, read_artifact_of,
+    refused_in_discovery, unversioned_directory, write_artifact_of,
+};
