@@ -48,6 +48,7 @@ mod outcome;
 mod registry;
 mod resolve;
 mod run_access;
+pub(crate) mod sandbox;
 mod shortened;
 #[cfg(test)]
 mod tests;
