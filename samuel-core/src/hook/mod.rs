@@ -84,7 +84,6 @@ pub use registry::{
 };
 pub use resolve::{ResolveError, Resolved, SkipReason, SkippedHandler, Unresolved, resolve};
 pub use run_access::RunAccess;
-pub(crate) use samuel_contract::nearest;
 pub use samuel_contract::{
     Answer, Blob, CallVisitor, Field, Gate, HookCall, HookPoint, Kind, OnFailure, Output, Point,
     PointVisitor, Results, Text, UnknownPoint, points,

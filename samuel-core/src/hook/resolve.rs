@@ -10,12 +10,12 @@ use std::{
     sync::Arc,
 };
 
+use samuel_contract::nearest;
 use serde::{Deserialize, Serialize};
 
 use super::{
     ChainSpec, HandlerInfo, HookLayer, HookPoint, Kind,
     chain::{DEFAULT_ALIAS, DEFAULT_ID},
-    nearest,
 };
 use crate::model::payload::Mode;
 
