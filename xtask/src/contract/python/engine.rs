@@ -7,12 +7,15 @@ pub(super) type Source = (&'static str, &'static [(&'static str, &'static str)])
 
 /// What stands before the classes of the contract.
 pub(super) const PLAN: &[Source] = &[
-    ("model/task.rs", &[("Status", ""), ("Source", ""), ("Task", "")]),
-    ("model/question.rs", &[("Question", "")]),
-    ("model/queue_place.rs", &[("QueuePlace", "")]),
-    ("model/live.rs", &[("Doing", ""), ("WaitingCall", ""), ("QueuedWork", ""), ("LiveState", "")]),
-    ("model/plan.rs", &[("ProgressStatus", ""), ("Progress", "")]),
-    ("model/outcome.rs", &[("ExitReason", ""), ("FailureClass", "")]),
+    ("../../crates/samuel-model/src/task.rs", &[("Status", ""), ("Source", ""), ("Task", "")]),
+    ("../../crates/samuel-model/src/question.rs", &[("Question", "")]),
+    ("../../crates/samuel-model/src/queue_place.rs", &[("QueuePlace", "")]),
+    (
+        "../../crates/samuel-model/src/live.rs",
+        &[("Doing", ""), ("WaitingCall", ""), ("QueuedWork", ""), ("LiveState", "")],
+    ),
+    ("../../crates/samuel-model/src/plan.rs", &[("ProgressStatus", ""), ("Progress", "")]),
+    ("../../crates/samuel-model/src/outcome.rs", &[("ExitReason", ""), ("FailureClass", "")]),
 ];
 
 /// What stands behind them.
@@ -55,8 +58,8 @@ pub(super) const REPORTS: &[Source] = &[
     ("trust/executables.rs", &[("ExecutableKind", ""), ("Executable", ""), ("Executables", "")]),
     ("trust/store.rs", &[("TrustRecord", "")]),
     ("hook/agent_event.rs", &[("AgentEvent", ""), ("AbilityDecision", "")]),
-    ("model/agent_total.rs", &[("AgentTotal", "")]),
-    ("model/claim.rs", &[("ClaimPhase", ""), ("Claim", "")]),
+    ("../../crates/samuel-model/src/agent_total.rs", &[("AgentTotal", "")]),
+    ("../../crates/samuel-model/src/claim.rs", &[("ClaimPhase", ""), ("Claim", "")]),
     ("engine/lanes/queue_list.rs", &[("QueueEntry", ""), ("QueueList", "")]),
     (
         "engine/lanes/lane_list.rs",
@@ -70,7 +73,7 @@ pub(super) const REPORTS: &[Source] = &[
         ],
     ),
     ("engine/lanes/land.rs", &[("LandedWork", ""), ("ReturnedWork", ""), ("LandReport", "")]),
-    ("model/code.rs", &[("Location", "")]),
+    ("../../crates/samuel-model/src/code.rs", &[("Location", "")]),
     ("session/feedback.rs", &[("Feedback", "")]),
     ("session/ability.rs", &[("AbilityPermission", "")]),
     (
@@ -85,7 +88,7 @@ pub(super) const REPORTS: &[Source] = &[
     ("state/restore.rs", &[("Restored", "")]),
     ("methodology/overrides.rs", &[("Staleness", ""), ("StaleTemplate", "")]),
     ("state/diagnostic.rs", &[("DiagnosticKind", ""), ("StateDiagnostic", "")]),
-    ("model/counts.rs", &[("TaskCounts", "")]),
+    ("../../crates/samuel-model/src/counts.rs", &[("TaskCounts", "")]),
     ("project/other_plans.rs", &[("OtherPlan", "")]),
     ("plan/remedy.rs", &[("WorkRemedy", "")]),
     ("project/status.rs", &[("NextStep", ""), ("OpenQuestion", ""), ("ProjectStatus", "")]),
@@ -95,7 +98,7 @@ pub(super) const REPORTS: &[Source] = &[
         "project/history.rs",
         &[("HistoryChange", ""), ("RelatedTask", ""), ("RelatedTasks", ""), ("TaskHistory", "")],
     ),
-    ("model/severity.rs", &[("Severity", "")]),
+    ("../../crates/samuel-model/src/severity.rs", &[("Severity", "")]),
     ("plan/choice.rs", &[("CandidateStanding", ""), ("Candidate", ""), ("TaskChoice", "")]),
     (
         "history/run_history.rs",
@@ -132,8 +135,8 @@ pub(super) const REPORTS: &[Source] = &[
         "history/report/mod.rs",
         &[("ReportedChange", ""), ("ChangedFile", ""), ("TaskOutcome", ""), ("RunPage", "")],
     ),
-    ("prd/remark.rs", &[("RemarkKind", ""), ("Remark", "")]),
-    ("prd/form.rs", &[("Form", ""), ("PrdForm", "")]),
+    ("../../crates/samuel-prd/src/remark.rs", &[("RemarkKind", ""), ("Remark", "")]),
+    ("../../crates/samuel-prd/src/form.rs", &[("Form", ""), ("PrdForm", "")]),
     ("plan/long.rs", &[("LongPlan", "")]),
     ("project/init.rs", &[("ConvertedPrd", ""), ("Initialised", ""), ("PrdPreview", "")]),
     ("state/merge.rs", &[("TaskTitle", ""), ("OtherPrd", "")]),
