@@ -36,10 +36,10 @@ mod view;
 #[cfg_attr(not(feature = "sandbox"), path = "sandbox/absent.rs")]
 mod walls;
 
-pub use crate::hook::sandbox::{HOST, Host, Sandbox, SandboxError, Sandboxes, UnheldLimit};
 pub use engine_kind::EngineKind;
 pub use image::Image;
 pub use probe::{ProbeFinding, ProbeGround, ProbeOutcome, probe};
+pub use samuel_hook::sandbox::{HOST, Host, Sandbox, SandboxError, Sandboxes, UnheldLimit};
 pub use view::View;
 #[cfg(feature = "sandbox")]
 pub(crate) use walls::{

@@ -22,6 +22,15 @@ const CRATES: [(&str, &str); 5] = [
     ("samuel_toon", "crates/samuel-toon"),
 ];
 
+/// The crates below the core of which a program sees only what the core re-exports.
+const BELOW: [(&str, &str); 5] = [
+    ("samuel_fs", "crates/samuel-fs"),
+    ("samuel_git", "crates/samuel-git"),
+    ("samuel_hook", "crates/samuel-hook"),
+    ("samuel_model", "crates/samuel-model"),
+    ("samuel_prd", "crates/samuel-prd"),
+];
+
 /// A path of modules and a name in them, from the name of a crate on.
 type Names = Vec<String>;
 
@@ -45,9 +54,10 @@ type Modules = BTreeMap<Names, Module>;
 fn modules() -> Modules {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut modules = Modules::new();
-    for (name, directory) in CRATES {
+    let public = CRATES.map(|known| (known, true));
+    for ((name, directory), is_public) in public.into_iter().chain(BELOW.map(|known| (known, false))) {
         let source = root.join(directory).join("src");
-        read(&source.join("lib.rs"), &source, vec![name.to_owned()], true, &mut modules);
+        read(&source.join("lib.rs"), &source, vec![name.to_owned()], is_public, &mut modules);
     }
     modules
 }
@@ -131,7 +141,7 @@ fn absolute(path: &[String], at: &Names) -> Names {
         "self" => [&at[..], rest].concat(),
         "super" if rest.first().is_some_and(|next| next == "super") => absolute(rest, &above(at)),
         "super" => [&above(at)[..], rest].concat(),
-        name if CRATES.iter().any(|(known, _)| *known == name) => path.to_vec(),
+        name if CRATES.iter().chain(&BELOW).any(|(known, _)| *known == name) => path.to_vec(),
         _ => [&at[..], path].concat(),
     }
 }

@@ -21,9 +21,9 @@ pub(super) const PLAN: &[Source] = &[
 /// What stands behind them.
 pub(super) const REPORTS: &[Source] = &[
     ("../../crates/samuel-contract/src/point.rs", &[("OnFailure", "")]),
-    ("hook/failure.rs", &[("BreakClass", ""), ("HookFailure", "")]),
+    ("../../crates/samuel-hook/src/failure.rs", &[("BreakClass", ""), ("HookFailure", "")]),
     (
-        "hook/outcome.rs",
+        "../../crates/samuel-hook/src/outcome.rs",
         &[
             ("Speaker", ""),
             ("Said", ""),
@@ -37,8 +37,11 @@ pub(super) const REPORTS: &[Source] = &[
             ("Outcome", "HookOutcome"),
         ],
     ),
-    ("hook/chain.rs", &[("Tier", ""), ("HookLayer", "")]),
-    ("hook/exchange.rs", &[("LaunchVariable", ""), ("Launch", ""), ("HookExchange", "")]),
+    ("../../crates/samuel-hook/src/chain.rs", &[("Tier", ""), ("HookLayer", "")]),
+    (
+        "../../crates/samuel-hook/src/exchange.rs",
+        &[("LaunchVariable", ""), ("Launch", ""), ("HookExchange", "")],
+    ),
     ("engine/hook_list.rs", &[("ListedHook", ""), ("HookList", "")]),
     (
         "engine/hook_report.rs",
@@ -53,11 +56,14 @@ pub(super) const REPORTS: &[Source] = &[
     ("engine/hook_trial.rs", &[("HookTrial", ""), ("HookFiring", "")]),
     ("dialect/repository/scaffold.rs", &[("ScaffoldedHook", "")]),
     ("state/hook_log.rs", &[("HookLogLine", ""), ("HookLog", "")]),
-    ("context/stats.rs", &[("PromptQuotation", ""), ("PromptSection", ""), ("PromptStats", "")]),
+    (
+        "../../crates/samuel-hook/src/context/stats.rs",
+        &[("PromptQuotation", ""), ("PromptSection", ""), ("PromptStats", "")],
+    ),
     ("trust/control_file_change.rs", &[("ControlFileChange", "")]),
     ("trust/executables.rs", &[("ExecutableKind", ""), ("Executable", ""), ("Executables", "")]),
     ("trust/store.rs", &[("TrustRecord", "")]),
-    ("hook/agent_event.rs", &[("AgentEvent", ""), ("AbilityDecision", "")]),
+    ("../../crates/samuel-hook/src/agent_event.rs", &[("AgentEvent", ""), ("AbilityDecision", "")]),
     ("../../crates/samuel-model/src/agent_total.rs", &[("AgentTotal", "")]),
     ("../../crates/samuel-model/src/claim.rs", &[("ClaimPhase", ""), ("Claim", "")]),
     ("engine/lanes/queue_list.rs", &[("QueueEntry", ""), ("QueueList", "")]),
