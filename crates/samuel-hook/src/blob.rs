@@ -17,7 +17,7 @@ pub(crate) fn not_a_moment(failure: &AgentFailure) -> Option<String> {
     Some(format!("failure.resets_at is not a timestamp such as 2026-11-21T10:00:00Z: {error}"))
 }
 
-/// Takes off the version line that TOON files open with.
+/// Returns the text of a TOON file without its version line (`# toon ...`). A text without such a line is returned whole.
 pub fn without_version(text: &str) -> &str {
     match text.split_once('\n') {
         Some((header, body)) if header.starts_with("# toon ") => body,

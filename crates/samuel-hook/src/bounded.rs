@@ -80,7 +80,10 @@ impl<O, F: Future<Output = Result<O, HookFailure>>> Future for CatchPanic<'_, F>
     }
 }
 
-/// Waits for a future, and turns its panic into a failure.
+/// Waits for a future and returns its value.
+///
+/// # Errors
+/// Returns a [`HookFailure`] of the class [`BreakClass::Panicked`] if the future panics, with the message of the panic.
 pub async fn catch_panic<O>(future: impl Future<Output = O> + Send) -> Result<O, HookFailure> {
     CatchPanic(pin!(async { Ok(future.await) })).await
 }

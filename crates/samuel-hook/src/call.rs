@@ -46,7 +46,7 @@ impl<P: Point> Call<P> {
         &self.header
     }
 
-    /// Returns how long the handler may take; where nothing is said of it, the default.
+    /// Returns the time limit of the handler for this call, or `default` if it has none.
     pub fn limit(&self, default: Duration) -> Duration {
         match self.header.deadline_ms {
             0 => default,
@@ -118,13 +118,14 @@ impl<P: Point> Call<P> {
         self.link.log(words(line.as_ref()));
     }
 
-    /// Tells that the call is none of those that the handler is for: it counts as not called for
-    /// whoever reads the log of hooks or tries the handler out, and what it answers is not used.
+    /// Marks the call as not meant for this handler. Dispatch ignores its answer, and logs of hooks and trials list the
+    /// handler as not called.
     pub fn does_not_apply(&self) {
         *self.link.stood_aside.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
 
-    /// Returns what stays of the call when only its end and its warnings matter.
+    /// Returns the state that the call shares with its dispatch. A task that outlives the call can keep it, to warn and
+    /// to log.
     pub fn link(&self) -> &Arc<Link> {
         &self.link
     }
@@ -137,7 +138,8 @@ impl<P: Point> Call<P> {
 }
 
 impl<P: Point> Call<P> {
-    /// Returns the same call with another input and other answers before it.
+    /// Returns a copy of the call with another input and another answer of the handlers before it. The copy shares the
+    /// state of this call.
     pub fn showing(&self, input: P::Input, previous: Option<P::Output>) -> Self {
         Self { input: Arc::new(input), previous: previous.map(Arc::new), ..self.clone() }
     }
@@ -152,10 +154,10 @@ impl<P: Point> fmt::Debug for Call<P> {
     }
 }
 
-/// What a call and its dispatch share while the handler is at work.
+/// The state that a call and its dispatch share while the handler works: contributions, warnings, lines for logs, and
+/// the token that cancels the handler.
 ///
-/// Few handlers contribute or watch for the end, so nothing of it is made
-/// before it is asked for.
+/// Few handlers watch for the cancellation, so the token is created on first use.
 pub struct Link {
     contributions: Mutex<BTreeMap<String, Value>>,
     warnings: Mutex<Vec<String>>,
@@ -197,7 +199,7 @@ impl Link {
         std::mem::take(&mut *self.warnings())
     }
 
-    /// Warns beside the answer, within the bounds of a call.
+    /// Adds a warning to the answer. A call keeps the first 20, each up to 1,000 characters.
     pub fn warn(&self, message: impl Into<String>) {
         let mut warnings = self.warnings();
         if warnings.len() < MAX_WARNINGS {
@@ -234,7 +236,7 @@ impl Link {
         }
     }
 
-    /// Keeps a line for the log of the run, within the bounds of a call.
+    /// Adds a line to the log of the run. A call keeps the first 200, each up to 1,000 characters.
     pub fn logged(&self, level: LogLevel, message: &str) {
         let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
         if logged.len() < MAX_LOGGED {

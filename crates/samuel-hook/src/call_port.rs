@@ -214,7 +214,8 @@ fn shortened(event: AgentEvent) -> AgentEvent {
     }
 }
 
-/// Shortens the texts of a result.
+/// Returns a result with its texts shortened: ids to 256 bytes, the summary to 4 KiB. Arguments over 64 KiB become
+/// their beginning with hashes of their fields.
 pub fn short_result(result: AbilityResult) -> AbilityResult {
     AbilityResult {
         call_id: excerpt(&result.call_id, MAX_NAME),

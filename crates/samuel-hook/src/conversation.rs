@@ -48,9 +48,9 @@ pub struct Conversation<'a> {
     pub max_answer: usize,
 }
 
-/// Where the lines of a program come from.
+/// A source of lines that a program prints.
 pub trait Lines: Send {
-    /// Waits for the next one; `None` when there will be no more. Cancel safe.
+    /// Waits for the next line. Returns `None` after the last one. Cancel safe.
     fn next(&mut self) -> impl Future<Output = Option<Line>> + Send;
 }
 
@@ -60,12 +60,12 @@ impl Lines for Running {
     }
 }
 
-/// What a program printed that is no process here.
+/// The output of a program that another process started, such as a program in a container.
 #[derive(Debug)]
 pub struct Heard {
-    /// What it printed behind its reports, with a line end behind each line.
+    /// The bytes that it printed after its reports, with a line end after each line.
     pub answer: Vec<u8>,
-    /// Why the answer cannot be used, if a report before it is wrong or it is too long.
+    /// The reason why the answer cannot be used: a report before it is wrong, or it is too long. `None` if it can.
     pub problem: Option<String>,
 }
 
@@ -115,8 +115,9 @@ impl Conversation<'_> {
         Ok(Told { output, answer: answer.bytes, problem: answer.problem })
     }
 
-    /// Hears out a program that is no process here, and that was given its question. `replies` is where replies go, if
-    /// its input is open for any; `stop` ends it.
+    /// Reads the output of a program that another process started and that has its question already. `replies` takes
+    /// the lines for its input, if the input stays open. `stop` must end the program; it is called if the conversation
+    /// is cancelled or the output cannot be used.
     pub async fn hear(
         &self,
         lines: &mut impl Lines,
@@ -317,7 +318,7 @@ fn told(text: &[String]) -> Vec<u8> {
     }
 }
 
-/// Says whether a line with these fields is a report.
+/// Returns whether a line with these fields is a report: an object whose only key is the name of a kind of report.
 pub fn is_report(fields: &Map<String, Value>) -> bool {
     fields.len() == 1 && KEYS.iter().any(|key| fields.contains_key(*key))
 }
@@ -330,7 +331,7 @@ pub(super) fn report(line: &str) -> Option<Result<Report, String>> {
     is_report.then(|| read().map_err(|error| format!("a report before it is wrong: {error}")))
 }
 
-/// Starts a program, and names its supervisor where a port is given.
+/// Starts a program. If it has a supervisor and there is a port, reports the supervisor to the port.
 ///
 /// # Errors
 /// Returns a [`ProcessError`] if it could not be started.
@@ -346,7 +347,8 @@ pub async fn supervised(
     Ok(running)
 }
 
-/// Waits for the end of a program, which a cancellation brings about, and tells of what is left of it.
+/// Waits for a program to end, and reports processes that it left behind to the port. If `cancel` is cancelled, ends the
+/// program, which has 250 ms to end by itself.
 ///
 /// # Errors
 /// Returns a [`ProcessError`] if its supervisor was killed.

@@ -106,7 +106,7 @@ pub struct Dispatched<O> {
     pub scratch: Vec<ScratchFile>,
     /// The prompt context with what the handlers contributed.
     pub context: ContextView,
-    /// The calls, in order, for logs.
+    /// The calls of handlers in their order, for logs of hooks.
     pub calls: Vec<HandlerCall>,
 }
 

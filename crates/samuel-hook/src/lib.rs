@@ -62,15 +62,12 @@ pub use agent_port::{AgentPort, CallLogs};
 pub use blob::without_version;
 pub use bounded::catch_panic;
 pub use bridge::Bridge;
-pub use call::Call;
-pub use call::Link;
+pub use call::{Call, Link};
 pub use call_port::short_result;
 pub use chain::{
     ChainMode, ChainSpec, DEFAULT_ALIAS, DEFAULT_ID, DEFAULT_ORDER, HandlerInfo, HookLayer, Tier,
 };
-pub use conversation::{Conversation, Told};
-pub use conversation::{Heard, Lines, is_report};
-pub use conversation::{ended, supervised};
+pub use conversation::{Conversation, Heard, Lines, Told, ended, is_report, supervised};
 pub use dispatch::{CallScope, Dispatched};
 pub use exchange::{Exchanges, HookExchange, Launch, LaunchVariable};
 pub use failure::{BreakClass, HookFailure};

@@ -1,10 +1,9 @@
 //! The methods by which builders take handlers, and what handlers are told.
 
-/// Writes the methods of a builder that keeps its handlers in a field
-/// `handlers`, a [`RegistryBuilder`](super::RegistryBuilder), and what they are told of
-/// in `binary` and `session`; where these are in a part of it, that is named as in
-/// `handler_methods!(run.)`. So every builder takes them in the same way, without a
-/// trait to import.
+/// Writes the methods by which a builder takes handlers: `hook`, `hook_at`, `register`, `binary` and `session`.
+///
+/// The builder has the fields `handlers: RegistryBuilder`, `binary: String` and `session: Option<String>`. If they are
+/// fields of a part of the builder, the part is named, as in `handler_methods!(run.)`. Callers need no trait in scope.
 #[macro_export]
 macro_rules! handler_methods {
     ($($within:ident .)*) => {

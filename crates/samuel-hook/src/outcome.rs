@@ -55,7 +55,8 @@ pub struct ScratchFile {
     pub content: String,
 }
 
-/// Returns who brings a handler, by its id: a plugin's name, `api`, or a dialect.
+/// Returns the owner in a handler's id, which is the part before the colon: a plugin's name, `api`, or a kind of hook
+/// file. An id without a colon is returned whole.
 pub fn owner_of(id: &str) -> &str {
     id.split_once(':').map_or(id, |(owner, _)| owner)
 }
@@ -63,38 +64,39 @@ pub fn owner_of(id: &str) -> &str {
 /// Who brings the hooks of a repository.
 const REPOSITORY: &str = "repo";
 
-/// A call of a handler that answered or broke, for logs of hooks. Other than a [`Timing`] it is neither kept
-/// with the run nor told of.
+/// A call of a handler that answered or broke, for logs of hooks. It is not stored with the run; its [`Timing`] is.
 #[derive(Clone, Debug)]
 pub struct HandlerCall {
-    /// How it ended.
+    /// The result of the call, and the time it took.
     pub timing: Timing,
-    /// The lines that the handler wrote for a log.
+    /// The lines that the handler wrote for the log of hooks.
     pub logs: Vec<String>,
-    /// What went in and came out, where that is wanted.
+    /// The input and the answer. `None` unless it is the call of a repository hook and
+    /// [`CallScope::traced`](super::CallScope::traced) is set.
     pub trace: Option<Box<Trace>>,
 }
 
-/// What went into a call of a handler, and what came out.
+/// The input and the answer of a call, for logs of hooks.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// The input of the point.
+    /// The input of the point, as JSON.
     pub input: Value,
-    /// What its process printed, where it started one that ended.
+    /// The standard output of the last process that the handler started and that ended. `None` if it started none, or if
+    /// [`CallScope::exchanges`](super::CallScope::exchanges) is not set.
     pub printed: Option<String>,
-    /// What the handler answered; of one that broke, how.
+    /// The answer of the handler as JSON, or its failure if it broke.
     pub answer: Value,
 }
 
 impl HandlerCall {
-    /// Returns the id of the repository hook that was called, as its file gives it; nothing of other
-    /// handlers.
+    /// Returns the id that the called repository hook has in its file, or `None` if another handler was called.
     pub fn repository_hook(&self) -> Option<&str> {
         repository_hook(&self.timing.handler)
     }
 }
 
-/// Returns the id of a repository hook, as its file gives it, by the handler's.
+/// Returns the id that a repository hook has in its file, by its handler's id `repo:ID`. Returns `None` for the id of
+/// another handler.
 pub fn repository_hook(handler: &str) -> Option<&str> {
     handler.split_once(':').filter(|(owner, _)| *owner == REPOSITORY).map(|(_, id)| id)
 }

@@ -140,13 +140,13 @@ impl Registry {
         self.chain(point).is_some_and(|chain| !chain.slots.is_empty())
     }
 
-    /// Says whether a point has handlers that are not built in.
+    /// Returns whether a handler that is not built in runs at a point.
     pub fn has_handlers_beside_default(&self, point: HookPoint) -> bool {
         self.chain(point).is_some_and(|chain| chain.slots.iter().any(|slot| slot.tier != Tier::BuiltIn))
     }
 
-    /// Says how long the handlers of a point that run in iterations of a mode may take together;
-    /// nothing where none does.
+    /// Returns the sum of the time limits of the handlers that run at a point in iterations of a mode, or `None` if no
+    /// handler runs. A handler without a limit counts as [`ChainSpec::TIMEOUT`].
     pub fn time_of(&self, point: HookPoint, mode: Mode) -> Option<Duration> {
         let chain = self.chain(point).filter(|chain| chain.spec.skips(mode).is_none())?;
         let limits = chain.slots.iter().map(|slot| chain.limit(slot).unwrap_or(ChainSpec::TIMEOUT));
@@ -176,14 +176,14 @@ impl Registry {
         self.chains.iter().flat_map(|chain| chain.resolved.warnings.iter().map(String::as_str))
     }
 
-    /// Takes out every handler of a point but one.
+    /// Removes every handler of a point except the handler with this id.
     pub fn retain(&mut self, point: HookPoint, id: &str) {
         if let Some(chain) = self.chains.get_mut(point as usize) {
             chain.slots.retain(|slot| &*slot.id == id);
         }
     }
 
-    /// Takes out every handler that is not built in.
+    /// Removes every handler that is not built in, at all points.
     pub fn retain_built_in(&mut self) {
         for chain in &mut self.chains {
             chain.slots.retain(|slot| slot.tier == Tier::BuiltIn);
@@ -261,7 +261,7 @@ impl RegistryBuilder {
         self.add::<P, M>(origin, handler);
     }
 
-    /// Lists the handlers of hook files, each by its id.
+    /// Returns the handlers of hook files: the id of each with its entry.
     pub fn hook_file_entries(&self) -> impl Iterator<Item = (&str, &Arc<HookFileEntry>)> {
         let waiting = self.waiting.values().flatten();
         waiting.filter_map(|waiting| Some((&*waiting.info.id, waiting.slot.entry.as_ref()?)))

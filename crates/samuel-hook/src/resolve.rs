@@ -84,7 +84,8 @@ pub struct Unresolved {
 }
 
 impl Unresolved {
-    /// Returns the handler that was likely meant, where only one thing is wrong.
+    /// Returns the id of the handler that was probably meant. Returns `None` if there are several errors, or if no id is
+    /// near.
     pub fn nearest(&self) -> Option<&str> {
         match self.errors.as_slice() {
             [ResolveError::UnknownHandler { nearest, .. }] => nearest.as_deref(),

@@ -166,13 +166,14 @@ impl Sandboxes {
         self
     }
 
-    /// Returns those that can have another directory to write to, with that one.
+    /// Returns the sandboxes that can work in another directory, each with that directory to write to. Leaves out the
+    /// others.
     #[must_use]
     pub fn in_workspace(&self, workspace: &Path) -> Self {
         Self(self.0.iter().filter_map(|sandbox| sandbox.in_workspace(workspace)).collect())
     }
 
-    /// Returns the names of all, also of those that cannot be used here.
+    /// Returns the names of all sandboxes in their order, also of those in which no command can run.
     pub fn known(&self) -> Vec<&str> {
         self.0.iter().map(|sandbox| sandbox.name()).collect()
     }

@@ -11,16 +11,16 @@ use sha2::{Digest as _, Sha256};
 
 /// Bytes kept of a tool call's arguments.
 pub(crate) const MAX_INPUT: usize = 64 << 10;
-/// Bytes kept of a tool call's result, of the beginning of longer arguments, of a denial and of an error
-/// message.
+/// The most bytes that are kept of a tool call's result, of the beginning of longer arguments, of a denial and of an
+/// error message.
 pub const MAX_SUMMARY: usize = 4 << 10;
 /// How many fields are told apart; more of them are one.
 const MAX_FIELDS: usize = 64;
 /// The fields of arguments that were shortened: their beginning, and the hashes of their fields.
 const SHORTENED: [&str; 2] = ["truncated", "sha256"];
 
-/// Returns arguments as a JSON document of at most 64 KiB; those that are longer become
-/// `{"truncated": START, "sha256": [HASH]}`.
+/// Returns the arguments of a tool call as a JSON document. Arguments over 64 KiB become
+/// `{"truncated": START, "sha256": [HASH]}`, with their first 4 KiB and a hash for each field.
 pub fn arguments(input: &Value) -> Json {
     let text = input.to_string();
     match text.len() {
@@ -43,8 +43,10 @@ fn shortened(text: &str, input: &Value) -> Json {
     json!({beginning: excerpt(text, MAX_SUMMARY), of_fields: hashes(input)}).to_string()
 }
 
-/// Returns a hash of each field of arguments that is not `null`, whatever the order of fields; of anything
-/// else, and of more than 64 fields, one hash. Those of shortened arguments are those of the whole.
+/// Returns one hash for each field of some arguments, except fields that are `null`. The order of fields does not matter.
+///
+/// Arguments that are no object or have more than 64 fields get a single hash, and `null` gets none. Arguments that [`arguments`] shortened
+/// have the hashes of the whole.
 pub fn field_hashes(input: &str) -> BTreeSet<String> {
     match serde_json::from_str::<Value>(input) {
         Ok(input) => of_shortened(&input).unwrap_or_else(|| hashes(&input)),

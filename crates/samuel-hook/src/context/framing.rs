@@ -37,7 +37,7 @@ pub(super) fn left_out(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix(LEFT_OUT)?.strip_suffix(LEFT_OUT_END)
 }
 
-/// Says how many bytes were left out, if any were.
+/// Returns a number of bytes in words, such as `12,346 bytes`, or `None` for zero.
 pub fn bytes_left_out(bytes: usize) -> Option<String> {
     let unit = if bytes == 1 { "byte" } else { "bytes" };
     (bytes > 0).then(|| format!("{} {unit}", grouped(bytes)))
@@ -77,26 +77,26 @@ impl Framing {
         self.quote_part(source, kept, bytes_left_out(text.len() - kept.len()).as_deref())
     }
 
-    /// Quotes a text of which something was left out already: its end says what.
+    /// Quotes a text that was shortened before. `left_out` is the missing part in words, which ends the quotation.
     pub fn quote_part(&self, source: &str, kept: &str, left_out: Option<&str>) -> String {
         let (mark, source, kept) = (self.mark(), self.source(source), self.strip(kept.trim_end()));
         let cut = left_out.map(|what| format!("\n{LEFT_OUT}{}{LEFT_OUT_END}", self.strip(what)));
         format!("{mark} begin: {source}]\n{kept}{}\n{mark} end]", cut.unwrap_or_default())
     }
 
-    /// Returns the source of the quotation that a line opens, if it opens one; a template
-    /// may have moved it in.
+    /// Returns the source of the quotation that a line opens, or `None` if it opens none. Ignores white space before
+    /// the mark, since templates may indent quotations.
     pub fn opens<'l>(&self, line: &'l str) -> Option<&'l str> {
         line.trim_start().strip_prefix(&self.mark())?.strip_prefix(" begin: ")?.strip_suffix(']')
     }
 
-    /// Says whether a line ends a quotation.
+    /// Returns whether a line ends a quotation. Ignores white space before the mark.
     pub fn ends(&self, line: &str) -> bool {
         line.trim_start().strip_prefix(&self.mark()) == Some(" end]")
     }
 
-    /// Puts the marks of quotations that stand amid other text into lines of their own, as
-    /// the preamble says of them.
+    /// Returns a text in which each mark of a quotation is a line of its own, as the preamble promises. Inserts line ends
+    /// where a mark is within a line.
     pub fn apart(&self, text: &str) -> String {
         let mark = self.mark();
         let (begin, end) = (format!("{mark} begin: "), format!("{mark} end]"));
@@ -164,7 +164,7 @@ impl Framing {
         text.get(end..)
     }
 
-    /// Takes the nonce out of every text in a value.
+    /// Removes the nonce from every text and every key of a value, as [`strip`](Self::strip) does.
     pub fn strip_all(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
