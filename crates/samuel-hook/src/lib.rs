@@ -85,6 +85,6 @@ pub use resolve::{ResolveError, Resolved, SkipReason, SkippedHandler, Unresolved
 pub use run_access::RunAccess;
 pub use samuel_contract::{
     Answer, Blob, CallVisitor, Field, Gate, HookCall, HookPoint, Kind, OnFailure, Output, Point,
-    PointVisitor, Results, Text, UnknownPoint, points,
+    PointVisitor, Results, Text, UnknownPoint, payload, points,
 };
 pub use shortened::{MAX_SUMMARY, arguments, field_hashes};
