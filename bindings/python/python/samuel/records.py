@@ -219,7 +219,7 @@ class Task(Record):
 class Question(Record):
     """A question about a task.
 
-    ``` use samuel_core::model::{InvalidQuestion, Question};
+    ``` use samuel_model::{InvalidQuestion, Question};
 
     let question = Question::new("Which database?", vec!`"sqlite".into(), "postgres".into()`)?;
     assert!(question.answer.is_none()); assert_eq!(question.answered("sqlite")?.answer.as_deref(),
