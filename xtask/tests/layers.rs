@@ -126,7 +126,7 @@ fn each_module_uses_what_its_row_names_and_that_stands_above_it() {
 }
 
 /// The crates below the core, each with those of Samuel that it may use. Everything stands above what it uses.
-const CRATES: [(&str, &[&str]); 10] = [
+const CRATES: [(&str, &[&str]); 11] = [
     ("samuel-fs", &[]),
     ("samuel-process", &[]),
     ("samuel-template", &[]),
@@ -137,6 +137,10 @@ const CRATES: [(&str, &[&str]); 10] = [
     ("samuel-git", &["samuel-fs", "samuel-model", "samuel-process"]),
     ("samuel-prd", &["samuel-fs", "samuel-model"]),
     ("samuel-state", &["samuel-fs", "samuel-model", "samuel-toon"]),
+    (
+        "samuel-hook",
+        &["samuel-contract", "samuel-fs", "samuel-model", "samuel-process", "samuel-template", "samuel-toon"],
+    ),
 ];
 
 #[test]

@@ -23,9 +23,10 @@ const CRATES: [(&str, &str); 5] = [
 ];
 
 /// The crates below the core of which a program sees only what the core re-exports.
-const BELOW: [(&str, &str); 5] = [
+const BELOW: [(&str, &str); 6] = [
     ("samuel_fs", "crates/samuel-fs"),
     ("samuel_git", "crates/samuel-git"),
+    ("samuel_hook", "crates/samuel-hook"),
     ("samuel_model", "crates/samuel-model"),
     ("samuel_prd", "crates/samuel-prd"),
     ("samuel_state", "crates/samuel-state"),

@@ -15,7 +15,7 @@ use samuel_core::{
     model::{ErrorCode, TaskId},
     plugin::{Catalog, LoadOptions, PluginError},
     project::Project,
-    sandbox::Sandboxes,
+    sandbox::{Sandboxes, built_in},
 };
 
 /// What flags say of a run; nothing where samuel.toml decides.
@@ -39,7 +39,9 @@ pub(crate) struct Setting {
 impl Setting {
     /// Reads the flags of `start`.
     pub(crate) fn of(args: &StartArgs, project: &Project) -> Result<Self, Failure> {
-        args.sandbox.as_deref().map(|name| Sandboxes::default().named(name)).transpose()?;
+        if let Some(name) = args.sandbox.as_deref() {
+            Sandboxes::with(built_in())?.named(name)?;
+        }
         let agent_command = match args.agent_command.as_slice() {
             [] => None,
             [line] => Some(split(line)?),

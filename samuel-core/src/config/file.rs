@@ -180,6 +180,7 @@ impl Config {
             ResolveError::DoubledHandler { point, name } => {
                 (point, name, ProblemKind::Doubled { what: "handler", name: name.clone() })
             }
+            _ => return None,
         };
         let (key, origin) = self.handler_origin(*point, methodology, name)?;
         Some(Problem { location: origin.into(), key, kind })

@@ -1,8 +1,9 @@
 //! Names of methodologies, and which one a command means.
 
+use samuel_contract::nearest;
+
 use super::{Config, ConfigError, Origin, Problem, ProblemKind, Problems};
 use crate::{
-    hook::nearest,
     model::{Coded, ErrorCode, Location},
     sandbox::{SandboxError, Sandboxes},
 };

@@ -5,9 +5,11 @@
 
 use std::fmt;
 
+use samuel_contract::nearest;
+
 use super::DurationError;
 use crate::{
-    hook::{HookPoint, nearest},
+    hook::HookPoint,
     model::{Location, Remedy},
 };
 

@@ -8,13 +8,13 @@
 
 use std::borrow::Cow;
 
+use samuel_contract::nearest;
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
 
 use super::{ProblemKind, document::Document, value::Value};
-use crate::hook::nearest;
 
 /// The path of a key, as it is looked up and as TOML writes it.
 #[derive(Clone, Debug, Default)]

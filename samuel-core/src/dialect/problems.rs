@@ -6,11 +6,13 @@ use std::{
     time::Duration,
 };
 
+use samuel_contract::nearest;
+
 use super::yaml::{Node, Value};
 use crate::{
     config::{Problem, ProblemKind, format_duration, parse_duration, shorten},
     fs::FileError,
-    hook::{ChainSpec, nearest},
+    hook::ChainSpec,
     model::Location,
 };
 

@@ -20,7 +20,7 @@ use crate::{
     model::{Scope, TaskId, hex},
     process::Supervisor,
     project::Project,
-    sandbox::{BWRAP, Containers, Guest, OCI, Sandbox, SandboxError, Sandboxes},
+    sandbox::{BWRAP, Containers, Guest, OCI, Sandbox, SandboxError, Sandboxes, built_in},
     trust::TrustPolicy,
     workspace::{OnStep, WorkspaceKind},
 };
@@ -374,7 +374,7 @@ impl RunBuilder {
     }
 
     fn known_sandboxes(&self) -> Result<Sandboxes, SandboxError> {
-        Ok(self.described(Sandboxes::with(self.sandboxes.iter().cloned())?))
+        Ok(self.described(Sandboxes::with(built_in().into_iter().chain(self.sandboxes.iter().cloned()))?))
     }
 
     /// Makes the agent that samuel.toml describes.

@@ -356,6 +356,7 @@ impl Places<'_> {
             SkipReason::OtherMode(_) => self.of_field("mode"),
             SkipReason::NotInHandlers | SkipReason::NoDefault => self.of_field("handlers"),
             SkipReason::ReplacedBy(id) | SkipReason::ShadowedBy(id) => self.of_handler(id),
+            _ => None,
         }
     }
 

@@ -26,6 +26,7 @@
 
 use std::{collections::BTreeSet, path::Path, sync::Arc};
 
+use samuel_contract::nearest;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -44,7 +45,7 @@ use crate::{
     dialect::EventType,
     hook::{
         CallScope, DEFAULT_ID, Exchanges, HookFailure, HookPoint, Launch, Registered, Registry, Tier,
-        nearest, owner_of,
+        owner_of,
     },
     model::{
         Coded, ErrorCode, Plan, Remedy, TaskId,

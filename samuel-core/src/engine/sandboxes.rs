@@ -34,9 +34,11 @@ impl RunBuilder {
         let sockets = self.socket_dir.as_deref();
         match self.workspace_kind() {
             WorkspaceKind::Clone => known
-                .with_bwrap(bwrap_of(&self.project, &self.env, sockets, self.guest.as_ref()))
-                .with_oci(oci_of(&self.project, &self.env, sockets, self.containers.as_ref())),
-            WorkspaceKind::InPlace if self.containers.is_some() => known.with_oci(Oci::refusing_in_place()),
+                .replacing(Arc::new(bwrap_of(&self.project, &self.env, sockets, self.guest.as_ref())))
+                .replacing(Arc::new(oci_of(&self.project, &self.env, sockets, self.containers.as_ref()))),
+            WorkspaceKind::InPlace if self.containers.is_some() => {
+                known.replacing(Arc::new(Oci::refusing_in_place()))
+            }
             WorkspaceKind::InPlace => known,
         }
     }

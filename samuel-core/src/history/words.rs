@@ -238,6 +238,7 @@ fn report_line(report: &AgentEvent) -> Option<String> {
         AgentEvent::RateLimited { message, .. } => format!("usage limit: {}", short(message)),
         AgentEvent::SoftDeadline { remaining_ms } => format!("{} are left", took(*remaining_ms)),
         AgentEvent::Unreadable { line } => format!("unreadable: {}", short(line)),
+        _ => return None,
     })
 }
 

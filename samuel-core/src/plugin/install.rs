@@ -12,6 +12,7 @@ use std::{
 };
 
 use rustix::fs::OFlags;
+use samuel_contract::nearest;
 use serde::Serialize;
 use tempfile::TempDir;
 
@@ -33,7 +34,7 @@ use crate::{
     config::Config,
     fs::{PROJECT_DIRECTORY, Root},
     git::covered,
-    hook::{HookPoint, nearest},
+    hook::HookPoint,
     sandbox::{Containers, Image, OCI, SandboxError},
 };
 

@@ -2,9 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
+use samuel_contract::nearest;
 use serde::{Deserialize, Serialize};
-
-use crate::hook::nearest;
 
 /// What a plugin is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

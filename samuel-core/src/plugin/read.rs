@@ -6,6 +6,7 @@
 
 use std::{collections::BTreeMap, path::Component, path::Path};
 
+use samuel_contract::nearest;
 use semver::{Version, VersionReq};
 
 use super::{
@@ -16,7 +17,7 @@ use super::{
 use crate::{
     config::{Origins, ProblemKind, Table, Value, broken_plugin_name_rule, shorten},
     environment::{is_reserved, is_secret},
-    hook::{HookPoint, nearest},
+    hook::HookPoint,
 };
 
 /// Reads the root table.

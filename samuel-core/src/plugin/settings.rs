@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use samuel_contract::nearest;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use super::{Manifest, ManifestProblem, PluginError};
-use crate::{config::Value, hook::nearest};
+use crate::config::Value;
 
 /// A setting that a plugin takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

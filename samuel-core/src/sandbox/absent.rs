@@ -15,8 +15,9 @@ use crate::process::CommandSpec;
 /// The exit code of a program that starts nothing.
 const NOT_STARTED: u8 = 125;
 
-/// Returns those that there are in every run.
-pub(super) fn built_in() -> [Arc<dyn Sandbox>; 2] {
+/// Returns the sandboxes `bwrap` and `oci`, in this order, as they are before a run describes them: each one refuses
+/// every command, and its [`check`](Sandbox::check) returns the reason.
+pub fn built_in() -> [Arc<dyn Sandbox>; 2] {
     [Arc::new(Absent(BWRAP)), Arc::new(Absent(OCI))]
 }
 

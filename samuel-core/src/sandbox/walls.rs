@@ -16,7 +16,7 @@ mod sockets;
 
 use std::sync::Arc;
 
-use super::{BWRAP, EngineKind, Image, OCI, Sandbox, SandboxError, Sandboxes, UnheldLimit, View, image};
+use super::{BWRAP, EngineKind, Image, OCI, Sandbox, SandboxError, UnheldLimit, View, image};
 
 pub(crate) use bwrap::problem_of_mount;
 pub use bwrap::{Bwrap, Reach};
@@ -26,7 +26,8 @@ pub(crate) use oci::{Access, Mount, Program, ProgramParts, Spoken, Start, host_s
 pub use oci::{Containers, Contents, Engine, Memory, Oci};
 pub(crate) use outlet::MAX_GATEWAYS;
 
-/// Returns those that there are in every run, in which no command can run before they are described.
-pub(super) fn built_in() -> [Arc<dyn Sandbox>; 2] {
+/// Returns the sandboxes `bwrap` and `oci`, in this order, as they are before a run describes them: each one refuses
+/// every command, and its [`check`](Sandbox::check) returns the reason.
+pub fn built_in() -> [Arc<dyn Sandbox>; 2] {
     [Arc::new(Bwrap::default()), Arc::new(Oci::default())]
 }

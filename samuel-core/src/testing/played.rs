@@ -235,6 +235,7 @@ fn write_report(text: &mut String, report: &AgentEvent) -> fmt::Result {
         AgentEvent::RateLimited { message, .. } => writeln!(text, "  usage limit: {}", one_line(message)),
         AgentEvent::SoftDeadline { remaining_ms } => writeln!(text, "  {remaining_ms} ms are left"),
         AgentEvent::Unreadable { line } => writeln!(text, "  unreadable: {}", one_line(line)),
+        _ => Ok(()),
     }
 }
 

@@ -3,6 +3,7 @@
 
 #[cfg(target_os = "linux")]
 mod agent;
+mod chosen_sandbox;
 mod engine;
 mod history;
 mod live_support;

@@ -3,7 +3,7 @@
 use samuel_core::{
     agent::{Script, ScriptedCall},
     model::{Coded as _, ErrorCode, ExitReason},
-    sandbox::{BWRAP, Containers, HOST, OCI, Sandboxes},
+    sandbox::{BWRAP, Containers, HOST, OCI, Sandboxes, built_in},
     testing::Bench,
 };
 
@@ -38,7 +38,7 @@ fn what_containers_would_do_is_refused() {
 
 #[tokio::test]
 async fn on_the_host_a_run_is_what_it_always_is() {
-    assert_eq!(Sandboxes::default().names(), [HOST]);
+    assert_eq!(Sandboxes::with(built_in()).unwrap().names(), [HOST]);
     let bench = Bench::with_tasks(&[("1", "Greet")]).unwrap();
     let script = Script::default().call(ScriptedCall::any().write("hello.txt", "hello").done());
     let played = bench.play(bench.run(script)).await.unwrap();

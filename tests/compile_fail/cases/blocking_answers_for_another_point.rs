@@ -1,9 +1,6 @@
 //! A blocking handler answers with its own point's output.
 
-use samuel_core::{
-    hook::{Call, HookFailure, Registry, blocking, points},
-    model::payload::AfterLoopOutput,
-};
+use samuel_hook::{Call, HookFailure, Registry, blocking, payload::AfterLoopOutput, points};
 
 fn main() {
     let mut handlers = Registry::builder();

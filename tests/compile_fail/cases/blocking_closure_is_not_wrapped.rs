@@ -1,9 +1,6 @@
 //! A closure that is not async is wrapped in `blocking`.
 
-use samuel_core::{
-    hook::{Call, HookFailure, Registry, points},
-    model::payload::QualityCheckOutput,
-};
+use samuel_hook::{Call, HookFailure, Registry, payload::QualityCheckOutput, points};
 
 fn main() {
     let mut handlers = Registry::builder();

@@ -1,9 +1,6 @@
 //! A blocking handler is registered at the point it is made for.
 
-use samuel_core::{
-    hook::{Call, Registry, blocking, points},
-    model::payload::AfterLoopOutput,
-};
+use samuel_hook::{Call, Registry, blocking, payload::AfterLoopOutput, points};
 
 fn main() {
     let mut handlers = Registry::builder();

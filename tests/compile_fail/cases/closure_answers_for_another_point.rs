@@ -1,9 +1,6 @@
 //! A handler answers with its own point's output.
 
-use samuel_core::{
-    hook::{Call, Registry, points},
-    model::payload::AfterLoopOutput,
-};
+use samuel_hook::{Call, Registry, payload::AfterLoopOutput, points};
 
 fn main() {
     let mut handlers = Registry::builder();

@@ -1,9 +1,6 @@
 //! A handler can fail, so it answers with a `Result`.
 
-use samuel_core::{
-    hook::{Call, Registry, points},
-    model::payload::QualityCheckOutput,
-};
+use samuel_hook::{Call, Registry, payload::QualityCheckOutput, points};
 
 fn main() {
     let mut handlers = Registry::builder();

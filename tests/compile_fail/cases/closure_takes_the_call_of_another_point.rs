@@ -1,9 +1,6 @@
 //! A handler is given its own point's call.
 
-use samuel_core::{
-    hook::{Call, Registry, points},
-    model::payload::QualityCheckOutput,
-};
+use samuel_hook::{Call, Registry, payload::QualityCheckOutput, points};
 
 fn main() {
     let mut handlers = Registry::builder();

@@ -1,9 +1,6 @@
 //! A handler contributes by key; the namespace is its own.
 
-use samuel_core::{
-    hook::{Call, Registry, points},
-    model::payload::ContextExtraOutput,
-};
+use samuel_hook::{Call, Registry, payload::ContextExtraOutput, points};
 
 fn main() {
     let mut handlers = Registry::builder();

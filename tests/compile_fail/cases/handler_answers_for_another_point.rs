@@ -1,9 +1,6 @@
 //! A type answers with the output of the point it is a handler of.
 
-use samuel_core::{
-    hook::{Call, Handler, HookFailure, points},
-    model::payload::AfterLoopOutput,
-};
+use samuel_hook::{Call, Handler, HookFailure, payload::AfterLoopOutput, points};
 
 struct Lint;
 

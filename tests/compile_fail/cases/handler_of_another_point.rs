@@ -1,9 +1,6 @@
 //! A handler is registered at the point it is made for.
 
-use samuel_core::{
-    hook::{Call, Handler, HookFailure, Registry, points},
-    model::payload::AfterLoopOutput,
-};
+use samuel_hook::{Call, Handler, HookFailure, Registry, payload::AfterLoopOutput, points};
 
 fn main() {
     let mut handlers = Registry::builder();

@@ -1,9 +1,6 @@
 //! An observer cannot answer as a gate does at the same point.
 
-use samuel_core::{
-    hook::{Answer, Call, Registry, points},
-    model::payload::{AfterLoopOutput, BeforeLoopOutput},
-};
+use samuel_hook::{Answer, Call, Registry, payload::{AfterLoopOutput, BeforeLoopOutput}, points};
 
 fn main() {
     let mut handlers = Registry::builder();

@@ -1,9 +1,6 @@
 //! An observer has nothing to let pass.
 
-use samuel_core::{
-    hook::{Answer, Call, Registry, points},
-    model::payload::IterationErrorOutput,
-};
+use samuel_hook::{Answer, Call, Registry, payload::IterationErrorOutput, points};
 
 fn main() {
     let mut handlers = Registry::builder();

@@ -1,9 +1,6 @@
 //! An observer cannot refuse.
 
-use samuel_core::{
-    hook::{Answer},
-    model::payload::AfterLoopOutput,
-};
+use samuel_hook::{Answer, payload::AfterLoopOutput};
 
 fn main() {
     let _ = AfterLoopOutput::refuse("the work is not good enough");

@@ -1,9 +1,6 @@
 //! Text is taken only at some points.
 
-use samuel_core::{
-    hook::{Answer},
-    model::payload::{BeforeLoopOutput, Deliver},
-};
+use samuel_hook::{Answer, payload::{BeforeLoopOutput, Deliver}};
 
 fn main() {
     let _ = BeforeLoopOutput::pass().with_text("Mind the changelog.", Deliver::Next);

@@ -1,9 +1,6 @@
 //! What a check found is a failure, not text.
 
-use samuel_core::{
-    hook::{Answer, Call, Registry, points},
-    model::payload::{Deliver, QualityCheckOutput},
-};
+use samuel_hook::{Answer, Call, Registry, payload::{Deliver, QualityCheckOutput}, points};
 
 fn main() {
     let mut handlers = Registry::builder();

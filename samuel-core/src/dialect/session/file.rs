@@ -9,6 +9,8 @@ use std::{
     sync::Arc,
 };
 
+use samuel_contract::nearest;
+
 use super::{
     HookType, SessionHook, Variable,
     hook::Command,
@@ -23,7 +25,7 @@ use crate::{
         yaml::{Node, Value},
     },
     fs::Root,
-    hook::{HookFileEntry, nearest},
+    hook::HookFileEntry,
     model::payload::Deliver,
     script::CommandLine,
 };

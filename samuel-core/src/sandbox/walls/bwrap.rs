@@ -23,7 +23,7 @@ use std::{
 use samuel_guest::LIMITS_TOLD;
 
 use super::{
-    BWRAP, Guest, Sandbox, SandboxError, Sandboxes, UnheldLimit, View,
+    BWRAP, Guest, Sandbox, SandboxError, UnheldLimit, View,
     ask::{asked, last_words, output_of},
     launch::{Programs, launch_of},
     outlet::{self, Outlets},
@@ -254,16 +254,6 @@ impl Sandbox for Bwrap {
     fn in_workspace(&self, workspace: &Path) -> Option<Arc<dyn Sandbox>> {
         let view = self.view.clone().map(|view| View { workspace: workspace.to_owned(), ..view });
         Some(Arc::new(Self { view, refusals: Arc::default(), ..self.clone() }))
-    }
-}
-
-impl Sandboxes {
-    /// Replaces the [`Bwrap`], which shows nothing by default.
-    #[must_use]
-    pub fn with_bwrap(mut self, bwrap: Bwrap) -> Self {
-        self.0.retain(|sandbox| sandbox.name() != BWRAP);
-        self.0.insert(1, Arc::new(bwrap));
-        self
     }
 }
 

@@ -26,7 +26,7 @@ use std::{
 };
 
 use super::{
-    EngineKind, Image, OCI, Sandbox, SandboxError, Sandboxes, View,
+    EngineKind, Image, OCI, Sandbox, SandboxError, View,
     bwrap::{not_in_place, ways_to_samuel},
     launch::{Programs, launch_of},
     outlet::{self, Outlets},
@@ -272,16 +272,6 @@ impl Sandbox for Oci {
             })
         };
         Some(Arc::new(Self { ready: self.ready.as_ref().map(within).map_err(Clone::clone) }))
-    }
-}
-
-impl Sandboxes {
-    /// Replaces the [`Oci`], in which nothing can run by default.
-    #[must_use]
-    pub fn with_oci(mut self, oci: Oci) -> Self {
-        self.0.retain(|sandbox| sandbox.name() != OCI);
-        self.0.insert(2, Arc::new(oci));
-        self
     }
 }
 

@@ -22,9 +22,9 @@ pub(super) const PLAN: &[Source] = &[
 pub(super) const REPORTS: &[Source] = &[
     ("../../crates/samuel-contract/src/point.rs", &[("OnFailure", "")]),
     ("../../crates/samuel-model/src/hook_status.rs", &[("BreakClass", "")]),
-    ("hook/failure.rs", &[("HookFailure", "")]),
+    ("../../crates/samuel-hook/src/failure.rs", &[("HookFailure", "")]),
     (
-        "hook/outcome.rs",
+        "../../crates/samuel-hook/src/outcome.rs",
         &[
             ("Speaker", ""),
             ("Said", ""),
@@ -36,9 +36,12 @@ pub(super) const REPORTS: &[Source] = &[
         ],
     ),
     ("../../crates/samuel-model/src/hook_status.rs", &[("HookStatus", "")]),
-    ("hook/outcome.rs", &[("Timing", ""), ("Outcome", "HookOutcome")]),
-    ("hook/chain.rs", &[("Tier", ""), ("HookLayer", "")]),
-    ("hook/exchange.rs", &[("LaunchVariable", ""), ("Launch", ""), ("HookExchange", "")]),
+    ("../../crates/samuel-hook/src/outcome.rs", &[("Timing", ""), ("Outcome", "HookOutcome")]),
+    ("../../crates/samuel-hook/src/chain.rs", &[("Tier", ""), ("HookLayer", "")]),
+    (
+        "../../crates/samuel-hook/src/exchange.rs",
+        &[("LaunchVariable", ""), ("Launch", ""), ("HookExchange", "")],
+    ),
     ("engine/hook_list.rs", &[("ListedHook", ""), ("HookList", "")]),
     (
         "engine/hook_report.rs",
@@ -53,11 +56,14 @@ pub(super) const REPORTS: &[Source] = &[
     ("engine/hook_trial.rs", &[("HookTrial", ""), ("HookFiring", "")]),
     ("dialect/repository/scaffold.rs", &[("ScaffoldedHook", "")]),
     ("../../crates/samuel-state/src/hook_log.rs", &[("HookLogLine", ""), ("HookLog", "")]),
-    ("context/stats.rs", &[("PromptQuotation", ""), ("PromptSection", ""), ("PromptStats", "")]),
+    (
+        "../../crates/samuel-hook/src/context/stats.rs",
+        &[("PromptQuotation", ""), ("PromptSection", ""), ("PromptStats", "")],
+    ),
     ("trust/control_file_change.rs", &[("ControlFileChange", "")]),
     ("trust/executables.rs", &[("ExecutableKind", ""), ("Executable", ""), ("Executables", "")]),
     ("trust/store.rs", &[("TrustRecord", "")]),
-    ("hook/agent_event.rs", &[("AgentEvent", ""), ("AbilityDecision", "")]),
+    ("../../crates/samuel-hook/src/agent_event.rs", &[("AgentEvent", ""), ("AbilityDecision", "")]),
     ("../../crates/samuel-model/src/agent_total.rs", &[("AgentTotal", "")]),
     ("../../crates/samuel-model/src/claim.rs", &[("ClaimPhase", ""), ("Claim", "")]),
     ("engine/lanes/queue_list.rs", &[("QueueEntry", ""), ("QueueList", "")]),

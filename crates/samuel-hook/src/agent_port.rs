@@ -1,0 +1,136 @@
+//! What a handler of `agent.invoke` tells and asks while it works.
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use samuel_process::{LeftRunning, Process};
+
+use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, Bridge, Call, RunAccess, points};
+
+/// Where an agent reports to, and asks before enforced tool calls.
+///
+/// A call of `agent.invoke` is one: whoever answers there reports by it, in a run and
+/// as long as the call lasts. Elsewhere nobody hears it, and every tool call may be made.
+///
+/// Implementations stand below [`async_trait`](macro@async_trait).
+#[async_trait]
+pub trait AgentPort: Send + Sync {
+    /// Returns the files that keep what the agent prints in this call; by default nothing is kept.
+    fn logs(&self) -> Option<CallLogs> {
+        None
+    }
+
+    /// Returns how the agent's own hooks reach whoever listens; by default they do not.
+    ///
+    /// Who takes it wires it: from then on it is expected that the agent's hooks ask about its tool
+    /// calls, and the user is told of one that it made without asking.
+    async fn bridge(&self) -> Option<Bridge> {
+        None
+    }
+
+    /// Returns how the agent's commands reach the run that called it; by default they do not, and open the
+    /// files of the plan.
+    fn access(&self) -> Option<RunAccess> {
+        None
+    }
+
+    /// Reports something; never waits.
+    fn emit(&self, event: AgentEvent);
+
+    /// Reports something that came with the agent's final event, or after it:
+    /// it is part of the call's result, so nothing has to be done about it any
+    /// more. By default it is reported like the rest.
+    fn emit_last(&self, event: AgentEvent) {
+        self.emit(event);
+    }
+
+    /// Reports a process that sweeps the agent's processes when Samuel dies:
+    /// its id and its start time as the system counts it. It is written down
+    /// before the call returns, so that a successor can wait for it.
+    async fn supervised_by(&self, pid: u32, start_time: u64);
+
+    /// Reports that processes of the agent may still be there, although the call is over: those
+    /// that are known. By default nothing is done about it.
+    async fn left_behind(&self, _left: Vec<Process>) {}
+
+    /// Reports that the agent ended by itself and left processes running, which were ended then. By
+    /// default nothing is done about it.
+    async fn left_running(&self, _left: LeftRunning) {}
+
+    /// Asks whether a tool call that the adapter can prevent may be made.
+    async fn before_ability(&self, call: AbilityCall) -> AbilityDecision;
+
+    /// Reports how such a call ended and waits for the handlers. Returns what they said for the
+    /// model, framed with who said it, where [`takes_text`](AbilityResult::takes_text) is set; else
+    /// that waits for the next prompt, and nothing is returned.
+    async fn after_ability(&self, result: AbilityResult) -> Vec<String>;
+}
+
+/// The files that keep what the agent of one call prints, raw, in a directory that is there. Its prompt is kept
+/// beside them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallLogs {
+    /// For its standard output.
+    pub out: PathBuf,
+    /// For its standard error.
+    pub err: PathBuf,
+}
+
+#[async_trait]
+impl AgentPort for Call<points::AgentInvoke> {
+    fn logs(&self) -> Option<CallLogs> {
+        self.port()?.logs()
+    }
+
+    async fn bridge(&self) -> Option<Bridge> {
+        self.port()?.bridge().await
+    }
+
+    fn access(&self) -> Option<RunAccess> {
+        self.port()?.access()
+    }
+
+    fn emit(&self, event: AgentEvent) {
+        if let Some(port) = self.port() {
+            port.emit(event);
+        }
+    }
+
+    fn emit_last(&self, event: AgentEvent) {
+        if let Some(port) = self.port() {
+            port.emit_last(event);
+        }
+    }
+
+    async fn supervised_by(&self, pid: u32, start_time: u64) {
+        if let Some(port) = self.port() {
+            port.supervised_by(pid, start_time).await;
+        }
+    }
+
+    async fn left_behind(&self, left: Vec<Process>) {
+        if let Some(port) = self.port() {
+            port.left_behind(left).await;
+        }
+    }
+
+    async fn left_running(&self, left: LeftRunning) {
+        if let Some(port) = self.port() {
+            port.left_running(left).await;
+        }
+    }
+
+    async fn before_ability(&self, call: AbilityCall) -> AbilityDecision {
+        match self.port() {
+            Some(port) => port.before_ability(call).await,
+            None => AbilityDecision::Allow { input: call.input },
+        }
+    }
+
+    async fn after_ability(&self, result: AbilityResult) -> Vec<String> {
+        match self.port() {
+            Some(port) => port.after_ability(result).await,
+            None => Vec::new(),
+        }
+    }
+}
