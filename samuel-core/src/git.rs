@@ -1,4 +1,12 @@
 //! Reading a repository without starting anything, and running git where one is written to: the crate `samuel-git`.
+//!
+//! ```
+//! use samuel_core::git::{Caller, Repository};
+//!
+//! let directory = tempfile::tempdir()?;
+//! assert!(Repository::open(directory.path(), &Caller::of_process())?.is_none());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #[cfg(test)]
 pub(crate) use samuel_git::testing;

@@ -1,4 +1,13 @@
 //! Types shared by every module: tasks, outcomes, usage and payload records.
+//!
+//! ```
+//! use samuel_core::model::{Plan, Priority, Task, TaskId};
+//!
+//! let mut plan = Plan::default();
+//! plan.tasks.push(Task { priority: Priority::High, ..Task::new(TaskId::new("1.10"), "Write the parser") });
+//! assert!(plan.task(&TaskId::new("1.10")).is_some());
+//! assert!(TaskId::new("1.2") < TaskId::new("1.10"));
+//! ```
 
 pub use samuel_model::{
     AgentScope, AgentTotal, Claim, ClaimPhase, ClaimTarget, Coded, Complexity, Doing, ErrorCode, ExitReason,

@@ -1,4 +1,17 @@
 //! Plans, what happened to them, and the locks around them: the crate `samuel-state`.
+//!
+//! ```
+//! use samuel_core::model::Plan;
+//! use samuel_core::state::{Actor, Existing, MemoryStore, Mutation, NewTask, PlanStore};
+//!
+//! let store = MemoryStore::new(std::sync::Arc::new(samuel_core::clock::SystemClock::new()));
+//! store.import(Plan::default(), Actor::User, Existing::Refuse)?;
+//! let task = NewTask::new("Write the parser");
+//! let applied = store.mutate(Mutation::Enqueue { task }, Actor::User)?;
+//! assert_eq!(applied.task.map(|task| task.title).as_deref(), Some("Write the parser"));
+//! assert_eq!(store.load()?.plan.tasks.len(), 1);
+//! # Ok::<(), samuel_core::state::StateError>(())
+//! ```
 
 #[cfg(test)]
 pub(crate) use samuel_state::FoldRule;

@@ -240,7 +240,7 @@ fn every_public_module_of_the_core_opens_with_code_that_runs() {
         .collect();
     assert!(pages.len() > 15, "only {pages:?} were found");
     pages.push(source.join("lib.rs"));
-    for name in ["contract", "hook", "process", "template", "toon"] {
+    for name in ["contract", "fs", "git", "hook", "model", "prd", "process", "state", "template", "toon"] {
         pages.push(root().join(format!("crates/samuel-{name}/src/lib.rs")));
     }
     for page in pages {
