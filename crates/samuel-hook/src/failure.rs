@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use samuel_model::{ErrorCode, text::described};
+use samuel_model::text::described;
 use serde::{Deserialize, Serialize};
 
 use crate::BreakClass;
