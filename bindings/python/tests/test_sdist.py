@@ -40,7 +40,9 @@ def test_the_archive_holds_the_core_the_lock_file_and_the_licences(archive: Path
         assert manifest is not None
         workspace = tomllib.loads(manifest.read().decode())["workspace"]
     assert {name.parts[0] for name in names} == {f"samuel_sdk-{samuel.__version__}"}
-    assert sorted(workspace["members"]) == ["bindings/python", "crates/samuel-contract", "crates/samuel-guest", "crates/samuel-process", "crates/samuel-template", "crates/samuel-toon", "samuel-core"]
+    crates = ["contract", "fs", "git", "guest", "hook", "model", "prd", "process", "state", "template", "toon"]
+    members = ["bindings/python", *(f"crates/samuel-{name}" for name in crates), "samuel-core"]
+    assert sorted(workspace["members"]) == members
     wanted = {
         "Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "PKG-INFO", "pyproject.toml",
         "bindings/python/src/lib.rs", "crates/samuel-process/src/lib.rs", "crates/samuel-template/src/lib.rs", "samuel-core/src/lib.rs",
