@@ -35,6 +35,8 @@ const MACOS: &str = "aarch64-apple-darwin";
 /// The packages that people install.
 const INSTALLED: [&str; 6] =
     ["--package", "samuel-core", "--package", "samuel-cli", "--package", "samuel-python"];
+/// The program of `cargo nextest`.
+const NEXTEST: &str = "cargo-nextest";
 /// The variable that makes suites run in full.
 const LONG: &str = "SAMUEL_LONG";
 /// The variable by which proptest is told how many cases to try; it tries 256 otherwise.
@@ -70,12 +72,12 @@ const STEPS: [Step; 16] = [
     Step { name: "contract", when: When::Always, run: contract },
     Step { name: "lints", when: When::Always, run: lints },
     Step { name: "codec", when: When::Always, run: codec },
-    Step { name: "guest", when: When::Always, run: |_, tally| tally.result("guest", guest::build()) },
+    Step { name: "guest", when: When::Always, run: |_, tally| tally.result(guest::build()) },
     Step { name: "deny", when: When::ManifestsChanged, run: |_, tally| deny::check(tally) },
     Step { name: "embedder", when: When::ManifestsChanged, run: embedder },
     Step { name: "features", when: When::Long, run: features },
     Step { name: "macos", when: When::Long, run: macos },
-    Step { name: "build", when: When::Always, run: |_, tally| tally.result("build", python::lay_out("dev")) },
+    Step { name: "build", when: When::Always, run: |_, tally| tally.result(python::lay_out("dev")) },
     Step { name: "tests", when: When::Always, run: suite::tests },
     Step { name: "python", when: When::Always, run: python_tests },
     Step { name: "doctests", when: When::Always, run: doctests },
@@ -140,8 +142,11 @@ fn again_with_signals(args: &[String]) -> Result<Option<ExitStatus>> {
 }
 
 fn run_steps(options: &Options, tally: &mut Tally) {
-    let is_chosen = |step: &&Step| options.selection.has_step(step.name) && is_due(step, options);
-    let steps: Vec<&Step> = STEPS.iter().filter(is_chosen).collect();
+    let chosen = STEPS.iter().filter(|step| options.selection.has_step(step.name));
+    let (steps, others): (Vec<&Step>, Vec<&Step>) = chosen.partition(|step| is_due(step, options));
+    for step in others.iter().filter(|step| step.when == When::ManifestsChanged) {
+        tally.skip(&format!("{}: it passed, and no manifest changed since; see --long", step.name));
+    }
     let (beside, in_order): (Vec<_>, Vec<_>) =
         steps.into_iter().partition(|step| BESIDE_TESTS.contains(&step.name));
     let mut beside = Some(beside);
@@ -178,12 +183,12 @@ fn is_due(step: &Step, options: &Options) -> bool {
 fn run_step(step: &Step, options: &Options, tally: &mut Tally) {
     announce(step.name);
     let began = Instant::now();
-    let failed = tally.failed();
+    let (failed, skipped) = (tally.failed(), tally.skipped.len());
     if let Err(error) = (step.run)(options, tally) {
         tally.fail(step.name, &format!("{error:#}"));
     }
     let passed = tally.failed() == failed;
-    if passed && step.when == When::ManifestsChanged {
+    if passed && tally.skipped.len() == skipped && step.when == When::ManifestsChanged {
         manifests::remember(step.name);
     }
     tally.took(step.name, began.elapsed(), passed);
@@ -202,7 +207,7 @@ fn format(_: &Options, tally: &mut Tally) -> Result<()> {
 
 /// Checks what is written from the contract; what needs the core for that is a test.
 fn contract(_: &Options, tally: &mut Tally) -> Result<()> {
-    tally.result("contract", contract::own(true))
+    tally.result(contract::own(true))
 }
 
 fn lints(_: &Options, tally: &mut Tally) -> Result<()> {
@@ -267,6 +272,8 @@ fn python_tests(options: &Options, tally: &mut Tally) -> Result<()> {
     };
     let times = target().join("python/junit.xml");
     let mut tests = layout.tests();
+    // Python has no limit for a test, so one that hangs at least says where.
+    tests.args(["-o", "faulthandler_timeout=120"]);
     tests.arg("--junitxml").arg(&times).args(options.selection.pytest());
     suite::run_with_times(options, tally, "python", &mut tests, &times)
 }
@@ -297,9 +304,8 @@ fn examples(_: &Options, tally: &mut Tally) -> Result<()> {
 fn tools(tally: &mut Tally) {
     for (tool, what) in [
         ("git", "the tests of repositories fail"),
-        ("cargo-nextest", "tests run by cargo test, without a timeout and a time for each"),
         ("bwrap", "nothing is tested in the sandbox bwrap"),
-        ("podman", "nothing is tested in the sandbox oci"),
+        ("podman", "nothing is tested in containers of podman"),
         ("chromium", "no report is opened in a browser"),
         ("node", "the tests with agents from npm cannot run"),
         ("npm", "the tests with agents from npm cannot run, the plugin in JavaScript is not built"),
@@ -314,7 +320,7 @@ fn tools(tally: &mut Tally) {
 /// Returns whether a program is there and prints its version.
 fn works(tool: &str) -> bool {
     let mut version = Command::new(tool);
-    if tool == "cargo-nextest" {
+    if tool == NEXTEST {
         version.arg("nextest");
     }
     version.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -10,6 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::process::{Pid, Signal, kill_process};
+
 /// Returns the root of the workspace.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package is a directory of the workspace")
@@ -44,7 +46,11 @@ pub(crate) fn call(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Waits for the end of a child, and ends it where that takes too long.
+/// How long a child has to end what it started, once it was asked to end.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// Waits for the end of a child. One that takes longer than the limit is asked to end, so that it can end what it started,
+/// and killed after 15 seconds; then there is no status.
 pub(crate) fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let deadline = Instant::now() + limit;
     loop {
@@ -52,10 +58,18 @@ pub(crate) fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<Exit
             return Ok(Some(status));
         }
         if Instant::now() >= deadline {
-            child.kill()?;
-            child.wait()?;
-            return Ok(None);
+            break;
         }
         thread::sleep(Duration::from_millis(50));
     }
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, Signal::TERM);
+    }
+    let deadline = Instant::now() + GRACE;
+    while Instant::now() < deadline && child.try_wait()?.is_none() {
+        thread::sleep(Duration::from_millis(50));
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(None)
 }

@@ -29,8 +29,8 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Reads the words. A word is the name of a step, that of a package with or without `samuel-`, or a part of the name
-    /// of a test or of its file.
+    /// Reads the words. A word is the name of a step, that of a package with or without `samuel-`, or of both, or a part of
+    /// the name of a test or of its program.
     ///
     /// # Errors
     /// Fails for a word that is none of these, naming those that are known.
@@ -44,12 +44,14 @@ impl Selection {
             let package = [word.to_owned(), format!("samuel-{word}")]
                 .into_iter()
                 .find(|name| packages.contains_key(name));
-            if steps.contains(&word) {
+            let is_step = steps.contains(&word);
+            if is_step {
                 selection.steps.insert(word.to_owned());
-            } else if let Some(package) = package {
+            }
+            if let Some(package) = package {
                 selection.with_core |= needs(&package, CORE, &packages);
                 selection.packages.insert(package);
-            } else {
+            } else if !is_step {
                 selection.add_name(word).with_context(|| known(word, steps, &packages))?;
             }
         }
@@ -57,7 +59,7 @@ impl Selection {
     }
 
     fn add_name(&mut self, word: &str) -> Result<()> {
-        let name = word.rsplit("::").next().unwrap_or(word);
+        let name = word.trim_end_matches("::").rsplit("::").next().unwrap_or(word);
         let is_name = !name.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_:-".contains(c));
         let rust = is_name
             && has_test(
@@ -119,6 +121,23 @@ impl Selection {
         let names = self.rust.iter().map(|name| format!("test(~{name}) | binary(~{name})"));
         let filter = packages.chain(names).collect::<Vec<_>>().join(" | ");
         ["--workspace".to_owned(), "--filterset".to_owned(), filter].into()
+    }
+
+    /// Returns the arguments of each call of `cargo test` that selects the tests, which takes one name at a time.
+    pub(super) fn cargo_test(&self) -> Vec<Vec<String>> {
+        let named = self.packages.is_empty() && self.rust.is_empty();
+        if named || self.names_step("tests") {
+            return vec![vec!["--workspace".to_owned()]];
+        }
+        let packages: Vec<String> =
+            self.packages.iter().flat_map(|package| ["--package".to_owned(), package.clone()]).collect();
+        let names = self.rust.iter().map(|name| vec!["--workspace".to_owned(), name.clone()]);
+        names.chain((!packages.is_empty()).then_some(packages)).collect()
+    }
+
+    /// Returns the parts of names of tests in Rust.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.rust.iter().map(String::as_str)
     }
 
     /// Returns the arguments of pytest that select the tests.
@@ -230,6 +249,8 @@ mod tests {
             "test(~selects_steps_packages) | binary(~selects_steps_packages)"
         );
         assert!(of(&["python"]).has_step("build"));
+        assert_eq!(of(&["merge::"]).names().collect::<Vec<_>>(), ["merge::"]);
+        assert_eq!(of(&["toon", "merge::"]).cargo_test().len(), 2);
     }
 
     #[test]

@@ -2,15 +2,17 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader},
+    io::{self, BufRead as _, BufReader},
     path::Path,
-    process::{Command, Stdio},
-    time::Duration,
+    process::{ChildStdout, Command, Stdio},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    thread,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{LIMIT, LONG_LIMIT, Options, Tally, junit, set_length, works};
+use super::{LIMIT, LONG_LIMIT, NEXTEST, Options, Tally, junit, set_length, works};
 use crate::workspace::{cargo, root, wait};
 
 /// The variable by which processes are found that outlive the tests.
@@ -18,24 +20,34 @@ const RUN: &str = "SAMUEL_TEST_RUN";
 
 /// Runs the tests of all packages, except those in documentation and the behavior table.
 pub(super) fn tests(options: &Options, tally: &mut Tally) -> Result<()> {
-    if !works("cargo-nextest") {
-        let test = ["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast", "--locked"];
-        return counted(options, tally, "tests", &mut cargo(&test));
+    if !works(NEXTEST) {
+        tally.skip("cargo-nextest is not installed: tests run without a timeout and a time for each");
+        let test = ["test", "--lib", "--bins", "--tests", "--no-fail-fast", "--locked"];
+        return options
+            .selection
+            .cargo_test()
+            .iter()
+            .try_for_each(|selected| counted(options, tally, "tests", cargo(&test).args(selected)));
     }
     let profile = if options.long { "long" } else { "default" };
     let times = root().join("target/nextest").join(profile).join("junit.xml");
     let mut nextest = cargo(&["nextest", "run", "--locked", "--profile", profile]);
     nextest.args(options.selection.nextest()).env(RUN, std::process::id().to_string());
-    run_with_times(options, tally, "tests", &mut nextest, &times)?;
+    let result = run_with_times(options, tally, "tests", &mut nextest, &times);
     for process in left_behind() {
         tally.fail("a process outlived the tests", &process);
     }
-    Ok(())
+    for word in options.selection.names() {
+        if !tally.tests.iter().any(|test| test.name.contains(word)) {
+            tally.fail(&format!("no test has \"{word}\" in its name"), "");
+        }
+    }
+    result
 }
 
 /// Plays the behavior table with its own runner, which `cargo test` has done already where there is no nextest.
 pub(super) fn table(options: &Options, tally: &mut Tally) -> Result<()> {
-    if !works("cargo-nextest") && options.selection.has_step("tests") {
+    if !works(NEXTEST) && options.selection.has_step("tests") {
         return Ok(());
     }
     // With the whole workspace, or the core is compiled once more with other features.
@@ -58,14 +70,13 @@ pub(super) fn run_with_times(
     set_length(command, options.long);
     let mut child = command.stdin(Stdio::null()).spawn().with_context(|| format!("{name} cannot be run"))?;
     let limit = limit(options);
-    let Some(status) = wait(&mut child, limit)? else {
-        bail!("killed after {} minutes", limit.as_secs() / 60)
-    };
+    let status = wait(&mut child, limit)?;
     let failed = tally.failed();
     // There is none if the tests do not build.
     if times.exists() {
         junit::read(times, tally)?;
     }
+    let Some(status) = status else { bail!("killed after {} minutes", limit.as_secs() / 60) };
     if !status.success() && tally.failed() == failed {
         tally.fail(name, &format!("it ended with {status}"));
     }
@@ -75,20 +86,28 @@ pub(super) fn run_with_times(
 /// Runs a command of cargo whose tests the standard harness runs, and counts them by what it prints.
 ///
 /// # Errors
-/// Fails if the command cannot be run.
+/// Fails if the command cannot be run, or takes too long.
 pub(super) fn counted(options: &Options, tally: &mut Tally, name: &str, command: &mut Command) -> Result<()> {
     set_length(command, options.long);
     command.args(["--", "--show-output"]).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("{name} cannot be run"))?;
     let failed = tally.failed();
-    for line in BufReader::new(child.stdout.take().context("no output")?).split(b'\n') {
-        let line = line?;
-        let line = String::from_utf8_lossy(&line);
-        println!("{line}");
-        tally.read_harness(&line);
-    }
+    let lines = lines(child.stdout.take().context("no output")?);
     let limit = limit(options);
-    let Some(status) = wait(&mut child, limit)? else {
+    let deadline = Instant::now() + limit;
+    while Instant::now() < deadline {
+        match lines.recv_timeout(Duration::from_millis(100)) {
+            Ok(line) => {
+                println!("{line}");
+                tally.read_harness(&line);
+            }
+            // Somebody that it left behind may keep the output open.
+            Err(RecvTimeoutError::Timeout) if child.try_wait()?.is_none() => {}
+            Err(_) => break,
+        }
+    }
+    let left = deadline.saturating_duration_since(Instant::now());
+    let Some(status) = wait(&mut child, left)? else {
         bail!("killed after {} minutes", limit.as_secs() / 60)
     };
     // What does not compile or crashes has no line.
@@ -96,6 +115,19 @@ pub(super) fn counted(options: &Options, tally: &mut Tally, name: &str, command:
         tally.fail(name, &format!("it ended with {status}"));
     }
     Ok(())
+}
+
+/// Reads a program's output in a thread of its own.
+fn lines(output: ChildStdout) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(output).split(b'\n').map_while(io::Result::ok) {
+            if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
 }
 
 fn limit(options: &Options) -> Duration {

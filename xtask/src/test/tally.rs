@@ -4,6 +4,9 @@ use std::{fmt::Debug, process::Command, time::Duration};
 
 use anyhow::{Context as _, Result};
 
+use super::LIMIT;
+use crate::workspace::wait;
+
 /// As many lines are kept of what a failed test printed.
 const MAX_LINES: usize = 60;
 
@@ -34,7 +37,8 @@ pub(super) struct Took {
 /// Counts, failures, skips and times.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Tally {
-    passed: usize,
+    /// Below 0 while a program is read whose skipped tests are told before their number.
+    passed: i64,
     pub(super) failures: Vec<Failure>,
     /// Tests that failed and passed when they ran once more, with what the first try printed.
     pub(super) flaky: Vec<Failure>,
@@ -49,7 +53,7 @@ impl Tally {
         self.failures.len()
     }
 
-    pub(super) fn passed(&self) -> usize {
+    pub(super) fn passed(&self) -> i64 {
         self.passed
     }
 
@@ -81,27 +85,21 @@ impl Tally {
         }
     }
 
-    /// Records a check that is one as a whole by its result.
-    pub(super) fn result<T>(&mut self, name: &str, result: Result<T>) -> Result<()> {
-        self.check(
-            name,
-            result.map(drop).map_or_else(
-                |error| {
-                    eprintln!("error: {name}: {error:#}");
-                    false
-                },
-                |()| true,
-            ),
-        );
+    /// Records a check that is one as a whole and passed, or returns why it did not.
+    pub(super) fn result<T>(&mut self, result: Result<T>) -> Result<()> {
+        result?;
+        self.pass();
         Ok(())
     }
 
     /// Runs a command that is one check as a whole.
     ///
     /// # Errors
-    /// Fails if the command cannot be run.
+    /// Fails if the command cannot be run, or takes longer than [`LIMIT`].
     pub(super) fn status(&mut self, name: &str, command: &mut Command) -> Result<()> {
-        let status = command.status().with_context(|| format!("{name} cannot be run"))?;
+        let mut child = command.spawn().with_context(|| format!("{name} cannot be run"))?;
+        let status = wait(&mut child, LIMIT)?;
+        let status = status.with_context(|| format!("killed after {} minutes", LIMIT.as_secs() / 60))?;
         self.check(name, status.success());
         Ok(())
     }
@@ -127,7 +125,7 @@ impl Tally {
         if let Some(reason) = line.strip_prefix("skipped:") {
             self.skip(reason.trim());
             // Its harness counts it as passed.
-            self.passed = self.passed.saturating_sub(1);
+            self.passed -= 1;
         } else if let Some(counts) = line.strip_prefix("test result:") {
             self.passed += number_before(counts, " passed");
         } else if let Some((name, result)) =
@@ -144,7 +142,7 @@ impl Tally {
 }
 
 /// Returns the number that stands before a word, as in `; 3 passed;`.
-fn number_before(text: &str, word: &str) -> usize {
+fn number_before(text: &str, word: &str) -> i64 {
     let before = text.split(word).next().unwrap_or_default();
     let digits = before.rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
     digits.parse().unwrap_or(0)
@@ -167,7 +165,7 @@ mod tests {
             test result: FAILED. 2 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.1s\n\
             test result: ok. 10 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
         output.lines().for_each(|line| tally.read_harness(line));
-        assert_eq!((tally.passed(), tally.failed()), (12, 1));
+        assert_eq!((tally.passed(), tally.failed()), (11, 1));
         assert_eq!(tally.failures.first().map(|failure| failure.name.as_str()), Some("b"));
         let expected = ["c: takes an hour", "docs - run (line 3) is ignored", "npm cannot be run"];
         assert_eq!(tally.skipped, expected);
