@@ -334,6 +334,7 @@ fn of_two_runs_of_two_projects_neither_sweeps_the_other() {
         assert!(ended.status.success(), "{}: {}", wall.name, String::from_utf8_lossy(&ended.stderr));
         for ground in [one, other] {
             let tasks = ground.bench.tasks();
+            assert_eq!(tasks.len(), if is_long() { 2 } else { 1 }, "{}: {tasks:?}", wall.name);
             assert!(tasks.iter().all(|task| task["status"] == "completed"), "{}: {tasks:?}", wall.name);
             assert_eq!(ground.left(), [""; 0], "{}", wall.name);
         }

@@ -181,6 +181,11 @@ impl<'a> Ground<'a> {
     }
 }
 
+/// Returns podman, which is not left out where a sandbox is called for.
+fn podman() -> Result<TestEngine, String> {
+    TestEngine::podman().inspect_err(|why| TestEngine::may_be_left_out(&format!("podman: {why}")))
+}
+
 /// Holds what becomes of handlers that break. In short a plugin is not asked whether it still answers after each of them,
 /// but by the next one and at the end.
 fn breaks(engine: Result<TestEngine, String>, mode: ImageMode) {
@@ -236,13 +241,13 @@ fn breaks(engine: Result<TestEngine, String>, mode: ImageMode) {
 // Takes about 15 s: a container is started after each handler that broke, and two are waited for until their limit of 2 s.
 #[test]
 fn what_breaks_in_a_container_ends_in_its_class_at_its_deadline_and_nothing_stays() {
-    breaks(TestEngine::podman(), ImageMode::Serve);
+    breaks(podman(), ImageMode::Serve);
 }
 
 // Takes about 15 s: each handler has a container, and two are waited for until their limit of 4 s.
 #[test]
 fn what_breaks_in_a_container_of_one_call_ends_the_same() {
-    breaks(TestEngine::podman(), ImageMode::Call);
+    breaks(podman(), ImageMode::Call);
 }
 
 // Takes about 20 s: as with podman, after docker's service was started and its image was made.
@@ -382,7 +387,7 @@ fn are_built(engine: Result<TestEngine, String>, in_short: PluginLanguage) {
 // Takes about 15 s: cargo builds the plugin.
 #[test]
 fn a_new_plugin_is_built_without_a_network_and_answers() {
-    are_built(TestEngine::podman(), PluginLanguage::Rust);
+    are_built(podman(), PluginLanguage::Rust);
 }
 
 // Takes about 15 s: docker's service is started for it.

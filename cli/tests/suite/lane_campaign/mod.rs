@@ -38,8 +38,9 @@ impl Size {
             (Some(seed), ..) => whole(seed, 1),
             (None, Some(seeds), _) => whole(1, seeds),
             (None, None, Some(_)) => whole(1, 200),
-            // Work trees and an agent that hangs, then clones and a task that is blocked.
-            (None, None, None) => Self { first: 19, plans: 2, tasks: 8, kills: 3 },
+            // Work trees, rebases and an agent that hangs, then clones, merges and a task that is blocked; both onto the
+            // branch that is checked out.
+            (None, None, None) => Self { first: 127, plans: 2, tasks: 8, kills: 3 },
         }
     }
 }

@@ -218,13 +218,19 @@ fn with_last_turn(attack: &Attack) {
     attack.target.ok(&["install", "stop", "--yes"]);
 }
 
-// Takes about 17 s: each of the 10 rounds makes a project, and starts a run three times.
+// Takes about 22 s: each of the 13 rounds makes a project, and starts a run three times.
 #[test]
 fn nothing_that_an_agent_says_completes_a_plan_whose_checks_fail() {
     let mut dice = Dice(0x00ce_7171);
-    for round in 0..times(10, 100) {
+    let is_long = times(0, 1) > 0;
+    for round in 0..times(SAYS.len(), 100) {
         let moment = MOMENTS[round % MOMENTS.len()];
-        let says = SAYS[usize::try_from(dice.below(SAYS.len() as u64)).unwrap()];
+        // In short each way once.
+        let says = if is_long {
+            SAYS[usize::try_from(dice.below(SAYS.len() as u64)).unwrap()]
+        } else {
+            SAYS[round % SAYS.len()]
+        };
         let kills = dice.below(3) > 0;
         let told = format!("round {round}: {moment:?}, {says:?}, killed: {kills}");
         let attack = Attack::new("true");
@@ -250,10 +256,12 @@ fn nothing_that_an_agent_says_completes_a_plan_whose_checks_fail() {
 #[test]
 fn what_an_agent_writes_into_the_state_completes_nothing_whose_checks_fail() {
     let moments = [(Moment::Turn, false), (Moment::Turn, true), (Moment::Check, false)];
-    // In short each way in one of the moments, all of which have their turn.
+    // In short each way in one of the moments, all of which have their turn. What is forged in the journal or in what the
+    // run saved is believed, if at all, by a start after Samuel was killed.
     let all = times(1, moments.len());
+    let first = |place: usize| if matches!(place, 9 | 11..=16) { 1 } else { place % moments.len() };
     let ways = WRITES.iter().enumerate().flat_map(|(place, way)| {
-        moments.into_iter().cycle().skip(place % moments.len()).take(all).map(move |moment| (way, moment))
+        moments.into_iter().cycle().skip(first(place)).take(all).map(move |moment| (way, moment))
     });
     for (says, (moment, kills)) in ways {
         let told = format!("{moment:?}, {says:?}, killed: {kills}");

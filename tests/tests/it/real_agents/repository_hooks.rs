@@ -242,9 +242,10 @@ fn python_package() -> Option<PathBuf> {
     Some(package)
 }
 
-async fn check_python(real: RealAgent) {
-    let (Some(package), Some(sockets)) = (python_package(), private_dir(real)) else { return };
-    let Some(bed) = Bed::new(WALL, real, three_calls(real)).await else { return };
+/// Checks an agent with handlers in Python; says whether it could be played.
+async fn check_python(real: RealAgent) -> bool {
+    let (Some(package), Some(sockets)) = (python_package(), private_dir(real)) else { return false };
+    let Some(bed) = Bed::new(WALL, real, three_calls(real)).await else { return false };
     let bench = Bench::builder().task("1", "Work").on_disk().build().unwrap();
     let given = json!({
         "project": bench.path(), "env": bed.host.iter().cloned().collect::<BTreeMap<_, _>>(),
@@ -280,14 +281,16 @@ async fn check_python(real: RealAgent) {
     assert_eq!(fs::read_to_string(bench.path().join("made.txt")).unwrap(), "two\n");
     assert!(bed.server.requests().iter().any(|request| request.mentions(REASON)), "{real:?}");
     assert!(files(sockets.path()).is_empty());
+    true
 }
 
 #[tokio::test]
 async fn a_handler_in_python_stops_and_changes_calls_of_every_agent() {
-    // In short with one of them: in `hooks` a closure does the same with each.
-    let count = if std::env::var_os("SAMUEL_LONG").is_some() { usize::MAX } else { 1 };
-    let all = [RealAgent::Claude, RealAgent::Codex, RealAgent::Gemini, RealAgent::Copilot];
-    for real in all.into_iter().take(count) {
-        check_python(real).await;
+    // In short with the first that can be played: in `hooks` a closure does the same with each.
+    let is_long = std::env::var_os("SAMUEL_LONG").is_some();
+    for real in [RealAgent::Claude, RealAgent::Codex, RealAgent::Gemini, RealAgent::Copilot] {
+        if check_python(real).await && !is_long {
+            break;
+        }
     }
 }
