@@ -46,7 +46,7 @@ impl Root {
         Ok(Directory { dir: place.open(OFlags::DIRECTORY)? })
     }
 
-    /// Lists what lies in a directory, as [`Directory::entries`] does.
+    /// Lists what lies in a directory, at most `limit` entries, in the order of the system.
     ///
     /// # Errors
     /// As [`Root::directory`].
@@ -54,7 +54,7 @@ impl Root {
         self.directory(path)?.entries(limit)
     }
 
-    /// Lists what lies in a directory under names that are wanted, as [`Directory::entries_named`] does.
+    /// Lists the entries of a directory whose names are wanted, at most `limit` of them, in the order of the system.
     ///
     /// # Errors
     /// As [`Root::directory`].
