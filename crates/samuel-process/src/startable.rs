@@ -182,6 +182,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::print_stdout, reason = "says why it is skipped")]
     fn a_directory_that_may_not_be_entered_is_named() {
         if rustix::process::geteuid().is_root() {
             println!("skipped: root may enter every directory");
