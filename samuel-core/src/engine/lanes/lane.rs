@@ -215,15 +215,15 @@ impl Lane {
 
     // What the lane is told of the plan.
 
-    /// Returns whether the machine is told of what a record of the plan, `seq`, says.
+    /// Returns whether the machine receives the input from the plan record `seq`.
     pub(in crate::engine) fn hears(&self, seq: u64, input: &Input) -> bool {
         match input {
             Input::PlanChanged(changed) if self.view.has(&changed.task) => {
                 self.shared.told_of(seq, &changed.task);
                 true
             }
-            // Of what no lane works on, the leader is told. It asks in this order: a lane tells before it lets go of its
-            // task, and the leader may read a record after that.
+            // The leader receives changes to tasks that no lane works on. The order matters: a lane reports a change before
+            // it releases its task, and the leader may read the record later.
             Input::PlanChanged(changed) => self.finds(changed).unwrap_or_else(|| {
                 self.leads()
                     && !self.shared.is_worked_on(&changed.task)

@@ -81,7 +81,7 @@ struct State {
     are_lanes_over: bool,
     /// Which task each lane works on.
     working: BTreeMap<u32, TaskId>,
-    /// The records of the plan, by number and task, that a lane told of and the leader has not read past.
+    /// Plan records, by number and task, that a lane has reported and the leader has not passed yet.
     told_of: BTreeSet<(u64, TaskId)>,
     landed: Vec<TaskId>,
     /// What a person said is done.
@@ -400,12 +400,12 @@ impl Lanes {
         self.state(|state| state.working.values().any(|working| working == task))
     }
 
-    /// Takes down that a lane told of a record about its task.
+    /// Stores that a lane has reported a record about its task.
     pub(super) fn told_of(&self, seq: u64, task: &TaskId) {
         self.state(|state| _ = state.told_of.insert((seq, task.clone())));
     }
 
-    /// Returns whether a lane told of a record about its task, and forgets those before the record.
+    /// Returns whether a lane has reported a record about its task. Drops older records.
     pub(super) fn was_told_of(&self, seq: u64, task: &TaskId) -> bool {
         self.state(|state| {
             state.told_of.retain(|(told, _)| *told >= seq);

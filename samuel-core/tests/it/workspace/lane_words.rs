@@ -115,8 +115,7 @@ async fn a_question_of_one_lane_that_is_answered_while_another_works_is_in_the_n
     replays_whole(&project, &told);
 }
 
-/// A store whose user answers the question right after somebody has read for the n-th time that it is open and that
-/// nobody works on its task.
+/// A store that answers the question right after the n-th read in which the question is open and its task unclaimed.
 #[derive(Debug)]
 struct AnswersAfterReads {
     inner: Arc<dyn PlanStore>,
@@ -182,7 +181,7 @@ impl PlanStore for AnswersAfterReads {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_between_any_two_reads_of_the_plan_is_in_the_next_prompt() {
-    // A lane reads it twice when it chooses a task, which is the tenth to twelfth time.
+    // A lane reads the plan twice when it chooses a task. These are about reads 10 to 12.
     let mut reached = 0;
     for n in 9..=12 {
         reached += u32::from(answered_after(n).await);
@@ -190,14 +189,14 @@ async fn an_answer_between_any_two_reads_of_the_plan_is_in_the_next_prompt() {
     assert!(reached > 0);
 }
 
-/// Returns whether the plan was read so many times while the question was open.
+/// Plays a run that is answered after the n-th read. Returns false if there were fewer reads.
 async fn answered_after(n: u32) -> bool {
     let user = User::new();
     let project = project(&user, &[("1", &[]), ("2", &[])]);
     let store = Arc::new(AnswersAfterReads { inner: project.plan_store(), n, reads: AtomicU32::default() });
     let project = project.with_plan_store(store.clone());
     let home = user.home().display().to_string();
-    // Ends where nobody answers.
+    // Ends after 10 s if no answer comes.
     let waits =
         format!("for i in $(seq 500); do test -e {home}/go && break; sleep 0.02; done; echo 2 > made-2.txt");
     let ask = Step::Ask { task: "1".into(), question: "Which colour?".into(), options: vec!["red".into()] };
