@@ -107,13 +107,19 @@ impl RealAgent {
     }
 }
 
-/// Returns the program of an agent, installing it first where it is missing. Where it cannot be
-/// had, the test says that it is skipped, and why.
+/// Returns the program of an agent, installing it first where it is missing.
+///
+/// Returns `None` and prints why the test is skipped where the agent cannot be installed. Gemini CLI and Copilot take
+/// seconds to start, so they are used with `SAMUEL_LONG=1` only.
 ///
 /// # Panics
 /// Panics where installing it does.
 #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 pub async fn installed(agent: RealAgent) -> Option<PathBuf> {
+    if matches!(agent, RealAgent::Gemini | RealAgent::Copilot) && env::var_os("SAMUEL_LONG").is_none() {
+        println!("skipped: {} takes seconds to start: see --long", agent.name());
+        return None;
+    }
     let installed = tokio::task::spawn_blocking(move || install(agent)).await;
     let skipped = |reason: &String| println!("skipped: {reason}");
     installed.expect("installing an agent does not panic").inspect_err(skipped).ok()

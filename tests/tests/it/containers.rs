@@ -186,6 +186,14 @@ fn podman() -> Result<TestEngine, String> {
     TestEngine::podman().inspect_err(|why| TestEngine::may_be_left_out(&format!("podman: {why}")))
 }
 
+/// Returns docker with `SAMUEL_LONG=1`: what podman is tested with shows the same of Samuel in less time.
+fn docker_in_full() -> Result<TestEngine, String> {
+    match std::env::var_os("SAMUEL_LONG") {
+        Some(_) => TestEngine::docker(),
+        None => Err("docker, whose service takes seconds to start: see --long".to_owned()),
+    }
+}
+
 /// Holds what becomes of handlers that break. In short a plugin is not asked whether it still answers after each of them,
 /// but by the next one and at the end.
 fn breaks(engine: Result<TestEngine, String>, mode: ImageMode) {
@@ -250,19 +258,16 @@ fn what_breaks_in_a_container_of_one_call_ends_the_same() {
     breaks(podman(), ImageMode::Call);
 }
 
-// Takes about 20 s: as with podman, after docker's service was started and its image was made.
 #[test]
 fn what_breaks_in_a_container_of_docker_ends_the_same() {
-    breaks(TestEngine::docker(), ImageMode::Serve);
+    breaks(docker_in_full(), ImageMode::Serve);
 }
 
-// Takes about 25 s: as with podman, after docker's service was started and its image was made.
 #[test]
 fn what_breaks_in_dockers_container_of_one_call_ends_the_same() {
-    breaks(TestEngine::docker(), ImageMode::Call);
+    breaks(docker_in_full(), ImageMode::Call);
 }
 
-// Takes about 16 s: podman and docker, whose service is started for it, run two plugins each.
 #[test]
 fn an_image_has_what_it_was_granted_and_nothing_else() {
     TestEngine::each(|engine| {
@@ -373,37 +378,30 @@ fn is_built(engine: &TestEngine, language: PluginLanguage) {
     assert!(content.starts_with("Hello from greeter, about "), "{language}: {content}");
 }
 
-/// Holds that of new plugins. In short each engine builds one of them, and the other engine the other one.
-fn are_built(engine: Result<TestEngine, String>, in_short: PluginLanguage) {
+/// Checks that of a new plugin in each language.
+fn are_built(engine: Result<TestEngine, String>) {
     let Ok(engine) = engine.inspect_err(|why| println!("skipped: {why}")) else { return };
-    let is_long = std::env::var_os("SAMUEL_LONG").is_some();
     for language in [PluginLanguage::Python, PluginLanguage::Rust] {
-        if is_long || language == in_short {
-            is_built(&engine, language);
-        }
+        is_built(&engine, language);
     }
 }
 
-// Takes about 15 s: cargo builds the plugin.
+// Takes about 25 s: cargo builds one of the plugins.
 #[test]
 fn a_new_plugin_is_built_without_a_network_and_answers() {
-    are_built(podman(), PluginLanguage::Rust);
+    are_built(podman());
 }
 
-// Takes about 15 s: docker's service is started for it.
 #[test]
 fn a_new_plugin_is_built_by_docker_and_answers() {
-    are_built(TestEngine::docker(), PluginLanguage::Python);
+    are_built(docker_in_full());
 }
 
-/// Returns docker, or says why the test is skipped.
-fn docker() -> Option<TestEngine> {
-    TestEngine::docker().inspect_err(|why| println!("skipped: docker: {why}")).ok()
-}
-
+// Docker's short form, with `sandbox_oci::nothing_gets_out_of_a_container_of_docker`.
 #[test]
 fn commands_run_in_containers_of_docker_as_in_those_of_podman() {
-    let Some(engine) = docker() else { return };
+    let engine = TestEngine::docker().inspect_err(|why| println!("skipped: docker: {why}"));
+    let Ok(engine) = engine else { return };
     let image = engine.import_shell("samuel-test-shell", SAMUEL).unwrap();
     let directory = tempfile::Builder::new().prefix("sc-").tempdir_in("/tmp").unwrap();
     let work = directory.path().join("work");
@@ -442,10 +440,9 @@ fn commands_run_in_containers_of_docker_as_in_those_of_podman() {
     assert_eq!(engine.left(&label_of(directory.path())), "");
 }
 
-// Takes about 17 s: docker's service is started, and three tasks have containers for agents and checks.
 #[test]
 fn the_demonstration_in_containers_of_docker_does_the_same() {
-    let Some(engine) = docker() else { return };
+    let Ok(engine) = docker_in_full().inspect_err(|why| println!("skipped: {why}")) else { return };
     let image = engine.import_shell("samuel-test-demo", SAMUEL).unwrap();
     let home = tempfile::Builder::new().prefix("sc-").tempdir_in("/tmp").unwrap();
     let place = |name: &str| -> PathBuf { home.path().join(name) };

@@ -1,7 +1,7 @@
 //! The adapters with the real command lines, against a scripted model.
 //!
 //! Each agent is installed from npm on the first run; where that is not possible
-//! its tests print `skipped:` and the reason.
+//! its tests print `skipped:` and the reason. Gemini CLI and Copilot are started with `SAMUEL_LONG=1` only.
 
 use std::{
     env, fs,
@@ -234,7 +234,6 @@ async fn copilot_uses_a_tool() {
     assert_wrote(&called, Protocol::OpenAiResponses, "bash");
 }
 
-// Takes about 12 s: each of the four agents is started.
 #[tokio::test]
 async fn the_model_that_is_configured_is_the_one_that_is_asked() {
     for (real, model) in [
