@@ -99,6 +99,8 @@ impl Layout {
         let mut command = Command::new(&self.python);
         command.args(["-m", "pytest", "-p", "no:cacheprovider", "-rs", "tests"]).current_dir(tests);
         command.env("PYTHONPATH", &self.path).env("PYTHONPYCACHEPREFIX", target().join("python/cache"));
+        // Tests start Python hundreds of times, which compiles the package each time where the variable is set.
+        command.env_remove("PYTHONDONTWRITEBYTECODE");
         command.env("SAMUEL_TEST_COMPONENT", &self.component).env("CARGO_TARGET_DIR", target());
         command
     }
