@@ -278,7 +278,8 @@ fn python_tests(options: &Options, tally: &mut Tally) -> Result<()> {
     suite::run_with_times(options, tally, "python", &mut tests, &times)
 }
 
-/// Runs the tests in the documentation.
+/// Runs the tests in the documentation: one program for each crate, for rustdoc builds one for each test where it is asked
+/// to show their output.
 fn doctests(options: &Options, tally: &mut Tally) -> Result<()> {
     let test = ["test", "--workspace", "--doc", "--no-fail-fast", "--locked"];
     suite::counted(options, tally, "doctests", &mut cargo(&test))

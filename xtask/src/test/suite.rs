@@ -18,16 +18,17 @@ use crate::workspace::{cargo, root, wait};
 /// The variable by which processes are found that outlive the tests.
 const RUN: &str = "SAMUEL_TEST_RUN";
 
+/// Has the standard harness print what tests say that pass, for the reasons why they were skipped.
+const SHOW_OUTPUT: [&str; 2] = ["--", "--show-output"];
+
 /// Runs the tests of all packages, except those in documentation and the behavior table.
 pub(super) fn tests(options: &Options, tally: &mut Tally) -> Result<()> {
     if !works(NEXTEST) {
         tally.skip("cargo-nextest is not installed: tests run without a timeout and a time for each");
         let test = ["test", "--lib", "--bins", "--tests", "--no-fail-fast", "--locked"];
-        return options
-            .selection
-            .cargo_test()
-            .iter()
-            .try_for_each(|selected| counted(options, tally, "tests", cargo(&test).args(selected)));
+        return options.selection.cargo_test().iter().try_for_each(|selected| {
+            counted(options, tally, "tests", cargo(&test).args(selected).args(SHOW_OUTPUT))
+        });
     }
     let profile = if options.long { "long" } else { "default" };
     let times = root().join("target/nextest").join(profile).join("junit.xml");
@@ -51,7 +52,8 @@ pub(super) fn table(options: &Options, tally: &mut Tally) -> Result<()> {
         return Ok(());
     }
     // With the whole workspace, or the core is compiled once more with other features.
-    counted(options, tally, "table", &mut cargo(&["test", "--workspace", "--test", "parity", "--locked"]))
+    let mut table = cargo(&["test", "--workspace", "--test", "parity", "--locked"]);
+    counted(options, tally, "table", table.args(SHOW_OUTPUT))
 }
 
 /// Runs a command that writes the results of its tests to a `JUnit` file.
@@ -89,7 +91,7 @@ pub(super) fn run_with_times(
 /// Fails if the command cannot be run, or takes too long.
 pub(super) fn counted(options: &Options, tally: &mut Tally, name: &str, command: &mut Command) -> Result<()> {
     set_length(command, options.long);
-    command.args(["--", "--show-output"]).stdin(Stdio::null()).stdout(Stdio::piped());
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("{name} cannot be run"))?;
     let failed = tally.failed();
     let lines = lines(child.stdout.take().context("no output")?);
