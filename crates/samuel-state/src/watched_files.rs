@@ -4,11 +4,13 @@
 //! files are replaced, never removed or written in place.
 
 use std::{
+    fs::{self, File},
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
-use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher, event::ModifyKind};
+use notify::{ErrorKind, EventKind, RecommendedWatcher, RecursiveMode, Watcher, event::ModifyKind};
+use rustix::fs::{Mode, OFlags};
 
 use super::{
     RunDir,
@@ -22,8 +24,8 @@ pub(super) fn watch(dir: &RunDir) -> Watch {
     let dir = dir.clone();
     watch.renewed_by(move || match &watching {
         None => Source::Gone,
-        Some(present) if identity(dir.path()) == present.directory => Source::Same,
-        // Another directory stands there now.
+        Some(present) if present.is_of(dir.path()) => Source::Same,
+        // Another directory stands there now, or none until somebody has looked and put it back.
         Some(_) => {
             watching = Watching::of(&dir, &read_on);
             if watching.is_some() { Source::Anew } else { Source::Gone }
@@ -31,15 +33,17 @@ pub(super) fn watch(dir: &RunDir) -> Watch {
     })
 }
 
-/// A watcher at work, and the directory that it watches.
+/// A watcher at work.
 struct Watching {
-    directory: Option<(u64, u64)>,
+    /// The directory that it watches, unless it was missing. While it is open no other one gets its inode number.
+    directory: Option<File>,
     _watcher: RecommendedWatcher,
 }
 
 impl Watching {
     fn of(dir: &RunDir, read_on: &ReadOn) -> Option<Self> {
-        let directory = identity(dir.path());
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = rustix::fs::open(dir.path(), flags, Mode::empty()).ok().map(File::from);
         let (of, read_on) = (dir.clone(), read_on.clone());
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             if event.is_ok_and(|event| is_worth_a_look(&event, &of)) {
@@ -47,7 +51,10 @@ impl Watching {
             }
         });
         let mut watcher = watcher.ok()?;
-        watcher.watch(dir.path(), RecursiveMode::NonRecursive).ok()?;
+        match watcher.watch(dir.path(), RecursiveMode::NonRecursive) {
+            Err(error) if !is_missing(&error.kind) => return None,
+            _ => {}
+        }
         // Those above it tell when it is moved away with what is in it.
         let root = dir.root().path();
         for above in dir.path().ancestors().skip(1).take_while(|above| above.starts_with(root)) {
@@ -55,12 +62,25 @@ impl Watching {
         }
         Some(Self { directory, _watcher: watcher })
     }
+
+    /// Returns whether the directory at the path is the one that is watched.
+    fn is_of(&self, path: &Path) -> bool {
+        match (&self.directory, fs::metadata(path)) {
+            (Some(directory), Ok(there)) => {
+                directory.metadata().is_ok_and(|own| (own.dev(), own.ino()) == (there.dev(), there.ino()))
+            }
+            (None, Err(_)) => true,
+            _ => false,
+        }
+    }
 }
 
-/// Returns what tells a directory from another one at the same path.
-fn identity(directory: &Path) -> Option<(u64, u64)> {
-    let metadata = std::fs::metadata(directory).ok()?;
-    Some((metadata.dev(), metadata.ino()))
+fn is_missing(error: &ErrorKind) -> bool {
+    match error {
+        ErrorKind::PathNotFound => true,
+        ErrorKind::Io(error) => error.kind() == std::io::ErrorKind::NotFound,
+        _ => false,
+    }
 }
 
 /// Says whether a change in the run directory is one of the journal, or one that
@@ -77,5 +97,36 @@ fn is_worth_a_look(event: &notify::Event, dir: &RunDir) -> bool {
         EventKind::Remove(_) => is_of(&[dir.journal(), dir.prd(), dir.loop_lock(), dir.lock()]),
         EventKind::Modify(ModifyKind::Data(_)) => is_of(&[dir.journal(), dir.prd()]),
         _ => is_of(&[dir.journal()]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_directory_that_is_missing_for_a_moment_is_watched_again() {
+        let project = tempfile::tempdir().unwrap();
+        let dir = RunDir::new(project.path());
+        fs::create_dir_all(dir.path()).unwrap();
+        let mut watch = watch(&dir);
+        let mut is_told = async || timeout(Duration::from_secs(10), watch.changed()).await.unwrap();
+
+        fs::remove_dir_all(project.path().join(".samuel")).unwrap();
+        assert!(is_told().await, "it is gone");
+        fs::create_dir_all(dir.path()).unwrap();
+        while is_told().await {
+            if dir.journal().exists() {
+                return;
+            }
+            fs::write(dir.journal(), "{}\n").unwrap();
+        }
+        panic!("nobody watches the directory");
     }
 }
