@@ -78,7 +78,7 @@ impl fmt::Display for Image {
 }
 
 /// Returns the name of an image without its tag, which says nothing beside a digest.
-pub(super) fn without_tag(name: &str) -> &str {
+pub fn without_tag(name: &str) -> &str {
     match name.rsplit_once(':') {
         Some((bare, tag)) if !tag.contains('/') => bare,
         _ => name,

@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::digest_of;
+use crate::digest_of;
 
 /// Where the workspaces of all projects are, below the caller's directory.
 const DIRECTORY: &str = "workspaces";
@@ -53,17 +53,17 @@ impl WorkspaceKind {
 
     /// Names the directory of a project's workspace, below a directory that is the user's
     /// alone. Touches nothing.
-    pub(crate) fn directory_of(state_dir: &Path, root: &Path) -> PathBuf {
+    pub fn directory_of(state_dir: &Path, root: &Path) -> PathBuf {
         state_dir.join(DIRECTORY).join(Self::key_of(root))
     }
 
     /// Returns where lanes of a project work, and what is noted of their branches.
-    pub(crate) fn lanes_directory_of(state_dir: &Path, root: &Path) -> PathBuf {
+    pub fn lanes_directory_of(state_dir: &Path, root: &Path) -> PathBuf {
         Self::directory_of(state_dir, root).join("lanes")
     }
 
     /// Returns what tells a project apart from all others: digits of its path's digest.
-    pub(crate) fn key_of(root: &Path) -> String {
+    pub fn key_of(root: &Path) -> String {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let digest = digest_of(root.as_os_str().as_encoded_bytes());
         digest.trim_start_matches("sha256:").chars().take(KEY_DIGITS).collect()
