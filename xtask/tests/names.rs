@@ -23,7 +23,8 @@ const CRATES: [(&str, &str); 5] = [
 ];
 
 /// The crates below the core of which a program sees only what the core re-exports.
-const BELOW: [(&str, &str); 6] = [
+const BELOW: [(&str, &str); 7] = [
+    ("samuel_config", "crates/samuel-config"),
     ("samuel_fs", "crates/samuel-fs"),
     ("samuel_git", "crates/samuel-git"),
     ("samuel_hook", "crates/samuel-hook"),
