@@ -126,7 +126,7 @@ fn each_module_uses_what_its_row_names_and_that_stands_above_it() {
 }
 
 /// The crates below the core, each with those of Samuel that it may use. Everything stands above what it uses.
-const CRATES: [(&str, &[&str]); 12] = [
+const CRATES: [(&str, &[&str]); 13] = [
     ("samuel-fs", &[]),
     ("samuel-process", &[]),
     ("samuel-template", &[]),
@@ -142,6 +142,10 @@ const CRATES: [(&str, &[&str]); 12] = [
         &["samuel-contract", "samuel-fs", "samuel-model", "samuel-process", "samuel-template", "samuel-toon"],
     ),
     ("samuel-config", &["samuel-contract", "samuel-fs", "samuel-hook", "samuel-model"]),
+    (
+        "samuel-agent",
+        &["samuel-config", "samuel-fs", "samuel-hook", "samuel-model", "samuel-process", "samuel-state"],
+    ),
 ];
 
 #[test]

@@ -23,7 +23,8 @@ const CRATES: [(&str, &str); 5] = [
 ];
 
 /// The crates below the core of which a program sees only what the core re-exports.
-const BELOW: [(&str, &str); 7] = [
+const BELOW: [(&str, &str); 8] = [
+    ("samuel_agent", "crates/samuel-agent"),
     ("samuel_config", "crates/samuel-config"),
     ("samuel_fs", "crates/samuel-fs"),
     ("samuel_git", "crates/samuel-git"),

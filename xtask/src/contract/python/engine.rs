@@ -171,7 +171,7 @@ pub(super) const DOCUMENTS: &[Source] = &[
         &[("SettingReport", "HookSetting"), ("ChainReport", "HookChain"), ("PointReport", "ShownPoint")],
     ),
     ("engine/hooks.rs", &[("ShownHook", ""), ("ShownHooks", "")]),
-    ("agent/route.rs", &[("Choice", "AgentChoice")]),
+    ("../../crates/samuel-agent/src/route.rs", &[("Choice", "AgentChoice")]),
     ("engine/preview.rs", &[("PreviewStop", "")]),
     (
         "../../cli/src/render/next_prompt.rs",
