@@ -20,7 +20,7 @@
 
 pub mod bridge;
 
-pub(crate) use samuel_agent::{ARGUMENT, MODEL, ToolCalls, last_words, own_files, patched, path_below};
+pub(crate) use samuel_agent::{ARGUMENT, MODEL, ToolCalls, own_files, patched, path_below};
 pub use samuel_agent::{
     AbilityCall, AbilityDecision, AbilityResult, Agent, AgentClocks, AgentConfig, AgentError, AgentEvent,
     AgentPort, AgentRequest, Agents, Bridge, Choice, Chosen, ConversationId, LogFiles, MutationRoute,

@@ -126,7 +126,7 @@ fn each_module_uses_what_its_row_names_and_that_stands_above_it() {
 }
 
 /// The crates below the core, each with those of Samuel that it may use. Everything stands above what it uses.
-const CRATES: [(&str, &[&str]); 13] = [
+const CRATES: [(&str, &[&str]); 14] = [
     ("samuel-fs", &[]),
     ("samuel-process", &[]),
     ("samuel-template", &[]),
@@ -145,6 +145,10 @@ const CRATES: [(&str, &[&str]); 13] = [
     (
         "samuel-agent",
         &["samuel-config", "samuel-fs", "samuel-hook", "samuel-model", "samuel-process", "samuel-state"],
+    ),
+    (
+        "samuel-machine",
+        &["samuel-agent", "samuel-config", "samuel-hook", "samuel-model", "samuel-process", "samuel-state"],
     ),
 ];
 

@@ -86,10 +86,10 @@ pub(super) const REPORTS: &[Source] = &[
     ("session/feedback.rs", &[("Feedback", "")]),
     ("session/ability.rs", &[("AbilityPermission", "")]),
     (
-        "event.rs",
+        "../../crates/samuel-machine/src/event.rs",
         &[("PlanChange", ""), ("CheckResult", ""), ("IterationFailure", ""), ("Event", ""), ("Guard", "")],
     ),
-    ("event/report.rs", &[("RunFault", ""), ("RunReport", "")]),
+    ("../../crates/samuel-machine/src/event/report.rs", &[("RunFault", ""), ("RunReport", "")]),
     ("../../crates/samuel-process/src/left.rs", &[("Process", "")]),
     ("../../crates/samuel-state/src/lock.rs", &[("Holder", "")]),
     ("../../crates/samuel-state/src/journal/record.rs", &[("Called", "AgentCall"), ("RunEnd", "")]),
