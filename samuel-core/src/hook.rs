@@ -26,6 +26,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(test)]
+pub(crate) use samuel_hook::arguments;
 pub use samuel_hook::{
     API_NAMESPACE, AbilityCall, AbilityDecision, AbilityResult, Abort, AgentEvent, AgentPort, Answer, Asks,
     Blob, Blocking, BreakClass, Bridge, Broken, Call, CallLogs, CallScope, CallVisitor, ChainMode, ChainSpec,
@@ -38,8 +40,8 @@ pub use samuel_hook::{
     points, resolve,
 };
 pub(crate) use samuel_hook::{
-    HandlerCall, Heard, Lines, Link, MAX_SUMMARY, arguments, catch_panic, field_hashes, handler_methods,
-    is_report, owner_of, repository_hook, short_result, without_version,
+    HandlerCall, Heard, Lines, Link, MAX_SUMMARY, catch_panic, field_hashes, handler_methods, is_report,
+    owner_of, repository_hook, short_result, without_version,
 };
 #[cfg(feature = "wasm")]
 pub(crate) use samuel_hook::{ended, supervised};

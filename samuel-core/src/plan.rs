@@ -17,4 +17,3 @@ pub use samuel_state::plan::{
     Next, Pilot, Readiness, Standing, TaskChoice, TaskFilter, TaskList, TaskTree, TreeRow, Work, WorkRemedy,
     WorkUnderWay, next,
 };
-pub(crate) use samuel_state::plan::{MAX_REPEATS, UNCHECKED};

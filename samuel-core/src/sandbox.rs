@@ -30,16 +30,14 @@
 //! ```
 
 mod engine_kind;
-mod image;
 mod probe;
 mod view;
 #[cfg_attr(not(feature = "sandbox"), path = "sandbox/absent.rs")]
 mod walls;
 
 pub use engine_kind::EngineKind;
-pub use image::Image;
 pub use probe::{ProbeFinding, ProbeGround, ProbeOutcome, probe};
-pub use samuel_hook::sandbox::{HOST, Host, Sandbox, SandboxError, Sandboxes, UnheldLimit};
+pub use samuel_hook::sandbox::{HOST, Host, Image, Sandbox, SandboxError, Sandboxes, UnheldLimit};
 pub use view::View;
 #[cfg(feature = "sandbox")]
 pub(crate) use walls::{

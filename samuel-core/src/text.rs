@@ -11,5 +11,5 @@ pub use samuel_model::text::{
     described, dollars, is_unseen, lasting, tokens,
 };
 pub(crate) use samuel_model::text::{
-    excerpt, is_odd, last_line, limit, listed, names, one_line, without_colours, without_odd,
+    excerpt, is_odd, last_line, limit, listed, names, one_line, without_odd,
 };

@@ -126,7 +126,7 @@ fn each_module_uses_what_its_row_names_and_that_stands_above_it() {
 }
 
 /// The crates below the core, each with those of Samuel that it may use. Everything stands above what it uses.
-const CRATES: [(&str, &[&str]); 11] = [
+const CRATES: [(&str, &[&str]); 14] = [
     ("samuel-fs", &[]),
     ("samuel-process", &[]),
     ("samuel-template", &[]),
@@ -140,6 +140,15 @@ const CRATES: [(&str, &[&str]); 11] = [
     (
         "samuel-hook",
         &["samuel-contract", "samuel-fs", "samuel-model", "samuel-process", "samuel-template", "samuel-toon"],
+    ),
+    ("samuel-config", &["samuel-contract", "samuel-fs", "samuel-hook", "samuel-model"]),
+    (
+        "samuel-agent",
+        &["samuel-config", "samuel-fs", "samuel-hook", "samuel-model", "samuel-process", "samuel-state"],
+    ),
+    (
+        "samuel-machine",
+        &["samuel-agent", "samuel-config", "samuel-hook", "samuel-model", "samuel-process", "samuel-state"],
     ),
 ];
 

@@ -23,10 +23,13 @@ const CRATES: [(&str, &str); 5] = [
 ];
 
 /// The crates below the core of which a program sees only what the core re-exports.
-const BELOW: [(&str, &str); 6] = [
+const BELOW: [(&str, &str); 9] = [
+    ("samuel_agent", "crates/samuel-agent"),
+    ("samuel_config", "crates/samuel-config"),
     ("samuel_fs", "crates/samuel-fs"),
     ("samuel_git", "crates/samuel-git"),
     ("samuel_hook", "crates/samuel-hook"),
+    ("samuel_machine", "crates/samuel-machine"),
     ("samuel_model", "crates/samuel-model"),
     ("samuel_prd", "crates/samuel-prd"),
     ("samuel_state", "crates/samuel-state"),

@@ -40,7 +40,7 @@ def test_the_archive_holds_the_core_the_lock_file_and_the_licences(archive: Path
         assert manifest is not None
         workspace = tomllib.loads(manifest.read().decode())["workspace"]
     assert {name.parts[0] for name in names} == {f"samuel_sdk-{samuel.__version__}"}
-    crates = ["contract", "fs", "git", "guest", "hook", "model", "prd", "process", "state", "template", "toon"]
+    crates = ["agent", "config", "contract", "fs", "git", "guest", "hook", "machine", "model", "prd", "process", "state", "template", "toon"]
     members = ["bindings/python", *(f"crates/samuel-{name}" for name in crates), "samuel-core"]
     assert sorted(workspace["members"]) == members
     wanted = {

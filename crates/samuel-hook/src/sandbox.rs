@@ -10,12 +10,16 @@
 //! # Ok::<(), samuel_hook::sandbox::SandboxError>(())
 //! ```
 
+mod image;
+
 use std::{fmt, path::Path, sync::Arc};
 
 use samuel_contract::nearest;
 use samuel_model::{Coded, ErrorCode, Remedy};
 use samuel_process::CommandSpec;
 use serde::Serialize;
+
+pub use image::{Image, without_tag};
 
 /// The name of [`Host`].
 pub const HOST: &str = "host";

@@ -41,6 +41,7 @@ mod task;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod text;
+mod workspace_kind;
 
 pub use agent_scope::AgentScope;
 pub use agent_total::AgentTotal;
@@ -67,6 +68,7 @@ pub use scope::{Scope, UnknownTask, UnknownTasks};
 pub use severity::Severity;
 pub use task::MAX_OWNER_CHARS;
 pub use task::{InvalidTask, MAX_ID_CHARS, MAX_TITLE_CHARS, Source, Status, Task, TaskId, commit_hash};
+pub use workspace_kind::{UnknownWorkspace, WorkspaceKind};
 
 pub use digest::{Digesting, digest_of, digest_of_stream, is_digest};
 pub use hex::hex;

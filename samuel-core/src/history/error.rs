@@ -110,7 +110,8 @@ impl Coded for HistoryError {
             Self::Replay { source, .. } => match source {
                 ReplayError::NoBeginning => ErrorCode::RECORD_NOT_FOUND,
                 ReplayError::Altered => ErrorCode::RECORD_DIFFERS,
-                ReplayError::Version { .. } | ReplayError::Machine { .. } => ErrorCode::RECORD_VERSION,
+                // It is of another version, or its machine is.
+                _ => ErrorCode::RECORD_VERSION,
             },
             Self::Broken { .. } => ErrorCode::INTERNAL,
             Self::State(error) => error.code(),

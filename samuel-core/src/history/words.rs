@@ -55,6 +55,7 @@ pub fn event_name(event: &Event) -> &'static str {
         Event::Swept { .. } => "swept",
         Event::Lagged { .. } => "lagged",
         Event::RunFinished(_) => "run_finished",
+        _ => "unknown",
     }
 }
 
@@ -187,6 +188,7 @@ pub fn event_line(event: &Event) -> Option<String> {
             counted(report.iterations, "iteration"),
             if report.completed.is_empty() { "nothing".to_owned() } else { ids(&report.completed) }
         ),
+        _ => return None,
     })
 }
 
@@ -264,7 +266,8 @@ pub(super) fn verdict(result: CheckResult) -> &'static str {
         CheckResult::Failed => "checks failed",
         CheckResult::Advisory => "checks failed, which is only advice",
         CheckResult::Cancelled => "checks were cancelled",
-        CheckResult::Unverified => "nothing to check with",
+        // It is unverified.
+        _ => "nothing to check with",
     }
 }
 
@@ -284,12 +287,13 @@ fn changed(change: PlanChange) -> &'static str {
         PlanChange::Reset => "was made pending again",
         PlanChange::Added => "was added",
         PlanChange::Reopened => "was reopened",
-        PlanChange::Changed => "was changed",
         PlanChange::Removed => "was removed",
         PlanChange::Asked => "waits for an answer, asked",
         PlanChange::Answered => "got its answer",
         PlanChange::Held => "is held back in the queue",
         PlanChange::LetGo => "was let go of in the queue",
+        // It says something else.
+        _ => "was changed",
     }
 }
 

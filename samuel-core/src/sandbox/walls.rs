@@ -16,7 +16,7 @@ mod sockets;
 
 use std::sync::Arc;
 
-use super::{BWRAP, EngineKind, Image, OCI, Sandbox, SandboxError, UnheldLimit, View, image};
+use super::{BWRAP, EngineKind, Image, OCI, Sandbox, SandboxError, UnheldLimit, View};
 
 pub(crate) use bwrap::problem_of_mount;
 pub use bwrap::{Bwrap, Reach};

@@ -189,6 +189,7 @@ fn write_event(text: &mut String, event: &Event) -> fmt::Result {
             report.failed_iterations,
             report.completed.iter().map(|task| task.as_str()).collect::<Vec<_>>().join(", ")
         ),
+        _ => Ok(()),
     }
 }
 

@@ -79,7 +79,7 @@ fn rows(schema: &Value, prefix: &str) -> String {
 /// Writes the options that a loop in Python takes.
 fn python(settings: &Value) -> String {
     let mut out = "\"\"\"The settings that `Loop` takes, as `[methodology.<name>]` in samuel.toml has them.\n\n\
-                   Written by `cargo xtask contract`; change `samuel-core/src/config/settings.rs` instead.\n\"\"\"\n\n\
+                   Written by `cargo xtask contract`; change `crates/samuel-config/src/settings.rs` instead.\n\"\"\"\n\n\
                    from __future__ import annotations\n\n\
                    from collections.abc import Iterable, Mapping\n\
                    from typing import Literal, TypedDict\n\n\

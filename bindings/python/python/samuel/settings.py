@@ -1,6 +1,6 @@
 """The settings that `Loop` takes, as `[methodology.<name>]` in samuel.toml has them.
 
-Written by `cargo xtask contract`; change `samuel-core/src/config/settings.rs` instead.
+Written by `cargo xtask contract`; change `crates/samuel-config/src/settings.rs` instead.
 """
 
 from __future__ import annotations

@@ -44,9 +44,10 @@ impl History {
                 let has_failed = match check.result {
                     CheckResult::Passed => false,
                     CheckResult::Failed | CheckResult::Advisory => true,
-                    // Neither says how the work is.
+                    // Neither this nor the next says how the work is.
                     CheckResult::Cancelled => continue,
-                    CheckResult::Unverified => {
+                    // It is unverified.
+                    _ => {
                         nothing_to_ask.get_or_insert(check);
                         continue;
                     }

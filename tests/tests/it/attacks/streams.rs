@@ -23,7 +23,7 @@ const ADAPTERS: [&str; 4] = ["claude", "codex", "gemini", "copilot"];
 
 /// The recordings of an agent.
 fn recordings(agent: &str) -> Vec<Vec<u8>> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../samuel-core/tests/data/agent");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/samuel-agent/tests/data/agent");
     let entries = fs::read_dir(directory).unwrap().flatten();
     let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(agent));
     let mut found: Vec<_> = ours.map(|entry| fs::read(entry.path()).unwrap()).collect();

@@ -6,10 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use samuel_hook::sandbox::without_tag;
+
 use super::super::{
     EngineKind, SandboxError,
     ask::{asked, last_lines, output_of},
-    image::without_tag,
 };
 use crate::process::{SupervisorId, is_gone, this_process};
 
