@@ -43,4 +43,4 @@ def script() -> Callable[..., subprocess.CompletedProcess[str]]:
 
 def repeats() -> int:
     """How often a test of luck is run: more in the long form."""
-    return 100 if os.environ.get("SAMUEL_LONG") else 3
+    return 100 if os.environ.get("SAMUEL_LONG") else 2

@@ -38,7 +38,8 @@ def test_the_examples_and_the_package_hold_under_strict_types(tmp_path: Path) ->
     package = Path(samuel.__file__).parent
     env = {**os.environ, "MYPYPATH": str(package.parent)}
     common = [sys.executable, "-m", "mypy", "--strict", "--python-version", "3.11", "--cache-dir", str(tmp_path)]
-    for targets in ([package], [EXAMPLES / "demo.py"], [EXAMPLES / "haiku.py"], [EXAMPLES / "service.py"], [EXAMPLES / "walkthrough.py"]):
+    names = ("demo.py", "haiku.py", "service.py", "walkthrough.py")
+    for targets in ([package], [EXAMPLES / name for name in names]):
         checked = subprocess.run([*common, *map(str, targets)], capture_output=True, text=True, env=env)
         assert checked.returncode == 0, checked.stdout
 

@@ -57,7 +57,7 @@ def test_ctrl_c_ends_a_run_within_half_a_second_and_leaves_no_process(
     samuel_project: MakeProject, script: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     times = []
-    for _ in range(repeats()):
+    for _ in range(max(3, repeats())):
         project = samuel_project("First")
         ended = script(INTERRUPTED.replace("SIGNAL", "SIGINT"), project.root)
         assert (ended.returncode, ended.stderr) == (0, "")

@@ -54,7 +54,7 @@ fn at_work() -> (Ground, Beside) {
     let notes = ground.notes().display().to_string();
     let waits = format!(
         "trap '' TERM INT HUP; sh -c 'while :; do sleep 1; done' {notes} & touch {notes}/up-$SAMUEL_TASK_ID; \
-         while ! test -e {notes}/go; do sleep 0.02; done\n"
+         while ! test -e {notes}/go; do sleep 0.1; done\n"
     );
     let agent = waits + &ground.lanes.command();
     let run = ground.bench.spawn(&[&ground.bench.start_args(&agent)[..], &["--jobs", "3"]].concat());
@@ -79,6 +79,7 @@ fn the_first_interrupt_lets_all_turns_finish_and_lands_what_is_submitted() {
     nothing_is_left(&ground);
 }
 
+// Takes about 16 s: for each of the three signals three lanes that are stopped, and a run that does all four tasks.
 #[test]
 fn a_second_interrupt_or_a_termination_stops_all_lanes_within_ten_seconds() {
     for signals in [&[Signal::INT, Signal::INT][..], &[Signal::TERM], &[Signal::HUP]] {
@@ -108,7 +109,7 @@ fn hanging(ground: &Ground, keys: &str, jobs: &str) -> Beside {
 /// A line of shell that says that it is there and is deaf to signals.
 fn hangs(ground: &Ground) -> String {
     let notes = ground.notes().display().to_string();
-    format!("trap '' TERM INT HUP; touch {notes}/hangs; while :; do sleep 0.05; done")
+    format!("trap '' TERM INT HUP; touch {notes}/hangs; while :; do sleep 1; done")
 }
 
 /// Makes sure that the last of some signals ends a run within ten seconds, which says something between two of them.
@@ -157,6 +158,7 @@ fn a_check_of_the_queue_that_hangs_ends_with_the_second_interrupt_or_a_terminati
     }
 }
 
+// Takes about 10 s: for each of the two signals three lanes that are stopped, and a run that does all three tasks.
 #[test]
 fn agents_that_are_stopped_within_a_git_leave_no_lock_and_lose_nothing() {
     for signals in [&[Signal::INT, Signal::INT][..], &[Signal::TERM]] {
@@ -165,7 +167,7 @@ fn agents_that_are_stopped_within_a_git_leave_no_lock_and_lose_nothing() {
         // What an agent adds goes through a filter that does not end.
         let filter = format!(
             "if test -n \"$SAMUEL_TASK_ID\"; then trap '' TERM INT HUP; touch {notes}/adds-$SAMUEL_TASK_ID; \
-             while :; do sleep 0.05; done; fi; cat"
+             while :; do sleep 1; done; fi; cat"
         );
         ground.bench.write(".gitattributes", "slow-* filter=slow\n");
         ground.bench.git(&["add", ".gitattributes"]);

@@ -212,6 +212,7 @@ fn adds_up(events: &[Value], status: &Value) {
     assert!((kept("cost_usd") - figure(events, "cost_usd")).abs() < 1e-9, "{status}");
 }
 
+// Takes about 13 s: Claude Code is started for each of the three tasks.
 #[tokio::test(flavor = "multi_thread")]
 async fn claude_code_takes_a_prd_of_three_tasks_to_done() {
     let script = model("Bash", json!({"command": WORK, "description": "does the task"}));
@@ -290,6 +291,7 @@ async fn what_a_session_hook_pipes_is_in_the_next_iterations_request_to_the_mode
     );
 }
 
+// Takes about 15 s: Claude Code is started for each of the three tasks, for a failure, and for the turn after it.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_recovery_turn_that_a_session_hook_pipes_to_remembers_the_turn_before_it() {
     const HOOKS: &str = "version: 1

@@ -98,6 +98,7 @@ fn every_page_has_exactly_three_commands() {
     }
 }
 
+// Takes about 13 s: cargo builds the example for WebAssembly, and the host compiles it without optimisation.
 #[test]
 fn the_rust_example_tells_of_a_python_project() {
     let Some(built) = build(Example::Rust) else { return };

@@ -17,6 +17,11 @@ use crate::support::{Mark, plays, role_args, run_supervised, shell, supervisor};
 
 const SECOND: Duration = Duration::from_secs(1);
 
+/// Says whether the suites run in full.
+fn is_long() -> bool {
+    std::env::var_os("SAMUEL_LONG").is_some()
+}
+
 /// Ways to outlive one's parent. Each prints a line once it is in place.
 const HOSTILE: [&str; 6] = [
     // Ignores SIGTERM.
@@ -34,12 +39,14 @@ const HOSTILE: [&str; 6] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_hundred_hostile_commands_end_on_time_and_leave_no_process() {
+async fn very_many_hostile_commands_end_on_time_and_leave_no_process() {
+    // In short ten commands of each kind.
+    let batches = if is_long() { 20 } else { 6 };
     let mark = Mark::new("hostile");
     let timeout = Duration::from_millis(400);
     let mut supervisors = Vec::new();
     let mut latest = Duration::ZERO;
-    for batch in 0..20 {
+    for batch in 0..batches {
         let commands = (0..10).map(|n| {
             let spec = shell(HOSTILE[(batch * 10 + n) % HOSTILE.len()], Path::new("/"));
             let spec = mark.on(spec.timeout(timeout).grace(Duration::from_millis(20)));
@@ -56,7 +63,7 @@ async fn two_hundred_hostile_commands_end_on_time_and_leave_no_process() {
         }
     }
     assert!(latest < timeout + 5 * SECOND, "one took {latest:?}");
-    assert_eq!(supervisors.len(), 200);
+    assert_eq!(supervisors.len(), batches * 10);
     assert_eq!(wait_for_sweep(&supervisors, &[], 5 * SECOND).await, []);
     mark.assert_gone();
 }
@@ -319,7 +326,7 @@ fn counting_client_entry() {
         fire(0).await;
         let open = || fs::read_dir("/proc/self/fd").unwrap().count();
         let before = open();
-        for hook in 0..500 {
+        for hook in 0..if is_long() { 500 } else { 100 } {
             // The leaking and the sleeping kind are slow by nature.
             let output = fire(if hook % 20 < 2 { 3 + hook % 20 } else { hook % 3 }).await;
             assert!(output.supervisor.is_some());
@@ -337,7 +344,7 @@ fn counting_client_entry() {
 }
 
 #[test]
-fn five_hundred_firings_leave_no_descriptor_and_no_zombie() {
+fn very_many_firings_leave_no_descriptor_and_no_zombie() {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(role_args("survivors::counting_client_entry", "as-counting-client"))
         .stdin(Stdio::null())

@@ -8,7 +8,7 @@ use std::{env, thread};
 use super::world::{Mutant, Totals, World};
 
 /// How many schedules are played in the long form, and in the short one.
-const SCHEDULES: [u64; 2] = [10_000, 300];
+const SCHEDULES: [u64; 2] = [10_000, 200];
 /// Within how many of them a mutant must be caught.
 const MUTANT_SCHEDULES: u64 = 1_000;
 /// How many threads play.

@@ -107,7 +107,7 @@ async fn of_run(bench: &Bench) -> Answer {
 fn status_preview_and_run_agree_on_what_is_next_of_any_plan() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
-        cases: 40,
+        cases: if std::env::var_os("SAMUEL_LONG").is_some() { 40 } else { 24 },
         failure_persistence: None,
         ..ProptestConfig::default()
     });

@@ -143,7 +143,7 @@ fn very_many(iterations: u32, hostile: bool) -> Vec<Event> {
 #[test]
 fn a_page_of_ten_thousand_iterations_stays_small_whatever_their_texts() {
     // In short more than a page shows, so that it is as large.
-    let iterations = iterations(3_000);
+    let iterations = iterations(ROWS + 100);
     for hostile in [false, true] {
         let bench = on_disk(&[("1", "First")]);
         tell(&*bench.lane(), RUN, very_many(iterations, hostile));

@@ -286,10 +286,12 @@ fn files_of_nearly_the_right_name_are_told() {
 
 #[test]
 fn large_files_are_read_in_little_time() {
-    let many = |line: fn(usize) -> String| (0..100_000).map(line).collect::<String>();
+    // In short they are half as large, and have half of the time.
+    let part = if std::env::var_os("SAMUEL_LONG").is_some() { 1 } else { 2 };
+    let many = |line: fn(usize) -> String| (0..100_000 / part).map(line).collect::<String>();
     let names = many(|n| format!("A{n}: x,"));
     let begun = std::time::Instant::now();
-    let braces = "{".repeat((1 << 20) - 100);
+    let braces = "{".repeat(((1 << 20) - 100) / part);
     assert_eq!(
         read(format!("version: 1\nhooks:\n  on_error:\n    - command: '{braces}'\n"))
             .unwrap()
@@ -304,7 +306,7 @@ fn large_files_are_read_in_little_time() {
     assert_eq!(read(env).unwrap().hooks().count(), 1);
     let keys = format!("version: 1\nhooks: {{}}\n{}", many(|n| format!("k{n}: 1\n")));
     assert_eq!(read(keys).unwrap().problems().len(), 1_000);
-    assert!(begun.elapsed().as_secs() < 120, "{:?}", begun.elapsed());
+    assert!(begun.elapsed().as_secs() < if part == 1 { 120 } else { 60 }, "{:?}", begun.elapsed());
 }
 
 #[test]

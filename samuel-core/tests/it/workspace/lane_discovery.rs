@@ -292,6 +292,7 @@ async fn lane_discovery_entry() {
     }
 }
 
+// Takes about 12 s: three times a run with lanes that is killed, and the one that follows.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lane_that_is_killed_while_it_looks_gives_its_role_to_the_next_and_loses_nothing() {
     for (kind, jobs) in [("worktree", 2), ("clone", 2), ("worktree", 1)] {

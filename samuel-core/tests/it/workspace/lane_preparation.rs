@@ -67,6 +67,7 @@ async fn opened(user: &User, kind: LaneTreeKind, copy: &[&str]) -> LaneTree {
     LaneTree::open(setup, &Making::default(), &user.head()).await.unwrap()
 }
 
+// Takes about 12 s: in each of the two kinds of work tree five tasks, each of which is checked and lands.
 #[tokio::test(flavor = "multi_thread")]
 async fn copied_files_are_there_for_each_task_and_never_land() {
     for kind in KINDS {
@@ -204,11 +205,13 @@ fn lines(path: &Path) -> usize {
     fs::read_to_string(path).unwrap_or_default().lines().count()
 }
 
+// Takes about 14 s: in each of the two kinds of work tree four runs with two lanes.
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_are_run_once_in_each_work_tree_and_again_where_they_change() {
     for kind in KINDS {
         let user = User::new();
-        let tasks = ["1", "2", "3", "4"].map(|id| (id, &[] as &[&str]));
+        // One more than there are lanes.
+        let tasks = ["1", "2", "3"].map(|id| (id, &[] as &[&str]));
         let project = project(&user, &tasks);
         let (ran, trees) = (user.home().join("ran"), user.home().join("trees"));
         // It has the environment of checks, is where the project is, and may leave what git ignores.
@@ -380,6 +383,7 @@ fn locks(user: &User) -> String {
 
 const WAITS: &str = "while :; do sleep 0.05; done;";
 
+// Takes about 10 s: in each of the two kinds of work tree two runs with two lanes, the first of which is stopped.
 #[tokio::test(flavor = "multi_thread")]
 async fn locks_that_an_agent_left_do_not_keep_its_work_from_being_put_away() {
     for kind in KINDS {

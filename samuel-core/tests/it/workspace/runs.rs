@@ -177,6 +177,7 @@ async fn refused_work_fails_its_iteration_with_the_code_and_is_taken_back() {
     assert!(!user.home().join("canary").exists());
 }
 
+// Takes about 11 s: each of the 6 settings has a repository, and a run of two iterations in a clone of it.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_users_git_reads_or_starts_of_the_tree_is_refused() {
     for (configure, change, file) in [

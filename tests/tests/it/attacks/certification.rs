@@ -218,7 +218,7 @@ fn with_last_turn(attack: &Attack) {
     attack.target.ok(&["install", "stop", "--yes"]);
 }
 
-// Takes about 22 s: each of the 13 rounds makes a project, and starts a run three times.
+// Takes about 12 s: each of the 13 rounds makes a project, and starts a run twice or three times.
 #[test]
 fn nothing_that_an_agent_says_completes_a_plan_whose_checks_fail() {
     let mut dice = Dice(0x00ce_7171);
@@ -242,7 +242,8 @@ fn nothing_that_an_agent_says_completes_a_plan_whose_checks_fail() {
         assert_eq!(first.is_none(), kills, "the attack was made: {told}: {first:?}");
         assert_ne!(first, Some(0), "{told}");
         attack.does("check", "exit 1\n");
-        for start in 0..2 {
+        // In short a second start follows on every other attack.
+        for start in 0..times(1 + round % 2, 2) {
             assert_ne!(attack.exit_code(), 0, "{told}: start {start} after it");
         }
         // What somebody completes while no agent is at work is their own word.
@@ -252,7 +253,7 @@ fn nothing_that_an_agent_says_completes_a_plan_whose_checks_fail() {
     }
 }
 
-// Takes about 20 s: each of the 18 ways makes a project, and starts a run twice.
+// Takes about 18 s: each of the 18 ways makes a project, and starts a run twice.
 #[test]
 fn what_an_agent_writes_into_the_state_completes_nothing_whose_checks_fail() {
     let moments = [(Moment::Turn, false), (Moment::Turn, true), (Moment::Check, false)];

@@ -14,6 +14,11 @@ fn project() -> Target {
     let target = Target::with_tasks(&["One"]);
     target.plugin("plugin", "lint", "quality.check", PASSES);
     target.ok(&["install", "plugin", "--yes"]);
+    with_check(target)
+}
+
+/// Gives a project its check and its agent.
+fn with_check(target: Target) -> Target {
     target.program("ci/check.sh", "exit 1\n");
     let agent = target.home().join("agent").display().to_string();
     let settings = format!(
@@ -104,6 +109,7 @@ fn files_that_decide_nothing_may_change_until_the_end() {
     ended_as(&ran, 0, "completed");
 }
 
+// Takes about 11 s: each of the 26 checks has a project and a run of its own.
 #[test]
 fn a_check_that_goes_to_its_script_is_watched_like_one_that_names_it() {
     for (check, executed) in [
@@ -134,7 +140,7 @@ fn a_check_that_goes_to_its_script_is_watched_like_one_that_names_it() {
         ("cd ci && python3 -m check", "ci/check.py"),
         ("uv run ci/check.py", "ci/check.py"),
     ] {
-        let target = project();
+        let target = with_check(Target::with_tasks(&["One"]));
         git(&target.root(), &["init", "--quiet"]);
         target.program("ci/check.sh", "#!/bin/sh\nexit 1\n");
         target.write("ci/deep/notes", "");

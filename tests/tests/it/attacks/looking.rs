@@ -107,13 +107,18 @@ const SETTINGS: &[(&str, &str, &str)] = &[
 
 fn traps() -> Vec<Trap> {
     let mut traps = Vec::new();
-    for place in PLACES {
+    let is_long = times(0, 1) > 0;
+    for (number, place) in PLACES.iter().enumerate() {
         for key in ["clean", "smudge", "process"] {
             for attributes in [".gitattributes", ".git/info/attributes", "core.attributesFile"] {
                 traps.push(Trap::Setting { section: "filter \"evil\"", key, value: "@", place, attributes });
             }
         }
-        for (section, key, value) in SETTINGS {
+        for (turn, (section, key, value)) in SETTINGS.iter().enumerate() {
+            // In short each setting in the first place and, in turn, one of the others.
+            if !is_long && number > 0 && number != 1 + turn % (PLACES.len() - 1) {
+                continue;
+            }
             traps.push(Trap::Setting { section, key, value, place, attributes: ".gitattributes" });
         }
     }
@@ -332,13 +337,14 @@ fn every<T: Sync>(all: &[T], attack: impl Fn(usize, &T) -> Vec<String> + Sync) {
     assert!(failed.is_empty(), "{} attacks got through:\n{}", failed.len(), failed.join("\n"));
 }
 
+// Takes about 10 s: each of the 105 traps is a clone of its own, which three commands look at.
 #[test]
 fn looking_at_a_clone_executes_nothing() {
     let origin = Origin::new();
     let traps = traps();
     // The exact prompt looks closest; the others take turns.
     let turns = times(2, VERBS.len() - 1);
-    assert!(traps.len() * (turns + 1) >= 300);
+    assert!(traps.len() * (turns + 1) >= 300, "{}", traps.len());
     every(&traps, |number, trap| {
         let trapped = Trapped::set(&origin, trap);
         let others = VERBS.iter().skip(1).cycle().skip(number * turns).take(turns);

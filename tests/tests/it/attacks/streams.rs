@@ -9,7 +9,7 @@ use std::{fs, path::Path, time::Duration};
 use samuel_core::model::Status;
 
 use crate::attacks::{
-    kit::{Dice, Target, ran, times},
+    kit::{Dice, Target, copied, ran, times},
     writers::store,
 };
 
@@ -87,10 +87,12 @@ fn numbers(text: &str, number: &str) -> Vec<u8> {
 fn a_hostile_stream_ends_in_an_outcome_and_leaves_the_plan_alone() {
     let all: Vec<Vec<u8>> = ADAPTERS.iter().flat_map(|agent| recordings(agent)).collect();
     let mut dice = Dice(0xbad_57e4);
+    let base = Target::with_tasks(&["one", "two"]);
     for round in 0..times(24, 450) {
         let agent = ADAPTERS[round % ADAPTERS.len()];
         let ours = recordings(agent);
-        let target = Target::with_tasks(&["one", "two"]);
+        let target = Target::new();
+        copied(&base.path("."), &target.root());
         let recording = &ours[dice.below(ours.len() as u64) as usize];
         target.write("stream", damage(recording, &all, &mut dice));
         let code = [0, 0, 1, 137][dice.below(4) as usize];

@@ -71,10 +71,10 @@ fn sixteen_writers_beside_a_loop_that_is_killed_lose_nothing() {
     assert_eq!(stored.len(), told.len() + 1);
 }
 
-/// What each of them does, three times: `$0` is samuel, `$1` its number. It prints its
+/// What each of them does, `$2` times: `$0` is samuel, `$1` its number. It prints its
 /// tasks with the titles that they must have in the end.
 const CHANGES: &str = r#"
-for i in 1 2 3; do
+for i in $(seq "$2"); do
   id="w$1-$i"
   "$0" run task add "$id" Task >&2 || exit 1
   "$0" run edit "$id" --title mine >&2 || exit 1
@@ -100,7 +100,8 @@ fn sixteen_processes_that_edit_update_complete_and_take_back_beside_a_loop_lose_
     let writer = |number: usize| {
         // A session of its own: whose change is whose is known by that.
         let mut command = Command::new("setsid");
-        command.args(["--wait", "sh", "-c", CHANGES]).arg(samuel.get_program()).arg(number.to_string());
+        command.args(["--wait", "sh", "-c", CHANGES]).arg(samuel.get_program());
+        command.args([number, times(1, 3)].map(|number| number.to_string()));
         command.env_clear().envs(samuel.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.current_dir(target.root()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
