@@ -2,15 +2,16 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::workspace;
 
 /// Runs the script.
 ///
 /// # Errors
-/// Fails where the script does.
-pub(crate) fn run() -> Result<()> {
+/// Fails for arguments, and where the script does.
+pub(crate) fn run(args: &[String]) -> Result<()> {
+    let [] = args else { bail!("usage: cargo xtask ci") };
     let script = workspace::root().join(".ci/run");
     let status =
         Command::new(&script).status().with_context(|| format!("cannot run {}", script.display()))?;

@@ -4,18 +4,13 @@
 //! that is fetched from GitHub, and are skipped where it cannot be had. A
 //! `cargo-deny` that is not installed is built once, beside what is built here.
 
-use std::{
-    env, fs,
-    path::PathBuf,
-    process::{Command, Stdio},
-    time::Duration,
-};
+use std::{env, fs, path::PathBuf, process::Command, time::Duration};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::Result;
 
 use crate::{
     test::Tally,
-    workspace::{cargo, root, target, wait},
+    workspace::{cargo, quietly, root, target},
 };
 
 /// The version that is built where none is installed.
@@ -34,7 +29,7 @@ pub(crate) fn check(tally: &mut Tally) -> Result<()> {
         }
     };
     let mut fetch = cargo(&["fetch", "--locked", "--quiet"]);
-    if let Err(error) = within(FETCH, &mut fetch) {
+    if let Err(error) = quietly(FETCH, &mut fetch) {
         tally.skip(&format!("cargo deny: the crates of other systems cannot be fetched: {error:#}"));
         return Ok(());
     }
@@ -49,7 +44,7 @@ pub(crate) fn check(tally: &mut Tally) -> Result<()> {
             .is_ok_and(|status| status.success())
     };
     tally.check("cargo deny: bans, licences, sources", holds(&["bans", "licenses", "sources"]));
-    match within(FETCH, &mut deny(&["fetch", "db"])) {
+    match quietly(FETCH, &mut deny(&["fetch", "db"])) {
         Ok(()) => tally.check("cargo deny: advisories", holds(&["advisories"])),
         Err(error) => tally.skip(&format!("cargo deny: the database of advisories cannot be had: {error:#}")),
     }
@@ -69,25 +64,8 @@ fn program() -> Result<PathBuf> {
     let build = tools.join("build");
     let mut install = cargo(&["install", "cargo-deny", "--locked", "--debug", "--version", VERSION]);
     install.arg("--root").arg(&tools).env("CARGO_TARGET_DIR", &build).env("CARGO_PROFILE_DEV_DEBUG", "0");
-    let built = within(Duration::from_secs(600), &mut install);
+    let built = quietly(Duration::from_secs(600), &mut install);
     // What it was built from takes several times its size.
     let _ = fs::remove_dir_all(&build);
     built.map(|()| kept)
-}
-
-/// Runs a command that may take so long, and returns the last thing it said
-/// where it fails.
-fn within(limit: Duration, command: &mut Command) -> Result<()> {
-    let said = tempfile::NamedTempFile::new()?;
-    let stderr = said.reopen()?;
-    let spawned = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr).spawn();
-    let mut child = spawned.context("it cannot be run")?;
-    let Some(status) = wait(&mut child, limit)? else {
-        bail!("it took more than {} s", limit.as_secs());
-    };
-    let said = fs::read(said.path())?;
-    let said = String::from_utf8_lossy(&said);
-    let reason = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no reason given");
-    ensure!(status.success(), "{}", reason.trim());
-    Ok(())
 }

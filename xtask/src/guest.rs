@@ -21,7 +21,8 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 /// Builds the guest, and returns its path.
 pub(crate) fn build() -> Result<PathBuf> {
     let build = ["build", "--locked", "--package", "samuel-guest", "--profile", "guest", "--target", TARGET];
-    let status = workspace::cargo(&build).env("RUSTFLAGS", "-C target-feature=+crt-static").status()?;
+    let mut build = workspace::cargo(&build);
+    let status = workspace::finish("cargo build", build.env("RUSTFLAGS", "-C target-feature=+crt-static"))?;
     ensure!(status.success(), "the guest cannot be built");
     Ok(workspace::target().join(TARGET).join("guest/samuel-guest"))
 }

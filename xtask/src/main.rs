@@ -51,7 +51,7 @@ fn run(args: &[String]) -> Result<()> {
     };
     match task.as_str() {
         "test" => test::run(args),
-        "ci" => ci::run(),
+        "ci" => ci::run(args),
         "contract" => contract::run(args),
         "guest" => guest::run(args),
         "wheel" => wheel::run(args),

@@ -8,12 +8,12 @@ use std::{
     env::consts::{DLL_PREFIX, DLL_SUFFIX},
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
 };
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::workspace::{cargo, root, target};
+use crate::workspace::{LIMIT, cargo, finish, quietly, root, target};
 
 /// What the tests need beside Python.
 const TOOLS: [&str; 5] =
@@ -36,14 +36,14 @@ pub(crate) struct Layout {
 pub(crate) fn environment(packages: &[&str]) -> Result<PathBuf> {
     let directory = target().join("python-env");
     let python = directory.join("bin/python");
-    if !python.exists() {
-        run(
-            Command::new("python3").args(["-m", "venv"]).arg(&directory),
-            "python3 cannot make an environment",
-        )?;
+    // One that could not be made has an interpreter and no pip.
+    if !directory.join("bin/pip").exists() {
+        quietly(LIMIT, Command::new("python3").args(["-m", "venv"]).arg(&directory))
+            .context("python3 cannot make an environment")?;
     }
     let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-    run(Command::new(&python).args(quiet).args(packages), "pip cannot install what is needed")?;
+    quietly(LIMIT, Command::new(&python).args(quiet).args(packages))
+        .context("pip cannot install what is needed")?;
     Ok(python)
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn lay_out(profile: &str) -> Result<PathBuf> {
         "dev" => build.args(["--workspace", "--all-targets"]),
         _ => build.args(["--package", "samuel-python", "--features", "samuel-python/wasm"]),
     };
-    ensure!(build.status()?.success(), "the native module does not build");
+    ensure!(finish("cargo build", &mut build)?.success(), "the native module does not build");
     let built = if profile == "dev" { "debug" } else { profile };
     let path = target().join("python").join(profile);
     let package = path.join("samuel");
@@ -119,13 +119,6 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
             fs::copy(&source, &copied)?;
         }
     }
-    Ok(())
-}
-
-fn run(command: &mut Command, problem: &'static str) -> Result<()> {
-    let output = command.stdin(Stdio::null()).output().context(problem)?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{problem}: {}", said.lines().last().unwrap_or("no reason given"));
     Ok(())
 }
 

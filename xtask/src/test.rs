@@ -25,9 +25,10 @@ use self::selection::Selection;
 pub(crate) use self::tally::Tally;
 use crate::{
     contract, deny, guest, manifests, python,
-    workspace::{cargo, root, target},
+    workspace::{LIMIT, cargo, quietly, root, target},
 };
 
+const USAGE: &str = "usage: cargo xtask test [--long] [WORD..]";
 /// The target that the TOON codec is also built for.
 const WASM: &str = "wasm32-wasip2";
 /// The target of macOS, which is checked and not run.
@@ -41,9 +42,7 @@ const NEXTEST: &str = "cargo-nextest";
 const LONG: &str = "SAMUEL_LONG";
 /// The variable by which proptest is told how many cases to try; it tries 256 otherwise.
 const CASES: &str = "PROPTEST_CASES";
-/// Longest time for one program outside of nextest, several times what the slowest takes.
-const LIMIT: Duration = Duration::from_secs(25 * 60);
-/// The same in the long form.
+/// Longest time for a program with tests in the long form; otherwise it is that of any command.
 const LONG_LIMIT: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// When a step runs.
@@ -102,8 +101,12 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let (options, words): (Vec<_>, Vec<_>) =
         args.iter().map(String::as_str).partition(|arg| arg.starts_with('-'));
     let long = options.contains(&"--long");
+    if options.iter().any(|option| ["--help", "-h"].contains(option)) {
+        println!("{USAGE}");
+        return Ok(());
+    }
     if let Some(unknown) = options.iter().find(|option| **option != "--long") {
-        bail!("unknown option {unknown}\nusage: cargo xtask test [--long] [WORD..]");
+        bail!("unknown option {unknown}\n{USAGE}");
     }
     let options = Options { long, selection: Selection::of(&words, &STEPS.map(|step| step.name))? };
     if let Some(status) = again_with_signals(args)? {
@@ -335,16 +338,9 @@ fn add_target(name: &str) -> Result<()> {
     if Path::new(sysroot.trim()).join("lib/rustlib").join(name).exists() {
         return Ok(());
     }
-    let added = Command::new("rustup")
-        .args(["target", "add", name])
-        .env("RUSTUP_AUTO_INSTALL", "0")
-        .current_dir(root())
-        .output()
-        .context("the target is not installed, and there is no rustup to add it")?;
-    let stderr = String::from_utf8_lossy(&added.stderr);
-    let reason = stderr.lines().find(|line| line.starts_with("error")).unwrap_or("no reason given");
-    ensure!(added.status.success(), "rustup could not add the target: {reason}");
-    Ok(())
+    let mut add = Command::new("rustup");
+    add.args(["target", "add", name]).env("RUSTUP_AUTO_INSTALL", "0").current_dir(root());
+    quietly(LIMIT, &mut add).context("rustup could not add the target")
 }
 
 /// Sets how long suites run: in full, or in their short form with a quarter of the cases for each property.

@@ -3,13 +3,14 @@
 use std::{
     env,
     ffi::OsStr,
-    io,
+    fs, io,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus},
+    process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
+use anyhow::{Context as _, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Returns the root of the workspace.
@@ -44,6 +45,40 @@ pub(crate) fn call(program: impl AsRef<OsStr>) -> Command {
         }
     }
     command
+}
+
+/// Longest time for a command, several times what the slowest takes.
+pub(crate) const LIMIT: Duration = Duration::from_secs(25 * 60);
+
+/// Runs a command within [`LIMIT`], and returns how it ended.
+///
+/// # Errors
+/// Fails if the command cannot be run, or takes too long.
+pub(crate) fn finish(name: &str, command: &mut Command) -> Result<ExitStatus> {
+    let mut child = command.spawn().with_context(|| format!("{name} cannot be run"))?;
+    let status = wait(&mut child, LIMIT)?;
+    status.with_context(|| format!("{name}: killed after {} minutes", LIMIT.as_secs() / 60))
+}
+
+/// Runs a command without its output.
+///
+/// # Errors
+/// Fails if the command cannot be run, takes longer than the limit or fails: with the last line that it printed.
+pub(crate) fn quietly(limit: Duration, command: &mut Command) -> Result<()> {
+    let printed = tempfile::NamedTempFile::new()?;
+    let stderr = printed.reopen()?;
+    // Both write at one position.
+    let stdout = stderr.try_clone()?;
+    let spawned = command.stdin(Stdio::null()).stdout(stdout).stderr(stderr).spawn();
+    let mut child = spawned.context("it cannot be run")?;
+    let Some(status) = wait(&mut child, limit)? else {
+        bail!("it took more than {} s", limit.as_secs());
+    };
+    let printed = fs::read(printed.path())?;
+    let printed = String::from_utf8_lossy(&printed);
+    let reason = printed.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no reason given");
+    ensure!(status.success(), "{}", reason.trim());
+    Ok(())
 }
 
 /// How long a child has to end what it started, once it was asked to end.

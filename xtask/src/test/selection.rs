@@ -3,10 +3,10 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::workspace::{cargo, root};
@@ -14,10 +14,23 @@ use crate::workspace::{cargo, root};
 /// The core, with which everything of the workspace is built that uses it.
 const CORE: &str = "samuel-core";
 
+/// A package of the workspace.
+#[derive(Debug, Default)]
+struct Package {
+    /// The names of the packages that it depends on.
+    needs: BTreeSet<String>,
+    /// The names of its programs with tests.
+    programs: BTreeSet<String>,
+}
+
 /// What the words select. Without words that is everything.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub(super) struct Selection {
     words: bool,
+    /// The steps that there are.
+    all_steps: Vec<String>,
+    /// The packages that there are.
+    all_packages: BTreeMap<String, Package>,
     steps: BTreeSet<String>,
     packages: BTreeSet<String>,
     /// Whether the core is built for one of the packages.
@@ -39,42 +52,36 @@ impl Selection {
         if words.is_empty() {
             return Ok(selection);
         }
-        let packages = packages()?;
+        selection.all_steps = steps.iter().map(|&step| step.to_owned()).collect();
+        selection.all_packages = packages()?;
         for &word in words {
-            let package = [word.to_owned(), format!("samuel-{word}")]
-                .into_iter()
-                .find(|name| packages.contains_key(name));
             let is_step = steps.contains(&word);
             if is_step {
                 selection.steps.insert(word.to_owned());
             }
+            let names = [word.to_owned(), format!("samuel-{word}")];
+            let package = names.into_iter().find(|name| selection.has_package(name));
             if let Some(package) = package {
-                selection.with_core |= needs(&package, CORE, &packages);
+                selection.with_core |= needs(&package, CORE, &selection.all_packages);
                 selection.packages.insert(package);
             } else if !is_step {
-                selection.add_name(word).with_context(|| known(word, steps, &packages))?;
+                selection.add_name(word).with_context(|| selection.known(word))?;
             }
         }
         Ok(selection)
     }
 
+    /// Returns whether there is a package of that name that has tests.
+    fn has_package(&self, name: &str) -> bool {
+        self.all_packages.get(name).is_some_and(|package| !package.programs.is_empty())
+    }
+
     fn add_name(&mut self, word: &str) -> Result<()> {
-        let name = word.trim_end_matches("::").rsplit("::").next().unwrap_or(word);
-        let is_name = !name.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_:-".contains(c));
-        let rust = is_name
-            && has_test(
-                root(),
-                "rs",
-                &|line| line.trim_start().split_once("fn ").map(|(_, name)| name.to_owned()),
-                name,
-            );
-        let python = is_name
-            && has_test(
-                &root().join("bindings/python/tests"),
-                "py",
-                &|line| line.split_once("def test_").map(|(_, name)| format!("test_{name}")),
-                name,
-            );
+        let is_name = word.chars().all(|c| c.is_alphanumeric() || "_:-".contains(c));
+        let parts: Vec<&str> = word.split("::").filter(|part| !part.is_empty()).collect();
+        let Some(&name) = parts.last().filter(|_| is_name) else { bail!("no test has this name") };
+        let rust = has_test(root(), &parts);
+        let python = has_python_test(name);
         ensure!(rust || python, "no test has this name");
         if rust {
             self.rust.insert(word.to_owned());
@@ -84,6 +91,22 @@ impl Selection {
             self.python.insert(name.to_owned());
         }
         Ok(())
+    }
+
+    /// Returns the message for a word that is not known.
+    pub(super) fn known(&self, word: &str) -> String {
+        let names = self.all_packages.keys().filter(|name| self.has_package(name));
+        let names: Vec<&str> = names.map(|name| name.trim_start_matches("samuel-")).collect();
+        format!(
+            "unknown word \"{word}\"\n  steps:    {}\n  packages: {}\n  or a part of the name of a test or its file",
+            self.all_steps.join(" "),
+            names.join(" ")
+        )
+    }
+
+    /// Returns whether the tests of all packages are selected.
+    pub(super) fn has_all_tests(&self) -> bool {
+        self.names_step("tests") || self.packages.is_empty() && self.rust.is_empty()
     }
 
     /// Returns whether a step runs.
@@ -106,8 +129,7 @@ impl Selection {
     /// Returns the arguments of nextest that select the tests. Packages that do without the core are built by themselves,
     /// everything else with the features of the whole workspace, with which it is built anyway.
     pub(super) fn nextest(&self) -> Vec<String> {
-        let all = self.packages.is_empty() && self.rust.is_empty();
-        if all || self.names_step("tests") {
+        if self.has_all_tests() {
             return vec!["--workspace".to_owned()];
         }
         if !self.with_core {
@@ -118,15 +140,21 @@ impl Selection {
                 .collect();
         }
         let packages = self.packages.iter().map(|package| format!("package({package})"));
-        let names = self.rust.iter().map(|name| format!("test(~{name}) | binary(~{name})"));
+        // nextest rejects a part of the name of a program that no program has.
+        let programs: Vec<&String> =
+            self.all_packages.values().flat_map(|package| &package.programs).collect();
+        let names =
+            self.rust.iter().map(|name| match programs.iter().any(|program| program.contains(name)) {
+                true => format!("test(~{name}) | binary(~{name})"),
+                false => format!("test(~{name})"),
+            });
         let filter = packages.chain(names).collect::<Vec<_>>().join(" | ");
         ["--workspace".to_owned(), "--filterset".to_owned(), filter].into()
     }
 
     /// Returns the arguments of each call of `cargo test` that selects the tests, which takes one name at a time.
     pub(super) fn cargo_test(&self) -> Vec<Vec<String>> {
-        let named = self.packages.is_empty() && self.rust.is_empty();
-        if named || self.names_step("tests") {
+        if self.has_all_tests() {
             return vec![vec!["--workspace".to_owned()]];
         }
         let packages: Vec<String> =
@@ -149,72 +177,100 @@ impl Selection {
     }
 }
 
-fn known(word: &str, steps: &[&str], packages: &BTreeMap<String, BTreeSet<String>>) -> String {
-    let packages: Vec<&str> = packages.keys().map(|name| name.trim_start_matches("samuel-")).collect();
-    format!(
-        "unknown word \"{word}\"\n  steps:    {}\n  packages: {}\n  or a part of the name of a test or its file",
-        steps.join(" "),
-        packages.join(" ")
-    )
-}
-
-/// Returns the packages of the workspace with the names of what they depend on.
-fn packages() -> Result<BTreeMap<String, BTreeSet<String>>> {
+/// Returns the packages of the workspace by their names.
+fn packages() -> Result<BTreeMap<String, Package>> {
     let output = cargo(&["metadata", "--no-deps", "--offline", "--format-version", "1"]).output()?;
     ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout)?;
     let name = |value: &Value| value.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let list =
         |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
-    let packages = list(&metadata, "packages");
-    Ok(packages
-        .iter()
-        .map(|package| (name(package), list(package, "dependencies").iter().map(name).collect()))
-        .collect())
+    let is_tested = |target: &&Value| target.get("test") == Some(&Value::Bool(true));
+    let package = |package: &Value| Package {
+        needs: list(package, "dependencies").iter().map(name).collect(),
+        programs: list(package, "targets").iter().filter(is_tested).map(name).collect(),
+    };
+    Ok(list(&metadata, "packages").iter().map(|value| (name(value), package(value))).collect())
 }
 
 /// Returns whether a package is another, or depends on it by packages of the workspace.
-fn needs(package: &str, other: &str, packages: &BTreeMap<String, BTreeSet<String>>) -> bool {
+fn needs(package: &str, other: &str, packages: &BTreeMap<String, Package>) -> bool {
     let mut seen = BTreeSet::from([package]);
     let mut rest = vec![package];
     while let Some(package) = rest.pop() {
         if package == other {
             return true;
         }
-        rest.extend(
-            packages.get(package).into_iter().flatten().map(String::as_str).filter(|name| seen.insert(name)),
-        );
+        let needed = packages.get(package).into_iter().flat_map(|package| &package.needs);
+        rest.extend(needed.map(String::as_str).filter(|name| seen.insert(name)));
     }
     false
 }
 
-/// Returns whether the path of a source file, or a name that `defined` finds in one of its lines, has the word in it.
-fn has_test(directory: &Path, ending: &str, defined: &dyn Fn(&str) -> Option<String>, word: &str) -> bool {
-    let mut directories = vec![directory.to_owned()];
+/// Returns whether a test below the directory may have a name of these parts: the last one is a part of the name of a test
+/// or a module, those before it of modules. A file is a module.
+fn has_test(directory: &Path, parts: &[&str]) -> bool {
+    source_files(directory, "rs").into_iter().any(|path| {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+        let inline = lines.iter().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(" {"));
+        let inside = path.strip_prefix(root()).unwrap_or(&path).with_extension("");
+        let files = inside.iter().filter_map(|name| name.to_str());
+        // Not the directories that are no modules.
+        let files = files.skip_while(|name| !["src", "tests"].contains(name)).skip(1);
+        let modules: Vec<String> = inline.chain(files).map(str::to_owned).collect();
+        let tests = tests_of(&lines);
+        let is_module = |part: &&str| modules.iter().any(|module| module.contains(part));
+        let is_test = |part: &&str| tests.iter().any(|test| test.contains(part));
+        let Some((name, before)) = parts.split_last() else { return false };
+        !tests.is_empty() && before.iter().all(&is_module) && (is_test(name) || is_module(name))
+    })
+}
+
+/// Returns the names of the functions that have an attribute of a test.
+fn tests_of<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let mut tests = Vec::new();
+    let mut is_test = false;
+    for line in lines {
+        if line.starts_with("#[") {
+            is_test |= line.contains("test]") || line.contains("test(");
+        } else if let Some((_, name)) = line.split_once("fn ") {
+            tests.extend(name.split('(').next().filter(|_| is_test));
+            is_test = false;
+        } else if !line.starts_with("//") {
+            is_test = false;
+        }
+    }
+    tests
+}
+
+/// Returns whether a test of the Python package, or its file, has the word in its name.
+fn has_python_test(word: &str) -> bool {
+    source_files(&root().join("bindings/python/tests"), "py").into_iter().any(|path| {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let tests = text.lines().filter_map(|line| line.split_once("def test_")?.1.split('(').next());
+        let mut names = tests.map(|name| format!("test_{name}"));
+        path.file_stem().and_then(|name| name.to_str()).is_some_and(|name| {
+            name.starts_with("test_") && (name.contains(word) || names.any(|name| name.contains(word)))
+        })
+    })
+}
+
+/// Returns the files below a directory that end so, without those that were built.
+fn source_files(directory: &Path, ending: &str) -> Vec<PathBuf> {
+    let (mut files, mut directories) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let name = entry.file_name().to_string_lossy().into_owned();
+            let (path, name) = (entry.path(), entry.file_name());
+            let is_source = name != "target" && !name.to_string_lossy().starts_with('.');
             if path.is_dir() {
-                if name != "target" && !name.starts_with('.') {
-                    directories.push(path);
-                }
+                directories.extend(is_source.then_some(path));
             } else if path.extension().is_some_and(|found| found == ending) {
-                let inside = path.strip_prefix(root()).unwrap_or(&path);
-                let text = || fs::read_to_string(&path).unwrap_or_default();
-                let is_name = |line: &str| {
-                    let name = defined(line)?;
-                    name.split('(').next().is_some_and(|name| name.contains(word)).then_some(())
-                };
-                if inside.to_string_lossy().contains(word)
-                    || text().lines().any(|line| is_name(line).is_some())
-                {
-                    return true;
-                }
+                files.push(path);
             }
         }
     }
-    false
+    files
 }
 
 #[cfg(test)]
@@ -244,18 +300,29 @@ mod tests {
         assert_eq!(of(&["samuel-core"]).nextest(), ["--workspace", "--filterset", "package(samuel-core)"]);
         let one = of(&["selects_steps_packages"]);
         assert_eq!(STEPS.map(|step| one.has_step(step)), [false, false, true, false]);
-        assert_eq!(
-            one.nextest().last().unwrap(),
-            "test(~selects_steps_packages) | binary(~selects_steps_packages)"
-        );
-        assert!(of(&["python"]).has_step("build"));
+        assert_eq!(one.nextest().last().unwrap(), "test(~selects_steps_packages)");
+        assert_eq!(of(&["test_files"]).nextest().last().unwrap(), "test(~test_files) | binary(~test_files)");
+        // A step and a package without tests.
+        let python = of(&["python"]);
+        assert_eq!(STEPS.map(|step| python.has_step(step)), [false, true, false, true]);
         assert_eq!(of(&["merge::"]).names().collect::<Vec<_>>(), ["merge::"]);
         assert_eq!(of(&["toon", "merge::"]).cargo_test().len(), 2);
     }
 
     #[test]
     fn rejects_unknown_words_with_the_known_ones() {
-        for word in ["linst", "", "no such", "a'b", "::"] {
+        for word in [
+            "linst",
+            "",
+            "no such",
+            "a'b",
+            "::",
+            "lint",
+            "help",
+            "src",
+            "merge::no_such_test",
+            "nothing::campaign",
+        ] {
             let error = format!("{:#}", Selection::of(&[word], &STEPS).unwrap_err());
             assert!(error.contains("lints") && error.contains("toon"), "{word}: {error}");
         }

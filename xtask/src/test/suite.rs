@@ -12,8 +12,8 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{LIMIT, LONG_LIMIT, NEXTEST, Options, Tally, junit, set_length, works};
-use crate::workspace::{cargo, root, wait};
+use super::{LONG_LIMIT, NEXTEST, Options, Tally, junit, set_length, works};
+use crate::workspace::{LIMIT, cargo, root, wait};
 
 /// The variable by which processes are found that outlive the tests.
 const RUN: &str = "SAMUEL_TEST_RUN";
@@ -24,10 +24,18 @@ const SHOW_OUTPUT: [&str; 2] = ["--", "--show-output"];
 /// Runs the tests of all packages, except those in documentation and the behavior table.
 pub(super) fn tests(options: &Options, tally: &mut Tally) -> Result<()> {
     if !works(NEXTEST) {
-        tally.skip("cargo-nextest is not installed: tests run without a timeout and a time for each");
+        tally.skip(
+            "cargo-nextest is not installed: tests run without a timeout and a time for each; install it by \
+             `cargo install cargo-nextest --locked`",
+        );
         let test = ["test", "--lib", "--bins", "--tests", "--no-fail-fast", "--locked"];
         return options.selection.cargo_test().iter().try_for_each(|selected| {
-            counted(options, tally, "tests", cargo(&test).args(selected).args(SHOW_OUTPUT))
+            let before = (tally.passed(), tally.failed());
+            counted(options, tally, "tests", cargo(&test).args(selected).args(SHOW_OUTPUT))?;
+            if (tally.passed(), tally.failed()) == before {
+                tally.fail(&format!("no test ran with {}", selected.join(" ")), "");
+            }
+            Ok(())
         });
     }
     let profile = if options.long { "long" } else { "default" };
@@ -40,7 +48,7 @@ pub(super) fn tests(options: &Options, tally: &mut Tally) -> Result<()> {
     }
     for word in options.selection.names() {
         if !tally.tests.iter().any(|test| test.name.contains(word)) {
-            tally.fail(&format!("no test has \"{word}\" in its name"), "");
+            tally.fail(&format!("no test has \"{word}\" in its name"), &options.selection.known(word));
         }
     }
     result
@@ -48,7 +56,7 @@ pub(super) fn tests(options: &Options, tally: &mut Tally) -> Result<()> {
 
 /// Plays the behavior table with its own runner, which `cargo test` has done already where there is no nextest.
 pub(super) fn table(options: &Options, tally: &mut Tally) -> Result<()> {
-    if !works(NEXTEST) && options.selection.has_step("tests") {
+    if !works(NEXTEST) && options.selection.has_step("tests") && options.selection.has_all_tests() {
         return Ok(());
     }
     // With the whole workspace, or the core is compiled once more with other features.

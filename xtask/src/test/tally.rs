@@ -2,10 +2,9 @@
 
 use std::{fmt::Debug, process::Command, time::Duration};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
-use super::LIMIT;
-use crate::workspace::wait;
+use crate::workspace::finish;
 
 /// As many lines are kept of what a failed test printed.
 const MAX_LINES: usize = 60;
@@ -95,12 +94,9 @@ impl Tally {
     /// Runs a command that is one check as a whole.
     ///
     /// # Errors
-    /// Fails if the command cannot be run, or takes longer than [`LIMIT`].
+    /// Fails if the command cannot be run, or takes too long.
     pub(super) fn status(&mut self, name: &str, command: &mut Command) -> Result<()> {
-        let mut child = command.spawn().with_context(|| format!("{name} cannot be run"))?;
-        let status = wait(&mut child, LIMIT)?;
-        let status = status.with_context(|| format!("killed after {} minutes", LIMIT.as_secs() / 60))?;
-        self.check(name, status.success());
+        self.check(name, finish(name, command)?.success());
         Ok(())
     }
 
