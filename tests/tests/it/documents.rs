@@ -1,4 +1,4 @@
-//! Documents of the repository: links lead somewhere, the tests they name exist, the
+//! Documents of the repository: links lead somewhere, the paths and tests they name exist, the
 //! code they show is code that runs, and what they list of the core is what it has.
 
 use std::{
@@ -24,15 +24,20 @@ fn documents() -> Vec<PathBuf> {
     top.into_iter().chain(pages.filter(|path| path.extension().is_some_and(|end| end == "md"))).collect()
 }
 
+/// Returns the lines of a document that are not in a block of code.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut in_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        in_code ^= is_fence;
+        !in_code && !is_fence
+    })
+}
+
 /// Returns the targets of a document's links, without code.
 fn links(text: &str) -> Vec<String> {
-    let mut in_code = false;
     let mut found = Vec::new();
-    for line in text.lines() {
-        in_code ^= line.trim_start().starts_with("```");
-        if in_code {
-            continue;
-        }
+    for line in prose(text) {
         for part in line.split("](").skip(1) {
             found.extend(part.split_once(')').map(|(target, _)| target.to_owned()));
         }
@@ -66,6 +71,53 @@ fn every_link_leads_somewhere() {
             }
         }
     }
+}
+
+/// Returns the READMEs of packages, of plugins among the examples, and of `wit`.
+fn readmes() -> Vec<PathBuf> {
+    let groups = ["bindings", "crates", "examples/plugins"].map(|name| root().join(name));
+    let packages = groups.into_iter().flat_map(|group| fs::read_dir(group).unwrap());
+    let packages = packages.map(|entry| entry.unwrap().path()).chain([root().join("wit")]);
+    packages.map(|package| package.join("README.md")).filter(|path| path.exists()).collect()
+}
+
+/// Returns a path for each name of its group `{a,b}`, or the path if it has none.
+fn expanded(path: &str) -> Vec<String> {
+    let Some((start, rest)) = path.split_once('{') else { return vec![path.to_owned()] };
+    let (names, end) = rest.split_once('}').unwrap();
+    names.split(',').map(|name| format!("{start}{name}{end}")).collect()
+}
+
+#[test]
+fn the_paths_of_the_repository_that_documents_name_exist() {
+    const DIRECTORIES: [&str; 10] =
+        ["samuel-core", "crates", "cli", "tests", "xtask", "bench", "bindings", "examples", "docs", "wit"];
+    const ENDS: [&str; 7] = [".rs", ".toml", ".md", ".wit", ".py", ".json", "/"];
+    // What a project or a plugin has.
+    const OF_OTHERS: [&str; 3] = ["cache/", "wit/deps/", "wit/plugin.wit"];
+    let (mut named, mut missing) = (0, Vec::new());
+    // The changelog also names what is gone; the sources page has a test of its own.
+    let is_read = |page: &PathBuf| !page.ends_with("CHANGELOG.md") && !page.ends_with("docs/sources.md");
+    for document in documents().into_iter().chain(readmes()).filter(is_read) {
+        let text = fs::read_to_string(&document).unwrap();
+        let text = prose(&text).collect::<Vec<_>>().join("\n");
+        let (core, is_short) = (root().join("samuel-core/src"), document.ends_with("ARCHITECTURE.md"));
+        let base = if is_short { core.as_path() } else { document.parent().unwrap() };
+        let quoted = text.split("\n\n").flat_map(|paragraph| paragraph.split('`').skip(1).step_by(2));
+        let paths = quoted
+            .filter(|name| name.contains('/') && ENDS.iter().any(|end| name.ends_with(*end)))
+            .filter(|name| !name.starts_with('.') && !name.contains([' ', '\n', '*', '<']))
+            .filter(|name| is_short || DIRECTORIES.iter().any(|first| name.split('/').next() == Some(*first)))
+            .filter(|name| !OF_OTHERS.contains(name));
+        for path in paths.flat_map(expanded) {
+            named += 1;
+            if !root().join(&path).exists() && !base.join(&path).exists() {
+                missing.push(format!("{}: {path}", document.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+    assert!(named > 200, "only {named} paths were found");
 }
 
 #[test]
