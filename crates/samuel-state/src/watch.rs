@@ -28,7 +28,7 @@ pub(super) enum Source {
 }
 
 impl Watch {
-    /// Makes a watch, and what speaks to it. It ends with the last of those.
+    /// Makes a watch, and what speaks to it. It ends with the last of those; one that is renewed, when its source is gone.
     pub fn new() -> (ReadOn, Self) {
         let (sender, told) = mpsc::channel(1);
         (ReadOn(sender), Self { told, renew: None })
