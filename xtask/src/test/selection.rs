@@ -311,18 +311,9 @@ mod tests {
 
     #[test]
     fn rejects_unknown_words_with_the_known_ones() {
-        for word in [
-            "linst",
-            "",
-            "no such",
-            "a'b",
-            "::",
-            "lint",
-            "help",
-            "src",
-            "merge::no_such_test",
-            "nothing::campaign",
-        ] {
+        for word in
+            ["linst", "", "no such", "a'b", "::", "lint", "src", "merge::no_such_test", "nothing::campaign"]
+        {
             let error = format!("{:#}", Selection::of(&[word], &STEPS).unwrap_err());
             assert!(error.contains("lints") && error.contains("toon"), "{word}: {error}");
         }
