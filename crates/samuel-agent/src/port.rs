@@ -200,6 +200,7 @@ pub struct LogFiles {
 
 impl LogFiles {
     /// Names the files of a second call beside those of the first: `1-2.again.out` beside `1-2.out`.
+    #[doc(hidden)]
     pub fn of_second_call(&self) -> Self {
         let beside = |path: &Path| {
             let end = path.extension().unwrap_or_default().to_string_lossy();

@@ -40,6 +40,7 @@ impl ConfigError {
     }
 
     /// Returns what to do next; of a file that the system refuses, what is given.
+    #[doc(hidden)]
     pub fn help_or(&self, refused: &Remedy) -> Remedy {
         match (self, self.problems()) {
             (Self::Io { source, .. }, _) => {
@@ -91,6 +92,7 @@ impl Problems {
     pub const MAX: usize = 100;
 
     /// Puts problems into the order of the text and keeps the first ones.
+    #[doc(hidden)]
     pub fn of(mut list: Vec<Problem>) -> Self {
         list.sort_by_key(|problem| (problem.location.line, problem.location.column));
         let omitted = list.len().saturating_sub(Self::MAX);
@@ -101,6 +103,7 @@ impl Problems {
 
 impl Problem {
     /// Returns its place, `samuel.toml:3:1: `; empty where it has none.
+    #[doc(hidden)]
     pub fn place(&self) -> String {
         match &self.location {
             Location { file, line: Some(line), column: Some(column) } => {

@@ -195,6 +195,7 @@ impl Config {
     ///
     /// # Errors
     /// Returns [`ConfigError::Invalid`] with a problem for each other one.
+    #[doc(hidden)]
     pub fn check_sandboxes(&self, there: &Sandboxes) -> Result<(), ConfigError> {
         let known = there.known();
         let unknown = |methodology| {
@@ -208,6 +209,7 @@ impl Config {
 
     /// Returns the place where samuel.toml asks of a sandbox what it cannot do, or where it names the one that
     /// lacks a setting.
+    #[doc(hidden)]
     pub fn sandbox_problem(&self, methodology: &str, error: &SandboxError) -> Option<ConfigError> {
         let SandboxError::Setting { key, problem } = error else { return None };
         let kind = || ProblemKind::Specific { what: problem.clone(), help: error.help() };
@@ -227,6 +229,7 @@ fn refused(list: Vec<Problem>) -> Result<(), ConfigError> {
 
 impl ConfigError {
     /// Adds that the default methodology is unknown as well, where samuel.toml names it.
+    #[doc(hidden)]
     pub fn and_default(self, unknown: UnknownMethodology) -> Self {
         let UnknownMethodology { name, nearest, known, origin } = unknown;
         match (self, origin) {

@@ -196,6 +196,7 @@ pub enum ProblemKind {
 
 impl ProblemKind {
     /// Makes the problem of a name that is none of those there are.
+    #[doc(hidden)]
     pub fn unknown_name(what: &'static str, name: &str, known: &[&str]) -> Self {
         Self::UnknownName {
             what,

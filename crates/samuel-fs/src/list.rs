@@ -37,6 +37,7 @@ impl Root {
     /// # Errors
     /// Returns [`FileError::NotADirectory`] for what is none, and
     /// [`FileError::Io`] where the system refuses.
+    #[doc(hidden)]
     pub fn directory(&self, path: &Path) -> Result<Directory, FileError> {
         let place = self.walk(path, LastLink::Follow)?;
         match place.kind() {
@@ -50,6 +51,7 @@ impl Root {
     ///
     /// # Errors
     /// As [`Root::directory`].
+    #[doc(hidden)]
     pub fn list(&self, path: &Path, limit: usize) -> Result<Vec<Entry>, FileError> {
         self.directory(path)?.entries(limit)
     }
@@ -58,6 +60,7 @@ impl Root {
     ///
     /// # Errors
     /// As [`Root::directory`].
+    #[doc(hidden)]
     pub fn list_named(
         &self,
         path: &Path,

@@ -43,6 +43,7 @@ impl Root {
     ///
     /// # Errors
     /// Fails if the path leads out of the root, or the system refuses.
+    #[doc(hidden)]
     pub fn open_own(&self, path: &Path, flags: OFlags) -> Result<File, FileError> {
         let place = self.own_place(path)?;
         let parent = place.parent()?;
@@ -62,6 +63,7 @@ impl Root {
     ///
     /// # Errors
     /// Fails if the path leads out of the root, or something else is there.
+    #[doc(hidden)]
     pub fn create_directory(&self, path: &Path, mode: u32) -> Result<(), FileError> {
         let mut place = self.walk(path, LastLink::Follow)?;
         match place.kind() {
@@ -77,6 +79,7 @@ impl Root {
     ///
     /// # Errors
     /// Fails if the path leads out of the root, or the system refuses.
+    #[doc(hidden)]
     pub fn rename_own(&self, path: &Path, name: &OsStr) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         let parent = place.parent()?;
@@ -87,6 +90,7 @@ impl Root {
     ///
     /// # Errors
     /// Fails if the directory is not there or cannot be synced.
+    #[doc(hidden)]
     pub fn sync_parent(&self, path: &Path) -> Result<(), FileError> {
         Ok(fsync(self.walk(path, LastLink::Keep)?.parent()?)?)
     }
@@ -95,6 +99,7 @@ impl Root {
     ///
     /// # Errors
     /// Fails if the directory is not there, or the path leads out of the root.
+    #[doc(hidden)]
     pub fn parent_of(&self, path: &Path) -> Result<OwnedFd, FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         Ok(place.parent()?.try_clone_to_owned()?)
@@ -104,6 +109,7 @@ impl Root {
     ///
     /// # Errors
     /// Fails if the path leads out of the root, or cannot be followed.
+    #[doc(hidden)]
     pub fn has(&self, path: &Path) -> Result<bool, FileError> {
         match self.walk(path, LastLink::Follow) {
             Ok(place) => Ok(place.found.is_some()),
@@ -116,6 +122,7 @@ impl Root {
     ///
     /// # Errors
     /// Fails if the path leads out of the root, or the system refuses.
+    #[doc(hidden)]
     pub fn remove_own(&self, path: &Path) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         Ok(unlinkat(place.parent()?, &*place.name, AtFlags::empty())?)
@@ -125,12 +132,14 @@ impl Root {
     ///
     /// # Errors
     /// Fails if the directory is not empty, or the path leads out of the root.
+    #[doc(hidden)]
     pub fn remove_directory(&self, path: &Path) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         Ok(unlinkat(place.parent()?, &*place.name, AtFlags::REMOVEDIR)?)
     }
 
     /// Says whether an open file is the one at a path.
+    #[doc(hidden)]
     pub fn is_at(&self, file: &File, path: &Path) -> bool {
         let found = self.walk(path, LastLink::Keep).ok().and_then(|place| place.found);
         let open = fstat(file).ok();
@@ -143,6 +152,7 @@ impl Root {
     ///
     /// # Errors
     /// Fails if the path leads out of the root, or what is in the way cannot be moved.
+    #[doc(hidden)]
     pub fn clear_for_directory(&self, path: &Path) -> Result<(), FileError> {
         let place = match self.walk(path, LastLink::Keep) {
             Ok(place) => place,
@@ -160,6 +170,7 @@ impl Root {
     ///
     /// # Errors
     /// Fails if the path leads out of the root, or what is in the way cannot be moved.
+    #[doc(hidden)]
     pub fn clear_the_way(&self, path: &Path) -> Result<(), FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         match place.kind() {

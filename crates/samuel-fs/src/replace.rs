@@ -95,6 +95,7 @@ impl Root {
     ///
     /// # Errors
     /// Fails if the path leads out of the root, or the content cannot be stored. The old content stays then.
+    #[doc(hidden)]
     pub fn write<'a>(
         &self,
         path: &Path,
@@ -108,6 +109,7 @@ impl Root {
     ///
     /// # Errors
     /// Fails if the path leads out of the root, or the content cannot be stored.
+    #[doc(hidden)]
     pub fn stage<'a>(
         &self,
         path: &Path,
@@ -132,6 +134,7 @@ impl Root {
     ///
     /// # Errors
     /// Fails if something is there already, the path leads out of the root, or the content cannot be stored.
+    #[doc(hidden)]
     pub fn write_new(&self, path: &Path, content: &[u8], manner: &Manner) -> Result<(), FileError> {
         let place = self.own_place(path)?;
         if place.found.is_some() {
@@ -146,6 +149,7 @@ impl Root {
     ///
     /// # Errors
     /// Fails if the copy cannot be stored.
+    #[doc(hidden)]
     pub fn back_up(
         &self,
         path: &Path,

@@ -74,6 +74,7 @@ impl Root {
     ///
     /// # Errors
     /// Fails if the path leads out of the root, or a name on its way cannot be opened.
+    #[doc(hidden)]
     pub fn walk(&self, path: &Path, last: LastLink) -> Result<Place, FileError> {
         let relative = match self.relative(path) {
             Some(relative) => relative,
@@ -85,6 +86,7 @@ impl Root {
 
     /// Returns what follows the root in a path that begins with it, however the
     /// root is reached.
+    #[doc(hidden)]
     pub fn relative(&self, path: &Path) -> Option<PathBuf> {
         if let Ok(relative) = path.strip_prefix(&self.path) {
             return Some(relative.to_owned());

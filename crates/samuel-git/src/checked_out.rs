@@ -17,6 +17,7 @@ const MAX_TREES: usize = 1_000;
 impl Repository {
     /// Says whether one of the work trees may have a reference checked out. A no is certain. A yes is not: a work tree
     /// may be gone, and what cannot be read may be anything.
+    #[doc(hidden)]
     pub fn may_be_checked_out(&self, name: &str) -> bool {
         if !self.refs_in_files {
             return true;

@@ -71,6 +71,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] for a name that no reference can have, and where it cannot be read.
+    #[doc(hidden)]
     pub fn reference(&self, name: &str) -> Result<Option<ObjectId>, GitError> {
         self.require_files()?;
         match is_ref(name) {

@@ -125,6 +125,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where it cannot be read.
+    #[doc(hidden)]
     pub fn index(&self) -> Result<Index, GitError> {
         let path = self.git_dir.join("index");
         let empty =

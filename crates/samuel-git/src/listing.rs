@@ -55,6 +55,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where the repository cannot be read, or not in time.
+    #[doc(hidden)]
     pub fn listing(&self, limit: Duration) -> Result<Listing, GitError> {
         self.listing_within(Budget::new(limit))
     }
@@ -115,6 +116,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where the repository cannot be read, or not in time.
+    #[doc(hidden)]
     pub fn changes_since(&self, commit: &ObjectId, limit: Duration) -> Result<Vec<String>, GitError> {
         let mut now = self.listing(limit)?;
         let mut changed = Vec::new();

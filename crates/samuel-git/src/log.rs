@@ -72,6 +72,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where the repository cannot be read.
+    #[doc(hidden)]
     pub fn is_checked_out(
         &self,
         commit: &ObjectId,
@@ -147,6 +148,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where the objects cannot be read.
+    #[doc(hidden)]
     pub fn tree_of(&self, commit: &ObjectId) -> Result<Option<ObjectId>, GitError> {
         let data = read_commit(&self.objects(MAX_LOOK)?, commit)?;
         Ok(data.and_then(|data| tree_of(&data, self.hash)))
@@ -159,6 +161,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where the objects cannot be read.
+    #[doc(hidden)]
     pub fn first_parents(
         &self,
         from: &ObjectId,

@@ -58,6 +58,7 @@ pub struct Repository {
 impl Repository {
     /// Reads the id of an object from its hexadecimal digits; nothing where it can be none of this
     /// repository.
+    #[doc(hidden)]
     pub fn id_of(&self, hex: &str) -> Option<ObjectId> {
         ObjectId::from_hex(hex.as_bytes(), self.hash)
     }
@@ -102,6 +103,7 @@ impl Repository {
     /// # Errors
     /// Returns a [`GitError`] where `HEAD`, its commit or the index cannot be read,
     /// and where objects or references have no directory.
+    #[doc(hidden)]
     pub fn check(&self) -> Result<(), GitError> {
         for directory in ["objects", "refs"].map(|name| self.common_dir.join(name)) {
             let metadata = directory.metadata().map_err(GitError::read(&directory))?;
@@ -114,21 +116,25 @@ impl Repository {
     }
 
     /// Returns the same repository as a work tree has it whose own directory of git is known.
+    #[doc(hidden)]
     pub fn with_git_dir(&self, git_dir: &Path) -> Self {
         Self { git_dir: git_dir.to_owned(), ..self.clone() }
     }
 
     /// Returns the project's root, links resolved.
+    #[doc(hidden)]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// Returns the top of the work tree.
+    #[doc(hidden)]
     pub fn top(&self) -> &Path {
         &self.top
     }
 
     /// Returns the directory that belongs to this work tree alone.
+    #[doc(hidden)]
     pub fn git_dir(&self) -> &Path {
         &self.git_dir
     }
@@ -137,17 +143,20 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where one of the lists of them cannot be read.
+    #[doc(hidden)]
     pub fn object_stores(&self) -> Result<Vec<PathBuf>, GitError> {
         stores(self.common_dir.join("objects"))
     }
 
     /// Returns the directory that all work trees share.
+    #[doc(hidden)]
     pub fn common_dir(&self) -> &Path {
         &self.common_dir
     }
 
     /// Returns where the project is within the work tree, with a slash at its
     /// end; empty at the top.
+    #[doc(hidden)]
     pub fn prefix(&self) -> Vec<u8> {
         let mut prefix = match self.root.strip_prefix(&self.top) {
             Ok(inner) => inner.as_os_str().as_encoded_bytes().to_vec(),
@@ -160,6 +169,7 @@ impl Repository {
     }
 
     /// Says whether it is a partial clone.
+    #[doc(hidden)]
     pub fn is_partial(&self) -> bool {
         self.is_partial
     }

@@ -48,6 +48,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where the index cannot be read.
+    #[doc(hidden)]
     pub fn products(&self, paths: &[PathBuf]) -> Result<BTreeSet<PathBuf>, GitError> {
         let inner = self.root.strip_prefix(&self.top).unwrap_or(Path::new(""));
         let is_plain = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));

@@ -61,6 +61,7 @@ pub enum GitProgramError {
 
 impl GitProgramError {
     /// Says of a call that did not succeed how it ended.
+    #[doc(hidden)]
     pub fn of(subcommand: &str, output: &CommandOutput) -> Self {
         let message = match output.end {
             End::TimedOut => "git did not end in time".to_owned(),
@@ -93,6 +94,7 @@ impl GitProgram<'_> {
     }
 
     /// Describes a call of a git program, which [`finish`](Self::finish) carries out.
+    #[doc(hidden)]
     pub fn command(&self, program: impl Into<OsString>, directory: &Path, args: &[&str]) -> CommandSpec {
         let left = self.deadline.saturating_duration_since(tokio::time::Instant::now());
         CommandSpec::new(program, directory)
@@ -112,6 +114,7 @@ impl GitProgram<'_> {
     ///
     /// # Errors
     /// Returns a [`GitProgramError`] where it cannot be run or fails.
+    #[doc(hidden)]
     pub async fn finish(
         &self,
         subcommand: &str,

@@ -46,6 +46,7 @@ impl Repository {
     ///
     /// # Errors
     /// Returns a [`GitError`] where the repository cannot be read, or not in time.
+    #[doc(hidden)]
     pub fn changes_between(
         &self,
         from: &str,

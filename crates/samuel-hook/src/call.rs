@@ -47,6 +47,7 @@ impl<P: Point> Call<P> {
     }
 
     /// Returns the time limit of the handler for this call, or `default` if it has none.
+    #[doc(hidden)]
     pub fn limit(&self, default: Duration) -> Duration {
         match self.header.deadline_ms {
             0 => default,
@@ -120,12 +121,14 @@ impl<P: Point> Call<P> {
 
     /// Marks the call as not meant for this handler. Dispatch ignores its answer, and logs of hooks and trials list the
     /// handler as not called.
+    #[doc(hidden)]
     pub fn does_not_apply(&self) {
         *self.link.stood_aside.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
 
     /// Returns the state that the call shares with its dispatch. A task that outlives the call can keep it, to warn and
     /// to log.
+    #[doc(hidden)]
     pub fn link(&self) -> &Arc<Link> {
         &self.link
     }
@@ -140,6 +143,7 @@ impl<P: Point> Call<P> {
 impl<P: Point> Call<P> {
     /// Returns a copy of the call with another input and another answer of the handlers before it. The copy shares the
     /// state of this call.
+    #[doc(hidden)]
     pub fn showing(&self, input: P::Input, previous: Option<P::Output>) -> Self {
         Self { input: Arc::new(input), previous: previous.map(Arc::new), ..self.clone() }
     }

@@ -118,6 +118,7 @@ impl Conversation<'_> {
     /// Reads the output of a program that another process started and that has its question already. `replies` takes
     /// the lines for its input, if the input stays open. `stop` must end the program; it is called if the conversation
     /// is cancelled or the output cannot be used.
+    #[doc(hidden)]
     pub async fn hear(
         &self,
         lines: &mut impl Lines,

@@ -107,6 +107,7 @@ pub struct Dispatched<O> {
     /// The prompt context with what the handlers contributed.
     pub context: ContextView,
     /// The calls of handlers in their order, for logs of hooks.
+    #[doc(hidden)]
     pub calls: Vec<HandlerCall>,
 }
 

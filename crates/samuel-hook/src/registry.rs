@@ -141,12 +141,14 @@ impl Registry {
     }
 
     /// Returns whether a handler that is not built in runs at a point.
+    #[doc(hidden)]
     pub fn has_handlers_beside_default(&self, point: HookPoint) -> bool {
         self.chain(point).is_some_and(|chain| chain.slots.iter().any(|slot| slot.tier != Tier::BuiltIn))
     }
 
     /// Returns the sum of the time limits of the handlers that run at a point in iterations of a mode, or `None` if no
     /// handler runs. A handler without a limit counts as [`ChainSpec::TIMEOUT`].
+    #[doc(hidden)]
     pub fn time_of(&self, point: HookPoint, mode: Mode) -> Option<Duration> {
         let chain = self.chain(point).filter(|chain| chain.spec.skips(mode).is_none())?;
         let limits = chain.slots.iter().map(|slot| chain.limit(slot).unwrap_or(ChainSpec::TIMEOUT));
@@ -177,6 +179,7 @@ impl Registry {
     }
 
     /// Removes every handler of a point except the handler with this id.
+    #[doc(hidden)]
     pub fn retain(&mut self, point: HookPoint, id: &str) {
         if let Some(chain) = self.chains.get_mut(point as usize) {
             chain.slots.retain(|slot| &*slot.id == id);
@@ -184,6 +187,7 @@ impl Registry {
     }
 
     /// Removes every handler that is not built in, at all points.
+    #[doc(hidden)]
     pub fn retain_built_in(&mut self) {
         for chain in &mut self.chains {
             chain.slots.retain(|slot| slot.tier == Tier::BuiltIn);
@@ -262,6 +266,7 @@ impl RegistryBuilder {
     }
 
     /// Returns the handlers of hook files: the id of each with its entry.
+    #[doc(hidden)]
     pub fn hook_file_entries(&self) -> impl Iterator<Item = (&str, &Arc<HookFileEntry>)> {
         let waiting = self.waiting.values().flatten();
         waiting.filter_map(|waiting| Some((&*waiting.info.id, waiting.slot.entry.as_ref()?)))

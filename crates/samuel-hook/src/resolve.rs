@@ -86,6 +86,7 @@ pub struct Unresolved {
 impl Unresolved {
     /// Returns the id of the handler that was probably meant. Returns `None` if there are several errors, or if no id is
     /// near.
+    #[doc(hidden)]
     pub fn nearest(&self) -> Option<&str> {
         match self.errors.as_slice() {
             [ResolveError::UnknownHandler { nearest, .. }] => nearest.as_deref(),

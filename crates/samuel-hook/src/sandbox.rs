@@ -162,6 +162,7 @@ impl Sandboxes {
 
     /// Puts a sandbox in the place of the one that has its name. If none has, it becomes the last.
     #[must_use]
+    #[doc(hidden)]
     pub fn replacing(mut self, sandbox: Arc<dyn Sandbox>) -> Self {
         match self.0.iter_mut().find(|other| other.name() == sandbox.name()) {
             Some(other) => *other = sandbox,
@@ -173,11 +174,13 @@ impl Sandboxes {
     /// Returns the sandboxes that can work in another directory, each with that directory to write to. Leaves out the
     /// others.
     #[must_use]
+    #[doc(hidden)]
     pub fn in_workspace(&self, workspace: &Path) -> Self {
         Self(self.0.iter().filter_map(|sandbox| sandbox.in_workspace(workspace)).collect())
     }
 
     /// Returns the names of all sandboxes in their order, also of those in which no command can run.
+    #[doc(hidden)]
     pub fn known(&self) -> Vec<&str> {
         self.0.iter().map(|sandbox| sandbox.name()).collect()
     }

@@ -457,11 +457,13 @@ pub enum PlanChange {
 
 impl PlanChange {
     /// Says whether the task stands elsewhere because of it.
+    #[doc(hidden)]
     pub fn moves(self) -> bool {
         !matches!(self, Self::Added | Self::Changed | Self::Removed | Self::Held | Self::LetGo)
     }
 
     /// Says whether it is about the work that was submitted for the task, and not the task.
+    #[doc(hidden)]
     pub fn is_of_queue(self) -> bool {
         matches!(self, Self::Held | Self::LetGo)
     }

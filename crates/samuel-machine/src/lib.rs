@@ -167,6 +167,7 @@ impl Machine {
     }
 
     /// Returns why the iteration under way failed, if it did.
+    #[doc(hidden)]
     pub fn failure(&self) -> Option<&IterationFailure> {
         self.state.iteration()?.failure.as_ref()
     }

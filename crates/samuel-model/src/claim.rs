@@ -168,6 +168,7 @@ pub struct Claim {
 
 impl Claim {
     /// Makes a claim that somebody begins to work on.
+    #[doc(hidden)]
     pub fn begun(task: ClaimTarget, token: u64, worker: &str, since: Timestamp) -> Self {
         Self {
             task,
@@ -263,6 +264,7 @@ impl ReleaseReason {
     }
 
     /// Returns what is kept of it for the next attempt.
+    #[doc(hidden)]
     pub fn kept(&self) -> String {
         excerpt(&self.to_string(), MAX_WHY_BYTES)
     }

@@ -35,6 +35,7 @@ impl Groups {
     }
 
     /// Reads the same from ids, each with that of the parent.
+    #[doc(hidden)]
     pub fn among<'a>(rows: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> Self {
         let (ids, names): (Vec<&str>, Vec<Option<&str>>) = rows.unzip();
         if names.iter().all(Option::is_none) {
@@ -83,11 +84,13 @@ impl Groups {
 
     /// Returns the places of all tasks, groups before their parts; nothing where
     /// there is no group.
+    #[doc(hidden)]
     pub fn order(&self) -> &[usize] {
         &self.order
     }
 
     /// Marks what is a part of tasks that are marked.
+    #[doc(hidden)]
     pub fn mark_parts(&self, marked: &mut [bool]) {
         for place in &self.order {
             let is_part = self.parent(*place).is_some_and(|parent| marked.get(parent) == Some(&true));

@@ -32,6 +32,7 @@ impl TaskId {
     }
 
     /// Says whether a text can be an id.
+    #[doc(hidden)]
     pub fn is_legal(text: &str) -> bool {
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
         let starts_well = text.starts_with(|c: char| c.is_ascii_alphanumeric());

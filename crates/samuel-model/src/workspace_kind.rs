@@ -53,16 +53,19 @@ impl WorkspaceKind {
 
     /// Names the directory of a project's workspace, below a directory that is the user's
     /// alone. Touches nothing.
+    #[doc(hidden)]
     pub fn directory_of(state_dir: &Path, root: &Path) -> PathBuf {
         state_dir.join(DIRECTORY).join(Self::key_of(root))
     }
 
     /// Returns where lanes of a project work, and what is noted of their branches.
+    #[doc(hidden)]
     pub fn lanes_directory_of(state_dir: &Path, root: &Path) -> PathBuf {
         Self::directory_of(state_dir, root).join("lanes")
     }
 
     /// Returns what tells a project apart from all others: digits of its path's digest.
+    #[doc(hidden)]
     pub fn key_of(root: &Path) -> String {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let digest = digest_of(root.as_os_str().as_encoded_bytes());

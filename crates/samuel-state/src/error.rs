@@ -330,11 +330,13 @@ pub enum StateError {
 
 impl StateError {
     /// Returns [`StateError::Claimed`] for the claim of another worker.
+    #[doc(hidden)]
     pub fn claimed(claim: &Claim) -> Self {
         Self::Claimed { of: claim.task.clone(), worker: claim.worker.clone(), since: claim.since }
     }
 
     /// Returns [`StateError::Log`] for an error of the log.
+    #[doc(hidden)]
     pub fn log(error: LogError) -> Self {
         Self::Log(Box::new(error))
     }
@@ -346,6 +348,7 @@ impl StateError {
 
     /// Returns a function that turns an error of the system into [`StateError::Io`]. `action` is a verb for the message,
     /// such as `write`.
+    #[doc(hidden)]
     pub fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }
@@ -359,6 +362,7 @@ impl StateError {
 
     /// Returns whether a file is missing or unusable, so that restoring it helps. Other errors of the system, such as too
     /// many open files, pass by themselves.
+    #[doc(hidden)]
     pub fn is_lost(&self) -> bool {
         use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
         match self {

@@ -90,6 +90,7 @@ impl HookLog {
     ///
     /// # Errors
     /// Returns [`StateError::Io`] if the log cannot be written.
+    #[doc(hidden)]
     pub fn append(dir: &RunDir, lines: &[HookLogLine]) -> Result<(), StateError> {
         let mut text = Vec::new();
         for line in lines {

@@ -192,6 +192,7 @@ impl FileStore {
 
     /// Returns the reason why copies of the plan cannot be kept outside of the work tree. Returns `None` if they can, or
     /// if the caller named no directory for them. Writes nothing.
+    #[doc(hidden)]
     pub fn cannot_keep(&self) -> Option<String> {
         let dir = &self.kept.as_ref()?.dir;
         // What is missing is made once there is a plan to keep.

@@ -51,6 +51,7 @@ impl MemoryStore {
 
     /// Creates a store with a plan that another store has loaded. Journal and progress log are empty, and
     /// watchers are not notified.
+    #[doc(hidden)]
     pub fn holding(loaded: LoadedPlan, clock: Arc<dyn Clock>) -> Self {
         let LoadedPlan { plan, diagnostics, unparsed, .. } = loaded;
         let state = State { plan: Some(plan), diagnostics, unparsed, ..State::default() };

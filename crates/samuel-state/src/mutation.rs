@@ -312,6 +312,7 @@ impl Mutation {
 
     /// Returns the tasks that the change is about, or `None` if it depends on all tasks. A change of no task returns an
     /// empty list.
+    #[doc(hidden)]
     pub fn tasks(&self) -> Option<Vec<&TaskId>> {
         match self {
             Self::Claim { task, .. } | Self::Release { task, .. } => Some(task.task().into_iter().collect()),

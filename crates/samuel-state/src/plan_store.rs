@@ -256,6 +256,7 @@ impl UnlandedWork {
 
 impl Applied {
     /// Returns the answer to a change that stored nothing: no record in the journal, no diagnostics.
+    #[doc(hidden)]
     pub fn nothing_stored(revision: u64, change: TaskChange, task: Option<Task>) -> Self {
         let (diagnostics, not_landing) = (Vec::new(), Vec::new());
         Self { revision, change, task, seq: None, diagnostics, not_landing }

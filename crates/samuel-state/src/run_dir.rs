@@ -74,6 +74,7 @@ impl RunDir {
 
     /// Returns whether the directory has a plan. Also returns `true` if that cannot be read, and `false` if the directory
     /// is a file.
+    #[doc(hidden)]
     pub fn has_plan(&self) -> bool {
         self.may_have(&self.prd())
     }
@@ -88,6 +89,7 @@ impl RunDir {
 
     /// Returns the methodology that `prd.toon` names, or `None` if the file is missing, cannot be read that far or names
     /// none.
+    #[doc(hidden)]
     pub fn named_methodology(&self) -> Option<String> {
         named_in(self.root.open(&self.prd()).ok()?)
     }
@@ -235,6 +237,7 @@ impl RunDir {
 
     /// Returns the same directory for one of several lanes. Its generated files are in a directory of the lane,
     /// `cache/lane-N`; everything else is shared.
+    #[doc(hidden)]
     pub fn of_lane(&self, lane: u32) -> Self {
         Self { lane: Some(lane), ..self.clone() }
     }
@@ -259,6 +262,7 @@ impl RunDir {
     ///
     /// # Errors
     /// Returns [`StateError::Io`] if the directory lies outside of the project or cannot be created.
+    #[doc(hidden)]
     pub fn make_cache(&self) -> Result<PathBuf, StateError> {
         self.make_private(self.cache())
     }
@@ -267,6 +271,7 @@ impl RunDir {
     ///
     /// # Errors
     /// Returns the errors of [`make_cache`](Self::make_cache).
+    #[doc(hidden)]
     pub fn make_logs(&self, run_id: &str) -> Result<PathBuf, StateError> {
         self.make_private(self.logs(run_id))
     }

@@ -18,6 +18,7 @@ impl RunDir {
     /// # Errors
     /// Returns [`StateError::Io`] if the path is absolute, leads upwards or through a link, or if the file cannot be
     /// written.
+    #[doc(hidden)]
     pub fn write_scratch(&self, owner: &str, path: &str, content: &str) -> Result<(), StateError> {
         let relative = Path::new("plugins").join(owner).join(path);
         let outside = Path::new(path).components().any(|part| !matches!(part, Component::Normal(_)));

@@ -208,6 +208,7 @@ impl Replaced {
     }
 
     /// Returns the names of the fields of a task that the change replaced; none if it left the task alone.
+    #[doc(hidden)]
     pub fn fields_of(&self, id: &TaskId) -> Vec<&str> {
         let row = self.rows.iter().find(|row| row.id == *id && !row.follows && row.after.is_some());
         row.and_then(|row| row.before.as_ref()).into_iter().flat_map(Map::keys).map(String::as_str).collect()

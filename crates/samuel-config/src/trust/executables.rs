@@ -108,6 +108,7 @@ impl Executables {
 
     /// Makes a list of what a run would execute, before anybody looks what the last one
     /// left changed.
+    #[doc(hidden)]
     pub fn of(entries: Vec<Executable>) -> Self {
         Self { entries, ..Self::default() }
     }
@@ -118,6 +119,7 @@ impl Executables {
     }
 
     /// Says that it is all that executes where some points fire.
+    #[doc(hidden)]
     pub fn of_all_at(self, points: &[HookPoint]) -> Self {
         Self { scope: Scope::Points(points.to_vec()), ..self }
     }
@@ -201,11 +203,13 @@ impl Executables {
 
 impl Executable {
     /// Creates one of which only its kind and its id are known.
+    #[doc(hidden)]
     pub fn new(kind: ExecutableKind, id: impl Into<String>) -> Self {
         Self { kind, id: id.into(), place: None, command: None, details: Vec::new() }
     }
 
     /// Adds what changes how it runs.
+    #[doc(hidden)]
     pub fn detail(&mut self, name: &str, value: impl Into<String>) {
         self.details.push((name.to_owned(), value.into()));
     }

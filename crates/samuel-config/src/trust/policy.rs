@@ -69,6 +69,7 @@ impl TrustPolicy {
     }
 
     /// Says whether somebody is asked.
+    #[doc(hidden)]
     pub fn asks(&self) -> bool {
         match self {
             Self::Ask(_) => true,
@@ -112,6 +113,7 @@ impl TrustPolicy {
     ///
     /// # Errors
     /// Returns a [`TrustRefusal`] as [`decide`](Self::decide) does.
+    #[doc(hidden)]
     pub fn decide_on_gone(
         &self,
         root: &Path,

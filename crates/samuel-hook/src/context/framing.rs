@@ -78,6 +78,7 @@ impl Framing {
     }
 
     /// Quotes a text that was shortened before. `left_out` is the missing part in words, which ends the quotation.
+    #[doc(hidden)]
     pub fn quote_part(&self, source: &str, kept: &str, left_out: Option<&str>) -> String {
         let (mark, source, kept) = (self.mark(), self.source(source), self.strip(kept.trim_end()));
         let cut = left_out.map(|what| format!("\n{LEFT_OUT}{}{LEFT_OUT_END}", self.strip(what)));
@@ -86,17 +87,20 @@ impl Framing {
 
     /// Returns the source of the quotation that a line opens, or `None` if it opens none. Ignores white space before
     /// the mark, since templates may indent quotations.
+    #[doc(hidden)]
     pub fn opens<'l>(&self, line: &'l str) -> Option<&'l str> {
         line.trim_start().strip_prefix(&self.mark())?.strip_prefix(" begin: ")?.strip_suffix(']')
     }
 
     /// Returns whether a line ends a quotation. Ignores white space before the mark.
+    #[doc(hidden)]
     pub fn ends(&self, line: &str) -> bool {
         line.trim_start().strip_prefix(&self.mark()) == Some(" end]")
     }
 
     /// Returns a text in which each mark of a quotation is a line of its own, as the preamble promises. Inserts line ends
     /// where a mark is within a line.
+    #[doc(hidden)]
     pub fn apart(&self, text: &str) -> String {
         let mark = self.mark();
         let (begin, end) = (format!("{mark} begin: "), format!("{mark} end]"));
@@ -165,6 +169,7 @@ impl Framing {
     }
 
     /// Removes the nonce from every text and every key of a value, as [`strip`](Self::strip) does.
+    #[doc(hidden)]
     pub fn strip_all(&self, value: &mut Value) {
         match value {
             Value::String(text) => {

@@ -18,6 +18,7 @@ pub struct RunFault {
 
 impl RunFault {
     /// Describes an error.
+    #[doc(hidden)]
     pub fn of(error: &impl Coded) -> Self {
         Self { code: error.code().name.to_owned(), message: described(error), location: error.location() }
     }

@@ -105,6 +105,7 @@ pub enum JournalEntry {
 
 impl JournalEntry {
     /// Returns the status of a task before the entry and after it. Each is `None` if the entry does not have it.
+    #[doc(hidden)]
     pub fn standing_of(&self, task: &TaskId) -> (Option<Status>, Option<Status>) {
         let edits = match self {
             Self::Mutation { change, .. } => match change {

@@ -114,6 +114,7 @@ impl LogFold {
 
     /// Returns the fold without a rule.
     #[cfg(any(test, feature = "testing"))]
+    #[doc(hidden)]
     pub fn with_rule(self, rule: FoldRule) -> Self {
         Self { rule, ..self }
     }
@@ -133,6 +134,7 @@ impl LogFold {
 
     /// Returns the newest entry of the journal, or `None` if no record has changed the plan.
     #[cfg(any(test, feature = "testing"))]
+    #[doc(hidden)]
     pub fn last_entry(&self) -> Option<JournalEntry> {
         self.journal.last().map(|record| record.entry.clone())
     }

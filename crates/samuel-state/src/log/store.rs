@@ -117,6 +117,7 @@ impl<L: PlanLog> LogStore<L> {
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open).
+    #[doc(hidden)]
     pub fn with_fold(
         log: L,
         setup: LogSetup,
@@ -187,6 +188,7 @@ impl<L: PlanLog> LogStore<L> {
 
     /// Returns the name of the writer and the number of its last record.
     #[cfg(any(test, feature = "testing"))]
+    #[doc(hidden)]
     pub fn last_own(&self) -> (String, u64) {
         (self.setup.writer.clone(), locked(&self.writing).last)
     }

@@ -45,6 +45,7 @@ impl Pilot {
 
     /// Returns whether the next iteration looks for tasks even if there are tasks to work on: no discovery was made yet,
     /// or the last one was an interval ago.
+    #[doc(hidden)]
     pub fn is_due(&self, progress: &Progress) -> bool {
         let (made, last) = (progress.total_iterations_run, progress.last_discovery_iteration);
         let since = made.saturating_add(1).saturating_sub(last);

@@ -81,6 +81,7 @@ pub struct GroupState {
 impl GroupState {
     /// Returns how many subtasks of the task at `place`, its index in the plan, are settled, or `None` if it has no
     /// subtasks.
+    #[doc(hidden)]
     pub fn of(plan: &Plan, groups: &Groups, place: usize) -> Option<Self> {
         let parts = groups.parts(place);
         let is_settled = |part: &&usize| plan.tasks.get(**part).is_some_and(Task::is_settled);

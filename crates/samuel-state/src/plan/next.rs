@@ -47,6 +47,7 @@ pub enum Next {
 
 impl Next {
     /// Returns an end with a reason and one line of detail.
+    #[doc(hidden)]
     pub fn end(reason: ExitReason, detail: impl Into<String>) -> Self {
         Self::End { reason, detail: Some(detail.into()) }
     }

@@ -109,6 +109,7 @@ impl MemoryLog {
     }
 
     /// Returns the records after a number, with their numbers. Also works if the connection is cut off.
+    #[doc(hidden)]
     pub fn records_after(&self, number: u64) -> Vec<(u64, Vec<u8>)> {
         let shared = self.shared();
         let first = shared.records.partition_point(|(other, _)| *other <= number);
@@ -116,6 +117,7 @@ impl MemoryLog {
     }
 
     /// Returns the number of the last record, or 0 if there is none. Also works if the connection is cut off.
+    #[doc(hidden)]
     pub fn head_number(&self) -> u64 {
         self.shared().records.last().map_or(0, |(number, _)| *number)
     }
