@@ -281,6 +281,7 @@ fn a_run_goes_on_after_a_crash_at_any_step() {
     }
 }
 
+// Takes about 9 s: a run is simulated from each step to its end, and saved and read again at each step of that.
 #[test]
 fn a_run_goes_on_from_its_last_checkpoint_after_a_crash_at_any_step() {
     for mut sim in every_step() {

@@ -83,6 +83,7 @@ fn numbers(text: &str, number: &str) -> Vec<u8> {
     replaced.into_bytes()
 }
 
+// Takes about 12 s: each of the 24 streams is a run.
 #[test]
 fn a_hostile_stream_ends_in_an_outcome_and_leaves_the_plan_alone() {
     let all: Vec<Vec<u8>> = ADAPTERS.iter().flat_map(|agent| recordings(agent)).collect();
