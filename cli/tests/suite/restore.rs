@@ -100,6 +100,22 @@ fn where_the_plan_is_gone_or_corrupt_a_kept_one_is_offered() {
 }
 
 #[test]
+fn where_a_file_is_in_the_way_of_the_plan_doctor_says_to_remove_it_first() {
+    let bench = Bench::with_tasks(&["First"]);
+    let state = bench.path(".samuel");
+    std::fs::remove_dir_all(&state).unwrap();
+    std::fs::write(&state, "").unwrap();
+    let doctor = bench.samuel(&["doctor"]).stdout;
+    let help = format!(
+        "help: Remove \"{}\", or restore what belongs there. 1 plan is kept: put the last one back with",
+        state.display()
+    );
+    assert!(doctor.contains(&help), "{doctor}");
+    std::fs::remove_file(state).unwrap();
+    bench.ok(&["run", "restore"]);
+}
+
+#[test]
 fn where_no_state_directory_is_known_the_start_and_doctor_say_that_no_plan_is_kept() {
     let bench = Bench::with_tasks(&["First"]);
     let told = "no plan is kept outside of the work tree: no directory for it is known";

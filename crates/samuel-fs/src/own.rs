@@ -8,7 +8,7 @@ use std::{
     ffi::OsStr,
     fs::File,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use rustix::{
@@ -148,35 +148,39 @@ impl Root {
     }
 
     /// Makes room for a directory where a file stands, which is renamed. Leaves
-    /// links, and what is missing.
+    /// links, and what is missing. Returns where the file is now.
     ///
     /// # Errors
     /// Fails if the path leads out of the root, or what is in the way cannot be moved.
     #[doc(hidden)]
-    pub fn clear_for_directory(&self, path: &Path) -> Result<(), FileError> {
+    pub fn clear_for_directory(&self, path: &Path) -> Result<Option<PathBuf>, FileError> {
         let place = match self.walk(path, LastLink::Keep) {
             Ok(place) => place,
-            Err(error) if error.is_not_found() => return Ok(()),
+            Err(error) if error.is_not_found() => return Ok(None),
             Err(error) => return Err(error),
         };
         match place.kind() {
-            None | Some(PathKind::Directory | PathKind::Link) => Ok(()),
-            Some(_) => set_aside(&place),
+            None | Some(PathKind::Directory | PathKind::Link) => Ok(None),
+            Some(_) => set_aside(&place).map(|name| Some(path.with_file_name(name))),
         }
     }
 
     /// Makes room for a file of Samuel's own where something else stands: a
-    /// directory is renamed, anything else that is no file is removed.
+    /// directory is renamed, anything else that is no file is removed. Returns where the
+    /// directory is now.
     ///
     /// # Errors
     /// Fails if the path leads out of the root, or what is in the way cannot be moved.
     #[doc(hidden)]
-    pub fn clear_the_way(&self, path: &Path) -> Result<(), FileError> {
+    pub fn clear_the_way(&self, path: &Path) -> Result<Option<PathBuf>, FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         match place.kind() {
-            None | Some(PathKind::File) => Ok(()),
-            Some(PathKind::Directory) => set_aside(&place),
-            Some(_) => Ok(unlinkat(place.parent()?, &*place.name, AtFlags::empty())?),
+            None | Some(PathKind::File) => Ok(None),
+            Some(PathKind::Directory) => set_aside(&place).map(|name| Some(path.with_file_name(name))),
+            Some(_) => {
+                unlinkat(place.parent()?, &*place.name, AtFlags::empty())?;
+                Ok(None)
+            }
         }
     }
 
@@ -208,14 +212,16 @@ pub(super) fn give(made: impl AsFd, of: &Stat) {
     }
 }
 
-/// Renames what stands at a place, within its directory.
-fn set_aside(place: &Place) -> Result<(), FileError> {
+/// Renames what stands at a place, within its directory, and returns the new name.
+fn set_aside(place: &Place) -> Result<String, FileError> {
     let parent = place.parent()?;
     let aside = |number: usize| format!("{}.aside-{number}", place.name.to_string_lossy());
     for number in 1..=MAX_NAMES {
-        match renameat_with(parent, &*place.name, parent, aside(number), RenameFlags::NOREPLACE) {
+        let name = aside(number);
+        match renameat_with(parent, &*place.name, parent, &*name, RenameFlags::NOREPLACE) {
             Err(Errno::EXIST) => {}
-            renamed => return Ok(renamed?),
+            Err(error) => return Err(error.into()),
+            Ok(()) => return Ok(name),
         }
     }
     Err(FileError::NoNameLeft { last: aside(MAX_NAMES).into() })
@@ -303,7 +309,7 @@ mod tests {
         assert_eq!(error.help(), Some("Remove what was moved aside there before."));
         assert!(path.is_dir(), "it is left as it is");
         fs::remove_file(aside(7)).unwrap();
-        root.clear_the_way(&path).unwrap();
+        assert_eq!(root.clear_the_way(&path).unwrap(), Some(aside(7)));
         assert!(aside(7).is_dir() && !path.exists());
     }
 

@@ -50,7 +50,12 @@ impl FileStore {
             // What stands in its place may be put away.
             Err(_) => {}
         }
-        self.settle(known, seq)
+        let mut warnings = Vec::new();
+        match self.settle(known, seq, &mut warnings) {
+            // A directory was removed once more in between.
+            Err(error) if error.is_missing() => self.settle(known, seq, &mut warnings),
+            settled => settled,
+        }
     }
 
     /// Takes the files as they are, once a change that was cut short is completed.
@@ -106,9 +111,15 @@ impl FileStore {
         Ok(CaughtUp { journal: part_after(seq, told), plan, warnings })
     }
 
-    /// Puts back what is gone, and writes down what is different.
-    fn settle(&self, known: &mut Acknowledged, seq: u64) -> Result<CaughtUp, StateError> {
-        let mut warnings = self.put_back_places(known)?;
+    /// Puts back what is gone, and writes down what is different. The warnings are those
+    /// of an attempt before.
+    fn settle(
+        &self,
+        known: &mut Acknowledged,
+        seq: u64,
+        warnings: &mut Vec<String>,
+    ) -> Result<CaughtUp, StateError> {
+        warnings.extend(self.put_back_places(known)?);
         let _lock = self.lock("catch_up")?;
         self.heal_tail()?;
         let found = self.find_still(known)?;
@@ -130,8 +141,9 @@ impl FileStore {
                 let path = self.dir().prd();
                 let why = described(&error);
                 let told = format!("{} could not be used and is put back as it was: {why}", path.display());
-                self.put_back_plan(known, &records, error)?;
+                let aside = self.put_back_plan(known, &records, error)?;
                 warnings.push(told);
+                warnings.extend(aside);
                 self.read_plan()?
             }
         };
@@ -166,7 +178,7 @@ impl FileStore {
         }
         warnings.extend(refused);
         warnings.extend(told(&edits));
-        self.go_on(known, file, records, seq, warnings)
+        self.go_on(known, file, records, seq, std::mem::take(warnings))
     }
 
     /// Keeps a plan outside of the work tree, unless it is no text.
@@ -211,15 +223,22 @@ mod tests {
     use std::{
         fs,
         io::Write as _,
+        path::{Path, PathBuf},
+        sync::Mutex,
         thread,
         time::{Duration, Instant},
     };
+
+    use jiff::Timestamp;
 
     use super::*;
     use crate::{
         Existing, LaneStore as _, MAX_REVISION, Mutation, NewTask, PlanStore as _, RunDir, found::STILL,
     };
-    use samuel_model::{Plan, TaskId, clock::SystemClock};
+    use samuel_model::{
+        Plan, TaskId,
+        clock::{Clock, SystemClock},
+    };
 
     fn in_new_dir() -> (tempfile::TempDir, FileStore) {
         let root = tempfile::tempdir().unwrap();
@@ -229,6 +248,28 @@ mod tests {
             store.mutate(Mutation::Enqueue { task: NewTask::new(title) }, Actor::User).unwrap();
         }
         (root, store)
+    }
+
+    /// The system's clock, which removes a directory the next time that it is asked.
+    #[derive(Debug, Default)]
+    struct Removing(SystemClock, Mutex<Option<PathBuf>>);
+
+    #[async_trait::async_trait]
+    impl Clock for Removing {
+        fn now(&self) -> Timestamp {
+            if let Some(directory) = self.1.lock().unwrap().take() {
+                fs::remove_dir_all(directory).unwrap();
+            }
+            self.0.now()
+        }
+
+        fn elapsed(&self) -> Duration {
+            self.0.elapsed()
+        }
+
+        async fn sleep(&self, duration: Duration) {
+            self.0.sleep(duration).await;
+        }
     }
 
     fn done(store: &FileStore, id: &str) -> Result<Option<u64>, StateError> {
@@ -334,6 +375,41 @@ mod tests {
             let plan = caught.unwrap().plan.unwrap();
             assert_eq!((plan.tasks.len(), plan.count(samuel_model::Status::Completed)), (1, 1));
             assert!(plan.task(&TaskId::new("new")).is_some());
+        }
+    }
+
+    #[test]
+    fn a_directory_that_is_removed_while_it_is_put_back_is_put_back_all_the_same() {
+        let (root, store) = in_new_dir();
+        let clock = Arc::new(Removing::default());
+        let store = FileStore::new(store.dir().clone(), clock.clone());
+        store.catch_up(0).unwrap();
+        let state = root.path().join(".samuel");
+        fs::remove_dir_all(&state).unwrap();
+        *clock.1.lock().unwrap() = Some(state);
+        assert_eq!(store.catch_up(0).unwrap().plan.unwrap().tasks.len(), 3);
+        assert_eq!(store.load().unwrap().plan.tasks.len(), 3);
+    }
+
+    #[test]
+    fn what_is_renamed_to_put_back_a_directory_or_a_file_is_named() {
+        let (root, store) = in_new_dir();
+        store.catch_up(0).unwrap();
+        let state = root.path().join(".samuel");
+        fs::remove_dir_all(&state).unwrap();
+        fs::write(&state, "something else").unwrap();
+        let told = |place: &Path| {
+            let aside = place.with_file_name(format!("{}.aside-1", place.file_name().unwrap().display()));
+            assert!(aside.exists(), "{}", aside.display());
+            format!("what stood in the place of {} is kept as {}", place.display(), aside.display())
+        };
+        let warnings = store.catch_up(0).unwrap().warnings;
+        assert!(warnings.contains(&told(&state)), "{warnings:?}");
+        for path in [store.dir().prd(), store.dir().journal()] {
+            fs::remove_file(&path).unwrap();
+            fs::create_dir(&path).unwrap();
+            let warnings = store.catch_up(0).unwrap().warnings;
+            assert!(warnings.contains(&told(&path)), "{warnings:?}");
         }
     }
 

@@ -360,6 +360,15 @@ impl StateError {
         move |error| Self::Io { action, path, source: error.into() }
     }
 
+    /// Returns whether a file or a directory is not there.
+    pub(crate) fn is_missing(&self) -> bool {
+        match self {
+            Self::NotInitialised { .. } => true,
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
+            _ => false,
+        }
+    }
+
     /// Returns whether a file is missing or unusable, so that restoring it helps. Other errors of the system, such as too
     /// many open files, pass by themselves.
     #[doc(hidden)]
@@ -426,7 +435,7 @@ impl Coded for StateError {
     fn help(&self) -> Remedy {
         let general = self.code().help.clone();
         match self {
-            Self::Io { source, .. } => FileError::help_of(source).map_or(general, Remedy::from),
+            Self::Io { source, .. } => file_help(source).unwrap_or(general),
             Self::Told(told) => told.help.clone(),
             Self::BlockedByOther { .. } => Remedy::from("Leave it, or ask the person who started the run."),
             Self::NotInQueue { .. } => Remedy::ListQueue,
@@ -464,6 +473,22 @@ impl Coded for StateError {
         };
         Some(Location { file: path.clone(), line, column })
     }
+}
+
+/// Returns what to do about a file, with the path of what is to be removed where that is not the file
+/// itself.
+fn file_help(source: &io::Error) -> Option<Remedy> {
+    let named = match source.get_ref().and_then(|error| error.downcast_ref::<FileError>()) {
+        Some(FileError::Outside { link, .. }) => {
+            let link = link.display();
+            Some(format!("Remove the link \"{link}\", or put what it leads to into the project."))
+        }
+        Some(FileError::NotADirectory { path, .. }) => {
+            Some(format!("Remove \"{}\", or restore what belongs there.", path.display()))
+        }
+        _ => None,
+    };
+    named.map(Remedy::from).or_else(|| FileError::help_of(source).map(Remedy::from))
 }
 
 /// Names the change that is not taken back.
@@ -568,5 +593,20 @@ mod tests {
             assert!(refused(errno).is_lost(), "{errno}");
         }
         assert!(StateError::file("read", "prd.toon")(FileError::TooLarge { limit: 1 }).is_lost());
+    }
+
+    #[test]
+    fn what_is_to_be_removed_above_a_file_is_named() {
+        let help = |error| StateError::file("read", "/p/.samuel/run/prd.toon")(error).help().prose();
+        let (path, kind) = (PathBuf::from("/p/.samuel"), samuel_fs::PathKind::File);
+        assert_eq!(
+            help(FileError::Outside { link: path.clone(), target: "/x".into() }),
+            "Remove the link \"/p/.samuel\", or put what it leads to into the project."
+        );
+        assert_eq!(
+            help(FileError::NotADirectory { path, kind }),
+            "Remove \"/p/.samuel\", or restore what belongs there."
+        );
+        assert_eq!(help(FileError::NotAFile { kind }), "Remove it, or restore what belongs there.");
     }
 }

@@ -12,10 +12,10 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 pub(super) fn stage<'a>(
     root: &Root,
     path: &Path,
-    content: impl IntoIterator<Item = &'a [u8]>,
+    content: impl IntoIterator<Item = &'a [u8]> + Clone,
 ) -> Result<Replacement, StateError> {
-    let staged = root.walk(path, LastLink::Keep).and_then(|place| place.stage(content, &Manner::STATE));
-    staged.map_err(not_written(path))
+    let stage = || root.walk(path, LastLink::Keep)?.stage(content.clone(), &Manner::STATE);
+    once_more(stage).map_err(not_written(path))
 }
 
 /// Replaces a file. With [`Durability::Unsynced`] it is one that is made anew before
@@ -26,8 +26,17 @@ pub(super) fn write(
     content: &[u8],
     durability: Durability,
 ) -> Result<(), StateError> {
-    let written = root.write(path, [content], &Manner::STATE.with(durability));
-    written.map_err(not_written(path))
+    let manner = Manner::STATE.with(durability);
+    once_more(|| root.write(path, [content], &manner)).map_err(not_written(path))
+}
+
+/// Writes a file, once more where its directory is removed meanwhile: each attempt makes
+/// that again.
+fn once_more<T>(write: impl Fn() -> Result<T, FileError>) -> Result<T, FileError> {
+    match write() {
+        Err(error) if error.is_not_found() => write(),
+        written => written,
+    }
 }
 
 /// Names the file that is to blame: the one to write, or what is in its way.
@@ -48,4 +57,34 @@ pub(super) fn read(root: &Root, path: &Path) -> Result<Option<Vec<u8>>, StateErr
         }
         error => StateError::file("read", path)(error),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use std::{cell::Cell, fs};
+
+    use super::*;
+
+    #[test]
+    fn a_directory_that_is_removed_while_a_file_is_written_is_made_again() {
+        let made = tempfile::tempdir().unwrap();
+        let (root, path) = (Root::new(made.path()), made.path().join(".samuel/run/prd.toon"));
+        let removals = Cell::new(0);
+        let write = |most| {
+            removals.set(0);
+            once_more(|| {
+                let staged = root.stage(&path, [&b"plan"[..]], &Manner::STATE)?;
+                if removals.get() < most {
+                    removals.set(removals.get() + 1);
+                    fs::remove_dir_all(made.path().join(".samuel"))?;
+                }
+                Ok(staged.commit()?)
+            })
+        };
+        write(1).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "plan");
+        assert!(write(2).unwrap_err().is_not_found());
+    }
 }

@@ -1,8 +1,10 @@
 //! Putting back what is gone of a run directory.
 
+use std::path::Path;
+
 use super::{
     FileStore, JournalEntry, JournalRecord, StateError, acknowledged::Acknowledged, file::digest_of, files,
-    half::aside, plan_file,
+    half::aside, plan_file, run_dir::moved_aside,
 };
 use samuel_fs::Durability;
 
@@ -20,25 +22,33 @@ impl FileStore {
     pub(super) fn put_back_places(&self, known: &Acknowledged) -> Result<Vec<String>, StateError> {
         let (dir, root) = (self.dir(), self.dir().root());
         let is_gone = !dir.path().is_dir();
-        dir.create_again()?;
+        let mut warnings = dir.create_again()?;
+        warnings.extend(is_gone.then(|| format!("{} was gone", dir.path().display())));
         for path in [dir.lock(), dir.journal()] {
-            root.clear_the_way(&path).map_err(StateError::file("put back", &path))?;
+            warnings.extend(self.clear_the_way(&path)?);
         }
         if known.ignored && !self.is_ignored() {
             files::write(root, &dir.path().join(IGNORE.0), IGNORE.1.as_bytes(), Durability::Unsynced)?;
         }
-        Ok(is_gone.then(|| format!("{} was gone", dir.path().display())).into_iter().collect())
+        Ok(warnings)
+    }
+
+    /// Makes room for a file, and returns a warning where something was renamed for that.
+    fn clear_the_way(&self, path: &Path) -> Result<Option<String>, StateError> {
+        let aside = self.dir().root().clear_the_way(path).map_err(StateError::file("put back", path))?;
+        Ok(aside.map(|aside| moved_aside(path, &aside)))
     }
 
     /// Writes the plan as it was known or kept last, with the changes that were
     /// acknowledged since. What stands in its place is kept beside it. Where another
     /// plan was stored that is not kept, this is why the present one cannot be used.
+    /// Returns a warning where a directory was renamed for that.
     pub(super) fn put_back_plan(
         &self,
         known: &Acknowledged,
         records: &[JournalRecord],
         why: StateError,
-    ) -> Result<(), StateError> {
+    ) -> Result<Option<String>, StateError> {
         let (root, path) = (self.dir().root(), self.dir().prd());
         let kept = self.last_kept(records);
         let (content, records) = match &kept {
@@ -63,8 +73,9 @@ impl FileStore {
             }
         }
         document.plan_mut().revision = revision;
-        root.clear_the_way(&path).map_err(StateError::file("put back", &path))?;
-        files::write(root, &path, plan_file::encode(&document)?.as_bytes(), Durability::Synced)
+        let warning = self.clear_the_way(&path)?;
+        files::write(root, &path, plan_file::encode(&document)?.as_bytes(), Durability::Synced)?;
+        Ok(warning)
     }
 
     /// Returns the last of the plans that records name which is kept, and the records

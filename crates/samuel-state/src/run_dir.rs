@@ -224,15 +224,19 @@ impl RunDir {
     }
 
     /// Creates a directory again that was there. A file that somebody put in the
-    /// place of it, or of one above it, is renamed.
-    pub(crate) fn create_again(&self) -> Result<(), StateError> {
+    /// place of it, or of one above it, is renamed. Returns a warning for each.
+    pub(crate) fn create_again(&self) -> Result<Vec<String>, StateError> {
         let within = |path: &&Path| path.starts_with(self.root.path()) && *path != self.root.path();
         let mut places: Vec<&Path> = self.path.ancestors().take_while(within).collect();
         places.reverse();
+        let mut warnings = Vec::new();
         for place in places {
-            self.root.clear_for_directory(place).map_err(StateError::file("make room for", place))?;
+            let aside = self.root.clear_for_directory(place);
+            let aside = aside.map_err(StateError::file("make room for", place))?;
+            warnings.extend(aside.map(|aside| moved_aside(place, &aside)));
         }
-        self.create()
+        self.create()?;
+        Ok(warnings)
     }
 
     /// Returns the same directory for one of several lanes. Its generated files are in a directory of the lane,
@@ -306,6 +310,11 @@ impl RunDir {
             .chain(artifacts)
             .try_for_each(|path| self.root.check_inside(&path).map_err(StateError::file("use", &path)))
     }
+}
+
+/// Tells that what stood in the place of something of Samuel's was renamed.
+pub(super) fn moved_aside(place: &Path, aside: &Path) -> String {
+    format!("what stood in the place of {} is kept as {}", place.display(), aside.display())
 }
 
 /// Returns the methodology that a plan names, if it can be read so far.

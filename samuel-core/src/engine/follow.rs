@@ -162,8 +162,10 @@ impl Follower {
         let (caught, kept) = self
             .services
             .blocking(move |services| {
+                // First, since it tells what it renames where the directory is gone.
+                let caught = services.store.catch_up(seq);
                 let kept = lock.map_or(Ok(false), |lock| lock.keep());
-                let mut caught = services.store.catch_up(seq)?;
+                let mut caught = caught?;
                 let is_change = |record: &JournalRecord| {
                     matches!(record.entry, JournalEntry::Mutation { .. } | JournalEntry::Imported { .. })
                 };

@@ -6524,23 +6524,27 @@ class RunFault(Record):
         code: The name of its code, such as `E_STATE_CORRUPT`.
         message: What happened, with its causes, in one line.
         location: The place it is about, where there is one.
+        help: What to do next, where the error knows better than its code.
     """
 
-    __slots__ = ("code", "message", "location")
-    __match_args__ = ("code", "message", "location")
+    __slots__ = ("code", "message", "location", "help")
+    __match_args__ = ("code", "message", "location", "help")
     code: str
     message: str
     location: Location | None
+    help: str | None
 
     def __init__(
         self,
         code: str,
         message: str,
         location: Location | None = None,
+        help: str | None = None,
     ) -> None:
         _set(self, "code", code)
         _set(self, "message", message)
         _set(self, "location", location)
+        _set(self, "help", help)
 
 
 class RunReport(Record):

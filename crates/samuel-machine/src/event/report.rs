@@ -14,20 +14,38 @@ pub struct RunFault {
     pub message: String,
     /// The place it is about, where there is one.
     pub location: Option<Location>,
+    /// What to do next, where the error knows better than its code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
 }
 
 impl RunFault {
     /// Describes an error.
     #[doc(hidden)]
     pub fn of(error: &impl Coded) -> Self {
-        Self { code: error.code().name.to_owned(), message: described(error), location: error.location() }
+        Self {
+            code: error.code().name.to_owned(),
+            message: described(error),
+            location: error.location(),
+            help: own_help(error),
+        }
+    }
+}
+
+/// Returns the help of an error where it is another one than that of its code, and the same everywhere.
+fn own_help(error: &impl Coded) -> Option<String> {
+    match error.help() {
+        help if help == *error.code().help => None,
+        Remedy::Say(words) => Some(words.to_owned()),
+        Remedy::Tell(words) => Some(words),
+        _ => None,
     }
 }
 
 impl From<String> for RunFault {
     /// Describes what no error stands for.
     fn from(message: String) -> Self {
-        Self { code: ErrorCode::RUN_FAILED.name.to_owned(), message, location: None }
+        Self { code: ErrorCode::RUN_FAILED.name.to_owned(), message, location: None, help: None }
     }
 }
 
@@ -98,6 +116,9 @@ impl RunReport {
     /// Returns what to do next, where the plan is not done.
     pub fn help(&self) -> Option<Remedy> {
         let code = self.error_code()?;
+        if let Some(help) = self.fault.as_ref().and_then(|fault| fault.help.clone()) {
+            return Some(help.into());
+        }
         Some(match &self.limit {
             Some(_) if self.iterations > 0 && self.failed_iterations == self.iterations => {
                 Remedy::ReadProgressAndGoOn.after(

@@ -43,7 +43,11 @@ fn plan_state(project: &Project, changes: Vec<String>) -> Finding {
             let is_of_plan = error.location().is_some_and(|found| found.file == project.run_dir().prd());
             let kept = if is_of_plan { project.kept_instead() } else { None };
             let failed = Finding::failed(Subject::State, &error);
-            let help = kept.into_iter().chain(failed.help).collect();
+            let mut help: Vec<Remedy> = kept.into_iter().chain(failed.help).collect();
+            if matches!(error, StateError::Io { .. }) {
+                // Nothing is put back before what is in the way is gone.
+                help.reverse();
+            }
             Finding { help: Some(Remedy::All(help)), ..failed }
         }
     }

@@ -7,6 +7,7 @@
 
 use std::{
     ffi::OsString,
+    io,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
     time::Duration,
@@ -26,6 +27,7 @@ use crate::{
         self, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor,
     },
     sandbox::Sandbox,
+    state::{RunDir, StateError},
     text::limit,
 };
 
@@ -43,8 +45,7 @@ pub struct Check {
     pub command: String,
     /// How long it may take.
     pub timeout: Duration,
-    /// The file that receives all that it prints, in a directory that is there.
-    /// Default none.
+    /// The file that receives all that it prints, in the run's directory of logs. Default none.
     pub log: Option<PathBuf>,
 }
 
@@ -62,6 +63,8 @@ pub struct CheckSetting<'a> {
     pub project_root: &'a Path,
     /// The working directory of the commands: the root, or the project within a clone.
     pub work_dir: &'a Path,
+    /// The run directory and the id of the run, whose directory of logs is made again where it is gone.
+    pub logs: (&'a RunDir, &'a str),
     /// Their whole environment.
     pub env: &'a [(OsString, OsString)],
     /// Who watches over their processes.
@@ -131,7 +134,10 @@ async fn run_check(
             return Ok(Some(failed(check, message)));
         }
     };
-    let ran = process::run(spec, setting.supervisor, setting.cancel).await;
+    let mut ran = process::run(spec.clone(), setting.supervisor, setting.cancel).await;
+    if ran.as_ref().is_err_and(lacks_directory) && make_logs_again(setting).is_ok() {
+        ran = process::run(spec, setting.supervisor, setting.cancel).await;
+    }
     if let Some(left) = ran.as_ref().ok().and_then(|output| output.left_running.as_ref()) {
         let warning = format!("the check `{}` left {left}", check.command);
         setting.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
@@ -143,6 +149,19 @@ async fn run_check(
         Err(error) => not_started(check, &error),
     };
     Ok(Some(failure))
+}
+
+/// Says whether a check was not started because the directory of its log is gone.
+fn lacks_directory(error: &ProcessError) -> bool {
+    matches!(error, ProcessError::SpillFile { source, .. } if source.kind() == io::ErrorKind::NotFound)
+}
+
+/// Makes the directory of logs again, which somebody has removed.
+fn make_logs_again(setting: CheckSetting<'_>) -> Result<(), StateError> {
+    let (run_dir, run_id) = setting.logs;
+    // The directory of the logs alone is closed to others.
+    run_dir.create()?;
+    run_dir.make_logs(run_id).map(drop)
 }
 
 fn failure(check: &Check, output: &CommandOutput, setting: CheckSetting<'_>) -> CheckFailure {
@@ -203,6 +222,8 @@ mod tests {
     use super::*;
     use crate::sandbox::Host;
 
+    const RUN: &str = "run-1";
+
     /// What came of some checks, and the warnings.
     type Ran = (Result<QualityCheckOutput, ChecksCancelled>, Vec<String>);
 
@@ -214,10 +235,11 @@ mod tests {
     ) -> Ran {
         let env = &[("PATH".into(), std::env::var_os("PATH").unwrap())];
         let (supervisor, sandbox, warnings) = (&Supervisor::GroupOnly, &Host, &Mutex::default());
-        let work_dir = project_root;
+        let (work_dir, run_dir) = (project_root, RunDir::new(project_root));
         let setting = CheckSetting {
             project_root,
             work_dir,
+            logs: (&run_dir, RUN),
             env,
             supervisor,
             sandbox,
@@ -257,6 +279,34 @@ mod tests {
             ("exit code 3", Some(3), "first\naside\n")
         );
         assert_eq!(output.failures[1].command, "false");
+    }
+
+    #[tokio::test]
+    async fn a_directory_of_logs_that_is_removed_is_made_again_but_not_through_a_link() {
+        let directory = tempfile::tempdir().unwrap();
+        let (root, elsewhere) = (directory.path().join("project"), directory.path().join("elsewhere"));
+        for made in [&root, &elsewhere] {
+            std::fs::create_dir(made).unwrap();
+        }
+        let run_dir = RunDir::new(&root);
+        run_dir.make_logs(RUN).unwrap();
+        let check = |number, command: &str| Check {
+            log: Some(run_dir.check_log(RUN, 1, number)),
+            ..Check::new(command)
+        };
+        let checks = [
+            check(1, "rm -rf .samuel"),
+            check(2, "echo kept"),
+            check(3, "cat .samuel/run/logs/run-1/1-check-2.out; stat -c %a .samuel/run/logs/run-1; exit 1"),
+            check(4, "rm -rf .samuel; ln -s ../elsewhere .samuel"),
+            check(5, "true"),
+        ];
+        let (ran, _) = run_in(&root, &WatchedFiles::default(), &checks, &CancellationToken::new()).await;
+        let failures = ran.unwrap().failures;
+        assert_eq!(failures.len(), 2, "{failures:?}");
+        assert_eq!(failures[0].tail, "kept\n700\n");
+        assert!(failures[1].message.contains("cannot create the output file"), "{failures:?}");
+        assert_eq!(std::fs::read_dir(elsewhere).unwrap().count(), 0);
     }
 
     #[tokio::test]

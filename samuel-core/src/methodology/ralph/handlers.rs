@@ -424,6 +424,7 @@ impl Handlers {
         let setting = CheckSetting {
             project_root: &self.project_root,
             work_dir: &self.work_dir,
+            logs: (&self.run_dir, &self.run_id),
             env: &env,
             supervisor: &self.supervisor,
             sandbox: &*sandbox,

@@ -465,6 +465,26 @@ async fn a_plan_that_cannot_be_put_back_ends_the_run_with_the_code_of_the_error(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_link_in_place_of_the_state_ends_the_run_and_the_help_says_to_remove_it() {
+    let bench = shared_bench(&[("1", "First")]);
+    let agent = Arc::new(HeldAgent::new());
+    let handle =
+        bench.run(completes_each_task()).agent(agent.clone()).build().unwrap().start().await.unwrap();
+    agent.called().await;
+    let (state, link) = (bench.path().join(".samuel"), bench.path().with_extension("link"));
+    let outside = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(outside.path(), &link).unwrap();
+    renameat_with(CWD, &state, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+    agent.release();
+    let report = handle.wait().await.unwrap();
+    std::fs::remove_dir_all(link).unwrap();
+    assert_eq!(report.error_code(), Some(ErrorCode::STATE_IO), "{report:?}");
+    let help = format!("Remove the link \"{}\", or put what it leads to into the project.", state.display());
+    assert_eq!(report.help().unwrap().prose(), help);
+    assert_eq!(std::fs::read_dir(outside).unwrap().count(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_repository_that_cannot_be_read_is_warned_of_and_its_changes_are_seen_all_the_same() {
     let bench = Bench::builder()
         .task("1", "First")

@@ -132,6 +132,8 @@ fn what_an_agent_removes_or_breaks_is_put_back_and_the_work_goes_on() {
         assert!(ran.text().len() < 100_000, "{attack}");
         assert_eq!(target.statuses(), ["completed", "completed"], "{attack}");
         assert!(target.path(".samuel/run/.gitignore").exists(), "{attack}: {}", ran.text());
+        let (aside, told) = (target.path(".samuel.aside-1"), ran.text().contains(".samuel.aside-1"));
+        assert_eq!(aside.exists(), told, "{attack}: {}", ran.text());
     }
 }
 
