@@ -43,7 +43,7 @@ pub(crate) use prompt_stats::prompt_stats_text;
 pub(crate) use remedy::remedy_text;
 pub(crate) use repair::{left_text, repair_text};
 pub(crate) use run_words::with_methodology;
-pub(crate) use status::{end_text, status_text};
+pub(crate) use status::{does, end_text, status_text};
 pub(crate) use task::task_text;
 pub(crate) use tasks::{named_ids, task_table};
 pub(crate) use time::{holder_text, time_of_day, with_local_time};

@@ -32,6 +32,7 @@ pub use samuel_state::{
     VoidRecord, Watch, WorkTreeId, apply, merge, recover, set_baseline, validate,
 };
 pub(crate) use samuel_state::{
-    FileLock, KeptLogs, RepositoryLog, Stores, append_rotated, of_iteration, prune, read_artifact_of,
-    refused_in_discovery, unversioned_directory, write_artifact_of,
+    CUT_OFF, FileLock, IGNORE, IGNORE_FILE, KeptLogs, RepositoryLog, Stores, append_rotated, of_iteration,
+    prune, read_artifact_of, refused_in_discovery, unversioned_directory, write_artifact_of,
+    write_ignore_file,
 };

@@ -14,7 +14,7 @@ use std::{
 use samuel_core::{
     engine::{Attached, LiveError, LiveRun},
     event::{Event, EventRecord},
-    model::{Doing, LiveState},
+    model::LiveState,
     project::Project,
 };
 use serde_json::json;
@@ -25,7 +25,7 @@ use crate::{
     args::{ApproveArgs, DenyArgs, Global, ResumeArgs, SteerArgs, StopArgs},
     failure::Failure,
     host::Host,
-    render::{end_text, safe},
+    render::{does, end_text, safe},
     reply::Reply,
     signals::Signals,
 };
@@ -199,21 +199,4 @@ fn live(project: &Project, host: &Host) -> Result<LiveRun, Failure> {
 
 fn told(state: &LiveState, what: &str) -> Reply {
     Reply::new(json!({ "state": state }), format!("run {} {what}\n", safe(&state.run)))
-}
-
-/// Says what a run does.
-pub(crate) fn does(state: &LiveState) -> String {
-    let task = state.task.as_deref().map(safe);
-    match (state.doing, task) {
-        (Doing::Working, Some(task)) => {
-            let title = state.title.as_deref().map(safe).unwrap_or_default();
-            format!("works on {task} {title} (iteration {})", state.iteration)
-        }
-        (Doing::Discovering, _) => format!("looks for tasks (iteration {})", state.iteration),
-        (Doing::Waiting, _) => "waits".to_owned(),
-        (Doing::Paused, _) => "holds until it is resumed".to_owned(),
-        (Doing::Ending, _) => "is about to end".to_owned(),
-        (Doing::Ended, _) => "has ended".to_owned(),
-        _ => "is between two iterations".to_owned(),
-    }
 }

@@ -61,7 +61,9 @@ fn show(args: &ShowArgs, global: &Global, host: &Host) -> Result<Reply, Failure>
     let point = of_event.map_or_else(|| args.what.parse::<HookPoint>(), Ok);
     // Ids have a colon with a handler's name behind it, and so have points.
     let hooks = match &point {
-        Err(unknown) if !args.what.contains(':') => return Err(unknown_point(unknown)),
+        Err(unknown) if !args.what.contains(':') => {
+            return Err(unknown_word(&args.what, unknown, global, host));
+        }
         _ => in_order(global, host)?,
     };
     let point = match point {
@@ -71,6 +73,27 @@ fn show(args: &ShowArgs, global: &Global, host: &Host) -> Result<Reply, Failure>
     let report = hooks.point(point);
     let warnings = report.chain.warnings.clone();
     Ok(Reply::new(&report, point_text(&report)).warn(warnings))
+}
+
+/// Says that a word is neither a point nor a hook; with the hook that is near, where one has it as its name or no point is
+/// near.
+fn unknown_word(word: &str, unknown: &UnknownPoint, global: &Global, host: &Host) -> Failure {
+    // The points are known also where the hooks are not.
+    let found = in_order(global, host).ok().map(|hooks| hooks.find(word, None));
+    match found {
+        Some(Err(error @ HooksError::Unknown { nearest: Some(_), .. }))
+            if unknown.nearest.is_none() || is_named(&error, word) =>
+        {
+            of_hooks(&error)
+        }
+        _ => unknown_point(unknown),
+    }
+}
+
+/// Says whether the hook that is near has a word as its name, which is what its id has behind the colon.
+fn is_named(error: &HooksError, word: &str) -> bool {
+    let HooksError::Unknown { nearest: Some(id), .. } = error else { return false };
+    id.split_once(':').is_some_and(|(_, name)| name == word)
 }
 
 /// Shows a hook by its id, which is no point.

@@ -80,6 +80,13 @@ impl Setting {
         self.looks
     }
 
+    /// Says whether flags may change what runs: `samuel trust` is for what samuel.toml says.
+    pub(crate) fn changes_what_runs(&self) -> bool {
+        let changes = |given: &Given| given.contains_key("model") || given.contains_key("parallel");
+        let is_other_agent = self.agent.is_some() || self.agent_command.is_some();
+        is_other_agent || self.sandbox.is_some() || self.given.iter().any(changes)
+    }
+
     /// Puts the flags over what samuel.toml says.
     fn apply(&self, settings: &mut MethodologySettings) -> Result<(), Failure> {
         if let Some(agent) = self.agent.as_ref().filter(|agent| **agent != settings.agent) {

@@ -6,10 +6,11 @@ use samuel_core::{
     engine::{Profile, Run, RunError, RunHandle},
     event::{EventRecord, RunReport},
     lifecycle::Fresh,
-    model::{ClaimPhase, ErrorCode, ExitReason, Plan},
+    model::{ClaimPhase, ErrorCode, ExitReason, Plan, Remedy},
     project::Project,
     state::{Actor, Existing, PlanStore},
 };
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::{
@@ -155,8 +156,22 @@ fn run(
         if failure.code == ErrorCode::RUN_BLOCKED {
             help.push_str(of_claims(&*plan));
         }
-        go_on_with(failure.advise(help), host, next_digest.as_deref())
+        let failure = go_on_with(failure.advise(help), host, next_digest.as_deref());
+        if setting.changes_what_runs() { trusting_flags(failure) } else { failure }
     })
+}
+
+/// Advises what lets the same start run, where nobody has allowed it and flags change what runs: a `samuel trust` is for
+/// what samuel.toml says, and the start would be refused again.
+fn trusting_flags(failure: Failure) -> Failure {
+    let digest = failure.data.get("digest").and_then(Value::as_str).map(str::to_owned);
+    match digest.filter(|_| failure.help == remedy_text(&Remedy::TrustRun)) {
+        None => failure,
+        Some(digest) => failure.advise(format!(
+            "Review what would run, then start it again with `--trust-hash {digest}`, or with --yes. `samuel trust` is \
+             for what samuel.toml says, without these flags."
+        )),
+    }
 }
 
 /// Says what to do about tasks that somebody has claimed, where a run is blocked and some are.

@@ -45,10 +45,13 @@ fn row(run: &RunSummary) -> [String; 5] {
     } else {
         format!(", completed {}", named_ids(&run.completed))
     };
+    let later = if run.begins_later { "; the beginning of its record is not there any more" } else { "" };
     let said = match &run.problem {
         Some(problem) => safe_words(problem),
-        None if run.kind == RunKind::Landing => format!("a landing without a loop{done}"),
-        None => format!("{}{failed}{}{done}", counted(run.iterations, "iteration"), consumed(run.usage)),
+        None if run.kind == RunKind::Landing => format!("a landing without a loop{done}{later}"),
+        None => {
+            format!("{}{failed}{}{done}{later}", counted(run.iterations, "iteration"), consumed(run.usage))
+        }
     };
     let started = run.started_at.map(time_of_day).unwrap_or_default();
     [run.run.clone(), started, lasting(Duration::from_millis(run.took_ms)), state, said]

@@ -2,7 +2,9 @@
 
 use samuel_core::{
     history::Activity,
-    model::{AgentTotal, Claim, ClaimPhase, ExitReason, LiveState, ProgressStatus, Status, WaitingCall},
+    model::{
+        AgentTotal, Claim, ClaimPhase, Doing, ExitReason, LiveState, ProgressStatus, Status, WaitingCall,
+    },
     project::{NextStep, OpenQuestion, OtherPlan, ProjectStatus},
     text::{counted, counted_are, dollars},
 };
@@ -103,6 +105,10 @@ pub(crate) fn status_text(
     for plan in &status.other_plans {
         line("Other plan", other_plan_text(plan));
     }
+    // What no record tells, such as after somebody removed it, the loop itself does.
+    if let (None, [], Some(live)) = (&activity.now, activity.lanes.as_slice(), &status.live) {
+        text.push_str(&format!("  {:<11}{}\n", "Now", does(live)));
+    }
     text.push_str(&figures_text(activity));
     match &status.next {
         NextStep::Blocked { reasons } => listed(&mut text, "Blocked", reasons),
@@ -116,6 +122,24 @@ pub(crate) fn status_text(
     text.push_str(&status.live.as_ref().map(approvals_text).unwrap_or_default());
     text.push_str(&failures_text(activity));
     text
+}
+
+/// Says what a run does.
+pub(crate) fn does(state: &LiveState) -> String {
+    let task = state.task.as_deref().map(safe);
+    match (state.doing, task) {
+        (Doing::Working, Some(task)) => {
+            let title = state.title.as_deref().map(safe).unwrap_or_default();
+            format!("works on {task} {title} (iteration {})", state.iteration)
+        }
+        (Doing::Discovering, _) => format!("looks for tasks (iteration {})", state.iteration),
+        (Doing::Waiting, _) => "waits".to_owned(),
+        (Doing::Paused, _) => "holds until it is resumed".to_owned(),
+        (Doing::Ending, _) => "is about to end".to_owned(),
+        (Doing::Ended, _) => "has ended".to_owned(),
+        (Doing::GettingReady, _) if state.iteration == 0 => "gets ready".to_owned(),
+        _ => "is between two iterations".to_owned(),
+    }
 }
 
 fn waits_text(tasks: usize) -> String {

@@ -75,6 +75,22 @@ fn a_loop_is_paused_steered_resumed_watched_and_ended_from_another_terminal() {
 }
 
 #[test]
+fn a_loop_that_holds_says_so_also_where_its_record_is_gone() {
+    let (bench, mut run) = at_work();
+    bench.ok(&["run", "pause"]);
+    bench.write("go-1", "");
+    run.wait_for("holding until `samuel run resume`");
+    let run_id = &bench.ok(&["run", "runs", "--json"]).json()["data"]["runs"][0]["run"];
+    let logs = format!(".samuel/run/logs/{}", run_id.as_str().unwrap());
+    // The event is written once it was shown.
+    wait_until("it is written", || bench.read(&format!("{logs}/run.jsonl")).contains("\"event\":\"paused\""));
+    std::fs::remove_dir_all(bench.path(&logs)).unwrap();
+    says(&bench.ok(&["run", "status"]).stdout, &["  Now        holds until it is resumed\n"]);
+    bench.ok(&["run", "stop", "--now"]);
+    assert_eq!(run.code(), 130);
+}
+
+#[test]
 fn who_watches_a_loop_that_is_killed_is_told_that_it_is_gone() {
     let (bench, run) = at_work();
     let attach = &mut bench.command_below("exec \"$0\" \"$@\" 2>&1", &["run", "attach"]);

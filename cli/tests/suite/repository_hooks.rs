@@ -145,6 +145,11 @@ fn seed_003_section_8_1_the_list_has_each_hook_with_its_event_and_what_it_matche
         &bench.ok(&["hooks", "show", "repo:tracker"]).stdout,
         &["builtin usage_log", "event_type      PostAbilityCall"],
     );
+    // Who leaves the kind out is told the id.
+    for verb in ["show", "test"] {
+        let unknown = bench.samuel(&["hooks", verb, "tracker"]).fails(2);
+        says(&unknown.stderr, &["there is no hook \"tracker\"", "Did you mean \"repo:tracker\"?"]);
+    }
     says(
         &bench.ok(&["hooks", "show", "SessionStop"]).stdout,
         &["session.stop: gate", "disabled in its file"],

@@ -50,6 +50,18 @@ fn what_was_trusted_starts_without_a_question_and_a_change_is_refused_with_the_d
 }
 
 #[test]
+fn where_flags_change_what_runs_a_refusal_advises_what_lets_the_same_start_run() {
+    let bench = bench("");
+    bench.ok(&["trust", "--yes"]);
+    let flags = ["run", "start", "--agent-command", "true", "--max-iterations", "1"];
+    let refused = bench.samuel(&flags).ends(78);
+    assert!(!refused.stderr.contains("run `samuel trust`"), "{refused:?}");
+    let (_, digest) = refused.stderr.split_once("`--trust-hash ").unwrap();
+    let (digest, _) = digest.split_once('`').unwrap();
+    bench.samuel(&[&flags[..], &["--trust-hash", digest]].concat()).ends(4);
+}
+
+#[test]
 fn doctor_and_a_dry_run_say_whether_it_is_trusted_and_ask_nobody() {
     let bench = bench("\"true\"");
     let doctor = |words: &str| says(&bench.ok(&["doctor"]).stdout, &[words]);

@@ -159,6 +159,7 @@ impl Core {
             detail: ending.detail,
             iterations: self.counters.iterations,
             failed_iterations: self.counters.failed,
+            interrupted_iterations: self.counters.interrupted,
             completed: self.counters.completed.clone(),
             unrecorded: self.counters.unrecorded.clone(),
             undelivered,

@@ -101,6 +101,11 @@ impl Iteration {
             (None, _) => IterationOutcome::Succeeded,
         }
     }
+
+    /// Says whether an end of Samuel cut it off.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.failure.as_ref().is_some_and(|failure| failure.class == FailureClass::Interrupted)
+    }
 }
 
 impl Core {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use samuel_model::{FailureClass, TaskId, Usage, payload::Actor};
-use samuel_state::{Mutation, ProgressKind};
+use samuel_state::{CUT_OFF, Mutation, ProgressKind};
 
 use super::{
     BEFORE_CHECK, Core, Machine, Moment, State, Then, command::Requests, is_provisional,
@@ -114,8 +114,7 @@ impl Core {
             iteration.failure.get_or_insert(IterationFailure { class: FailureClass::Interrupted, message });
         }
         self.put_back(std::mem::take(&mut iteration.in_flight));
-        let told = "interrupted: samuel ended in mid-iteration";
-        self.log(ProgressKind::Error, iteration.task_id(), told);
+        self.log(ProgressKind::Error, iteration.task_id(), CUT_OFF);
         self.guard_task(&mut iteration, None);
         self.queue_commit(&mut iteration);
         if committed {

@@ -143,6 +143,8 @@ impl Core {
         let outcome = iteration.outcome();
         let is_failed = outcome == IterationOutcome::Failed && !iteration.excused;
         self.counters.failed = self.counters.failed.saturating_add(u32::from(is_failed));
+        let is_interrupted = is_failed && iteration.is_interrupted();
+        self.counters.interrupted = self.counters.interrupted.saturating_add(u32::from(is_interrupted));
         if is_failed {
             self.agents.count_failure(iteration.task_id());
         }

@@ -128,7 +128,7 @@ pub use plan_store::{
     UnlandedWork,
 };
 pub use progress::{
-    ParseProgressError, ProgressBody, ProgressEntry, ProgressKind, ProgressLine, ProgressLog,
+    CUT_OFF, ParseProgressError, ProgressBody, ProgressEntry, ProgressKind, ProgressLine, ProgressLog,
 };
 pub use queue_order::QueueOrder;
 pub use refused::refused_in_discovery;
@@ -143,6 +143,6 @@ pub use run_record::{RecordChunk, RecordPart, RecordPlace};
 pub use stores::Stores;
 pub use told::{ToldCause, ToldError};
 pub use undo::{NotUndone, Replaced};
-pub use unversioned::unversioned_directory;
+pub use unversioned::{IGNORE, IGNORE_FILE, unversioned_directory, write_ignore_file};
 pub use validate::{PlanProblem, validate};
 pub use watch::{ReadOn, Watch};

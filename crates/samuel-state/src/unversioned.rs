@@ -3,7 +3,13 @@
 use std::{io::ErrorKind, path::Path};
 
 use super::StateError;
-use samuel_fs::{Durability, Manner, PROJECT_DIRECTORY, Root};
+use samuel_fs::{Durability, FileError, Manner, PROJECT_DIRECTORY, Root};
+
+/// The file that keeps out of git what nobody is to commit of `.samuel`.
+pub const IGNORE_FILE: &str = ".samuel/.gitignore";
+/// What it holds.
+pub const IGNORE: &str = "# State of single runs; it changes with every iteration.\n/run/\n\
+                          # What an installation needs while it is under way.\n/plugins/.lock\n/plugins/.staging-*\n";
 
 /// What keeps a directory out of git, this file with it.
 const EVERYTHING: &[u8] = b"*\n";
@@ -17,10 +23,20 @@ pub fn unversioned_directory(root: &Root, directory: &Path) -> Result<(), StateE
     let made = root.create_directory(directory, PROJECT_DIRECTORY);
     made.map_err(StateError::file("create", directory))?;
     let ignored = directory.join(".gitignore");
-    match root.write_new(&ignored, EVERYTHING, &Manner::PROJECT.with(Durability::Whole)) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            Err(StateError::file("create", ignored)(error))
-        }
+    write_where_missing(root, &ignored, EVERYTHING).map_err(StateError::file("create", &ignored))
+}
+
+/// Writes the [`IGNORE_FILE`] of a project whose `.samuel` is there. One that exists stays as it is. Blocks.
+///
+/// # Errors
+/// Fails if it cannot be created, or a link leads out of `root`.
+pub fn write_ignore_file(root: &Root) -> Result<(), FileError> {
+    write_where_missing(root, &root.path().join(IGNORE_FILE), IGNORE.as_bytes())
+}
+
+fn write_where_missing(root: &Root, path: &Path, content: &[u8]) -> Result<(), FileError> {
+    match root.write_new(path, content, &Manner::PROJECT.with(Durability::Whole)) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }
 }

@@ -65,6 +65,9 @@ pub struct RunSummary {
     pub detail: Option<String>,
     /// The run that it goes on from, where it goes on.
     pub goes_on_from: Option<String>,
+    /// Whether the beginning of its record is not there any more: what is told of it begins later.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub begins_later: bool,
     /// Why nothing more is known of it, where its record cannot be read.
     pub problem: Option<String>,
 }
@@ -87,6 +90,7 @@ impl From<RunHistory> for RunSummary {
             exit_reason: report.map(|report| report.exit_reason),
             detail: report.and_then(|report| report.detail.clone()),
             goes_on_from: run.goes_on_from,
+            begins_later: run.gaps.beginning,
             problem: None,
             run: run.run,
         }
@@ -142,11 +146,25 @@ impl History {
         let mut runs = self.recorded()?;
         let more = runs.len().saturating_sub(MAX_LISTED);
         runs.drain(..more);
-        let summary = |run: String| match self.folded(&run, SUMMARISED) {
-            Ok(history) => RunSummary::from(history),
+        let summary = |run: String| match self.summarised(&run) {
+            Ok(summary) => summary,
             Err(error) => RunSummary { problem: Some(described(&error)), ..RunHistory::unknown(run).into() },
         };
         Ok(RunList { runs: runs.into_iter().rev().map(summary).collect(), more })
+    }
+
+    /// Reads what a list tells of a run.
+    fn summarised(&self, run: &str) -> Result<RunSummary, HistoryError> {
+        let mut history = self.folded(run, SUMMARISED)?;
+        // The first event may be one that a list does not read.
+        history.gaps.beginning = history.started_at.is_none() && self.begins_later(run)?;
+        Ok(history.into())
+    }
+
+    /// Says whether the first events of a run are not there any more.
+    fn begins_later(&self, run: &str) -> Result<bool, HistoryError> {
+        let first = self.entries(run).next_entry()?;
+        Ok(first.is_some_and(|first| first.record.seq > 1))
     }
 
     /// Finds a run by its id or by the beginning of it; where none is named, the one that is under way, else the last

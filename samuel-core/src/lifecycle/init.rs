@@ -18,13 +18,8 @@ use crate::{
     hook::{RegistryBuilder, points},
     model::payload::{InitAfterInput, InitBeforeInput},
     project::{Initialised, NewPlan, Project},
+    state::{IGNORE, IGNORE_FILE},
 };
-
-/// The file that keeps version control out of the run directory.
-const IGNORE_FILE: &str = ".samuel/.gitignore";
-/// What it holds.
-const IGNORE: &str = "# State of single runs; it changes with every iteration.\n/run/\n\
-                      # What an installation needs while it is under way.\n/plugins/.lock\n/plugins/.staging-*\n";
 
 /// How a directory becomes a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -36,6 +36,7 @@ use crate::{
     git::covered,
     hook::HookPoint,
     sandbox::{Containers, Image, OCI, SandboxError},
+    state::{IGNORE_FILE, write_ignore_file},
 };
 
 /// What staging directories are called; the rest is random.
@@ -330,6 +331,8 @@ impl Plugins {
         let root = Root::new(&self.root);
         let made = root.create_directory(&directory, PROJECT_DIRECTORY);
         made.map_err(PluginError::file("create", &directory))?;
+        // Nobody is to commit the lock and what is staged, also of an installation that fails.
+        write_ignore_file(&root).map_err(PluginError::file("create", self.root.join(IGNORE_FILE)))?;
         let path = directory.join(".lock");
         let file = root.open_own(&path, OFlags::WRONLY | OFlags::CREATE);
         let file = file.map_err(PluginError::file("open", &path))?;

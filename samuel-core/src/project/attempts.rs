@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     model::{Status, TaskId, Usage, words},
     state::{
-        Called, JournalEntry, JournalRecord, Mutation, ProgressBody, ProgressEntry, ProgressKind, ProgressLog,
+        CUT_OFF, Called, JournalEntry, JournalRecord, Mutation, ProgressBody, ProgressEntry, ProgressKind,
+        ProgressLog,
     },
     text::excerpt,
 };
@@ -64,7 +65,7 @@ pub struct Attempt {
     pub agents: Vec<String>,
     /// When it began.
     pub began_at: Timestamp,
-    /// When it ended.
+    /// When it ended; nothing where that is not known, as of one that a kill cut off.
     pub ended_at: Option<Timestamp>,
     /// What became of it.
     pub end: AttemptEnd,
@@ -217,6 +218,10 @@ impl Attempt {
         let ProgressBody::Note { kind: ProgressKind::Error, text } = &entry.body else { return };
         if entry.iteration == self.iteration {
             self.fail(text);
+            if text == CUT_OFF {
+                // The run that goes on closes its books, however long that is after its end.
+                self.ended_at = None;
+            }
             if self.end == AttemptEnd::Open {
                 self.end = AttemptEnd::Failed;
             }

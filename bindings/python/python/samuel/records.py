@@ -6366,6 +6366,8 @@ class RunFinished(EventBase):
         detail: What led to it, in one line, with the limit where one was reached.
         iterations: How many iterations it began.
         failed_iterations: How many of them failed.
+        interrupted_iterations: How many of those that failed were cut off by an end of
+            Samuel, such as by a kill.
         completed: The tasks that it completed.
         unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as
             done or put aside since.
@@ -6390,13 +6392,14 @@ class RunFinished(EventBase):
             lanes.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "submitted", "unmerged", "into")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "interrupted_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "submitted", "unmerged", "into")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "interrupted_iterations", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
     _tag = ('event', 'run_finished')
     exit_reason: ExitReason
     detail: str | None
     iterations: int
     failed_iterations: int
+    interrupted_iterations: int
     completed: tuple[str, ...]
     unrecorded: tuple[str, ...]
     skipped: tuple[str, ...]
@@ -6421,6 +6424,7 @@ class RunFinished(EventBase):
         usage: Usage,
         swept: bool,
         detail: str | None = None,
+        interrupted_iterations: int = 0,
         unrecorded: Iterable[str] = (),
         skipped: Iterable[str] = (),
         left: Iterable[str] = (),
@@ -6444,6 +6448,7 @@ class RunFinished(EventBase):
         _set(self, "detail", detail)
         _set(self, "iterations", iterations)
         _set(self, "failed_iterations", failed_iterations)
+        _set(self, "interrupted_iterations", interrupted_iterations)
         _set(self, "completed", items(completed))
         _set(self, "unrecorded", items(unrecorded))
         _set(self, "skipped", items(skipped))
@@ -6555,6 +6560,8 @@ class RunReport(Record):
         detail: What led to it, in one line, with the limit where one was reached.
         iterations: How many iterations it began.
         failed_iterations: How many of them failed.
+        interrupted_iterations: How many of those that failed were cut off by an end of
+            Samuel, such as by a kill.
         completed: The tasks that it completed.
         unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as
             done or put aside since.
@@ -6579,12 +6586,13 @@ class RunReport(Record):
             lanes.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "submitted", "unmerged", "into")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "interrupted_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "submitted", "unmerged", "into")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "interrupted_iterations", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
     exit_reason: ExitReason
     detail: str | None
     iterations: int
     failed_iterations: int
+    interrupted_iterations: int
     completed: tuple[str, ...]
     unrecorded: tuple[str, ...]
     skipped: tuple[str, ...]
@@ -6609,6 +6617,7 @@ class RunReport(Record):
         usage: Usage,
         swept: bool,
         detail: str | None = None,
+        interrupted_iterations: int = 0,
         unrecorded: Iterable[str] = (),
         skipped: Iterable[str] = (),
         left: Iterable[str] = (),
@@ -6625,6 +6634,7 @@ class RunReport(Record):
         _set(self, "detail", detail)
         _set(self, "iterations", iterations)
         _set(self, "failed_iterations", failed_iterations)
+        _set(self, "interrupted_iterations", interrupted_iterations)
         _set(self, "completed", items(completed))
         _set(self, "unrecorded", items(unrecorded))
         _set(self, "skipped", items(skipped))
@@ -7530,7 +7540,8 @@ class Attempt(Record):
         agents: The agents that were called, with their models, such as `codex (gpt-5)`: one
             for each call, of several in a row that are the same the first; at most 10.
         began_at: When it began.
-        ended_at: When it ended.
+        ended_at: When it ended; nothing where that is not known, as of one that a kill cut
+            off.
         end: What became of it.
         failures: What failed, the checks' failures among it, one line each; at most 10.
         usage: What its agent calls consumed, where that is known.
@@ -8433,11 +8444,13 @@ class RunSummary(Record):
         exit_reason: Why it ended, where it did.
         detail: What led to that, in one line.
         goes_on_from: The run that it goes on from, where it goes on.
+        begins_later: Whether the beginning of its record is not there any more: what is
+            told of it begins later.
         problem: Why nothing more is known of it, where its record cannot be read.
     """
 
-    __slots__ = ("run", "kind", "state", "started_at", "took_ms", "agent", "tasks", "iterations", "failed_iterations", "completed", "usage", "exit_reason", "detail", "goes_on_from", "problem")
-    __match_args__ = ("run", "kind", "state", "took_ms", "agent", "tasks", "iterations", "failed_iterations", "completed", "usage", "started_at", "exit_reason", "detail", "goes_on_from", "problem")
+    __slots__ = ("run", "kind", "state", "started_at", "took_ms", "agent", "tasks", "iterations", "failed_iterations", "completed", "usage", "exit_reason", "detail", "goes_on_from", "begins_later", "problem")
+    __match_args__ = ("run", "kind", "state", "took_ms", "agent", "tasks", "iterations", "failed_iterations", "completed", "usage", "begins_later", "started_at", "exit_reason", "detail", "goes_on_from", "problem")
     run: str
     kind: RunKind
     state: RunState
@@ -8452,6 +8465,7 @@ class RunSummary(Record):
     exit_reason: ExitReason | None
     detail: str | None
     goes_on_from: str | None
+    begins_later: bool
     problem: str | None
 
     def __init__(
@@ -8466,6 +8480,7 @@ class RunSummary(Record):
         failed_iterations: int,
         completed: Iterable[str],
         usage: Usage,
+        begins_later: bool,
         started_at: str | None = None,
         exit_reason: ExitReason | None = None,
         detail: str | None = None,
@@ -8486,6 +8501,7 @@ class RunSummary(Record):
         _set(self, "exit_reason", exit_reason)
         _set(self, "detail", detail)
         _set(self, "goes_on_from", goes_on_from)
+        _set(self, "begins_later", begins_later)
         _set(self, "problem", problem)
 
 

@@ -49,6 +49,10 @@ impl From<String> for RunFault {
     }
 }
 
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
@@ -60,6 +64,9 @@ pub struct RunReport {
     pub iterations: u32,
     /// How many of them failed.
     pub failed_iterations: u32,
+    /// How many of those that failed were cut off by an end of Samuel, such as by a kill.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub interrupted_iterations: u32,
     /// The tasks that it completed.
     pub completed: Vec<TaskId>,
     /// Tasks that an agent worked on, ending well, and that nobody recorded as done
@@ -113,6 +120,12 @@ impl RunReport {
         self.fault.as_ref().and_then(of_fault).or_else(|| self.exit_reason.error_code())
     }
 
+    /// Says whether every iteration failed by itself, and none because Samuel ended.
+    fn has_failed_throughout(&self) -> bool {
+        let failed = self.failed_iterations.saturating_sub(self.interrupted_iterations);
+        self.iterations > 0 && failed == self.iterations
+    }
+
     /// Returns what to do next, where the plan is not done.
     pub fn help(&self) -> Option<Remedy> {
         let code = self.error_code()?;
@@ -120,11 +133,9 @@ impl RunReport {
             return Some(help.into());
         }
         Some(match &self.limit {
-            Some(_) if self.iterations > 0 && self.failed_iterations == self.iterations => {
-                Remedy::ReadProgressAndGoOn.after(
-                    "Every iteration failed: mend what made them fail, for a higher limit would not help.",
-                )
-            }
+            Some(_) if self.has_failed_throughout() => Remedy::ReadProgressAndGoOn.after(
+                "Every iteration failed: mend what made them fail, for a higher limit would not help.",
+            ),
             Some(setting) => Remedy::RaiseLimit { setting: setting.clone() },
             None if self.exit_reason == ExitReason::EmptyDiscovery => {
                 "Give the discovery something else to look at, or add tasks, then start again.".into()

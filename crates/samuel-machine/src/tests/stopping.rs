@@ -208,6 +208,17 @@ fn a_run_that_is_ended_with_nothing_left_is_not_to_be_gone_on_with() {
 }
 
 #[test]
+fn an_iteration_that_a_kill_cut_off_does_not_count_as_failed_where_a_limit_ends_the_run() {
+    let mut sim = Sim::new(2).limits(|limits| limits.max_iterations = std::num::NonZero::new(1));
+    sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
+    sim.crash(false);
+    let report = sim.run().report();
+    let counted = (report.iterations, report.failed_iterations, report.interrupted_iterations);
+    assert_eq!((report.exit_reason, counted), (ExitReason::MaxIterations, (1, 1, 1)));
+    assert_eq!(report.help(), Some(Remedy::RaiseLimit { setting: "max_iterations".to_owned() }));
+}
+
+#[test]
 fn a_pause_during_a_usage_limit_does_not_shorten_it() {
     let end = jiff::Timestamp::from_second(5_000).unwrap();
     let mut sim = Sim::new(1).first_call(move || limited(Some(end)));

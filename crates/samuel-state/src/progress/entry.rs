@@ -52,6 +52,9 @@ pub struct ProgressEntry {
     pub body: ProgressBody,
 }
 
+/// What the log says of an iteration that an end of Samuel cut off, once its run goes on.
+pub const CUT_OFF: &str = "interrupted: samuel ended in mid-iteration";
+
 /// What an entry says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

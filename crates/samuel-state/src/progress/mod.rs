@@ -8,6 +8,6 @@ mod entry;
 mod escape;
 mod log;
 
-pub use entry::{ParseProgressError, ProgressBody, ProgressEntry, ProgressKind};
+pub use entry::{CUT_OFF, ParseProgressError, ProgressBody, ProgressEntry, ProgressKind};
 pub(crate) use log::{MAX_LOG_BYTES, split_for_rotation};
 pub use log::{ProgressLine, ProgressLog};

@@ -189,6 +189,7 @@ async fn ended(shared: &Arc<Lanes>) -> RunReport {
         detail,
         iterations: 0,
         failed_iterations: 0,
+        interrupted_iterations: 0,
         completed: shared.landed_tasks(),
         unrecorded: Vec::new(),
         skipped: Vec::new(),

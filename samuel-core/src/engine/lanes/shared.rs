@@ -497,6 +497,7 @@ impl Lanes {
         self.state(|state| {
             for other in &state.reports {
                 report.failed_iterations += other.failed_iterations;
+                report.interrupted_iterations += other.interrupted_iterations;
                 report.unrecorded.extend(other.unrecorded.iter().cloned());
                 // What the user said, the leader counts for all of them.
                 report.undelivered = report.undelivered.saturating_add(other.undelivered);

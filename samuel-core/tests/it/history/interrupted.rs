@@ -62,6 +62,9 @@ fn a_completion_that_an_interruption_took_back_is_explained_and_its_iteration_is
         handle.wait().await.unwrap();
         history(&bench).resolve(None).unwrap()
     });
+    let attempts = bench.project().task_history(&TaskId::new("1")).unwrap().attempts;
+    let [interrupted, _] = &attempts[..] else { panic!("{attempts:#?}") };
+    assert_eq!((interrupted.iteration, interrupted.ended_at), (Some(1), None), "{interrupted:#?}");
     // Also where no clock says so: time stands still here.
     assert_ne!(resumed, died);
     let why = history(&bench).why(&WhyQuestion::Task(TaskId::new("1"))).unwrap();

@@ -26,6 +26,7 @@ pub(crate) fn report(exit_reason: ExitReason) -> RunReport {
         detail: Some(format!("because of {exit_reason}")),
         iterations: 2,
         failed_iterations: 1,
+        interrupted_iterations: 0,
         completed: Vec::new(),
         unrecorded: Vec::new(),
         skipped: Vec::new(),

@@ -50,7 +50,9 @@ async fn an_offer_that_is_dropped_leaves_the_project_as_it_was() {
     let source = bench.skill("lint", "", &[PASS]);
     drop(bench.fetch(&source).await.unwrap());
     let files: Vec<_> = bench.files().into_keys().collect();
-    assert_eq!(files, [bench.path(".samuel/plugins/.lock")]);
+    assert_eq!(files, [bench.path(".samuel/.gitignore"), bench.path(".samuel/plugins/.lock")]);
+    // The lock that stays is nobody's to commit.
+    assert!(bench.read(".samuel/.gitignore").contains("\n/plugins/.lock\n"));
 }
 
 #[tokio::test]
