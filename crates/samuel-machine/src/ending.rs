@@ -170,7 +170,7 @@ impl Core {
             usage: self.counters.usage,
             agents: self.agents.usage(),
             swept: true,
-            fault: ending.fault,
+            fault: ending.fault.map(Box::new),
             limit: self.limit_of(ending.reason).map(str::to_owned),
             submitted: Vec::new(),
             unmerged: None,

@@ -49,10 +49,6 @@ impl From<String> for RunFault {
     }
 }
 
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
@@ -65,7 +61,6 @@ pub struct RunReport {
     /// How many of them failed.
     pub failed_iterations: u32,
     /// How many of those that failed were cut off by an end of Samuel, such as by a kill.
-    #[serde(default, skip_serializing_if = "is_zero")]
     pub interrupted_iterations: u32,
     /// The tasks that it completed.
     pub completed: Vec<TaskId>,
@@ -96,7 +91,7 @@ pub struct RunReport {
     pub swept: bool,
     /// The error that ended it, where one did.
     #[serde(default)]
-    pub fault: Option<RunFault>,
+    pub fault: Option<Box<RunFault>>,
     /// The setting of the limit that was reached, such as `max_iterations`; nothing
     /// where none was.
     #[serde(default)]
@@ -117,7 +112,7 @@ impl RunReport {
     /// with its exit reason; nothing where the plan was done.
     pub fn error_code(&self) -> Option<ErrorCode> {
         let of_fault = |fault: &RunFault| ErrorCode::ALL.iter().find(|code| code.name == fault.code).copied();
-        self.fault.as_ref().and_then(of_fault).or_else(|| self.exit_reason.error_code())
+        self.fault.as_deref().and_then(of_fault).or_else(|| self.exit_reason.error_code())
     }
 
     /// Says whether every iteration failed by itself, and none because Samuel ended.
@@ -129,7 +124,7 @@ impl RunReport {
     /// Returns what to do next, where the plan is not done.
     pub fn help(&self) -> Option<Remedy> {
         let code = self.error_code()?;
-        if let Some(help) = self.fault.as_ref().and_then(|fault| fault.help.clone()) {
+        if let Some(help) = self.fault.as_deref().and_then(|fault| fault.help.clone()) {
             return Some(help.into());
         }
         Some(match &self.limit {

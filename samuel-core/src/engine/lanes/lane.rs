@@ -154,7 +154,7 @@ impl Lane {
             && !self.leads()
         {
             let message = format!("lane {} cannot go on: {}", self.number, fault.message);
-            self.shared.fails(RunFault { message, ..fault.clone() });
+            self.shared.fails(RunFault { message, ..(**fault).clone() });
         }
         if let Event::PlanChanged { change, task, actor, .. } = event {
             if (*change, *actor) == (PlanChange::Blocked, ChangedBy::Runtime) {

@@ -507,7 +507,7 @@ impl Lanes {
             if let Some(fault) = state.fault.as_ref().filter(|_| report.fault.is_none()) {
                 // It may be told of after the leader has found another reason.
                 (report.exit_reason, report.detail) = (ExitReason::Error, Some(fault.message.clone()));
-                report.fault = Some(fault.clone());
+                report.fault = Some(Box::new(fault.clone()));
             }
             let is_limit = state.ending.as_ref().is_some_and(|end| end.reason == report.exit_reason);
             if let Some(limit) = state.limit.filter(|_| is_limit) {
