@@ -1,8 +1,8 @@
-//! What `deny.toml` says about the dependencies, checked by `cargo deny`.
+//! The rules in `deny.toml` for the dependencies, checked by `cargo deny`.
 //!
-//! Bans, licences and sources need the crates alone. Advisories need a database
-//! that is fetched from GitHub, and are skipped where it cannot be had. A
-//! `cargo-deny` that is not installed is built once, beside what is built here.
+//! Bans, licenses and sources need only the crates. Advisories need a database
+//! that is fetched from GitHub, and are skipped if it is not available. If
+//! `cargo-deny` is not installed, it is built once, in the target directory.
 
 use std::{env, fs, path::PathBuf, process::Command, time::Duration};
 
@@ -13,10 +13,10 @@ use crate::{
     workspace::{cargo, quietly, root, target},
 };
 
-/// The version that is built where none is installed.
+/// The version that is built if none is installed.
 const VERSION: &str = "0.20.2";
 
-/// How long the database and the crates of other systems may take to arrive.
+/// The longest time to fetch the database, and to fetch the crates of other systems.
 const FETCH: Duration = Duration::from_secs(60);
 
 /// Checks the dependencies.
@@ -60,12 +60,12 @@ fn program() -> Result<PathBuf> {
     if let Some(found) = installed.chain([kept.clone()]).find(|program| program.is_file()) {
         return Ok(found);
     }
-    // Without optimisation it takes a minute to build, and checks in a second.
+    // Without optimization it takes a minute to build, and a second to check.
     let build = tools.join("build");
     let mut install = cargo(&["install", "cargo-deny", "--locked", "--debug", "--version", VERSION]);
     install.arg("--root").arg(&tools).env("CARGO_TARGET_DIR", &build).env("CARGO_PROFILE_DEV_DEBUG", "0");
     let built = quietly(Duration::from_secs(600), &mut install);
-    // What it was built from takes several times its size.
+    // The build directory takes several times the size of the program.
     let _ = fs::remove_dir_all(&build);
     built.map(|()| kept)
 }

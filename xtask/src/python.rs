@@ -1,8 +1,8 @@
 //! The Python package: built, laid out below `target/`, and tested.
 //!
-//! The package is the sources beside the native module, in a directory of its
-//! own, so that tests need no installation. pytest, mypy and maturin come from the
-//! package index into a virtual environment that is kept.
+//! The layout of the package is a separate directory with the sources and the native
+//! module, so that tests need no installation. pytest, mypy and maturin are installed
+//! from the package index into a virtual environment, which is reused.
 
 use std::{
     env::consts::{DLL_PREFIX, DLL_SUFFIX},
@@ -15,11 +15,11 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::workspace::{LIMIT, cargo, finish, quietly, root, target};
 
-/// What the tests need beside Python.
+/// The packages that the tests need in addition to Python.
 const TOOLS: [&str; 5] =
     ["pytest>=8", "mypy>=1.15", "maturin>=1.9,<2", "pydantic>=2,<3", "opentelemetry-sdk>=1.20,<2"];
 
-/// Where the package is laid out, and the interpreter it works with.
+/// The paths of the built package, its interpreter and its test component.
 pub(crate) struct Layout {
     /// The directory for PYTHONPATH.
     pub(crate) path: PathBuf,
@@ -29,14 +29,14 @@ pub(crate) struct Layout {
     component: PathBuf,
 }
 
-/// Makes the virtual environment with what is to be installed in it.
+/// Creates the virtual environment and installs the packages in it.
 ///
 /// # Errors
-/// Fails where there is no Python, or the package index cannot be reached.
+/// Fails if Python is not installed, or the package index cannot be reached.
 pub(crate) fn environment(packages: &[&str]) -> Result<PathBuf> {
     let directory = target().join("python-env");
     let python = directory.join("bin/python");
-    // One that could not be made has an interpreter and no pip.
+    // An environment whose creation failed has an interpreter, but no pip.
     if !directory.join("bin/pip").exists() {
         quietly(LIMIT, Command::new("python3").args(["-m", "venv"]).arg(&directory))
             .context("python3 cannot make an environment")?;
@@ -50,11 +50,11 @@ pub(crate) fn environment(packages: &[&str]) -> Result<PathBuf> {
 /// Builds the native module and lays the package out.
 ///
 /// # Errors
-/// Fails where the build does.
+/// Fails if the build fails.
 pub(crate) fn lay_out(profile: &str) -> Result<PathBuf> {
     let mut build = cargo(&["build", "--locked", "--profile", profile]);
     match profile {
-        // What tests need is built of the same crates, once.
+        // The tests need the same crates, so everything is built once.
         "dev" => build.args(["--workspace", "--all-targets"]),
         _ => build.args(["--package", "samuel-python", "--features", "samuel-python/wasm"]),
     };
@@ -71,17 +71,17 @@ pub(crate) fn lay_out(profile: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Returns what the package is tested with, once [`lay_out`] has built it.
+/// Returns the layout for the tests of the package. Requires that [`lay_out`] has built the package.
 ///
 /// # Errors
-/// Fails if the component cannot be made; an `Err` inside names what this machine lacks for the tests.
+/// Fails if the component cannot be created. An inner `Err` names what this machine lacks for the tests.
 pub(crate) fn layout() -> Result<Result<Layout>> {
     let path = target().join("python/dev");
     let component = component()?;
     Ok(environment(&TOOLS).map(|python| Layout { path, python, component }))
 }
 
-/// Makes the component that plugins of tests are: kept as text, it handles
+/// Creates the component that the tests use as a plugin. Its source is a text file, and it handles
 /// `quality.check` and `session.end`.
 fn component() -> Result<PathBuf> {
     let text = root().join("tests/data/components/earlier.wat");
@@ -93,13 +93,13 @@ fn component() -> Result<PathBuf> {
 }
 
 impl Layout {
-    /// Returns the call of the package's tests.
+    /// Returns the command that runs the package's tests.
     pub(crate) fn tests(&self) -> Command {
         let tests = root().join("bindings/python");
         let mut command = Command::new(&self.python);
         command.args(["-m", "pytest", "-p", "no:cacheprovider", "-rs", "tests"]).current_dir(tests);
         command.env("PYTHONPATH", &self.path).env("PYTHONPYCACHEPREFIX", target().join("python/cache"));
-        // Tests start Python hundreds of times, which compiles the package each time where the variable is set.
+        // Tests start Python hundreds of times. If the variable is set, each start compiles the package.
         command.env_remove("PYTHONDONTWRITEBYTECODE");
         command.env("SAMUEL_TEST_COMPONENT", &self.component).env("CARGO_TARGET_DIR", target());
         command
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn the_component_that_the_tests_install_is_made() {
         let made = fs::read(component().unwrap()).unwrap();
-        // The layer of components, not that of core modules.
+        // The header of a component, not of a core module.
         assert_eq!(made.get(..8), Some(&b"\0asm\x0d\0\x01\0"[..]));
     }
 }

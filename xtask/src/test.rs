@@ -1,8 +1,8 @@
 //! The test command: `cargo xtask test [--long] [WORD..]`.
 //!
-//! It runs the [`STEPS`] in order, each of them whatever the ones before came to, and ends with a table of times, what was
-//! skipped and why, what failed, and `N passed, N failed, N skipped`. A step without tests of its own, such as the lints,
-//! counts as one.
+//! It runs the [`STEPS`] in order. Each step runs even if an earlier one failed. At the end, the command prints a table
+//! of times, the skipped tests with their reasons, the failures, and `N passed, N failed, N skipped`. A step without
+//! tests of its own, such as the lints, counts as one test.
 
 mod junit;
 mod report;
@@ -29,9 +29,9 @@ use crate::{
 };
 
 const USAGE: &str = "usage: cargo xtask test [--long] [WORD..]";
-/// The target that the TOON codec is also built for.
+/// The additional target that the TOON codec is built for.
 const WASM: &str = "wasm32-wasip2";
-/// The target of macOS, which is checked and not run.
+/// The target of macOS. Code for it is checked, but not run.
 const MACOS: &str = "aarch64-apple-darwin";
 /// The packages that people install.
 const INSTALLED: [&str; 6] =
@@ -40,9 +40,9 @@ const INSTALLED: [&str; 6] =
 const NEXTEST: &str = "cargo-nextest";
 /// The variable that makes suites run in full.
 const LONG: &str = "SAMUEL_LONG";
-/// The variable by which proptest is told how many cases to try; it tries 256 otherwise.
+/// The variable that sets how many cases proptest tries; 256 by default.
 const CASES: &str = "PROPTEST_CASES";
-/// Longest time for a program with tests in the long form; otherwise it is that of any command.
+/// The longest time for a program with tests in the long form. In the short form, the limit is that of any command.
 const LONG_LIMIT: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// When a step runs.
@@ -50,7 +50,7 @@ const LONG_LIMIT: Duration = Duration::from_secs(6 * 60 * 60);
 enum When {
     /// In both forms.
     Always,
-    /// In the long form, and in the other if a manifest changed since the step passed.
+    /// In the long form, and in the short form if a manifest changed since the step last passed.
     ManifestsChanged,
     /// In the long form only.
     Long,
@@ -64,8 +64,8 @@ struct Step {
     run: fn(&Options, &mut Tally) -> Result<()>,
 }
 
-/// The steps in their order. `tests`, `python`, `doctests` and `documentation` need nothing of each other; the second to
-/// fourth run beside the first.
+/// The steps in their order. `tests`, `python`, `doctests` and `documentation` are independent of each other. The last
+/// three of these run in parallel with the first.
 const STEPS: [Step; 16] = [
     Step { name: "format", when: When::Always, run: format },
     Step { name: "contract", when: When::Always, run: contract },
@@ -84,16 +84,16 @@ const STEPS: [Step; 16] = [
     Step { name: "table", when: When::Always, run: suite::table },
     Step { name: "examples", when: When::Always, run: examples },
 ];
-/// The steps that run beside `tests`, one after the other.
+/// The steps that run in parallel with `tests`, one after the other.
 const BESIDE_TESTS: [&str; 3] = ["python", "doctests", "documentation"];
 
-/// What the command was asked for.
+/// The options of the command.
 struct Options {
     long: bool,
     selection: Selection,
 }
 
-/// Runs the steps that the arguments select; without words, all of the form.
+/// Runs the steps that the arguments select. Without words, runs all steps of the form.
 ///
 /// # Errors
 /// Fails for an unknown word or option, and if any check failed.
@@ -125,8 +125,8 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Runs the command once more if this process ignores signals, as `nohup` or a shell's `&` has it: tests that send them
-/// would inherit that.
+/// Runs the command again with default signals if this process ignores signals, as it does after `nohup` or a shell's
+/// `&`. Otherwise, the tests that send these signals would also ignore them.
 fn again_with_signals(args: &[String]) -> Result<Option<ExitStatus>> {
     const SIGNALS: [(u32, &str); 3] = [(1, "HUP"), (2, "INT"), (3, "QUIT")];
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -136,7 +136,7 @@ fn again_with_signals(args: &[String]) -> Result<Option<ExitStatus>> {
     let ignored: Vec<&str> = ignored.map(|(_, name)| *name).collect();
     let resets = |command: &mut Command| command.status().is_ok_and(|status| status.success());
     let option = format!("--default-signal={}", ignored.join(","));
-    // Only the `env` of GNU has the option.
+    // Only the GNU `env` has the option.
     if ignored.is_empty() || !resets(Command::new("env").args([&option, "true"])) {
         return Ok(None);
     }
@@ -148,7 +148,7 @@ fn run_steps(options: &Options, tally: &mut Tally) {
     let chosen = STEPS.iter().filter(|step| options.selection.has_step(step.name));
     let (steps, others): (Vec<&Step>, Vec<&Step>) = chosen.partition(|step| is_due(step, options));
     for step in others.iter().filter(|step| step.when == When::ManifestsChanged) {
-        tally.skip(&format!("{}: it passed, and no manifest changed since; see --long", step.name));
+        tally.skip(&format!("{}: it passed before, and no manifest changed since; see --long", step.name));
     }
     let (beside, in_order): (Vec<_>, Vec<_>) =
         steps.into_iter().partition(|step| BESIDE_TESTS.contains(&step.name));
@@ -168,11 +168,11 @@ fn run_steps(options: &Options, tally: &mut Tally) {
             _ => run_step(step, options, tally),
         }
     }
-    // Without `tests` there is nothing to run beside.
+    // Without `tests`, these steps do not run in parallel with anything.
     beside.into_iter().flatten().for_each(|step| run_step(step, options, tally));
 }
 
-/// Returns whether the form asks for the step, or the caller did.
+/// Returns whether the form includes the step, or the caller named it.
 fn is_due(step: &Step, options: &Options) -> bool {
     options.long
         || options.selection.names_step(step.name)
@@ -208,7 +208,8 @@ fn format(_: &Options, tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// Checks what is written from the contract; what needs the core for that is a test.
+/// Checks the files that are generated from the contract alone. A test checks the files that are generated with the
+/// core.
 fn contract(_: &Options, tally: &mut Tally) -> Result<()> {
     tally.result(contract::own(true))
 }
@@ -220,7 +221,7 @@ fn lints(_: &Options, tally: &mut Tally) -> Result<()> {
     )
 }
 
-/// Checks the TOON codec as components use it.
+/// Checks the TOON codec for the target of components.
 fn codec(_: &Options, tally: &mut Tally) -> Result<()> {
     match add_target(WASM) {
         Ok(()) => tally.status(
@@ -234,13 +235,13 @@ fn codec(_: &Options, tally: &mut Tally) -> Result<()> {
     }
 }
 
-/// Checks the core as a program that embeds it builds it: with the features of the workspace it would be given what it
-/// lacks.
+/// Checks the core as an embedding program builds it. The features of the whole workspace would hide features that the
+/// core lacks.
 fn embedder(_: &Options, tally: &mut Tally) -> Result<()> {
     tally.status("embedder", &mut cargo(&["check", "--locked", "--package", "samuel-core"]))
 }
 
-/// Lints what people install without its features, and runs the tests of the core without them.
+/// Lints the installed packages without their features, and runs the tests of the core without features.
 fn features(options: &Options, tally: &mut Tally) -> Result<()> {
     let lints = ["clippy", "--locked", "--no-default-features"];
     tally.status(
@@ -251,14 +252,14 @@ fn features(options: &Options, tally: &mut Tally) -> Result<()> {
     suite::counted(options, tally, "features: tests of the core without features", &mut cargo(&test))
 }
 
-/// Checks everything that people install for macOS, where none of it can be run here.
+/// Checks all installed packages for macOS. They cannot run on this machine.
 fn macos(_: &Options, tally: &mut Tally) -> Result<()> {
     if let Err(error) = add_target(MACOS) {
         tally.skip(&format!("the check for {MACOS}: {error:#}"));
         return Ok(());
     }
     let mut command = cargo(&[&["check", "--locked", "--target", MACOS], &INSTALLED[..]].concat());
-    // A compiler of C for it is not needed to check Rust: what it would make is not linked.
+    // A check of Rust code needs no C compiler for macOS, because the output of that compiler is not linked.
     command.env("CC_aarch64_apple_darwin", "true").env("AR_aarch64_apple_darwin", "true");
     command.env("PYO3_CROSS_PYTHON_VERSION", "3.11").env("RUSTFLAGS", "--deny warnings");
     tally.status("macos", &mut command)
@@ -275,14 +276,14 @@ fn python_tests(options: &Options, tally: &mut Tally) -> Result<()> {
     };
     let times = target().join("python/junit.xml");
     let mut tests = layout.tests();
-    // Python has no limit for a test, so one that hangs at least says where.
+    // pytest has no timeout for a test. With this option, a test that hangs at least prints its stack.
     tests.args(["-o", "faulthandler_timeout=120"]);
     tests.arg("--junitxml").arg(&times).args(options.selection.pytest());
     suite::run_with_times(options, tally, "python", &mut tests, &times)
 }
 
-/// Runs the tests in the documentation: one program for each crate, for rustdoc builds one for each test where it is asked
-/// to show their output.
+/// Runs the tests in the documentation. They are one program for each crate: with an option to show their output,
+/// rustdoc would build one program for each test.
 fn doctests(options: &Options, tally: &mut Tally) -> Result<()> {
     let test = ["test", "--workspace", "--doc", "--no-fail-fast", "--locked"];
     suite::counted(options, tally, "doctests", &mut cargo(&test))
@@ -293,8 +294,8 @@ fn documentation(_: &Options, tally: &mut Tally) -> Result<()> {
     tally.status("documentation", doc.env("RUSTDOCFLAGS", "--deny warnings"))
 }
 
-/// Runs the embedding example and the demonstration as they were built with everything else, and the tests of the example
-/// plugin, which is a package of its own.
+/// Runs the embedding example and the demo, which were built with everything else, and the tests of the example plugin,
+/// which is a separate package.
 fn examples(_: &Options, tally: &mut Tally) -> Result<()> {
     let built = target().join("debug");
     tally.status("example embed-rust", Command::new(built.join("embed-rust")).current_dir(root()))?;
@@ -304,16 +305,16 @@ fn examples(_: &Options, tally: &mut Tally) -> Result<()> {
     tally.status("example plugin", &mut plugin)
 }
 
-/// Notes which tools are missing that tests would use.
+/// Records which of the tools that tests use are missing.
 fn tools(tally: &mut Tally) {
     for (tool, what) in [
         ("git", "the tests of repositories fail"),
-        ("bwrap", "nothing is tested in the sandbox bwrap"),
-        ("podman", "nothing is tested in containers of podman"),
-        ("chromium", "no report is opened in a browser"),
+        ("bwrap", "the bwrap sandbox is not tested"),
+        ("podman", "podman containers are not tested"),
+        ("chromium", "reports are not opened in a browser"),
         ("node", "the tests with agents from npm cannot run"),
-        ("npm", "the tests with agents from npm cannot run, the plugin in JavaScript is not built"),
-        ("python3", "the Python package cannot be tested, the plugin in Python is not built"),
+        ("npm", "the tests with agents from npm cannot run, and the JavaScript plugin is not built"),
+        ("python3", "the Python package cannot be tested, and the Python plugin is not built"),
     ] {
         if !works(tool) {
             tally.skip(&format!("{tool} is not installed: {what}"));
@@ -321,7 +322,7 @@ fn tools(tally: &mut Tally) {
     }
 }
 
-/// Returns whether a program is there and prints its version.
+/// Returns whether a program is installed and prints its version.
 fn works(tool: &str) -> bool {
     let mut version = Command::new(tool);
     if tool == NEXTEST {
@@ -331,7 +332,7 @@ fn works(tool: &str) -> bool {
     version.status().is_ok_and(|status| status.success())
 }
 
-/// Adds a target to the toolchain in use if it is missing; never fetches or updates a toolchain.
+/// Adds a target to the current toolchain if it is missing. Never fetches or updates a toolchain.
 fn add_target(name: &str) -> Result<()> {
     let rustc = Command::new("rustc").args(["--print", "sysroot"]).output().context("rustc cannot be run")?;
     let sysroot = String::from_utf8(rustc.stdout)?;
@@ -343,7 +344,7 @@ fn add_target(name: &str) -> Result<()> {
     quietly(LIMIT, &mut add).context("rustup could not add the target")
 }
 
-/// Sets how long suites run: in full, or in their short form with a quarter of the cases for each property.
+/// Sets the form in which suites run: in full, or in the short form with a quarter of the cases for each property.
 fn set_length(command: &mut Command, long: bool) {
     if long {
         command.env(LONG, "1").env_remove(CASES);
@@ -352,7 +353,7 @@ fn set_length(command: &mut Command, long: bool) {
     }
 }
 
-/// Prints the line with which a step begins.
+/// Prints the first line of a step.
 fn announce(step: &str) {
     let bold = io::stdout().is_terminal();
     println!("{}", if bold { format!("\x1b[1m== {step}\x1b[0m") } else { format!("== {step}") });

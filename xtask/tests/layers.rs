@@ -1,5 +1,5 @@
-//! Modules of `samuel-core` use each other as the table in ARCHITECTURE.md says:
-//! only those above, and only those that are named there.
+//! Modules of `samuel-core` use each other according to the table in ARCHITECTURE.md: a
+//! module uses only modules above it, and only those that its row names.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 use std::{
@@ -12,7 +12,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// Returns the rows of the table: each module with those it may use.
+/// Returns the rows of the table: each module with the modules that it may use.
 fn table() -> Vec<(String, BTreeSet<String>)> {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let rows = text.lines().skip_while(|line| !line.starts_with("| module |")).skip(2);
@@ -33,7 +33,7 @@ fn code(path: &Path) -> String {
     code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the modules of the crate that some code names, as `crate::a::B` or in
+/// Returns the modules of the crate that the code names, as `crate::a::B` or in
 /// `use crate::{a::B, c}`.
 fn used(code: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
@@ -65,7 +65,7 @@ fn first_name(text: &str) -> String {
     text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
 }
 
-/// Returns the files of a directory with code that are no tests.
+/// Returns the files of a directory that contain code and are not tests.
 fn files_of(source: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut directories = vec![source.to_owned()];
@@ -83,7 +83,7 @@ fn files_of(source: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the files of the core by their modules.
+/// Returns the files of the core, grouped by module.
 fn files() -> BTreeMap<String, Vec<PathBuf>> {
     let source = root().join("samuel-core/src");
     let mut files: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
@@ -107,11 +107,11 @@ fn each_module_uses_what_its_row_names_and_that_stands_above_it() {
     let table = table();
     let files = files();
     let rows: BTreeSet<&String> = table.iter().map(|(module, _)| module).collect();
-    assert_eq!(rows, files.keys().collect(), "the modules of the table and those there are");
+    assert_eq!(rows, files.keys().collect(), "the modules in the table and in the source directory");
     let mut above = BTreeSet::new();
     for (module, named) in &table {
         let unknown: Vec<_> = named.difference(&above).collect();
-        assert!(unknown.is_empty(), "`{module}` may not use {unknown:?}, which do not stand above it");
+        assert!(unknown.is_empty(), "`{module}` may not use {unknown:?}, which are not above it");
         let mut uses: BTreeMap<String, &PathBuf> = BTreeMap::new();
         for path in &files[module] {
             uses.extend(used(&code(path)).into_iter().map(|name| (name, path)));
@@ -120,12 +120,12 @@ fn each_module_uses_what_its_row_names_and_that_stands_above_it() {
             assert!(named.contains(name), "{} uses `{name}`, which its row does not name", path.display());
         }
         let idle: Vec<_> = named.iter().filter(|name| !uses.contains_key(*name)).collect();
-        assert!(idle.is_empty(), "the row of `{module}` names {idle:?}, which it does not use");
+        assert!(idle.is_empty(), "the row of `{module}` names {idle:?}, which the module does not use");
         above.insert(module.clone());
     }
 }
 
-/// The crates below the core, each with those of Samuel that it may use. Everything stands above what it uses.
+/// The crates below the core, each with the crates of Samuel that it may use. Each crate comes after those that it uses.
 const CRATES: [(&str, &[&str]); 14] = [
     ("samuel-fs", &[]),
     ("samuel-process", &[]),
@@ -166,13 +166,13 @@ fn crates_use_only_those_below_them() {
         let (_, may) =
             CRATES.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("{name} has no row"));
         let mut used = used(&directory);
-        // Tests of a crate may turn on a feature of it.
+        // Tests of a crate may enable a feature of it.
         used.remove(&name);
         assert_eq!(used, may.iter().map(|name| (*name).to_owned()).collect(), "{name}");
         found.insert(name);
     }
     assert_eq!(found, CRATES.iter().map(|(name, _)| (*name).to_owned()).collect());
-    // A task starts in seconds because no crate of Samuel is built for it.
+    // `cargo xtask` starts in seconds, because it builds no crate of Samuel.
     assert_eq!(used(&root().join("xtask")), BTreeSet::new());
 }
 
@@ -181,7 +181,7 @@ fn crate_sources() -> impl Iterator<Item = PathBuf> {
     fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src"))
 }
 
-/// The files of a run directory that a store has to itself, and the store in them.
+/// The files of a run directory that only a store may access, and the name of that store.
 const OF_STATE: [&str; 11] = [
     "prd.toon\"",
     "journal.jsonl\"",
@@ -200,7 +200,7 @@ const OF_STATE: [&str; 11] = [
 fn nothing_outside_of_the_state_names_its_files_or_the_store_in_them() {
     let own = root().join("crates/samuel-state/src");
     let pure = ["plan", "sched"].map(|module| own.join(module));
-    // Exports what the crate has.
+    // This module exports the items of the crate.
     let facade = root().join("samuel-core/src/state.rs");
     let is_own = |path: &Path| {
         path == facade || path.starts_with(&own) && !pure.iter().any(|module| path.starts_with(module))
@@ -219,7 +219,7 @@ fn nothing_outside_of_the_state_names_its_files_or_the_store_in_them() {
     assert!(files.iter().any(|path| is_own(path)));
     for path in files.iter().filter(|path| !is_own(path)) {
         for line in code(path).lines() {
-            // A message may say what it is about; a path stands alone between its quotes.
+            // A message may name these files. A path has no space between its quotes.
             let words = line.split('"').skip(1).step_by(2).any(|text| text.contains(' '));
             let named = OF_STATE.iter().find(|name| line.contains(*name) && !words);
             assert_eq!(named, None, "{}: {line}", path.display());
@@ -227,7 +227,7 @@ fn nothing_outside_of_the_state_names_its_files_or_the_store_in_them() {
     }
 }
 
-/// Returns the commands that the terminal has, as its arguments name them.
+/// Returns the commands of the command line, as its arguments name them.
 fn commands() -> BTreeSet<String> {
     let text = code(&root().join("cli/src/args.rs"));
     let (_, variants) = text.split_once("enum Command {").unwrap();
@@ -236,14 +236,14 @@ fn commands() -> BTreeSet<String> {
     variants.lines().filter(|line| !line.trim().starts_with('#')).filter_map(name).collect()
 }
 
-/// Returns the long options that the terminal has, as its arguments name them.
+/// Returns the long options of the command line, as its arguments name them.
 fn options() -> BTreeSet<String> {
     let texts = files_of(&root().join("cli/src")).into_iter().map(|path| code(&path));
     let of_text = |text: String| text.split("#[arg(").skip(1).filter_map(option).collect::<Vec<_>>();
     texts.flat_map(of_text).collect()
 }
 
-/// Returns the long option of an argument that has one, from within its attribute on.
+/// Returns the long option of an argument if it has one. The text starts inside the argument's attribute.
 fn option(attribute: &str) -> Option<String> {
     let (attribute, field) =
         attribute.split_once(")]\n").filter(|(attribute, _)| attribute.contains("long"))?;
@@ -254,7 +254,7 @@ fn option(attribute: &str) -> Option<String> {
     Some(name.trim_start_matches("r#").replace('_', "-"))
 }
 
-/// Returns the option that a line tells its reader to give, as in "pass --force".
+/// Returns the option that a line advises its reader to pass, as in "pass --force".
 fn advised(line: &str, options: &BTreeSet<String>) -> Option<String> {
     let told = ["`--", "pass --", "give --", "use --", "with --", "by --", "without --"];
     let after = told.iter().flat_map(|told| line.split(told).skip(1));
@@ -263,7 +263,7 @@ fn advised(line: &str, options: &BTreeSet<String>) -> Option<String> {
     names.find(|name| options.contains(*name)).map(str::to_owned)
 }
 
-/// Returns the files of the libraries, but for those of tests.
+/// Returns the files of the libraries, except for tests.
 fn library_files() -> Vec<PathBuf> {
     let mut sources = vec![root().join("samuel-core/src")];
     sources.extend(crate_sources());

@@ -1,11 +1,11 @@
 //! Agents: the programs that do the work.
 //!
-//! An [`Agent`] takes an [`AgentRequest`] and reports what happens through an
-//! [`AgentPort`] while it works. [`build`] makes one from an [`AgentConfig`]:
-//! adapters for real CLIs start them through the process module and parse their
-//! streams; the [`ScriptedAgent`] plays a [`Script`], is deterministic and needs
-//! no network. The environment an agent gets is made by
-//! [`compose_env`](samuel_model::environment::compose_env).
+//! An [`Agent`] takes an [`AgentRequest`] and reports events through an
+//! [`AgentPort`] while it works. [`build`] creates an agent from an [`AgentConfig`].
+//! Adapters for real CLIs start them through the process module and parse their
+//! streams. The [`ScriptedAgent`] plays a [`Script`], is deterministic and needs
+//! no network. [`compose_env`](samuel_model::environment::compose_env) creates the
+//! environment of an agent.
 //!
 //! ```no_run
 //! use samuel_agent::AgentConfig;
@@ -17,7 +17,7 @@
 //! # Ok::<(), samuel_agent::AgentError>(())
 //! ```
 //!
-//! Which agent runs, and what is done with its events, is the engine's.
+//! The engine decides which agent runs and handles its events.
 
 mod adapter;
 pub mod bridge;

@@ -1,15 +1,15 @@
-//! samuel.toml: its schema, its layers and where each key is set.
+//! samuel.toml: its schema, its layers and the origin of each key.
 //!
-//! A [`Config`] is a file that was checked as a whole, or the defaults. It
-//! answers with merged layers: [`Config::methodology`] gives the settings of a
-//! methodology, [`Config::chain`] what is configured of a hook point, and
-//! [`Config::origin`] where a key is set. A file with problems is refused with
-//! all of them, each at its place ([`ConfigError::problems`]).
+//! A [`Config`] is a file that was validated as a whole, or the defaults. It
+//! returns merged layers: [`Config::methodology`] returns the settings of a
+//! methodology, [`Config::chain`] the configuration of a hook point, and
+//! [`Config::origin`] the place where a key is set. A file with problems is rejected
+//! with all of them, each with its location ([`ConfigError::problems`]).
 //!
-//! Which handlers run is decided by [`resolve`](samuel_hook::resolve()),
-//! which methodologies exist by who calls [`resolve_methodology`].
+//! [`resolve`](samuel_hook::resolve()) decides which handlers run. The caller of
+//! [`resolve_methodology`] decides which methodologies exist.
 //!
-//! [`trust`] is whether what a repository brings may run.
+//! [`trust`] decides whether the programs of a repository may run.
 //!
 //! ```
 //! use samuel_config::Config;

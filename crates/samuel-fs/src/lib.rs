@@ -1,15 +1,16 @@
-//! Files that somebody else may have put there, read and written safely.
+//! Safe access to files that the agent or a stranger may have created.
 //!
-//! The agent works in the project, and a clone comes from anybody: what is
-//! called samuel.lock may be a named pipe, a link to `/dev/zero`, a directory, or
-//! lead to a file far away. [`Root`] is the directory that nothing leaves. It
-//! resolves a path name by name, each opened below the directory before it, and
-//! follows links while they stay inside; what it opens is a regular file, opened
-//! without waiting, and read up to a limit. What it writes goes no further.
+//! The agent works in the project, and a clone can come from anyone. A file called
+//! samuel.lock may be a named pipe, a link to `/dev/zero`, a directory, or a link
+//! to a distant file. [`Root`] is the directory that no access leaves. It
+//! resolves a path name by name and opens each name below the directory before it.
+//! It follows links while they stay inside. It opens only regular files, without
+//! blocking, and reads them up to a limit. Writes stay inside the root, too.
 //!
-//! Every file that Samuel did not just write itself is read through here. A path
-//! that the user gives on the command line may lie anywhere: for these there are
-//! [`open_anywhere`] and [`read_anywhere`], with the same rules but that one.
+//! Samuel reads every file through this module, except files that it has just written
+//! itself. A path that the user gives on the command line may be anywhere. For such
+//! paths there are [`open_anywhere`] and [`read_anywhere`], with all of these rules
+//! except the root.
 //!
 //! ```
 //! use samuel_fs::Root;

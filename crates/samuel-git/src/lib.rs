@@ -1,27 +1,26 @@
-//! Reading a repository, without starting anything.
+//! Read access to a git repository, without starting a program.
 //!
-//! A [`Repository`] is read in process: no program is run, so nothing that a
-//! clone brings (filters, hooks, monitors, aliases, helpers) is ever executed
-//! by looking at it, and no git needs to be installed. What it is asked:
-//! where its [`Head`] is, what the index holds, which files of the work tree
-//! differ from that, which are untracked, and the last commits.
+//! A [`Repository`] is read in process. No program runs, so a read never executes
+//! the filters, hooks, monitors, aliases or helpers of a clone, and git need not be
+//! installed. A repository returns its [`Head`], the contents of the index, the
+//! files of the work tree that differ from the index, the untracked files, and the
+//! last commits.
 //!
-//! Everything read is data from somebody else. Files are opened without waiting,
-//! only regular ones, up to a limit; sizes, depths and
-//! counts in them are checked before memory is taken; each question has a
-//! deadline. Configuration of the repository says how its files are stored and
-//! nothing else; it includes no other file.
+//! All data that is read comes from strangers. Only regular files are opened, without
+//! blocking and up to a limit. Sizes, depths and counts in them are checked before
+//! memory is allocated. Each query has a deadline. The configuration of the repository
+//! only determines how its files are stored, and it cannot include another file.
 //!
-//! A file counts as changed by its raw content: no filter normalises it first.
-//! Files that filters changed on checkout (line ends, large file storage) are as
-//! staged as long as their stamps are those of the index, which they are after a
-//! checkout, and count as changed once they were only touched.
+//! The raw content decides whether a file counts as changed: no filter normalizes it first.
+//! Filters may change a file on checkout (line ends, large file storage). Such a file
+//! counts as unchanged while its stamps match those in the index, as they do after a
+//! checkout. If the file is merely touched, it counts as changed.
 //!
-//! A [`Caller`] says who looks. A repository of another user is refused, as git
-//! refuses it (`safe.directory`).
+//! A [`Caller`] is the user who reads. A repository of another user is rejected, as in
+//! git (`safe.directory`).
 //!
-//! [`program`] is the one place where the git program is run: to fetch plugins,
-//! and by callers that write to repositories of their own.
+//! [`program`] is the only module that runs the git program: to fetch plugins, and for
+//! callers that write to their own repositories.
 //!
 //! ```
 //! use samuel_git::{Caller, Repository};

@@ -1,11 +1,11 @@
 //! Hook points, typed handlers, and how they run.
 //!
-//! A [`Handler`] is registered at a [`HookPoint`]; [`resolve`] puts the
-//! handlers of a point in order; the [`Registry`] holds them and
-//! [`Registry::dispatch`] runs them and combines their outcomes. What the loop
-//! does with an outcome is the engine's.
+//! A [`Handler`] is registered at a [`HookPoint`]. [`resolve`] puts the
+//! handlers of a point in order. The [`Registry`] holds them, and
+//! [`Registry::dispatch`] runs them and combines their outcomes. The engine
+//! decides what the loop does with an outcome.
 //!
-//! [`context`] is what prompts are made of, and [`sandbox`] the port for what commands run in.
+//! [`context`] contains the parts of a prompt, and [`sandbox`] the port for the sandboxes of commands.
 //!
 //! ```
 //! use samuel_hook::{Answer, Call, CallScope, HookFailure, Registry, points};

@@ -1,15 +1,15 @@
-//! The loop as a machine without I/O.
+//! The loop as a state machine without I/O.
 //!
-//! [`Machine::step`] takes one [`Input`] and returns the [`Effect`]s that
-//! follow from it. The machine reads no clock, file or network, and it is plain
-//! data between any two steps, so a run can be saved, resumed and replayed.
-//! Carrying out effects is the driver's. What a run tells whoever watches it is in [`event`].
+//! [`Machine::step`] takes one [`Input`] and returns the resulting [`Effect`]s. The
+//! machine reads no clock, file or network. Between any two steps it is plain
+//! data, so a run can be saved, resumed and replayed. The driver carries out the
+//! effects. [`event`] defines what a run reports to its watchers.
 //!
-//! The sequence is that of one iteration in docs/loop.md: each state waits for
-//! one *main* effect, and carries what is known while it lasts, so that a phase of an
-//! iteration has its iteration. While the agent is at work, completions and tool calls
-//! arrive beside it; their hook points fire one after the other on the *side*,
-//! in the order they arrived, and the state goes on when the side is idle.
+//! The sequence of states is the iteration in docs/loop.md. Each state waits for
+//! one *main* effect and carries the data that is known while the state lasts. For
+//! example, each phase of an iteration contains its iteration. While the agent works,
+//! completions and tool calls also arrive. Their hook points fire one at a time on the
+//! *side*, in the order of arrival. The state continues when the side is idle.
 //!
 //! ```
 //! use samuel_machine::{Effect, Input, Machine, Setup};
@@ -78,7 +78,7 @@ use state::{AgentCall, CallPhase, Closing, Owner, Phase, Proposed, State, Then};
 
 use crate::event::IterationFailure;
 
-/// The loop. See the [module](self).
+/// The loop as a state machine. See the [module](self).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "saved::Form")]
 pub struct Machine {
@@ -93,10 +93,10 @@ impl Machine {
         Self { core: Core::new(setup), state: State::New }
     }
 
-    /// Takes over from the run before how its last check went: a failure does
-    /// not go away by a new start. It is asked anew, since somebody may have
-    /// corrected by hand what it found; so is one that passed, if something was
-    /// completed since or if it was another check.
+    /// Takes over the result of the last check from the previous run, because a new start does
+    /// not clear a failure. A failed check runs again, because you may have fixed its findings
+    /// by hand. A passed check runs again if a task was completed since then or if the checks
+    /// are different now.
     pub fn succeed(&mut self, earlier: &Machine, completed_since: bool) {
         let (checks, (setup, before)) = (&mut self.core.checks, (&earlier.core.setup, &earlier.core.checks));
         (checks.last_check, checks.check_age) = (before.last_check, before.check_age);
@@ -108,48 +108,49 @@ impl Machine {
         self.core.agents.succeed(&earlier.core.agents);
     }
 
-    /// Says whether the run has ended; it then ignores every input.
+    /// Returns whether the run has ended. A run that has ended ignores every input.
     pub fn is_ended(&self) -> bool {
         self.state == State::Ended
     }
 
-    /// Returns the iteration under way, else the last one; 0 before the first.
+    /// Returns the number of the current iteration, or of the last one if none is in progress; 0
+    /// before the first.
     pub fn iteration_number(&self) -> u32 {
         self.state.iteration().map_or(self.core.counters.iterations, |iteration| iteration.number)
     }
 
-    /// Has iterations go on behind a number that one had in any of several lanes.
+    /// Continues the numbers of iterations after `iteration`, a number that any of several lanes used.
     pub fn go_on_behind(&mut self, iteration: u32) {
         let counters = &mut self.core.counters;
         counters.iterations = counters.iterations.max(iteration);
     }
 
-    /// Says whether an iteration is under way.
+    /// Returns whether an iteration is in progress.
     pub fn in_iteration(&self) -> bool {
         self.state.iteration().is_some()
     }
 
-    /// Returns what all agent calls of the run consumed.
+    /// Returns the usage of all agent calls of the run, without the one in progress.
     pub fn usage(&self) -> Usage {
         self.core.counters.usage
     }
 
-    /// Returns what the iteration under way consumed, which no plan has been told yet; nothing between iterations.
+    /// Returns the usage of the current iteration, which no plan contains yet; zero between iterations.
     pub fn uncommitted(&self) -> Usage {
         self.state.iteration().map(|iteration| iteration.usage).unwrap_or_default()
     }
 
-    /// Returns what all agent calls of the run consumed, with the one under way.
+    /// Returns the usage of all agent calls of the run, including the one in progress.
     pub fn used(&self) -> Usage {
         self.core.used()
     }
 
-    /// Counts what the run had consumed in all when it was interrupted, which is
-    /// more than the calls that it saw the end of.
+    /// Counts the total usage of the run at the time of an interruption. The total is
+    /// higher than the usage of the calls whose end the run saw.
     pub fn count_used(&mut self, used: Usage) {
         let lost = used.beyond(&self.core.counters.usage);
         self.core.spending.call_usage = Usage::default();
-        // Of the calls that nobody saw the end of, the last is by far the most of it.
+        // Of the calls whose end is unknown, the last one accounts for most of the usage.
         let agent =
             self.core.agents.last.as_ref().map_or(self.core.setup.agent.clone(), |last| last.agent.clone());
         self.core.agents.count(&agent, lost);
@@ -161,19 +162,19 @@ impl Machine {
         self.core.counters.consecutive_failures
     }
 
-    /// Returns the mode and the task of the iteration under way.
+    /// Returns the mode and the task of the current iteration.
     pub fn iteration_kind(&self) -> (Mode, Option<TaskBrief>) {
         self.state.iteration().map(|iteration| (iteration.mode, iteration.task.clone())).unwrap_or_default()
     }
 
-    /// Returns why the iteration under way failed, if it did.
+    /// Returns why the current iteration failed, if it did.
     #[doc(hidden)]
     pub fn failure(&self) -> Option<&IterationFailure> {
         self.state.iteration()?.failure.as_ref()
     }
 
-    /// Puts another set-up in place, as a caller that resumes a run may want. The run
-    /// stays for the tasks that it is for, unless the other names some.
+    /// Replaces the setup, for a caller that resumes a run. The run keeps its scope of tasks
+    /// unless the new setup names some.
     pub fn set_setup(&mut self, setup: Setup) {
         let before = std::mem::replace(&mut self.core.setup, setup);
         if self.core.setup.scope.is_all() {
@@ -181,22 +182,22 @@ impl Machine {
         }
     }
 
-    /// Sets which of the lanes it is, each of which numbers calls for itself that wait for a person.
+    /// Sets the number of the lane that the machine runs. Each lane separately numbers its calls that wait for a person.
     pub fn set_lane(&mut self, number: u32) {
         self.core.setup.calls.lane = number;
     }
 
-    /// Returns when the run stops by itself.
+    /// Returns the limits at which the run stops.
     pub fn limits(&self) -> &RunLimits {
         &self.core.setup.limits
     }
 
-    /// Returns the tasks that the run is for.
+    /// Returns the scope of the run: the tasks that it may work on.
     pub fn scope(&self) -> &Scope {
         &self.core.setup.scope
     }
 
-    /// Takes one input and returns what follows from it, in order.
+    /// Takes one input and returns the resulting effects, in order.
     pub fn step(&mut self, input: Input) -> Vec<(EffectId, Effect)> {
         if !self.is_ended() {
             let state = std::mem::take(&mut self.state);

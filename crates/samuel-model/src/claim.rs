@@ -1,10 +1,11 @@
-//! Claims: who works on which task, or has which role, while several work on one plan.
+//! Claims: records of which worker has which task or role, while several workers share a plan.
 //!
-//! A [`Claim`] is one row of the table `claims` of `prd.toon`, which is there only while there are
-//! any (docs/claims.md). It is made, submitted, landed and released by changes of the plan
-//! (`state::apply`), each of which names the claim by its *token*: the
-//! revision of the plan that made it. A change that names another token than the present one is
-//! void, so a worker that was taken for dead cannot land what somebody else works on by now.
+//! A [`Claim`] is one row of the table `claims` of `prd.toon`. The table exists only while there are
+//! claims (docs/claims.md). Changes of the plan (`state::apply`) create a claim, submit its work, merge
+//! it and release the claim. Each change names the claim by its *token*, a fencing token: the
+//! revision of the plan that made the claim. A change with any other token than the current one is
+//! stale and is rejected. So a worker that was presumed dead cannot merge its work if another worker has
+//! the task by now.
 
 use std::{fmt, str::FromStr};
 
@@ -14,18 +15,18 @@ use serde::{Deserialize, Serialize};
 use super::{InvalidTask, Plan, Task, TaskId, words};
 use crate::text::{counted, excerpt};
 
-/// How much is kept of why a claim was released, in bytes.
+/// The maximum stored length of the reason for a release, in bytes.
 pub const MAX_WHY_BYTES: usize = 2_000;
-/// How long the name of a branch is at most, in bytes.
+/// The maximum length of the name of a branch, in bytes.
 pub const MAX_BRANCH_BYTES: usize = 1_000;
 
 words! {
-    /// Work that belongs to no task and that one worker does at a time.
+    /// Work that belongs to no task. Only one worker does it at a time.
     #[derive(PartialOrd, Ord)]
     Role ("role") {
-        /// To merge what was submitted, check the result and land it.
+        /// Merges submitted work, checks the result and moves the branch to it.
         Merge = "@merge",
-        /// To look for new tasks.
+        /// Looks for new tasks.
         Discover = "@discover",
     }
 }
@@ -49,14 +50,14 @@ words! {
 }
 
 impl ClaimPhase {
-    /// Says whether work was handed in and is neither landed nor given back.
+    /// Returns whether work is in the merge queue: it was submitted, and neither merged nor released.
     pub fn is_in_queue(self) -> bool {
         matches!(self, Self::Submitted | Self::Held | Self::Landing)
     }
 }
 
-/// What a claim is of: a task, or a role. As text it is the task's id, or the role's name, which
-/// begins with `@` as no id does.
+/// The target of a claim: a task or a role. As text, it is the task's id or the role's name. The name
+/// of a role begins with `@`, which no id does.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum ClaimTarget {
@@ -67,7 +68,7 @@ pub enum ClaimTarget {
 }
 
 impl ClaimTarget {
-    /// Returns the task, if it is one.
+    /// Returns the id of the task, or `None` for a role.
     pub fn task(&self) -> Option<&TaskId> {
         match self {
             Self::Task(id) => Some(id),
@@ -75,7 +76,7 @@ impl ClaimTarget {
         }
     }
 
-    /// Returns what it is as text.
+    /// Returns the target as text.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Task(id) => id.as_str(),
@@ -83,7 +84,7 @@ impl ClaimTarget {
         }
     }
 
-    /// Names it within a sentence: `task 3`, or `the role @merge`.
+    /// Returns the name for use in a sentence: `task 3`, or `the role @merge`.
     pub fn named(&self) -> String {
         match self {
             Self::Task(id) => format!("task {id}"),
@@ -167,7 +168,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Makes a claim that somebody begins to work on.
+    /// Creates a claim of a worker that starts to work.
     #[doc(hidden)]
     pub fn begun(task: ClaimTarget, token: u64, worker: &str, since: Timestamp) -> Self {
         Self {
@@ -186,25 +187,26 @@ impl Claim {
         }
     }
 
-    /// Says whether it keeps others from its task or role.
+    /// Returns whether the claim keeps other workers from its task or role.
     pub fn is_live(&self) -> bool {
         self.phase != ClaimPhase::Released
     }
 
-    /// Returns the run that works on it, lands it or has submitted it; nothing where whoever does is no part of a run.
+    /// Returns the run whose worker works on it, merges it or has submitted it, or `None` if the worker does not
+    /// belong to a run.
     pub fn run(&self) -> Option<&str> {
         self.worker.as_deref()?.rsplit_once('/').map(|(run, _)| run)
     }
 
-    /// Returns the run and the name of the lane that works on it or has submitted it, such as `lane-2`; nothing where
-    /// whoever does is no lane of a run.
+    /// Returns the run and the name of the lane that works on it or has submitted it, such as `lane-2`. Returns `None`
+    /// if the worker is not a lane of a run.
     pub fn lane(&self) -> Option<(&str, &str)> {
         let (run, lane) = self.worker.as_deref()?.rsplit_once('/')?;
         lane.starts_with("lane-").then_some((run, lane))
     }
 
-    /// Says whether somebody is about to move a branch for it, so that nobody knows yet whether
-    /// its work has landed.
+    /// Returns whether a worker is about to move a branch for the claim. Until the move is settled, it is
+    /// unknown whether the work was merged.
     pub fn is_landing(&self) -> bool {
         self.phase == ClaimPhase::Landing
     }
@@ -215,42 +217,42 @@ impl Claim {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ReleaseReason {
-    /// The work is in conflict with what landed before. Counts as an attempt.
+    /// The work conflicts with work that was merged before. Counts as an attempt.
     Conflict {
         /// The files in conflict, from the root of the repository.
         files: Vec<String>,
     },
-    /// The checks fail with it. Counts as an attempt.
+    /// The checks fail with the work. Counts as an attempt.
     Checks {
-        /// What failed, one line each.
+        /// The failures, one line each.
         failures: Vec<String>,
     },
-    /// The work must not land, or there is none. Counts as an attempt.
+    /// The work must not be merged, or there is none. Counts as an attempt.
     Failed {
         /// Why, in one line.
         reason: String,
     },
-    /// It was the last of the attempts that the task has, which is blocked.
+    /// The last attempt that the task has was used up, so the task is blocked.
     Exhausted {
-        /// How many attempts did not land.
+        /// The number of attempts that were not merged.
         attempts: u32,
-        /// Why the last one did not.
+        /// Why the last attempt was not merged.
         last: Box<ReleaseReason>,
     },
-    /// Whoever worked on it is gone, or is heard of no more.
+    /// The worker has ended, or sends no sign of life any more.
     Lost,
-    /// Whoever worked on it has stopped.
+    /// The worker has stopped.
     Stopped,
-    /// Somebody asked for it.
+    /// A person or program requested the release.
     Asked {
-        /// Why, where that was said.
+        /// The reason, if one was given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
 }
 
 impl ReleaseReason {
-    /// Says whether the attempt counts as one that failed.
+    /// Returns whether the attempt counts as failed.
     pub fn counts(&self) -> bool {
         matches!(
             self,
@@ -258,12 +260,12 @@ impl ReleaseReason {
         )
     }
 
-    /// Says whether the task is blocked by it, until somebody resets it.
+    /// Returns whether the release blocks the task until someone resets it.
     pub fn blocks(&self) -> bool {
         matches!(self, Self::Exhausted { .. })
     }
 
-    /// Returns what is kept of it for the next attempt.
+    /// Returns the text that is stored for the next attempt, shortened to [`MAX_WHY_BYTES`].
     #[doc(hidden)]
     pub fn kept(&self) -> String {
         excerpt(&self.to_string(), MAX_WHY_BYTES)
@@ -289,8 +291,8 @@ impl fmt::Display for ReleaseReason {
 }
 
 impl Plan {
-    /// Returns the claim of a task or role: the one that keeps others from it, or what is kept of
-    /// an earlier attempt.
+    /// Returns the claim of a task or role: the one that keeps other workers from it, or the record of an
+    /// earlier attempt.
     ///
     /// ```
     /// use samuel_model::{Plan, Role};
@@ -301,18 +303,18 @@ impl Plan {
         self.claims.iter().find(|claim| claim.task == *of)
     }
 
-    /// Returns the claim that keeps others from a task.
+    /// Returns the claim that keeps other workers from a task.
     pub fn live_claim(&self, id: &TaskId) -> Option<&Claim> {
         self.claims.iter().find(|claim| claim.is_live() && claim.task.task() == Some(id))
     }
 
-    /// Says whether somebody has claimed the role of whoever looks for tasks.
+    /// Returns whether a worker has claimed the role [`Role::Discover`].
     pub fn is_discovery_claimed(&self) -> bool {
         self.claim(&Role::Discover.into()).is_some_and(Claim::is_live)
     }
 
-    /// Returns the tasks that somebody works on, has submitted or is landing, with their claims, in the
-    /// order of the claims.
+    /// Returns the tasks that have work in progress, submitted or being merged, with their claims, in the order
+    /// of the claims.
     pub fn claimed_tasks(&self) -> impl Iterator<Item = (&Task, &Claim)> {
         let live = self.claims.iter().filter(|claim| claim.is_live());
         live.filter_map(|claim| Some((self.task(claim.task.task()?)?, claim)))

@@ -1,7 +1,7 @@
 //! Types shared by every module: tasks, outcomes, usage and payload records.
 //!
-//! They are plain data without behaviour of their own beyond parsing and
-//! ordering; who loads, changes or sends them lives elsewhere.
+//! They are plain data, without behavior beyond parsing and ordering. Other
+//! crates load, change and send them.
 //!
 //! ```
 //! use samuel_model::{Plan, Priority, Task, TaskId};

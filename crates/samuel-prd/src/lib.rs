@@ -1,18 +1,18 @@
 //! PRD conversion: Markdown in, tasks out.
 //!
-//! [`convert`] takes a PRD and, if there is one, its companion task list, both
-//! already read, and returns a [`Conversion`]: tasks ready for a plan, the
-//! project's name and description, and a [`Remark`] for everything a reader
-//! of the document should know, each with its line.
+//! [`convert`] takes the text of a PRD (product requirements document) and of its
+//! companion task list, if there is one. It returns a [`Conversion`]: tasks ready for
+//! a plan, the project's name and description, and a [`Remark`] with its line for
+//! everything that a reader of the document should know.
 //!
-//! Tasks come from checklists in the companion, or else from the PRD, in the
-//! [`Form`] that it is surest to have; [`forms`] lists them, [`convert_as`]
+//! Tasks come from checklists in the companion, or otherwise from the PRD, in the
+//! [`Form`] that it most likely has. [`forms`] lists the forms, [`convert_as`]
 //! forces one, and `docs/prd.md` shows each.
 //!
-//! [`excerpt`] reads a PRD once more, for what it says around one of its tasks.
+//! [`excerpt`] returns the text of a PRD around one of its tasks.
 //!
-//! Nothing here touches a file. [`companion_name`] says where a companion
-//! would be; who looks there and writes the plan is the caller.
+//! This crate does not access files. [`companion_name`] returns the name that a
+//! companion would have. The caller looks for it and writes the plan.
 //!
 //! ```
 //! use samuel_prd::{Document, convert};

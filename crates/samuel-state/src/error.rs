@@ -1,8 +1,8 @@
-//! What can go wrong with stored state.
+//! Errors of stored state.
 //!
-//! [`StateError`] has one case for each thing a caller may want to tell apart;
-//! the code, the exit code and the advice that go with it come from the table
-//! in [`ErrorCode`].
+//! [`StateError`] has one variant for each case that a caller may want to
+//! distinguish. The code, the exit code and the help of a variant come from the
+//! table in [`ErrorCode`].
 
 use std::{
     fmt, io,
@@ -30,50 +30,50 @@ pub enum StateError {
         /// Where the plan would be.
         path: PathBuf,
     },
-    /// There is a plan already, and the caller did not ask to replace it.
+    /// A plan already exists, and the caller did not ask to replace it.
     #[error("there is a plan at {} already", path.display())]
     Exists {
         /// Where the plan is.
         path: PathBuf,
     },
-    /// A file is there and cannot be understood.
+    /// A file exists, but cannot be parsed.
     #[error("{} is corrupt: {reason}", path.display())]
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// The line, from 1, where it is known.
+        /// The line, from 1, if it is known.
         line: Option<usize>,
-        /// The column in characters, from 1, where it is known.
+        /// The column in characters, from 1, if it is known.
         column: Option<usize>,
         /// What is wrong.
         reason: String,
     },
-    /// A file was written in a version this one does not read.
+    /// A file was written in a version that this version of Samuel does not read.
     #[error("{} has the {what} \"{found}\", which this version of Samuel does not read", path.display())]
     Version {
         /// The file.
         path: PathBuf,
-        /// What has a version: `toon version` or `plan version`.
+        /// The kind of version: `toon version` or `plan version`.
         what: &'static str,
-        /// The version as it stands in the file.
+        /// The version that the file names.
         found: String,
     },
-    /// The file system refused.
+    /// The file system returned an error.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was tried, such as `write`.
+        /// The attempted action, such as `write`.
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Somebody else changes the state, and did so for too long.
+    /// Another process changes the state, and held the lock for too long.
     #[error("{} is still held by {} after {} s", path.display(), by(holder), waited.as_secs_f32())]
     Locked {
         /// The lock file.
         path: PathBuf,
-        /// Who holds it, where the file says so.
+        /// The holder of the lock, if the file names it.
         holder: Option<Box<Holder>>,
         /// How long the caller waited.
         waited: Duration,
@@ -83,16 +83,16 @@ pub enum StateError {
     LoopRunning {
         /// The lock file.
         path: PathBuf,
-        /// Who holds it, where the file says so.
+        /// The holder of the lock, if the file names it.
         holder: Option<Box<Holder>>,
     },
-    /// A change was meant for a plan that another one has replaced.
+    /// A change was made for a plan that has been replaced by another one.
     #[error("the plan at {} has been replaced since", path.display())]
     Replaced {
         /// Where the plan is.
         path: PathBuf,
     },
-    /// No plan is kept under this number, or none at all.
+    /// No backup of a plan has this number, or there is no backup.
     #[error("{}", no_kept_plan(number))]
     NotKept {
         /// The number that was asked for.
@@ -103,10 +103,10 @@ pub enum StateError {
     TaskNotFound {
         /// The id that was asked for.
         id: TaskId,
-        /// The ids of the plan that are most like it, at most three, the likest first.
+        /// The most similar ids of the plan, at most three, the most similar first.
         nearest: Vec<TaskId>,
     },
-    /// A task is not what it was when a change of it was made out.
+    /// A task was changed after a change of it was prepared.
     #[error("task {id} was changed meanwhile")]
     TaskChanged {
         /// The task's id.
@@ -118,7 +118,7 @@ pub enum StateError {
         /// The id that is taken.
         id: TaskId,
     },
-    /// A task breaks a rule for ids, titles or commits.
+    /// A task violates a rule for ids, titles or commits.
     #[error("task {id} cannot be stored")]
     TaskInvalid {
         /// The task's id.
@@ -134,31 +134,31 @@ pub enum StateError {
         /// The id that is missing.
         dependency: TaskId,
     },
-    /// A new task would close a circle of dependencies.
+    /// A new task would create a cycle of dependencies.
     #[error("task {id} would depend on itself: {}", arrows(path))]
     Cycle {
         /// The new task's id.
         id: TaskId,
-        /// The circle; it starts and ends with the same task.
+        /// The cycle. It starts and ends with the same task.
         path: Vec<TaskId>,
     },
-    /// A new task would be a part of itself.
+    /// A new task would be a subtask of itself.
     #[error("task {id} would be a part of itself: {}", arrows(path))]
     PartOfItself {
         /// The new task's id.
         id: TaskId,
-        /// From the task to its parent and on, back to the task.
+        /// The path from the task through its ancestors back to the task.
         path: Vec<TaskId>,
     },
-    /// A task stands where it cannot be started from.
+    /// A task has a status from which it cannot be started.
     #[error("task {id} is {status} and cannot be started")]
     NotStartable {
         /// The task's id.
         id: TaskId,
-        /// Where it stands.
+        /// The task's status.
         status: Status,
     },
-    /// A question or an answer breaks a rule.
+    /// A question or an answer violates a rule.
     #[error("nothing is stored with task {id}")]
     QuestionInvalid {
         /// The task's id.
@@ -166,15 +166,15 @@ pub enum StateError {
         /// The rule.
         source: InvalidQuestion,
     },
-    /// A task stands where nothing can be asked about it.
+    /// A task has a status in which no question about it can be asked.
     #[error("task {id} is {status}, so nothing is asked about it")]
     NotAskable {
         /// The task's id.
         id: TaskId,
-        /// Where it stands.
+        /// The task's status.
         status: Status,
     },
-    /// The last question about a task was answered, and its agent was not given the answer yet.
+    /// The last question about a task was answered, but its agent has not received the answer yet.
     #[error("task {id} has an answer that its agent was not given yet")]
     AnswerWaits {
         /// The task's id.
@@ -186,144 +186,144 @@ pub enum StateError {
         /// The task's id.
         id: TaskId,
     },
-    /// Somebody answered the question about a task before.
+    /// The question about a task was answered before.
     #[error("no question about task {id} is open: somebody answered it already")]
     AnsweredBefore {
         /// The task's id.
         id: TaskId,
     },
-    /// A task or role is claimed, by somebody else or in another way than the change takes.
+    /// A task or role is claimed by another worker, or in a way that the change does not accept.
     #[error("{} is claimed by {} since {since}", of.named(), by_worker(worker))]
     Claimed {
         /// The task or role.
         of: ClaimTarget,
-        /// Who works on it, where somebody does.
+        /// The worker, if there is one.
         worker: Option<String>,
-        /// Since when.
+        /// The time since when.
         since: Timestamp,
     },
-    /// A claim is not, or no more, what a change names.
+    /// A change names a stale token: the token is not, or no longer, that of the claim.
     #[error("the claim {token} of {} is void: {}", of.named(), now_claimed(now))]
     ClaimVoid {
         /// The task or role.
         of: ClaimTarget,
-        /// The token that was named.
+        /// The token that the change names.
         token: u64,
-        /// The token of the present claim, where there is one.
+        /// The token of the current claim, if there is one.
         now: Option<u64>,
     },
-    /// A claim is further, or less far, than a change takes.
+    /// A claim is in an earlier or later phase than the change requires.
     #[error("the claim of {} is {phase}, and this cannot be done to it", of.named())]
     ClaimPhase {
         /// The task or role.
         of: ClaimTarget,
-        /// How far the claim is.
+        /// The phase of the claim.
         phase: ClaimPhase,
     },
-    /// Something is wanted of work in the merge queue that is not there.
+    /// A request concerns work that is not in the merge queue.
     #[error("the work on task {id} is not in the merge queue")]
     NotInQueue {
         /// The task.
         id: TaskId,
     },
-    /// A task or role is to be released that nobody has.
+    /// A task or role cannot be released, because no worker has claimed it.
     #[error("{} is claimed by nobody", of.named())]
     NotClaimed {
         /// The task or role.
         of: ClaimTarget,
     },
-    /// A task is being landed: whether its work is on the branch already is not known.
+    /// A task is being merged. It is not known whether its work is on the branch already.
     #[error("task {id} is being landed")]
     Landing {
         /// The task's id.
         id: TaskId,
     },
-    /// A task is to be claimed that waits for another one.
+    /// A task cannot be claimed, because it waits for another task.
     #[error("task {id} waits for {waits_for} and cannot be claimed")]
     NotReady {
         /// The task's id.
         id: TaskId,
-        /// What it waits for.
+        /// The task that it waits for.
         waits_for: TaskId,
     },
-    /// A discovery iteration is under way, and adds no more tasks than it may.
+    /// A discovery iteration is in progress and would add more tasks than it may.
     #[error("{}", full(*added, *room))]
     DiscoveryFull {
-        /// How many tasks were to be added.
+        /// The number of tasks that were to be added.
         added: usize,
-        /// How many may still be.
+        /// The number of tasks that may still be added.
         room: u32,
     },
-    /// A group stands where its parts say, and nowhere else.
+    /// A parent task cannot be claimed, or given another status than the one that follows from its subtasks.
     #[error("task {id} is a group, which {}", follows(*status, open))]
     IsGroup {
-        /// The group's id.
+        /// The parent task's id.
         id: TaskId,
-        /// Where it stands.
+        /// The parent task's status.
         status: Status,
-        /// Its own parts that are neither completed nor skipped.
+        /// Its direct subtasks that are neither completed nor skipped.
         open: Vec<TaskId>,
     },
-    /// A task cannot be removed while others need it.
+    /// A task cannot be removed while other tasks need it.
     #[error("task {id} cannot be removed: {}", users(dependents, parts))]
     TaskInUse {
         /// The task's id.
         id: TaskId,
         /// The tasks that depend on it.
         dependents: Vec<TaskId>,
-        /// The tasks that are a part of it.
+        /// Its subtasks.
         parts: Vec<TaskId>,
     },
-    /// A task cannot be moved beside or below itself.
+    /// A task cannot be moved next to itself or below itself.
     #[error("task {id} cannot be moved to {to}, which is the same task or a part of it")]
     MovedIntoItself {
         /// The task's id.
         id: TaskId,
-        /// Where it was to go.
+        /// The task that it was to be moved to.
         to: TaskId,
     },
-    /// A change cannot be taken back.
+    /// A change cannot be undone.
     #[error("{}{why}", not_undone(change))]
     NotUndone {
         /// The change that was asked for.
         change: Option<u64>,
-        /// Why it cannot.
+        /// Why it cannot be undone.
         why: NotUndone,
     },
-    /// An agent asks for a change that is not an agent's to make.
+    /// An agent requested a change that agents may not make.
     #[error("\"{what}\" is no change that an agent makes")]
     NotForAgents {
-        /// The word for the change.
+        /// The name of the change.
         what: &'static str,
     },
-    /// An agent asks to open a task that no agent blocked.
+    /// An agent tried to complete, skip or reset a task that was not blocked by an agent.
     #[error("task {id} was blocked by somebody else, and no agent may complete, skip or reset it")]
     BlockedByOther {
         /// The task.
         id: TaskId,
     },
-    /// Something is larger than a file of the run directory may hold.
+    /// An item is larger than a file of the run directory may hold.
     #[error("{what} has {bytes} bytes; at most {max} can be stored")]
     TooLarge {
-        /// What is too large.
+        /// The item.
         what: &'static str,
-        /// How large it is.
+        /// Its size.
         bytes: u64,
-        /// How large it may be.
+        /// The maximum size.
         max: u64,
     },
-    /// Who keeps the plan for others refused, or could not be asked.
+    /// The process that keeps the plan for others returned an error, or could not be reached.
     #[error(transparent)]
     Told(Box<ToldError>),
-    /// The log that keeps the plan, a record or a mirror of it is to blame.
+    /// The log that keeps the plan failed, or a record or a mirror of the log.
     #[error(transparent)]
     Log(Box<LogError>),
-    /// State could not be turned into text; a fault in Samuel.
+    /// State could not be encoded as text, which is a bug in Samuel.
     #[error("cannot encode {what}: {reason}")]
     Encode {
-        /// What was to be encoded.
+        /// The state that was to be encoded.
         what: &'static str,
-        /// What the encoder says.
+        /// The error of the encoder.
         reason: String,
     },
 }
@@ -341,7 +341,7 @@ impl StateError {
         Self::Log(Box::new(error))
     }
 
-    /// Makes a [`StateError::TaskNotFound`] with the ids of the plan that are like it.
+    /// Returns a [`StateError::TaskNotFound`] with the similar ids of the plan.
     pub fn no_task(plan: &Plan, id: &TaskId) -> Self {
         Self::TaskNotFound { id: id.clone(), nearest: plan.nearest_ids(id) }
     }
@@ -354,13 +354,13 @@ impl StateError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// Makes an [`StateError::Io`] of why a file is not read or written.
+    /// Returns a function that turns an error of reading or writing a file into [`StateError::Io`].
     pub(crate) fn file(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(FileError) -> Self {
         let path = path.into();
         move |error| Self::Io { action, path, source: error.into() }
     }
 
-    /// Returns whether a file or a directory is not there.
+    /// Returns whether a file or a directory is missing.
     pub(crate) fn is_missing(&self) -> bool {
         match self {
             Self::NotInitialised { .. } => true,
@@ -369,8 +369,8 @@ impl StateError {
         }
     }
 
-    /// Returns whether a file is missing or unusable, so that restoring it helps. Other errors of the system, such as too
-    /// many open files, pass by themselves.
+    /// Returns whether a file is missing or unusable, so that restoring it helps. Other errors of the system, such as
+    /// too many open files, resolve themselves.
     #[doc(hidden)]
     pub fn is_lost(&self) -> bool {
         use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
@@ -475,8 +475,8 @@ impl Coded for StateError {
     }
 }
 
-/// Returns what to do about a file, with the path of what is to be removed where that is not the file
-/// itself.
+/// Returns the help for an error of a file. If another path than the file must be removed, the help names
+/// that path.
 fn file_help(source: &io::Error) -> Option<Remedy> {
     let named = match source.get_ref().and_then(|error| error.downcast_ref::<FileError>()) {
         Some(FileError::Outside { link, .. }) => {
@@ -491,17 +491,17 @@ fn file_help(source: &io::Error) -> Option<Remedy> {
     named.map(Remedy::from).or_else(|| FileError::help_of(source).map(Remedy::from))
 }
 
-/// Names the change that is not taken back.
+/// Returns the start of the message that names the change.
 fn not_undone(change: &Option<u64>) -> String {
     change.map(|change| format!("change {change} cannot be taken back: ")).unwrap_or_default()
 }
 
-/// Names who has a claim.
+/// Returns the name of the worker that has a claim.
 fn by_worker(worker: &Option<String>) -> &str {
     worker.as_deref().unwrap_or("nobody who is still there")
 }
 
-/// Says what became of a claim.
+/// Returns why a claim is stale.
 fn now_claimed(now: &Option<u64>) -> String {
     match now {
         Some(now) => format!("claim {now} has taken its place"),
@@ -509,7 +509,7 @@ fn now_claimed(now: &Option<u64>) -> String {
     }
 }
 
-/// Says that a discovery adds no more.
+/// Returns the message of a discovery iteration that cannot add the tasks.
 fn full(added: usize, room: u32) -> String {
     let more = match room {
         0 => "it has added as many tasks as it may".to_owned(),
@@ -518,7 +518,7 @@ fn full(added: usize, room: u32) -> String {
     format!("a discovery iteration is under way, and {more}")
 }
 
-/// Says who needs a task.
+/// Lists the tasks that need a task.
 fn users(dependents: &[TaskId], parts: &[TaskId]) -> String {
     let verb = |ids: &[TaskId], one: &str, several: &str| match ids {
         [] => None,
@@ -533,7 +533,7 @@ fn users(dependents: &[TaskId], parts: &[TaskId]) -> String {
 /// How many tasks are named one by one.
 const MAX_NAMED: usize = 10;
 
-/// Says where a group stands, and why.
+/// Returns the status of a parent task, and the reason.
 fn follows(status: Status, open: &[TaskId]) -> String {
     if open.is_empty() {
         return format!("is {status} because its parts are completed or skipped");
@@ -541,12 +541,12 @@ fn follows(status: Status, open: &[TaskId]) -> String {
     format!("is completed once its parts are; open: {}", named(open))
 }
 
-/// Lists tasks, the first of them one by one.
+/// Lists tasks. Names at most the first [`MAX_NAMED`] of them.
 fn named(ids: &[TaskId]) -> String {
     names(ids, MAX_NAMED)
 }
 
-/// Says that a plan is not kept.
+/// Returns the message that there is no such backup of a plan.
 fn no_kept_plan(number: &Option<u64>) -> String {
     match number {
         Some(number) => format!("no kept plan has the number {number}"),
@@ -554,7 +554,7 @@ fn no_kept_plan(number: &Option<u64>) -> String {
     }
 }
 
-/// Says that a loop is running, or that something else holds what a loop holds.
+/// Returns the message that a loop is running, or that another program holds the lock of a loop.
 fn loop_running(path: &Path, holder: &Option<Box<Holder>>) -> String {
     let path = path.display();
     match holder {
@@ -566,7 +566,7 @@ fn loop_running(path: &Path, holder: &Option<Box<Holder>>) -> String {
     }
 }
 
-/// Names a holder, also one that did not say who it is.
+/// Returns the name of a holder, or a general name if it did not give its own.
 fn by(holder: &Option<Box<Holder>>) -> &dyn fmt::Display {
     match holder {
         Some(holder) => holder,
@@ -574,7 +574,7 @@ fn by(holder: &Option<Box<Holder>>) -> &dyn fmt::Display {
     }
 }
 
-/// Writes a path through the dependencies.
+/// Formats a path through the dependencies.
 fn arrows(path: &[TaskId]) -> String {
     path.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" -> ")
 }

@@ -1,10 +1,11 @@
-//! State: the plan, what happened to it, and the locks around it.
+//! State: the plan, its history, and the locks around it.
 //!
 //! A [`PlanStore`] holds a [`Plan`](samuel_model::Plan) with its journal and progress
-//! log, which several machines may share; a [`LaneStore`] what one of them needs to carry
-//! on after a crash. [`FileStore`] is both, in a run directory, where people and agents can
-//! read it; [`LogStore`] keeps a plan in a log that several machines write to; [`MemoryStore`] and
-//! [`MemoryLane`] are for tests and for programs that keep state elsewhere. All change plans through [`apply()`].
+//! log, which several machines may share. A [`LaneStore`] holds what one machine needs to
+//! continue after a crash. [`FileStore`] implements both in a run directory, where people and
+//! agents can read the state. [`LogStore`] keeps a plan in a log that several machines write to.
+//! [`MemoryStore`] and [`MemoryLane`] are for tests and for programs that keep state elsewhere. All
+//! stores change plans through [`apply()`].
 //!
 //! ```
 //! use samuel_model::Plan;
@@ -19,8 +20,8 @@
 //! # Ok::<(), samuel_state::StateError>(())
 //! ```
 //!
-//! Who may change what, when a loop runs and which hooks hear of it is the
-//! engine's business. Blocking calls belong on a blocking thread.
+//! The engine decides who may change the plan, when a loop runs and which hooks are
+//! called. Make blocking calls on a blocking thread.
 
 mod acknowledged;
 mod apply;

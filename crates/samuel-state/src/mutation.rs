@@ -1,9 +1,9 @@
 //! Changes to a plan, as data.
 //!
-//! A [`Mutation`] says what somebody wants, a [`TaskChange`] what came of it.
-//! Both go into the journal, so a plan's history can be read back, and a
-//! change that a crash cut short can be completed. What a mutation does to a
-//! plan is decided in [`apply`](super::apply).
+//! A [`Mutation`] is a requested change, and a [`TaskChange`] is its result.
+//! Both go into the journal, so the history of a plan can be read later, and a
+//! change that a crash interrupted can be completed. [`apply`](super::apply)
+//! decides what a mutation does to a plan.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,13 +15,13 @@ use samuel_model::{
 
 pub use samuel_model::payload::Actor;
 
-/// A change that somebody asks for.
+/// A requested change to a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Mutation {
-    /// A task is done. Asking again changes nothing, except that a commit or
-    /// an iteration that was not known yet is filled in.
+    /// Completes a task. A repeated request changes nothing, except that it adds a
+    /// commit or an iteration that was not known yet.
     Done {
         /// The task.
         id: TaskId,
@@ -32,32 +32,32 @@ pub enum Mutation {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         iteration: Option<u32>,
     },
-    /// A task is left out.
+    /// Skips a task.
     Skip {
         /// The task.
         id: TaskId,
-        /// Why; without one, an earlier reason stays.
+        /// The reason. `None` keeps an earlier reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// A task is pending again and forgets how it was settled.
+    /// Makes a task pending again and clears its earlier outcome.
     Reset {
         /// The task.
         id: TaskId,
     },
-    /// A new task, whose id is the next free number.
+    /// Adds a task. Its id is the next free number.
     Enqueue {
-        /// What is known of it.
+        /// The new task.
         #[serde(flatten)]
         task: NewTask,
     },
-    /// A new task with an id of the caller's choice.
+    /// Adds a task with an id that the caller chooses.
     Add {
-        /// The task. One that names no parent becomes a part of the task that its
-        /// number places it under, such as `1` for `1.2`, where the plan has that.
+        /// The task. If it names no parent, it becomes a subtask of the task that its
+        /// number points to, such as `1` for `1.2`, provided that the plan has that task.
         task: Box<Task>,
     },
-    /// The loop begins to work on a pending task.
+    /// Starts the loop's work on a pending task.
     StartTask {
         /// The task.
         id: TaskId,
@@ -65,102 +65,102 @@ pub enum Mutation {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         owner: Option<String>,
     },
-    /// The loop lets go of a task it did not complete. Changes nothing if the
-    /// task is no longer in progress.
+    /// Makes a task pending that the loop started and did not complete. Changes nothing
+    /// if the task is no longer in progress.
     ReturnToPending {
         /// The task.
         id: TaskId,
     },
-    /// What an iteration completed does not count, because its check failed
+    /// Reopens the tasks that an iteration completed, because its quality check failed
     /// (docs/loop.md). Changes only completed tasks.
     TakeBack {
         /// The tasks.
         ids: Vec<TaskId>,
-        /// What failed, for the journal.
+        /// The failures, for the journal.
         #[serde(default)]
         failures: Vec<String>,
     },
-    /// A task cannot be worked on until someone resets it.
+    /// Blocks a task until someone resets it.
     Block {
         /// The task.
         id: TaskId,
-        /// Why, which stands beside the task until it is reset.
+        /// The reason, which the task keeps until it is reset.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Something is asked about a task, which is blocked until somebody answers. Of a task whose question is
-    /// open already, the new one takes its place.
+    /// Asks a question about a task and blocks the task until the question is answered. A new question replaces
+    /// one that is still open.
     Ask {
         /// The task.
         id: TaskId,
-        /// What is asked, as [`Question::text`].
+        /// The question, as [`Question::text`].
         question: String,
-        /// Answers that are proposed, as [`Question::options`].
+        /// The proposed answers, as [`Question::options`].
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         options: Vec<String>,
     },
-    /// The open question of a task is answered: the task is pending again, and its next prompt holds both.
-    /// Agents may not.
+    /// Answers the open question of a task. The task is pending again, and its next prompt contains the question
+    /// and the answer. Agents may not answer.
     Answer {
         /// The task.
         id: TaskId,
         /// The answer, as [`Question::answer`].
         answer: String,
     },
-    /// The agent of a task was given an answer, so the question goes. Changes nothing where another question
-    /// or answer stands there by now.
+    /// Removes the question of a task after its agent received the answer. Changes nothing if the task has
+    /// another question or answer by now.
     Heard {
         /// The task.
         id: TaskId,
-        /// What its agent was given.
+        /// The question and answer that its agent received.
         question: Question,
     },
-    /// A task says something else.
+    /// Changes the fields of a task.
     Edit {
         /// The task.
         id: TaskId,
-        /// What it says anew.
+        /// The new values.
         edit: Box<TaskEdit>,
     },
-    /// Tasks leave the plan. Refused while others depend on them.
+    /// Removes tasks from the plan. Rejected while other tasks depend on them.
     Remove {
         /// The tasks.
         ids: Vec<TaskId>,
-        /// What happens to their parts.
+        /// What happens to their subtasks.
         #[serde(default)]
         parts: Parts,
     },
-    /// A task stands elsewhere in the plan, with its parts.
+    /// Moves a task and its subtasks to another place in the plan.
     Move {
         /// The task.
         id: TaskId,
-        /// Where it goes.
+        /// The new place.
         to: Place,
     },
-    /// The PRD was changed, and the plan follows.
+    /// Updates the plan after a change of the PRD.
     Update {
-        /// What that changes.
+        /// The changes to the plan.
         update: Box<PlanUpdate>,
     },
-    /// A change is taken back, unless a later one touched the same tasks.
+    /// Undoes a change, unless a later change touched the same tasks.
     Undo {
-        /// The change: the revision it made; without one the last that the asker made.
+        /// The revision that the change made. `None` means the last change of the same asker.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         change: Option<u64>,
-        /// What it replaced, which the store finds.
+        /// The content that the change replaced. The store looks it up.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         back: Option<Box<Replaced>>,
     },
-    /// Somebody begins to work on a pending task that waits for nothing, or takes a role that nobody
-    /// has. The revision that this makes is the claim's token.
+    /// Claims a pending task that waits for no other task, or a free role. The revision that this change
+    /// makes is the claim's token.
     Claim {
         /// The task or role.
         task: ClaimTarget,
-        /// Who works on it, at most 200 characters.
+        /// The worker, at most 200 characters.
         worker: String,
     },
-    /// A claim ends without its work having landed: its task is pending again. What was being landed by
-    /// a role that is released is settled by whoever claims the role next.
+    /// Ends a claim whose work was not merged. Its task is pending again. If a role is released during a merge,
+    /// the next worker that claims the role settles the merge.
     Release {
         /// The task or role.
         task: ClaimTarget,
@@ -168,11 +168,11 @@ pub enum Mutation {
         token: u64,
         /// Why.
         reason: ReleaseReason,
-        /// The branch or reference that keeps the work, where that is not the one that was submitted.
+        /// The branch or reference that keeps the work, if it is not the submitted branch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kept: Option<String>,
     },
-    /// The work on a task is done and can be merged. Whoever merges must be able to reach the commit.
+    /// Submits the finished work on a task for merging. The worker that merges must be able to reach the commit.
     Submit {
         /// The task.
         task: TaskId,
@@ -182,13 +182,14 @@ pub enum Mutation {
         branch: String,
         /// The commit at its head.
         commit: String,
-        /// The commit that the work began at.
+        /// The commit that the work started from.
         base: String,
-        /// The tree that has passed the checks, where one has.
+        /// The tree that passed the checks, if a tree did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tree: Option<String>,
     },
-    /// Submitted work is not to be merged until somebody lets go of it. Of what is held already it changes nothing.
+    /// Holds submitted work, so that it is not merged before an [`Unhold`](Self::Unhold). Changes nothing if the
+    /// work is held already.
     Hold {
         /// The task.
         task: TaskId,
@@ -198,73 +199,73 @@ pub enum Mutation {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Submitted work that somebody held can be merged: it waits again, as what was submitted last. Of what nobody
-    /// holds it changes nothing.
+    /// Allows held work to be merged again. The work moves to the end of the merge queue. Changes nothing if the
+    /// work is not held.
     Unhold {
         /// The task.
         task: TaskId,
         /// The claim's token.
         token: u64,
     },
-    /// A branch is about to be moved on to submitted work, which until then nobody knows to have
-    /// landed or not. It is written down before, so that whoever finds it asks the branch.
+    /// Records that a branch is about to move to submitted work. The record is written before the move. After
+    /// a crash it is unknown whether the work was merged, and the next merging worker checks the branch.
     Landing {
         /// The token of the role that merges.
         role: u64,
-        /// The branch that is moved.
+        /// The branch to move.
         into: String,
-        /// The commit that it is at.
+        /// The commit that the branch is at.
         old: String,
-        /// The commit that it is moved to.
+        /// The commit that the branch moves to.
         new: String,
-        /// What lands by it; at least one.
+        /// The claims whose work the move merges; at least one.
         claims: Vec<LandingClaim>,
     },
-    /// The branch has moved: the tasks that were being landed are completed.
+    /// Completes the tasks that were being merged, because the branch has moved.
     Land {
         /// The token of the role that merges.
         role: u64,
     },
-    /// The branch has not moved and will not: what was being landed waits again.
+    /// Returns the work that was being merged to the queue, because the branch has not moved and will not move.
     Drop {
         /// The token of the role that merges.
         role: u64,
         /// Why, for the journal.
         reason: String,
     },
-    /// The loop begins to look for tasks: until the iteration is committed no more than these are
-    /// added.
+    /// Starts a discovery iteration, in which the loop looks for tasks. Until the iteration is committed, at most
+    /// `room` tasks can be added.
     BeginDiscovery {
         /// How many tasks may be added.
         room: u32,
     },
-    /// An iteration ended and its figures are added to the plan's.
+    /// Adds the figures of an iteration that ended to those of the plan.
     CommitIteration {
         /// The iteration within its run, from 1.
         iteration: u32,
-        /// What it was for.
+        /// The purpose of the iteration.
         mode: Mode,
-        /// What its agent calls consumed.
+        /// The usage of its agent calls.
         #[serde(default)]
         usage: Usage,
     },
-    /// Agent calls outside of iterations consumed something.
+    /// Adds the usage of agent calls outside of iterations.
     AddUsage {
-        /// What they consumed.
+        /// The usage of these agent calls.
         usage: Usage,
     },
-    /// The work as a whole stands elsewhere.
+    /// Sets the status of the work as a whole.
     SetProgressStatus {
-        /// Where it stands now.
+        /// The new status.
         status: ProgressStatus,
     },
 }
 
 impl Mutation {
-    /// Makes the release of the claim that a task or role has in a plan now.
+    /// Returns a release of the current claim of a task or role.
     ///
     /// # Errors
-    /// Returns [`StateError::NotClaimed`] where nobody has one, and [`StateError::TaskNotFound`] for a
+    /// Returns [`StateError::NotClaimed`] if no worker has a claim, and [`StateError::TaskNotFound`] for a
     /// task that is not in the plan.
     pub fn release(plan: &Plan, of: &ClaimTarget, reason: ReleaseReason) -> Result<Self, StateError> {
         if let Some(id) = of.task().filter(|id| plan.task(id).is_none()) {
@@ -275,7 +276,7 @@ impl Mutation {
         Ok(Self::Release { task: of.clone(), token: claim.token, reason, kept: None })
     }
 
-    /// Returns the word for it, as in the journal and in lock files.
+    /// Returns the name of the mutation, as in the journal and in lock files.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Done { .. } => "done",
@@ -310,8 +311,8 @@ impl Mutation {
         }
     }
 
-    /// Returns the tasks that the change is about, or `None` if it depends on all tasks. A change of no task returns an
-    /// empty list.
+    /// Returns the tasks that the change affects, or `None` if it depends on all tasks. The list is empty if the change
+    /// affects no task.
     #[doc(hidden)]
     pub fn tasks(&self) -> Option<Vec<&TaskId>> {
         match self {
@@ -331,7 +332,7 @@ impl Mutation {
             | Self::CommitIteration { .. }
             | Self::AddUsage { .. }
             | Self::SetProgressStatus { .. } => Some(Vec::new()),
-            // They depend on the questions of all.
+            // The first three depend on the questions of all tasks.
             Self::Ask { .. }
             | Self::Answer { .. }
             | Self::Heard { .. }
@@ -347,12 +348,12 @@ impl Mutation {
         }
     }
 
-    /// Returns the tasks whose rows are enough to make it; nothing where it takes all of them.
+    /// Returns the tasks whose rows are sufficient to apply the change, or `None` if it needs all rows.
     pub(crate) fn rows(&self) -> Option<Vec<&TaskId>> {
         if self.is_of_claims() { None } else { self.tasks() }
     }
 
-    /// Says whether it is about claims alone.
+    /// Returns whether the change affects only claims.
     pub(crate) fn is_of_claims(&self) -> bool {
         matches!(
             self,
@@ -367,8 +368,8 @@ impl Mutation {
         )
     }
 
-    /// Says whether an agent may ask for it. One that could edit or remove its tasks
-    /// could end early, one that could answer would speak for the user, and claims are whoever's who runs agents.
+    /// Returns whether an agent may request the change. An agent that could edit or remove its tasks could
+    /// finish early. An agent that could answer would speak for the user. Claims belong to the program that runs agents.
     pub(crate) fn is_for_agents(&self) -> bool {
         let revises = matches!(
             self,
@@ -390,7 +391,7 @@ impl Mutation {
 pub struct NewTask {
     /// The title: one line, not empty.
     pub title: String,
-    /// The task it is a part of, which must exist; none by default.
+    /// The parent task, which must exist; none by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<TaskId>,
     /// The description, any number of lines.
@@ -425,7 +426,7 @@ impl NewTask {
         Self { title: title.into(), ..Self::default() }
     }
 
-    /// Gives it an id, as a pending task.
+    /// Returns a pending task with this id.
     #[must_use]
     pub fn with_id(self, id: TaskId) -> Task {
         Task {
@@ -444,13 +445,13 @@ impl NewTask {
     }
 }
 
-/// What a mutation did.
+/// The result of a mutation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TaskChange {
-    /// Nothing: the plan was so already. Nothing is written, and the revision
-    /// stays.
+    /// Nothing changed, because the plan was already in this state. Nothing is written, and the
+    /// revision stays the same.
     Unchanged,
     /// A task was added.
     Added {
@@ -461,24 +462,24 @@ pub enum TaskChange {
     Task {
         /// Its id.
         id: TaskId,
-        /// Where it stood.
+        /// The status before.
         from: Status,
-        /// Where it stands now; the same if only its details changed.
+        /// The status now; the same if only the details of the task changed.
         to: Status,
     },
-    /// Completed tasks are pending again.
+    /// Completed tasks were reopened: they are pending again.
     TakenBack {
         /// Their ids.
         ids: Vec<TaskId>,
     },
     /// Several tasks were changed, added or removed.
     Several {
-        /// What is different. Groups that only follow from their parts are left out.
+        /// The differences. Parent tasks that changed only because of their subtasks are left out.
         edits: Vec<Edit>,
     },
     /// Only claims changed, and no task.
     Claims {
-        /// Of which tasks and roles.
+        /// The tasks and roles whose claims changed.
         of: Vec<ClaimTarget>,
     },
     /// Only the progress figures changed.
@@ -486,7 +487,7 @@ pub enum TaskChange {
 }
 
 impl TaskChange {
-    /// Says whether the task was changed or added.
+    /// Returns whether the task was changed or added.
     pub fn touches(&self, task: &TaskId) -> bool {
         match self {
             Self::Added { id } | Self::Task { id, .. } => id == task,
@@ -497,7 +498,7 @@ impl TaskChange {
         }
     }
 
-    /// Returns what is different where several tasks were changed.
+    /// Returns the differences if several tasks were changed, and otherwise an empty slice.
     pub fn edits(&self) -> &[Edit] {
         match self {
             Self::Several { edits } => edits,
@@ -505,7 +506,7 @@ impl TaskChange {
         }
     }
 
-    /// Says whether a task is open because of it.
+    /// Returns whether a task is open because of the change.
     pub(crate) fn leaves_work(&self) -> bool {
         let is_open = |status: &Status| !matches!(status, Status::Completed | Status::Skipped);
         match self {

@@ -1,7 +1,7 @@
-//! Hearing of changes in a run directory.
+//! Change notifications for a run directory.
 //!
-//! A file watcher tells of the journal, and of what Samuel does not do itself: its other
-//! files are replaced, never removed or written in place.
+//! A file watcher reports changes of the journal and changes that Samuel does not make itself.
+//! Samuel replaces its other files, and never removes them or writes them in place.
 
 use std::{
     fs, io,
@@ -17,7 +17,7 @@ use super::{
     watch::{ReadOn, Source, Watch},
 };
 
-/// Begins to watch a run directory. Where the system watches nothing, the watch ends.
+/// Starts to watch a run directory. If the system cannot watch anything, the watch ends.
 pub(super) fn watch(dir: &RunDir) -> Watch {
     let (read_on, watch) = Watch::new();
     let mut watching = Watching::of(dir, &read_on);
@@ -28,7 +28,8 @@ pub(super) fn watch(dir: &RunDir) -> Watch {
         if now.is_some() && now == before {
             return Source::Same;
         }
-        // Another directory stands there now, or none until somebody has looked and put it back; those above may be others.
+        // The path has another directory now, or none until it is created again. The directories above may also be
+        // other ones.
         watching = Watching::of(&dir, &read_on);
         match watching {
             None => Source::Gone,
@@ -38,9 +39,9 @@ pub(super) fn watch(dir: &RunDir) -> Watch {
     })
 }
 
-/// A watcher at work.
+/// An active watcher.
 struct Watching {
-    /// The directory that it watches, unless it was missing.
+    /// The identity of the watched directory; `None` if the directory was missing.
     directory: Option<Identity>,
     _watcher: RecommendedWatcher,
 }
@@ -59,7 +60,7 @@ impl Watching {
             Err(error) if !is_missing(&error.kind) => return None,
             _ => {}
         }
-        // Those above it tell when it is moved away with what is in it, or made anew.
+        // The directories above report when the directory is moved away with its contents or created again.
         let root = dir.root().path();
         for above in dir.path().ancestors().skip(1).take_while(|above| above.starts_with(root)) {
             let _ = watcher.watch(above, RecursiveMode::NonRecursive);
@@ -68,7 +69,7 @@ impl Watching {
     }
 }
 
-/// Returns whether nothing can be watched because there is no such directory.
+/// Returns whether the watcher failed because the directory does not exist.
 fn is_missing(error: &ErrorKind) -> bool {
     match error {
         ErrorKind::PathNotFound => true,
@@ -79,17 +80,17 @@ fn is_missing(error: &ErrorKind) -> bool {
     }
 }
 
-/// What tells a directory from another one at the same path: device, inode number, and when it was made, for the number of
-/// one that was removed is used again.
+/// The identity of a directory, which distinguishes it from another one at the same path: device, inode number and
+/// creation time. The creation time is needed because file systems reuse the inode numbers of removed directories.
 type Identity = (u64, u64, Option<SystemTime>);
 
-/// Returns the identity of a directory, if there is one at the path.
+/// Returns the identity of the directory at a path, if there is one.
 fn identity(path: &Path) -> Option<Identity> {
     let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_dir)?;
     Some((metadata.dev(), metadata.ino(), metadata.created().ok()))
 }
 
-/// Returns whether an event is a change of the journal, or one that Samuel does not make.
+/// Returns whether an event is a change of the journal or a change that Samuel does not make.
 fn is_worth_a_look(event: &notify::Event, dir: &RunDir) -> bool {
     let is_of = |files: &[PathBuf]| event.paths.iter().any(|path| files.contains(path));
     match event.kind {
@@ -118,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// Makes a run directory, and watches it.
+    /// Creates a run directory and watches it.
     fn watched() -> (TempDir, RunDir, Watch) {
         let project = tempfile::tempdir().unwrap();
         let dir = RunDir::new(project.path());
@@ -127,20 +128,20 @@ mod tests {
         (project, dir, watch)
     }
 
-    /// Returns whether there is something to read, which must be told.
+    /// Waits for a notification. Returns whether the watch continues.
     async fn is_told(watch: &mut Watch) -> bool {
         timeout(Duration::from_secs(10), watch.changed()).await.unwrap()
     }
 
-    /// Reads on until nothing is told any more.
+    /// Waits until there are no more notifications.
     async fn settles(watch: &mut Watch) {
         for _ in 0..20 {
             match timeout(Duration::from_millis(200), watch.changed()).await {
-                Ok(goes_on) => assert!(goes_on, "nobody watches"),
+                Ok(goes_on) => assert!(goes_on, "the watch ended"),
                 Err(_) => return,
             }
         }
-        panic!("something is told again and again");
+        panic!("the notifications do not end");
     }
 
     #[tokio::test]
@@ -150,10 +151,10 @@ mod tests {
         assert!(is_told(&mut watch).await);
         settles(&mut watch).await;
         fs::create_dir_all(dir.path()).unwrap();
-        assert!(is_told(&mut watch).await, "that it is there again");
+        assert!(is_told(&mut watch).await, "the directory exists again");
         settles(&mut watch).await;
         fs::write(dir.journal(), "{}\n").unwrap();
-        assert!(is_told(&mut watch).await, "what is written into it");
+        assert!(is_told(&mut watch).await, "a file was written into it");
     }
 
     #[tokio::test]
@@ -170,7 +171,7 @@ mod tests {
             assert!(is_told(&mut watch).await, "{name} is a directory again");
             settles(&mut watch).await;
             fs::write(dir.journal(), "{}\n").unwrap();
-            assert!(is_told(&mut watch).await, "{name}: what is written into it");
+            assert!(is_told(&mut watch).await, "{name}: a file was written into it");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `JUnit` files: the results and times of single tests, as nextest and pytest write them.
+//! `JUnit` files: the results and times of individual tests, as nextest and pytest write them.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -30,7 +30,7 @@ struct Test {
     time: f64,
     #[serde(alias = "error")]
     failure: Option<Outcome>,
-    /// Tries that failed before one that passed.
+    /// The failed attempts before an attempt that passed.
     #[serde(rename = "flakyFailure", default)]
     flaky: Vec<Outcome>,
     skipped: Option<Outcome>,
@@ -51,7 +51,7 @@ struct Outcome {
 /// Adds the tests of a file to a tally.
 ///
 /// # Errors
-/// Fails if the file cannot be read, or has no test.
+/// Fails if the file cannot be read or contains no test.
 pub(super) fn read(path: &Path, tally: &mut Tally) -> Result<()> {
     let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
     add(&text, tally).with_context(|| format!("{} cannot be read", path.display()))

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::tally::{Tally, Took};
 
-/// As many tests are listed.
+/// The maximum number of tests that are listed.
 const SLOWEST: usize = 20;
 
-/// Prints the table, what was skipped and why, what failed, and the counts as last line.
+/// Prints the table of times, the skipped tests with their reasons, the failures, and the counts on the last line.
 pub(super) fn print(tally: &Tally, total: Duration) {
     println!("\n  time  step");
     for step in &tally.steps {
@@ -35,7 +35,7 @@ pub(super) fn print(tally: &Tally, total: Duration) {
         println!("skipped: {reason}{times}");
     }
     for flaky in &tally.flaky {
-        println!("flaky, passed at the second try: {}", flaky.name);
+        println!("flaky, passed on the second attempt: {}", flaky.name);
     }
     for failure in &tally.failures {
         println!("failed: {}", failure.name);
@@ -44,7 +44,7 @@ pub(super) fn print(tally: &Tally, total: Duration) {
 }
 
 /// Writes all times and skips as JSON: `steps` and `tests` with `name`, `seconds` and `passed`, `flaky` with the names of
-/// tests that passed at the second try, and `skipped` with a count for each reason.
+/// tests that passed on the second attempt, and `skipped` with a count for each reason.
 ///
 /// # Errors
 /// Fails if the file cannot be written.

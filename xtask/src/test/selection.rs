@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::workspace::{cargo, root};
 
-/// The core, with which everything of the workspace is built that uses it.
+/// The core. Packages that use it are built with the features of the whole workspace.
 const CORE: &str = "samuel-core";
 
 /// A package of the workspace.
@@ -23,17 +23,17 @@ struct Package {
     programs: BTreeSet<String>,
 }
 
-/// What the words select. Without words that is everything.
+/// The steps and tests that the words select. Without words, everything is selected.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
     words: bool,
-    /// The steps that there are.
+    /// All steps.
     all_steps: Vec<String>,
-    /// The packages that there are.
+    /// All packages.
     all_packages: BTreeMap<String, Package>,
     steps: BTreeSet<String>,
     packages: BTreeSet<String>,
-    /// Whether the core is built for one of the packages.
+    /// Set if the core is built for one of the packages.
     with_core: bool,
     /// Parts of the names of tests in Rust.
     rust: BTreeSet<String>,
@@ -42,11 +42,11 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Reads the words. A word is the name of a step, that of a package with or without `samuel-`, or of both, or a part of
-    /// the name of a test or of its program.
+    /// Parses the words. A word is the name of a step, the name of a package with or without `samuel-`, the name of
+    /// both, or part of the name of a test or of its program.
     ///
     /// # Errors
-    /// Fails for a word that is none of these, naming those that are known.
+    /// Fails for an unknown word. The error lists the known words.
     pub(super) fn of(words: &[&str], steps: &[&str]) -> Result<Self> {
         let mut selection = Self { words: !words.is_empty(), ..Self::default() };
         if words.is_empty() {
@@ -71,7 +71,7 @@ impl Selection {
         Ok(selection)
     }
 
-    /// Returns whether there is a package of that name that has tests.
+    /// Returns whether there is a package with this name that has tests.
     fn has_package(&self, name: &str) -> bool {
         self.all_packages.get(name).is_some_and(|package| !package.programs.is_empty())
     }
@@ -93,12 +93,12 @@ impl Selection {
         Ok(())
     }
 
-    /// Returns the message for a word that is not known.
+    /// Returns the message for an unknown word.
     pub(super) fn known(&self, word: &str) -> String {
         let names = self.all_packages.keys().filter(|name| self.has_package(name));
         let names: Vec<&str> = names.map(|name| name.trim_start_matches("samuel-")).collect();
         format!(
-            "unknown word \"{word}\"\n  steps:    {}\n  packages: {}\n  or a part of the name of a test or its file",
+            "unknown word \"{word}\"\n  steps:    {}\n  packages: {}\n  or part of the name of a test or its file",
             self.all_steps.join(" "),
             names.join(" ")
         )
@@ -126,8 +126,8 @@ impl Selection {
         self.steps.contains(step)
     }
 
-    /// Returns the arguments of nextest that select the tests. Packages that do without the core are built by themselves,
-    /// everything else with the features of the whole workspace, with which it is built anyway.
+    /// Returns the arguments of nextest that select the tests. Packages that do not need the core are built by
+    /// themselves. Everything else is built with the features of the whole workspace, as in any other build.
     pub(super) fn nextest(&self) -> Vec<String> {
         if self.has_all_tests() {
             return vec!["--workspace".to_owned()];
@@ -140,7 +140,7 @@ impl Selection {
                 .collect();
         }
         let packages = self.packages.iter().map(|package| format!("package({package})"));
-        // nextest rejects a part of the name of a program that no program has.
+        // nextest rejects a filter for a program if no program name contains it.
         let programs: Vec<&String> =
             self.all_packages.values().flat_map(|package| &package.programs).collect();
         let names =
@@ -152,7 +152,7 @@ impl Selection {
         ["--workspace".to_owned(), "--filterset".to_owned(), filter].into()
     }
 
-    /// Returns the arguments of each call of `cargo test` that selects the tests, which takes one name at a time.
+    /// Returns the arguments of each call of `cargo test` that selects the tests. A call takes only one name.
     pub(super) fn cargo_test(&self) -> Vec<Vec<String>> {
         if self.has_all_tests() {
             return vec![vec!["--workspace".to_owned()]];
@@ -193,7 +193,7 @@ fn packages() -> Result<BTreeMap<String, Package>> {
     Ok(list(&metadata, "packages").iter().map(|value| (name(value), package(value))).collect())
 }
 
-/// Returns whether a package is another, or depends on it by packages of the workspace.
+/// Returns whether a package is `other`, or depends on it through packages of the workspace.
 fn needs(package: &str, other: &str, packages: &BTreeMap<String, Package>) -> bool {
     let mut seen = BTreeSet::from([package]);
     let mut rest = vec![package];
@@ -207,8 +207,8 @@ fn needs(package: &str, other: &str, packages: &BTreeMap<String, Package>) -> bo
     false
 }
 
-/// Returns whether a test below the directory may have a name of these parts: the last one is a part of the name of a test
-/// or a module, those before it of modules. A file is a module.
+/// Returns whether a test below the directory may have a name with these parts. The last part must occur in the name of
+/// a test or module, and the parts before it in the names of modules. A file is a module.
 fn has_test(directory: &Path, parts: &[&str]) -> bool {
     source_files(directory, "rs").into_iter().any(|path| {
         let text = fs::read_to_string(&path).unwrap_or_default();
@@ -216,7 +216,7 @@ fn has_test(directory: &Path, parts: &[&str]) -> bool {
         let inline = lines.iter().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(" {"));
         let inside = path.strip_prefix(root()).unwrap_or(&path).with_extension("");
         let files = inside.iter().filter_map(|name| name.to_str());
-        // Not the directories that are no modules.
+        // Leave out the directories that are not modules.
         let files = files.skip_while(|name| !["src", "tests"].contains(name)).skip(1);
         let modules: Vec<String> = inline.chain(files).map(str::to_owned).collect();
         let tests = tests_of(&lines);
@@ -227,7 +227,7 @@ fn has_test(directory: &Path, parts: &[&str]) -> bool {
     })
 }
 
-/// Returns the names of the functions that have an attribute of a test.
+/// Returns the names of the functions that have a test attribute.
 fn tests_of<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let mut tests = Vec::new();
     let mut is_test = false;
@@ -244,7 +244,7 @@ fn tests_of<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     tests
 }
 
-/// Returns whether a test of the Python package, or its file, has the word in its name.
+/// Returns whether the name of a test of the Python package, or of its file, contains the word.
 fn has_python_test(word: &str) -> bool {
     source_files(&root().join("bindings/python/tests"), "py").into_iter().any(|path| {
         let text = fs::read_to_string(&path).unwrap_or_default();
@@ -256,7 +256,7 @@ fn has_python_test(word: &str) -> bool {
     })
 }
 
-/// Returns the files below a directory that end so, without those that were built.
+/// Returns the files below a directory that have this extension, except for build output.
 fn source_files(directory: &Path, ending: &str) -> Vec<PathBuf> {
     let (mut files, mut directories) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(directory) = directories.pop() {

@@ -1,4 +1,4 @@
-//! Test programs: run by nextest where it is installed, by `cargo test` where it is not.
+//! Test programs: run by nextest if it is installed, otherwise by `cargo test`.
 
 use std::{
     fs,
@@ -15,17 +15,17 @@ use anyhow::{Context as _, Result, bail};
 use super::{LONG_LIMIT, NEXTEST, Options, Tally, junit, set_length, works};
 use crate::workspace::{LIMIT, cargo, root, wait};
 
-/// The variable by which processes are found that outlive the tests.
+/// The variable that marks the processes of a test run, to find the processes that outlive the tests.
 const RUN: &str = "SAMUEL_TEST_RUN";
 
-/// Has the standard harness print what tests say that pass, for the reasons why they were skipped.
+/// The arguments that make the standard harness print the output of passed tests, which contains the reasons for skips.
 const SHOW_OUTPUT: [&str; 2] = ["--", "--show-output"];
 
 /// Runs the tests of all packages, except those in documentation and the behavior table.
 pub(super) fn tests(options: &Options, tally: &mut Tally) -> Result<()> {
     if !works(NEXTEST) {
         tally.skip(
-            "cargo-nextest is not installed: tests run without a timeout and a time for each; install it by \
+            "cargo-nextest is not installed: tests run without individual timeouts and times; install it with \
              `cargo install cargo-nextest --locked`",
         );
         let test = ["test", "--lib", "--bins", "--tests", "--no-fail-fast", "--locked"];
@@ -54,12 +54,12 @@ pub(super) fn tests(options: &Options, tally: &mut Tally) -> Result<()> {
     result
 }
 
-/// Plays the behavior table with its own runner, which `cargo test` has done already where there is no nextest.
+/// Runs the behavior table with its own runner. Without nextest, `cargo test` has already done this.
 pub(super) fn table(options: &Options, tally: &mut Tally) -> Result<()> {
     if !works(NEXTEST) && options.selection.has_step("tests") && options.selection.has_all_tests() {
         return Ok(());
     }
-    // With the whole workspace, or the core is compiled once more with other features.
+    // Without `--workspace`, cargo would compile the core again with other features.
     let mut table = cargo(&["test", "--workspace", "--test", "parity", "--locked"]);
     counted(options, tally, "table", table.args(SHOW_OUTPUT))
 }
@@ -75,14 +75,14 @@ pub(super) fn run_with_times(
     command: &mut Command,
     times: &Path,
 ) -> Result<()> {
-    // One of an earlier run tells nothing of this one.
+    // The file of an earlier run is not valid for this one.
     let _ = fs::remove_file(times);
     set_length(command, options.long);
     let mut child = command.stdin(Stdio::null()).spawn().with_context(|| format!("{name} cannot be run"))?;
     let limit = limit(options);
     let status = wait(&mut child, limit)?;
     let failed = tally.failed();
-    // There is none if the tests do not build.
+    // The file is missing if the tests do not build.
     if times.exists() {
         junit::read(times, tally)?;
     }
@@ -93,7 +93,7 @@ pub(super) fn run_with_times(
     Ok(())
 }
 
-/// Runs a command of cargo whose tests the standard harness runs, and counts them by what it prints.
+/// Runs a cargo command whose tests use the standard harness, and counts the tests from its output.
 ///
 /// # Errors
 /// Fails if the command cannot be run, or takes too long.
@@ -111,7 +111,7 @@ pub(super) fn counted(options: &Options, tally: &mut Tally, name: &str, command:
                 println!("{line}");
                 tally.read_harness(&line);
             }
-            // Somebody that it left behind may keep the output open.
+            // A process that the command left behind may keep the output open.
             Err(RecvTimeoutError::Timeout) if child.try_wait()?.is_none() => {}
             Err(_) => break,
         }
@@ -120,14 +120,14 @@ pub(super) fn counted(options: &Options, tally: &mut Tally, name: &str, command:
     let Some(status) = wait(&mut child, left)? else {
         bail!("killed after {} minutes", limit.as_secs() / 60)
     };
-    // What does not compile or crashes has no line.
+    // The output has no line for a program that does not compile or that crashes.
     if !status.success() && tally.failed() == failed {
         tally.fail(name, &format!("it ended with {status}"));
     }
     Ok(())
 }
 
-/// Reads a program's output in a thread of its own.
+/// Reads a program's output in a separate thread.
 fn lines(output: ChildStdout) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! What a run of the test command came to: counts, failures, skips and times.
+//! The results of a run of the test command: counts, failures, skips and times.
 
 use std::{fmt::Debug, process::Command, time::Duration};
 
@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::workspace::finish;
 
-/// As many lines are kept of what a failed test printed.
+/// The maximum number of lines that are kept from the output of a failed test.
 const MAX_LINES: usize = 60;
 
 /// A failed test or step.
@@ -36,10 +36,10 @@ pub(super) struct Took {
 /// Counts, failures, skips and times.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Tally {
-    /// Below 0 while a program is read whose skipped tests are told before their number.
+    /// May be negative while the output of a program is read, because its skips come before its number of passed tests.
     passed: i64,
     pub(super) failures: Vec<Failure>,
-    /// Tests that failed and passed when they ran once more, with what the first try printed.
+    /// Tests that failed at first and passed on the second attempt, with the output of the first attempt.
     pub(super) flaky: Vec<Failure>,
     /// The reason of each test and step that did not run.
     pub(super) skipped: Vec<String>,
@@ -56,7 +56,7 @@ impl Tally {
         self.passed
     }
 
-    /// Records something that did not run.
+    /// Records a test or step that did not run.
     pub(crate) fn skip(&mut self, reason: &str) {
         self.skipped.push(reason.to_owned());
     }
@@ -65,17 +65,17 @@ impl Tally {
         self.passed += 1;
     }
 
-    /// Records a failure with the end of what it printed.
+    /// Records a failure with the end of its output.
     pub(crate) fn fail(&mut self, name: &str, output: &str) {
         self.failures.push(Failure::new(name, output));
     }
 
-    /// Records a test that failed and then passed, which is counted besides.
+    /// Records a test that failed and then passed. It is also counted as passed.
     pub(super) fn flaky(&mut self, name: &str, output: &str) {
         self.flaky.push(Failure::new(name, output));
     }
 
-    /// Records a check that is one as a whole.
+    /// Records a check that counts as one test.
     pub(crate) fn check(&mut self, name: &str, passed: bool) {
         if passed {
             self.pass();
@@ -84,14 +84,14 @@ impl Tally {
         }
     }
 
-    /// Records a check that is one as a whole and passed, or returns why it did not.
+    /// Records a passed check that counts as one test, or returns the error of a failed check.
     pub(super) fn result<T>(&mut self, result: Result<T>) -> Result<()> {
         result?;
         self.pass();
         Ok(())
     }
 
-    /// Runs a command that is one check as a whole.
+    /// Runs a command that counts as one test.
     ///
     /// # Errors
     /// Fails if the command cannot be run, or takes too long.
@@ -104,7 +104,7 @@ impl Tally {
         self.steps.push(Took { name: step.to_owned(), time, passed });
     }
 
-    /// Takes over what another one counted.
+    /// Adds the results of another tally.
     pub(super) fn add(&mut self, other: Tally) {
         let Tally { passed, failures, flaky, skipped, steps, tests } = other;
         self.passed += passed;
@@ -115,12 +115,12 @@ impl Tally {
         self.tests.extend(tests);
     }
 
-    /// Reads one line of the standard harness of Rust, which a passed test's output belongs to as well.
+    /// Reads one output line of the standard Rust harness, which includes the output of passed tests.
     pub(super) fn read_harness(&mut self, line: &str) {
         let line = line.trim();
         if let Some(reason) = line.strip_prefix("skipped:") {
             self.skip(reason.trim());
-            // Its harness counts it as passed.
+            // The harness counts a skipped test as passed.
             self.passed -= 1;
         } else if let Some(counts) = line.strip_prefix("test result:") {
             self.passed += number_before(counts, " passed");
@@ -137,7 +137,7 @@ impl Tally {
     }
 }
 
-/// Returns the number that stands before a word, as in `; 3 passed;`.
+/// Returns the number before a word, as in `; 3 passed;`.
 fn number_before(text: &str, word: &str) -> i64 {
     let before = text.split(word).next().unwrap_or_default();
     let digits = before.rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();

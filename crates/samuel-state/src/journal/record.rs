@@ -13,11 +13,11 @@ use samuel_model::{AgentTotal, ExitReason, Scope, Status, TaskId, Usage, payload
 pub const MAX_RECORD_BYTES: usize = 4 << 20;
 
 /// The highest revision of a plan, and the highest number of a record: the
-/// highest that JSON knows exactly. Nobody reaches it by counting.
+/// highest integer that JSON represents exactly. Counting never reaches it.
 pub(crate) const MAX_REVISION: u64 = 1 << 53;
 
-/// Returns the revision after others: the next one, and the first one where
-/// somebody wrote one that leaves no room to count on.
+/// Returns the revision after another one. This is the next number, or 1 if an external edit
+/// set a revision that is too high to count on.
 pub(crate) fn revision_after(before: u64) -> u64 {
     if before < MAX_REVISION { before + 1 } else { 1 }
 }
@@ -25,22 +25,22 @@ pub(crate) fn revision_after(before: u64) -> u64 {
 /// One record of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JournalRecord {
-    /// The number of the record, from 1; grows by one.
+    /// The number of the record, from 1; increases by one.
     pub seq: u64,
     /// When it was written.
     pub at: Timestamp,
-    /// The revision of the plan after it.
+    /// The revision of the plan after the record.
     pub revision: u64,
     /// The SHA-256 of the plan's file as Samuel last wrote it, in hexadecimal
-    /// digits; absent where that is not known.
+    /// digits; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// What it is about.
+    /// The content of the record.
     #[serde(flatten)]
     pub entry: JournalEntry,
 }
 
-/// What a record is about.
+/// The content of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -51,14 +51,14 @@ pub enum JournalEntry {
         actor: Actor,
         /// The revision it was applied to.
         base: u64,
-        /// What was asked for.
+        /// The requested change.
         mutation: Mutation,
-        /// What came of it.
+        /// The result.
         change: TaskChange,
-        /// What the asker is called.
+        /// The name of the asker.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
-        /// What it replaced, where it can be taken back.
+        /// The replaced content, if the change can be undone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         replaced: Option<Box<Replaced>>,
     },
@@ -68,35 +68,35 @@ pub enum JournalEntry {
         actor: Actor,
         /// How many tasks it has.
         tasks: usize,
-        /// The file name of the backup of the plan before.
+        /// The file name of the backup of the previous plan.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         backup: Option<String>,
     },
-    /// The plan's file was changed by somebody who did not ask the store, and
-    /// the change was taken over.
+    /// An external edit changed the plan's file without the store, and the change
+    /// was taken over.
     Edited {
         /// Always [`Actor::External`].
         actor: Actor,
-        /// What is different.
+        /// The differences.
         edits: Vec<Edit>,
     },
-    /// A state from which the loop can go on.
+    /// A state from which the loop can continue.
     Checkpoint(Checkpoint),
-    /// What a run has consumed.
+    /// The usage of a run.
     Used(Used),
-    /// A call of the agent began.
+    /// An agent call began.
     Called(Called),
     /// An iteration began in one of several lanes.
     Begun(Begun),
-    /// What several lanes of a run have done so far.
+    /// The work of several lanes of a run so far.
     Books(LaneBooks),
-    /// A process that looks after others was started.
+    /// A supervisor process was started.
     Supervisor(SupervisorProcess),
-    /// That process has ended.
+    /// A supervisor process has ended.
     SupervisorEnded(SupervisorProcess),
-    /// Something worth keeping happened.
+    /// An event that is worth recording.
     Event(NotedEvent),
-    /// The journal goes on from another file.
+    /// The journal continues from another file.
     Rotated,
     /// A kind that this version does not know.
     #[serde(other)]
@@ -104,7 +104,7 @@ pub enum JournalEntry {
 }
 
 impl JournalEntry {
-    /// Returns the status of a task before the entry and after it. Each is `None` if the entry does not have it.
+    /// Returns the status of a task before and after the entry. Each is `None` if the entry does not contain it.
     #[doc(hidden)]
     pub fn standing_of(&self, task: &TaskId) -> (Option<Status>, Option<Status>) {
         let edits = match self {
@@ -127,7 +127,7 @@ impl JournalEntry {
         }
     }
 
-    /// Says for which work tree a process is noted, where this is a note of one.
+    /// Sets the work tree of the supervisor process, if the entry records one.
     pub(crate) fn in_tree(self, tree: Option<WorkTreeId>) -> Self {
         match self {
             Self::Supervisor(supervisor) => Self::Supervisor(SupervisorProcess { tree, ..supervisor }),
@@ -139,34 +139,34 @@ impl JournalEntry {
     }
 }
 
-/// What can be appended to the journal beside changes of the plan.
+/// An entry that can be appended to the journal in addition to changes of the plan.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Note {
-    /// A state from which the loop can go on; stored durably.
+    /// A state from which the loop can continue; stored durably.
     Checkpoint(Checkpoint),
-    /// What a run has consumed. Survives the death of this process, not a power
+    /// The usage of a run. Survives the death of this process, but not a power
     /// failure.
     Used(Used),
-    /// A call of the agent begins. Survives the death of this process, not a power
+    /// An agent call begins. Survives the death of this process, but not a power
     /// failure.
     Called(Called),
-    /// An iteration begins in one of several lanes. Survives the death of this process, not a power
+    /// An iteration begins in one of several lanes. Survives the death of this process, but not a power
     /// failure.
     Begun(Begun),
-    /// What several lanes of a run have done so far. Survives the death of this process, not a power failure.
+    /// The work of several lanes of a run so far. Survives the death of this process, but not a power failure.
     Books(LaneBooks),
-    /// A supervisor was started. Survives the death of this process, not a
+    /// A supervisor was started. Survives the death of this process, but not a
     /// power failure, after which there is nothing to supervise.
     Supervisor(SupervisorProcess),
     /// A supervisor has ended.
     SupervisorEnded(SupervisorProcess),
-    /// Something worth keeping happened; stored durably.
+    /// An event that is worth recording; stored durably.
     Event(NotedEvent),
 }
 
 impl Note {
-    /// Says whether the note must be on the disk before anything goes on.
+    /// Returns whether the note must be on the disk before Samuel continues.
     pub(crate) fn is_durable(&self) -> bool {
         matches!(self, Self::Checkpoint(_) | Self::Event(_))
     }
@@ -187,21 +187,21 @@ impl From<Note> for JournalEntry {
     }
 }
 
-/// A state from which the loop can go on. The store does not look into it.
+/// A state from which the loop can continue. The store does not look into it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// The run it belongs to.
     pub run_id: String,
     /// The state.
     pub state: Value,
-    /// Until when the run waits for a usage limit, where it does.
+    /// The time until which the run waits because of a usage limit, if it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_until: Option<jiff::Timestamp>,
-    /// How the run ended; nothing of one that has not, and of one that an older
-    /// version of Samuel made.
+    /// The end of the run; `None` if the run has not ended, or if an older version of Samuel
+    /// wrote the checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<RunEnd>,
-    /// The tasks that the run is for.
+    /// The scope of the run: the tasks that it may work on.
     #[serde(default, skip_serializing_if = "Scope::is_all")]
     pub scope: Scope,
     /// What the calls of each agent consumed in all runs of the plan.
@@ -221,12 +221,12 @@ pub struct RunEnd {
     pub detail: Option<String>,
 }
 
-/// What a run has consumed, its agent call under way included.
+/// The usage of a run, including its agent call in progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Used {
     /// The run it belongs to.
     pub run_id: String,
-    /// All of it since the run began.
+    /// The total usage since the run began.
     pub usage: Usage,
 }
 
@@ -256,20 +256,20 @@ impl Called {
     }
 }
 
-/// The iterations of a run that began, over all of its lanes where it has some.
+/// The iterations of a run that began, over all of its lanes if it has some.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {
-    /// The highest number that one of them has.
+    /// The highest number of an iteration.
     pub last: u32,
-    /// How many they are, with those from before the run was interrupted.
+    /// The number of iterations, including those from before an interruption of the run.
     pub count: u32,
-    /// How many they are with those of all runs of the plan before it.
+    /// The number of iterations, including those of all previous runs of the plan.
     #[serde(default)]
     pub total: u64,
 }
 
 impl Begun {
-    /// Returns the larger figures of two: what has begun only grows.
+    /// Returns the larger figures of the two, because each figure only grows.
     #[must_use]
     pub fn at_least(self, other: Self) -> Self {
         Self {
@@ -280,7 +280,7 @@ impl Begun {
     }
 }
 
-/// What several lanes of a run have done so far. The store does not look into it.
+/// The work of several lanes of a run so far. The store does not look into it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaneBooks {
     /// The run.
@@ -289,72 +289,72 @@ pub struct LaneBooks {
     pub books: Value,
 }
 
-/// A process that looks after others and ends them if Samuel dies.
+/// A process that supervises other processes and ends them if Samuel dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SupervisorProcess {
     /// Its process id.
     pub pid: u32,
-    /// When it started, in the system's own measure; tells it from a later
-    /// process with the same id.
+    /// The start time, in the system's own unit. Distinguishes the process from a
+    /// later one with the same id.
     pub start_time: u64,
-    /// Which part it has in a run. Default: a supervisor's.
+    /// The role in a run. Default: [`SupervisorRole::Supervisor`].
     #[serde(default)]
     pub role: SupervisorRole,
-    /// The work tree for which it works. A store writes it into its journal, and
-    /// returns those of its own tree alone: to whoever asks it says nothing.
+    /// The work tree for which it works. A store sets it in its journal, and returns only
+    /// the processes of its own tree. It has no meaning for the callers of a store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<WorkTreeId>,
 }
 
-/// What tells the root directory of a work tree from a copy of it, and from another
-/// one at the same path.
+/// The identity of the root directory of a work tree, which distinguishes it from a copy
+/// and from another directory at the same path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct WorkTreeId {
     dev: u64,
     ino: u64,
-    /// Where the file system knows it; it gives numbers again.
+    /// The creation time, if the file system knows it. Needed because file systems reuse inode numbers.
     created: Option<SystemTime>,
 }
 
 impl WorkTreeId {
-    /// Returns what names the directory at a path.
+    /// Returns the identity of the directory at a path.
     ///
     /// # Errors
-    /// Returns what the system says where it cannot be looked at.
+    /// Returns the error of the system if the metadata of the directory cannot be read.
     pub(crate) fn of(root: &Path) -> io::Result<Self> {
         let found = fs::metadata(root)?;
         Ok(Self { dev: found.dev(), ino: found.ino(), created: found.created().ok() })
     }
 }
 
-/// Which part a process has that looks after others.
+/// The role of a process that supervises others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SupervisorRole {
-    /// It watches one command, and ends by itself when it has swept.
+    /// Supervises one command. Ends by itself after it has killed the leftover processes.
     #[default]
     Supervisor,
-    /// It runs the loop. Once it is dead, whatever its commands left is known by
+    /// Runs the loop. After its death, the leftover processes of its commands are found by
     /// the mark that they carry.
     Loop,
 }
 
-/// Something worth keeping.
+/// An event that is worth recording.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NotedEvent {
-    /// What it is called.
+    /// The name of the event.
     pub name: String,
-    /// What belongs to it.
+    /// The data of the event.
     #[serde(default)]
     pub data: Value,
 }
 
 impl JournalRecord {
-    /// Writes the record as one line, its end included.
+    /// Encodes the record as one line, including the line end.
     ///
     /// # Errors
-    /// Returns [`StateError::TooLarge`] past [`MAX_RECORD_BYTES`], and
-    /// [`StateError::Encode`] if a value cannot be JSON.
+    /// Returns [`StateError::TooLarge`] beyond [`MAX_RECORD_BYTES`], and
+    /// [`StateError::Encode`] if a value cannot be encoded as JSON.
     pub(crate) fn to_line(&self) -> Result<Vec<u8>, StateError> {
         let mut line = serde_json::to_vec(self)
             .map_err(|error| StateError::Encode { what: "journal record", reason: error.to_string() })?;
@@ -366,8 +366,8 @@ impl JournalRecord {
         Ok(line)
     }
 
-    /// Reads a record, as far as this version can. One that leaves no room to count
-    /// on is none of Samuel's.
+    /// Parses a record, as far as this version can. A record with a number or revision that is
+    /// too high to count on was not written by Samuel.
     pub(super) fn from_line(line: &[u8]) -> Option<Self> {
         let known = serde_json::from_slice(line).ok().or_else(|| {
             let Numbers { seq, revision, digest, at } = serde_json::from_slice(line).ok()?;
@@ -377,7 +377,7 @@ impl JournalRecord {
     }
 }
 
-/// What every record has, also those of a later version.
+/// The fields that every record has, including records of a later version.
 #[derive(Deserialize)]
 struct Numbers {
     seq: u64,
@@ -388,7 +388,7 @@ struct Numbers {
     at: Timestamp,
 }
 
-/// Returns the supervisors of records in their order that have not ended.
+/// Returns the supervisors in the records that have not ended, in the order of the records.
 pub(crate) fn active_supervisors<'a>(
     records: impl IntoIterator<Item = &'a JournalRecord>,
 ) -> Vec<SupervisorProcess> {

@@ -1,7 +1,7 @@
-//! A store of plans over a log.
+//! The plan store over a log.
 //!
-//! A [`LogStore`] appends what is asked for, whatever the plan is by then, reads the log up to it, and says what
-//! came of it. One change is under way at a time, over all threads; those who read do not wait for it.
+//! A [`LogStore`] appends each requested change regardless of the current plan, reads the log up to the change, and
+//! returns the result. Only one change is in flight at a time, over all threads. Readers do not wait for it.
 
 use std::{
     ops::ControlFlow,
@@ -24,29 +24,31 @@ use crate::{
 };
 use samuel_model::{Plan, clock::Clock, hex};
 
-/// How much of the progress log one record has, in bytes.
+/// The maximum size of the part of the progress log in one record, in bytes.
 const PROGRESS_BYTES: usize = 256 << 10;
 
-/// What a store of plans over a log is for.
+/// The settings of a plan store over a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogSetup {
-    /// The plan, 1 to 200 characters.
+    /// The name of the plan, 1 to 200 characters.
     pub plan: String,
-    /// The name in which this process writes, 1 to 200 characters. No other process may ever have had it.
+    /// The name under which this process writes, 1 to 200 characters. It must be unique: no other process may ever
+    /// have used it.
     pub writer: String,
-    /// How long a change is offered to a log that does not acknowledge it; 10 minutes by default. With none it is
-    /// offered once.
+    /// The time during which the store offers a change to a log that does not acknowledge it; 10 minutes by default. If
+    /// it is zero, the store offers the change once.
     pub patience: Duration,
-    /// How long after the log was read it is taken for the same; a second by default. Later it is read before
-    /// something is appended, so that nothing is appended to one that was put back meanwhile.
+    /// The time after a read during which the store assumes that the log is still the same; one second by default. After
+    /// that time the store reads the log before it appends, so that it appends nothing to a log that was restored from
+    /// a backup.
     pub trusted_for: Duration,
 }
 
 impl LogSetup {
-    /// Makes the setup of a process that started now, for a worker that others know by a name.
+    /// Creates the setup of a process that started now, for a worker with a name that others know.
     pub fn new(plan: impl Into<String>, worker: &str, now: Timestamp) -> Self {
         let mut start = [0; 8];
-        // Where the system has no random numbers the time tells one start from the next.
+        // If the system has no random numbers, the time distinguishes one start from the next.
         if getrandom::fill(&mut start).is_err() {
             let now = now.as_nanosecond().to_le_bytes();
             start.iter_mut().zip(now).for_each(|(to, from)| *to = from);
@@ -60,37 +62,37 @@ impl LogSetup {
     }
 }
 
-/// Keeps a plan in a log that several machines write to.
+/// A store that keeps a plan in a log that several machines write to.
 #[derive(Debug)]
 pub struct LogStore<L> {
     log: L,
     setup: LogSetup,
     clock: Arc<dyn Clock>,
-    /// Whoever has it writes.
+    /// The thread that holds it writes.
     writing: Mutex<Writing>,
-    /// Whoever has it reads, and may wait for the log meanwhile.
+    /// The thread that holds it reads, and may wait for the log meanwhile.
     replica: Mutex<Replica>,
-    /// What was read, for those who do not wait.
+    /// The result of the last read, for callers that do not wait.
     known: Mutex<Known>,
 }
 
-/// How far a log was read, and the plan that it came to.
+/// The position up to which a log was read, and the resulting plan.
 #[derive(Clone, Debug, Default)]
 struct Known {
     plan: Option<Arc<Plan>>,
     read_to: u64,
 }
 
-/// What is under way of a writer.
+/// The state of a writer.
 #[derive(Debug, Default)]
 struct Writing {
     /// The number of its last record.
     last: u64,
-    /// That record, while it is not known what came of it.
+    /// The last record, while its outcome is not known.
     outstanding: Option<Vec<u8>>,
 }
 
-/// Who asks for what.
+/// A requested change and its asker.
 struct Wanted<'a> {
     made_at: Option<Timestamp>,
     asker: &'a Asker,
@@ -98,7 +100,7 @@ struct Wanted<'a> {
 }
 
 impl<L: PlanLog> LogStore<L> {
-    /// Opens the plan of a log, with what a mirror of it has. The log is not asked yet.
+    /// Opens the plan of a log, starting from the records in a mirror. Does not contact the log yet.
     ///
     /// # Errors
     /// Returns [`LogError::Name`], [`LogError::Mirror`], [`LogError::MirrorHeld`], [`LogError::MirrorIo`] and
@@ -113,7 +115,7 @@ impl<L: PlanLog> LogStore<L> {
         Self::with_fold(log, setup, mirror, clock, fold)
     }
 
-    /// Opens a store on a log as [`open`](Self::open) does, with a fold of the caller.
+    /// Opens a store on a log as [`open`](Self::open) does, but with the caller's fold.
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open).
@@ -136,13 +138,14 @@ impl<L: PlanLog> LogStore<L> {
     /// Reads the log to its end.
     ///
     /// # Errors
-    /// Returns [`LogError::Unreachable`], [`LogError::Denied`], [`LogError::MirrorIo`], and for good
-    /// [`LogError::Lost`], [`LogError::Format`] and [`LogError::WriterTaken`].
+    /// Returns [`LogError::Unreachable`], [`LogError::Denied`] or [`LogError::MirrorIo`]. The errors
+    /// [`LogError::Lost`], [`LogError::Format`] and [`LogError::WriterTaken`] are permanent.
     pub fn read_on(&self) -> Result<(), LogError> {
         self.read(&mut self.replica())
     }
 
-    /// Returns the plan as far as the log was read, without asking it or waiting for whoever does.
+    /// Returns the plan up to the last read of the log. Does not contact the log, and does not wait for a thread that
+    /// reads it.
     pub fn folded(&self) -> Option<Arc<Plan>> {
         locked(&self.known).plan.clone()
     }
@@ -152,27 +155,28 @@ impl<L: PlanLog> LogStore<L> {
         locked(&self.known).read_to
     }
 
-    /// Returns the digest of all that was folded, which is the same for all who have read as far. Waits for whoever
-    /// reads.
+    /// Returns the digest of all folded records, which is the same for all readers at the same position. Waits for a
+    /// thread that reads the log.
     pub fn digest(&self) -> String {
         self.replica().fold.digest()
     }
 
-    /// Returns the last records that change nothing whatever the plan is, at most 100.
+    /// Returns the last records that change nothing in any plan, at most 100.
     pub fn void_records(&self) -> Vec<VoidRecord> {
         self.replica().voids().cloned().collect()
     }
 
-    /// Returns how many copies of records this process has read that were there already.
+    /// Returns how many repeated copies of records this process has read.
     pub fn repeated(&self) -> u64 {
         self.replica().repeated()
     }
 
-    /// Offers the last change again, where it is not known what came of it: after [`LogError::Unacknowledged`]. Another
-    /// change in place of this call gives it up, and what became of it is in the plan then.
+    /// Offers the last change again if its outcome is not known, which is the case after [`LogError::Unacknowledged`].
+    /// Returns `None` if no change is outstanding. If you make another change instead of this call, the store stops
+    /// offering the last one, and the plan then shows whether it took effect.
     ///
     /// # Errors
-    /// As [`PlanStore::mutate`]. Returns nothing where no change is outstanding.
+    /// Returns the errors of [`PlanStore::mutate`].
     pub fn retry(&self) -> Result<Option<LogOutcome>, StateError> {
         let mut writing = locked(&self.writing);
         match writing.outstanding.is_some() {
@@ -193,7 +197,7 @@ impl<L: PlanLog> LogStore<L> {
         (self.setup.writer.clone(), locked(&self.writing).last)
     }
 
-    /// Appends a record, and returns what came of it.
+    /// Appends a record and returns its outcome.
     fn offer(&self, writing: &mut Writing, wanted: Wanted<'_>) -> Result<LogOutcome, StateError> {
         let Wanted { made_at, asker, content } = wanted;
         let mut replica = self.replica();
@@ -210,13 +214,13 @@ impl<L: PlanLog> LogStore<L> {
         self.until_seen(writing)
     }
 
-    /// Appends the outstanding record until it was seen.
+    /// Appends the outstanding record until a read of the log returns it.
     fn until_seen(&self, writing: &mut Writing) -> Result<LogOutcome, StateError> {
         let Some(record) = writing.outstanding.clone() else { return Ok(LogOutcome::Part) };
         let mut is_acknowledged = false;
         let seen = attempts(self.setup.patience, |until| {
             let tried = self.try_once(&record, until, &mut is_acknowledged);
-            // Nobody is told of what is not mirrored.
+            // An outcome is returned only after its record is mirrored.
             let is_mirrored = !matches!(tried, Err(LogError::MirrorIo { .. }));
             if let Some(outcome) = is_mirrored.then(|| self.replica().take_outcome()).flatten() {
                 return ControlFlow::Break(Ok(outcome));
@@ -240,11 +244,11 @@ impl<L: PlanLog> LogStore<L> {
         }
     }
 
-    /// Appends a record, unless it is there or was acknowledged before, and reads the log.
+    /// Appends a record, unless it is in the log or was acknowledged before, and reads the log.
     fn try_once(&self, record: &[u8], until: Instant, is_acknowledged: &mut bool) -> Result<(), LogError> {
         let mut replica = self.replica();
         let is_trusted = replica.read_at.is_some_and(|read| read.elapsed() < self.setup.trusted_for);
-        // What was seen may still have to be mirrored.
+        // A record that was read may still have to be mirrored.
         if !is_trusted || replica.has_outcome() || replica.fault.is_some() {
             self.read(&mut replica)?;
         }
@@ -254,12 +258,12 @@ impl<L: PlanLog> LogStore<L> {
         drop(replica);
         let appended = if *is_acknowledged { Ok(0) } else { self.log.append(record, until) };
         *is_acknowledged |= appended.is_ok();
-        // It may be there whatever was said of it.
+        // The record may be in the log even if the append returned an error.
         self.read(&mut self.replica())?;
         appended.map(drop)
     }
 
-    /// Reads the log to its end, and lets everybody know what there is.
+    /// Reads the log to its end, and publishes the result for callers that do not wait.
     fn read(&self, replica: &mut Replica) -> Result<(), LogError> {
         let read = replica.read_on(&self.log);
         *locked(&self.known) = Known::of(replica);
@@ -270,11 +274,11 @@ impl<L: PlanLog> LogStore<L> {
         locked(&self.replica)
     }
 
-    /// Reads the log where it can be reached, and gives somebody what was read of it by now.
+    /// Reads the log if it can be reached, and calls `look` with everything that has been read.
     fn looked<R>(&self, look: impl FnOnce(&LogFold) -> R) -> Result<R, StateError> {
         let mut replica = self.replica();
         match self.read(&mut replica) {
-            // Whoever has a plan goes on with what is known of it.
+            // If there is a plan, the caller continues with its known state.
             Err(error) if !error.is_transient() || replica.fold.plan().is_none() => {
                 Err(StateError::log(error))
             }
@@ -319,7 +323,8 @@ impl<L: PlanLog> PlanStore for LogStore<L> {
 
     fn import(&self, plan: Plan, actor: Actor, existing: Existing) -> Result<Imported, StateError> {
         let taken = |fold: &LogFold| fold.plan().is_some().then(|| fold.has_plan());
-        // Somebody else may import one meanwhile, so the log has the last word; most are told before they write it all.
+        // Another writer may import a plan meanwhile, so the log decides. In most cases, this check fails before the
+        // whole plan is written.
         if existing == Existing::Refuse
             && let Ok(Some(taken)) = self.looked(taken)
         {
@@ -392,7 +397,7 @@ impl<L: PlanLog> PlanStore for LogStore<L> {
     }
 
     fn watch(&self) -> Watch {
-        // One that says nothing costs promptness alone.
+        // A watch without notifications only delays reads.
         self.log.watch(self.read_to()).unwrap_or_else(|_| Watch::new().1)
     }
 }
