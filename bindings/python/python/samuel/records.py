@@ -6393,7 +6393,7 @@ class RunFinished(EventBase):
     """
 
     __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "interrupted_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "submitted", "unmerged", "into")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "interrupted_iterations", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "interrupted_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
     _tag = ('event', 'run_finished')
     exit_reason: ExitReason
     detail: str | None
@@ -6420,11 +6420,11 @@ class RunFinished(EventBase):
         exit_reason: ExitReason,
         iterations: int,
         failed_iterations: int,
+        interrupted_iterations: int,
         completed: Iterable[str],
         usage: Usage,
         swept: bool,
         detail: str | None = None,
-        interrupted_iterations: int = 0,
         unrecorded: Iterable[str] = (),
         skipped: Iterable[str] = (),
         left: Iterable[str] = (),
@@ -6587,7 +6587,7 @@ class RunReport(Record):
     """
 
     __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "interrupted_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "submitted", "unmerged", "into")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "interrupted_iterations", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "interrupted_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
     exit_reason: ExitReason
     detail: str | None
     iterations: int
@@ -6613,11 +6613,11 @@ class RunReport(Record):
         exit_reason: ExitReason,
         iterations: int,
         failed_iterations: int,
+        interrupted_iterations: int,
         completed: Iterable[str],
         usage: Usage,
         swept: bool,
         detail: str | None = None,
-        interrupted_iterations: int = 0,
         unrecorded: Iterable[str] = (),
         skipped: Iterable[str] = (),
         left: Iterable[str] = (),
