@@ -19,5 +19,6 @@ pub use samuel_model::{
     redacted, without_credentials,
 };
 pub(crate) use samuel_model::{
-    Digesting, began_at, digest_of, digest_of_stream, hex, is_digest, is_no_work, is_run_id, settle, words,
+    Digesting, began_at, digest_of, digest_of_stream, hex, is_digest, is_no_work, is_run_id, run_blocking,
+    settle, words,
 };

@@ -7,6 +7,7 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
+use samuel_model::run_blocking;
 use samuel_state::{Actor, Mutation, PlanStore};
 
 /// Returns the tool under which hooks see a mutation, such as `samuel.done`.
@@ -91,7 +92,7 @@ pub struct StoreSink(pub Arc<dyn PlanStore>);
 impl MutationSink for StoreSink {
     async fn apply(&self, mutation: Mutation) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
         let store = Arc::clone(&self.0);
-        let applied = tokio::task::spawn_blocking(move || store.mutate(mutation, Actor::Agent)).await??;
+        let applied = run_blocking(move || store.mutate(mutation, Actor::Agent)).await??;
         Ok(format!("revision {}", applied.revision))
     }
 }

@@ -7,6 +7,7 @@
 use std::{fmt, marker::PhantomData, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use samuel_model::run_blocking;
 
 use super::{BreakClass, Call, HookFailure, Launch, Point, Tier, bounded::panicked};
 
@@ -152,7 +153,7 @@ where
 {
     async fn call(&self, call: Call<P>) -> Result<P::Output, HookFailure> {
         let closure = Arc::clone(&self.0);
-        let thread = tokio::task::spawn_blocking(move || {
+        let thread = run_blocking(move || {
             std::panic::catch_unwind(AssertUnwindSafe(|| closure(&call)))
                 .unwrap_or_else(|panic| Err(panicked(panic.as_ref())))
         });

@@ -14,6 +14,7 @@
 
 mod agent_scope;
 mod agent_total;
+mod blocking;
 mod claim;
 pub mod clock;
 mod code;
@@ -70,6 +71,7 @@ pub use task::MAX_OWNER_CHARS;
 pub use task::{InvalidTask, MAX_ID_CHARS, MAX_TITLE_CHARS, Source, Status, Task, TaskId, commit_hash};
 pub use workspace_kind::{UnknownWorkspace, WorkspaceKind};
 
+pub use blocking::run_blocking;
 pub use digest::{Digesting, digest_of, digest_of_stream, is_digest};
 pub use hex::hex;
 pub use no_work::is_no_work;

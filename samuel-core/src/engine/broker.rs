@@ -20,7 +20,7 @@ use super::socket::{
     Replied, Routes, StatusVerb,
 };
 use crate::{
-    model::{AgentScope, ErrorCode, Plan, Status, Task, TaskId},
+    model::{AgentScope, ErrorCode, Plan, Status, Task, TaskId, run_blocking},
     project::{NextStep, Project, ProjectStatus, TaskHistory},
     state::{Actor, Applied, Asker, LoadedPlan, Mutation, NewTask, StateError, TaskChange},
     text::excerpt,
@@ -212,7 +212,7 @@ async fn answered<R: Send + 'static>(
     work: impl FnOnce(&Broker) -> Result<R, Refusal> + Send + 'static,
 ) -> Replied<R> {
     let room = Arc::clone(&broker.room).acquire_owned().await;
-    let done = tokio::task::spawn_blocking(move || {
+    let done = run_blocking(move || {
         let _room = room;
         work(&broker)
     });

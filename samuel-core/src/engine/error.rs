@@ -9,7 +9,7 @@ use crate::{
     config::ConfigError,
     hook::RegistryError,
     methodology::TemplatesError,
-    model::{Coded, ErrorCode, Location, Remedy, UnknownTasks},
+    model::{Coded, ErrorCode, Location, Remedy, UnknownTasks, run_blocking},
     project::ProjectError,
     sandbox::SandboxError,
     state::StateError,
@@ -96,7 +96,7 @@ impl From<WorkspaceError> for RunError {
 pub(super) async fn blocking<R: Send + 'static>(
     work: impl FnOnce() -> R + Send + 'static,
 ) -> Result<R, RunError> {
-    let done = tokio::task::spawn_blocking(work).await;
+    let done = run_blocking(work).await;
     done.map_err(|error| RunError::Broken { message: error.to_string() })
 }
 

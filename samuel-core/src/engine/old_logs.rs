@@ -1,7 +1,10 @@
 //! The logs of earlier runs, of which only some are kept.
 
 use super::{begin::Begin, error::described, run::Run};
-use crate::state::{KeptLogs, prune};
+use crate::{
+    model::run_blocking,
+    state::{KeptLogs, prune},
+};
 
 /// What came of the logs of earlier runs.
 #[derive(Debug, Default)]
@@ -19,7 +22,7 @@ impl Run {
         let settings = &self.frozen.settings;
         let keep = KeptLogs { runs: settings.keep_runs, bytes: settings.keep_bytes };
         let (run_dir, resumed) = (self.frozen.run_dir.clone(), begin.resumed.clone());
-        let pruned = tokio::task::spawn_blocking(move || prune(&run_dir, keep, resumed.as_deref())).await;
+        let pruned = run_blocking(move || prune(&run_dir, keep, resumed.as_deref())).await;
         match pruned {
             Ok(Ok(pruned)) => {
                 OldLogs { removed: (pruned.runs > 0).then(|| pruned.to_string()), failure: pruned.failure }

@@ -34,7 +34,7 @@ use crate::{
     model::{
         Plan, Task, TaskId,
         payload::{CheckFailure, Extra, Mode},
-        redacted,
+        redacted, run_blocking,
     },
     plan::Pilot,
     process::Remains,
@@ -255,7 +255,7 @@ impl Services {
         work: impl FnOnce(&Self) -> R + Send + 'static,
     ) -> Result<R, StateError> {
         let services = Arc::clone(self);
-        let done = tokio::task::spawn_blocking(move || work(&services)).await;
+        let done = run_blocking(move || work(&services)).await;
         done.map_err(|error| StateError::Io {
             action: "reach",
             path: self.run_dir.path().to_owned(),

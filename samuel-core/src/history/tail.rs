@@ -7,6 +7,7 @@ use tokio::{task::JoinHandle, time::Instant};
 use super::{Entries, HistoryError, LogEntry, runs::is_under_way};
 use crate::{
     event::Event,
+    model::run_blocking,
     state::{LaneStore, Watch},
 };
 
@@ -131,7 +132,7 @@ impl Tail {
             return Ok(());
         }
         let (lane, run) = (Arc::clone(&self.lane), self.run.clone());
-        let looked = tokio::task::spawn_blocking(move || is_under_way(&*lane, &run)).await;
+        let looked = run_blocking(move || is_under_way(&*lane, &run)).await;
         // What it wrote before it went is still to be read.
         self.is_gone = !looked.unwrap_or(Ok(false))?;
         self.look_again = Instant::now() + LOOK_AGAIN;

@@ -8,6 +8,7 @@ use super::LifecycleError;
 use crate::{
     context::{ContextView, PromptContext},
     hook::{CallScope, HookPoint, Point, Registry, RegistryBuilder, handler_methods},
+    model::run_blocking,
     project::Project,
 };
 
@@ -154,6 +155,6 @@ impl<'a> Firing<'a> {
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, LifecycleError> {
-    let done = tokio::task::spawn_blocking(work).await;
+    let done = run_blocking(work).await;
     done.map_err(|error| LifecycleError::Broken { message: error.to_string() })
 }

@@ -13,6 +13,7 @@ use crate::{
     config::MethodologySettings,
     context::{Framing, GuardrailVars},
     git::Caller,
+    model::run_blocking,
     process::Supervisor,
     sandbox::Sandboxes,
     state::{LaneStore, PlanStore, RunDir},
@@ -89,7 +90,7 @@ impl WatchedFiles {
     /// Says the same without holding up other work.
     pub(super) async fn changed(&self) -> Option<String> {
         let changed = Arc::clone(&self.changed);
-        tokio::task::spawn_blocking(move || changed()).await.unwrap_or_else(|error| Some(error.to_string()))
+        run_blocking(move || changed()).await.unwrap_or_else(|error| Some(error.to_string()))
     }
 }
 

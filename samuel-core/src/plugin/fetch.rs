@@ -18,7 +18,7 @@ use super::{
 use crate::{
     fs::Root,
     git::program::GitProgram,
-    model::{digest_of, without_credentials},
+    model::{digest_of, run_blocking, without_credentials},
     process::Supervisor,
     sandbox::Containers,
 };
@@ -191,7 +191,7 @@ fn below(checkout: &Path, directory: &str, from: &str) -> Result<PathBuf, Plugin
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, PluginError> + Send + 'static,
 ) -> Result<T, PluginError> {
-    let done = tokio::task::spawn_blocking(work).await;
+    let done = run_blocking(work).await;
     done.unwrap_or_else(|error| {
         Err(PluginError::Io { action: "reach", path: PathBuf::new(), source: io::Error::other(error) })
     })

@@ -21,7 +21,7 @@ use std::{
 use crate::{
     fs::{leftovers, open_unlinked, private},
     hook::{BreakClass, HookFailure},
-    model::{digest_of, digest_of_stream},
+    model::{digest_of, digest_of_stream, run_blocking},
 };
 
 /// A copy of files that is run from.
@@ -199,7 +199,7 @@ pub(crate) async fn hold<T: Send + Sync + 'static>(
     look: impl FnOnce(&T) -> Option<String> + Send + 'static,
 ) -> Result<(), HookFailure> {
     let looked_at = Arc::clone(looked_at);
-    let looked = tokio::task::spawn_blocking(move || look(&looked_at)).await;
+    let looked = run_blocking(move || look(&looked_at)).await;
     unchanged(what, looked.unwrap_or_else(|error| Some(error.to_string())))
 }
 

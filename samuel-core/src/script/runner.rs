@@ -13,7 +13,7 @@ use super::{CommandLine, Pinned, ScriptOutput, env, hold, private_copy::unchange
 use crate::{
     clock::whole_ms,
     hook::{BreakClass, Call, ChainSpec, HookExchange, HookFailure, Launch, Point},
-    model::hex,
+    model::{hex, run_blocking},
     process::{self, CommandOutput, CommandSpec, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor},
 };
 
@@ -150,7 +150,7 @@ impl HookCommand {
             let stamps = looked_at.stamps();
             unchanged(FILES, looked_at.difference()).map(|()| stamps)
         };
-        let looked = tokio::task::spawn_blocking(look).await;
+        let looked = run_blocking(look).await;
         let before =
             looked.map_err(|error| HookFailure::new(BreakClass::Untrusted, error.to_string())).flatten()?;
         let output = self.run_once(supervisor, cancel).await;

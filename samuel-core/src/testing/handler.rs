@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use crate::{
     clock::Clock,
     hook::{Answer, BreakClass, Call, Gate, Handler, HookFailure, Point, Tier},
+    model::run_blocking,
 };
 
 /// A closure that answers.
@@ -206,7 +207,7 @@ impl<P: Point> Handler<P> for FakeHandler<P> {
         }
         let runtime = tokio::runtime::Handle::current();
         let work = move || runtime.block_on(perform(act, call, Hanging::UntilUnwanted));
-        match tokio::task::spawn_blocking(work).await {
+        match run_blocking(work).await {
             Ok(answer) => answer,
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(error) => Err(HookFailure::new(BreakClass::Cancelled, error.to_string())),

@@ -40,7 +40,7 @@ use super::{
     ref_locks,
     users_tree::{Standing, UsersTree, remove_lock},
 };
-use crate::{fs::private, git::program::GitProgramError};
+use crate::{fs::private, git::program::GitProgramError, model::run_blocking};
 
 pub(crate) use lane::KnownClone;
 pub use lane::LaneClone;
@@ -486,7 +486,7 @@ fn short(commit: &str) -> &str {
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
 ) -> Result<T, WorkspaceError> {
-    match tokio::task::spawn_blocking(work).await {
+    match run_blocking(work).await {
         Ok(done) => done,
         Err(error) => {
             Err(WorkspaceError::io("use", Path::new("the workspace"))(std::io::Error::other(error)))

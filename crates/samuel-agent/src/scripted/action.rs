@@ -6,6 +6,7 @@ use std::{
 };
 
 use samuel_fs::{Durability, FileError, Manner, Root};
+use samuel_model::run_blocking;
 use samuel_state::Mutation;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -132,6 +133,6 @@ async fn inside<T: Send + 'static>(
         return Err(format!("\"{path}\" is not a path inside the project").into());
     }
     let root = Root::new(root);
-    let done = tokio::task::spawn_blocking(move || action(&root, &root.path().join(path))).await?;
+    let done = run_blocking(move || action(&root, &root.path().join(path))).await?;
     Ok(done?)
 }

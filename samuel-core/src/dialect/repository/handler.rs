@@ -16,6 +16,7 @@ use crate::{
         AbilityAfterInput, AbilityAfterOutput, AbilityBeforeOutput, HookResults, PromptSubmitOutput,
         SessionEndOutput, SessionStartOutput, SessionStopOutput,
     },
+    model::run_blocking,
     process::OutputLimits,
     script::{CommandLine, HookCommand},
 };
@@ -280,7 +281,7 @@ impl Handler<points::AbilityAfter> for BuiltinHandler {
             let call = builtin::AbilityCall::of(&call, clock.now());
             builtin.write(&root, &call, hook.matching.min_duration_ms)
         };
-        let written = tokio::task::spawn_blocking(write).await;
+        let written = run_blocking(write).await;
         let results = written.map_err(|error| HookFailure::new(BreakClass::Failed, error.to_string()))??;
         Ok(points::AbilityAfter::answer(results, None))
     }

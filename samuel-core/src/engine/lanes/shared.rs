@@ -28,7 +28,7 @@ use crate::{
     hook::HookPoint,
     machine::{Command, HookReply, Input},
     merge::{MergeRepository, MergeStrategy},
-    model::{ExitReason, Scope, TaskId, Usage},
+    model::{ExitReason, Scope, TaskId, Usage, run_blocking},
     sched::{Cap, Overlap, SharedBooks},
     state::{Begun, PlanStore, RunEnd, StateError},
     workspace::LaneTree,
@@ -190,7 +190,7 @@ impl Lanes {
         work: impl FnOnce(&dyn PlanStore) -> R + Send + 'static,
     ) -> Result<R, StateError> {
         let store = Arc::clone(&self.setup.store);
-        let done = tokio::task::spawn_blocking(move || work(&*store)).await;
+        let done = run_blocking(move || work(&*store)).await;
         done.map_err(|error| StateError::io("reach", "the plan")(std::io::Error::other(error)))
     }
 

@@ -30,6 +30,7 @@ use crate::{
             BeforeAgentInvokeOutput, BeforeLoopOutput, ContextProgressOutput, ContextSnapshotOutput,
             ContextTaskOutput, IterationGateOutput, Mode, QualityCheckOutput, Turn,
         },
+        run_blocking,
     },
     sandbox::Sandbox,
     snapshot::{SnapshotOptions, take_snapshot},
@@ -467,7 +468,7 @@ impl Handlers {
         work: impl FnOnce(&Self) -> R + Send + 'static,
     ) -> Result<R, tokio::task::JoinError> {
         let ralph = self.clone();
-        tokio::task::spawn_blocking(move || work(&ralph)).await
+        run_blocking(move || work(&ralph)).await
     }
 }
 

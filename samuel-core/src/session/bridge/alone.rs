@@ -18,6 +18,7 @@ use crate::{
     model::{
         Coded, ErrorCode, Remedy,
         payload::{AbilityStatus, HookResults},
+        run_blocking,
     },
     session::{
         AbilityReport, AbilityRequest, Feedback, OpenCall, Session, SessionBuilder, SessionError,
@@ -109,7 +110,7 @@ pub async fn fire_alone(
             Ok((held, kept, ready, brings))
         }
     };
-    let (held, kept, ready, brings) = tokio::task::spawn_blocking(open).await.map_err(io::Error::other)??;
+    let (held, kept, ready, brings) = run_blocking(open).await.map_err(io::Error::other)??;
     let is_told = kept.as_ref().is_some_and(|kept| kept.state.is_none());
     let had_trusted = kept.as_ref().is_some_and(|kept| kept.has_trusted);
     let opened = match kept.and_then(|kept| kept.state) {

@@ -11,13 +11,12 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{UnixListener, UnixStream, unix::OwnedWriteHalf},
     sync::Semaphore,
-    task::spawn_blocking,
     time::timeout,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::host::{HostCalls, Request};
-use crate::{egress::accepted, plugin::host_error::HostError, sandbox::is_same};
+use crate::{egress::accepted, model::run_blocking, plugin::host_error::HostError, sandbox::is_same};
 
 /// What the first line names.
 const PROTOCOL: &str = "plugin/1";
@@ -123,7 +122,7 @@ async fn converse(stream: UnixStream, token: &str, calls: &Arc<HostCalls>) -> io
             }
         };
         let calls = Arc::clone(calls);
-        let answered = spawn_blocking(move || calls.answer(asked.request)).await;
+        let answered = run_blocking(move || calls.answer(asked.request)).await;
         let answered = answered.unwrap_or_else(|error| Err(HostError::Other(error.to_string())));
         match answered {
             Ok(result) => say(&mut write, &json!({ "id": asked.id, "ok": true, "result": result })).await?,

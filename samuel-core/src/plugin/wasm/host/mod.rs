@@ -31,7 +31,7 @@ use wasmtime::{
 };
 
 use super::{guest::Guest, interface_of, protocol::offered};
-use crate::{hook::HookPoint, plugin::host_error::HostError};
+use crate::{hook::HookPoint, model::run_blocking, plugin::host_error::HostError};
 
 /// Offers the functions of one interface.
 type AddToLinker = fn(&mut LinkerInstance<'_, Guest>) -> wasmtime::Result<()>;
@@ -114,7 +114,7 @@ where
 async fn on_a_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, HostError> + Send + 'static,
 ) -> Result<T, HostError> {
-    match tokio::task::spawn_blocking(work).await {
+    match run_blocking(work).await {
         Ok(done) => done,
         Err(error) => Err(HostError::Other(error.to_string())),
     }

@@ -25,7 +25,6 @@ use samuel_guest::{Ended, Launch, Streams};
 use tokio::{
     net::{UnixListener, UnixStream},
     sync::watch,
-    task::spawn_blocking,
     time::timeout,
 };
 
@@ -39,6 +38,7 @@ use super::{
 };
 use crate::{
     egress::{EgressPolicy, Refusals, accepted},
+    model::run_blocking,
     sandbox::walls::{
         ask::{last_words, output_of},
         outlet::Outlets,
@@ -150,7 +150,7 @@ impl Program {
     /// Returns a [`SandboxError`] where it cannot be started, or does not connect.
     pub(crate) async fn start(self: &Arc<Self>, start: Start) -> Result<Spoken, SandboxError> {
         let program = Arc::clone(self);
-        let started = spawn_blocking(move || program.start_container(start)).await;
+        let started = run_blocking(move || program.start_container(start)).await;
         let Waiting { held, words, errors, host } =
             started.map_err(|error| unusable(error.to_string())).flatten()?;
         let ended = held.container().map(Container::ended).unwrap_or_else(|| watch::channel(None).1);
