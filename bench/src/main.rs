@@ -1,6 +1,7 @@
 //! Benchmarks of Samuel, and the comparison of its TOON codec with the reference.
 //!
-//! `cargo xtask bench <name>` builds this program and `samuel` for release and starts the benchmark of that name.
+//! `cargo xtask bench <name>` builds this program and `samuel` with the profile `wheel` and starts the benchmark of that
+//! name.
 //! A gate is a ratio: the time Samuel takes, to the time of a probe, which is the least work the task needs.
 //! Both are measured in turns in one process, so a slow or busy machine slows both alike, and the same gate holds
 //! everywhere.
@@ -77,11 +78,11 @@ fn scope() -> CallScope {
     }
 }
 
-/// Returns the path of a program of the release build.
+/// Returns the path of a program of the optimized build.
 ///
 /// # Errors
 /// Fails if the program was not built.
 fn built(program: &str) -> Result<PathBuf> {
-    let path = workspace::target().join("release").join(program);
+    let path = workspace::target().join("wheel").join(program);
     path.canonicalize().with_context(|| format!("{} was not built", path.display()))
 }

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     match against::split(rest)? {
         (Some(revision), rest) => against::run(revision, name, &rest),
         (None, _) if name == PYTHON => python::run(),
-        (None, rest) => in_release(name, &rest),
+        (None, rest) => optimized(name, &rest),
     }
 }
 
@@ -70,10 +70,10 @@ pub(crate) fn toon_oracle(args: &[String]) -> Result<()> {
 }
 
 /// Builds everything that is measured, and starts a benchmark of it.
-fn in_release(name: &str, args: &[String]) -> Result<()> {
-    let build = ["build", "--release", "--locked", "--package", PACKAGE, "--package", "samuel-cli"];
-    ensure!(cargo(&build).status()?.success(), "the release build failed");
-    let status = Command::new(target().join("release").join(PACKAGE)).arg(name).args(args).status()?;
+fn optimized(name: &str, args: &[String]) -> Result<()> {
+    let build = ["build", "--profile", "wheel", "--locked", "--package", PACKAGE, "--package", "samuel-cli"];
+    ensure!(cargo(&build).status()?.success(), "the optimized build failed");
+    let status = Command::new(target().join("wheel").join(PACKAGE)).arg(name).args(args).status()?;
     ensure!(status.success(), "the benchmark did not pass");
     Ok(())
 }
