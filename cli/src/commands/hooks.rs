@@ -75,10 +75,10 @@ fn show(args: &ShowArgs, global: &Global, host: &Host) -> Result<Reply, Failure>
     Ok(Reply::new(&report, point_text(&report)).warn(warnings))
 }
 
-/// Says that a word is neither a point nor a hook; with the hook that is near, where one has it as its name or no point is
-/// near.
+/// Reports a word that is neither a hook point nor a hook. Suggests a hook if the word is its name, or if no point is
+/// similar.
 fn unknown_word(word: &str, unknown: &UnknownPoint, global: &Global, host: &Host) -> Failure {
-    // The points are known also where the hooks are not.
+    // The points are known even if the hooks cannot be read.
     let found = in_order(global, host).ok().map(|hooks| hooks.find(word, None));
     match found {
         Some(Err(error @ HooksError::Unknown { nearest: Some(_), .. }))
@@ -90,7 +90,7 @@ fn unknown_word(word: &str, unknown: &UnknownPoint, global: &Global, host: &Host
     }
 }
 
-/// Says whether the hook that is near has a word as its name, which is what its id has behind the colon.
+/// Returns whether a word is the name of the suggested hook: the part of its id after the colon.
 fn is_named(error: &HooksError, word: &str) -> bool {
     let HooksError::Unknown { nearest: Some(id), .. } = error else { return false };
     id.split_once(':').is_some_and(|(_, name)| name == word)

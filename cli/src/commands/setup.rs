@@ -80,7 +80,7 @@ impl Setting {
         self.looks
     }
 
-    /// Says whether flags may change what runs: `samuel trust` is for what samuel.toml says.
+    /// Returns whether flags may change what runs. `samuel trust` only covers what samuel.toml sets.
     pub(crate) fn changes_what_runs(&self) -> bool {
         let changes = |given: &Given| given.contains_key("model") || given.contains_key("parallel");
         let is_other_agent = self.agent.is_some() || self.agent_command.is_some();

@@ -161,15 +161,15 @@ fn run(
     })
 }
 
-/// Advises what lets the same start run, where nobody has allowed it and flags change what runs: a `samuel trust` is for
-/// what samuel.toml says, and the start would be refused again.
+/// Replaces the help of a start that is not trusted and whose flags change what runs. `samuel trust` would not help:
+/// it only covers what samuel.toml sets.
 fn trusting_flags(failure: Failure) -> Failure {
     let digest = failure.data.get("digest").and_then(Value::as_str).map(str::to_owned);
     match digest.filter(|_| failure.help == remedy_text(&Remedy::TrustRun)) {
         None => failure,
         Some(digest) => failure.advise(format!(
-            "Review what would run, then start it again with `--trust-hash {digest}`, or with --yes. `samuel trust` is \
-             for what samuel.toml says, without these flags."
+            "Review what would run, then start it again with `--trust-hash {digest}`, or with --yes. `samuel trust` \
+             covers only what samuel.toml sets, without these flags."
         )),
     }
 }

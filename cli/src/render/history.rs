@@ -45,7 +45,7 @@ fn row(run: &RunSummary) -> [String; 5] {
     } else {
         format!(", completed {}", named_ids(&run.completed))
     };
-    let later = if run.begins_later { "; the beginning of its record is not there any more" } else { "" };
+    let later = if run.begins_later { "; the beginning of its record is missing" } else { "" };
     let said = match &run.problem {
         Some(problem) => safe_words(problem),
         None if run.kind == RunKind::Landing => format!("a landing without a loop{done}{later}"),

@@ -105,7 +105,7 @@ pub(crate) fn status_text(
     for plan in &status.other_plans {
         line("Other plan", other_plan_text(plan));
     }
-    // What no record tells, such as after somebody removed it, the loop itself does.
+    // Without a record, for example because it was removed, ask the loop itself.
     if let (None, [], Some(live)) = (&activity.now, activity.lanes.as_slice(), &status.live) {
         text.push_str(&format!("  {:<11}{}\n", "Now", does(live)));
     }
@@ -124,7 +124,7 @@ pub(crate) fn status_text(
     text
 }
 
-/// Says what a run does.
+/// Describes what a run does.
 pub(crate) fn does(state: &LiveState) -> String {
     let task = state.task.as_deref().map(safe);
     match (state.doing, task) {

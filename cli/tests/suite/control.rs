@@ -75,7 +75,7 @@ fn a_loop_is_paused_steered_resumed_watched_and_ended_from_another_terminal() {
 }
 
 #[test]
-fn a_loop_that_holds_says_so_also_where_its_record_is_gone() {
+fn status_shows_a_paused_loop_without_its_record() {
     let (bench, mut run) = at_work();
     bench.ok(&["run", "pause"]);
     bench.write("go-1", "");

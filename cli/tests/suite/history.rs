@@ -130,7 +130,7 @@ fn a_record_in_several_files_is_told_whole_and_in_order() {
     let rest = bench.ok(&["run", "log"]).stdout;
     assert!(!rest.contains("iteration 1 begins") && rest.contains("the run ended: completed"), "{rest}");
     says(&bench.ok(&["run", "report"]).stdout, &["The beginning of the record is not there any more"]);
-    says(&bench.ok(&["run", "runs"]).stdout, &["; the beginning of its record is not there any more"]);
+    says(&bench.ok(&["run", "runs"]).stdout, &["; the beginning of its record is missing"]);
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn seed_003_section_8_1_the_list_has_each_hook_with_its_event_and_what_it_matche
         &bench.ok(&["hooks", "show", "repo:tracker"]).stdout,
         &["builtin usage_log", "event_type      PostAbilityCall"],
     );
-    // Who leaves the kind out is told the id.
+    // A name without the kind gets the id as a suggestion.
     for verb in ["show", "test"] {
         let unknown = bench.samuel(&["hooks", verb, "tracker"]).fails(2);
         says(&unknown.stderr, &["there is no hook \"tracker\"", "Did you mean \"repo:tracker\"?"]);

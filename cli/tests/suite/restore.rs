@@ -100,7 +100,7 @@ fn where_the_plan_is_gone_or_corrupt_a_kept_one_is_offered() {
 }
 
 #[test]
-fn where_a_file_is_in_the_way_of_the_plan_doctor_says_to_remove_it_first() {
+fn doctor_names_the_file_in_place_of_the_plan() {
     let bench = Bench::with_tasks(&["First"]);
     let state = bench.path(".samuel");
     std::fs::remove_dir_all(&state).unwrap();

@@ -50,7 +50,7 @@ fn what_was_trusted_starts_without_a_question_and_a_change_is_refused_with_the_d
 }
 
 #[test]
-fn where_flags_change_what_runs_a_refusal_advises_what_lets_the_same_start_run() {
+fn refused_start_offers_the_digest_for_its_flags() {
     let bench = bench("");
     bench.ok(&["trust", "--yes"]);
     let flags = ["run", "start", "--agent-command", "true", "--max-iterations", "1"];

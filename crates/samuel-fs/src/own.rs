@@ -147,8 +147,8 @@ impl Root {
         found.as_ref().zip(open.as_ref()).is_some_and(same)
     }
 
-    /// Makes room for a directory where a file stands, which is renamed. Leaves
-    /// links, and what is missing. Returns where the file is now.
+    /// Renames a file that is in the place of a directory, and returns its new path. Does nothing for links, and if
+    /// nothing is there.
     ///
     /// # Errors
     /// Fails if the path leads out of the root, or what is in the way cannot be moved.
@@ -165,9 +165,8 @@ impl Root {
         }
     }
 
-    /// Makes room for a file of Samuel's own where something else stands: a
-    /// directory is renamed, anything else that is no file is removed. Returns where the
-    /// directory is now.
+    /// Makes room for a file of Samuel. A directory in its place is renamed, and its new path is returned. Anything
+    /// else that is not a file is removed.
     ///
     /// # Errors
     /// Fails if the path leads out of the root, or what is in the way cannot be moved.
@@ -212,7 +211,7 @@ pub(super) fn give(made: impl AsFd, of: &Stat) {
     }
 }
 
-/// Renames what stands at a place, within its directory, and returns the new name.
+/// Renames an entry within its directory, and returns the new name.
 fn set_aside(place: &Place) -> Result<String, FileError> {
     let parent = place.parent()?;
     let aside = |number: usize| format!("{}.aside-{number}", place.name.to_string_lossy());

@@ -29,8 +29,7 @@ use crate::event::{Event, IterationFailure, RunFault};
 pub(super) struct Counters {
     pub(super) iterations: u32,
     pub(super) failed: u32,
-    /// How many of these were cut off by an end of Samuel.
-    #[serde(default)]
+    /// Number of failed iterations that were interrupted because Samuel itself ended.
     pub(super) interrupted: u32,
     pub(super) consecutive_failures: u32,
     pub(super) stop_blocks: u32,

@@ -102,7 +102,7 @@ impl Iteration {
         }
     }
 
-    /// Says whether an end of Samuel cut it off.
+    /// Returns whether the iteration was interrupted because Samuel itself ended.
     pub(super) fn is_interrupted(&self) -> bool {
         self.failure.as_ref().is_some_and(|failure| failure.class == FailureClass::Interrupted)
     }

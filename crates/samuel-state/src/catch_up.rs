@@ -52,7 +52,7 @@ impl FileStore {
         }
         let mut warnings = Vec::new();
         match self.settle(known, seq, &mut warnings) {
-            // A directory was removed once more in between.
+            // A directory was removed again in the meantime.
             Err(error) if error.is_missing() => self.settle(known, seq, &mut warnings),
             settled => settled,
         }
@@ -111,8 +111,7 @@ impl FileStore {
         Ok(CaughtUp { journal: part_after(seq, told), plan, warnings })
     }
 
-    /// Puts back what is gone, and writes down what is different. The warnings are those
-    /// of an attempt before.
+    /// Restores what is missing, and records what is different. `warnings` has those of an earlier attempt.
     fn settle(
         &self,
         known: &mut Acknowledged,
@@ -250,7 +249,7 @@ mod tests {
         (root, store)
     }
 
-    /// The system's clock, which removes a directory the next time that it is asked.
+    /// The system clock, which removes a directory when it is read next.
     #[derive(Debug, Default)]
     struct Removing(SystemClock, Mutex<Option<PathBuf>>);
 
@@ -379,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_removed_while_it_is_put_back_is_put_back_all_the_same() {
+    fn restores_a_directory_removed_during_its_restore() {
         let (root, store) = in_new_dir();
         let clock = Arc::new(Removing::default());
         let store = FileStore::new(store.dir().clone(), clock.clone());
@@ -392,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_renamed_to_put_back_a_directory_or_a_file_is_named() {
+    fn warns_about_everything_moved_aside() {
         let (root, store) = in_new_dir();
         store.catch_up(0).unwrap();
         let state = root.path().join(".samuel");
@@ -401,7 +400,11 @@ mod tests {
         let told = |place: &Path| {
             let aside = place.with_file_name(format!("{}.aside-1", place.file_name().unwrap().display()));
             assert!(aside.exists(), "{}", aside.display());
-            format!("what stood in the place of {} is kept as {}", place.display(), aside.display())
+            format!(
+                "{} was replaced by something else, which was moved to {}",
+                place.display(),
+                aside.display()
+            )
         };
         let warnings = store.catch_up(0).unwrap().warnings;
         assert!(warnings.contains(&told(&state)), "{warnings:?}");

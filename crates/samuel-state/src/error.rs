@@ -596,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_to_be_removed_above_a_file_is_named() {
+    fn help_names_what_to_remove_above_a_file() {
         let help = |error| StateError::file("read", "/p/.samuel/run/prd.toon")(error).help().prose();
         let (path, kind) = (PathBuf::from("/p/.samuel"), samuel_fs::PathKind::File);
         assert_eq!(

@@ -15,7 +15,7 @@ pub(super) fn stage<'a>(
     content: impl IntoIterator<Item = &'a [u8]> + Clone,
 ) -> Result<Replacement, StateError> {
     let stage = || root.walk(path, LastLink::Keep)?.stage(content.clone(), &Manner::STATE);
-    once_more(stage).map_err(not_written(path))
+    retried(stage).map_err(not_written(path))
 }
 
 /// Replaces a file. With [`Durability::Unsynced`] it is one that is made anew before
@@ -27,12 +27,11 @@ pub(super) fn write(
     durability: Durability,
 ) -> Result<(), StateError> {
     let manner = Manner::STATE.with(durability);
-    once_more(|| root.write(path, [content], &manner)).map_err(not_written(path))
+    retried(|| root.write(path, [content], &manner)).map_err(not_written(path))
 }
 
-/// Writes a file, once more where its directory is removed meanwhile: each attempt makes
-/// that again.
-fn once_more<T>(write: impl Fn() -> Result<T, FileError>) -> Result<T, FileError> {
+/// Writes a file, and retries once if its directory was removed in the meantime. Each attempt creates the directory.
+fn retried<T>(write: impl Fn() -> Result<T, FileError>) -> Result<T, FileError> {
     match write() {
         Err(error) if error.is_not_found() => write(),
         written => written,
@@ -68,13 +67,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_that_is_removed_while_a_file_is_written_is_made_again() {
+    fn recreates_a_directory_removed_during_a_write() {
         let made = tempfile::tempdir().unwrap();
         let (root, path) = (Root::new(made.path()), made.path().join(".samuel/run/prd.toon"));
         let removals = Cell::new(0);
         let write = |most| {
             removals.set(0);
-            once_more(|| {
+            retried(|| {
                 let staged = root.stage(&path, [&b"plan"[..]], &Manner::STATE)?;
                 if removals.get() < most {
                     removals.set(removals.get() + 1);

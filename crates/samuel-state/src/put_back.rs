@@ -33,7 +33,7 @@ impl FileStore {
         Ok(warnings)
     }
 
-    /// Makes room for a file, and returns a warning where something was renamed for that.
+    /// Makes room for a file. Returns a warning if something was renamed.
     fn clear_the_way(&self, path: &Path) -> Result<Option<String>, StateError> {
         let aside = self.dir().root().clear_the_way(path).map_err(StateError::file("put back", path))?;
         Ok(aside.map(|aside| moved_aside(path, &aside)))
@@ -42,7 +42,7 @@ impl FileStore {
     /// Writes the plan as it was known or kept last, with the changes that were
     /// acknowledged since. What stands in its place is kept beside it. Where another
     /// plan was stored that is not kept, this is why the present one cannot be used.
-    /// Returns a warning where a directory was renamed for that.
+    /// Returns a warning if a directory was renamed.
     pub(super) fn put_back_plan(
         &self,
         known: &Acknowledged,

@@ -223,8 +223,8 @@ impl RunDir {
         created.map_err(StateError::file("create", &self.path))
     }
 
-    /// Creates a directory again that was there. A file that somebody put in the
-    /// place of it, or of one above it, is renamed. Returns a warning for each.
+    /// Creates a directory that existed before. If a file has replaced the directory, or one above it, the file is
+    /// renamed. Returns one warning for each renamed file.
     pub(crate) fn create_again(&self) -> Result<Vec<String>, StateError> {
         let within = |path: &&Path| path.starts_with(self.root.path()) && *path != self.root.path();
         let mut places: Vec<&Path> = self.path.ancestors().take_while(within).collect();
@@ -312,9 +312,9 @@ impl RunDir {
     }
 }
 
-/// Tells that what stood in the place of something of Samuel's was renamed.
+/// Returns the warning about something that was renamed because it was in the place of a file or directory of Samuel.
 pub(super) fn moved_aside(place: &Path, aside: &Path) -> String {
-    format!("what stood in the place of {} is kept as {}", place.display(), aside.display())
+    format!("{} was replaced by something else, which was moved to {}", place.display(), aside.display())
 }
 
 /// Returns the methodology that a plan names, if it can be read so far.

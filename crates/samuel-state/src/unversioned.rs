@@ -5,9 +5,9 @@ use std::{io::ErrorKind, path::Path};
 use super::StateError;
 use samuel_fs::{Durability, FileError, Manner, PROJECT_DIRECTORY, Root};
 
-/// The file that keeps out of git what nobody is to commit of `.samuel`.
+/// The file that keeps parts of `.samuel` out of git.
 pub const IGNORE_FILE: &str = ".samuel/.gitignore";
-/// What it holds.
+/// The content of the [`IGNORE_FILE`].
 pub const IGNORE: &str = "# State of single runs; it changes with every iteration.\n/run/\n\
                           # What an installation needs while it is under way.\n/plugins/.lock\n/plugins/.staging-*\n";
 
@@ -26,7 +26,7 @@ pub fn unversioned_directory(root: &Root, directory: &Path) -> Result<(), StateE
     write_where_missing(root, &ignored, EVERYTHING).map_err(StateError::file("create", &ignored))
 }
 
-/// Writes the [`IGNORE_FILE`] of a project whose `.samuel` is there. One that exists stays as it is. Blocks.
+/// Writes the [`IGNORE_FILE`] of a project that has a `.samuel` directory. Keeps an existing file. Blocks.
 ///
 /// # Errors
 /// Fails if it cannot be created, or a link leads out of `root`.

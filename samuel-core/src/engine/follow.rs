@@ -162,7 +162,7 @@ impl Follower {
         let (caught, kept) = self
             .services
             .blocking(move |services| {
-                // First, since it tells what it renames where the directory is gone.
+                // First, because it reports what it renames if the directory is missing.
                 let caught = services.store.catch_up(seq);
                 let kept = lock.map_or(Ok(false), |lock| lock.keep());
                 let mut caught = caught?;

@@ -65,7 +65,7 @@ pub struct RunSummary {
     pub detail: Option<String>,
     /// The run that it goes on from, where it goes on.
     pub goes_on_from: Option<String>,
-    /// Whether the beginning of its record is not there any more: what is told of it begins later.
+    /// Whether the beginning of its record is missing, so that the summary covers only the rest.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub begins_later: bool,
     /// Why nothing more is known of it, where its record cannot be read.
@@ -153,15 +153,15 @@ impl History {
         Ok(RunList { runs: runs.into_iter().rev().map(summary).collect(), more })
     }
 
-    /// Reads what a list tells of a run.
+    /// Reads the summary of a run for a list.
     fn summarised(&self, run: &str) -> Result<RunSummary, HistoryError> {
         let mut history = self.folded(run, SUMMARISED)?;
-        // The first event may be one that a list does not read.
+        // The list may skip the first event.
         history.gaps.beginning = history.started_at.is_none() && self.begins_later(run)?;
         Ok(history.into())
     }
 
-    /// Says whether the first events of a run are not there any more.
+    /// Returns whether the first events of a run are missing.
     fn begins_later(&self, run: &str) -> Result<bool, HistoryError> {
         let first = self.entries(run).next_entry()?;
         Ok(first.is_some_and(|first| first.record.seq > 1))

@@ -331,7 +331,7 @@ impl Plugins {
         let root = Root::new(&self.root);
         let made = root.create_directory(&directory, PROJECT_DIRECTORY);
         made.map_err(PluginError::file("create", &directory))?;
-        // Nobody is to commit the lock and what is staged, also of an installation that fails.
+        // Keeps the lock and staged files out of git, even if the installation fails.
         write_ignore_file(&root).map_err(PluginError::file("create", self.root.join(IGNORE_FILE)))?;
         let path = directory.join(".lock");
         let file = root.open_own(&path, OFlags::WRONLY | OFlags::CREATE);

@@ -65,7 +65,7 @@ pub struct Attempt {
     pub agents: Vec<String>,
     /// When it began.
     pub began_at: Timestamp,
-    /// When it ended; nothing where that is not known, as of one that a kill cut off.
+    /// When it ended. None if that is unknown, for example after a kill.
     pub ended_at: Option<Timestamp>,
     /// What became of it.
     pub end: AttemptEnd,
@@ -219,7 +219,7 @@ impl Attempt {
         if entry.iteration == self.iteration {
             self.fail(text);
             if text == CUT_OFF {
-                // The run that goes on closes its books, however long that is after its end.
+                // The entry is written when the run resumes, which may be long after the attempt ended.
                 self.ended_at = None;
             }
             if self.end == AttemptEnd::Open {

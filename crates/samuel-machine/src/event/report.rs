@@ -14,7 +14,7 @@ pub struct RunFault {
     pub message: String,
     /// The place it is about, where there is one.
     pub location: Option<Location>,
-    /// What to do next, where the error knows better than its code.
+    /// The next step, if the error has a more specific one than its code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
 }
@@ -32,7 +32,7 @@ impl RunFault {
     }
 }
 
-/// Returns the help of an error where it is another one than that of its code, and the same everywhere.
+/// Returns the help of an error, if it is a fixed text that differs from the help of its code.
 fn own_help(error: &impl Coded) -> Option<String> {
     match error.help() {
         help if help == *error.code().help => None,
@@ -60,7 +60,7 @@ pub struct RunReport {
     pub iterations: u32,
     /// How many of them failed.
     pub failed_iterations: u32,
-    /// How many of those that failed were cut off by an end of Samuel, such as by a kill.
+    /// Number of failed iterations that were interrupted because Samuel itself ended, for example by a kill.
     pub interrupted_iterations: u32,
     /// The tasks that it completed.
     pub completed: Vec<TaskId>,
@@ -115,7 +115,7 @@ impl RunReport {
         self.fault.as_deref().and_then(of_fault).or_else(|| self.exit_reason.error_code())
     }
 
-    /// Says whether every iteration failed by itself, and none because Samuel ended.
+    /// Returns whether every iteration failed, and none of them because Samuel itself ended.
     fn has_failed_throughout(&self) -> bool {
         let failed = self.failed_iterations.saturating_sub(self.interrupted_iterations);
         self.iterations > 0 && failed == self.iterations

@@ -208,7 +208,7 @@ fn a_run_that_is_ended_with_nothing_left_is_not_to_be_gone_on_with() {
 }
 
 #[test]
-fn an_iteration_that_a_kill_cut_off_does_not_count_as_failed_where_a_limit_ends_the_run() {
+fn help_for_a_limit_ignores_killed_iterations() {
     let mut sim = Sim::new(2).limits(|limits| limits.max_iterations = std::num::NonZero::new(1));
     sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
     sim.crash(false);

@@ -52,7 +52,7 @@ pub struct ProgressEntry {
     pub body: ProgressBody,
 }
 
-/// What the log says of an iteration that an end of Samuel cut off, once its run goes on.
+/// The note in the log, written at resume, about an iteration that was interrupted because Samuel ended.
 pub const CUT_OFF: &str = "interrupted: samuel ended in mid-iteration";
 
 /// What an entry says.

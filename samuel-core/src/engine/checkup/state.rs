@@ -45,7 +45,7 @@ fn plan_state(project: &Project, changes: Vec<String>) -> Finding {
             let failed = Finding::failed(Subject::State, &error);
             let mut help: Vec<Remedy> = kept.into_iter().chain(failed.help).collect();
             if matches!(error, StateError::Io { .. }) {
-                // Nothing is put back before what is in the way is gone.
+                // Nothing can be restored before the file in the way is removed.
                 help.reverse();
             }
             Finding { help: Some(Remedy::All(help)), ..failed }

@@ -45,7 +45,7 @@ pub struct Check {
     pub command: String,
     /// How long it may take.
     pub timeout: Duration,
-    /// The file that receives all that it prints, in the run's directory of logs. Default none.
+    /// The file that receives all output, in the log directory of the run. Default: none.
     pub log: Option<PathBuf>,
 }
 
@@ -63,7 +63,7 @@ pub struct CheckSetting<'a> {
     pub project_root: &'a Path,
     /// The working directory of the commands: the root, or the project within a clone.
     pub work_dir: &'a Path,
-    /// The run directory and the id of the run, whose directory of logs is made again where it is gone.
+    /// The run directory and the id of the run. Its log directory is created again if it is missing.
     pub logs: (&'a RunDir, &'a str),
     /// Their whole environment.
     pub env: &'a [(OsString, OsString)],
@@ -151,15 +151,15 @@ async fn run_check(
     Ok(Some(failure))
 }
 
-/// Says whether a check was not started because the directory of its log is gone.
+/// Returns whether a check was not started because the directory of its log is missing.
 fn lacks_directory(error: &ProcessError) -> bool {
     matches!(error, ProcessError::SpillFile { source, .. } if source.kind() == io::ErrorKind::NotFound)
 }
 
-/// Makes the directory of logs again, which somebody has removed.
+/// Creates the log directory again.
 fn make_logs_again(setting: CheckSetting<'_>) -> Result<(), StateError> {
     let (run_dir, run_id) = setting.logs;
-    // The directory of the logs alone is closed to others.
+    // First, because `make_logs` closes each directory that it creates to other users.
     run_dir.create()?;
     run_dir.make_logs(run_id).map(drop)
 }
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_directory_of_logs_that_is_removed_is_made_again_but_not_through_a_link() {
+    async fn recreates_removed_log_directory_but_follows_no_link() {
         let directory = tempfile::tempdir().unwrap();
         let (root, elsewhere) = (directory.path().join("project"), directory.path().join("elsewhere"));
         for made in [&root, &elsewhere] {

@@ -465,7 +465,7 @@ async fn a_plan_that_cannot_be_put_back_ends_the_run_with_the_code_of_the_error(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_in_place_of_the_state_ends_the_run_and_the_help_says_to_remove_it() {
+async fn link_in_place_of_state_ends_run_with_help() {
     let bench = shared_bench(&[("1", "First")]);
     let agent = Arc::new(HeldAgent::new());
     let handle =

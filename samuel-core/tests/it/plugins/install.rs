@@ -51,7 +51,7 @@ async fn an_offer_that_is_dropped_leaves_the_project_as_it_was() {
     drop(bench.fetch(&source).await.unwrap());
     let files: Vec<_> = bench.files().into_keys().collect();
     assert_eq!(files, [bench.path(".samuel/.gitignore"), bench.path(".samuel/plugins/.lock")]);
-    // The lock that stays is nobody's to commit.
+    // The lock file that remains is not committed.
     assert!(bench.read(".samuel/.gitignore").contains("\n/plugins/.lock\n"));
 }
 
