@@ -29,9 +29,11 @@ fn events() -> Vec<Value> {
     let agent = |report: Value| json!({ "event": "agent", "iteration": 1, "report": report });
     let report = json!({
         "exit_reason": "cancelled", "detail": "somebody wanted it", "iterations": 1, "failed_iterations": 1,
+        "interrupted_iterations": 0,
         "completed": ["2"], "unrecorded": ["3"], "skipped": ["4"], "left": ["1"], "undelivered": 1, "settled": false,
         "usage": usage, "agents": [{ "agent": "claude", "usage": usage }], "swept": true, "limit": "max_iterations",
-        "fault": { "code": "E_RUN_FAILED", "message": "it broke", "location": { "file": "samuel.toml", "line": 3, "column": null } },
+        "fault": { "code": "E_RUN_FAILED", "message": "it broke", "help": "look there",
+            "location": { "file": "samuel.toml", "line": 3, "column": null } },
         "submitted": ["5"], "unmerged": "samuel/work", "into": "main",
     });
     let mut finished = report.clone();
