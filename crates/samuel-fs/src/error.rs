@@ -51,6 +51,12 @@ pub enum FileError {
         /// The directory it should be in.
         root: PathBuf,
     },
+    /// Another directory is in the place of the directory that the path is resolved beneath.
+    #[error("another directory is in the place of \"{}\"", root.display())]
+    OtherRoot {
+        /// The path of the directory.
+        root: PathBuf,
+    },
     /// What a crash left behind beside it cannot be removed.
     #[error("\"{}\" is in the way", name.display())]
     Leftover {
@@ -84,6 +90,7 @@ impl FileError {
             Self::Dangling { .. } => io::ErrorKind::InvalidInput,
             Self::NoNameLeft { .. } => io::ErrorKind::AlreadyExists,
             Self::NotUtf8 => io::ErrorKind::InvalidData,
+            Self::OtherRoot { .. } => io::ErrorKind::Other,
             Self::Io(error) | Self::Leftover { source: error, .. } => error.kind(),
         }
     }
@@ -101,6 +108,7 @@ impl FileError {
             Self::Dangling { .. } => Some("Restore what the link leads to, or remove the link."),
             Self::NoNameLeft { .. } => Some("Remove what was moved aside there before."),
             Self::NotUtf8 => Some("Save it as UTF-8."),
+            Self::OtherRoot { .. } => Some("Move the original directory back to this path."),
             Self::Io(_) | Self::Leftover { .. } => None,
         }
     }

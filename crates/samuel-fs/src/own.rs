@@ -21,7 +21,7 @@ use rustix::{
 
 use super::{
     FileError, LastLink, PathKind, Place, Root,
-    walk::{mode_of, regular},
+    walk::{is_same, mode_of, regular},
 };
 
 /// The permissions of a file that is Samuel's alone.
@@ -143,8 +143,7 @@ impl Root {
     pub fn is_at(&self, file: &File, path: &Path) -> bool {
         let found = self.walk(path, LastLink::Keep).ok().and_then(|place| place.found);
         let open = fstat(file).ok();
-        let same = |(found, open): (&Stat, &Stat)| (found.st_dev, found.st_ino) == (open.st_dev, open.st_ino);
-        found.as_ref().zip(open.as_ref()).is_some_and(same)
+        found.zip(open).is_some_and(|(found, open)| is_same(&found, &open))
     }
 
     /// Renames a file that is in the place of a directory, and returns its new path. Does nothing for links, and if

@@ -55,6 +55,11 @@ pub fn kind_of(stat: &Stat) -> PathKind {
     FileType::from_raw_mode(stat.st_mode).into()
 }
 
+/// Returns whether two `stat`s are of the same file or directory.
+pub(super) fn is_same(one: &Stat, other: &Stat) -> bool {
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+}
+
 impl Place {
     /// Returns the last directory on the way that is there.
     pub fn dir(&self) -> BorrowedFd<'_> {
@@ -150,7 +155,7 @@ pub(super) const READABLE: OFlags = OFlags::RDONLY
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 /// How a directory is opened.
-const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+pub(super) const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// A walk under way.
 pub(super) struct Walk<'a> {
@@ -169,6 +174,7 @@ impl<'a> Walk<'a> {
     /// Starts at the root, which may itself be reached through links.
     pub(super) fn start(root: &'a Root, relative: &Path) -> Result<Self, FileError> {
         let opened = rustix::fs::open(root.path(), DIRECTORY, Mode::empty())?;
+        root.check_held(&opened)?;
         let ahead = names_of(relative);
         Ok(Self { root, ahead, dirs: vec![opened], names: Vec::new(), through: None, links: 0 })
     }
