@@ -438,11 +438,7 @@ mod tests {
         let told = |place: &Path| {
             let aside = place.with_file_name(format!("{}.aside-1", place.file_name().unwrap().display()));
             assert!(aside.exists(), "{}", aside.display());
-            format!(
-                "{} was replaced by something else, which was moved to {}",
-                place.display(),
-                aside.display()
-            )
+            format!("{} could not be used and was moved to {}", place.display(), aside.display())
         };
         let warnings = store.catch_up(0).unwrap().warnings;
         assert!(warnings.contains(&told(&state)), "{warnings:?}");
