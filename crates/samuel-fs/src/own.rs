@@ -119,6 +119,19 @@ impl Root {
         }
     }
 
+    /// Returns whether a file of Samuel is at a path, which this process can read and write.
+    ///
+    /// # Errors
+    /// Fails if the path leads out of the root, or cannot be followed.
+    #[doc(hidden)]
+    pub fn has_own(&self, path: &Path) -> Result<bool, FileError> {
+        match self.walk(path, LastLink::Keep) {
+            Ok(place) => Ok(place.kind() == Some(PathKind::File) && is_accessible(&place)?),
+            Err(error) if error.is_not_found() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Removes a file of Samuel's own, or the link in its place.
     ///
     /// # Errors

@@ -451,6 +451,31 @@ mod tests {
     }
 
     #[test]
+    fn restores_progress_log_replaced_by_directory_or_pipe() {
+        let (_root, store) = in_new_dir();
+        let (path, mode) = (store.dir().progress(), rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR);
+        let entry = crate::ProgressEntry::note(store.now(), crate::ProgressKind::Started, "first");
+        store.append_progress(&[entry]).unwrap();
+        store.catch_up(0).unwrap();
+        let aside = path.with_file_name("progress.md.aside-1");
+        let moved = format!("{} could not be used and was moved to {}", path.display(), aside.display());
+        for (is_directory, told) in [(true, &*moved), (false, "progress.md was removed")] {
+            fs::remove_file(&path).unwrap();
+            match is_directory {
+                true => fs::create_dir(&path).unwrap(),
+                false => {
+                    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap()
+                }
+            }
+            let warnings = store.catch_up(0).unwrap().warnings;
+            assert!(matches!(&*warnings, [warning] if warning.starts_with(told)), "{warnings:?}");
+            assert!(fs::read_to_string(&path).unwrap().contains(told));
+            assert_eq!(store.catch_up(0).unwrap().warnings, [""; 0]);
+        }
+        assert!(aside.is_dir());
+    }
+
+    #[test]
     fn what_stood_in_the_place_of_a_lost_journal_is_kept_beside_it() {
         let (_root, store) = in_new_dir();
         store.catch_up(0).unwrap();
