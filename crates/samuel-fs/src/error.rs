@@ -37,6 +37,12 @@ pub enum FileError {
         /// Where it points, as it stands in the link.
         target: PathBuf,
     },
+    /// A link on the way to it leads back to itself, or through too many links.
+    #[error("the link \"{}\" leads to itself or through too many links", link.display())]
+    LinkLoop {
+        /// The link.
+        link: PathBuf,
+    },
     /// It is a link, and there is nothing where that leads.
     #[error("it is a link to \"{}\", which does not exist", target.display())]
     Dangling {
@@ -87,6 +93,7 @@ impl FileError {
             Self::NotADirectory { .. } => io::ErrorKind::NotADirectory,
             Self::TooLarge { .. } => io::ErrorKind::FileTooLarge,
             Self::Outside { .. } | Self::Elsewhere { .. } => io::ErrorKind::PermissionDenied,
+            Self::LinkLoop { .. } => io::Error::from(rustix::io::Errno::LOOP).kind(),
             Self::Dangling { .. } => io::ErrorKind::InvalidInput,
             Self::NoNameLeft { .. } => io::ErrorKind::AlreadyExists,
             Self::NotUtf8 => io::ErrorKind::InvalidData,
@@ -105,6 +112,7 @@ impl FileError {
             Self::Outside { .. } | Self::Elsewhere { .. } => {
                 Some("Put what it leads to into the project, or remove the link.")
             }
+            Self::LinkLoop { .. } => Some("Remove the link."),
             Self::Dangling { .. } => Some("Restore what the link leads to, or remove the link."),
             Self::NoNameLeft { .. } => Some("Remove what was moved aside there before."),
             Self::NotUtf8 => Some("Save it as UTF-8."),

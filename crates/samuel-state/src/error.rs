@@ -486,6 +486,7 @@ fn file_help(source: &io::Error) -> Option<Remedy> {
             let link = link.display();
             Some(format!("Remove the link \"{link}\", or put what it leads to into the project."))
         }
+        Some(FileError::LinkLoop { link }) => Some(format!("Remove the link \"{}\".", link.display())),
         Some(FileError::NotADirectory { path, .. }) => {
             Some(format!("Remove \"{}\", or restore what belongs there.", path.display()))
         }
@@ -611,6 +612,7 @@ mod tests {
             help(FileError::Outside { link: path.clone(), target: "/x".into() }),
             "Remove the link \"/p/.samuel\", or put what it leads to into the project."
         );
+        assert_eq!(help(FileError::LinkLoop { link: path.clone() }), "Remove the link \"/p/.samuel\".");
         assert_eq!(
             help(FileError::NotADirectory { path, kind }),
             "Remove \"/p/.samuel\", or restore what belongs there."
