@@ -37,6 +37,12 @@ pub enum FileError {
         /// Where it points, as it stands in the link.
         target: PathBuf,
     },
+    /// A link on the way to it leads back to itself, or through too many links.
+    #[error("the link \"{}\" leads to itself or through too many links", link.display())]
+    LinkLoop {
+        /// The link.
+        link: PathBuf,
+    },
     /// It is a link, and there is nothing where that leads.
     #[error("it is a link to \"{}\", which does not exist", target.display())]
     Dangling {
@@ -49,6 +55,12 @@ pub enum FileError {
         /// The path.
         path: PathBuf,
         /// The directory it should be in.
+        root: PathBuf,
+    },
+    /// Another directory is in the place of the directory that the path is resolved beneath.
+    #[error("another directory is in the place of \"{}\"", root.display())]
+    OtherRoot {
+        /// The path of the directory.
         root: PathBuf,
     },
     /// What a crash left behind beside it cannot be removed.
@@ -81,9 +93,11 @@ impl FileError {
             Self::NotADirectory { .. } => io::ErrorKind::NotADirectory,
             Self::TooLarge { .. } => io::ErrorKind::FileTooLarge,
             Self::Outside { .. } | Self::Elsewhere { .. } => io::ErrorKind::PermissionDenied,
+            Self::LinkLoop { .. } => io::Error::from(rustix::io::Errno::LOOP).kind(),
             Self::Dangling { .. } => io::ErrorKind::InvalidInput,
             Self::NoNameLeft { .. } => io::ErrorKind::AlreadyExists,
             Self::NotUtf8 => io::ErrorKind::InvalidData,
+            Self::OtherRoot { .. } => io::ErrorKind::Other,
             Self::Io(error) | Self::Leftover { source: error, .. } => error.kind(),
         }
     }
@@ -98,9 +112,11 @@ impl FileError {
             Self::Outside { .. } | Self::Elsewhere { .. } => {
                 Some("Put what it leads to into the project, or remove the link.")
             }
+            Self::LinkLoop { .. } => Some("Remove the link."),
             Self::Dangling { .. } => Some("Restore what the link leads to, or remove the link."),
             Self::NoNameLeft { .. } => Some("Remove what was moved aside there before."),
             Self::NotUtf8 => Some("Save it as UTF-8."),
+            Self::OtherRoot { .. } => Some("Move the original directory back to this path."),
             Self::Io(_) | Self::Leftover { .. } => None,
         }
     }

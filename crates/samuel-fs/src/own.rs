@@ -13,7 +13,8 @@ use std::{
 
 use rustix::{
     fs::{
-        AtFlags, OFlags, RenameFlags, Stat, fchown, fstat, fsync, openat, renameat, renameat_with, unlinkat,
+        Access, AtFlags, OFlags, RenameFlags, Stat, accessat, fchown, fstat, fsync, openat, renameat,
+        renameat_with, unlinkat,
     },
     io::Errno,
     process::{Gid, Uid, geteuid},
@@ -21,7 +22,7 @@ use rustix::{
 
 use super::{
     FileError, LastLink, PathKind, Place, Root,
-    walk::{mode_of, regular},
+    walk::{is_same, mode_of, regular},
 };
 
 /// The permissions of a file that is Samuel's alone.
@@ -118,6 +119,19 @@ impl Root {
         }
     }
 
+    /// Returns whether a file of Samuel is at a path, which this process can read and write.
+    ///
+    /// # Errors
+    /// Fails if the path leads out of the root, or cannot be followed.
+    #[doc(hidden)]
+    pub fn has_own(&self, path: &Path) -> Result<bool, FileError> {
+        match self.walk(path, LastLink::Keep) {
+            Ok(place) => Ok(place.kind() == Some(PathKind::File) && is_accessible(&place)?),
+            Err(error) if error.is_not_found() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Removes a file of Samuel's own, or the link in its place.
     ///
     /// # Errors
@@ -143,8 +157,7 @@ impl Root {
     pub fn is_at(&self, file: &File, path: &Path) -> bool {
         let found = self.walk(path, LastLink::Keep).ok().and_then(|place| place.found);
         let open = fstat(file).ok();
-        let same = |(found, open): (&Stat, &Stat)| (found.st_dev, found.st_ino) == (open.st_dev, open.st_ino);
-        found.as_ref().zip(open.as_ref()).is_some_and(same)
+        found.zip(open).is_some_and(|(found, open)| is_same(&found, &open))
     }
 
     /// Renames a file that is in the place of a directory, and returns its new path. Does nothing for links, and if
@@ -165,8 +178,8 @@ impl Root {
         }
     }
 
-    /// Makes room for a file of Samuel. A directory in its place is renamed, and its new path is returned. Anything
-    /// else that is not a file is removed.
+    /// Makes room for a file of Samuel. If a directory is in its place, or a file that cannot be read and written, it
+    /// is renamed, and its new path is returned. Anything else that is not a file is removed.
     ///
     /// # Errors
     /// Fails if the path leads out of the root, or what is in the way cannot be moved.
@@ -174,8 +187,11 @@ impl Root {
     pub fn clear_the_way(&self, path: &Path) -> Result<Option<PathBuf>, FileError> {
         let place = self.walk(path, LastLink::Keep)?;
         match place.kind() {
-            None | Some(PathKind::File) => Ok(None),
-            Some(PathKind::Directory) => set_aside(&place).map(|name| Some(path.with_file_name(name))),
+            None => Ok(None),
+            Some(PathKind::File) if is_accessible(&place)? => Ok(None),
+            Some(PathKind::File | PathKind::Directory) => {
+                set_aside(&place).map(|name| Some(path.with_file_name(name)))
+            }
             Some(_) => {
                 unlinkat(place.parent()?, &*place.name, AtFlags::empty())?;
                 Ok(None)
@@ -209,6 +225,12 @@ pub(super) fn give(made: impl AsFd, of: &Stat) {
         // user tells.
         let _ = fchown(made, Some(Uid::from_raw(of.st_uid)), Some(Gid::from_raw(of.st_gid)));
     }
+}
+
+/// Returns whether the permissions of a file let this process read and write it.
+fn is_accessible(place: &Place) -> Result<bool, FileError> {
+    let access = Access::READ_OK | Access::WRITE_OK;
+    Ok(accessat(place.parent()?, &*place.name, access, AtFlags::empty()) != Err(Errno::ACCESS))
 }
 
 /// Renames an entry within its directory, and returns the new name.
@@ -310,6 +332,22 @@ mod tests {
         fs::remove_file(aside(7)).unwrap();
         assert_eq!(root.clear_the_way(&path).unwrap(), Some(aside(7)));
         assert!(aside(7).is_dir() && !path.exists());
+    }
+
+    #[test]
+    fn renames_a_file_without_permissions() {
+        use std::os::unix::fs::PermissionsExt as _;
+        // Permissions do not restrict root.
+        if geteuid().is_root() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let (root, path) = (Root::new(dir.path()), dir.path().join("lock"));
+        fs::write(&path, "").unwrap();
+        assert_eq!(root.clear_the_way(&path).unwrap(), None);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+        assert_eq!(root.clear_the_way(&path).unwrap(), Some(dir.path().join("lock.aside-1")));
+        assert!(!path.exists());
     }
 
     #[test]

@@ -245,6 +245,7 @@ impl Replacement {
     /// Makes an empty file beside a place whose directory is there, under a
     /// temporary name that nobody else has. It gets the permissions of the file
     /// that it replaces; where there is none, `mode` and the user's mask decide.
+    /// With [`PRIVATE_FILE`] the owner can always read and write it.
     ///
     /// # Errors
     /// Fails if the file cannot be created beside its place.
@@ -257,7 +258,7 @@ impl Replacement {
             let temporary = format!(".samuel-{}-{count}.tmp", std::process::id());
             match Self::make(&place, temporary.as_ref(), mode) {
                 Err(FileError::Io(error)) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                made => return Self::of(place, temporary.into(), made?),
+                made => return Self::of(place, temporary.into(), made?, mode),
             }
         }
         Err(Errno::EXIST.into())
@@ -273,7 +274,7 @@ impl Replacement {
             }
         }
         let file = Self::make(&place, temporary, mode)?;
-        Self::of(place, temporary.to_owned(), file)
+        Self::of(place, temporary.to_owned(), file, mode)
     }
 
     fn make(place: &Place, temporary: &OsStr, mode: u32) -> Result<File, FileError> {
@@ -283,14 +284,16 @@ impl Replacement {
         Ok(File::from(openat(place.parent()?, temporary, NEW, mode_of(mode))?))
     }
 
-    fn of(place: Place, temporary: OsString, file: File) -> Result<(Self, File), FileError> {
+    fn of(place: Place, temporary: OsString, file: File, mode: u32) -> Result<(Self, File), FileError> {
         let kept = place.found.as_ref().filter(|found| kind_of(found) == PathKind::File);
         match kept {
             Some(found) => give(&file, found),
             None => hand_over(&file, place.parent()?),
         }
+        // Samuel must be able to read and write a file that only Samuel uses.
+        let least = if mode == PRIVATE_FILE { mode_of(PRIVATE_FILE) } else { Mode::empty() };
         // What everybody may write anybody may exchange.
-        let kept = kept.map(|found| Mode::from_raw_mode(found.st_mode & 0o7775));
+        let kept = kept.map(|found| Mode::from_raw_mode(found.st_mode & 0o7775) | least);
         let (dir, name) = place.into_parts();
         let replacement = Self { dir, name, temporary, is_placed: false };
         if let Some(kept) = kept {
@@ -384,6 +387,24 @@ mod tests {
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         write(&root, &path, b"two").unwrap();
         assert_eq!((mode(), fs::read(&path).unwrap().as_slice()), (0o640, b"two".as_slice()));
+    }
+
+    #[test]
+    fn owner_can_read_and_write_replaced_state_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, path) = (Root::new(dir.path()), dir.path().join("file"));
+        for (manner, before, after) in [
+            (Manner::STATE, 0o000, 0o600),
+            (Manner::STATE, 0o040, 0o640),
+            (Manner::PRIVATE, 0o000, 0o600),
+            (Manner::PROJECT, 0o444, 0o444),
+        ] {
+            fs::write(&path, "old").unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(before)).unwrap();
+            root.write(&path, [&b"new"[..]], &manner).unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, after, "{manner:?}");
+            fs::remove_file(&path).unwrap();
+        }
     }
 
     #[test]

@@ -2,13 +2,19 @@
 
 use std::{
     fs::File,
+    hash::{Hash, Hasher},
+    io,
+    os::fd::AsFd,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
+
+use rustix::fs::{Mode, fstat};
 
 use super::{
     FileError, LastLink, Place,
     open::{read_text, read_up_to},
-    walk::Walk,
+    walk::{DIRECTORY, Walk, is_same},
 };
 
 /// A directory that paths are resolved beneath: the project, or whatever the
@@ -17,20 +23,58 @@ use super::{
 /// A path that is asked for either begins with the root's own, as
 /// `root.join("samuel.toml")` does, or is relative to it. The root itself may be
 /// reached through links.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub struct Root {
     path: PathBuf,
+    /// The held directory, which the clones of the root share.
+    held: Arc<Mutex<Weak<File>>>,
+}
+
+impl PartialEq for Root {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path
+    }
+}
+
+impl Eq for Root {}
+
+impl Hash for Root {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.path.hash(state);
+    }
 }
 
 impl Root {
     /// Names a root. Touches nothing.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        Self { path: path.into(), held: Arc::default() }
     }
 
     /// Returns the directory.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Holds the directory that is at the path now. Until the returned file is dropped, the root and its clones
+    /// return [`FileError::OtherRoot`] if another directory is at the path.
+    ///
+    /// # Errors
+    /// Fails if the directory cannot be opened.
+    #[doc(hidden)]
+    pub fn hold(&self) -> io::Result<Arc<File>> {
+        let directory = Arc::new(File::from(rustix::fs::open(&self.path, DIRECTORY, Mode::empty())?));
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&directory);
+        Ok(directory)
+    }
+
+    /// Returns an error if a directory is held and an open directory is another one.
+    pub(super) fn check_held(&self, opened: impl AsFd) -> Result<(), FileError> {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let Some(held) = held else { return Ok(()) };
+        match is_same(&fstat(&*held)?, &fstat(opened)?) {
+            true => Ok(()),
+            false => Err(FileError::OtherRoot { root: self.path.clone() }),
+        }
     }
 
     /// Opens a regular file for reading, without waiting for anything.
@@ -62,10 +106,15 @@ impl Root {
     /// Makes sure that a path stays inside, whether or not anything is there.
     ///
     /// # Errors
-    /// Returns [`FileError::Outside`] with the link that leads out.
+    /// Returns [`FileError::Outside`] with the link that leads out, and
+    /// [`FileError::OtherRoot`] if another directory is in the place of a held root.
     pub fn check_inside(&self, path: &Path) -> Result<(), FileError> {
         match self.walk(path, LastLink::Follow) {
-            Err(error @ (FileError::Outside { .. } | FileError::Elsewhere { .. })) => Err(error),
+            Err(
+                error @ (FileError::Outside { .. }
+                | FileError::Elsewhere { .. }
+                | FileError::OtherRoot { .. }),
+            ) => Err(error),
             _ => Ok(()),
         }
     }
@@ -93,5 +142,40 @@ impl Root {
         }
         let real = path.is_absolute().then(|| self.path.canonicalize().ok()).flatten()?;
         path.strip_prefix(real).ok().map(Path::to_owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn rejects_another_directory_in_place_of_held_root() {
+        let dir = tempfile::tempdir().unwrap();
+        let [path, away, other] = ["project", "away", "other"].map(|name| dir.path().join(name));
+        for (directory, content) in [(&path, "mine"), (&other, "theirs")] {
+            fs::create_dir(directory).unwrap();
+            fs::write(directory.join("file"), content).unwrap();
+        }
+        let root = Root::new(&path);
+        let (clone, file) = (root.clone(), path.join("file"));
+        let held = root.hold().unwrap();
+        assert_eq!(clone.read_text(&file, 10).unwrap(), "mine");
+        fs::rename(&path, &away).unwrap();
+        assert!(clone.read(&file, 10).unwrap_err().is_not_found());
+        std::os::unix::fs::symlink(&other, &path).unwrap();
+        assert!(matches!(clone.read(&file, 10), Err(FileError::OtherRoot { .. })));
+        fs::remove_file(&path).unwrap();
+        fs::rename(&away, &path).unwrap();
+        assert_eq!(clone.read_text(&file, 10).unwrap(), "mine");
+        fs::rename(&path, &away).unwrap();
+        fs::rename(&other, &path).unwrap();
+        assert!(matches!(clone.check_inside(&file), Err(FileError::OtherRoot { .. })));
+        drop(held);
+        assert_eq!(clone.read_text(&file, 10).unwrap(), "theirs");
     }
 }

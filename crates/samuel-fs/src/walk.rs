@@ -55,6 +55,11 @@ pub fn kind_of(stat: &Stat) -> PathKind {
     FileType::from_raw_mode(stat.st_mode).into()
 }
 
+/// Returns whether two `stat`s are of the same file or directory.
+pub(super) fn is_same(one: &Stat, other: &Stat) -> bool {
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+}
+
 impl Place {
     /// Returns the last directory on the way that is there.
     pub fn dir(&self) -> BorrowedFd<'_> {
@@ -150,7 +155,7 @@ pub(super) const READABLE: OFlags = OFlags::RDONLY
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 /// How a directory is opened.
-const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+pub(super) const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// A walk under way.
 pub(super) struct Walk<'a> {
@@ -169,6 +174,7 @@ impl<'a> Walk<'a> {
     /// Starts at the root, which may itself be reached through links.
     pub(super) fn start(root: &'a Root, relative: &Path) -> Result<Self, FileError> {
         let opened = rustix::fs::open(root.path(), DIRECTORY, Mode::empty())?;
+        root.check_held(&opened)?;
         let ahead = names_of(relative);
         Ok(Self { root, ahead, dirs: vec![opened], names: Vec::new(), through: None, links: 0 })
     }
@@ -233,9 +239,16 @@ impl<'a> Walk<'a> {
     fn follow(&mut self, name: &OsStr) -> Result<(), FileError> {
         self.links += 1;
         if self.links > MAX_LINKS {
-            return Err(Errno::LOOP.into());
+            return Err(FileError::LinkLoop { link: self.path_of(name) });
         }
-        let target = readlinkat(self.here()?, name, Vec::new())?;
+        let target = match readlinkat(self.here()?, name, Vec::new()) {
+            // Something else has taken the place of the link, so the name is examined again. `MAX_LINKS` limits this.
+            Err(Errno::INVAL) => {
+                self.ahead.push_front(name.to_owned());
+                return Ok(());
+            }
+            target => target?,
+        };
         let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
         self.through = Some((self.path_of(name), target.clone()));
         let target = match target.is_absolute() {
@@ -345,11 +358,26 @@ mod tests {
     }
 
     #[test]
+    fn follows_a_link_that_became_a_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("a")).unwrap();
+        let root = Root::new(dir.path());
+        let mut walk = Walk::start(&root, Path::new("b")).unwrap();
+        walk.follow("a".as_ref()).unwrap();
+        let place = walk.run(LastLink::Keep).unwrap();
+        assert_eq!(place.names, ["a", "b"]);
+    }
+
+    #[test]
     fn what_makes_no_sense_is_no_place() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("file"), "x").unwrap();
         symlink("loop", dir.path().join("loop")).unwrap();
-        assert!(walk(dir.path(), "loop").is_err());
+        let error = walk(dir.path(), "loop/below").unwrap_err();
+        assert!(
+            matches!(&error, FileError::LinkLoop { link } if *link == dir.path().join("loop")),
+            "{error}"
+        );
         assert!(matches!(walk(dir.path(), "file/below"), Err(FileError::NotADirectory { .. })));
         assert!(walk(dir.path(), "none/../file").unwrap_err().is_not_found());
     }

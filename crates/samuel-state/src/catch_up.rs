@@ -391,6 +391,44 @@ mod tests {
     }
 
     #[test]
+    fn writes_nothing_into_another_project_during_run() {
+        let (root, store) = in_new_dir();
+        let (other, _theirs) = in_new_dir();
+        let holder = crate::Holder::this_process(Timestamp::UNIX_EPOCH, "run run-1");
+        let lock = store.lock_loop(&holder).unwrap();
+        let event = NotedEvent { name: "x".to_owned(), data: serde_json::Value::Null };
+        store.catch_up(0).unwrap();
+        let files = |root: &Path| {
+            let entries = fs::read_dir(RunDir::new(root).path()).unwrap().map(|entry| entry.unwrap().path());
+            let mut files: Vec<_> = entries.map(|path| (fs::read(&path).unwrap(), path)).collect();
+            files.sort();
+            files
+        };
+        let (before, away) = (files(other.path()), root.path().with_extension("away"));
+        fs::rename(root.path(), &away).unwrap();
+        std::os::unix::fs::symlink(other.path(), root.path()).unwrap();
+        let refused = [
+            store.catch_up(0).map(drop),
+            lock.keep().map(drop),
+            store.note(crate::Note::Event(event)).map(drop),
+            done(&store, "1").map(drop),
+        ];
+        let after = files(other.path());
+        fs::remove_file(root.path()).unwrap();
+        fs::rename(&away, root.path()).unwrap();
+        let help = format!(
+            "Move the original directory back to \"{}\", then start the run again.",
+            root.path().display()
+        );
+        for refused in refused {
+            let error = refused.unwrap_err();
+            assert_eq!(samuel_model::Coded::help(&error).prose(), help, "{error}");
+        }
+        assert_eq!(before, after);
+        assert_eq!(store.catch_up(0).unwrap().warnings, [""; 0]);
+    }
+
+    #[test]
     fn warns_about_everything_moved_aside() {
         let (root, store) = in_new_dir();
         store.catch_up(0).unwrap();
@@ -400,11 +438,7 @@ mod tests {
         let told = |place: &Path| {
             let aside = place.with_file_name(format!("{}.aside-1", place.file_name().unwrap().display()));
             assert!(aside.exists(), "{}", aside.display());
-            format!(
-                "{} was replaced by something else, which was moved to {}",
-                place.display(),
-                aside.display()
-            )
+            format!("{} could not be used and was moved to {}", place.display(), aside.display())
         };
         let warnings = store.catch_up(0).unwrap().warnings;
         assert!(warnings.contains(&told(&state)), "{warnings:?}");
@@ -414,6 +448,31 @@ mod tests {
             let warnings = store.catch_up(0).unwrap().warnings;
             assert!(warnings.contains(&told(&path)), "{warnings:?}");
         }
+    }
+
+    #[test]
+    fn restores_progress_log_replaced_by_directory_or_pipe() {
+        let (_root, store) = in_new_dir();
+        let (path, mode) = (store.dir().progress(), rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR);
+        let entry = crate::ProgressEntry::note(store.now(), crate::ProgressKind::Started, "first");
+        store.append_progress(&[entry]).unwrap();
+        store.catch_up(0).unwrap();
+        let aside = path.with_file_name("progress.md.aside-1");
+        let moved = format!("{} could not be used and was moved to {}", path.display(), aside.display());
+        for (is_directory, told) in [(true, &*moved), (false, "progress.md was removed")] {
+            fs::remove_file(&path).unwrap();
+            match is_directory {
+                true => fs::create_dir(&path).unwrap(),
+                false => {
+                    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap()
+                }
+            }
+            let warnings = store.catch_up(0).unwrap().warnings;
+            assert!(matches!(&*warnings, [warning] if warning.starts_with(told)), "{warnings:?}");
+            assert!(fs::read_to_string(&path).unwrap().contains(told));
+            assert_eq!(store.catch_up(0).unwrap().warnings, [""; 0]);
+        }
+        assert!(aside.is_dir());
     }
 
     #[test]

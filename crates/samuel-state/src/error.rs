@@ -377,9 +377,12 @@ impl StateError {
         match self {
             Self::NotInitialised { .. } | Self::Corrupt { .. } | Self::Version { .. } => true,
             Self::Io { source, .. } => {
-                let is_samuels = source.get_ref().is_some_and(|error| error.is::<FileError>());
-                is_samuels
-                    || matches!(source.kind(), NotFound | PermissionDenied | NotADirectory | IsADirectory)
+                match source.get_ref().and_then(|error| error.downcast_ref::<FileError>()) {
+                    Some(error) => !matches!(error, FileError::OtherRoot { .. }),
+                    None => {
+                        matches!(source.kind(), NotFound | PermissionDenied | NotADirectory | IsADirectory)
+                    }
+                }
             }
             _ => false,
         }
@@ -483,9 +486,14 @@ fn file_help(source: &io::Error) -> Option<Remedy> {
             let link = link.display();
             Some(format!("Remove the link \"{link}\", or put what it leads to into the project."))
         }
+        Some(FileError::LinkLoop { link }) => Some(format!("Remove the link \"{}\".", link.display())),
         Some(FileError::NotADirectory { path, .. }) => {
             Some(format!("Remove \"{}\", or restore what belongs there.", path.display()))
         }
+        Some(FileError::OtherRoot { root }) => Some(format!(
+            "Move the original directory back to \"{}\", then start the run again.",
+            root.display()
+        )),
         _ => None,
     };
     named.map(Remedy::from).or_else(|| FileError::help_of(source).map(Remedy::from))
@@ -593,6 +601,7 @@ mod tests {
             assert!(refused(errno).is_lost(), "{errno}");
         }
         assert!(StateError::file("read", "prd.toon")(FileError::TooLarge { limit: 1 }).is_lost());
+        assert!(!StateError::file("read", "prd.toon")(FileError::OtherRoot { root: "/p".into() }).is_lost());
     }
 
     #[test]
@@ -603,6 +612,7 @@ mod tests {
             help(FileError::Outside { link: path.clone(), target: "/x".into() }),
             "Remove the link \"/p/.samuel\", or put what it leads to into the project."
         );
+        assert_eq!(help(FileError::LinkLoop { link: path.clone() }), "Remove the link \"/p/.samuel\".");
         assert_eq!(
             help(FileError::NotADirectory { path, kind }),
             "Remove \"/p/.samuel\", or restore what belongs there."

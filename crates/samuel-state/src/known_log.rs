@@ -3,7 +3,10 @@
 //! Nobody can put back what it said: it begins anew, with a line that says so, and
 //! whoever [catches up](super::PlanStore::catch_up) is told once.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
 use super::{FileStore, ProgressEntry, ProgressKind, StateError};
 
@@ -16,8 +19,8 @@ const BEGINS_ANEW: &str = "progress.md was removed while a loop was at work, and
 pub(super) struct KnownLog {
     /// Whether there was one.
     is_known: AtomicBool,
-    /// Whether it began anew, and nobody was told.
-    is_untold: AtomicBool,
+    /// The warning that it was begun again, until it is reported.
+    untold: Mutex<Option<String>>,
 }
 
 impl KnownLog {
@@ -33,21 +36,24 @@ impl KnownLog {
 }
 
 impl FileStore {
-    /// Says whether the progress log is gone that was there.
+    /// Returns whether the progress log that was there is gone or unusable.
     fn is_log_lost(&self) -> Result<bool, StateError> {
         let path = self.dir().progress();
-        let has = || self.dir().root().has(&path).map_err(StateError::file("look for", &path));
+        let has = || self.dir().root().has_own(&path).map_err(StateError::file("look for", &path));
         Ok(self.known_log.is_known.load(Ordering::Relaxed) && !has()?)
     }
 
     /// Returns what the next lines of the progress log come after, with a line end.
-    /// Somebody holds the lock.
+    /// Renames or removes an unusable log. The caller holds the lock.
     pub(super) fn first_line(&self) -> Result<String, StateError> {
         if !self.is_log_lost()? {
             return Ok(String::new());
         }
-        self.known_log.is_untold.store(true, Ordering::Relaxed);
-        Ok(format!("{}\n", ProgressEntry::note(self.now(), ProgressKind::Error, BEGINS_ANEW)))
+        let aside = self.clear_the_way(&self.dir().progress())?;
+        let warning = aside.unwrap_or_else(|| BEGINS_ANEW.to_owned());
+        let line = ProgressEntry::note(self.now(), ProgressKind::Error, &warning);
+        *self.known_log.untold.lock().unwrap_or_else(PoisonError::into_inner) = Some(warning);
+        Ok(format!("{line}\n"))
     }
 
     /// Begins the log anew where it is gone, and returns what is to be told of it, once.
@@ -55,7 +61,6 @@ impl FileStore {
         if self.is_log_lost()? {
             self.log_lines("")?;
         }
-        let is_untold = self.known_log.is_untold.swap(false, Ordering::Relaxed);
-        Ok(is_untold.then(|| BEGINS_ANEW.to_owned()))
+        Ok(self.known_log.untold.lock().unwrap_or_else(PoisonError::into_inner).take())
     }
 }

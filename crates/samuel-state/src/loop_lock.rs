@@ -8,7 +8,7 @@ use std::{
     fs::File,
     io,
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -33,6 +33,9 @@ pub(super) struct FileLoopLock {
     held: Mutex<Held>,
     /// The root directory; nothing where the file system locks no directories.
     tree: Option<File>,
+    /// Makes every access to the project fail if another directory takes its place. `None` for a run directory that
+    /// is not in a project, because such a directory is created again.
+    _root: Option<Arc<File>>,
 }
 
 /// The lock file, and what it says.
@@ -66,7 +69,9 @@ impl FileLoopLock {
         let mut file = taken.map_err(|_held| running())?;
         write_holder(&mut file, holder).map_err(StateError::io("write", &path))?;
         let held = Mutex::new(Held { file, holder: holder.clone() });
-        Ok(Self { dir: dir.clone(), held, tree })
+        let root = (dir.root().path() != dir.path()).then(|| dir.root().hold()).transpose();
+        let root = root.map_err(StateError::io("open", dir.root().path()))?;
+        Ok(Self { dir: dir.clone(), held, tree, _root: root })
     }
 
     /// Returns who runs a loop on a work tree, if anybody does. The outer

@@ -34,7 +34,7 @@ impl FileStore {
     }
 
     /// Makes room for a file. Returns a warning if something was renamed.
-    fn clear_the_way(&self, path: &Path) -> Result<Option<String>, StateError> {
+    pub(super) fn clear_the_way(&self, path: &Path) -> Result<Option<String>, StateError> {
         let aside = self.dir().root().clear_the_way(path).map_err(StateError::file("put back", path))?;
         Ok(aside.map(|aside| moved_aside(path, &aside)))
     }

@@ -312,9 +312,9 @@ impl RunDir {
     }
 }
 
-/// Returns the warning about something that was renamed because it was in the place of a file or directory of Samuel.
+/// Returns the warning about something that was renamed because Samuel could not use it as its file or directory.
 pub(super) fn moved_aside(place: &Path, aside: &Path) -> String {
-    format!("{} was replaced by something else, which was moved to {}", place.display(), aside.display())
+    format!("{} could not be used and was moved to {}", place.display(), aside.display())
 }
 
 /// Returns the methodology that a plan names, if it can be read so far.

@@ -465,6 +465,31 @@ async fn a_plan_that_cannot_be_put_back_ends_the_run_with_the_code_of_the_error(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn another_directory_in_place_of_project_ends_run() {
+    let bench = shared_bench(&[("1", "First")]);
+    let agent = Arc::new(HeldAgent::new());
+    let handle =
+        bench.run(completes_each_task()).agent(agent.clone()).build().unwrap().start().await.unwrap();
+    agent.called().await;
+    let other = bench.path().with_extension("other");
+    std::fs::create_dir_all(other.join(".samuel/run")).unwrap();
+    std::fs::write(other.join(".samuel/run/prd.toon"), "theirs").unwrap();
+    renameat_with(CWD, bench.path(), CWD, &other, RenameFlags::EXCHANGE).unwrap();
+    agent.release();
+    let report = handle.wait().await.unwrap();
+    renameat_with(CWD, bench.path(), CWD, &other, RenameFlags::EXCHANGE).unwrap();
+    let files = std::fs::read_dir(other.join(".samuel/run")).unwrap();
+    let files: Vec<_> = files.map(|entry| entry.unwrap().file_name()).collect();
+    let plan = std::fs::read_to_string(other.join(".samuel/run/prd.toon")).unwrap();
+    std::fs::remove_dir_all(other).unwrap();
+    assert_eq!(report.error_code(), Some(ErrorCode::STATE_IO), "{report:?}");
+    let path = bench.path().display();
+    let help = format!("Move the original directory back to \"{path}\", then start the run again.");
+    assert_eq!(report.help().unwrap().prose(), help);
+    assert_eq!((files, &*plan), (vec!["prd.toon".into()], "theirs"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn link_in_place_of_state_ends_run_with_help() {
     let bench = shared_bench(&[("1", "First")]);
     let agent = Arc::new(HeldAgent::new());

@@ -5,8 +5,6 @@
 
 use std::path::{Path, PathBuf};
 
-use rustix::io::Errno;
-
 use super::{HostError, grant};
 use crate::{
     fs::{self, FileError, Root},
@@ -68,9 +66,7 @@ impl Tree<'_> {
                 HostError::denied(self.capability, path)
             }
             FileError::NotADirectory { .. } => HostError::NotFound(path.to_owned()),
-            FileError::Io(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
-                HostError::invalid(format!("`{path}` goes through too many links"))
-            }
+            FileError::LinkLoop { .. } => HostError::invalid(format!("`{path}` goes through too many links")),
             error => HostError::io(path, &error.into()),
         }
     }
