@@ -33,6 +33,9 @@ const MAX_SEGMENTS: usize = 64;
 const CHUNK_BYTES: u64 = 1 << 20;
 /// How long a line can be that is read; a longer one is left out and counted.
 const MAX_LINE_BYTES: u64 = 64 << 20;
+/// How many bytes of a file are read. Samuel moves its files aside before they are as long, but another process can extend
+/// a file, even without disk space.
+const MAX_READ_BYTES: u64 = MAX_BYTES + 2 * MAX_LINE_BYTES;
 /// How many files that were moved aside are looked at.
 const MAX_FILES: usize = 10_000;
 /// How many runs are listed.
@@ -109,8 +112,9 @@ pub struct RecordChunk {
     pub lines: Vec<u8>,
     /// Where to read on.
     pub next: RecordPlace,
-    /// How many lines were passed over before `next` because they are too long to be read; 0 by default. Where there are
-    /// some, it is read on at `next` later also if there are no lines.
+    /// How many lines were passed over before `next` because they are too long to be read; 0 by default. The rest of a
+    /// file that is too long counts as one line. Where there are some, it is read on at `next` later also if there are no
+    /// lines.
     pub left_out: u64,
 }
 
@@ -128,9 +132,15 @@ pub(super) fn append_to(dir: &RunDir, run: &str, part: RecordPart, lines: &[u8])
     // Whoever made the file may have left it open to others.
     let private = || {
         let file = root.open_own(&path, OFlags::RDWR | OFlags::CREATE)?;
-        Ok(file.set_permissions(Permissions::from_mode(PRIVATE_FILE))?)
+        file.set_permissions(Permissions::from_mode(PRIVATE_FILE))?;
+        Ok(file.metadata()?.len())
     };
-    private().map_err(StateError::file("close to others", &path))?;
+    let length = private().map_err(StateError::file("close to others", &path))?;
+    if length > MAX_READ_BYTES {
+        // Readers do not reach lines that are appended here.
+        rotate(root, &logs, part)?;
+        private().map_err(StateError::file("close to others", &path))?;
+    }
     let length = append(root, &path, lines)?.metadata().map_err(StateError::io("look at", &path))?.len();
     if length > MAX_BYTES { rotate(root, &logs, part) } else { Ok(()) }
 }
@@ -215,16 +225,29 @@ fn open(root: &Root, path: &Path) -> Result<Option<File>, StateError> {
     found(root.open(path)).map_err(StateError::file("read", path))
 }
 
-/// Reads whole lines; those that are too long are passed over and counted.
+/// Reads whole lines. Lines that are too long, and the rest of a file that is too long, are passed over and counted.
 fn read_chunk(file: File, place: RecordPlace) -> io::Result<RecordChunk> {
-    read_lines(file, place, CHUNK_BYTES, MAX_LINE_BYTES)
+    read_lines(file, place, CHUNK_BYTES, MAX_LINE_BYTES, MAX_READ_BYTES)
 }
 
 /// Reads whole lines, so many bytes at once, and more where a line is longer; those beyond a length are passed over.
-fn read_lines(mut file: File, mut place: RecordPlace, at_once: u64, longest: u64) -> io::Result<RecordChunk> {
+/// A line that begins after the first `most` bytes of the file is not read.
+fn read_lines(
+    mut file: File,
+    mut place: RecordPlace,
+    at_once: u64,
+    longest: u64,
+    most: u64,
+) -> io::Result<RecordChunk> {
     file.seek(SeekFrom::Start(place.offset))?;
     let (mut lines, mut limit, mut left_out) = (Vec::new(), at_once, 0_u64);
     loop {
+        if place.offset >= most {
+            let end = file.metadata()?.len().max(place.offset);
+            left_out += u64::from(end > place.offset);
+            place.offset = end;
+            break;
+        }
         let room = limit.saturating_sub(lines.len() as u64);
         let read = file.by_ref().take(room).read_to_end(&mut lines)?;
         if memchr::memchr(b'\n', &lines).is_some() || (read as u64) < room {
@@ -234,7 +257,7 @@ fn read_lines(mut file: File, mut place: RecordPlace, at_once: u64, longest: u64
             limit = limit.saturating_mul(4).min(longest);
             continue;
         }
-        place.offset = after_line(&mut file, at_once)?;
+        place.offset = after_line(&mut file, at_once, most)?;
         file.seek(SeekFrom::Start(place.offset))?;
         left_out += 1;
         (lines, limit) = (Vec::new(), at_once);
@@ -244,12 +267,15 @@ fn read_lines(mut file: File, mut place: RecordPlace, at_once: u64, longest: u64
     Ok(RecordChunk { lines, next, left_out })
 }
 
-/// Returns where the line ends that the file is in, of which so much is read at once; the end of the file where it has
-/// none.
-fn after_line(file: &mut File, at_once: u64) -> io::Result<u64> {
+/// Returns where the line ends that the file is in, of which so much is read at once. Returns the end of the file if the
+/// line has no end in the first `most` bytes of the file.
+fn after_line(file: &mut File, at_once: u64, most: u64) -> io::Result<u64> {
     let mut piece = Vec::new();
     loop {
         let at = file.stream_position()?;
+        if at >= most {
+            return file.seek(SeekFrom::End(0));
+        }
         piece.clear();
         file.by_ref().take(at_once).read_to_end(&mut piece)?;
         match memchr::memchr(b'\n', &piece) {
@@ -424,7 +450,7 @@ mod tests {
         let long = format!("{}\n", "x".repeat(40)).repeat(usize::try_from(MANY).unwrap());
         fs::write(&path, format!("{long}one\n{long}")).unwrap();
         let read = |place| {
-            let chunk = read_lines(File::open(&path).unwrap(), place, 8, 32).unwrap();
+            let chunk = read_lines(File::open(&path).unwrap(), place, 8, 32, u64::MAX).unwrap();
             (String::from_utf8(chunk.lines).unwrap(), chunk.left_out, chunk.next)
         };
         let (lines, left_out, next) = read(RecordPlace::default());
@@ -432,6 +458,47 @@ mod tests {
         let (lines, left_out, next) = read(next);
         assert_eq!((lines.as_str(), left_out, next.offset), ("", MANY, fs::metadata(&path).unwrap().len()));
         assert_eq!(read(next), (String::new(), 0, next));
+    }
+
+    #[test]
+    fn counts_rest_of_endless_record_as_one_line() {
+        const HOLE: u64 = 20 << 30;
+        let root = tempfile::tempdir().unwrap();
+        let dir = RunDir::new(root.path());
+        append_to(&dir, RUN, RecordPart::Events, b"one\ntwo\n").unwrap();
+        let path = dir.logs(RUN).join("run.jsonl");
+        fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(HOLE).unwrap();
+        let read = |place| read_from(&dir, RUN, RecordPart::Events, place).unwrap();
+        let events = read(RecordPlace::default());
+        assert_eq!((&events.lines[..], events.left_out), (&b"one\ntwo\n"[..], 0));
+        let hole = read(events.next);
+        assert_eq!((hole.lines.len(), hole.left_out, hole.next.offset), (0, 1, HOLE));
+        assert_eq!(read(hole.next).left_out, 0, "it is counted once");
+        // The events after the hole begin a new file.
+        append_to(&dir, RUN, RecordPart::Events, b"three\n").unwrap();
+        let on = read(hole.next);
+        assert_eq!((&on.lines[..], on.left_out), (&b"three\n"[..], 0));
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(all(&dir), ["one", "two", "three"]);
+    }
+
+    #[test]
+    fn reads_no_line_behind_the_limit_of_a_file() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("run.jsonl");
+        for (text, lines) in [
+            (format!("line\n{}\nline\n", "x".repeat(1_000)), 1),
+            // The last of these begins at byte 60.
+            ("line\n".repeat(100), 13),
+        ] {
+            fs::write(&path, &text).unwrap();
+            let (mut chunk, mut found) = (RecordChunk::default(), 0);
+            while chunk.left_out == 0 {
+                chunk = read_lines(File::open(&path).unwrap(), chunk.next, 8, 32, 64).unwrap();
+                found += chunk.lines.len() / 5;
+            }
+            assert_eq!((found, chunk.left_out, chunk.next.offset), (lines, 1, text.len() as u64));
+        }
     }
 
     #[test]

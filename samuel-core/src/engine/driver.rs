@@ -218,6 +218,10 @@ impl Driver {
                 services.complete(&mut event);
                 self.name_commit(&mut event).await;
                 self.name_unmerged(&mut event).await;
+                // A run can end within an iteration.
+                if matches!(event, Event::IterationFinished { .. } | Event::RunFinished(_)) {
+                    services.warn_of_repeated();
+                }
                 if let Event::RunFinished(report) = &event {
                     flight.report = Some(report.clone());
                     services.close_workspace(report.exit_reason == ExitReason::Completed).await;

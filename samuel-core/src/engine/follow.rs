@@ -47,8 +47,6 @@ pub(super) struct Follower {
     /// The change that the loop tries to make, and the last record before the first
     /// attempt.
     attempt: SyncMutex<Option<(Mutation, u64)>>,
-    /// What could not be put back, as it was last told.
-    told: SyncMutex<String>,
     /// Whether the last look failed, so that the plan may say what nobody was told of.
     is_behind: AtomicBool,
 }
@@ -60,10 +58,10 @@ impl Follower {
         seq: u64,
         plan: Arc<Plan>,
     ) -> Arc<Self> {
-        let (known, before, told) = (SyncMutex::new(plan), SyncMutex::default(), SyncMutex::default());
+        let (known, before) = (SyncMutex::new(plan), SyncMutex::default());
         let (untold, attempt) = (SyncMutex::default(), SyncMutex::default());
         let (seq, is_behind) = (Mutex::new(seq), AtomicBool::default());
-        Arc::new(Self { services, seq, lock, known, before, untold, attempt, told, is_behind })
+        Arc::new(Self { services, seq, lock, known, before, untold, attempt, is_behind })
     }
 
     /// Takes down that the loop tries to make a change. Returns the last record before
@@ -151,7 +149,7 @@ impl Follower {
             }
             Err(error) => {
                 let _ = self.services.inputs.send(Input::Unheard);
-                self.warn_once(format!("the state could not be read: {}", described(&error)));
+                self.services.warn_new(format!("the state could not be read: {}", described(&error)));
                 Err(error)
             }
         }
@@ -176,13 +174,15 @@ impl Follower {
             })
             .await??;
         match kept {
-            Ok(true) => self.services.warn("the lock of the loop was removed or changed, and is put back"),
+            Ok(true) => {
+                self.services.warn_new("the lock of the loop was removed or changed, and is put back")
+            }
             Ok(false) => {}
-            Err(error) => self.warn_once(described(&error)),
+            Err(error) => self.services.warn_new(described(&error)),
         }
         let CaughtUp { journal, plan, warnings } = caught;
         for warning in warnings {
-            self.services.warn(warning);
+            self.services.warn_new(warning);
         }
         let completed =
             journal.records.iter().flat_map(|record| completions(record).into_iter().zip(repeat(record.seq)));
@@ -203,15 +203,6 @@ impl Follower {
     fn task_before(&self, id: &TaskId) -> Option<Task> {
         let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         before.as_ref()?.task(id).cloned()
-    }
-
-    /// Warns of what goes wrong at each look, but once.
-    fn warn_once(&self, message: String) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if *told != message {
-            self.services.warn(message.clone());
-            *told = message;
-        }
     }
 
     /// Returns what the machine has to know of a record.

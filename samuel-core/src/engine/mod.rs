@@ -76,6 +76,7 @@ mod preview;
 mod profile;
 mod record;
 mod refusals;
+mod repeated_warnings;
 mod run;
 mod sandbox_image;
 mod sandbox_report;

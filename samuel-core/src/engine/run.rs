@@ -397,6 +397,7 @@ impl Run {
             project,
             bridge: frozen.bridge.clone(),
             told_of_unasked: AtomicBool::default(),
+            repeated: Arc::default(),
         };
         let services = Arc::new(match leader {
             Some(parts) => services.of_lane(parts, own_inputs),

@@ -20,6 +20,7 @@ use super::{
     in_clone::InClone,
     lanes::{Lane, LaneParts},
     refusals::Refusals,
+    repeated_warnings::RepeatedWarnings,
     socket::RunSocket,
     tickets::Tickets,
     work_tree::WorkTree,
@@ -44,6 +45,7 @@ use crate::{
         Artifact, LaneStore, PlanStore, ProgressBody, ProgressEntry, ProgressKind, RunDir, StateDiagnostic,
         StateError,
     },
+    text::counted_were,
 };
 
 /// How many things that are wrong with one file are told.
@@ -105,6 +107,8 @@ pub(super) struct Services {
     pub(super) bridge: Vec<String>,
     /// Whether the user was told of a tool call that was made without asking.
     pub(super) told_of_unasked: AtomicBool,
+    /// The warnings that an agent can cause at each look, of all lanes, since an iteration ended.
+    pub(super) repeated: Arc<Mutex<RepeatedWarnings>>,
 }
 
 /// What the points of a run fire for.
@@ -196,6 +200,7 @@ impl Services {
             project: project.with_lane_store(notes),
             bridge: self.bridge.clone(),
             told_of_unasked: AtomicBool::default(),
+            repeated: Arc::clone(&self.repeated),
         }
     }
 
@@ -206,6 +211,24 @@ impl Services {
 
     pub(super) fn warn(&self, message: impl Into<String>) {
         self.emit(Event::Warning { message: redacted(&message.into()).into_owned() });
+    }
+
+    /// Warns, if there was no such warning since an iteration ended.
+    pub(super) fn warn_new(&self, message: impl Into<String>) {
+        let message = message.into();
+        let mut repeated = self.repeated.lock().unwrap_or_else(PoisonError::into_inner);
+        if repeated.is_new(&message) {
+            self.warn(message);
+        }
+    }
+
+    /// Warns of how many warnings were repeated since an iteration ended, if any.
+    pub(super) fn warn_of_repeated(&self) {
+        let mut repeated = self.repeated.lock().unwrap_or_else(PoisonError::into_inner);
+        let left_out = repeated.take_left_out();
+        if left_out > 0 {
+            self.warn_of_run(format!("{} left out", counted_were(left_out, "repeated warning")));
+        }
     }
 
     /// Warns of what concerns all lanes, where there are several.

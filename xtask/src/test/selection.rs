@@ -13,6 +13,10 @@ use crate::workspace::{cargo, root};
 
 /// The core. Packages that use it are built with the features of the whole workspace.
 const CORE: &str = "samuel-core";
+/// The program of the behavior table, and the step that runs it. Other steps leave the program out.
+const TABLE: (&str, &str) = ("parity", "table");
+/// The words that pytest reads as operators in the expression of `-k`.
+const OPERATORS: [&str; 3] = ["and", "or", "not"];
 
 /// A package of the workspace.
 #[derive(Debug, Default)]
@@ -43,10 +47,10 @@ pub(super) struct Selection {
 
 impl Selection {
     /// Parses the words. A word is the name of a step, the name of a package with or without `samuel-`, the name of
-    /// both, or part of the name of a test or of its program.
+    /// both, or part of the name of a test or of its program. The program of the behavior table means its step.
     ///
     /// # Errors
-    /// Fails for an unknown word. The error lists the known words.
+    /// Fails for an unknown word, and for an operator of pytest. The error lists the known words.
     pub(super) fn of(words: &[&str], steps: &[&str]) -> Result<Self> {
         let mut selection = Self { words: !words.is_empty(), ..Self::default() };
         if words.is_empty() {
@@ -55,6 +59,8 @@ impl Selection {
         selection.all_steps = steps.iter().map(|&step| step.to_owned()).collect();
         selection.all_packages = packages()?;
         for &word in words {
+            let (program, step) = TABLE;
+            let word = if word == program { step } else { word };
             let is_step = steps.contains(&word);
             if is_step {
                 selection.steps.insert(word.to_owned());
@@ -83,6 +89,7 @@ impl Selection {
         let rust = has_test(root(), &parts);
         let python = has_python_test(name);
         ensure!(rust || python, "no test has this name");
+        ensure!(!python || !OPERATORS.contains(&name), "pytest reads \"{name}\" as an operator");
         if rust {
             self.rust.insert(word.to_owned());
             self.with_core = true;
@@ -317,5 +324,20 @@ mod tests {
             let error = format!("{:#}", Selection::of(&[word], &STEPS).unwrap_err());
             assert!(error.contains("lints") && error.contains("toon"), "{word}: {error}");
         }
+    }
+
+    #[test]
+    fn runs_table_for_name_of_its_program() {
+        let table = Selection::of(&["parity"], &["python", "table"]).unwrap();
+        assert_eq!(["python", "table"].map(|step| table.has_step(step)), [false, true]);
+    }
+
+    #[test]
+    fn rejects_operators_of_pytest() {
+        for word in ["not", "and", "or", "merge::or"] {
+            let error = format!("{:#}", Selection::of(&[word], &STEPS).unwrap_err());
+            assert!(error.contains("operator"), "{word}: {error}");
+        }
+        assert_eq!(of(&["test_parity"]).pytest(), ["-k", "test_parity"]);
     }
 }

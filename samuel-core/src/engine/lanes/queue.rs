@@ -236,7 +236,7 @@ impl QueueDriver {
     async fn caught_up(&self) -> Result<Arc<Plan>, StateError> {
         let read = |store: &dyn PlanStore| Ok((store.catch_up(u64::MAX)?.warnings, store.load()?.plan));
         let (warnings, plan) = self.shared.blocking(read).await??;
-        warnings.into_iter().for_each(|warning| self.services.warn(warning));
+        warnings.into_iter().for_each(|warning| self.services.warn_new(warning));
         Ok(plan)
     }
 

@@ -34,6 +34,9 @@ use samuel_core::{
 /// How long nothing takes that happens at all.
 const HANG: Duration = Duration::from_secs(5);
 
+/// The warning of a store that restores something at each look.
+const RESTORED: &str = "the plan was restored";
+
 /// What goes wrong with a store.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
@@ -53,6 +56,8 @@ enum Fault {
     Full,
     /// It takes no lines of the record until the test lets it.
     Slow,
+    /// It restores something at each look.
+    Restored,
 }
 
 /// A store with a fault.
@@ -156,7 +161,9 @@ impl PlanStore for Flaky {
         if self.fault == Fault::Unfollowed && self.begun.load(Ordering::Relaxed) > 0 {
             return Err(refused(io::ErrorKind::Interrupted));
         }
-        self.inner.catch_up(seq)
+        let mut caught = self.inner.catch_up(seq)?;
+        caught.warnings.extend((self.fault == Fault::Restored).then(|| RESTORED.to_owned()));
+        Ok(caught)
     }
 
     fn append_progress(&self, entries: &[ProgressEntry]) -> Result<(), StateError> {
@@ -324,6 +331,24 @@ async fn nothing_is_written_on_top_of_a_plan_that_cannot_be_followed() {
     assert_eq!(played.report.exit_reason, ExitReason::Error);
     let plan = store.inner.load().unwrap().plan;
     assert_eq!((plan.count(Status::InProgress), plan.progress.total_iterations_run), (1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reports_repeated_warning_once_per_iteration() {
+    let bench = Bench::builder().task("1", "First").task("2", "Second").build().unwrap();
+    let (bench, _) = Flaky::around(bench, Fault::Restored);
+    let played = bench.play(bench.run(completes_each_task())).await.unwrap();
+    assert_eq!(played.report.iterations, 2);
+    let warnings = played.events.iter().filter_map(|record| match &record.event {
+        Event::Warning { message } => Some(message.as_str()),
+        _ => None,
+    });
+    let warnings: Vec<&str> = warnings.collect();
+    let count = |is: fn(&str) -> bool| warnings.iter().filter(|warning| is(warning)).count();
+    // Each iteration looks at least three times. There may be looks after the last iteration, and after the end.
+    let restored = count(|warning| warning == RESTORED);
+    assert!((2..=4).contains(&restored), "{warnings:?}");
+    assert!(count(|warning| warning.ends_with("left out")) >= 2, "{warnings:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
