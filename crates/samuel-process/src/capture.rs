@@ -3,7 +3,7 @@
 //! A [`Capture`] takes the bytes of one stream as they are read and becomes a
 //! [`Captured`]. Its memory is bounded by [`OutputLimits`].
 
-use super::{Captured, OutputLimits, ProcessError, Spill};
+use super::{Captured, OutputLimits, Spill};
 use std::{
     borrow::Cow,
     collections::VecDeque,
@@ -33,26 +33,15 @@ pub(super) enum Stream {
 
 impl Capture {
     /// Prepares a capture, with its file open if it is wanted from the start.
-    pub(super) fn new(stream: Stream, limits: OutputLimits, spill: &Spill) -> Result<Self, ProcessError> {
+    pub(super) fn new(stream: Stream, limits: OutputLimits, spill: &Spill) -> Self {
         let sink = match (spill, stream) {
             (Spill::Never, _) => Sink::Off,
             (Spill::WhenNeeded { stdout: path, .. }, Stream::Stdout)
             | (Spill::WhenNeeded { stderr: path, .. }, Stream::Stderr) => Sink::Armed { path: path.clone() },
             (Spill::Always { stdout: path, .. }, Stream::Stdout)
-            | (Spill::Always { stderr: path, .. }, Stream::Stderr) => {
-                let file = create_private(path)
-                    .map_err(|source| ProcessError::SpillFile { path: path.clone(), source })?;
-                Sink::Open(SpillFile::new(path.clone(), file, limits.spill))
-            }
+            | (Spill::Always { stderr: path, .. }, Stream::Stderr) => Sink::open(path.clone(), limits.spill),
         };
-        Ok(Self {
-            limits,
-            head: Vec::new(),
-            tail: VecDeque::new(),
-            total: 0,
-            utf8: Utf8Check::default(),
-            sink,
-        })
+        Self { limits, head: Vec::new(), tail: VecDeque::new(), total: 0, utf8: Utf8Check::default(), sink }
     }
 
     /// Takes the next bytes of the stream.
@@ -77,10 +66,10 @@ impl Capture {
         if invalid_utf8 {
             self.open_armed_sink();
         }
-        let (spill, spill_incomplete) = match self.sink {
-            Sink::Off | Sink::Armed { .. } => (None, false),
-            Sink::Refused => (None, true),
-            Sink::Open(file) => (Some(file.path), file.incomplete),
+        let (spill, spill_incomplete, spill_problem) = match self.sink {
+            Sink::Off | Sink::Armed { .. } => (None, false, None),
+            Sink::Refused { problem } => (None, true, Some(problem)),
+            Sink::Open(file) => (Some(file.path), file.incomplete, None),
         };
         Captured {
             head: self.head,
@@ -89,6 +78,7 @@ impl Capture {
             invalid_utf8,
             spill,
             spill_incomplete,
+            spill_problem,
         }
     }
 
@@ -104,19 +94,14 @@ impl Capture {
 
     fn open_armed_sink(&mut self) {
         let Sink::Armed { path } = &mut self.sink else { return };
-        let path = std::mem::take(path);
-        // The command is running already: a file that cannot be made costs
-        // the raw copy, not the run.
-        let Ok(file) = create_private(&path) else {
-            self.sink = Sink::Refused;
-            return;
-        };
-        let mut file = SpillFile::new(path, file, self.limits.spill);
-        let (older, newer) = self.tail.as_slices();
-        for kept in [self.head.as_slice(), older, newer] {
-            file.append(kept);
+        let mut sink = Sink::open(std::mem::take(path), self.limits.spill);
+        if let Sink::Open(file) = &mut sink {
+            let (older, newer) = self.tail.as_slices();
+            for kept in [self.head.as_slice(), older, newer] {
+                file.append(kept);
+            }
         }
-        self.sink = Sink::Open(file);
+        self.sink = sink;
     }
 }
 
@@ -129,7 +114,19 @@ enum Sink {
         path: PathBuf,
     },
     Open(SpillFile),
-    Refused,
+    Refused {
+        problem: String,
+    },
+}
+
+impl Sink {
+    /// Creates the file. If that fails, the command runs without the raw copy.
+    fn open(path: PathBuf, room: u64) -> Self {
+        match create_private(&path) {
+            Ok(file) => Self::Open(SpillFile { path, file, room, incomplete: false }),
+            Err(error) => Self::Refused { problem: format!("{}: {error}", path.display()) },
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -141,10 +138,6 @@ struct SpillFile {
 }
 
 impl SpillFile {
-    fn new(path: PathBuf, file: File, room: u64) -> Self {
-        Self { path, file, room, incomplete: false }
-    }
-
     /// Writes what there is room for. The writes are plain and blocking: they
     /// go to the page cache, and a hop to another thread for each would cost more.
     fn append(&mut self, bytes: &[u8]) {
@@ -220,7 +213,7 @@ mod tests {
     }
 
     fn capture(limits: OutputLimits, spill: &Spill, pieces: &[&[u8]]) -> Captured {
-        let mut capture = Capture::new(Stream::Stdout, limits, spill).unwrap();
+        let mut capture = Capture::new(Stream::Stdout, limits, spill);
         for piece in pieces {
             capture.push(piece);
         }
@@ -277,16 +270,16 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_made_is_an_error_before_the_start_and_a_flag_after_it() {
+    fn captures_output_although_its_file_cannot_be_created() {
         let dir = tempfile::tempdir().unwrap();
         let absent = dir.path().join("absent");
         let always = Spill::Always { stdout: absent.join("out"), stderr: absent.join("err") };
-        assert!(matches!(
-            Capture::new(Stream::Stdout, limits(1, 1), &always),
-            Err(ProcessError::SpillFile { path, .. }) if path == absent.join("out")
-        ));
-        let late = capture(limits(1, 1), &when_needed(&absent), &[b"abc"]);
-        assert_eq!((late.spill(), late.spill_incomplete), (None, true));
+        for spill in [always, when_needed(&absent)] {
+            let captured = capture(limits(1, 1), &spill, &[b"abc"]);
+            assert_eq!((captured.spill(), captured.spill_incomplete, captured.total_bytes), (None, true, 3));
+            let problem = captured.spill_problem.unwrap();
+            assert!(problem.starts_with(absent.join("out").to_str().unwrap()), "{problem}");
+        }
     }
 
     proptest! {

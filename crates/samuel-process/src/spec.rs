@@ -98,7 +98,8 @@ impl Default for OutputLimits {
     }
 }
 
-/// Files that receive the raw bytes of the output, created with mode 0600.
+/// Files that receive the raw bytes of the output, created with mode 0600. A command runs without a file that cannot be
+/// created; [`Captured::spill_problem`](super::Captured::spill_problem) has the reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Spill {
     /// No files; what does not fit into [`OutputLimits`] is only counted.

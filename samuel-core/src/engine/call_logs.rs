@@ -1,7 +1,7 @@
 //! What is kept of each call of an agent, whoever stands in its place: the prompt, and files for what it prints.
 
 use std::{
-    io::{self, Write},
+    io::Write,
     sync::{Arc, PoisonError},
 };
 
@@ -36,17 +36,12 @@ impl Services {
         let kept = self.blocking(move |services| {
             services.run_dir.make_logs(&services.run_id).map_err(|error| described(&error))?;
             let written = create_private(&path).and_then(|mut file| file.write_all(prompt.as_bytes()));
-            let problem = |error: io::Error| format!("{}: {error}", path.display());
-            Ok::<_, String>(written.err().map(problem))
+            written.map_err(|error| format!("{}: {error}", path.display()))
         });
         let kept = kept.await.unwrap_or_else(|error| Err(described(&error)));
-        match kept {
-            Ok(None) => {}
-            Ok(Some(problem)) => self.warn(format!("the prompt could not be kept in {problem}")),
-            Err(problem) => {
-                self.warn(format!("neither the prompt nor what the agent prints is kept: {problem}"));
-                return None;
-            }
+        if let Err(problem) = kept {
+            self.warn(format!("neither the prompt nor what the agent prints is kept: {problem}"));
+            return None;
         }
         Some(CallLogs { out, err })
     }

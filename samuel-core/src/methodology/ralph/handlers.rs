@@ -404,17 +404,11 @@ impl Handlers {
             configured.map(|check| check.timeout)
         };
         let iteration = call.header().iteration;
-        let make = |ralph: &Self| ralph.run_dir.make_logs(&ralph.run_id);
-        let logs = self.blocking(move |ralph| (!ralph.in_memory).then(|| make(ralph)).transpose()).await?;
-        if let Err(error) = &logs {
-            call.warn(format!("what checks print is not kept: {error}"));
-        }
         let check = |command: &String| {
             let number = self.next_check(iteration);
             Check {
                 timeout: timeout_of(command).unwrap_or(CheckCommand::TIMEOUT),
-                log: matches!(logs, Ok(Some(_)))
-                    .then(|| self.run_dir.check_log(&self.run_id, iteration, number)),
+                log: (!self.in_memory).then(|| self.run_dir.check_log(&self.run_id, iteration, number)),
                 ..Check::new(command.clone())
             }
         };
