@@ -4,13 +4,18 @@
 //! [`Captured`]. Its memory is bounded by [`OutputLimits`].
 
 use super::{Captured, OutputLimits, Spill};
+use rustix::{
+    fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat},
+    io::Errno,
+};
 use std::{
     borrow::Cow,
     collections::VecDeque,
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// One output stream while it is being read.
@@ -33,13 +38,22 @@ pub(super) enum Stream {
 
 impl Capture {
     /// Prepares a capture, with its file open if it is wanted from the start.
-    pub(super) fn new(stream: Stream, limits: OutputLimits, spill: &Spill) -> Self {
+    pub(super) fn new(
+        stream: Stream,
+        limits: OutputLimits,
+        spill: &Spill,
+        directory: Option<&Arc<OwnedFd>>,
+    ) -> Self {
         let sink = match (spill, stream) {
             (Spill::Never, _) => Sink::Off,
             (Spill::WhenNeeded { stdout: path, .. }, Stream::Stdout)
-            | (Spill::WhenNeeded { stderr: path, .. }, Stream::Stderr) => Sink::Armed { path: path.clone() },
+            | (Spill::WhenNeeded { stderr: path, .. }, Stream::Stderr) => {
+                Sink::Armed { path: path.clone(), directory: directory.cloned() }
+            }
             (Spill::Always { stdout: path, .. }, Stream::Stdout)
-            | (Spill::Always { stderr: path, .. }, Stream::Stderr) => Sink::open(path.clone(), limits.spill),
+            | (Spill::Always { stderr: path, .. }, Stream::Stderr) => {
+                Sink::open(path.clone(), directory, limits.spill)
+            }
         };
         Self { limits, head: Vec::new(), tail: VecDeque::new(), total: 0, utf8: Utf8Check::default(), sink }
     }
@@ -93,8 +107,8 @@ impl Capture {
     }
 
     fn open_armed_sink(&mut self) {
-        let Sink::Armed { path } = &mut self.sink else { return };
-        let mut sink = Sink::open(std::mem::take(path), self.limits.spill);
+        let Sink::Armed { path, directory } = &mut self.sink else { return };
+        let mut sink = Sink::open(std::mem::take(path), directory.as_ref(), self.limits.spill);
         if let Sink::Open(file) = &mut sink {
             let (older, newer) = self.tail.as_slices();
             for kept in [self.head.as_slice(), older, newer] {
@@ -112,6 +126,7 @@ enum Sink {
     /// Opened when memory no longer holds everything.
     Armed {
         path: PathBuf,
+        directory: Option<Arc<OwnedFd>>,
     },
     Open(SpillFile),
     Refused {
@@ -121,8 +136,8 @@ enum Sink {
 
 impl Sink {
     /// Creates the file. If that fails, the command runs without the raw copy.
-    fn open(path: PathBuf, room: u64) -> Self {
-        match create_private(&path) {
+    fn open(path: PathBuf, directory: Option<&Arc<OwnedFd>>, room: u64) -> Self {
+        match create_private(directory.map(|directory| directory.as_fd()), &path) {
             Ok(file) => Self::Open(SpillFile { path, file, room, incomplete: false }),
             Err(error) => Self::Refused { problem: format!("{}: {error}", path.display()) },
         }
@@ -151,19 +166,27 @@ impl SpillFile {
     }
 }
 
-/// Makes a file that only its owner can read, wherever it lies: one of [`Spill`], or another log beside it.
+/// Creates a file that only its owner can read: one of [`Spill`], or another log next to it.
 ///
-/// What is there already is removed, not reused: it may be a link to a file
-/// of somebody else, or open to others.
+/// If an open directory is given, the file is created in this directory under the last name of `path`, and the rest of
+/// `path` is ignored. Otherwise links in `path` are followed.
+///
+/// An existing file is removed, not reused: it may be a link to a file
+/// of another user, or open to others.
 ///
 /// # Errors
-/// Those of the system, if the old file cannot be removed or the new one not made.
-pub fn create_private(path: &Path) -> io::Result<File> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+/// Those of the system, if the old file cannot be removed or the new one cannot be created.
+pub fn create_private(directory: Option<BorrowedFd<'_>>, path: &Path) -> io::Result<File> {
+    let (directory, path) = match directory {
+        Some(directory) => (directory, Path::new(path.file_name().unwrap_or_default())),
+        None => (CWD, path),
+    };
+    match unlinkat(directory, path, AtFlags::empty()) {
+        Err(error) if error != Errno::NOENT => return Err(error.into()),
         _ => {}
     }
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(File::from(openat(directory, path, flags, Mode::RUSR | Mode::WUSR)?))
 }
 
 /// Tells whether a stream is UTF-8 while it comes in pieces.
@@ -213,7 +236,7 @@ mod tests {
     }
 
     fn capture(limits: OutputLimits, spill: &Spill, pieces: &[&[u8]]) -> Captured {
-        let mut capture = Capture::new(Stream::Stdout, limits, spill);
+        let mut capture = Capture::new(Stream::Stdout, limits, spill, None);
         for piece in pieces {
             capture.push(piece);
         }
@@ -267,6 +290,27 @@ mod tests {
         capture(limits(1, 1), &spill, &[b"new"]);
         assert_eq!(fs::read(&target).unwrap(), b"keep");
         assert_eq!(fs::read(dir.path().join("out")).unwrap(), b"new");
+    }
+
+    #[test]
+    fn writes_to_opened_directory_after_exchange_for_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let [logs, moved, outside] = ["logs", "moved", "outside"].map(|name| dir.path().join(name));
+        for made in [&logs, &outside] {
+            fs::create_dir(made).unwrap();
+        }
+        fs::write(outside.join("out"), "precious").unwrap();
+        let opened = Arc::new(OwnedFd::from(File::open(&logs).unwrap()));
+        fs::rename(&logs, &moved).unwrap();
+        std::os::unix::fs::symlink(&outside, &logs).unwrap();
+        let always = Spill::Always { stdout: logs.join("out"), stderr: logs.join("err") };
+        for (spill, bytes) in [(always, b"first"), (when_needed(&logs), b"after")] {
+            let mut capture = Capture::new(Stream::Stdout, limits(1, 1), &spill, Some(&opened));
+            capture.push(bytes);
+            assert_eq!(capture.finish().spill(), Some(logs.join("out").as_path()));
+            assert_eq!(fs::read(moved.join("out")).unwrap(), bytes);
+            assert_eq!(fs::read(outside.join("out")).unwrap(), b"precious");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::{
     io::Write,
+    os::fd::AsFd,
     sync::{Arc, PoisonError},
 };
 
@@ -35,7 +36,9 @@ impl Services {
         let path = self.run_dir.prompt_log(&self.run_id, iteration, attempt);
         let kept = self.blocking(move |services| {
             services.run_dir.make_logs(&services.run_id).map_err(|error| described(&error))?;
-            let written = create_private(&path).and_then(|mut file| file.write_all(prompt.as_bytes()));
+            let directory = services.run_dir.root().parent_of(&path).map_err(|error| described(&error))?;
+            let written = create_private(Some(directory.as_fd()), &path)
+                .and_then(|mut file| file.write_all(prompt.as_bytes()));
             written.map_err(|error| format!("{}: {error}", path.display()))
         });
         let kept = kept.await.unwrap_or_else(|error| Err(described(&error)));
@@ -43,6 +46,6 @@ impl Services {
             self.warn(format!("neither the prompt nor what the agent prints is kept: {problem}"));
             return None;
         }
-        Some(CallLogs { out, err })
+        Some(CallLogs { out, err, root: self.run_dir.root().clone() })
     }
 }

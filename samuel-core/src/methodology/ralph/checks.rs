@@ -155,10 +155,14 @@ async fn run_check(
 fn with_log(spec: CommandSpec, log: &Path, setting: CheckSetting<'_>) -> CommandSpec {
     let (run_dir, run_id) = setting.logs;
     // `create` first, because `make_logs` closes each directory that it creates to other users.
-    match run_dir.create().and_then(|()| run_dir.make_logs(run_id)) {
-        Ok(_) => spec.spill(Spill::Always { stdout: log.to_owned(), stderr: log.with_extension("err") }),
-        Err(error) => {
-            warn(setting, not_kept(&described(&error)));
+    let made = run_dir.create().and_then(|()| run_dir.make_logs(run_id)).map_err(|error| described(&error));
+    let open = |_| run_dir.root().parent_of(log).map_err(|error| described(&error));
+    match made.and_then(open) {
+        Ok(directory) => spec
+            .spill(Spill::Always { stdout: log.to_owned(), stderr: log.with_extension("err") })
+            .spill_directory(directory),
+        Err(problem) => {
+            warn(setting, not_kept(&problem));
             spec
         }
     }
