@@ -23,7 +23,7 @@ pub mod bridge;
 pub(crate) use samuel_agent::{ARGUMENT, MODEL, ToolCalls, own_files, patched, path_below};
 pub use samuel_agent::{
     AbilityCall, AbilityDecision, AbilityResult, Agent, AgentClocks, AgentConfig, AgentError, AgentEvent,
-    AgentPort, AgentRequest, Agents, Bridge, Choice, Chosen, ConversationId, LogFiles, MutationRoute,
-    MutationSink, Out, Provider, Reports, Routing, Script, ScriptError, ScriptedAgent, ScriptedCall,
-    Situation, Step, StoreSink, ToolCallFacts, build, compose_agent_env, names,
+    AgentPort, AgentRequest, Agents, Bridge, Choice, Chosen, ConversationId, MutationRoute, MutationSink,
+    Out, Provider, Reports, Routing, Script, ScriptError, ScriptedAgent, ScriptedCall, Situation, Step,
+    StoreSink, ToolCallFacts, build, compose_agent_env, names,
 };

@@ -48,7 +48,7 @@ pub use build::{Agents, build, names};
 pub use config::{AgentClocks, AgentConfig};
 pub use conversation::ConversationId;
 pub use mutation::{MutationRoute, MutationSink, StoreSink};
-pub use port::{Agent, AgentError, AgentRequest, LogFiles, Reports, compose_agent_env};
+pub use port::{Agent, AgentError, AgentRequest, Reports, compose_agent_env};
 pub use provider::Provider;
 pub use route::{ARGUMENT, MODEL};
 pub use route::{Choice, Chosen, Out, Routing, Situation};

@@ -8,7 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use samuel_hook::{
-    AgentPort, Bridge,
+    AgentPort, Bridge, CallLogs,
     sandbox::{Sandbox, SandboxError},
 };
 use samuel_model::{
@@ -170,7 +170,7 @@ pub struct AgentRequest {
     /// What it and its commands run in.
     pub sandbox: Arc<dyn Sandbox>,
     /// Where the agent's raw output goes, as far as the caller keeps it.
-    pub logs: Option<LogFiles>,
+    pub logs: Option<CallLogs>,
     /// The iteration, from 1.
     pub iteration: u32,
     /// Which turn of the iteration it is.
@@ -187,27 +187,6 @@ pub struct AgentRequest {
     pub bridge: Option<Bridge>,
     /// Ends the call: the agent's process tree is killed.
     pub cancel: CancellationToken,
-}
-
-/// Files that receive an agent's raw output, created with mode 0600.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogFiles {
-    /// Receives standard output.
-    pub out: PathBuf,
-    /// Receives standard error.
-    pub err: PathBuf,
-}
-
-impl LogFiles {
-    /// Names the files of a second call beside those of the first: `1-2.again.out` beside `1-2.out`.
-    #[doc(hidden)]
-    pub fn of_second_call(&self) -> Self {
-        let beside = |path: &Path| {
-            let end = path.extension().unwrap_or_default().to_string_lossy();
-            path.with_extension(format!("again.{end}"))
-        };
-        Self { out: beside(&self.out), err: beside(&self.err) }
-    }
 }
 
 /// An agent that did not run to its end.

@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use samuel_hook::sandbox::Sandbox;
 use samuel_model::{Usage, clock::Clock, payload::AgentInvokeOutput};
 use samuel_process::{
-    Clocks, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor,
+    Clocks, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Supervisor,
     find_on_path, find_program, problem_of_program, spawn,
 };
 
@@ -187,7 +187,7 @@ impl CliAgent {
             spec = spec.timeout(wall);
         }
         match &request.logs {
-            Some(logs) => spec.spill(Spill::Always { stdout: logs.out.clone(), stderr: logs.err.clone() }),
+            Some(logs) => logs.keep(spec),
             None => spec,
         }
     }

@@ -1,9 +1,14 @@
 //! What a handler of `agent.invoke` tells and asks while it works.
 
-use std::path::PathBuf;
+use std::{
+    io::{self, Write as _},
+    os::fd::AsFd as _,
+    path::{Path, PathBuf},
+};
 
 use async_trait::async_trait;
-use samuel_process::{LeftRunning, Process};
+use samuel_fs::Root;
+use samuel_process::{CommandSpec, LeftRunning, Process, Spill, create_private};
 
 use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, Bridge, Call, RunAccess, points};
 
@@ -66,14 +71,52 @@ pub trait AgentPort: Send + Sync {
     async fn after_ability(&self, result: AbilityResult) -> Vec<String>;
 }
 
-/// The files that keep what the agent of one call prints, raw, in a directory that is there. Its prompt is kept
-/// beside them.
+/// The files of one directory that keep the raw output of the agent of one call, with mode 0600. The prompt is kept
+/// next to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallLogs {
     /// For its standard output.
     pub out: PathBuf,
     /// For its standard error.
     pub err: PathBuf,
+    /// The project. The files are not written if a link on their path leads out of it.
+    pub root: Root,
+}
+
+impl CallLogs {
+    /// Names the files of a second call next to those of the first: `1-2.again.out` next to `1-2.out`.
+    #[doc(hidden)]
+    pub fn of_second_call(&self) -> Self {
+        let beside = |path: &Path| {
+            let end = path.extension().unwrap_or_default().to_string_lossy();
+            path.with_extension(format!("again.{end}"))
+        };
+        Self { out: beside(&self.out), err: beside(&self.err), root: self.root.clone() }
+    }
+
+    /// Copies the output of a command to the files, if their directory can be opened.
+    #[doc(hidden)]
+    pub fn keep(&self, spec: CommandSpec) -> CommandSpec {
+        match self.root.parent_of(&self.out) {
+            Ok(directory) => spec
+                .spill(Spill::Always { stdout: self.out.clone(), stderr: self.err.clone() })
+                .spill_directory(directory),
+            Err(_) => spec,
+        }
+    }
+
+    /// Writes the output of an agent that is no command.
+    ///
+    /// # Errors
+    /// Fails if a link leads out of the project, or a file cannot be created or written.
+    #[doc(hidden)]
+    pub fn write(&self, out: &str, err: &str) -> io::Result<()> {
+        let directory = self.root.parent_of(&self.out)?;
+        for (path, text) in [(&self.out, out), (&self.err, err)] {
+            create_private(Some(directory.as_fd()), path)?.write_all(text.as_bytes())?;
+        }
+        Ok(())
+    }
 }
 
 #[async_trait]

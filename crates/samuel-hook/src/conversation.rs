@@ -11,16 +11,14 @@
 use std::{sync::Arc, time::Duration};
 
 use samuel_process::{
-    CommandOutput, CommandSpec, Line, OutputLimits, ProcessError, Running, Spill, Supervisor, spawn,
+    CommandOutput, CommandSpec, Line, OutputLimits, ProcessError, Running, Supervisor, spawn,
 };
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, CallLogs, call_port::MAX_REPORTS,
-};
+use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, AgentPort, call_port::MAX_REPORTS};
 
 /// The keys of reports.
 const KEYS: [&str; 5] = ["event", "warning", "supervised_by", "before_ability", "after_ability"];
@@ -96,10 +94,11 @@ impl Conversation<'_> {
     /// # Errors
     /// Returns a [`ProcessError`] if it could not be started or its supervisor was killed.
     pub async fn hold(self, spec: CommandSpec) -> Result<Told, ProcessError> {
-        let spill = |CallLogs { out, err }| Spill::Always { stdout: out, stderr: err };
-        let spec = spec
-            .limits(OutputLimits { line: self.max_answer, ..OutputLimits::default() })
-            .spill(self.port.and_then(|port| port.logs()).map(spill).unwrap_or_default());
+        let spec = spec.limits(OutputLimits { line: self.max_answer, ..OutputLimits::default() });
+        let spec = match self.port.and_then(|port| port.logs()) {
+            Some(logs) => logs.keep(spec),
+            None => spec,
+        };
         let mut running = match self.replies {
             Some(_) => supervised(spec.stdin_piped(), self.supervisor, self.port).await?,
             None => supervised(spec.stdin(self.question.clone()), self.supervisor, self.port).await?,

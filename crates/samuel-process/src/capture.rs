@@ -3,14 +3,19 @@
 //! A [`Capture`] takes the bytes of one stream as they are read and becomes a
 //! [`Captured`]. Its memory is bounded by [`OutputLimits`].
 
-use super::{Captured, OutputLimits, ProcessError, Spill};
+use super::{Captured, OutputLimits, Spill};
+use rustix::{
+    fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat},
+    io::Errno,
+};
 use std::{
     borrow::Cow,
     collections::VecDeque,
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// One output stream while it is being read.
@@ -33,26 +38,24 @@ pub(super) enum Stream {
 
 impl Capture {
     /// Prepares a capture, with its file open if it is wanted from the start.
-    pub(super) fn new(stream: Stream, limits: OutputLimits, spill: &Spill) -> Result<Self, ProcessError> {
+    pub(super) fn new(
+        stream: Stream,
+        limits: OutputLimits,
+        spill: &Spill,
+        directory: Option<&Arc<OwnedFd>>,
+    ) -> Self {
         let sink = match (spill, stream) {
             (Spill::Never, _) => Sink::Off,
             (Spill::WhenNeeded { stdout: path, .. }, Stream::Stdout)
-            | (Spill::WhenNeeded { stderr: path, .. }, Stream::Stderr) => Sink::Armed { path: path.clone() },
+            | (Spill::WhenNeeded { stderr: path, .. }, Stream::Stderr) => {
+                Sink::Armed { path: path.clone(), directory: directory.cloned() }
+            }
             (Spill::Always { stdout: path, .. }, Stream::Stdout)
             | (Spill::Always { stderr: path, .. }, Stream::Stderr) => {
-                let file = create_private(path)
-                    .map_err(|source| ProcessError::SpillFile { path: path.clone(), source })?;
-                Sink::Open(SpillFile::new(path.clone(), file, limits.spill))
+                Sink::open(path.clone(), directory, limits.spill)
             }
         };
-        Ok(Self {
-            limits,
-            head: Vec::new(),
-            tail: VecDeque::new(),
-            total: 0,
-            utf8: Utf8Check::default(),
-            sink,
-        })
+        Self { limits, head: Vec::new(), tail: VecDeque::new(), total: 0, utf8: Utf8Check::default(), sink }
     }
 
     /// Takes the next bytes of the stream.
@@ -77,10 +80,10 @@ impl Capture {
         if invalid_utf8 {
             self.open_armed_sink();
         }
-        let (spill, spill_incomplete) = match self.sink {
-            Sink::Off | Sink::Armed { .. } => (None, false),
-            Sink::Refused => (None, true),
-            Sink::Open(file) => (Some(file.path), file.incomplete),
+        let (spill, spill_incomplete, spill_problem) = match self.sink {
+            Sink::Off | Sink::Armed { .. } => (None, false, None),
+            Sink::Refused { problem } => (None, true, Some(problem)),
+            Sink::Open(file) => (Some(file.path), file.incomplete, None),
         };
         Captured {
             head: self.head,
@@ -89,6 +92,7 @@ impl Capture {
             invalid_utf8,
             spill,
             spill_incomplete,
+            spill_problem,
         }
     }
 
@@ -103,20 +107,15 @@ impl Capture {
     }
 
     fn open_armed_sink(&mut self) {
-        let Sink::Armed { path } = &mut self.sink else { return };
-        let path = std::mem::take(path);
-        // The command is running already: a file that cannot be made costs
-        // the raw copy, not the run.
-        let Ok(file) = create_private(&path) else {
-            self.sink = Sink::Refused;
-            return;
-        };
-        let mut file = SpillFile::new(path, file, self.limits.spill);
-        let (older, newer) = self.tail.as_slices();
-        for kept in [self.head.as_slice(), older, newer] {
-            file.append(kept);
+        let Sink::Armed { path, directory } = &mut self.sink else { return };
+        let mut sink = Sink::open(std::mem::take(path), directory.as_ref(), self.limits.spill);
+        if let Sink::Open(file) = &mut sink {
+            let (older, newer) = self.tail.as_slices();
+            for kept in [self.head.as_slice(), older, newer] {
+                file.append(kept);
+            }
         }
-        self.sink = Sink::Open(file);
+        self.sink = sink;
     }
 }
 
@@ -127,9 +126,22 @@ enum Sink {
     /// Opened when memory no longer holds everything.
     Armed {
         path: PathBuf,
+        directory: Option<Arc<OwnedFd>>,
     },
     Open(SpillFile),
-    Refused,
+    Refused {
+        problem: String,
+    },
+}
+
+impl Sink {
+    /// Creates the file. If that fails, the command runs without the raw copy.
+    fn open(path: PathBuf, directory: Option<&Arc<OwnedFd>>, room: u64) -> Self {
+        match create_private(directory.map(|directory| directory.as_fd()), &path) {
+            Ok(file) => Self::Open(SpillFile { path, file, room, incomplete: false }),
+            Err(error) => Self::Refused { problem: format!("{}: {error}", path.display()) },
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -141,10 +153,6 @@ struct SpillFile {
 }
 
 impl SpillFile {
-    fn new(path: PathBuf, file: File, room: u64) -> Self {
-        Self { path, file, room, incomplete: false }
-    }
-
     /// Writes what there is room for. The writes are plain and blocking: they
     /// go to the page cache, and a hop to another thread for each would cost more.
     fn append(&mut self, bytes: &[u8]) {
@@ -158,19 +166,27 @@ impl SpillFile {
     }
 }
 
-/// Makes a file that only its owner can read, wherever it lies: one of [`Spill`], or another log beside it.
+/// Creates a file that only its owner can read: one of [`Spill`], or another log next to it.
 ///
-/// What is there already is removed, not reused: it may be a link to a file
-/// of somebody else, or open to others.
+/// If an open directory is given, the file is created in this directory under the last name of `path`, and the rest of
+/// `path` is ignored. Otherwise links in `path` are followed.
+///
+/// An existing file is removed, not reused: it may be a link to a file
+/// of another user, or open to others.
 ///
 /// # Errors
-/// Those of the system, if the old file cannot be removed or the new one not made.
-pub fn create_private(path: &Path) -> io::Result<File> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+/// Those of the system, if the old file cannot be removed or the new one cannot be created.
+pub fn create_private(directory: Option<BorrowedFd<'_>>, path: &Path) -> io::Result<File> {
+    let (directory, path) = match directory {
+        Some(directory) => (directory, Path::new(path.file_name().unwrap_or_default())),
+        None => (CWD, path),
+    };
+    match unlinkat(directory, path, AtFlags::empty()) {
+        Err(error) if error != Errno::NOENT => return Err(error.into()),
         _ => {}
     }
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(File::from(openat(directory, path, flags, Mode::RUSR | Mode::WUSR)?))
 }
 
 /// Tells whether a stream is UTF-8 while it comes in pieces.
@@ -220,7 +236,7 @@ mod tests {
     }
 
     fn capture(limits: OutputLimits, spill: &Spill, pieces: &[&[u8]]) -> Captured {
-        let mut capture = Capture::new(Stream::Stdout, limits, spill).unwrap();
+        let mut capture = Capture::new(Stream::Stdout, limits, spill, None);
         for piece in pieces {
             capture.push(piece);
         }
@@ -277,16 +293,37 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_made_is_an_error_before_the_start_and_a_flag_after_it() {
+    fn writes_to_opened_directory_after_exchange_for_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let [logs, moved, outside] = ["logs", "moved", "outside"].map(|name| dir.path().join(name));
+        for made in [&logs, &outside] {
+            fs::create_dir(made).unwrap();
+        }
+        fs::write(outside.join("out"), "precious").unwrap();
+        let opened = Arc::new(OwnedFd::from(File::open(&logs).unwrap()));
+        fs::rename(&logs, &moved).unwrap();
+        std::os::unix::fs::symlink(&outside, &logs).unwrap();
+        let always = Spill::Always { stdout: logs.join("out"), stderr: logs.join("err") };
+        for (spill, bytes) in [(always, b"first"), (when_needed(&logs), b"after")] {
+            let mut capture = Capture::new(Stream::Stdout, limits(1, 1), &spill, Some(&opened));
+            capture.push(bytes);
+            assert_eq!(capture.finish().spill(), Some(logs.join("out").as_path()));
+            assert_eq!(fs::read(moved.join("out")).unwrap(), bytes);
+            assert_eq!(fs::read(outside.join("out")).unwrap(), b"precious");
+        }
+    }
+
+    #[test]
+    fn captures_output_although_its_file_cannot_be_created() {
         let dir = tempfile::tempdir().unwrap();
         let absent = dir.path().join("absent");
         let always = Spill::Always { stdout: absent.join("out"), stderr: absent.join("err") };
-        assert!(matches!(
-            Capture::new(Stream::Stdout, limits(1, 1), &always),
-            Err(ProcessError::SpillFile { path, .. }) if path == absent.join("out")
-        ));
-        let late = capture(limits(1, 1), &when_needed(&absent), &[b"abc"]);
-        assert_eq!((late.spill(), late.spill_incomplete), (None, true));
+        for spill in [always, when_needed(&absent)] {
+            let captured = capture(limits(1, 1), &spill, &[b"abc"]);
+            assert_eq!((captured.spill(), captured.spill_incomplete, captured.total_bytes), (None, true, 3));
+            let problem = captured.spill_problem.unwrap();
+            assert!(problem.starts_with(absent.join("out").to_str().unwrap()), "{problem}");
+        }
     }
 
     proptest! {

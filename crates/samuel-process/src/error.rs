@@ -112,14 +112,6 @@ pub enum ProcessError {
         /// What the system said.
         source: io::Error,
     },
-    /// A file for the raw output could not be created.
-    #[error("cannot create the output file `{}`", path.display())]
-    SpillFile {
-        /// The file as it was given.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
     /// The program could not be started for another reason.
     #[error("cannot start `{}`", program.display())]
     Start {

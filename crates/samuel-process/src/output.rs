@@ -115,6 +115,8 @@ pub struct Captured {
     /// Whether that file lacks something: it reached its limit, or the disk
     /// refused.
     pub spill_incomplete: bool,
+    /// The path and the reason, if the file could not be created.
+    pub spill_problem: Option<String>,
 }
 
 impl Captured {

@@ -8,6 +8,7 @@ use super::{Companion, Containment};
 use std::{
     ffi::{OsStr, OsString},
     fmt,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -51,6 +52,7 @@ pub struct CommandSpec {
     pub(super) clocks: Clocks,
     pub(super) limits: OutputLimits,
     pub(super) spill: Spill,
+    pub(super) spill_directory: Option<Arc<OwnedFd>>,
     pub(super) background: bool,
     pub(super) grace_when_dropped: bool,
     pub(super) merge_stderr: bool,
@@ -98,7 +100,8 @@ impl Default for OutputLimits {
     }
 }
 
-/// Files that receive the raw bytes of the output, created with mode 0600.
+/// Files that receive the raw bytes of the output, created with mode 0600. A command runs without a file that cannot be
+/// created; [`Captured::spill_problem`](super::Captured::spill_problem) has the reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Spill {
     /// No files; what does not fit into [`OutputLimits`] is only counted.
@@ -151,6 +154,7 @@ impl CommandSpec {
             clocks: Clocks::default(),
             limits: OutputLimits::default(),
             spill: Spill::Never,
+            spill_directory: None,
             background: false,
             grace_when_dropped: false,
             merge_stderr: false,
@@ -248,6 +252,13 @@ impl CommandSpec {
     /// Sets the files that receive the raw output. Default [`Spill::Never`].
     pub fn spill(mut self, spill: Spill) -> Self {
         self.spill = spill;
+        self
+    }
+
+    /// Creates the files of [`spill`](Self::spill) in an open directory, under the last names of their paths, wherever
+    /// the rest of the paths leads. Default: links in the paths are followed.
+    pub fn spill_directory(mut self, directory: impl Into<Arc<OwnedFd>>) -> Self {
+        self.spill_directory = Some(directory.into());
         self
     }
 

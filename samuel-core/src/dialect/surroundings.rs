@@ -35,12 +35,47 @@ impl Surroundings {
 
     /// Keeps output whole that is too long to be told, where there is a place for it.
     pub(super) fn spilling(&self, script: HookCommand) -> HookCommand {
-        match &self.spill {
+        let Some(directory) = &self.spill else { return script };
+        let root = Root::new(&self.project_root);
+        let made = root.create_directory(directory, 0o700);
+        match made.and_then(|()| root.parent_of(&directory.join("file"))) {
+            Ok(opened) => script.spill(directory).spill_directory(opened),
             // Without the directory what is too long is left out.
-            Some(directory) if Root::new(&self.project_root).create_directory(directory, 0o700).is_ok() => {
-                script.spill(directory)
-            }
-            _ => script,
+            Err(_) => script,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
+
+    use std::fs;
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn keeps_long_output_although_directory_becomes_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, outside) = (dir.path().join("project"), dir.path().join("outside"));
+        for made in [&root, &outside] {
+            fs::create_dir(made).unwrap();
+        }
+        let around = Surroundings {
+            project_root: root.clone(),
+            env: Vec::new(),
+            supervisor: Supervisor::GroupOnly,
+            spill: Some(root.join("logs")),
+        };
+        let line = "mv logs moved; ln -s ../outside logs; head -c 100000 /dev/zero | tr '\\0' x";
+        let script =
+            HookCommand::new(CommandLine::Shell(line.to_owned()), &root).env("PATH", "/usr/bin:/bin");
+        let script = around.spilling(script);
+        let output = script.run(&around.supervisor, &CancellationToken::new()).await.unwrap();
+        assert!(output.stdout.spill().is_some());
+        assert_eq!(fs::read_dir(root.join("moved")).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(outside).unwrap().count(), 0);
     }
 }

@@ -1,7 +1,8 @@
 //! What is kept of each call of an agent, whoever stands in its place: the prompt, and files for what it prints.
 
 use std::{
-    io::{self, Write},
+    io::Write,
+    os::fd::AsFd,
     sync::{Arc, PoisonError},
 };
 
@@ -35,19 +36,16 @@ impl Services {
         let path = self.run_dir.prompt_log(&self.run_id, iteration, attempt);
         let kept = self.blocking(move |services| {
             services.run_dir.make_logs(&services.run_id).map_err(|error| described(&error))?;
-            let written = create_private(&path).and_then(|mut file| file.write_all(prompt.as_bytes()));
-            let problem = |error: io::Error| format!("{}: {error}", path.display());
-            Ok::<_, String>(written.err().map(problem))
+            let directory = services.run_dir.root().parent_of(&path).map_err(|error| described(&error))?;
+            let written = create_private(Some(directory.as_fd()), &path)
+                .and_then(|mut file| file.write_all(prompt.as_bytes()));
+            written.map_err(|error| format!("{}: {error}", path.display()))
         });
         let kept = kept.await.unwrap_or_else(|error| Err(described(&error)));
-        match kept {
-            Ok(None) => {}
-            Ok(Some(problem)) => self.warn(format!("the prompt could not be kept in {problem}")),
-            Err(problem) => {
-                self.warn(format!("neither the prompt nor what the agent prints is kept: {problem}"));
-                return None;
-            }
+        if let Err(problem) = kept {
+            self.warn(format!("neither the prompt nor what the agent prints is kept: {problem}"));
+            return None;
         }
-        Some(CallLogs { out, err })
+        Some(CallLogs { out, err, root: self.run_dir.root().clone() })
     }
 }

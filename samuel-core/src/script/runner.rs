@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -38,6 +39,7 @@ pub struct HookCommand {
     timeout: Duration,
     limits: OutputLimits,
     spill: Option<PathBuf>,
+    spill_directory: Option<Arc<OwnedFd>>,
     in_background: bool,
     pinned: Option<Arc<Pinned>>,
 }
@@ -56,6 +58,7 @@ impl HookCommand {
             timeout: ChainSpec::TIMEOUT,
             limits: OutputLimits::default(),
             spill: None,
+            spill_directory: None,
             in_background: false,
             pinned: None,
         }
@@ -110,6 +113,12 @@ impl HookCommand {
     /// Default: what is too long is left out.
     pub fn spill(mut self, directory: impl Into<PathBuf>) -> Self {
         self.spill = Some(directory.into());
+        self
+    }
+
+    /// Creates the file in this open directory, wherever the path of the directory leads.
+    pub(crate) fn spill_directory(mut self, directory: OwnedFd) -> Self {
+        self.spill_directory = Some(Arc::new(directory));
         self
     }
 
@@ -235,6 +244,10 @@ impl HookCommand {
 
     fn with_output(&self, spec: CommandSpec) -> CommandSpec {
         let spec = spec.limits(self.limits).spill(self.spill.as_deref().map(spill_in).unwrap_or_default());
+        let spec = match &self.spill_directory {
+            Some(directory) => spec.spill_directory(Arc::clone(directory)),
+            None => spec,
+        };
         if self.stdin.is_empty() { spec } else { spec.stdin(self.stdin.clone()) }
     }
 

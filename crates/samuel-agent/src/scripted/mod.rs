@@ -11,17 +11,16 @@ mod play;
 
 use std::{
     collections::BTreeSet,
-    io::Write,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use async_trait::async_trait;
 use samuel_model::{clock::Clock, payload::AgentInvokeOutput};
-use samuel_process::{Supervisor, create_private};
+use samuel_process::Supervisor;
 
 use super::{
-    Agent, AgentConfig, AgentError, AgentEvent, AgentPort, AgentRequest, LogFiles, MutationRoute, Script,
-    ScriptedCall, Step, adapter::Speaks, config::Deadlines,
+    Agent, AgentConfig, AgentError, AgentEvent, AgentPort, AgentRequest, MutationRoute, Script, ScriptedCall,
+    Step, adapter::Speaks, config::Deadlines,
 };
 use play::{Play, Stop};
 
@@ -107,21 +106,14 @@ impl Agent for ScriptedAgent {
         };
         let (usage, stdout) = (play.usage, play.said());
         let outcome = stop.outcome(usage, stdout);
-        match (&request.logs, &outcome) {
-            (Some(logs), Ok(output)) => write_logs(logs, &output.stdout, &output.stderr)?,
-            // What the error says is Samuel's word and nothing that the agent printed.
-            (Some(logs), Err(_)) => write_logs(logs, &play.said(), "")?,
-            (None, _) => {}
+        if let Some(logs) = &request.logs {
+            // As for an agent that is a program, a log that cannot be written does not fail the call.
+            let _ = match &outcome {
+                Ok(output) => logs.write(&output.stdout, &output.stderr),
+                // What the error says is Samuel's word and nothing that the agent printed.
+                Err(_) => logs.write(&play.said(), ""),
+            };
         }
         outcome
     }
-}
-
-fn write_logs(logs: &LogFiles, out: &str, err: &str) -> Result<(), AgentError> {
-    for (path, text) in [(&logs.out, out), (&logs.err, err)] {
-        create_private(path)
-            .and_then(|mut file| file.write_all(text.as_bytes()))
-            .map_err(|source| AgentError::Start { agent: NAME.to_owned(), cause: Box::new(source) })?;
-    }
-    Ok(())
 }

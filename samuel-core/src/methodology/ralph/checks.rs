@@ -7,7 +7,6 @@
 
 use std::{
     ffi::OsString,
-    io,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
     time::Duration,
@@ -27,8 +26,8 @@ use crate::{
         self, CommandOutput, CommandSpec, End, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor,
     },
     sandbox::Sandbox,
-    state::{RunDir, StateError},
-    text::limit,
+    state::RunDir,
+    text::{described, limit},
 };
 
 /// The end of a check's output that is kept, in bytes.
@@ -122,11 +121,11 @@ async fn run_check(
         .envs(setting.env.iter().cloned())
         .timeout(check.timeout)
         .limits(OutputLimits { head: 0, tail: MAX_TAIL_BYTES, ..OutputLimits::default() })
-        .spill(check.log.as_ref().map_or(Spill::Never, |path| Spill::Always {
-            stdout: path.clone(),
-            stderr: path.with_extension("err"),
-        }))
         .merge_stderr(true);
+    let spec = match &check.log {
+        Some(log) => with_log(spec, log, setting),
+        None => spec,
+    };
     let spec = match setting.sandbox.wrap_check(spec) {
         Ok(spec) => spec,
         Err(error) => {
@@ -134,13 +133,14 @@ async fn run_check(
             return Ok(Some(failed(check, message)));
         }
     };
-    let mut ran = process::run(spec.clone(), setting.supervisor, setting.cancel).await;
-    if ran.as_ref().is_err_and(lacks_directory) && make_logs_again(setting).is_ok() {
-        ran = process::run(spec, setting.supervisor, setting.cancel).await;
-    }
-    if let Some(left) = ran.as_ref().ok().and_then(|output| output.left_running.as_ref()) {
-        let warning = format!("the check `{}` left {left}", check.command);
-        setting.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+    let ran = process::run(spec, setting.supervisor, setting.cancel).await;
+    if let Ok(output) = &ran {
+        if let Some(problem) = &output.stdout.spill_problem {
+            warn(setting, not_kept(problem));
+        }
+        if let Some(left) = &output.left_running {
+            warn(setting, format!("the check `{}` left {left}", check.command));
+        }
     }
     let failure = match ran {
         Ok(output) if output.end == End::Cancelled => return Err(ChecksCancelled),
@@ -151,17 +151,33 @@ async fn run_check(
     Ok(Some(failure))
 }
 
-/// Returns whether a check was not started because the directory of its log is missing.
-fn lacks_directory(error: &ProcessError) -> bool {
-    matches!(error, ProcessError::SpillFile { source, .. } if source.kind() == io::ErrorKind::NotFound)
+/// Copies the output of a check to its log. A check without a log directory runs without a log.
+fn with_log(spec: CommandSpec, log: &Path, setting: CheckSetting<'_>) -> CommandSpec {
+    let (run_dir, run_id) = setting.logs;
+    // `create` first, because `make_logs` closes each directory that it creates to other users.
+    let made = run_dir.create().and_then(|()| run_dir.make_logs(run_id)).map_err(|error| described(&error));
+    let open = |_| run_dir.root().parent_of(log).map_err(|error| described(&error));
+    match made.and_then(open) {
+        Ok(directory) => spec
+            .spill(Spill::Always { stdout: log.to_owned(), stderr: log.with_extension("err") })
+            .spill_directory(directory),
+        Err(problem) => {
+            warn(setting, not_kept(&problem));
+            spec
+        }
+    }
 }
 
-/// Creates the log directory again.
-fn make_logs_again(setting: CheckSetting<'_>) -> Result<(), StateError> {
-    let (run_dir, run_id) = setting.logs;
-    // First, because `make_logs` closes each directory that it creates to other users.
-    run_dir.create()?;
-    run_dir.make_logs(run_id).map(drop)
+fn not_kept(problem: &str) -> String {
+    format!("the output of a quality check is not kept: {problem}")
+}
+
+/// Adds a warning, unless it is there already.
+fn warn(setting: CheckSetting<'_>, warning: String) {
+    let mut warnings = setting.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+    if !warnings.contains(&warning) {
+        warnings.push(warning);
+    }
 }
 
 fn failure(check: &Check, output: &CommandOutput, setting: CheckSetting<'_>) -> CheckFailure {
@@ -172,7 +188,7 @@ fn failure(check: &Check, output: &CommandOutput, setting: CheckSetting<'_>) -> 
     };
     // It is told to the agent, shown and kept.
     let tail = redacted(&output.stdout.text()).into_owned();
-    let log = check.log.as_ref().and_then(|log| place_of_log(log, setting.project_root));
+    let log = output.stdout.spill().and_then(|log| place_of_log(log, setting.project_root));
     CheckFailure { command: check.command.clone(), message, exit_code, tail, log }
 }
 
@@ -211,7 +227,7 @@ fn failed(check: &Check, message: String) -> CheckFailure {
 /// Returns where a log is as people are told; nothing for one that is empty, which
 /// leaves nothing to read.
 pub(super) fn place_of_log(path: &Path, project_root: &Path) -> Option<String> {
-    std::fs::metadata(path).ok().filter(|log| log.len() > 0)?;
+    std::fs::metadata(path).ok().filter(|log| log.is_file() && log.len() > 0)?;
     Some(path.strip_prefix(project_root).unwrap_or(path).display().to_string())
 }
 
@@ -285,9 +301,12 @@ mod tests {
     async fn recreates_removed_log_directory_but_follows_no_link() {
         let directory = tempfile::tempdir().unwrap();
         let (root, elsewhere) = (directory.path().join("project"), directory.path().join("elsewhere"));
+        let elsewhere = elsewhere.join("run/logs").join(RUN);
         for made in [&root, &elsewhere] {
-            std::fs::create_dir(made).unwrap();
+            std::fs::create_dir_all(made).unwrap();
         }
+        let precious = elsewhere.join("1-check-5.out");
+        std::fs::write(&precious, "precious").unwrap();
         let run_dir = RunDir::new(&root);
         run_dir.make_logs(RUN).unwrap();
         let check = |number, command: &str| Check {
@@ -301,12 +320,15 @@ mod tests {
             check(4, "rm -rf .samuel; ln -s ../elsewhere .samuel"),
             check(5, "true"),
         ];
-        let (ran, _) = run_in(&root, &WatchedFiles::default(), &checks, &CancellationToken::new()).await;
+        let (ran, warnings) =
+            run_in(&root, &WatchedFiles::default(), &checks, &CancellationToken::new()).await;
         let failures = ran.unwrap().failures;
-        assert_eq!(failures.len(), 2, "{failures:?}");
+        assert_eq!(failures.len(), 1, "{failures:?}");
         assert_eq!(failures[0].tail, "kept\n700\n");
-        assert!(failures[1].message.contains("cannot create the output file"), "{failures:?}");
-        assert_eq!(std::fs::read_dir(elsewhere).unwrap().count(), 0);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(warnings[0].contains("is not kept") && warnings[0].contains("leads out"), "{warnings:?}");
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
+        assert_eq!(std::fs::read_dir(elsewhere).unwrap().count(), 1);
     }
 
     #[tokio::test]

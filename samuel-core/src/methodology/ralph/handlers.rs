@@ -12,9 +12,7 @@ use super::{
     fold_toon, implementation_context, loop_summary, progress_context, run_checks, templates::PROMPTS,
 };
 use crate::{
-    agent::{
-        ARGUMENT, Agent, AgentError, AgentRequest, Choice, ConversationId, LogFiles, MODEL, compose_agent_env,
-    },
+    agent::{ARGUMENT, Agent, AgentError, AgentRequest, Choice, ConversationId, MODEL, compose_agent_env},
     config::CheckCommand,
     environment::{apply_deny_list, check_env},
     git::Repository,
@@ -326,7 +324,7 @@ impl Handlers {
             program,
             project_root: self.work_dir.clone(),
             sandbox: Arc::clone(&sandbox),
-            logs: call.logs().map(|CallLogs { out, err }| LogFiles { out, err }),
+            logs: call.logs(),
             iteration: header.iteration,
             turn: header.turn,
             task: input.task.clone(),
@@ -334,17 +332,17 @@ impl Handlers {
             bridge,
             cancel: call.cancelled().clone(),
         };
-        let mut logs: Vec<LogFiles> = request.logs.iter().cloned().collect();
+        let mut logs: Vec<CallLogs> = request.logs.iter().cloned().collect();
         let mut answered = answer_of(&*agent, request.clone(), &call).await?;
         if let Err(lost @ AgentError::ConversationLost { .. }) = &answered {
             warn(&call, [format!("{lost}; it was called once more, without it")]);
-            let again = request.logs.as_ref().map(LogFiles::of_second_call);
+            let again = request.logs.as_ref().map(CallLogs::of_second_call);
             logs.extend(again.clone());
             let anew = AgentRequest { conversation: None, logs: again, ..request };
             answered = answer_of(&*agent, anew, &call).await?;
         }
         warn(&call, sandbox.notices());
-        let logs = logs.iter().flat_map(|LogFiles { out, err }| [out, err]);
+        let logs = logs.iter().flat_map(|CallLogs { out, err, .. }| [out, err]);
         let logs = logs.filter_map(|path| place_of_log(path, &self.project_root)).collect();
         let failed =
             |error: AgentError| AgentInvokeOutput { usage: error.usage(), ..failed(error.failure()) };
@@ -404,17 +402,11 @@ impl Handlers {
             configured.map(|check| check.timeout)
         };
         let iteration = call.header().iteration;
-        let make = |ralph: &Self| ralph.run_dir.make_logs(&ralph.run_id);
-        let logs = self.blocking(move |ralph| (!ralph.in_memory).then(|| make(ralph)).transpose()).await?;
-        if let Err(error) = &logs {
-            call.warn(format!("what checks print is not kept: {error}"));
-        }
         let check = |command: &String| {
             let number = self.next_check(iteration);
             Check {
                 timeout: timeout_of(command).unwrap_or(CheckCommand::TIMEOUT),
-                log: matches!(logs, Ok(Some(_)))
-                    .then(|| self.run_dir.check_log(&self.run_id, iteration, number)),
+                log: (!self.in_memory).then(|| self.run_dir.check_log(&self.run_id, iteration, number)),
                 ..Check::new(command.clone())
             }
         };

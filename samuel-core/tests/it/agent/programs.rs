@@ -5,10 +5,11 @@ use crate::process_support::{Mark, supervisor};
 use samuel_core::{
     agent::{
         self, AbilityCall, AbilityDecision, Agent, AgentClocks, AgentConfig, AgentError, AgentEvent,
-        AgentRequest, Bridge, ConversationId, LogFiles,
+        AgentRequest, Bridge, ConversationId, Script,
     },
     clock::SystemClock,
-    hook::{CallScope, Registry, points},
+    fs::Root,
+    hook::{CallLogs, CallScope, Registry, points},
     model::{Coded, payload::AgentInvokeOutput},
     plugin::{Capabilities, Capability, Skill},
     process::CommandSpec,
@@ -71,7 +72,8 @@ async fn a_prompt_file_is_private_and_gone_afterwards() {
     let command =
         ["/bin/sh", "-c", r#"stat -c %a "$1"; cat "$1"; echo; echo "$1""#, "agent", "{prompt_file}"];
     let config = AgentConfig { command: command.map(String::from).to_vec(), ..AgentConfig::new("command") };
-    let logs = LogFiles { out: dir.path().join("1-1.out"), err: dir.path().join("1-1.err") };
+    let [out, err] = ["1-1.out", "1-1.err"].map(|name| dir.path().join(name));
+    let logs = CallLogs { out, err, root: Root::new(dir.path()) };
     let request = crate::agent::support::request(dir.path(), "the prompt");
     let request = AgentRequest { logs: Some(logs.clone()), ..request };
     let agent = agent::build(&config, supervisor()).unwrap();
@@ -83,6 +85,28 @@ async fn a_prompt_file_is_private_and_gone_afterwards() {
     // The raw output is in the log, for its owner only.
     assert_eq!(std::fs::read_to_string(&logs.out).unwrap(), output.stdout.clone() + "\n");
     assert_eq!(std::fs::metadata(&logs.out).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn agents_write_no_log_outside_project() {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, outside) = (dir.path().join("project"), dir.path().join("outside"));
+    for made in [&root, &outside] {
+        std::fs::create_dir(made).unwrap();
+    }
+    std::fs::write(outside.join("1-1.out"), "precious").unwrap();
+    std::os::unix::fs::symlink(&outside, root.join("logs")).unwrap();
+    let [out, err] = ["logs/1-1.out", "logs/1-1.err"].map(|name| root.join(name));
+    let logs = CallLogs { out, err, root: Root::new(&root) };
+    let scripted = AgentConfig { script: Some(Script::default()), ..AgentConfig::new("scripted") };
+    let scripted = agent::build(&scripted, supervisor()).unwrap();
+    for called in [scripted, agent("command", "echo done", AgentClocks::default())] {
+        let request = AgentRequest { logs: Some(logs.clone()), ..request(&root, "the prompt") };
+        let output = called.invoke(request, &Recorder::default()).await.unwrap();
+        assert_eq!(output.exit_code, 0, "{}", called.name());
+        assert_eq!(std::fs::read_to_string(outside.join("1-1.out")).unwrap(), "precious");
+        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1, "{}", called.name());
+    }
 }
 
 /// A sandbox that its commands can see.

@@ -137,6 +137,18 @@ fn what_an_agent_removes_or_breaks_is_put_back_and_the_work_goes_on() {
     }
 }
 
+#[test]
+fn completes_tasks_although_no_log_can_be_created() {
+    // A directory where a log should be refuses also the superuser.
+    let target = with_agent(
+        "for d in .samuel/run/logs/*; do mkdir -p $d/1-check-1.out $d/2-1.prompt $d/2-1.out; done\n\
+         samuel run done $SAMUEL_TASK_ID",
+        "true",
+    );
+    start(&target).ends(0);
+    assert_eq!(target.statuses(), ["completed", "completed"]);
+}
+
 /// Cuts the plan after the row of its first task.
 const CUT: &str =
     "sed '/^  \"1\",/q' .samuel/run/prd.toon >.samuel/run/cut; mv .samuel/run/cut .samuel/run/prd.toon";

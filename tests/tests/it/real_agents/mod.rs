@@ -16,10 +16,11 @@ use async_trait::async_trait;
 use samuel_core::{
     agent::{
         self, AbilityCall, AbilityDecision, AbilityResult, Agent, AgentClocks, AgentConfig, AgentError,
-        AgentEvent, AgentPort, AgentRequest, ConversationId, LogFiles,
+        AgentEvent, AgentPort, AgentRequest, ConversationId,
     },
     environment::compose_env,
-    hook::points,
+    fs::Root,
+    hook::{CallLogs, points},
     model::{
         Usage,
         payload::{AbilityStatus, AgentInvokeOutput, IterationErrorOutput, TextItem, Turn},
@@ -94,7 +95,8 @@ async fn call(real: RealAgent, script: Script) -> Option<Called> {
 /// Does the same with clocks of the caller's.
 async fn call_within(clocks: AgentClocks, real: RealAgent, script: Script) -> Option<Called> {
     let Bed { agent, host, server, home, project, .. } = Bed::new(clocks, real, script).await?;
-    let logs = LogFiles { out: home.path().join("agent.out"), err: home.path().join("agent.err") };
+    let [out, err] = ["agent.out", "agent.err"].map(|name| home.path().join(name));
+    let logs = CallLogs { out, err, root: Root::new(home.path()) };
     let request =
         AgentRequest { logs: Some(logs.clone()), ..request(&*agent, &host, project.path(), PROMPT) };
     let port = Recorder::default();
