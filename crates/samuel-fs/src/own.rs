@@ -345,7 +345,7 @@ mod tests {
         let (root, path) = (Root::new(dir.path()), dir.path().join("lock"));
         fs::write(&path, "").unwrap();
         assert_eq!(root.clear_the_way(&path).unwrap(), None);
-        fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).unwrap();
         assert_eq!(root.clear_the_way(&path).unwrap(), Some(dir.path().join("lock.aside-1")));
         assert!(!path.exists());
     }
