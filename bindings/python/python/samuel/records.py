@@ -6366,8 +6366,8 @@ class RunFinished(EventBase):
         detail: What led to it, in one line, with the limit where one was reached.
         iterations: How many iterations it began.
         failed_iterations: How many of them failed.
-        interrupted_iterations: How many of those that failed were cut off by an end of
-            Samuel, such as by a kill.
+        interrupted_iterations: Number of failed iterations that were interrupted because
+            Samuel itself ended, for example by a kill.
         completed: The tasks that it completed.
         unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as
             done or put aside since.
@@ -6529,7 +6529,7 @@ class RunFault(Record):
         code: The name of its code, such as `E_STATE_CORRUPT`.
         message: What happened, with its causes, in one line.
         location: The place it is about, where there is one.
-        help: What to do next, where the error knows better than its code.
+        help: The next step, if the error has a more specific one than its code.
     """
 
     __slots__ = ("code", "message", "location", "help")
@@ -6560,8 +6560,8 @@ class RunReport(Record):
         detail: What led to it, in one line, with the limit where one was reached.
         iterations: How many iterations it began.
         failed_iterations: How many of them failed.
-        interrupted_iterations: How many of those that failed were cut off by an end of
-            Samuel, such as by a kill.
+        interrupted_iterations: Number of failed iterations that were interrupted because
+            Samuel itself ended, for example by a kill.
         completed: The tasks that it completed.
         unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as
             done or put aside since.
@@ -7540,8 +7540,7 @@ class Attempt(Record):
         agents: The agents that were called, with their models, such as `codex (gpt-5)`: one
             for each call, of several in a row that are the same the first; at most 10.
         began_at: When it began.
-        ended_at: When it ended; nothing where that is not known, as of one that a kill cut
-            off.
+        ended_at: When it ended. None if that is unknown, for example after a kill.
         end: What became of it.
         failures: What failed, the checks' failures among it, one line each; at most 10.
         usage: What its agent calls consumed, where that is known.
@@ -8444,8 +8443,8 @@ class RunSummary(Record):
         exit_reason: Why it ended, where it did.
         detail: What led to that, in one line.
         goes_on_from: The run that it goes on from, where it goes on.
-        begins_later: Whether the beginning of its record is not there any more: what is
-            told of it begins later.
+        begins_later: Whether the beginning of its record is missing, so that the summary
+            covers only the rest.
         problem: Why nothing more is known of it, where its record cannot be read.
     """
 
