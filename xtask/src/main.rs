@@ -29,7 +29,7 @@ usage: cargo xtask <task>
   contract [--check] what follows from wit/: records, tables, documentation
   guest              the first process of containers, linked statically
   wheel              the wheel of the Python package, by maturin
-  bench <name>       measures a release build; without a name lists them
+  bench <name>       measures an optimized build; without a name lists them
   toon-oracle        compares the TOON codec with the reference, from npm
 ";
 

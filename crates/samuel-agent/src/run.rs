@@ -415,6 +415,12 @@ pub(super) async fn tell_of_left(port: &dyn AgentPort, ended: &Result<CommandOut
     if let Some(left) = ended.as_ref().ok().and_then(|output| output.left_running.clone()) {
         port.left_running(left).await;
     }
+    let lost = |output: &CommandOutput| {
+        [&output.stdout, &output.stderr].map(|captured| captured.spill_problem.clone())
+    };
+    for problem in ended.as_ref().ok().map(lost).into_iter().flatten().flatten() {
+        port.log_lost(problem).await;
+    }
 }
 
 impl std::fmt::Debug for CliAgent {

@@ -62,6 +62,9 @@ pub trait AgentPort: Send + Sync {
     /// default nothing is done about it.
     async fn left_running(&self, _left: LeftRunning) {}
 
+    /// Reports why output of the agent is not kept in its log. By default nothing is done about it.
+    async fn log_lost(&self, _problem: String) {}
+
     /// Asks whether a tool call that the adapter can prevent may be made.
     async fn before_ability(&self, call: AbilityCall) -> AbilityDecision;
 
@@ -160,6 +163,12 @@ impl AgentPort for Call<points::AgentInvoke> {
     async fn left_running(&self, left: LeftRunning) {
         if let Some(port) = self.port() {
             port.left_running(left).await;
+        }
+    }
+
+    async fn log_lost(&self, problem: String) {
+        if let Some(port) = self.port() {
+            port.log_lost(problem).await;
         }
     }
 

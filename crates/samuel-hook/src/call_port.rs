@@ -159,6 +159,10 @@ impl AgentPort for CallPort {
         self.link.warn(format!("the agent left {left}"));
     }
 
+    async fn log_lost(&self, problem: String) {
+        self.link.warn(format!("output of the agent is not kept: {problem}"));
+    }
+
     async fn before_ability(&self, call: AbilityCall) -> AbilityDecision {
         let ended = || AbilityDecision::Block { reason: "the call of the agent has ended".to_owned() };
         if self.closed.is_cancelled() {

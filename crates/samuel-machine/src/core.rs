@@ -29,7 +29,8 @@ use crate::event::{Event, IterationFailure, RunFault};
 pub(super) struct Counters {
     pub(super) iterations: u32,
     pub(super) failed: u32,
-    /// Number of failed iterations that were interrupted because Samuel itself ended.
+    /// Number of failed iterations that were interrupted: Samuel was killed, or the run ended with an error.
+    #[serde(default)]
     pub(super) interrupted: u32,
     pub(super) consecutive_failures: u32,
     pub(super) stop_blocks: u32,

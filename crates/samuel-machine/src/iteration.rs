@@ -102,7 +102,7 @@ impl Iteration {
         }
     }
 
-    /// Returns whether the iteration was interrupted because Samuel itself ended.
+    /// Returns whether the iteration was interrupted by the end of its run.
     pub(super) fn is_interrupted(&self) -> bool {
         self.failure.as_ref().is_some_and(|failure| failure.class == FailureClass::Interrupted)
     }

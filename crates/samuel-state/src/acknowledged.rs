@@ -27,6 +27,8 @@ pub(super) struct Acknowledged {
     pub(super) carried: Vec<JournalRecord>,
     /// Whether version control was kept out of the run directory.
     pub(super) ignored: bool,
+    /// The warnings of looks that failed, which the next one reports.
+    pub(super) untold: Vec<String>,
 }
 
 impl Acknowledged {

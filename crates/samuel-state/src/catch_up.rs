@@ -50,12 +50,16 @@ impl FileStore {
             // What stands in its place may be put away.
             Err(_) => {}
         }
-        let mut warnings = Vec::new();
-        match self.settle(known, seq, &mut warnings) {
+        let mut warnings = std::mem::take(&mut known.untold);
+        let settled = match self.settle(known, seq, &mut warnings) {
             // A directory was removed again in the meantime.
             Err(error) if error.is_missing() => self.settle(known, seq, &mut warnings),
             settled => settled,
-        }
+        };
+        warnings.dedup();
+        warnings.truncate(MAX_TOLD);
+        known.untold = warnings;
+        settled
     }
 
     /// Takes the files as they are, once a change that was cut short is completed.
@@ -80,6 +84,7 @@ impl FileStore {
             revision: tail.revision.max(file.document.plan.revision),
             carried: self.journal().carried()?,
             ignored: self.is_ignored(),
+            untold: Vec::new(),
         };
         self.keep_file(&known.content, Place::OfLast);
         self.last_read.keep(file);
@@ -89,7 +94,8 @@ impl FileStore {
     /// Goes on from files that are as the journal tells.
     fn accept(&self, known: &mut Acknowledged, found: Found, seq: u64) -> Result<CaughtUp, StateError> {
         let file = found.plan?;
-        self.go_on(known, file, found.records, seq, Vec::new())
+        let warnings = std::mem::take(&mut known.untold);
+        self.go_on(known, file, found.records, seq, warnings)
     }
 
     /// Takes the plan for known with these records, and tells of those after a number.
@@ -111,14 +117,14 @@ impl FileStore {
         Ok(CaughtUp { journal: part_after(seq, told), plan, warnings })
     }
 
-    /// Restores what is missing, and records what is different. `warnings` has those of an earlier attempt.
+    /// Restores what is missing, and records what is different. Adds to `warnings`, and takes them only if it succeeds.
     fn settle(
         &self,
         known: &mut Acknowledged,
         seq: u64,
         warnings: &mut Vec<String>,
     ) -> Result<CaughtUp, StateError> {
-        warnings.extend(self.put_back_places(known)?);
+        self.put_back_places(known, warnings)?;
         let _lock = self.lock("catch_up")?;
         self.heal_tail()?;
         let found = self.find_still(known)?;
@@ -140,9 +146,8 @@ impl FileStore {
                 let path = self.dir().prd();
                 let why = described(&error);
                 let told = format!("{} could not be used and is put back as it was: {why}", path.display());
-                let aside = self.put_back_plan(known, &records, error)?;
+                self.put_back_plan(known, &records, error, warnings)?;
                 warnings.push(told);
-                warnings.extend(aside);
                 self.read_plan()?
             }
         };

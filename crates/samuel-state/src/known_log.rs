@@ -51,9 +51,10 @@ impl FileStore {
         }
         let aside = self.clear_the_way(&self.dir().progress())?;
         let warning = aside.unwrap_or_else(|| BEGINS_ANEW.to_owned());
-        let line = ProgressEntry::note(self.now(), ProgressKind::Error, &warning);
-        *self.known_log.untold.lock().unwrap_or_else(PoisonError::into_inner) = Some(warning);
-        Ok(format!("{line}\n"))
+        let mut untold = self.known_log.untold.lock().unwrap_or_else(PoisonError::into_inner);
+        // The warning of an attempt before that failed has the new path.
+        let warning = untold.get_or_insert(warning);
+        Ok(format!("{}\n", ProgressEntry::note(self.now(), ProgressKind::Error, warning)))
     }
 
     /// Begins the log anew where it is gone, and returns what is to be told of it, once.

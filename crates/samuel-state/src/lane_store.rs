@@ -114,13 +114,13 @@ pub trait LaneStore: fmt::Debug + Send + Sync {
 
 /// The lock of a loop, held until it is dropped.
 pub trait LoopLock: fmt::Debug + Send + Sync {
-    /// Sees to it that others still find the lock held, whatever was done to its file;
-    /// says whether something had to be put back.
+    /// Makes sure that others still find the lock held, whatever was done to its file.
+    /// Returns warnings about what was restored and renamed; none if the lock was as it should be.
     ///
     /// # Errors
     /// Returns [`StateError::Io`] if that is not possible, and
     /// [`StateError::LoopRunning`] if another loop has taken it by now.
-    fn keep(&self) -> Result<bool, StateError>;
+    fn keep(&self) -> Result<Vec<String>, StateError>;
 
     /// Has it say from now on where the loop listens ([`Holder::socket`]). By default it does not.
     ///

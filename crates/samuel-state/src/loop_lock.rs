@@ -16,6 +16,7 @@ use std::{
 use super::{
     Holder, LoopLock, RunDir, StateError,
     lock::{Mode, read_holder, take, wait_for, write_holder},
+    run_dir::moved_aside,
 };
 use samuel_fs::{FileError, LastLink, PRIVATE_FILE, Replacement, Root, found};
 
@@ -33,7 +34,7 @@ pub(super) struct FileLoopLock {
     held: Mutex<Held>,
     /// The root directory; nothing where the file system locks no directories.
     tree: Option<File>,
-    /// Makes every access to the project fail if another directory takes its place. `None` for a run directory that
+    /// Makes every access through this run directory and its clones fail if another directory takes the place of the project. `None` for a run directory that
     /// is not in a project, because such a directory is created again.
     _root: Option<Arc<File>>,
 }
@@ -98,19 +99,21 @@ impl LoopLock for FileLoopLock {
     /// Puts the lock file back if it is gone, replaced, or does not say any more who holds
     /// it. The root directory stays locked all the same; where it cannot be, another loop
     /// may have the file that stands there.
-    fn keep(&self) -> Result<bool, StateError> {
+    fn keep(&self) -> Result<Vec<String>, StateError> {
         let (root, path) = (self.dir.root(), self.dir.loop_lock());
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let Held { file, holder } = &mut *held;
         if root.is_at(file, &path) && holder_in(&self.dir, Duration::ZERO).as_ref() == Some(&*holder) {
-            return Ok(false);
+            return Ok(Vec::new());
         }
         if self.tree.is_none() && !root.is_at(file, &path) && is_held(root, &path) {
             let holder = holder_in(&self.dir, Duration::ZERO).map(Box::new);
             return Err(StateError::LoopRunning { holder, path });
         }
-        self.dir.create_again()?;
-        root.clear_the_way(&path).map_err(StateError::file("put back", &path))?;
+        let mut warnings = vec!["the lock of the loop was removed or changed, and is put back".to_owned()];
+        self.dir.create_again(&mut warnings)?;
+        let aside = root.clear_the_way(&path).map_err(StateError::file("put back", &path))?;
+        warnings.extend(aside.map(|aside| moved_aside(&path, &aside)));
         let put_back = || {
             let (replacement, mut new) = Replacement::begin(root.walk(&path, LastLink::Keep)?, PRIVATE_FILE)?;
             // Hardly anybody else has it open yet.
@@ -120,7 +123,7 @@ impl LoopLock for FileLoopLock {
             Ok::<_, FileError>(new)
         };
         *file = put_back().map_err(StateError::file("put back", &path))?;
-        Ok(true)
+        Ok(warnings)
     }
 
     fn listens_at(&self, socket: &Path) -> Result<(), StateError> {
@@ -211,7 +214,7 @@ mod tests {
         let dir = RunDir::new(root.path());
         let path = dir.loop_lock();
         let first = FileLoopLock::acquire(&dir, &holder("run-1")).unwrap();
-        assert!(!first.keep().unwrap());
+        assert!(first.keep().unwrap().is_empty());
         let attacks: [fn(&Path); 5] = [
             |path| std::fs::remove_file(path).unwrap(),
             |path| std::fs::write(path, "").unwrap(),
@@ -231,8 +234,10 @@ mod tests {
             assert!(FileLoopLock::holder(&dir).unwrap().is_some());
             let refused = FileLoopLock::acquire(&dir, &holder("run-2"));
             assert!(refused.is_err(), "{refused:?}");
-            assert!(first.keep().unwrap());
-            assert!(!first.keep().unwrap());
+            let is_directory = path.is_dir();
+            let warnings = first.keep().unwrap();
+            assert_eq!(warnings.len(), 1 + usize::from(is_directory), "{warnings:?}");
+            assert!(first.keep().unwrap().is_empty());
             let Err(StateError::LoopRunning { holder: Some(found), .. }) =
                 FileLoopLock::acquire(&dir, &holder("run-2"))
             else {

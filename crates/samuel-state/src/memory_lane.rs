@@ -167,8 +167,8 @@ impl LaneStore for MemoryLane {
 struct MemoryLock(Arc<Mutex<Option<Holder>>>);
 
 impl LoopLock for MemoryLock {
-    fn keep(&self) -> Result<bool, StateError> {
-        Ok(false)
+    fn keep(&self) -> Result<Vec<String>, StateError> {
+        Ok(Vec::new())
     }
 
     fn listens_at(&self, socket: &Path) -> Result<(), StateError> {

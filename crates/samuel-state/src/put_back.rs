@@ -18,11 +18,15 @@ impl FileStore {
     }
 
     /// Makes the directory again, and room for the files in it; what stands in the
-    /// place of the plan is looked at first.
-    pub(super) fn put_back_places(&self, known: &Acknowledged) -> Result<Vec<String>, StateError> {
+    /// place of the plan is looked at first. Adds a warning for everything that was renamed.
+    pub(super) fn put_back_places(
+        &self,
+        known: &Acknowledged,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), StateError> {
         let (dir, root) = (self.dir(), self.dir().root());
         let is_gone = !dir.path().is_dir();
-        let mut warnings = dir.create_again()?;
+        dir.create_again(warnings)?;
         warnings.extend(is_gone.then(|| format!("{} was gone", dir.path().display())));
         for path in [dir.lock(), dir.journal()] {
             warnings.extend(self.clear_the_way(&path)?);
@@ -30,7 +34,7 @@ impl FileStore {
         if known.ignored && !self.is_ignored() {
             files::write(root, &dir.path().join(IGNORE.0), IGNORE.1.as_bytes(), Durability::Unsynced)?;
         }
-        Ok(warnings)
+        Ok(())
     }
 
     /// Makes room for a file. Returns a warning if something was renamed.
@@ -42,13 +46,14 @@ impl FileStore {
     /// Writes the plan as it was known or kept last, with the changes that were
     /// acknowledged since. What stands in its place is kept beside it. Where another
     /// plan was stored that is not kept, this is why the present one cannot be used.
-    /// Returns a warning if a directory was renamed.
+    /// Adds a warning if a directory was renamed.
     pub(super) fn put_back_plan(
         &self,
         known: &Acknowledged,
         records: &[JournalRecord],
         why: StateError,
-    ) -> Result<Option<String>, StateError> {
+        warnings: &mut Vec<String>,
+    ) -> Result<(), StateError> {
         let (root, path) = (self.dir().root(), self.dir().prd());
         let kept = self.last_kept(records);
         let (content, records) = match &kept {
@@ -73,9 +78,8 @@ impl FileStore {
             }
         }
         document.plan_mut().revision = revision;
-        let warning = self.clear_the_way(&path)?;
-        files::write(root, &path, plan_file::encode(&document)?.as_bytes(), Durability::Synced)?;
-        Ok(warning)
+        warnings.extend(self.clear_the_way(&path)?);
+        files::write(root, &path, plan_file::encode(&document)?.as_bytes(), Durability::Synced)
     }
 
     /// Returns the last of the plans that records name which is kept, and the records

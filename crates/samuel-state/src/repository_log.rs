@@ -6,7 +6,7 @@
 //! directory. Nothing is written through a
 //! link that leads out of the project. Who writes them is the engine's business.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -65,8 +65,8 @@ pub struct RepositoryLog {
 
 impl RepositoryLog {
     /// Returns the logs of the project with this root. Touches no file.
-    pub fn new(root: &Path) -> Self {
-        Self { root: Root::new(root) }
+    pub fn new(root: Root) -> Self {
+        Self { root }
     }
 
     /// Appends calls to the log, one line of JSON each. Creates the directory if it is missing. Blocks.
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn a_call_is_one_line_of_json_that_has_what_every_log_has() {
         let root = tempfile::tempdir().unwrap();
-        let log = RepositoryLog::new(root.path());
+        let log = RepositoryLog::new(Root::new(root.path()));
         log.append(&[line("slow", "one\ntwo"), line("usage", "three")]).unwrap();
         let path = root.path().join(".system/logs/hooks.log");
         let text = fs::read_to_string(&path).unwrap();
@@ -151,7 +151,7 @@ mod tests {
         let (context, result) = (json!({"ability_id": "Bash"}), json!({"results": {}}));
         let printed = Some(json!({"logs": []}));
         let traced = RepositoryTraceLine { line: line("slow", ""), context, printed, result };
-        RepositoryLog::new(root.path()).trace(std::slice::from_ref(&traced)).unwrap();
+        RepositoryLog::new(Root::new(root.path())).trace(std::slice::from_ref(&traced)).unwrap();
         let path = root.path().join(".system/logs/hooks-trace.log");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let read: RepositoryTraceLine = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_long_log_is_moved_aside() {
         let root = tempfile::tempdir().unwrap();
-        let log = RepositoryLog::new(root.path());
+        let log = RepositoryLog::new(Root::new(root.path()));
         let long = "x".repeat(3 << 20);
         for number in 0..7 {
             log.append(&[line(&number.to_string(), &long)]).unwrap();
@@ -177,7 +177,7 @@ mod tests {
     fn no_link_is_followed_out_of_the_project() {
         let (root, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::create_dir(root.path().join(".system")).unwrap();
-        let log = RepositoryLog::new(root.path());
+        let log = RepositoryLog::new(Root::new(root.path()));
         symlink(other.path(), root.path().join(".system/logs")).unwrap();
         assert!(log.append(&[line("slow", "")]).is_err());
         fs::remove_file(root.path().join(".system/logs")).unwrap();

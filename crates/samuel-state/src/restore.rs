@@ -43,7 +43,7 @@ impl FileStore {
         let content = path.read(plan.number)?.ok_or_else(not_kept)?;
         let (mut document, _) = plan_file::decode(&path.path(plan.number), &content)?;
         self.dir().check()?;
-        self.dir().create_again()?;
+        self.dir().create_again(&mut Vec::new())?;
         let _lock = self.lock("restore")?;
         let (now, tail) = (self.now(), self.journal().tail()?);
         let present = self.read_plan().ok().map(|file| file.document.plan);

@@ -224,19 +224,17 @@ impl RunDir {
     }
 
     /// Creates a directory that existed before. If a file has replaced the directory, or one above it, the file is
-    /// renamed. Returns one warning for each renamed file.
-    pub(crate) fn create_again(&self) -> Result<Vec<String>, StateError> {
+    /// renamed, and a warning is added.
+    pub(crate) fn create_again(&self, warnings: &mut Vec<String>) -> Result<(), StateError> {
         let within = |path: &&Path| path.starts_with(self.root.path()) && *path != self.root.path();
         let mut places: Vec<&Path> = self.path.ancestors().take_while(within).collect();
         places.reverse();
-        let mut warnings = Vec::new();
         for place in places {
             let aside = self.root.clear_for_directory(place);
             let aside = aside.map_err(StateError::file("make room for", place))?;
             warnings.extend(aside.map(|aside| moved_aside(place, &aside)));
         }
-        self.create()?;
-        Ok(warnings)
+        self.create()
     }
 
     /// Returns the same directory for one of several lanes. Its generated files are in a directory of the lane,
@@ -455,7 +453,7 @@ mod tests {
         let run_dir = RunDir::new(&project);
         run_dir.create().unwrap();
         fs::rename(&project, dir.path().join("moved")).unwrap();
-        let error = run_dir.create_again().unwrap_err().to_string();
+        let error = run_dir.create_again(&mut Vec::new()).unwrap_err().to_string();
         assert!(error.contains("project"), "{error}");
         assert!(!project.exists());
     }

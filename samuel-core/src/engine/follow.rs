@@ -160,27 +160,23 @@ impl Follower {
         let (caught, kept) = self
             .services
             .blocking(move |services| {
-                // First, because it reports what it renames if the directory is missing.
-                let caught = services.store.catch_up(seq);
-                let kept = lock.map_or(Ok(false), |lock| lock.keep());
-                let mut caught = caught?;
                 let is_change = |record: &JournalRecord| {
                     matches!(record.entry, JournalEntry::Mutation { .. } | JournalEntry::Imported { .. })
                 };
-                if caught.plan.is_none() && caught.journal.records.iter().any(is_change) {
-                    caught.plan = Some(services.store.load()?.plan);
-                }
-                Ok::<_, StateError>((caught, kept))
+                let caught = services.store.catch_up(seq).and_then(|mut caught| {
+                    if caught.plan.is_none() && caught.journal.records.iter().any(is_change) {
+                        caught.plan = Some(services.store.load()?.plan);
+                    }
+                    Ok(caught)
+                });
+                (caught, lock.map_or(Ok(Vec::new()), |lock| lock.keep()))
             })
-            .await??;
+            .await?;
         match kept {
-            Ok(true) => {
-                self.services.warn_new("the lock of the loop was removed or changed, and is put back")
-            }
-            Ok(false) => {}
+            Ok(warnings) => warnings.into_iter().for_each(|warning| self.services.warn_new(warning)),
             Err(error) => self.services.warn_new(described(&error)),
         }
-        let CaughtUp { journal, plan, warnings } = caught;
+        let CaughtUp { journal, plan, warnings } = caught?;
         for warning in warnings {
             self.services.warn_new(warning);
         }

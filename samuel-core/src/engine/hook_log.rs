@@ -189,8 +189,7 @@ impl Services {
             traces.extend(call.trace);
         }
         let append = move |services: &Self| {
-            let root = services.contexts(|contexts| contexts.root().to_owned());
-            let there = RepositoryLog::new(&root);
+            let there = RepositoryLog::new(services.run_dir.root().clone());
             let written = there.append(&repository).and_then(|()| there.trace(&traces));
             // A session may be one of a project that has no plan.
             let has_run = services.run_dir.path().is_dir();

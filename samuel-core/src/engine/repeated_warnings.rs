@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-/// How many texts are remembered. Warnings with further texts count as repetitions.
+/// How many texts are remembered. Warnings with further texts are only counted.
 const MAX_TEXTS: usize = 100;
 
 /// The warnings that were reported, until the repetitions are taken.

@@ -222,12 +222,12 @@ impl Services {
         }
     }
 
-    /// Warns of how many warnings were repeated since an iteration ended, if any.
+    /// Warns of how many warnings `warn_new` did not report since an iteration ended, if any.
     pub(super) fn warn_of_repeated(&self) {
         let mut repeated = self.repeated.lock().unwrap_or_else(PoisonError::into_inner);
         let left_out = repeated.take_left_out();
         if left_out > 0 {
-            self.warn_of_run(format!("{} left out", counted_were(left_out, "repeated warning")));
+            self.warn_of_run(format!("{} left out", counted_were(left_out, "more warning")));
         }
     }
 

@@ -157,7 +157,7 @@ impl History {
     fn summarised(&self, run: &str) -> Result<RunSummary, HistoryError> {
         let mut history = self.folded(run, SUMMARISED)?;
         // The list may skip the first event.
-        history.gaps.beginning = history.started_at.is_none() && self.begins_later(run)?;
+        history.gaps.beginning = history.started_at.is_none() && self.begins_later(run).unwrap_or(false);
         Ok(history.into())
     }
 

@@ -60,7 +60,8 @@ pub struct RunReport {
     pub iterations: u32,
     /// How many of them failed.
     pub failed_iterations: u32,
-    /// Number of failed iterations that were interrupted because Samuel itself ended, for example by a kill.
+    /// Number of failed iterations that were interrupted: Samuel was killed, or the run ended with an error.
+    #[serde(default)]
     pub interrupted_iterations: u32,
     /// The tasks that it completed.
     pub completed: Vec<TaskId>,
@@ -115,7 +116,7 @@ impl RunReport {
         self.fault.as_deref().and_then(of_fault).or_else(|| self.exit_reason.error_code())
     }
 
-    /// Returns whether every iteration failed, and none of them because Samuel itself ended.
+    /// Returns whether every iteration failed, and none of them was interrupted.
     fn has_failed_throughout(&self) -> bool {
         let failed = self.failed_iterations.saturating_sub(self.interrupted_iterations);
         self.iterations > 0 && failed == self.iterations

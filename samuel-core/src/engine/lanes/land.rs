@@ -124,6 +124,7 @@ impl Run {
                 told_by.warn(format!("the work tree of the queue stays: {}", described(&error)));
             }
             used.take_told().into_iter().for_each(|told| told_by.warn(told));
+            told_by.warn_of_repeated();
             told_by.emit(Event::RunFinished(ended(&of_queue).await));
             // Nothing is written once the lock is free.
             if let Some(recorder) = recorder {
