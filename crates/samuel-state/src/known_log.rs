@@ -54,7 +54,7 @@ impl FileStore {
         let mut untold = self.known_log.untold.lock().unwrap_or_else(PoisonError::into_inner);
         // The warning of an attempt before that failed has the new path.
         let warning = untold.get_or_insert(warning);
-        Ok(format!("{}\n", ProgressEntry::note(self.now(), ProgressKind::Error, warning)))
+        Ok(format!("{}\n", ProgressEntry::note(self.now(), ProgressKind::Error, warning.as_str())))
     }
 
     /// Begins the log anew where it is gone, and returns what is to be told of it, once.
