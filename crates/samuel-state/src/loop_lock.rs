@@ -272,8 +272,8 @@ mod tests {
         std::fs::remove_file(dir.loop_lock()).unwrap();
         let second = FileLoopLock::acquire(&dir, &holder("run-2")).unwrap();
         assert!(matches!(first.keep(), Err(StateError::LoopRunning { holder: Some(_), .. })));
-        assert!(!second.keep().unwrap());
+        assert!(second.keep().unwrap().is_empty());
         drop(second);
-        assert!(first.keep().unwrap());
+        assert!(!first.keep().unwrap().is_empty());
     }
 }
