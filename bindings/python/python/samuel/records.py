@@ -6366,8 +6366,8 @@ class RunFinished(EventBase):
         detail: What led to it, in one line, with the limit where one was reached.
         iterations: How many iterations it began.
         failed_iterations: How many of them failed.
-        interrupted_iterations: Number of failed iterations that were interrupted because
-            Samuel itself ended, for example by a kill.
+        interrupted_iterations: Number of failed iterations that were interrupted: Samuel
+            was killed, or the run ended with an error.
         completed: The tasks that it completed.
         unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as
             done or put aside since.
@@ -6393,7 +6393,7 @@ class RunFinished(EventBase):
     """
 
     __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "interrupted_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "submitted", "unmerged", "into")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "interrupted_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "interrupted_iterations", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
     _tag = ('event', 'run_finished')
     exit_reason: ExitReason
     detail: str | None
@@ -6420,11 +6420,11 @@ class RunFinished(EventBase):
         exit_reason: ExitReason,
         iterations: int,
         failed_iterations: int,
-        interrupted_iterations: int,
         completed: Iterable[str],
         usage: Usage,
         swept: bool,
         detail: str | None = None,
+        interrupted_iterations: int = 0,
         unrecorded: Iterable[str] = (),
         skipped: Iterable[str] = (),
         left: Iterable[str] = (),
@@ -6560,8 +6560,8 @@ class RunReport(Record):
         detail: What led to it, in one line, with the limit where one was reached.
         iterations: How many iterations it began.
         failed_iterations: How many of them failed.
-        interrupted_iterations: Number of failed iterations that were interrupted because
-            Samuel itself ended, for example by a kill.
+        interrupted_iterations: Number of failed iterations that were interrupted: Samuel
+            was killed, or the run ended with an error.
         completed: The tasks that it completed.
         unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as
             done or put aside since.
@@ -6587,7 +6587,7 @@ class RunReport(Record):
     """
 
     __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "interrupted_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "submitted", "unmerged", "into")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "interrupted_iterations", "completed", "usage", "swept", "detail", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "interrupted_iterations", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
     exit_reason: ExitReason
     detail: str | None
     iterations: int
@@ -6613,11 +6613,11 @@ class RunReport(Record):
         exit_reason: ExitReason,
         iterations: int,
         failed_iterations: int,
-        interrupted_iterations: int,
         completed: Iterable[str],
         usage: Usage,
         swept: bool,
         detail: str | None = None,
+        interrupted_iterations: int = 0,
         unrecorded: Iterable[str] = (),
         skipped: Iterable[str] = (),
         left: Iterable[str] = (),
