@@ -34,8 +34,8 @@ pub(super) struct FileLoopLock {
     held: Mutex<Held>,
     /// The root directory; nothing where the file system locks no directories.
     tree: Option<File>,
-    /// Makes every access through this run directory and its clones fail if another directory takes the place of the project. `None` for a run directory that
-    /// is not in a project, because such a directory is created again.
+    /// Makes every access through this run directory and its clones fail if another directory takes the place of the
+    /// project. `None` for a run directory that is not in a project, because such a directory is created again.
     _root: Option<Arc<File>>,
 }
 
