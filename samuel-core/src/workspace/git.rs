@@ -1,6 +1,8 @@
 //! The git program, as workspaces run it.
 
 use std::{
+    ffi::OsString,
+    os::unix::ffi::OsStringExt as _,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -23,6 +25,11 @@ const MAX_LIST: usize = 64 << 20;
 
 /// How much memory a git takes at once, such as for an object: a few bytes of a pack can stand for any number.
 const MAX_OBJECT: &str = "1g";
+
+/// Lists the names of all settings, of which [`Git::without_filters`] takes those of filters.
+pub(super) const LIST_SETTINGS: &[&str] = &["config", "--list", "-z", "--name-only"];
+/// The settings of a filter by which git runs a program, or fails if the program does not run.
+const OF_FILTER: [&[u8]; 4] = [b".clean", b".smudge", b".process", b".required"];
 
 /// What every call has beside the guards of [`GitProgram`].
 const SETTINGS: &[&str] = &[
@@ -133,6 +140,31 @@ impl Git {
         spec: CommandSpec,
     ) -> Result<CommandOutput, GitProgramError> {
         self.program().finish(name, spec).await
+    }
+
+    /// Returns a call without filters, which are programs that git runs for the content of files. `settings` is a call
+    /// of the same configuration that [lists its settings](LIST_SETTINGS). If it fails, no filter is known, and so the
+    /// call is not made.
+    pub(super) async fn without_filters(
+        &self,
+        settings: CommandSpec,
+        mut spec: CommandSpec,
+    ) -> Result<CommandSpec, GitProgramError> {
+        let too_long = || GitProgramError::Failed {
+            subcommand: "config".to_owned(),
+            message: "the configuration is too long".to_owned(),
+        };
+        let names = self.list("config", settings).await?.ok_or_else(too_long)?;
+        let is_of_filter =
+            |name: &Vec<u8>| name.starts_with(b"filter.") && OF_FILTER.iter().any(|end| name.ends_with(end));
+        for (number, name) in names.into_iter().filter(is_of_filter).enumerate() {
+            let value = if name.ends_with(b".required") { "false" } else { "" };
+            spec = spec
+                .env("GIT_CONFIG_COUNT", (number + 1).to_string())
+                .env(format!("GIT_CONFIG_KEY_{number}"), OsString::from_vec(name))
+                .env(format!("GIT_CONFIG_VALUE_{number}"), value);
+        }
+        Ok(spec)
     }
 
     /// Carries out a call whose failure is an answer.

@@ -15,14 +15,14 @@ use std::{
 use super::{
     WorkspaceError,
     bundle::{Change, shown},
-    git::{self, Configured, Git},
+    git::{self, Configured, Git, LIST_SETTINGS},
     record::{self, Landing},
     ref_locks::{self, INDEX_LOCK},
 };
 use crate::{
     fs::{Root, open_unlinked, read_anywhere, read_up_to},
     git::{Caller, Content, Head, Listing, ObjectId, Repository, blob_id, program::GitProgramError},
-    process::{End, ExitStatus, OutputLimits},
+    process::{CommandSpec, End, ExitStatus, OutputLimits},
 };
 
 /// How long one look at the tree may take.
@@ -327,13 +327,7 @@ impl UsersTree {
             "--quiet",
             commit,
         ];
-        let mut spec = git.call(&self.top, Configured::ByUser, &args);
-        for (number, (name, value)) in self.without_filters(git).await?.into_iter().enumerate() {
-            spec = spec
-                .env("GIT_CONFIG_COUNT", (number + 1).to_string())
-                .env(format!("GIT_CONFIG_KEY_{number}"), name)
-                .env(format!("GIT_CONFIG_VALUE_{number}"), value);
-        }
+        let spec = self.writing(git, Configured::ByUser, &args).await?;
         Ok(match git.answer(spec).await {
             Ok(output) if output.success() => Merged::Done,
             Ok(output) => {
@@ -350,16 +344,16 @@ impl UsersTree {
         })
     }
 
-    /// Returns settings that turn off every filter that the user has: a filter may be a script of
-    /// the project, which has just been written.
-    async fn without_filters(&self, git: &Git) -> Result<Vec<(String, &'static str)>, WorkspaceError> {
-        let args =
-            ["config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$"];
-        // Where there is none, that is a failure to git.
-        let spec = git.call(&self.top, Configured::ByUser, &args);
-        let names = git.list("config", spec).await.ok().flatten().unwrap_or_default();
-        let names = names.into_iter().filter_map(|name| String::from_utf8(name).ok());
-        Ok(names.map(|name| if name.ends_with(".required") { (name, "false") } else { (name, "") }).collect())
+    /// Returns a call of git that writes files of the tree, without filters: a filter may be a script of the project,
+    /// which has just been written.
+    async fn writing(
+        &self,
+        git: &Git,
+        configured: Configured,
+        args: &[&str],
+    ) -> Result<CommandSpec, WorkspaceError> {
+        let settings = git.call(&self.top, configured, LIST_SETTINGS);
+        Ok(git.without_filters(settings, git.call(&self.top, configured, args)).await?)
     }
 
     async fn changes(&self, git: &Git, landing: &Landing) -> Result<Vec<Change>, WorkspaceError> {
@@ -482,11 +476,12 @@ impl UsersTree {
                 return Err(WorkspaceError::file("remove", &self.top.join(path_of(path)))(error));
             }
         }
-        let call = |args: &[&str]| git.call(&self.top, Configured::Alone, args);
-        git.finish("update-index", call(&["update-index", "-z", "--index-info"]).stdin(entries)).await?;
+        let index = git.call(&self.top, Configured::Alone, &["update-index", "-z", "--index-info"]);
+        git.finish("update-index", index.stdin(entries)).await?;
         if !restored.is_empty() {
             let args = ["checkout-index", "--force", "--quiet", "-u", "-z", "--stdin"];
-            git.finish("checkout-index", call(&args).stdin(restored)).await?;
+            let spec = self.writing(git, Configured::Alone, &args).await?;
+            git.finish("checkout-index", spec.stdin(restored)).await?;
         }
         Ok(())
     }

@@ -87,6 +87,18 @@ async fn a_fast_forward_that_was_cut_off_anywhere_is_finished() {
 }
 
 #[tokio::test]
+async fn undoing_a_merge_runs_no_filter() {
+    let half_done = "sleep 0.02; touch .git/index.lock; rm gone.txt; mkdir -p .git/info; \
+                     echo '* filter=x' > .git/info/attributes; git config filter.x.smudge 'touch $CANARY; cat'";
+    let (user, new, opened) = cut_off_at(half_done).await;
+    opened.unwrap();
+    is_new(&user, &new);
+    assert!(!user.canary().exists(), "a filter of the repository was executed");
+    user.git("checkout-index --force a.txt");
+    assert!(user.canary().exists(), "the filter works for the user's own git");
+}
+
+#[tokio::test]
 async fn no_lock_of_a_git_is_left_that_was_ended_after_the_branch_had_moved() {
     const LOCKS: [&str; 5] = ["index", "HEAD", "packed-refs", "AUTO_MERGE", "refs/heads/main"];
     let locks = LOCKS.map(|name| format!(".git/{name}.lock"));
