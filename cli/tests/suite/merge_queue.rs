@@ -268,6 +268,38 @@ fn squashed_work_has_landed_as_another_commit_and_its_branch_is_removed() {
 }
 
 #[test]
+fn listing_workspaces_runs_no_gpg() {
+    let bench = with_submitted(&["First"], &[]);
+    let (token, commit) = submit(&bench, "1");
+    let old = bench.git(&["rev-parse", "main"]);
+    let tree = bench.git(&["rev-parse", &format!("{commit}^{{tree}}")]);
+    let signed = format!(
+        "tree {tree}\nparent {old}\nauthor A <a@b> 0 +0000\ncommitter A <a@b> 0 +0000\n\
+         gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n\
+         Squashed\n\nSamuel-Claim: {token}\n"
+    );
+    let file = bench.write("signed", &signed).display().to_string();
+    let new = bench.git(&["hash-object", "-t", "commit", "-w", "--", &file]);
+    let role = change(&bench, Mutation::Claim { task: Role::Merge.into(), worker: format!("{RUN}/queue") });
+    let claims = vec![LandingClaim { task: TaskId::new("1"), token, commit, landed: new.clone() }];
+    change(&bench, Mutation::Landing { role, into: "target".to_owned(), old, new: new.clone(), claims });
+    bench.git(&["update-ref", "refs/heads/target", &new]);
+    let canary = bench.path("canary");
+    let program = bench.write("gpg.sh", &format!("#!/bin/sh\ntouch {}; exit 1\n", canary.display()));
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, mode).unwrap();
+    bench.git(&["config", "gpg.program", &program.display().to_string()]);
+    bench.git(&["config", "log.showSignature", "true"]);
+    let document = bench.ok(&["run", "lanes", "--json"]).json();
+    let branches = document["data"]["branches"].as_array().unwrap();
+    let of_task = branches.iter().find(|branch| branch["task"] == "1");
+    assert_eq!(of_task.map(|branch| &branch["landed_on"]), Some(&"target".into()), "{document}");
+    assert!(!canary.exists(), "the program was executed");
+    bench.git(&["log", "-1", "--format=%B", &new]);
+    assert!(canary.exists(), "git executes the program by default");
+}
+
+#[test]
 fn clean_leaves_branches_alone_that_are_the_users_or_of_another_project_in_the_repository() {
     let bench = with_submitted(&["First"], &["1"]);
     let others =

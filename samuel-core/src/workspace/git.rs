@@ -41,6 +41,8 @@ const SETTINGS: &[&str] = &[
     "submodule.recurse=false",
     "-c",
     "commit.gpgSign=false",
+    "-c",
+    "log.showSignature=false",
 ];
 
 /// The git program of a caller.

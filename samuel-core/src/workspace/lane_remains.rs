@@ -258,12 +258,17 @@ impl LaneRemains {
             return Ok(Some(holder));
         }
         let Some((token, landed)) = self.landed_as.get(commit) else { return Ok(None) };
-        // Anybody may have written into the journal; the commit itself was made by whoever landed it.
-        let spec =
-            self.git.call(&self.users.top, Configured::Alone, &["log", "-1", "--format=%B", landed, "--"]);
+        // An agent may have written the journal. Only whoever merged the work made the commit, with its claim in the
+        // message. `cat-file` verifies no signature: `log` executes `gpg.program` for that.
+        if !landed.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Ok(None);
+        }
+        let spec = self.git.call(&self.users.top, Configured::Alone, &["cat-file", "commit", landed]);
         let said = self.git.answer(spec).await?;
+        let text = said.stdout.text();
+        let message = text.split_once("\n\n").map_or("", |(_, message)| message);
         let trailer = format!("Samuel-Claim: {token}");
-        match said.success() && said.stdout.text().lines().any(|line| line.trim() == trailer) {
+        match said.success() && message.lines().any(|line| line.trim() == trailer) {
             true => self.holder(reference, landed).await,
             false => Ok(None),
         }
