@@ -20,7 +20,7 @@ use super::{
     WorkspaceError,
     bundle::shown,
     clone::{KnownClone, LaneClone, blocking},
-    git::{Configured, Git},
+    git::{Configured, Filters, Git, LIST_SETTINGS},
     lane_names::{BRANCHES, of_lane, result_in},
     lane_tree::{CLONE, clones_in, directories_of_clones},
     users_tree::UsersTree,
@@ -319,10 +319,13 @@ impl LaneRemains {
         ];
         let set = excludes.as_deref().map(|excludes| ["-c", excludes]);
         let args: Vec<&str> = set.into_iter().flatten().chain(args).collect();
-        let spec = self.git.call(tree, Configured::ByUser, &args);
-        let spec = spec
-            .env("GIT_DIR", git_dir.display().to_string())
-            .env("GIT_WORK_TREE", tree.display().to_string());
+        let call = |args: &[&str]| {
+            let spec = self.git.call(tree, Configured::ByUser, args);
+            let spec = spec.env("GIT_DIR", git_dir.display().to_string());
+            spec.env("GIT_WORK_TREE", tree.display().to_string())
+        };
+        let (settings, spec) = (call(LIST_SETTINGS), call(&args));
+        let spec = self.git.without_filters(Filters::OfRepository, settings, spec).await?;
         let entries = self.git.list("status", spec).await?.unwrap_or_else(|| vec![b"?? too many".to_vec()]);
         Ok(entries.iter().take(MAX_FILES).map(|entry| shown(entry.get(3..).unwrap_or_default())).collect())
     }

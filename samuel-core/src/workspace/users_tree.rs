@@ -15,7 +15,7 @@ use std::{
 use super::{
     WorkspaceError,
     bundle::{Change, shown},
-    git::{self, Configured, Git, LIST_SETTINGS},
+    git::{self, Configured, Filters, Git, LIST_SETTINGS},
     record::{self, Landing},
     ref_locks::{self, INDEX_LOCK},
 };
@@ -353,7 +353,8 @@ impl UsersTree {
         args: &[&str],
     ) -> Result<CommandSpec, WorkspaceError> {
         let settings = git.call(&self.top, configured, LIST_SETTINGS);
-        Ok(git.without_filters(settings, git.call(&self.top, configured, args)).await?)
+        let spec = git.call(&self.top, configured, args);
+        Ok(git.without_filters(Filters::All, settings, spec).await?)
     }
 
     async fn changes(&self, git: &Git, landing: &Landing) -> Result<Vec<Change>, WorkspaceError> {

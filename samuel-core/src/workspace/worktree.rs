@@ -25,7 +25,7 @@ use super::{
     clone::{NOBODY, blocking, check_version},
     copied::Copied,
     detached_head,
-    git::{Configured, Git},
+    git::{Configured, Filters, Git, LIST_SETTINGS},
     kept_ref::{keep, put_on_or_beside},
     lane_names::KEEPERS,
     preparation::{Preparation, Unprepared},
@@ -35,7 +35,7 @@ use super::{
 use crate::{
     fs::{private, read_anywhere},
     git::Caller,
-    process::Supervisor,
+    process::{CommandSpec, Supervisor},
 };
 
 /// The oldest git that lanes work with: it merges without a work tree.
@@ -425,7 +425,7 @@ impl Worktree {
                 return Ok(());
             }
         }
-        self.run(&["update-ref", "--no-deref", "HEAD", "HEAD^{commit}"]).await?;
+        self.line(&["update-ref", "--no-deref", "HEAD", "HEAD^{commit}"]).await?;
         Ok(())
     }
 
@@ -468,8 +468,20 @@ impl Worktree {
         Ok(())
     }
 
+    /// Runs git where it may read or write files of the tree: without filters of the repository's configuration, which
+    /// an agent can write at any time.
     async fn run(&self, args: &[&str]) -> Result<String, WorkspaceError> {
-        let name = args.first().copied().unwrap_or_default();
+        let (settings, spec) = (self.call(LIST_SETTINGS), self.call(args));
+        let spec = self.git.without_filters(Filters::OfRepository, settings, spec).await?;
+        self.finish(args, spec).await
+    }
+
+    /// Asks git for a line, of which it reads no file of the tree.
+    async fn line(&self, args: &[&str]) -> Result<String, WorkspaceError> {
+        Ok(self.finish(args, self.call(args)).await?.trim().to_owned())
+    }
+
+    fn call(&self, args: &[&str]) -> CommandSpec {
         let excludes = (!self.copied().is_empty()).then(|| excludes_in(&self.git_dir));
         let args: Vec<&str> = match &excludes {
             Some(excludes) => ["-c", excludes].into_iter().chain(args.iter().copied()).collect(),
@@ -482,11 +494,12 @@ impl Worktree {
         for (variable, value) in &self.nobody {
             spec = spec.env(*variable, *value);
         }
-        Ok(self.git.finish(name, spec).await?.stdout.text())
+        spec
     }
 
-    async fn line(&self, args: &[&str]) -> Result<String, WorkspaceError> {
-        Ok(self.run(args).await?.trim().to_owned())
+    async fn finish(&self, args: &[&str], spec: CommandSpec) -> Result<String, WorkspaceError> {
+        let name = args.first().copied().unwrap_or_default();
+        Ok(self.git.finish(name, spec).await?.stdout.text())
     }
 }
 

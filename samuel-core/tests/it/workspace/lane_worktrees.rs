@@ -76,6 +76,36 @@ async fn work_trees_of_the_user_that_are_absent_at_the_moment_stay_theirs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn repository_filters_do_not_run_in_worktrees() {
+    let user = User::new();
+    let branch = "samuel/r/1-1";
+    let attributes = "printf '* filter=x\n*.bin filter=users\n' > .git/info/attributes";
+    user.sh(&user.tree(), &format!("mkdir -p .git/info; {attributes}"));
+    // Git reads the one from .git/config, and the other from a file that it includes.
+    user.git("config filter.x.smudge 'touch $CANARY; cat'");
+    user.git("config include.path more");
+    user.git("config -f .git/more filter.x.clean 'touch $CANARY; cat'");
+    user.git("config --global filter.users.clean 'tr a-z A-Z'");
+    let tree = worktree(&user).await;
+    let work_dir = tree.work_dir();
+    tree.begin(branch, &user.head()).await.unwrap();
+    fs::write(work_dir.join("a.txt"), "two\n").unwrap();
+    fs::write(work_dir.join("a.bin"), "text\n").unwrap();
+    tree.commit("Made").await.unwrap();
+    fs::write(work_dir.join("a.txt"), "three\n").unwrap();
+    tree.rescue("refs/samuel/rescue/r/1-1").await.unwrap();
+    tree.check_out(&user.head()).await.unwrap();
+    fs::write(work_dir.join("a.txt"), "four\n").unwrap();
+    tree.leave_branch(Uncommitted::GivenUp).await.unwrap();
+    tree.settle().await.unwrap();
+    assert_eq!(fs::read_to_string(work_dir.join("a.txt")).unwrap(), "one\n");
+    assert!(!user.canary().exists(), "a filter of the repository was executed");
+    assert_eq!(user.git(&format!("show {branch}:a.bin")), "TEXT", "the user's own filters run");
+    user.sh(&work_dir, "rm a.txt; git checkout -q -- a.txt");
+    assert!(user.canary().exists(), "the filter works for the user's own git");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_branch_that_an_agent_left_and_the_user_looks_at_stays_as_it_is() {
     let user = User::new();
     let tree = worktree(&user).await;
