@@ -175,6 +175,21 @@ impl Index {
         self.for_each_within(MAX_PATHS, receive)
     }
 
+    /// Returns whether git can miss a change of a file, since it compares times by the second. That is so if a file
+    /// changed in the second in which the index was written, and its modification time was set to an earlier one:
+    /// whoever does both again in that second leaves the file as the index describes it.
+    ///
+    /// # Errors
+    /// As [`for_each`](Self::for_each).
+    pub fn can_miss_changes(&self) -> Result<bool, GitError> {
+        let ((written, _), mut can) = (self.written, false);
+        self.for_each(|entry| {
+            can = entry.stat.is_some_and(|stat| stat.changed.0 >= written && stat.modified.0 < written);
+            if can { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok(can)
+    }
+
     /// Hands out every entry, as long as their paths have no more bytes.
     fn for_each_within(
         &self,
@@ -341,7 +356,10 @@ impl<'a> Fields<'a> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
 
-    use std::fs;
+    use std::{
+        fs,
+        time::{Duration, SystemTime},
+    };
 
     use super::*;
     use crate::{Caller, testing::Repository as Made};
@@ -387,6 +405,23 @@ mod tests {
         read(all).unwrap();
         let error = read(all - 1).unwrap_err().to_string();
         assert!(error.ends_with("its paths are too long together"), "{error}");
+    }
+
+    #[test]
+    fn names_index_that_can_miss_changes() {
+        let (made, now) = (Made::with(&[("a.rs", "x\n")]), SystemTime::now());
+        let set = |name: &str, time: SystemTime| {
+            let file = fs::File::options().write(true).open(made.path().join(name)).unwrap();
+            file.set_modified(time).unwrap();
+        };
+        let can_miss = || open(&made).index().unwrap().can_miss_changes().unwrap();
+        assert!(!can_miss());
+        set("a.rs", SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000));
+        made.run(&["update-index", "--refresh"]);
+        set(".git/index", now);
+        assert!(can_miss(), "the file changed after that");
+        set(".git/index", now + Duration::from_secs(60));
+        assert!(!can_miss(), "a later change has another time");
     }
 
     #[test]

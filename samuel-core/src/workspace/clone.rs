@@ -51,6 +51,8 @@ const TREE: &str = "tree";
 const NEW_TREE: &str = "tree.new";
 /// What is known of it.
 const RECORD: &str = "record.json";
+/// The index that Samuel's git uses in the clone. No agent writes it, so its notes of what files look like hold.
+const INDEX: &str = "index";
 /// Where it is noted what a lane has run in its clone.
 const PREPARED: &str = "prepared";
 /// What is there while a reference of the user's repository is removed.
@@ -404,7 +406,7 @@ impl CloneWorkspace {
     /// Removes what an earlier process had begun, and nobody needs.
     fn clear_remains(&self) -> Result<(), WorkspaceError> {
         bundle::clear(&self.users.common_dir, &self.key)?;
-        for name in [NEW_TREE, "work.bundle", "work.pack"] {
+        for name in [NEW_TREE, "work.bundle", "work.pack", INDEX, ref_locks::INDEX_LOCK] {
             record::remove(&self.file(name))?;
         }
         let tidying = self.file(TIDYING);
@@ -451,7 +453,8 @@ fn remove(directory: &Path, removing: impl FnOnce()) -> Result<(), WorkspaceErro
     }
     record::remove(&directory.join(RECORD))?;
     removing();
-    [NEW_TREE, PREPARED].iter().try_for_each(|name| record::remove(&directory.join(name)))?;
+    let others = [NEW_TREE, PREPARED, INDEX, ref_locks::INDEX_LOCK];
+    others.iter().try_for_each(|name| record::remove(&directory.join(name)))?;
     // Clones that were moved aside keep it.
     let _ = fs::remove_dir(directory);
     Ok(())

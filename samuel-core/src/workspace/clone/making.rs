@@ -6,9 +6,11 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use super::{CloneWorkspace, NEW_TREE, NOBODY, PREPARED, blocking};
+use super::{CloneWorkspace, INDEX, NEW_TREE, NOBODY, PREPARED, blocking};
 use crate::{
     fs::{Durability, Manner, Root, read_anywhere},
+    git::program::GitProgramError,
+    process::CommandOutput,
     workspace::{
         CloneProblem, WorkspaceError, WorkspaceStep,
         copied::Copied,
@@ -23,13 +25,15 @@ use crate::{
 const USERS_SETTINGS: [&str; 4] = ["user.name", "user.email", "core.autocrlf", "core.eol"];
 /// The largest configuration that is read, in bytes.
 const MAX_CONFIG: u64 = 1 << 20;
+/// The largest index that is read, in bytes.
+const MAX_INDEX: u64 = 256 << 20;
 
 impl CloneWorkspace {
     /// Makes the clone, of the user's branch, and checks it out.
     pub(super) async fn make(&self, record: &mut Record, standing: &Standing) -> Result<(), WorkspaceError> {
         let new = self.file(NEW_TREE);
         record::remove(&new)?;
-        record::remove(&self.file(PREPARED))?;
+        [PREPARED, INDEX].iter().try_for_each(|name| record::remove(&self.file(name)))?;
         let (tree, top) = (new.display().to_string(), &self.users.top);
         let format = self.git.line(top, &["rev-parse", "--show-object-format"]).await?;
         let (branch, format) =
@@ -110,12 +114,16 @@ impl CloneWorkspace {
         let reference = format!("refs/heads/{}", standing.branch);
         self.git.run(&tree, &["symbolic-ref", "HEAD", &reference]).await?;
         self.git.run(&tree, &["update-ref", "--no-deref", &reference, commit]).await?;
-        // An index made anew: what an agent wrote into the one there is would be believed.
-        self.git.run(&tree, &["read-tree", commit]).await?;
-        // Says by its code that files differ, which is to be expected.
-        self.git.says_yes(&tree, &["update-index", "-q", "--refresh"]).await;
-        self.git.run(&tree, &["checkout-index", "--force", "--all", "--quiet", "-u"]).await?;
-        self.git.run(&tree, &["clean", "-f", "-d", "--quiet"]).await?;
+        let is_new = !self.file(INDEX).is_file();
+        self.run_indexed(&["read-tree", "--reset", commit]).await?;
+        if is_new {
+            // Finds the files that are as in the commit, so that they keep their times. It fails if others differ.
+            let _ = self.run_indexed(&["update-index", "-q", "--refresh"]).await;
+        }
+        // `read-tree -u` instead would count files as unchanged whose directory the agent moved and replaced by a link.
+        self.run_indexed(&["checkout-index", "--force", "--all", "--quiet", "-u"]).await?;
+        self.run_indexed(&["clean", "-f", "-d", "--quiet"]).await?;
+        self.give_index().await?;
         record.branch.clone_from(&standing.branch);
         commit.clone_into(&mut record.base);
         commit.clone_into(&mut record.tip);
@@ -132,6 +140,31 @@ impl CloneWorkspace {
         Ok(())
     }
 
+    /// Runs git in the clone with the index of Samuel's own. The one in the clone is an agent's, and is never believed.
+    pub(super) async fn run_indexed(&self, args: &[&str]) -> Result<CommandOutput, GitProgramError> {
+        let name = args.first().copied().unwrap_or_default();
+        let spec = self.git.call(&self.tree(), Configured::Alone, args);
+        let spec = spec.env("GIT_INDEX_FILE", self.file(INDEX).display().to_string());
+        self.git.finish(name, spec).await
+    }
+
+    /// Gives the clone a copy of the index, so that git of an agent works there. If git could miss a change by that
+    /// index, the next one is made from the content of all files.
+    pub(super) async fn give_index(&self) -> Result<(), WorkspaceError> {
+        let (own, git) = (self.file(INDEX), self.tree().join(".git"));
+        let (given, manner) = (git.join("index"), Manner::PRIVATE.with(Durability::Unsynced));
+        let bytes = read_anywhere(&own, MAX_INDEX).map_err(WorkspaceError::file("read", &own))?;
+        let written = Root::new(&git).write(&given, [bytes.as_slice()], &manner);
+        written.map_err(WorkspaceError::file("write", &given))?;
+        let (users, directory) = (self.users.clone(), self.setup.directory.clone());
+        let can_miss = blocking(move || {
+            let repository = users.repository(&users.top)?.with_git_dir(&directory);
+            // One that cannot be read is not relied on.
+            Ok(repository.index().and_then(|index| index.can_miss_changes()).unwrap_or(true))
+        });
+        if can_miss.await? { record::remove(&own) } else { Ok(()) }
+    }
+
     /// Takes over what is known of the control files as they were checked out.
     pub(super) fn has_seen(&self, record: &Record) {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&record.seen);
@@ -143,6 +176,7 @@ impl CloneWorkspace {
         let others = ["index", "config.lock", ref_locks::PACKED, "rebase-merge", "rebase-apply"];
         let mut names = ref_locks::OF_TREE.iter().chain(&others);
         names.try_for_each(|name| record::remove(&git.join(name)))?;
+        record::remove(&self.file(ref_locks::INDEX_LOCK))?;
         // Rules by which files are ignored that are in no commit: a clone is made without.
         let info = git.join("info");
         if info.symlink_metadata().is_ok_and(|found| found.is_dir()) {

@@ -95,27 +95,27 @@ impl CloneWorkspace {
         }
     }
 
-    /// Commits what an agent left, with an index made anew: nothing that is in the one that it left is
+    /// Commits what an agent left, with the index of Samuel's own: nothing that is in the one that it left is
     /// believed, so that the commit is what the files are, without those that were copied there.
     async fn commit(&self, record: &Record, note: &WorkNote) -> Result<String, WorkspaceError> {
         let (tree, copied) = (self.tree(), Copied::from_paths(&record.copied));
         self.clear_clone(record)?;
-        self.git.run(&tree, &["read-tree", "HEAD"]).await?;
-        self.git.run(&tree, &["add", "--all"]).await?;
+        self.run_indexed(&["read-tree", "--reset", "HEAD"]).await?;
+        self.run_indexed(&["add", "--all"]).await?;
         if !copied.is_empty() {
             // A commit of the agent's may have it.
-            self.git.run(&tree, &copied.after(&["update-index", "--force-remove", "--"])).await?;
+            self.run_indexed(&copied.after(&["update-index", "--force-remove", "--"])).await?;
         }
-        if !self.git.says_yes(&tree, &["diff-index", "--cached", "--quiet", "HEAD"]).await {
+        if self.run_indexed(&["diff-index", "--cached", "--quiet", "HEAD"]).await.is_err() {
             let title = note.title.as_deref().unwrap_or("Commit what was left uncommitted");
             let mut message = title.to_owned();
             if let Some(task) = &note.task {
                 message.push_str(&format!("\n\nSamuel-Task: {task}"));
             }
-            self.git
-                .run(&tree, &["commit", "--quiet", "--no-verify", "--cleanup=verbatim", "-m", &message])
-                .await?;
+            let args = ["commit", "--quiet", "--no-verify", "--cleanup=verbatim", "-m", &message];
+            self.run_indexed(&args).await?;
         }
+        self.give_index().await?;
         Ok(self.git.line(&tree, &["rev-parse", "--verify", "HEAD^{commit}"]).await?)
     }
 

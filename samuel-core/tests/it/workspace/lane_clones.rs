@@ -276,6 +276,39 @@ async fn turn(user: &User, clone: &LaneClone, line: &str) -> Result<MadeWork, Wo
 }
 
 #[tokio::test]
+async fn next_task_reads_no_unchanged_file_again() {
+    let user = User::new();
+    let (bin, log) = (user.path().join("bin"), user.path().join("log"));
+    fs::create_dir(&bin).unwrap();
+    let git = user.sh(user.path(), "command -v git");
+    let logging = format!("#!/bin/sh\necho \"$*\" >> {}\nexec {git} \"$@\"\n", log.display());
+    fs::write(bin.join("git"), logging).unwrap();
+    user.sh(&bin, "chmod +x git");
+    let clone = opened(&user, &format!("{}:{PATH}", bin.display())).await;
+    let began = || fs::read_to_string(&log).unwrap().matches("update-index -q --refresh").count();
+    assert_eq!(began(), 1, "a new clone has no index");
+    clone.begin(BRANCH, &user.head()).await.unwrap();
+    turn(&user, &clone, "test -z \"$(git status --porcelain)\" && echo 2 > a.txt").await.unwrap();
+    clone.begin("samuel/r/2-2", &user.head()).await.unwrap();
+    assert_eq!(began(), 1);
+    assert_eq!(user.sh(&clone.work_dir(), "git status --porcelain; cat a.txt"), "one");
+}
+
+#[tokio::test]
+async fn next_task_gets_directories_that_became_links() {
+    let user = User::new();
+    let clone = opened(&user, PATH).await;
+    clone.begin(BRANCH, &user.head()).await.unwrap();
+    turn(&user, &clone, "true").await.unwrap();
+    user.sh(&clone.work_dir(), "mkdir target; mv ci target/ci; ln -s target/ci ci");
+    clone.begin("samuel/r/2-2", &user.head()).await.unwrap();
+    assert_eq!(
+        user.sh(&clone.work_dir(), "git status --porcelain && test ! -L ci && cat ci/check.sh"),
+        "true"
+    );
+}
+
+#[tokio::test]
 async fn a_branch_that_the_user_looks_at_stays_as_it_is_and_the_work_is_kept_beside_it() {
     let user = User::new();
     let clone = opened(&user, PATH).await;

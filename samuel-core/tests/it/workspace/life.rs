@@ -55,6 +55,16 @@ async fn what_a_check_leaves_is_gone_before_the_next_task() {
 }
 
 #[tokio::test]
+async fn commits_a_change_that_keeps_all_times() {
+    let user = User::new();
+    let workspace = user.opened().await;
+    user.work(&workspace, "echo old > r; touch -d 2001-01-01 r").await.unwrap();
+    // Git compares size, inode and seconds, which are the same if both turns are in one second.
+    let commit = user.work(&workspace, "echo new 1<>r; touch -d 2001-01-01 r").await.unwrap().unwrap();
+    assert_eq!(user.git(&format!("show {commit}:r")), "new");
+}
+
+#[tokio::test]
 async fn failed_work_is_kept_under_a_reference_and_the_next_attempt_begins_without_it() {
     let user = User::new();
     let workspace = user.opened().await;
