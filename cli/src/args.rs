@@ -33,7 +33,7 @@ pub(crate) use lanes::{
 pub(crate) use limits::{DiscoveryArgs, Given, LimitArgs, option_of};
 pub(crate) use look::{LookArgs, PromptArgs, SchemaArgs, ShowTaskArgs, TasksArgs};
 pub(crate) use mistyped::{nearest_command, with_command_meant};
-pub(crate) use plan::{AnswerArgs, AskArgs, BlockArgs, EditArgs, ReleaseArgs, RmArgs, UndoArgs};
+pub(crate) use plan::{AnswerArgs, AskArgs, BlockArgs, EditArgs, LearnArgs, ReleaseArgs, RmArgs, UndoArgs};
 pub(crate) use plugins::{
     ConsentArgs, IndexArgs, InstallArgs, LinkArgs, LsArgs, NewPluginArgs, OutdatedArgs, PackArgs,
     PluginCommand, PluginDirectory, PluginName, PluginTestArgs, PublishArgs, SearchArgs, UpdateArgs,
@@ -210,6 +210,8 @@ pub(crate) enum RunCommand {
     Ask(AskArgs),
     /// Answer the question about a task; its next prompt holds both
     Answer(AnswerArgs),
+    /// Record what later iterations should know
+    Learn(LearnArgs),
     /// Add a task; its id is the next free number
     Enqueue(EnqueueArgs),
     /// Add a task with an id of your own

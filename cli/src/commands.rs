@@ -210,6 +210,7 @@ fn on_plan(
         Some(RunCommand::Task(TaskCommand::Add(args))) => change::add(plan, args, host),
         Some(RunCommand::Block(args)) => revise::block(plan, args, host),
         Some(RunCommand::Ask(args)) => change::ask(plan, args, host),
+        Some(RunCommand::Learn(args)) => change::learn(plan, args, host),
         Some(_) => Err(Failure::internal("no loop answers this command")),
     }
 }

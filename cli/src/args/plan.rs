@@ -3,7 +3,7 @@
 use clap::Args;
 use samuel_core::{
     model::{ClaimTarget, Complexity, Priority, TaskId},
-    state::TaskEdit,
+    state::{LearnedKind, TaskEdit},
 };
 
 #[derive(Debug, Args)]
@@ -96,6 +96,21 @@ pub(crate) struct AskArgs {
     /// An answer that is proposed, one line; repeat it for more
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) option: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The text is a line of progress.md and part of later prompts. Within a run the line has its \
+                  iteration and its task. Agents may record learnings.\n\nExit codes: 0 recorded, 2 the text cannot be \
+                  stored\n\nExample:\n  samuel run learn \"the tests need a database\""
+)]
+pub(crate) struct LearnArgs {
+    /// The text, at most 2,000 characters
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) text: String,
+    /// The kind: learning, explored or found
+    #[arg(long, value_name = "KIND", default_value = "learning")]
+    pub(crate) kind: LearnedKind,
 }
 
 #[derive(Debug, Args)]

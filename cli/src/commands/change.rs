@@ -1,4 +1,4 @@
-//! Commands that change the plan: `done`, `skip`, `reset`, `ask`, `answer`, `enqueue`, `task add`.
+//! Commands that change the plan: `done`, `skip`, `reset`, `ask`, `answer`, `learn`, `enqueue`, `task add`.
 //!
 //! They are what an agent calls from inside a loop, too; the environment that
 //! the loop gave it says which run and iteration that is.
@@ -11,13 +11,17 @@ use std::{
 use samuel_core::{
     broker::PlanAccess,
     model::{Coded as _, ErrorCode, Status, Task},
-    state::{Actor, Applied, LOCK_WAIT, Mutation, NewTask, StateError, TaskChange},
+    state::{
+        Actor, Applied, LOCK_WAIT, Learned, MAX_LEARNED_CHARS, Mutation, NewTask, StateError, TaskChange,
+    },
     text::{LANES_ARE_UNDER_WAY, RUN_IS_UNDER_WAY},
 };
 use serde_json::json;
 
 use crate::{
-    args::{AddArgs, AnswerArgs, AskArgs, DoneArgs, EnqueueArgs, ResetArgs, SkipArgs, TaskDetails},
+    args::{
+        AddArgs, AnswerArgs, AskArgs, DoneArgs, EnqueueArgs, LearnArgs, ResetArgs, SkipArgs, TaskDetails,
+    },
     failure::Failure,
     host::Host,
     render::safe,
@@ -63,6 +67,17 @@ pub(crate) fn ask(plan: &PlanAccess, args: AskArgs, host: &Host) -> Result<Reply
 pub(crate) fn answer(plan: &PlanAccess, args: AnswerArgs, host: &Host) -> Result<Reply, Failure> {
     let AnswerArgs { id, answer } = args;
     apply(plan, host, Mutation::Answer { id, answer })
+}
+
+/// Records what later iterations should know.
+pub(crate) fn learn(plan: &PlanAccess, args: LearnArgs, host: &Host) -> Result<Reply, Failure> {
+    let LearnArgs { text, kind } = args;
+    let learned = Learned::new(kind, text).map_err(|error| {
+        let help = format!("Say it in 1 to {MAX_LEARNED_CHARS} characters.");
+        Failure::usage(format!("the learning cannot be stored: {error}")).advise(help)
+    })?;
+    once_put_back(plan, || plan.learn(&learned, &host.origin()))?;
+    Ok(Reply::new(json!({ "learned": learned }), "learned\n"))
 }
 
 /// Adds a task.
@@ -155,10 +170,7 @@ const PUT_BACK_STEP: Duration = Duration::from_millis(50);
 
 /// Makes a change. If the plan was removed or broken while a loop is at work, waits until the loop has restored it, as
 /// long as for a lock: the loop itself waits up to two seconds for a plan that is being written.
-fn once_put_back(
-    plan: &PlanAccess,
-    change: impl Fn() -> Result<Applied, StateError>,
-) -> Result<Applied, StateError> {
+fn once_put_back<R>(plan: &PlanAccess, change: impl Fn() -> Result<R, StateError>) -> Result<R, StateError> {
     let deadline = Instant::now() + LOCK_WAIT;
     loop {
         let changed = change();

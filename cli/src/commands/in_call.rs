@@ -62,6 +62,7 @@ fn is_served(command: Option<&RunCommand>) -> bool {
                 | RunCommand::Task(TaskCommand::Add(_))
                 | RunCommand::Block(_)
                 | RunCommand::Ask(_)
+                | RunCommand::Learn(_)
         )
     )
 }

@@ -32,6 +32,10 @@ run task add 9.1 Part
 run task add 9.1 Part --json
 run done 9 --json
 run edit 2 --title Other
+run learn 'use $(tabs)'
+run learn 'src' --kind explored --json
+run learn 'x' --kind completed
+run learn ' ' --json
 run tasks
 run tasks --json
 run tasks --status pending
@@ -180,6 +184,32 @@ fn an_agent_under_bubblewrap_records_its_tasks_and_reads_the_plan() {
 }
 
 #[test]
+fn learn_records_the_iteration_and_task_of_its_call() {
+    for environment in ["", "unset SAMUEL_SOCKET SAMUEL_TOKEN; "] {
+        let bench = Bench::with_tasks(&["One"]);
+        let agent = format!(
+            "{environment}\"$SAMUEL_BINARY\" run learn 'use $(tabs)' > told 2>&1; \"$SAMUEL_BINARY\" run done 1"
+        );
+        bench.start(&agent, &[]).ends(0);
+        assert_eq!(bench.read("told"), "learned\n");
+        bench.ok(&["run", "learn", "a person's"]);
+        let log = bench.read(".samuel/run/progress.md");
+        says(&log, &["Z] [iteration:1] [task:1] LEARNING: use $(tabs)\n", "Z] LEARNING: a person's\n"]);
+    }
+}
+
+#[test]
+fn learn_records_from_a_sandbox() {
+    let bench = Bench::with_tasks(&["One"]);
+    if !in_bwrap(&bench) {
+        return;
+    }
+    let agent = "\"$SAMUEL_BINARY\" run learn 'use tabs'; \"$SAMUEL_BINARY\" run done 1";
+    bench.start(agent, &["--max-iterations", "1"]);
+    says(&bench.read(".samuel/run/progress.md"), &["[iteration:1] [task:1] LEARNING: use tabs\n"]);
+}
+
+#[test]
 fn a_loop_that_is_gone_is_told_of_and_the_files_are_used_only_where_they_are_there() {
     let bench = Bench::with_tasks(&["One", "Two"]);
     // What outlives the call keeps its variables. Without the mark, by which any other run kills what dead runs left.
@@ -267,19 +297,19 @@ fn the_client_that_the_specification_shows_records_a_task() {
 fn the_requests_that_the_specification_shows_are_answered_as_it_says() {
     let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/broker.md")).unwrap();
     let requests: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("> {\"id\"")).collect();
-    assert_eq!(requests.len(), 4);
+    assert_eq!(requests.len(), 5);
     let requests: String = requests.iter().map(|request| format!("{{\"id\"{request}\n")).collect();
     let bench = Bench::with_tasks(&["One", "Two", "Three"]);
     bench.write("requests", &requests);
     let agent = "printf '{\"samuel\":\"run/1\",\"token\":\"%s\"}\\n' \"$SAMUEL_TOKEN\" | cat - requests > said; \
                  python3 -c 'import os, socket; run = socket.socket(socket.AF_UNIX); run.connect(os.environ[\"SAMUEL_SOCKET\"]); \
                  run.sendall(open(\"said\", \"rb\").read()); lines = run.makefile(); \
-                 open(\"answers\", \"w\").writelines(lines.readline() for _ in range(5))'";
+                 open(\"answers\", \"w\").writelines(lines.readline() for _ in range(6))'";
     bench.start(agent, &["--max-iterations", "1"]);
     let Ok(answers) = fs::read_to_string(bench.path("answers")) else { return };
     let answers: Vec<Value> = answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(answers.iter().all(|answer| answer["ok"] == true), "{answers:#?}");
-    assert_eq!(answers[0]["may"], serde_json::json!(["mutate", "plan", "status", "history"]));
+    assert_eq!(answers[0]["may"], serde_json::json!(["mutate", "plan", "status", "history", "learn"]));
     assert_eq!(answers[0]["plan"]["root"], bench.root().to_str().unwrap());
     assert_eq!(answers[1]["applied"]["change"]["to"], "completed");
     assert_eq!(answers[2]["page"]["plan"]["tasks"].as_array().unwrap().len(), 3);
@@ -287,5 +317,10 @@ fn the_requests_that_the_specification_shows_are_answered_as_it_says() {
     assert_eq!(
         (&answers[3]["status"]["running"], &answers[4]["history"]["task"]["id"]),
         (&true.into(), &"3".into())
+    );
+    assert_eq!(answers[5]["learned"]["kind"], "learning");
+    says(
+        &bench.read(".samuel/run/progress.md"),
+        &["[iteration:1] [task:1] LEARNING: The tests need a database."],
     );
 }

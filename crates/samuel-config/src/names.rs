@@ -54,6 +54,7 @@ pub const RUN_COMMANDS: &[&str] = &[
     "skip",
     "reset",
     "enqueue",
+    "learn",
     "task",
     "edit",
     "rm",

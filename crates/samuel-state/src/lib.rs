@@ -129,7 +129,8 @@ pub use plan_store::{
     UnlandedWork,
 };
 pub use progress::{
-    CUT_OFF, ParseProgressError, ProgressBody, ProgressEntry, ProgressKind, ProgressLine, ProgressLog,
+    CUT_OFF, InvalidLearned, Learned, LearnedKind, MAX_LEARNED_CHARS, ParseProgressError, ProgressBody,
+    ProgressEntry, ProgressKind, ProgressLine, ProgressLog,
 };
 pub use queue_order::QueueOrder;
 pub use refused::refused_in_discovery;

@@ -12,7 +12,7 @@ use crate::{
     model::{Plan, TaskId},
     plan::{LoopAtWork, WorkUnderWay},
     project::{ChangeOrigin, Project, ProjectStatus, TaskHistory},
-    state::{PlanStore, StateError},
+    state::{Learned, PlanStore, StateError},
 };
 
 /// Where a plan is read and changed.
@@ -75,6 +75,27 @@ impl PlanAccess {
         match self {
             Self::Files(project) => project.task_history(id),
             Self::Run(store) => store.task_history(id),
+        }
+    }
+
+    /// Records a line in the progress log. The loop knows the iteration and the task of its own call; else the origin
+    /// names them, if it is a run of this plan.
+    ///
+    /// # Errors
+    /// Returns what [`PlanStore::load`], [`PlanStore::append_progress`] and [`BrokerStore::learn`] return.
+    pub fn learn(&self, learned: &Learned, origin: &ChangeOrigin) -> Result<(), StateError> {
+        match self {
+            Self::Files(project) => {
+                let store = project.plan_store();
+                // A project without a plan gets no log.
+                store.load()?;
+                let is_of_plan = origin.methodology_at(project.root()) == Some(project.methodology());
+                let origin = Some(origin).filter(|_| is_of_plan);
+                let iteration = origin.and_then(ChangeOrigin::iteration);
+                let task = origin.and_then(ChangeOrigin::task).cloned();
+                store.append_progress(&[learned.entry(project.clock().now(), iteration, task)])
+            }
+            Self::Run(store) => store.learn(learned),
         }
     }
 

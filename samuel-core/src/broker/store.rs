@@ -17,7 +17,7 @@ use crate::{
     model::{Coded as _, ErrorCode, Plan, Question, TaskId},
     project::{ProjectStatus, TaskHistory},
     state::{
-        Actor, Applied, Asker, Existing, Imported, JournalPart, LoadedPlan, Mutation, PlanStore,
+        Actor, Applied, Asker, Existing, Imported, JournalPart, Learned, LoadedPlan, Mutation, PlanStore,
         ProgressEntry, ProgressLog, StateError, ToldError, Watch,
     },
 };
@@ -32,7 +32,8 @@ const MAX_READS: usize = 20;
 /// A plan that the loop keeps which called this agent.
 ///
 /// What an agent may ask of it is answered as a [`FileStore`](crate::state::FileStore) would: tasks can be
-/// completed, skipped, reset, blocked, asked about and added, and the plan can be read. Everything else is
+/// completed, skipped, reset, blocked, asked about and added, the plan can be read, and learnings can be recorded
+/// ([`BrokerStore::learn`]). Everything else is
 /// [`E_BROKER_VERB`](ErrorCode::BROKER_VERB). A change that was acknowledged is on the disk of the loop; one
 /// whose answer is lost may be, which the error says ([`E_BROKER_UNANSWERED`](ErrorCode::BROKER_UNANSWERED)).
 /// Connections are made as they are needed, one at a time.
@@ -75,6 +76,14 @@ impl BrokerStore {
     /// Returns what that returns, and [`StateError::Told`] where the run cannot be asked.
     pub fn task_history(&self, id: &TaskId) -> Result<TaskHistory, StateError> {
         self.ask(|client| client.history(id), unread)
+    }
+
+    /// Records a line in the progress log, as of the iteration and the task of the call.
+    ///
+    /// # Errors
+    /// Returns a [`StateError::Told`] if the run refuses or cannot be asked.
+    pub fn learn(&self, learned: &Learned) -> Result<(), StateError> {
+        self.ask(|client| client.learn(learned), unanswered).map(drop)
     }
 
     /// Asks something over a connection of its own.
@@ -191,7 +200,7 @@ impl PlanStore for BrokerStore {
     }
 
     fn append_progress(&self, _: &[ProgressEntry]) -> Result<(), StateError> {
-        Self::refuse("write the progress log")
+        Self::refuse("write the progress log; learnings are recorded with `samuel run learn`")
     }
 
     fn progress(&self) -> Result<ProgressLog, StateError> {

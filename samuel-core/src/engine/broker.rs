@@ -7,7 +7,10 @@
 use std::{
     collections::HashSet,
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use jiff::Timestamp;
@@ -16,13 +19,13 @@ use serde_json::to_vec;
 use tokio::sync::Semaphore;
 
 use super::socket::{
-    HistoryVerb, MutateVerb, Peer, PlanOfRun, PlanPage, PlanVerb, ReadHistory, ReadPlan, Receipt, Refusal,
-    Replied, Routes, StatusVerb,
+    HistoryVerb, LearnVerb, MutateVerb, Peer, PlanOfRun, PlanPage, PlanVerb, ReadHistory, ReadPlan, Receipt,
+    Refusal, Replied, Routes, StatusVerb,
 };
 use crate::{
     model::{AgentScope, ErrorCode, Plan, Status, Task, TaskId, run_blocking},
     project::{NextStep, Project, ProjectStatus, TaskHistory},
-    state::{Actor, Applied, Asker, LoadedPlan, Mutation, NewTask, StateError, TaskChange},
+    state::{Actor, Applied, Asker, Learned, LoadedPlan, Mutation, NewTask, StateError, TaskChange},
     text::excerpt,
 };
 
@@ -35,6 +38,8 @@ const LISTED: usize = 256 << 10;
 /// How many lines that could not be understood a page has, and how much of each, in bytes.
 const MAX_UNPARSED: usize = 2_000;
 const MAX_UNPARSED_BYTES: usize = 100;
+/// The most lines that a call records in the progress log.
+const MAX_LEARNED: usize = 100;
 
 /// What a call of an agent reaches of the plan.
 #[derive(Clone, Debug)]
@@ -45,6 +50,10 @@ pub(super) struct Broker {
     scope: AgentScope,
     /// The task that the call is for.
     task: Option<TaskId>,
+    /// The iteration of the call, from 1.
+    iteration: Option<u32>,
+    /// How many lines the call has asked to record in the progress log.
+    learned: Arc<AtomicUsize>,
     /// The tasks that the call has added, which it may ask about.
     added: Arc<Mutex<HashSet<TaskId>>>,
     /// Room for what is asked at the same time, over all connections.
@@ -52,11 +61,20 @@ pub(super) struct Broker {
 }
 
 impl Broker {
-    /// Makes one for a call that is for a task of a plan, or for none.
-    pub(super) fn new(project: Project, plan: &Plan, task: Option<TaskId>) -> Self {
+    /// Makes one for a call that is for a task of a plan, or for none, in an iteration from 1.
+    pub(super) fn new(project: Project, plan: &Plan, task: Option<TaskId>, iteration: u32) -> Self {
         let scope = project.config().sandbox.scope;
         let room = Arc::new(Semaphore::new(AT_ONCE));
-        Self { project, made_at: plan.project.created_at, scope, task, added: Arc::default(), room }
+        Self {
+            project,
+            made_at: plan.project.created_at,
+            scope,
+            task,
+            iteration: (iteration > 0).then_some(iteration),
+            learned: Arc::default(),
+            added: Arc::default(),
+            room,
+        }
     }
 
     /// Lets the call settle its own task alone, whatever samuel.toml says.
@@ -78,7 +96,7 @@ impl Broker {
     pub(super) fn routes(self, peer: Peer) -> Routes {
         let broker = Arc::new(self);
         let same = || Arc::clone(&broker);
-        let (mutates, reads, stands, tells) = (same(), same(), same(), same());
+        let (mutates, reads, stands, tells, learns) = (same(), same(), same(), same(), same());
         Routes::default()
             .with::<MutateVerb, _>(move |mutation| {
                 answered(Arc::clone(&mutates), move |broker| broker.mutate(mutation, peer))
@@ -87,6 +105,9 @@ impl Broker {
             .with::<StatusVerb, _>(move |_| answered(Arc::clone(&stands), Broker::status))
             .with::<HistoryVerb, _>(move |read| {
                 answered(Arc::clone(&tells), move |broker| broker.history(&read))
+            })
+            .with::<LearnVerb, _>(move |learned| {
+                answered(Arc::clone(&learns), move |broker| broker.learn(learned))
             })
     }
 
@@ -203,6 +224,19 @@ impl Broker {
 
     fn history(&self, read: &ReadHistory) -> Result<TaskHistory, Refusal> {
         self.project.task_history(&read.id).map_err(refused)
+    }
+
+    /// Records a line of the agent in the progress log. The agent names neither the iteration nor the task.
+    fn learn(&self, learned: Learned) -> Result<Learned, Refusal> {
+        if self.learned.fetch_add(1, Ordering::Relaxed) >= MAX_LEARNED {
+            let message =
+                format!("the call of the agent has recorded {MAX_LEARNED} learnings, the most of a call");
+            let help = "Go on without it.".to_owned();
+            return Err(Refusal { help, retryable: false, ..Refusal::new(ErrorCode::BROKER_RATE, message) });
+        }
+        let entry = learned.entry(self.project.clock().now(), self.iteration, self.task.clone());
+        self.project.plan_store().append_progress(&[entry]).map_err(refused)?;
+        Ok(learned)
     }
 }
 

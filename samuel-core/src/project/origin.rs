@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::Project;
-use crate::state::Actor;
+use crate::{model::TaskId, state::Actor};
 
 /// The run from which a change of a plan comes, if it comes from one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,14 +19,15 @@ pub struct ChangeOrigin {
     /// Whether it is a call of an agent that can reach its run.
     is_call: bool,
     iteration: Option<u32>,
+    task: Option<TaskId>,
     root: Option<PathBuf>,
     methodology: Option<String>,
     plan: Option<(String, Timestamp)>,
 }
 
 impl ChangeOrigin {
-    /// Reads an environment: `SAMUEL_RUN_ID`, `SAMUEL_SOCKET`, `SAMUEL_ITERATION`, `SAMUEL_PROJECT_ROOT`,
-    /// `SAMUEL_METHODOLOGY` and `SAMUEL_PLAN`, each by its name. What is empty or not as Samuel sets it counts
+    /// Reads an environment: `SAMUEL_RUN_ID`, `SAMUEL_SOCKET`, `SAMUEL_ITERATION`, `SAMUEL_TASK_ID`,
+    /// `SAMUEL_PROJECT_ROOT`, `SAMUEL_METHODOLOGY` and `SAMUEL_PLAN`, each by its name. What is empty or not as Samuel sets it counts
     /// as not set.
     pub fn of_env<'a>(var: impl Fn(&str) -> Option<&'a str>) -> Self {
         let var = |name: &str| var(name).filter(|value| !value.is_empty());
@@ -35,6 +36,7 @@ impl ChangeOrigin {
             run_id: var("SAMUEL_RUN_ID").map(str::to_owned),
             is_call: var("SAMUEL_SOCKET").is_some(),
             iteration: var("SAMUEL_ITERATION").and_then(|number| number.parse().ok()).filter(|n| *n > 0),
+            task: var("SAMUEL_TASK_ID").and_then(|id| id.parse().ok()),
             root: var("SAMUEL_PROJECT_ROOT").map(PathBuf::from),
             methodology: var("SAMUEL_METHODOLOGY").map(str::to_owned),
             plan: plan.and_then(|(methodology, made)| Some((methodology.to_owned(), made.parse().ok()?))),
@@ -50,6 +52,11 @@ impl ChangeOrigin {
     /// Returns the iteration of the run, from 1.
     pub fn iteration(&self) -> Option<u32> {
         self.iteration
+    }
+
+    /// Returns the task of the iteration, if there is one.
+    pub fn task(&self) -> Option<&TaskId> {
+        self.task.as_ref()
     }
 
     /// Returns the methodology of the run, which is meant where a command names none; nothing

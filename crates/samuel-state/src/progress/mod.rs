@@ -6,8 +6,10 @@
 
 mod entry;
 mod escape;
+mod learned;
 mod log;
 
 pub use entry::{CUT_OFF, ParseProgressError, ProgressBody, ProgressEntry, ProgressKind};
+pub use learned::{InvalidLearned, Learned, LearnedKind, MAX_LEARNED_CHARS};
 pub(crate) use log::{MAX_LOG_BYTES, split_for_rotation};
 pub use log::{ProgressLine, ProgressLog};

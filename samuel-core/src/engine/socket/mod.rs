@@ -34,6 +34,6 @@ pub use verbs::{
 };
 pub(super) use verbs::{
     AbilityAfterVerb, AbilityBeforeVerb, ApproveVerb, Ask, AskForEvents, CancelVerb, DenyVerb, EventsVerb,
-    HistoryVerb, LookVerb, MutateVerb, Nothing, PauseVerb, PlanVerb, ResumeVerb, StatusVerb, SteerVerb,
-    StopVerb, checked_text,
+    HistoryVerb, LearnVerb, LookVerb, MutateVerb, Nothing, PauseVerb, PlanVerb, ResumeVerb, StatusVerb,
+    SteerVerb, StopVerb, checked_text,
 };

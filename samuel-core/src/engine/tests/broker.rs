@@ -10,8 +10,8 @@ use crate::{
     engine::socket::{RunSocket, Serve, Way, Welcome},
     model::{Complexity, ProgressStatus, Question},
     state::{
-        CaughtUp, Existing, Imported, JournalPart, LastWritten, MemoryStore, PlanStore, ProgressEntry,
-        ProgressLog, Watch,
+        CaughtUp, Existing, Imported, JournalPart, LastWritten, LearnedKind, MemoryStore, PlanStore,
+        ProgressEntry, ProgressKind, ProgressLog, Watch,
     },
     testing::{Bench, store_suite},
 };
@@ -66,7 +66,7 @@ impl OverSocket {
 
     fn ask<R>(&self, ask: impl FnOnce(&BrokerStore) -> Result<R, StateError>) -> Result<R, StateError> {
         let plan = self.files().load().map(|loaded| loaded.plan).unwrap_or_default();
-        let broker = Broker::new(self.bench.project().clone(), &plan, None);
+        let broker = Broker::new(self.bench.project().clone(), &plan, None, 0);
         let _entered = self.runtime.enter();
         let call = self.socket.admit(Arc::new(OfBroker(broker)), Way::Own { uid: None }).unwrap();
         let access = call.access();
@@ -191,7 +191,7 @@ fn broker(scope: AgentScope) -> (Bench, Broker) {
     let plan = Plan { tasks, ..Plan::default() };
     bench.store().import(plan, Actor::User, Existing::Refuse).unwrap();
     let plan = bench.store().load().unwrap().plan;
-    let broker = Broker { scope, ..Broker::new(bench.project().clone(), &plan, Some(TaskId::new("2"))) };
+    let broker = Broker { scope, ..Broker::new(bench.project().clone(), &plan, Some(TaskId::new("2")), 3) };
     (bench, broker)
 }
 
@@ -278,6 +278,26 @@ fn under_the_scope_of_a_task_no_other_is_settled_and_none_is_made_a_group() {
     let nobodys = Broker { task: None, ..broker };
     let refused = nobodys.mutate(done("3"), PEER).unwrap_err();
     assert!(refused.message.ends_with("; it has none of its own"), "{}", refused.message);
+}
+
+#[test]
+fn learnings_name_the_call_and_are_at_most_100() {
+    let (bench, broker) = broker(AgentScope::Task);
+    let learned = Learned::new(LearnedKind::Learning, "Indent with tabs").unwrap();
+    for _ in 0..MAX_LEARNED {
+        // A connection has a broker of its own.
+        broker.clone().learn(learned.clone()).unwrap();
+    }
+    let refused = broker.clone().learn(learned).unwrap_err();
+    assert_eq!((refused.code.as_str(), refused.retryable), ("E_BROKER_RATE", false));
+    let log = bench.store().progress().unwrap();
+    let notes: Vec<_> = log.notes(ProgressKind::Learning).collect();
+    assert_eq!(notes.len(), MAX_LEARNED);
+    let (entry, text) = notes[0];
+    assert_eq!(
+        (entry.iteration, entry.task.clone(), text),
+        (Some(3), Some(TaskId::new("2")), "Indent with tabs")
+    );
 }
 
 #[test]

@@ -22,11 +22,8 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
 
     use super::*;
-    use crate::{
-        context::{
-            FailedCheck, PromptContext, SiblingTask, Suggestion, TaskGroup, TaskVars, template::Template,
-        },
-        state::{ProgressBody, ProgressEntry},
+    use crate::context::{
+        FailedCheck, PromptContext, SiblingTask, Suggestion, TaskGroup, TaskVars, template::Template,
     };
 
     fn context() -> PromptContext {
@@ -205,15 +202,14 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_the_prompts_teach_are_entries_of_the_progress_log() {
-        let texts = [render(PROMPT, &context()), render(DISCOVERY_PROMPT, &context())];
-        let lines: Vec<&str> =
-            texts.iter().flat_map(|text| text.lines()).filter(|line| line.starts_with("[20")).collect();
-        assert_eq!(lines.len(), 4);
-        for line in lines {
-            let entry = ProgressEntry::parse(line).unwrap();
-            assert_eq!(entry.iteration, Some(3));
-            assert!(matches!(entry.body, ProgressBody::Note { .. }), "{line}");
+    fn prompts_name_only_commands_that_are_served() {
+        const SERVED: [&str; 7] = ["ask", "block", "done", "enqueue", "learn", "skip", "task"];
+        for text in [render(PROMPT, &context()), render(DISCOVERY_PROMPT, &context())] {
+            let commands = text.lines().filter_map(|line| line.trim().strip_prefix("samuel run "));
+            let named: Vec<&str> = commands.filter_map(|command| command.split(' ').next()).collect();
+            assert!(named.contains(&"learn"), "{text}");
+            assert!(named.iter().all(|name| SERVED.contains(name)), "{named:?}");
+            assert!(!text.contains("progress.md"), "{text}");
         }
     }
 }

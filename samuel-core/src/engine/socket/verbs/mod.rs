@@ -14,7 +14,7 @@ pub(in crate::engine) use control::{
     ApproveVerb, Ask, AskForEvents, CancelVerb, DenyVerb, EventsVerb, LookVerb, Nothing, PauseVerb,
     ResumeVerb, SteerVerb, StopVerb, checked_text,
 };
-pub(in crate::engine) use plan::{HistoryVerb, MutateVerb, PlanVerb, StatusVerb};
+pub(in crate::engine) use plan::{HistoryVerb, LearnVerb, MutateVerb, PlanVerb, StatusVerb};
 pub use plan::{PlanPage, ReadHistory, ReadPlan, ReadStatus};
 
 use super::verb::VerbSpec;

@@ -11,15 +11,16 @@ use crate::{
     },
     model::{Plan, TaskId},
     project::{ProjectStatus, TaskHistory},
-    state::{Applied, Mutation, StateDiagnostic},
+    state::{Applied, Learned, Mutation, StateDiagnostic},
 };
 
 /// The verbs of this family.
-pub(super) const VERBS: [VerbSpec; 4] = [
+pub(super) const VERBS: [VerbSpec; 5] = [
     VerbSpec::of::<MutateVerb>(),
     VerbSpec::of::<PlanVerb>(),
     VerbSpec::of::<StatusVerb>(),
     VerbSpec::of::<HistoryVerb>(),
+    VerbSpec::of::<LearnVerb>(),
 ];
 
 /// The most bytes of a request.
@@ -73,6 +74,24 @@ impl Verb for HistoryVerb {
     const REPLY: &'static str = "history";
     const HOLDER: Holder = Holder::AgentCall;
     const MAX_REQUEST: usize = MAX_REQUEST;
+}
+
+/// `learn`: a line is recorded in the progress log.
+pub(in crate::engine) struct LearnVerb;
+
+impl Verb for LearnVerb {
+    type Request = Learned;
+    type Reply = Learned;
+    const NAME: &'static str = "learn";
+    const REPLY: &'static str = "learned";
+    const HOLDER: Holder = Holder::AgentCall;
+    const MAX_REQUEST: usize = MAX_REQUEST;
+    // What was begun happens.
+    const IS_FINISHED: bool = true;
+
+    fn check(request: &Learned) -> Result<(), String> {
+        request.check().map_err(|error| error.to_string())
+    }
 }
 
 /// Asks for the plan from a task on.
@@ -150,5 +169,14 @@ impl RunClient {
     /// in time or is gone.
     pub fn history(&mut self, id: &TaskId) -> Result<TaskHistory, RunClientError> {
         self.ask::<HistoryVerb>(&ReadHistory { id: id.clone() })
+    }
+
+    /// Records a line in the progress log, as of the iteration and the task of the call. Returns the line.
+    ///
+    /// # Errors
+    /// Returns a [`RunClientError`] where the run refuses, such as for the 101st line of a call. After any other
+    /// error the line may have been recorded.
+    pub fn learn(&mut self, learned: &Learned) -> Result<Learned, RunClientError> {
+        self.ask::<LearnVerb>(learned)
     }
 }

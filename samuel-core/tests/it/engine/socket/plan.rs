@@ -130,7 +130,7 @@ async fn every_call_of_an_agent_reaches_the_plan_also_where_no_handler_asks_abou
             let store = BrokerStore::connect(address.clone()).unwrap();
             let welcome = store.welcome();
             assert_eq!((welcome.task.as_deref(), welcome.iteration), (Some("1"), Some(1)));
-            assert_eq!(welcome.may, ["mutate", "plan", "status", "history"]);
+            assert_eq!(welcome.may, ["mutate", "plan", "status", "history", "learn"]);
             assert_eq!(store.load().unwrap().plan.tasks[0].status, Status::InProgress);
             let applied = store.mutate(done("1"), Actor::Agent).unwrap();
             assert_eq!(applied.task.unwrap().status, Status::Completed);
