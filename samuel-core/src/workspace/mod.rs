@@ -56,6 +56,7 @@ mod preparation;
 mod record;
 mod ref_locks;
 mod references;
+mod run_files;
 mod setup;
 mod step;
 mod untracked;

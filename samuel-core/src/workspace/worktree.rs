@@ -29,7 +29,9 @@ use super::{
     kept_ref::{keep, put_on_or_beside},
     lane_names::KEEPERS,
     preparation::{Preparation, Unprepared},
-    record, ref_locks, untracked,
+    record, ref_locks,
+    run_files::run_files,
+    untracked,
     users_tree::UsersTree,
 };
 use crate::{
@@ -82,6 +84,8 @@ pub struct Worktree {
     copied: Mutex<Copied>,
     /// The branch that a task was given last.
     given: Mutex<Option<String>>,
+    /// The commit at which that branch began.
+    base: Mutex<Option<String>>,
     /// The branch that was left last, once its work was handed in.
     left: Mutex<Option<String>>,
     /// What people should know of where the work went, and were not told yet.
@@ -172,6 +176,7 @@ impl Worktree {
             is_spent: AtomicBool::default(),
             copied: Mutex::new(copied),
             given: Mutex::default(),
+            base: Mutex::default(),
             left: Mutex::default(),
             told: Mutex::default(),
         })
@@ -201,6 +206,7 @@ impl Worktree {
     pub async fn begin(&self, branch: &str, base: &str) -> Result<(), WorkspaceError> {
         self.unlock()?;
         *self.given.lock().unwrap_or_else(PoisonError::into_inner) = Some(branch.to_owned());
+        *self.base.lock().unwrap_or_else(PoisonError::into_inner) = Some(base.to_owned());
         self.run(&["checkout", "--quiet", "--force", "-B", branch, base]).await?;
         self.get_ready().await
     }
@@ -302,8 +308,20 @@ impl Worktree {
         Ok(())
     }
 
+    /// Resets the files of runs in the index to a commit, and removes those that git does not track: they are no work.
+    /// Returns `false` if there are none.
+    async fn leave_run_files(&self, commit: &str) -> Result<bool, WorkspaceError> {
+        let files = run_files(&self.users.prefix);
+        if self.setup.tree.join(&files).symlink_metadata().is_err() {
+            return Ok(false);
+        }
+        self.run(&["reset", "--quiet", commit, "--", &files]).await?;
+        self.run(&["clean", "-ffdqx", "--", &files]).await?;
+        Ok(true)
+    }
+
     /// Commits what is in no commit, on what is checked out, and returns the last commit there. What was copied is in
-    /// none that is made here.
+    /// none that is made here, and the files of runs are those of the commit at which the branch began.
     ///
     /// # Errors
     /// Returns an error where git fails.
@@ -312,7 +330,10 @@ impl Worktree {
         // What is told is what was not staged before.
         let is_staged = !self.run(&["add", "--all", "--verbose"]).await?.is_empty();
         self.leave_copied().await?;
-        if is_staged || self.is_dirty().await? {
+        let base = self.base.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // Files of runs may be all that was staged.
+        let is_other = !self.leave_run_files(base.as_deref().unwrap_or("HEAD")).await?;
+        if is_staged && is_other || self.is_dirty().await? {
             let args =
                 ["commit", "--quiet", "--no-verify", "--allow-empty", "--cleanup=verbatim", "-m", title];
             self.run(&args).await?;
@@ -353,6 +374,7 @@ impl Worktree {
         }
         self.unlock()?;
         self.leave_copied().await?;
+        self.leave_run_files("HEAD").await?;
         let head = self.head().await?;
         let is_worth_nothing = self.is_spent.load(Ordering::Relaxed);
         let kept = if !is_worth_nothing && self.is_dirty().await? {

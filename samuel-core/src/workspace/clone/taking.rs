@@ -12,6 +12,7 @@ use crate::{
         copied::Copied,
         elsewhere, inspect,
         record::{self, Record},
+        run_files::run_files,
         users_tree::{Standing, UsersTree},
     },
 };
@@ -96,12 +97,15 @@ impl CloneWorkspace {
     }
 
     /// Commits what an agent left, with the index of Samuel's own: nothing that is in the one that it left is
-    /// believed, so that the commit is what the files are, without those that were copied there.
+    /// believed, so that the commit is what the files are, without those that were copied there. The files of runs
+    /// are those of the base, also after a commit of the agent that changed them.
     async fn commit(&self, record: &Record, note: &WorkNote) -> Result<String, WorkspaceError> {
         let (tree, copied) = (self.tree(), Copied::from_paths(&record.copied));
         self.clear_clone(record)?;
         self.run_indexed(&["read-tree", "--reset", "HEAD"]).await?;
         self.run_indexed(&["add", "--all"]).await?;
+        let run_files = run_files(&self.users.prefix);
+        self.run_indexed(&["reset", "--quiet", &record.base, "--", &run_files]).await?;
         if !copied.is_empty() {
             // A commit of the agent's may have it.
             self.run_indexed(&copied.after(&["update-index", "--force-remove", "--"])).await?;

@@ -100,6 +100,27 @@ async fn copied_files_are_there_for_each_task_and_never_land() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn run_files_of_a_worker_are_never_merged() {
+    for kind in KINDS {
+        let user = User::new();
+        let project = project(&user, &[("1", &[]), ("2", &[]), ("3", &[])]);
+        // One forgets to commit, one commits all by force, one stages all by force.
+        let work = "id=$SAMUEL_TASK_ID; mkdir -p .samuel/run; echo mine >> .samuel/run/progress.md; \
+                    echo $id > made-$id.txt; case $id in 1) ;; 2) git add -Af; git commit -qm All;; 3) git add -Af;; esac";
+        let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
+        let told = played(lanes(&user, &project, 2, script, &[]).settings(in_kind(kind))).await.unwrap();
+        all_landed(&user, &project, &told);
+        assert_eq!(told.report.iterations, 3, "{kind:?}: {}", told.text());
+        let into = told.report.into.clone().unwrap();
+        for id in 1..=3 {
+            assert_eq!(user.git(&format!("show {into}:made-{id}.txt")), id.to_string());
+        }
+        assert_eq!(user.git(&format!("log --full-history --format=%s {into} -- .samuel")), "", "{kind:?}");
+        assert_eq!(user.git("for-each-ref refs/samuel"), "", "{kind:?}: nothing was left to be kept");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_was_copied_is_not_among_what_is_kept_of_a_lane() {
     for kind in KINDS {
         let user = with_secrets();

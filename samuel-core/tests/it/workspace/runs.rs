@@ -111,6 +111,27 @@ async fn commits_of_the_agent_reach_the_branch_after_the_check_and_the_plan_stay
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn run_files_in_a_clone_never_reach_the_branch() {
+    let user = User::new();
+    let project = project(&user, &["1", "2"]);
+    // The first task leaves the file, the second commits it by force.
+    let work = "mkdir -p .samuel/run; echo mine >> .samuel/run/progress.md; echo x > made-$SAMUEL_TASK_ID.txt; \
+                if test $SAMUEL_TASK_ID = 2; then git add -Af; git commit -qm All; fi";
+    let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
+    let told = played(run(&user, &project, script, &[])).await.unwrap();
+    assert_eq!(
+        (told.report.exit_reason, told.report.iterations),
+        (ExitReason::Completed, 2),
+        "{}",
+        told.text()
+    );
+    let files = user.git("ls-tree -r --name-only HEAD");
+    assert_eq!(files, ".gitignore\na.txt\nci/check.sh\nmade-1.txt\nmade-2.txt");
+    let progress = fs::read_to_string(user.tree().join(".samuel/run/progress.md")).unwrap();
+    assert!(!progress.contains("mine"), "{progress}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn work_whose_check_fails_is_kept_and_the_next_attempt_begins_without_it() {
     let user = User::new();
     let project = project(&user, &["1"]);
