@@ -11,6 +11,7 @@ use pyo3::{
     Bound, PyAny, PyResult, Python, exceptions::PyValueError, pyclass, pymethods, types::PyAnyMethods,
 };
 use samuel_core::{
+    broker::PlanAccess,
     clock::SystemClock,
     dialect::{EventType, NewHook, ScriptLanguage},
     engine::{LiveError, LiveRun, QueueList},
@@ -23,7 +24,9 @@ use samuel_core::{
     plan::{ListForm, TaskFilter, TaskList},
     prd::{self, Document},
     project::{ChangeOrigin, Initialised, NewPlan, PrdSource, Project, UpdateOptions, find_root},
-    state::{HookLog, HookLogFilter, Mutation, NewTask, Orphans, QueueOrder, StateError},
+    state::{
+        HookLog, HookLogFilter, Learned, LearnedKind, Mutation, NewTask, Orphans, QueueOrder, StateError,
+    },
 };
 use serde::Serialize;
 
@@ -408,6 +411,14 @@ impl PyProject {
     fn progress(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let log = detached(py, || self.0.plan_store().progress()).map_err(|error| raise(py, &error))?;
         Ok(log.entries().map(ToString::to_string).collect())
+    }
+
+    fn learn(&self, py: Python<'_>, text: &str, kind: &str) -> PyResult<()> {
+        let kinds = LearnedKind::ALL.iter().map(|known| known.as_str()).collect::<Vec<_>>();
+        let kind = kind.parse::<LearnedKind>().map_err(|_| one_of("kind", kind, &kinds))?;
+        let learned = Learned::new(kind, text).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let plan = PlanAccess::from(self.0.clone());
+        detached(py, || plan.learn(&learned, &self.2)).map_err(|error| raise(py, &error))
     }
 
     fn done<'py>(

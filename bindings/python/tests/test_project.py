@@ -70,6 +70,16 @@ def test_tasks_are_added_done_skipped_and_reset(samuel_project: MakeProject) -> 
             change()
 
 
+def test_learn_records_a_line_of_the_log(samuel_project: MakeProject) -> None:
+    project = samuel_project("First")
+    project.learn("use tabs")
+    project.learn("src", kind="explored")
+    assert [line.split("] ")[1] for line in project.progress()[-2:]] == ["LEARNING: use tabs", "EXPLORED: src"]
+    for text, kind in ((" ", "learning"), ("x" * 2_001, "found"), ("x", "completed")):
+        with pytest.raises(ValueError, match="blank|2000 characters|kind is one of"):
+            project.learn(text, kind=kind)  # type: ignore[arg-type]
+
+
 def test_what_is_left_of_a_run_changes_no_plan_that_replaced_its_own(
     samuel_project: MakeProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -424,6 +424,18 @@ class Project:
         """The entries of the progress log, one line each."""
         return self._native.progress()
 
+    def learn(self, text: str, *, kind: Literal["learning", "explored", "found"] = "learning") -> None:
+        """Records what later iterations should know, as a line of the progress log.
+
+        Args:
+            text: 1 to 2,000 characters.
+            kind: `explored` and `found` are for discovery.
+
+        Raises:
+            ValueError: The text is blank or too long.
+        """
+        self._native.learn(text, kind)
+
     def done(self, id: str, *, commit_sha: str | None = None, iteration: int | None = None) -> Task:
         """Records that a task is done."""
         return self._native.done(id, commit_sha, iteration)
