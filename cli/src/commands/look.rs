@@ -67,7 +67,7 @@ pub(crate) fn status(plan: &PlanAccess, host: &Host) -> Result<Reply, Failure> {
     }
     let adding = named(ADDING, plan);
     let mut text = status_text(&status, &activity, &Places::of(host, plan.root()), &adding);
-    text.push_str(&status.unmerged.as_deref().map(unmerged_text).unwrap_or_default());
+    text.push_str(&unmerged_text(&status.unmerged));
     Ok(Reply::new(&StatusReport { status, activity }, text).warn(warnings))
 }
 

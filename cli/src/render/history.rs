@@ -8,7 +8,9 @@ use samuel_core::{
 };
 
 use super::{
-    columns, named_ids, remedy_text, safe, safe_words, time_of_day, watch::consumed, with_local_time,
+    columns, named_ids, remedy_text, safe, safe_words, time_of_day,
+    watch::{consumed, unmerged},
+    with_local_time,
 };
 
 /// How many reasons are shown, and how many tasks of the figures.
@@ -45,12 +47,18 @@ fn row(run: &RunSummary) -> [String; 5] {
     } else {
         format!(", completed {}", named_ids(&run.completed))
     };
+    let unmerged =
+        run.unmerged.as_deref().map(|branch| format!("; {}", unmerged(branch))).unwrap_or_default();
     let later = if run.begins_later { "; the beginning of its record is missing" } else { "" };
     let said = match &run.problem {
         Some(problem) => safe_words(problem),
-        None if run.kind == RunKind::Landing => format!("a landing without a loop{done}{later}"),
+        None if run.kind == RunKind::Landing => format!("a landing without a loop{done}{unmerged}{later}"),
         None => {
-            format!("{}{failed}{}{done}{later}", counted(run.iterations, "iteration"), consumed(run.usage))
+            format!(
+                "{}{failed}{}{done}{unmerged}{later}",
+                counted(run.iterations, "iteration"),
+                consumed(run.usage)
+            )
         }
     };
     let started = run.started_at.map(time_of_day).unwrap_or_default();

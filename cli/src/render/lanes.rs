@@ -7,7 +7,12 @@ use samuel_core::{
     text::counted,
 };
 
-use super::{safe, safe_words, tasks::name, time_of_day, watch::taking_over};
+use super::{
+    safe, safe_words,
+    tasks::name,
+    time_of_day,
+    watch::{taking_over, unmerged},
+};
 
 /// Words what lanes have in a project.
 pub(crate) fn lanes_text(list: &LaneList) -> String {
@@ -105,9 +110,9 @@ fn entry(entry: &QueueEntry) -> String {
     )
 }
 
-/// Words, below where a plan stands, where the work is that lanes have landed.
-pub(crate) fn unmerged_text(into: &str) -> String {
-    format!("What lanes have landed is on {}{}\n", safe(into), taking_over(into))
+/// Names, below where a plan stands, the branches with work that is not merged.
+pub(crate) fn unmerged_text(branches: &[String]) -> String {
+    branches.iter().map(|branch| format!("{}\n", unmerged(branch))).collect()
 }
 
 /// Words what came of a landing.

@@ -142,7 +142,7 @@ fn status(text: &str) -> ProjectStatus {
         only: vec![TaskId::new(text)],
         claims: vec![claim(text, ClaimPhase::Working), claim(text, ClaimPhase::Landing)],
         remedies: vec![WorkRemedy::LetLand { task: TaskId::new(text) }],
-        unmerged: Some(text.to_owned()),
+        unmerged: vec![text.to_owned()],
         progress: Progress::default(),
         agents: vec![AgentTotal { agent: text.to_owned(), usage: Usage::default() }],
         call: Some(Called {

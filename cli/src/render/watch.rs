@@ -28,7 +28,7 @@ use samuel_core::{
     text::{counted, lasting},
 };
 
-pub(super) use self::words::{consumed, taking_over};
+pub(super) use self::words::{consumed, taking_over, unmerged};
 use self::{
     now::Now,
     words::{about, below, cut, ids, plan_changed, some_ids},
@@ -421,7 +421,7 @@ impl Watch {
             self.line(&format!("  the work is on {}{}", safe(into), taking_over(into)));
         }
         if let Some(into) = &report.unmerged {
-            self.line(&format!("  what lanes have landed is on {}{}", safe(into), taking_over(into)));
+            self.line(&format!("  {}", unmerged(into)));
         }
         if report.undelivered > 0 {
             self.line(&format!(

@@ -162,17 +162,14 @@ fn work_that_lanes_have_landed_and_nobody_merged_is_told_by_starts_without_lanes
     );
     let result = results(&bench)[0].clone();
     bench.ok(&["run", "enqueue", "Second"]);
-    let told = format!("What lanes have landed is on {result}; `git merge {result}` takes it over\n");
+    let told = format!("work of workers is on {result}, not merged; run `git merge {result}`\n");
     says(&bench.ok(&["run", "status"]).stdout, &[&told]);
     let alone = bench.start(DOES, &[]);
     let warned = format!(
-        "what lanes have landed is on {result}, which is not in what is checked out: this run does without it"
+        "work of workers is on {result}, which is not merged into what is checked out: this run works without it"
     );
     says(&alone.stderr, &[&warned, &format!("Merge it first, with `git merge {result}`.")]);
-    says(
-        &alone.stdout,
-        &[&format!("  what lanes have landed is on {result}; `git merge {result}` takes it over\n")],
-    );
+    says(&alone.stdout, &[&format!("  {told}")]);
     bench.ok(&["run", "enqueue", "Third"]);
     let again = bench.start(DOES, &["--jobs", "2"]);
     says(
@@ -182,7 +179,7 @@ fn work_that_lanes_have_landed_and_nobody_merged_is_told_by_starts_without_lanes
         )],
     );
     bench.git(&["merge", "--quiet", "--no-edit", &result]);
-    assert!(!bench.ok(&["run", "status"]).stdout.contains("What lanes have landed"));
+    assert!(!bench.ok(&["run", "status"]).stdout.contains("not merged"));
     // What was taken over by a fast-forward is taken over, too.
     bench.ok(&["run", "enqueue", "Fourth"]);
     bench.start(DOES, &["--jobs", "2"]);
@@ -199,8 +196,7 @@ fn a_branch_on_which_nothing_has_landed_is_nothing_that_waits_to_be_merged() {
     bench.start("cat > /dev/null; exit 7", &["--jobs", "2", "--max-attempts", "1"]);
     let [_] = &results(&bench)[..] else { panic!("{:?}", results(&bench)) };
     bench.git(&["commit", "--quiet", "--amend", "--message", "Amended"]);
-    assert!(!bench.ok(&["run", "status"]).stdout.contains("What lanes have landed"));
-    assert_eq!(bench.ok(&["run", "status", "--json"]).json()["data"]["unmerged"], serde_json::Value::Null);
+    assert_eq!(bench.ok(&["run", "status", "--json"]).json()["data"]["unmerged"], serde_json::json!([]));
 }
 
 #[test]
@@ -210,7 +206,10 @@ fn a_branch_that_nobody_merged_is_told_although_the_last_run_landed_on_another()
     let result = results(&bench)[0].clone();
     bench.ok(&["run", "enqueue", "Second"]);
     bench.start(DOES, &["--jobs", "2", "--into", "main"]).ends(0);
-    assert_eq!(bench.ok(&["run", "status", "--json"]).json()["data"]["unmerged"], result.as_str());
+    assert_eq!(
+        bench.ok(&["run", "status", "--json"]).json()["data"]["unmerged"],
+        serde_json::json!([result])
+    );
 }
 
 #[test]
@@ -275,4 +274,31 @@ fn what_is_landed_without_a_loop_is_recorded() {
     let page = bench.ok(&["run", "report", "--json"]).json();
     assert_eq!(page["data"]["run"]["landed"][0]["task"], "1", "{page}");
     assert!(page["data"]["run"]["report"]["into"].as_str().unwrap().ends_with("/result"), "{page}");
+}
+
+#[test]
+fn branch_with_work_is_named_until_merged() {
+    let bench = with_repository(&["First"]);
+    bench.git(&["branch", "work"]);
+    bench.start(DOES, &["--jobs", "2", "--into", "work"]).ends(0);
+    let run =
+        bench.ok(&["run", "runs", "--json"]).json()["data"]["runs"][0]["run"].as_str().unwrap().to_owned();
+    let looks: [&[&str]; 5] = [
+        &["run", "status"],
+        &["run", "runs"],
+        &["run", "why", &run],
+        &["run", "report", "--format", "md"],
+        &["run", "report", "--format", "json"],
+    ];
+    let names = |look: &[&str]| {
+        let told = bench.ok(look).stdout;
+        told.contains("is on work, ") || told.contains("\"unmerged\"")
+    };
+    for look in looks {
+        assert!(names(look), "{look:?}: {}", bench.ok(look).stdout);
+    }
+    bench.git(&["merge", "--quiet", "--no-edit", "work"]);
+    for look in looks {
+        assert!(!names(look), "{look:?}: {}", bench.ok(look).stdout);
+    }
 }

@@ -339,16 +339,16 @@ impl Driver {
         *commit = head.ok().flatten();
     }
 
-    /// Names, at the end of a run without lanes, the branch with the work of others that it did without.
+    /// Names, at the end of a run, another branch with work that is not merged into what is checked out.
     async fn name_unmerged(&self, event: &mut Event) {
         let Event::RunFinished(report) = event else { return };
-        if self.services.in_lane.is_none() {
-            let look = |services: &Services| {
-                let plan = services.project.plan_store().load().ok()?.plan;
-                services.project.unmerged_lanes(&plan)
-            };
-            report.unmerged = self.services.blocking(look).await.ok().flatten();
-        }
+        let own = report.into.clone();
+        let look = move |services: &Services| {
+            let plan = services.project.plan_store().load().ok()?.plan;
+            let unmerged = services.project.unmerged_branches(&plan);
+            unmerged.into_iter().find(|branch| Some(branch) != own.as_ref())
+        };
+        report.unmerged = self.services.blocking(look).await.ok().flatten();
     }
 
     fn dispatch(&self, id: EffectId, call: HookCall, turn: Turn, flight: &mut Flight) {

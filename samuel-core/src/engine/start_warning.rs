@@ -64,7 +64,8 @@ pub enum StartWarning {
         /// The tasks.
         tasks: Vec<TaskId>,
     },
-    /// What lanes have landed is on a branch that is not in what is checked out, and the run, which has none, does without.
+    /// Work of workers is on a branch that is not merged into what is checked out, and the run has no workers: its agent
+    /// works without it.
     Unmerged {
         /// The branch.
         into: String,
@@ -153,7 +154,7 @@ impl fmt::Display for StartWarning {
             Self::Unmerged { into } => {
                 write!(
                     f,
-                    "what lanes have landed is on {into}, which is not in what is checked out: this run does without it"
+                    "work of workers is on {into}, which is not merged into what is checked out: this run works without it"
                 )
             }
             Self::NoChecks => {
@@ -216,8 +217,8 @@ impl Run {
         if self.frozen.settings.parallel.jobs == 1 {
             warnings.extend(submitted(plan));
             let (project, plan) = (self.frozen.project.clone(), Arc::clone(plan));
-            let unmerged = blocking(move || project.unmerged_lanes(&plan)).await?;
-            warnings.extend(unmerged.map(|into| StartWarning::Unmerged { into }));
+            let unmerged = blocking(move || project.unmerged_branches(&plan)).await?;
+            warnings.extend(unmerged.into_iter().map(|into| StartWarning::Unmerged { into }));
         }
         if !self.has_checks() {
             warnings.push(StartWarning::NoChecks);

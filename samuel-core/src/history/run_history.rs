@@ -72,6 +72,9 @@ pub struct RunHistory {
     /// The work of lanes that landed, the first first; a task that was done again is there again. None without lanes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub landed: Vec<LandedTask>,
+    /// The branch with its merged work, while that is not in what is checked out. `None` without workers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unmerged: Option<String>,
     /// The work of lanes that did not land, each as often as it came back, the first first. None without lanes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub returned: Vec<ReturnedTask>,
@@ -383,6 +386,7 @@ impl RunHistory {
             first_commit: None,
             last_commit: None,
             landed: Vec::new(),
+            unmerged: None,
             returned: Vec::new(),
             held: Vec::new(),
             found: Vec::new(),

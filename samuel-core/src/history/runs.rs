@@ -65,6 +65,9 @@ pub struct RunSummary {
     pub detail: Option<String>,
     /// The run that it goes on from, where it goes on.
     pub goes_on_from: Option<String>,
+    /// The branch with its merged work, while that is not in what is checked out. `None` without workers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unmerged: Option<String>,
     /// Whether the beginning of its record is missing, so that the summary covers only the rest.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub begins_later: bool,
@@ -90,6 +93,7 @@ impl From<RunHistory> for RunSummary {
             exit_reason: report.map(|report| report.exit_reason),
             detail: report.and_then(|report| report.detail.clone()),
             goes_on_from: run.goes_on_from,
+            unmerged: run.unmerged,
             begins_later: run.gaps.beginning,
             problem: None,
             run: run.run,
@@ -146,19 +150,33 @@ impl History {
         let mut runs = self.recorded()?;
         let more = runs.len().saturating_sub(MAX_LISTED);
         runs.drain(..more);
-        let summary = |run: String| match self.summarised(&run) {
-            Ok(summary) => summary,
-            Err(error) => RunSummary { problem: Some(described(&error)), ..RunHistory::unknown(run).into() },
+        let history = |run: String| match self.summarised(&run) {
+            Ok(history) => (history, None),
+            Err(error) => (RunHistory::unknown(run), Some(described(&error))),
         };
-        Ok(RunList { runs: runs.into_iter().rev().map(summary).collect(), more })
+        let mut read: Vec<(RunHistory, Option<String>)> = runs.into_iter().rev().map(history).collect();
+        self.name_unmerged(read.iter_mut().map(|(run, _)| run));
+        let runs = read.into_iter().map(|(run, problem)| RunSummary { problem, ..run.into() }).collect();
+        Ok(RunList { runs, more })
     }
 
-    /// Reads the summary of a run for a list.
-    fn summarised(&self, run: &str) -> Result<RunSummary, HistoryError> {
+    /// Reads what a list tells of a run.
+    fn summarised(&self, run: &str) -> Result<RunHistory, HistoryError> {
         let mut history = self.folded(run, SUMMARISED)?;
         // The list may skip the first event.
         history.gaps.beginning = history.started_at.is_none() && self.begins_later(run).unwrap_or(false);
-        Ok(history.into())
+        Ok(history)
+    }
+
+    /// Names the branches with merged work of runs that are not in what is checked out.
+    pub(super) fn name_unmerged<'a>(&self, runs: impl Iterator<Item = &'a mut RunHistory>) {
+        let with_branch = runs.filter_map(|run| Some((run.landed.last()?.into.clone(), run)));
+        let with_branch: Vec<(String, &mut RunHistory)> = with_branch.collect();
+        let branches: BTreeSet<&str> = with_branch.iter().map(|(branch, _)| branch.as_str()).collect();
+        let unmerged = self.project.unmerged_of(&branches.into_iter().collect::<Vec<_>>());
+        for (branch, run) in with_branch {
+            run.unmerged = unmerged.contains(&branch).then_some(branch);
+        }
     }
 
     /// Returns whether the first events of a run are missing.
@@ -275,6 +293,7 @@ impl History {
     pub fn run(&self, run: &str) -> Result<RunHistory, HistoryError> {
         let mut history = self.folded(run, &[])?;
         self.fill_in(&mut history);
+        self.name_unmerged(std::iter::once(&mut history));
         match history.last {
             Some(_) => Ok(history),
             None => Err(nothing_of(&*self.lane, run, history.gaps.unreadable)),

@@ -62,9 +62,9 @@ pub struct ProjectStatus {
     /// What has claimed work go on that does not go on by itself, each step once.
     #[serde(default)]
     pub remedies: Vec<WorkRemedy>,
-    /// The branch with what lanes have landed, where it is not in what is checked out and no loop is running.
+    /// The branches with merged work of workers that are not in what is checked out, the newest first.
     #[serde(default)]
-    pub unmerged: Option<String>,
+    pub unmerged: Vec<String>,
     /// What all runs did so far.
     pub progress: Progress,
     /// What the calls of each agent consumed in all runs of the plan, as far as one saved it.
@@ -206,7 +206,7 @@ impl Project {
     /// [`PlanStore::load`](crate::state::PlanStore::load) returns.
     pub fn status(&self) -> Result<ProjectStatus, StateError> {
         let ProjectStanding { mut status, loaded, .. } = self.standing()?;
-        status.unmerged = if status.running { None } else { self.unmerged_lanes(&loaded.plan) };
+        status.unmerged = self.unmerged_branches(&loaded.plan);
         Ok(status)
     }
 
@@ -252,7 +252,7 @@ impl Project {
             only: scope.into(),
             claims: plan.claims.clone(),
             remedies: under_way.remedies(&plan.claims),
-            unmerged: None,
+            unmerged: Vec::new(),
             progress: with_begun(&plan.progress, begun),
             agents,
             call: called.flatten().filter(|_| held.is_some() && is_under_way),

@@ -1,41 +1,46 @@
-//! The branch with what lanes have landed, as long as it is not in what is checked out.
+//! The branches with merged work of workers, until they are merged into what is checked out.
 //!
-//! Which branches there may be, starts with lanes have [noted](crate::workspace::LaneNote); that something landed on
-//! one, the journal tells.
+//! The journal has the branch of each merge. Starts with workers leave a [note](crate::workspace::LaneNote), without
+//! which the journal is not searched.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 
 use super::Project;
 use crate::{
     git::Repository,
     model::Plan,
     state::{JournalEntry, JournalRecord, Mutation},
-    workspace::{LaneNote, WorkspaceKind, is_result, known_branch},
+    workspace::{LaneNote, WorkspaceKind, known_branch},
 };
 
-/// How many commits are looked through for what lanes have landed, and for how long.
-const MAX_COMMITS: usize = 2_000;
+/// How many commits are searched for the head of a branch, and for how long.
+const MAX_COMMITS: usize = 20_000;
 const MAX_LOOK: Duration = Duration::from_secs(1);
 
 impl Project {
-    /// Returns the branch with what lanes have landed of a plan that is not in what is checked out, if there is one;
-    /// nothing where that cannot be told in time. Blocks, and starts nothing.
-    pub fn unmerged_lanes(&self, plan: &Plan) -> Option<String> {
-        let mut branches: Vec<String> =
-            LaneNote::ALL.iter().filter_map(|note| self.noted_branch(plan, *note)).collect();
-        branches.dedup();
-        branches.retain(|into| is_result(into));
-        if branches.is_empty() {
-            return None;
+    /// Returns the branches with merged work of a plan that are not in what is checked out, the newest first. A branch
+    /// of which that cannot be found out in a second counts as not merged. Blocks, and starts no process.
+    pub fn unmerged_branches(&self, plan: &Plan) -> Vec<String> {
+        if self.known_into(plan).is_none() {
+            return Vec::new();
         }
-        let repository = Repository::open(self.root(), self.caller()).ok()??;
-        branches.retain(|into| is_unmerged(&repository, into));
+        let records = self.plan_store().journal_since(0).map(|read| read.records).unwrap_or_default();
+        // Work of before belongs to another plan.
+        let of_plan = records.rsplit(|record| matches!(record.entry, JournalEntry::Imported { .. })).next();
+        let mut seen = BTreeSet::new();
+        let targets = of_plan.unwrap_or_default().iter().rev().filter_map(target);
+        let branches: Vec<&str> = targets.map(|(into, _)| into).filter(|into| seen.insert(*into)).collect();
+        self.unmerged_of(&branches)
+    }
+
+    /// Returns those of some branches that exist and are not in what is checked out.
+    pub(crate) fn unmerged_of(&self, branches: &[&str]) -> Vec<String> {
         if branches.is_empty() {
-            return None;
+            return Vec::new();
         }
-        // Of a branch on which nothing has landed, the commit that it was made at may be amended or rebased away.
-        let records = self.plan_store().journal_since(0).ok()?.records;
-        branches.into_iter().find(|into| last_landing(&records, into).is_some())
+        let Ok(Some(repository)) = Repository::open(self.root(), self.caller()) else { return Vec::new() };
+        let unmerged = branches.iter().filter(|branch| is_unmerged(&repository, branch));
+        unmerged.map(|branch| (*branch).to_owned()).collect()
     }
 
     /// Returns the branch that the work of a plan lands on, as the last run with lanes knew it.
@@ -55,19 +60,22 @@ impl Project {
     }
 }
 
-/// Says whether a branch is certain not to be in what is checked out.
+/// Returns whether a branch exists and is not known to be in what is checked out.
 fn is_unmerged(repository: &Repository, branch: &str) -> bool {
-    let tip = repository.reference(&format!("refs/heads/{branch}")).ok().flatten();
-    let is_in = tip.and_then(|tip| repository.is_checked_out(&tip, MAX_COMMITS, MAX_LOOK).ok().flatten());
-    is_in == Some(false)
+    let Ok(Some(tip)) = repository.reference(&format!("refs/heads/{branch}")) else { return false };
+    !matches!(repository.is_checked_out(&tip, MAX_COMMITS, MAX_LOOK), Ok(Some(true)))
 }
 
-/// Returns the commit that a branch was moved to last by a landing, as a journal tells.
+/// Returns the commit that a branch was moved to last by a merge, as a journal tells.
 pub(crate) fn last_landing(records: &[JournalRecord], branch: &str) -> Option<String> {
-    records.iter().rev().find_map(|record| match &record.entry {
-        JournalEntry::Mutation { mutation: Mutation::Landing { into, new, .. }, .. } if into == branch => {
-            Some(new.clone())
-        }
+    let mut merges = records.iter().rev().filter_map(target);
+    merges.find(|(into, _)| *into == branch).map(|(_, new)| new.to_owned())
+}
+
+/// Returns the branch that a record moves by a merge, and the commit that it moves to.
+fn target(record: &JournalRecord) -> Option<(&str, &str)> {
+    match &record.entry {
+        JournalEntry::Mutation { mutation: Mutation::Landing { into, new, .. }, .. } => Some((into, new)),
         _ => None,
-    })
+    }
 }

@@ -28,11 +28,6 @@ pub(crate) fn may_be_of_task(branch: &str) -> bool {
     branch.starts_with("samuel/") && branch.rsplit('/').next() != Some(RESULT)
 }
 
-/// Says whether a branch is one with the results of a run.
-pub(crate) fn is_result(branch: &str) -> bool {
-    result_in(&format!("refs/heads/{branch}")).is_some()
-}
-
 /// Returns the run that a branch of lanes is of, and what it is called there; nothing for a branch of the user's.
 pub(super) fn of_lane(reference: &str) -> Option<(&str, &str)> {
     let (run, rest) = reference.strip_prefix(BRANCHES)?.split_once('/')?;

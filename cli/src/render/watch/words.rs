@@ -22,6 +22,11 @@ pub(in crate::render) fn taking_over(into: &str) -> String {
     }
 }
 
+/// Names a branch with work that is not in what is checked out.
+pub(in crate::render) fn unmerged(branch: &str) -> String {
+    format!("work of workers is on {}, not merged; run `git merge {}`", safe(branch), safe(branch))
+}
+
 /// Says what an iteration is about.
 pub(super) fn about(mode: Mode, task: Option<&TaskBrief>) -> String {
     match (mode, task) {

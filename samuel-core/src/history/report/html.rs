@@ -94,8 +94,8 @@ impl RunPage {
         card(out, run.usage.tokens(), "tokens")?;
         card(out, run.usage.cost_usd.map_or("unknown".to_owned(), dollars), "cost")?;
         out.push_str("</div>\n");
-        for gap in self.gaps() {
-            writeln!(out, "<p class=\"note\">{}</p>", text(gap))?;
+        for note in self.notes() {
+            writeln!(out, "<p class=\"note\">{}</p>", text(note))?;
         }
         Ok(())
     }
@@ -117,10 +117,12 @@ impl RunPage {
         }
     }
 
-    /// Says what of the record is missing.
-    pub(super) fn gaps(&self) -> Vec<String> {
+    /// Says where work is that is not merged, and what of the record is missing.
+    pub(super) fn notes(&self) -> Vec<String> {
         let gaps = &self.run.gaps;
-        let mut told = Vec::new();
+        let unmerged =
+            |branch| format!("The work is on {branch}, which is not merged into what is checked out.");
+        let mut told: Vec<String> = self.run.unmerged.iter().map(unmerged).collect();
         if gaps.beginning {
             told.push(
                 "The beginning of the record is not there any more: what is told here begins later."

@@ -64,8 +64,8 @@ impl RunPage {
             took(run.took_ms),
             consumed(run.usage)
         )?;
-        for gap in self.gaps() {
-            writeln!(out, "> {}\n", shown(&gap))?;
+        for note in self.notes() {
+            writeln!(out, "> {}\n", shown(&note))?;
         }
         if !self.tasks.is_empty() {
             writeln!(out, "### Tasks\n")?;
