@@ -16,7 +16,7 @@ use crate::{
     config::MAX_JOBS,
     hook::{HookPoint, Tier},
     machine::{CallNumbers, Input, Machine, RunLimits, Setup},
-    model::{Plan, ProgressStatus, Status, TaskId, Usage, payload::Mode},
+    model::{Groups, Plan, ProgressStatus, Status, TaskId, Usage, payload::Mode},
     state::{
         Actor, Begun, JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten, LoadedPlan,
         Mutation, PlanStore, SavedRun, StateError,
@@ -348,7 +348,7 @@ pub(super) fn tells_of_loop(records: &[JournalRecord]) -> bool {
 }
 
 /// Returns what was completed since a state was saved: what records tell, and
-/// what the plan says beyond what was completed then.
+/// what the plan says beyond what was completed then. Groups are left out, since their parts complete them.
 fn all_completed(records: &[JournalRecord], plan: &Plan, before: Option<Vec<TaskId>>) -> Vec<TaskId> {
     let mut completed = completed_in(records);
     if let Some(before) = before {
@@ -358,6 +358,10 @@ fn all_completed(records: &[JournalRecord], plan: &Plan, before: Option<Vec<Task
         let is_new = |id: &TaskId| !before.contains(id) && !landed.contains(id);
         completed.extend(since.map(|task| task.id.clone()).filter(is_new));
     }
+    let groups = Groups::of(&plan.tasks);
+    let groups = plan.tasks.iter().enumerate().filter(|(place, _)| groups.is_group(*place));
+    let groups: HashSet<&TaskId> = groups.map(|(_, group)| &group.id).collect();
+    completed.retain(|id| !groups.contains(id));
     completed
 }
 

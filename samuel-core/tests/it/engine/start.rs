@@ -128,6 +128,28 @@ fn a_run_for_some_tasks_that_is_cut_off_goes_on_with_them_and_status_says_so() {
     assert!(played.report.settled);
 }
 
+#[test]
+fn resuming_keeps_finished_parts_of_a_group() {
+    let part = Task { parent_id: Some(id("1")), status: Status::Completed, ..task("1.1", &[]) };
+    let tasks = vec![task("1", &[]), part, task("2", &[])];
+    let bench = Bench::builder().plan(Plan { tasks, ..Plan::default() }).on_disk().build().unwrap();
+    let agent = Arc::new(HeldAgent::new());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let handle = run_for(&bench, &[]).agent(agent.clone()).build().unwrap().start().await.unwrap();
+        agent.called().await;
+        drop(handle);
+    });
+    runtime.shutdown_background();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let played = runtime.block_on(bench.play(bench.run(completes_each_task()))).unwrap();
+    let taken_back = |event: &Event| matches!(event, Event::TasksTakenBack { .. });
+    assert!(!played.events.iter().any(|record| taken_back(&record.event)));
+    let of_part = |event: &Event| matches!(event, Event::PlanChanged { task, .. } if *task == id("1.1"));
+    assert!(!played.events.iter().any(|record| of_part(&record.event)));
+    assert_eq!(played.report.completed, [id("2")]);
+}
+
 #[tokio::test]
 async fn tasks_that_the_plan_does_not_have_are_refused_before_anything_is_asked() {
     let bench = bench();
