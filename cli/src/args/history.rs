@@ -108,13 +108,19 @@ pub(crate) struct ReportArgs {
 
 impl ReportArgs {
     /// Returns the form that is wanted.
-    pub(crate) fn form(&self) -> ReportFormat {
+    pub(crate) fn form(&self) -> Result<ReportFormat, Failure> {
+        if let Some(format) = self.format {
+            return Ok(format);
+        }
         let ending = self.output.as_ref().and_then(|path| path.extension()?.to_str());
-        let of_file = match ending {
-            Some("html" | "htm") => ReportFormat::Html,
-            Some("json") => ReportFormat::Json,
-            _ => ReportFormat::Md,
-        };
-        self.format.unwrap_or(of_file)
+        match ending {
+            Some("html" | "htm") => Ok(ReportFormat::Html),
+            Some("json") => Ok(ReportFormat::Json),
+            None | Some("md" | "markdown" | "txt") => Ok(ReportFormat::Md),
+            Some(other) => {
+                let failure = Failure::usage(format!("no report has the form of a file that ends with .{other}"));
+                Err(failure.advise("End its name with .md, .html or .json, or say the form with --format."))
+            }
+        }
     }
 }

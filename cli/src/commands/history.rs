@@ -121,7 +121,7 @@ pub(crate) fn report(
 ) -> Result<Reply, Failure> {
     let history = History::of(project);
     let page = history.report(&history.resolve(args.run.as_deref())?)?;
-    let form = if global.json && args.output.is_none() { ReportFormat::Json } else { args.form() };
+    let form = if global.json && args.output.is_none() { ReportFormat::Json } else { args.form()? };
     let text = match form {
         ReportFormat::Html => page.to_html(),
         ReportFormat::Md => page.to_markdown(),

@@ -62,7 +62,7 @@ fn branch(branch: &LaneBranch) -> String {
         (LaneStanding::Waits, _) => "waits to be landed".to_owned(),
         (LaneStanding::Empty, _) => "no work on it".to_owned(),
         (LaneStanding::Landed, Some(on)) => format!("landed: it is on {}", name(on)),
-        _ => format!("not landed: {} on no branch of yours", counted(branch.ahead, "commit")),
+        _ => format!("not merged: {} on no branch of yours", counted(branch.ahead, "commit")),
     };
     let task = branch.task.as_ref().map(|task| format!("task {}, ", safe(task.as_str()))).unwrap_or_default();
     format!("  {}\n      {task}{standing}, {}\n", safe(&branch.name), time_of_day(branch.since))

@@ -159,6 +159,13 @@ fn in_bwrap(bench: &Bench) -> bool {
 }
 
 #[test]
+fn sandbox_check_tries_nothing_on_the_host() {
+    let ran = Bench::with_tasks(&["One"]).samuel(&["run", "sandbox", "check"]).fails(1);
+    says(&ran.stderr, &["sandbox \"host\" cannot be used: it separates nothing"]);
+    assert!(ran.stdout.is_empty(), "{ran:?}");
+}
+
+#[test]
 fn an_agent_under_bubblewrap_records_its_tasks_and_reads_the_plan() {
     let bench = Bench::with_tasks(&["One", "Two"]);
     if !in_bwrap(&bench) {

@@ -79,6 +79,9 @@ fn a_report_is_written_in_each_form_and_holds_titles_as_text() {
     let json = bench.ok(&["run", "report", "--json"]).json();
     assert_eq!(json["data"]["run"]["iterations"].as_array().unwrap().len(), 3);
     bench.samuel(&["run", "report", "-o", "no/such/directory.md"]).fails(1);
+    let refused = bench.samuel(&["run", "report", "-o", "run.pdf"]).fails(2);
+    says(&refused.stderr, &["no report has the form of a file that ends with .pdf"]);
+    bench.ok(&["run", "report", "-o", "run.pdf", "--format", "md"]);
     let plan = bench.read(".samuel/run/prd.toon");
     std::os::unix::fs::symlink(".samuel/run/prd.toon", bench.path("linked.md")).unwrap();
     for kept in [".samuel/run/prd.toon", "linked.md", ".samuel/run/new.md"] {

@@ -199,7 +199,7 @@ fn lanes_lists_what_they_left_and_clean_removes_only_what_has_landed() {
     assert_eq!(document["data"]["work_trees"], serde_json::json!([]), "that of the queue is gone");
     let text = bench.ok(&["run", "lanes"]).stdout;
     assert!(text.contains("no loop is at work; work lands on samuel/"), "{text}");
-    assert!(text.contains("not landed: 1 commit on no branch of yours"), "{text}");
+    assert!(text.contains("not merged: 1 commit on no branch of yours"), "{text}");
     let cleaned = bench.ok(&["run", "lanes", "clean"]).stdout;
     for told in [
         &*format!("removed {old}\n"),

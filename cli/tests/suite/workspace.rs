@@ -32,7 +32,7 @@ fn a_dirty_tree_is_refused_with_the_two_ways_out() {
     let ran: Ran = bench.start("touch ../ran", &[]);
     assert_eq!(ran.code, 1, "{ran:?}");
     let expected = "error: the work tree has changes that are in no commit, which a clone would not have: a.txt\n\
-                    help: Commit the changes or put them aside with `git stash -u`; or work in place, with workspace = \
+                    help: Commit the changes or put them aside with `git stash -u`; or, without a sandbox, work in place: workspace = \
                     \"in-place\" below [sandbox] in samuel.toml.";
     assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     assert!(!bench.path("../ran").exists());

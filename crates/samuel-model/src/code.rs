@@ -136,8 +136,8 @@ codes! {
     SANDBOX_UNKNOWN, 2, false, Say("Use host, which is no sandbox, bwrap or oci.");
     SANDBOX_UNAVAILABLE, 1, true, Say("Set up what the sandbox needs, then start again.");
     SANDBOX_STUCK, 1, true, Say("Look at the engine, remove the container with it, then start again.");
-    WORKSPACE_UNFIT, 1, false, Say("Work in place: set workspace = \"in-place\" below [sandbox] in samuel.toml.");
-    WORKSPACE_DIRTY, 1, false, Say("Commit the changes or put them aside with `git stash -u`; or work in place, with workspace = \"in-place\" below [sandbox] in samuel.toml.");
+    WORKSPACE_UNFIT, 1, false, Say("Without a sandbox, work in place: set workspace = \"in-place\" below [sandbox] in samuel.toml.");
+    WORKSPACE_DIRTY, 1, false, Say("Commit the changes or put them aside with `git stash -u`; or, without a sandbox, work in place: workspace = \"in-place\" below [sandbox] in samuel.toml.");
     WORKSPACE_PLANTED, 1, false, Say("Run no git in that clone before you have looked at what was found.");
     WORKSPACE_REFUSED, 1, false, Say("Look at it in the clone; what may arrive is described in docs/sandbox.md.");
     WORKSPACE_NOT_LANDED, 1, true, Say("Take it over with `git merge`, or let the run try again.");

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{builder::RunBuilder, error::RunError};
 use crate::{
     process::Supervisor,
-    sandbox::{ProbeFinding, ProbeGround, ProbeOutcome, SandboxError, UnheldLimit, probe},
+    sandbox::{HOST, ProbeFinding, ProbeGround, ProbeOutcome, SandboxError, UnheldLimit, probe},
 };
 
 /// What a sandbox holds.
@@ -33,10 +33,16 @@ impl RunBuilder {
     /// that is made for it. Nothing of the project is run.
     ///
     /// # Errors
-    /// Returns a [`RunError`] where there is no such sandbox, or commands cannot run in it.
+    /// Returns a [`RunError`] if there is no such sandbox, if commands cannot run in it, and for `host`, where the attempts
+    /// would change this machine.
     pub async fn probe_sandbox(self) -> Result<SandboxReport, RunError> {
         self.check_sandbox()?;
         let chosen = self.chosen_sandbox()?;
+        if chosen.name() == HOST {
+            let problem =
+                "it separates nothing, and the attempts to get out would change this machine".to_owned();
+            return Err(SandboxError::Unusable { name: chosen.name().to_owned(), problem }.into());
+        }
         let no_ground = |error: std::io::Error| SandboxError::Unusable {
             name: chosen.name().to_owned(),
             problem: format!("no directory can be made to try it out in: {error}"),

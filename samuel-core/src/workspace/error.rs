@@ -186,7 +186,7 @@ impl WorkspaceError {
         Self::Unfit {
             root: root.to_owned(),
             problem: "no directory outside of the project is known for it".to_owned(),
-            help: "Set HOME or XDG_STATE_HOME, or work in place: set workspace = \"in-place\" below [sandbox] in \
+            help: "Set HOME or XDG_STATE_HOME, or, without a sandbox, work in place: set workspace = \"in-place\" below [sandbox] in \
                    samuel.toml."
                 .to_owned(),
         }

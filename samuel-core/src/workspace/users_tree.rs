@@ -82,7 +82,7 @@ impl UsersTree {
             help: help.to_owned(),
         };
         let Some(repository) = Repository::open(root, caller)? else {
-            let help = "Run `git init` and make a first commit, or work in place: set workspace = \"in-place\" below \
+            let help = "Run `git init` and make a first commit, or, without a sandbox, work in place: set workspace = \"in-place\" below \
                         [sandbox] in samuel.toml.";
             return Err(unfit("it is in no git repository", help));
         };
@@ -139,7 +139,7 @@ impl UsersTree {
             root: self.root.clone(),
             problem: problem.to_owned(),
             help: format!(
-                "{help}, or work in place: set workspace = \"in-place\" below [sandbox] in samuel.toml."
+                "{help}, or, without a sandbox, work in place: set workspace = \"in-place\" below [sandbox] in samuel.toml."
             ),
         };
         match self.repository(&self.root)?.head()? {

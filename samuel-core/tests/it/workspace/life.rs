@@ -178,7 +178,7 @@ async fn trees_that_a_clone_would_not_do_justice_are_refused_in_words() {
     assert_eq!(
         told(&user).await,
         "the work tree has changes that are in no commit, which a clone would not have: a.txt, new.txt | \
-         E_WORKSPACE_DIRTY | Commit the changes or put them aside with `git stash -u`; or work in place, with workspace = \
+         E_WORKSPACE_DIRTY | Commit the changes or put them aside with `git stash -u`; or, without a sandbox, work in place: workspace = \
          \"in-place\" below [sandbox] in samuel.toml."
     );
     user.git("stash -qu");
