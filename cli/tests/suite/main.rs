@@ -30,6 +30,7 @@ mod lane_faults;
 mod lane_ground;
 mod lane_kills;
 mod lane_leftovers;
+mod lane_lost;
 mod lane_repositories;
 mod lane_returns;
 mod lane_signals;

@@ -50,6 +50,7 @@ mod branches;
 mod commits;
 mod effect;
 mod inspection;
+mod lost;
 mod machine;
 mod place;
 mod repository;

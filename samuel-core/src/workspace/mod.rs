@@ -72,7 +72,7 @@ pub use error::{RefusedWork, WorkspaceError};
 pub(crate) use git::{Configured, Git};
 pub use inspect::{CloneProblem, InspectLimits, inspect};
 pub(crate) use known_branch::{KnownBranch, LaneNote, know_branch, known_branch};
-pub(crate) use lane_names::{KEEPERS, may_be_of_task, result_of};
+pub(crate) use lane_names::{KEEPERS, may_be_of_task, rescue_of, result_of};
 pub(crate) use lane_remains::{LaneRemains, RemainingRef, RemainingTree, RemainsSetup};
 pub use lane_tree::{LaneTree, LaneTreeKind, LaneTreeSetup};
 pub use preparation::Preparation;

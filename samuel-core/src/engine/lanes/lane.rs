@@ -387,7 +387,11 @@ impl Lane {
         };
         // What is chosen beside other tasks is claimed before the next lane chooses.
         let alone = self.shared.claiming.lock().await;
-        let plan = &self.shared.blocking(|store| store.load().map(|loaded| loaded.plan)).await??;
+        let mut plan = self.shared.blocking(|store| store.load().map(|loaded| loaded.plan)).await??;
+        if self.reopen_lost(services, &plan).await? {
+            plan = self.shared.blocking(|store| store.load().map(|loaded| loaded.plan)).await??;
+        }
+        let plan = &plan;
         let choice = choose(plan, &asker, self.shared.setup.overlap);
         for left_out in &choice.left_out {
             if let WhyLeftOut::Attempts { failed } = left_out.why {

@@ -35,6 +35,7 @@ mod land;
 mod lane;
 mod lane_list;
 mod left_over;
+mod lost;
 mod notes;
 mod open;
 mod parts;

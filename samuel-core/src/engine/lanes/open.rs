@@ -14,6 +14,7 @@ use super::{
     check::{no_room, of_lanes},
     error::LanesError,
     kept::KeptBooks,
+    lost::merged_onto,
     shared::{Lanes, LanesSetup},
 };
 use crate::{
@@ -30,7 +31,7 @@ use crate::{
     model::{Plan, Usage},
     sandbox::Sandboxes,
     sched::{SharedBooks, SharedCaps},
-    state::{Begun, ProgressEntry, ProgressKind},
+    state::{Begun, ProgressEntry, ProgressKind, StateError},
     workspace::{LaneTree, LaneTreeKind, LaneTreeSetup, Making, Preparation, WorkspaceError, WorkspaceKind},
 };
 
@@ -142,6 +143,11 @@ impl Run {
             repository,
         };
         let shared = Lanes::new(setup, books, begun);
+        let store = Arc::clone(&frozen.store);
+        let into = shared.setup.into.clone();
+        let merged =
+            blocking(move || Ok::<_, StateError>(merged_onto(&store.journal_since(0)?.records, &into)));
+        shared.has_merged(merged.await??);
         shared.has_trees(trees.iter().chain([&queue]).cloned().collect());
         Ok(OpenedLanes { shared, trees, queue, told })
     }

@@ -293,7 +293,8 @@ impl QueueDriver {
         };
         let mut landed: Vec<Landed> = before.claimed_tasks().filter_map(of_claim).collect();
         landed.sort_by_key(|one| turn.iter().position(|commit| *commit == one.commit));
-        self.shared.landed(landed.iter().map(|one| one.task.clone()), landing.map(|landing| landing.new));
+        let merged = landed.iter().map(|one| (one.task.clone(), one.commit.clone())).collect();
+        self.shared.landed(merged, landing);
         let line = |one: &Landed| {
             let text = format!("landed on {into} as {}", one.commit);
             self.services.note(0, Some(one.task.clone()), ProgressKind::Completed, text)

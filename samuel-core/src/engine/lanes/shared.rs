@@ -27,7 +27,7 @@ use crate::{
     event::{RunFault, RunReport},
     hook::HookPoint,
     machine::{Command, HookReply, Input},
-    merge::{MergeRepository, MergeStrategy},
+    merge::{MergeRepository, MergeStrategy, UnsettledLanding},
     model::{ExitReason, Scope, TaskId, Usage, run_blocking},
     sched::{Cap, Overlap, SharedBooks},
     state::{Begun, PlanStore, RunEnd, StateError},
@@ -84,6 +84,10 @@ struct State {
     /// Plan records, by number and task, that a lane has reported and the leader has not passed yet.
     told_of: BTreeSet<(u64, TaskId)>,
     landed: Vec<TaskId>,
+    /// The commits with the merged work of tasks, also of earlier runs onto the same branch.
+    merged: BTreeMap<TaskId, String>,
+    /// The head of the branch at which all of them were there, as far as that was looked at.
+    verified: Option<String>,
     /// What a person said is done.
     done: Vec<TaskId>,
     /// How many iterations have failed with a task, in whichever lane.
@@ -467,13 +471,47 @@ impl Lanes {
         self.state(|state| state.told_why.clear());
     }
 
-    /// Takes down what was landed, and the commit that all of it is at.
-    pub(super) fn landed(&self, tasks: impl IntoIterator<Item = TaskId>, commit: Option<String>) {
+    /// Stores what was merged, each task with its commit, and how that moved the branch.
+    pub(super) fn landed(&self, tasks: Vec<(TaskId, String)>, moved: Option<UnsettledLanding>) {
         self.state(|state| {
-            state.landed.extend(tasks);
+            state.landed.extend(tasks.iter().map(|(task, _)| task.clone()));
+            state.merged.extend(tasks);
             state.books.landed();
             state.told_why.clear();
-            state.passed = commit.or(state.passed.take());
+            if let Some(UnsettledLanding { old, new, .. }) = moved {
+                if state.verified.as_ref() == Some(&old) {
+                    state.verified = Some(new.clone());
+                }
+                state.passed = Some(new);
+            }
+        });
+    }
+
+    /// Stores what earlier runs merged onto the branch.
+    pub(super) fn has_merged(&self, merged: BTreeMap<TaskId, String>) {
+        self.state(|state| state.merged = merged);
+    }
+
+    /// Returns the commits with the merged work of tasks, unless they were all there at this head of the branch.
+    pub(super) fn merged_if_moved(&self, head: &str) -> Option<BTreeMap<TaskId, String>> {
+        self.state(|state| (state.verified.as_deref() != Some(head)).then(|| state.merged.clone()))
+    }
+
+    /// Stores that all merged work was looked for at a head of the branch.
+    pub(super) fn is_verified_at(&self, head: String) {
+        self.state(|state| state.verified = Some(head));
+    }
+
+    /// Counts tasks as merged no more, since the branch lost their work. Each counts as a failed iteration, so that
+    /// work that is removed again and again comes to an end.
+    pub(super) fn forgets_merged(&self, tasks: &[TaskId]) {
+        self.state(|state| {
+            state.landed.retain(|task| !tasks.contains(task));
+            for task in tasks {
+                state.merged.remove(task);
+                *state.failed.entry(task.clone()).or_default() += 1;
+            }
+            state.told_why.clear();
         });
     }
 

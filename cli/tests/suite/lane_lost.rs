@@ -1,0 +1,81 @@
+//! Completed work that its branch loses, by a reset, a forced push or an agent.
+
+use serde_json::Value;
+
+use crate::bench::{Bench, says};
+
+/// An agent that does its task. That of task 2 waits, once, until task 1 is merged, and resets the branch.
+fn resets(bench: &Bench) -> String {
+    let (root, tmp) = (bench.root().display().to_string(), bench.tmp().display().to_string());
+    let at = |branch: &str| format!("$(git -C {root} rev-parse {branch})");
+    let waits = format!("until test {} != {}; do sleep 0.05; done; sleep 1", at("work"), at("main"));
+    format!(
+        "cat > /dev/null; test $SAMUEL_TASK_ID != 2 || test -e {tmp}/reset || \
+         {{ touch {tmp}/reset; {waits}; git -C {root} branch --force work main; }}; {DOES}"
+    )
+}
+
+const DOES: &str = "echo x > made-$SAMUEL_TASK_ID; git add made-$SAMUEL_TASK_ID; git commit --quiet --message Work; \
+                    $SAMUEL_BINARY run done $SAMUEL_TASK_ID";
+
+/// A repository with two tasks, and a branch `work` for what they make.
+fn with_branch(strategy: &str) -> Bench {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    bench.configure(&format!("parallel = {{ merge = \"{strategy}\", into = \"work\" }}"));
+    bench.write("a.txt", "one\n");
+    bench.make_repository(&["a.txt", "samuel.toml"]);
+    bench.git(&["branch", "work"]);
+    bench
+}
+
+/// Returns the tasks that are completed and whose commit is not on a branch.
+fn not_on(bench: &Bench, branch: &str) -> Vec<String> {
+    let tasks = bench.ok(&["run", "tasks", "--json"]).json()["data"]["tasks"].clone();
+    let tasks = tasks.as_array().unwrap().clone().into_iter();
+    let completed = tasks.filter(|task| task["status"] == "completed");
+    let is_on = |task: &Value| {
+        let commit = task["commit_sha"].as_str().unwrap_or("none");
+        bench.git(&["branch", "--contains", commit, "--list", branch]).contains(branch)
+    };
+    completed.filter(|task| !is_on(task)).map(|task| task["id"].to_string()).collect()
+}
+
+// Takes about 10 s: a run by each of the three strategies.
+#[test]
+fn reopens_work_that_an_agent_reset_away() {
+    for strategy in ["merge", "squash", "rebase"] {
+        let bench = with_branch(strategy);
+        let ran = bench.start(&resets(&bench), &["--jobs", "2"]);
+        says(&ran.stdout, &["taken back: 1: work lost its merged work"]);
+        says(&ran.stderr, &["task 1: work lost its merged work "]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(not_on(&bench, "work"), Vec::<String>::new(), "{ran:?}");
+        assert_eq!(bench.git(&["ls-tree", "--name-only", "work", "made-1", "made-2"]), "made-1\nmade-2");
+        assert!(bench.git(&["for-each-ref", "refs/samuel/rescue"]).contains("/1-0-"), "{ran:?}");
+    }
+}
+
+#[test]
+fn reopens_lost_work_at_the_next_start() {
+    let bench = with_branch("merge");
+    let agent = format!("cat > /dev/null; {DOES}");
+    bench.start(&agent, &["--jobs", "2"]).ends(0);
+    bench.git(&["branch", "--force", "work", "main"]);
+    let ran = bench.start(&agent, &["--jobs", "2"]);
+    says(&ran.stdout, &["taken back: 1, 2: work lost its merged work"]);
+    assert_eq!((ran.code, not_on(&bench, "work")), (0, Vec::new()), "{ran:?}");
+}
+
+#[test]
+fn keeps_work_that_a_person_squashed() {
+    let bench = with_branch("merge");
+    let agent = format!("cat > /dev/null; {DOES}");
+    bench.start(&agent, &["--jobs", "2"]).ends(0);
+    let tree = bench.git(&["rev-parse", "work^{tree}"]);
+    let squashed = bench.git(&["commit-tree", "-p", "main", "-m", "All of it", tree.trim()]);
+    bench.git(&["branch", "--force", "work", squashed.trim()]);
+    bench.ok(&["run", "enqueue", "Third"]);
+    let ran = bench.start(&agent, &["--jobs", "2"]);
+    assert!(!ran.stdout.contains("taken back"), "{ran:?}");
+    assert_eq!(ran.code, 0, "{ran:?}");
+}

@@ -1,0 +1,104 @@
+//! Completed tasks whose merged work the branch lost: they are reopened and reported.
+
+use std::collections::BTreeMap;
+
+use super::{
+    claiming::branch_of,
+    lane::{Lane, LaneFault},
+    shared::Lanes,
+};
+use crate::{
+    engine::{follow::completed_in, services::Services},
+    event::Event,
+    model::{Plan, Status, TaskId},
+    state::{Actor, JournalEntry, JournalRecord, Mutation, ProgressKind},
+    workspace::WorkspaceError,
+};
+
+/// How many digits of a commit make the reference unique that keeps it.
+const DIGITS: usize = 12;
+
+impl Lanes {
+    /// Returns the completed tasks whose merged work is not on the branch any more, each with its commit. The branch is
+    /// looked at only if something else than this run moved it.
+    async fn lost(&self, plan: &Plan) -> Result<Vec<(TaskId, String)>, WorkspaceError> {
+        let repository = &self.setup.repository;
+        // A branch that is gone ends the run.
+        let Some(head) = repository.head(&self.setup.into).await? else { return Ok(Vec::new()) };
+        let Some(merged) = self.merged_if_moved(&head) else { return Ok(Vec::new()) };
+        let is_completed = |id: &TaskId| plan.task(id).is_some_and(|task| task.status == Status::Completed);
+        let merged: Vec<(TaskId, String)> = merged.into_iter().filter(|(id, _)| is_completed(id)).collect();
+        let commits: Vec<String> = merged.iter().map(|(_, commit)| commit.clone()).collect();
+        let lost = repository.lost(&head, &commits).await?;
+        self.is_verified_at(head);
+        Ok(merged.into_iter().filter(|(_, commit)| lost.contains(commit)).collect())
+    }
+}
+
+impl Lane {
+    /// Reopens completed tasks whose merged work is not on the branch any more, and reports them. Returns whether there
+    /// were any.
+    pub(super) async fn reopen_lost(&self, services: &Services, plan: &Plan) -> Result<bool, LaneFault> {
+        let lost = self.shared.lost(plan).await?;
+        if lost.is_empty() {
+            return Ok(false);
+        }
+        let into = &self.shared.setup.into;
+        let mut lines = Vec::new();
+        for (task, commit) in &lost {
+            let short = commit.get(..DIGITS).unwrap_or(commit);
+            let name = format!("{}-{short}", branch_of(&self.shared.setup.run, task, 0));
+            let kept = self.shared.setup.repository.keep_lost(&name, commit).await?;
+            let kept =
+                kept.map_or_else(|| "git has it no more".to_owned(), |kept| format!("{kept} keeps it"));
+            let text = format!("{into} lost its merged work {short}, so it is open again; {kept}");
+            services.warn(format!("task {task}: {text}"));
+            lines.push(services.note(0, Some(task.clone()), ProgressKind::Error, text));
+        }
+        let (ids, reasons): (Vec<TaskId>, _) =
+            (lost.into_iter().map(|(task, _)| task).collect(), vec![format!("{into} lost its merged work")]);
+        let back = Mutation::TakeBack { ids: ids.clone(), failures: reasons.clone() };
+        self.shared.blocking(move |store| store.mutate(back, Actor::Runtime)).await??;
+        services.log(lines).await;
+        self.shared.forgets_merged(&ids);
+        services.emit(Event::TasksTakenBack { tasks: ids, reasons });
+        self.shared.wake();
+        Ok(true)
+    }
+}
+
+/// Returns the commits by which a branch got the work of tasks, as a journal says: the last one of each task that was
+/// not completed in another way since.
+pub(super) fn merged_onto(records: &[JournalRecord], branch: &str) -> BTreeMap<TaskId, String> {
+    let (mut merged, mut moving) = (BTreeMap::new(), Vec::new());
+    for record in records {
+        match &record.entry {
+            JournalEntry::Imported { .. } => merged.clear(),
+            JournalEntry::Mutation { mutation: Mutation::Landing { into, claims, .. }, .. } => {
+                let commit = |landed: &String| (into == branch && is_commit(landed)).then(|| landed.clone());
+                moving = claims
+                    .iter()
+                    .map(|claim| (claim.task.clone(), commit(&claim.landed)))
+                    .collect::<Vec<_>>();
+            }
+            JournalEntry::Mutation { mutation: Mutation::Land { .. }, .. } => {
+                for (task, commit) in moving.drain(..) {
+                    match commit {
+                        Some(commit) => _ = merged.insert(task, commit),
+                        None => _ = merged.remove(&task),
+                    }
+                }
+            }
+            _ => {
+                for task in completed_in(std::slice::from_ref(record)) {
+                    merged.remove(&task);
+                }
+            }
+        }
+    }
+    merged
+}
+
+fn is_commit(name: &str) -> bool {
+    matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}

@@ -1,0 +1,79 @@
+//! Merged work that a branch lost, such as by a reset or a forced push.
+
+use std::collections::HashSet;
+
+use super::{MergeRepository, repository::Merge};
+use crate::{
+    git::program::GitProgramError,
+    process::CommandSpec,
+    workspace::{Configured, WorkspaceError, rescue_of},
+};
+
+impl MergeRepository {
+    /// Returns those of some merged commits whose changes are not on the branch any more. A commit with the same changes
+    /// counts as the work, so that work stays where a person rebased, amended or squashed the branch.
+    ///
+    /// # Errors
+    /// Returns an error if git fails.
+    pub(crate) async fn lost(&self, head: &str, merged: &[String]) -> Result<Vec<String>, WorkspaceError> {
+        if merged.is_empty() {
+            return Ok(Vec::new());
+        }
+        let asked = merged.join("\n") + "\n";
+        let spec = self.within(&["cat-file", "--batch-check=%(objecttype)"]).stdin(asked.into_bytes());
+        let types = self.lines_of("cat-file", spec).await?;
+        let is_there = |found: &str| found == "commit";
+        let there = merged.iter().zip(types.lines()).filter(|(_, found)| is_there(found));
+        let asked: String = there.map(|(commit, _)| format!("{commit}\n")).collect();
+        let spec = self.within(&["rev-list", "--stdin"]).stdin(format!("{asked}^{head}\n").into_bytes());
+        let listed = self.lines_of("rev-list", spec).await?;
+        let beyond: HashSet<&str> = listed.lines().collect();
+        let tree = self.line(&["rev-parse", "--verify", &format!("{head}^{{tree}}")]).await?;
+        let mut lost = Vec::new();
+        for (commit, found) in merged.iter().zip(types.lines()) {
+            let is_elsewhere = !is_there(found) || beyond.contains(commit.as_str());
+            if is_elsewhere && !(is_there(found) && self.has_changes(head, &tree, commit).await?) {
+                lost.push(commit.clone());
+            }
+        }
+        Ok(lost)
+    }
+
+    /// Returns what git lists, one entry a line.
+    async fn lines_of(&self, subcommand: &str, spec: CommandSpec) -> Result<String, WorkspaceError> {
+        let listed = self.git.list(subcommand, spec).await?;
+        let listed = listed.ok_or_else(|| GitProgramError::Failed {
+            subcommand: subcommand.to_owned(),
+            message: "the list is too long".to_owned(),
+        })?;
+        Ok(String::from_utf8_lossy(&listed.concat()).into_owned())
+    }
+
+    /// Returns whether a commit changes nothing in the files of a branch.
+    async fn has_changes(&self, head: &str, tree: &str, commit: &str) -> Result<bool, WorkspaceError> {
+        let base = format!("--merge-base={commit}^");
+        let args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", &base, head, commit];
+        match self.merge_tree(&args).await {
+            Ok(Merge::Tree(merged)) => Ok(merged == tree),
+            Ok(Merge::Conflict(_)) => Ok(false),
+            // Before git 2.40 no base can be named.
+            Err(WorkspaceError::Git(GitProgramError::Failed { .. })) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Keeps a commit below `refs/samuel/rescue/`. Returns the name of the reference, or `None` if git does not have the
+    /// commit any more.
+    ///
+    /// # Errors
+    /// Returns an error if git fails.
+    pub(crate) async fn keep_lost(&self, name: &str, commit: &str) -> Result<Option<String>, WorkspaceError> {
+        if self.ask(&["cat-file", "-e", &format!("{commit}^{{commit}}")]).await?.is_none() {
+            return Ok(None);
+        }
+        let reference = rescue_of(name);
+        let spec = self.git.call(&self.users.top, Configured::Alone, &["update-ref", &reference, commit]);
+        self.git.finish("update-ref", spec).await?;
+        Ok(Some(reference))
+    }
+}
