@@ -31,7 +31,7 @@ pub(super) fn claim_text(claim: &Claim, gone: Option<&str>) -> String {
 /// Says what earlier attempts at a task came to.
 fn released_text(claim: &Claim) -> String {
     let failed = match claim.attempt {
-        0 => "an attempt was cut off".to_owned(),
+        0 => "no attempt counted".to_owned(),
         1 => "1 attempt failed".to_owned(),
         failed => format!("{failed} attempts failed"),
     };

@@ -178,11 +178,12 @@ impl Watch {
                 let commit = commit.get(..10).unwrap_or(commit);
                 self.line(&format!("landed: {} on {} as {commit}", safe(task.as_str()), safe(into)));
             }
-            Event::TaskReturned { task, attempt, reason, kept } => {
+            Event::TaskReturned { task, attempt, reason, kept, excused } => {
                 let kept = kept.as_ref().map(|kept| format!("; its work is kept as {}", safe(kept)));
                 self.line(&format!(
-                    "did not land: {}, attempt {attempt}: {}{}",
+                    "did not land: {}, attempt {attempt}{}: {}{}",
                     safe(task.as_str()),
+                    if *excused { " (not counted)" } else { "" },
                     below(reason),
                     kept.unwrap_or_default()
                 ));

@@ -48,7 +48,7 @@ fn who_works_on_what_is_listed_shown_and_told_by_the_status() {
     let kept = Some("samuel/run/1-2".to_owned());
     change(&bench, Mutation::Release { task: TaskId::new("1").into(), token, reason, kept });
     let listed = bench.ok(&["run", "tasks"]).stdout;
-    let told = "(1 attempt failed: it is in conflict in src/a.rs; kept as samuel/run/1-2)";
+    let told = "(no attempt counted: it is in conflict in src/a.rs; kept as samuel/run/1-2)";
     assert!(listed.contains(told), "{listed}");
 }
 

@@ -67,14 +67,16 @@ fn a_run_with_lanes_leaves_the_checkout_alone_and_says_how_to_take_the_work_over
 #[test]
 fn iterations_that_failed_and_landings_that_came_back_are_attempts_together() {
     let bench = with_repository();
-    bench.configure("task_budget = { max_attempts = 2 }");
+    // The checks fail in the queue alone.
+    let check = "case $PWD in */queue) ! test -e c.txt;; esac";
+    bench.configure(&format!("task_budget = {{ max_attempts = 2 }}\nquality_checks = [\"{check}\"]"));
     git(&bench, ".", &["commit", "--quiet", "--all", "--message", "Two attempts"]);
     let (go, tmp) = (fifo(&bench, "go"), bench.tmp().display().to_string());
-    // The first call for the first task fails, the second one is in conflict with what the second task lands.
+    // The first call for the first task fails, the second one fails its checks with what the second task lands.
     let work = format!(
         "cat > /dev/null; if [ $SAMUEL_TASK_ID = 1 ]; then if [ ! -e {tmp}/first ]; then touch {tmp}/first; \
-         echo x > b.txt; exit 1; fi; if [ ! -e {tmp}/second ]; then touch {tmp}/second; read line < {tmp}/go; fi; fi; \
-         echo $SAMUEL_TASK_ID > a.txt; $SAMUEL_BINARY run done $SAMUEL_TASK_ID"
+         echo x > b.txt; exit 1; fi; if [ ! -e {tmp}/second ]; then touch {tmp}/second; read line < {tmp}/go; fi; \
+         echo x > c.txt; fi; echo x > made-$SAMUEL_TASK_ID; $SAMUEL_BINARY run done $SAMUEL_TASK_ID"
     );
     let run = bench.spawn(&[&bench.start_args(&work)[..], &["--jobs", "2"]].concat());
     wait_for_file(&bench.tmp().join("second"));
@@ -83,7 +85,7 @@ fn iterations_that_failed_and_landings_that_came_back_are_attempts_together() {
     assert_eq!(run.code(), 3, "a third call would have landed");
     assert_eq!(bench.status("1"), "blocked");
     let why = bench.ok(&["run", "show", "1"]).stdout;
-    assert!(why.contains("2 attempts did not land; the last one: it is in conflict in a.txt"), "{why}");
+    assert!(why.contains("2 attempts did not land; the last one: the checks failed with it"), "{why}");
 }
 
 type Refused = (&'static str, &'static [&'static str], i32, &'static str, &'static [&'static str]);

@@ -222,6 +222,9 @@ pub enum Event {
         reason: String,
         /// Where its work is.
         kept: Option<String>,
+        /// Whether the attempt does not count, as after a conflict.
+        #[serde(default)]
+        excused: bool,
     },
     /// Something is in the way of a landing, which is tried again.
     LandingHeld {

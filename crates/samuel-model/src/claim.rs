@@ -217,7 +217,7 @@ impl Claim {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ReleaseReason {
-    /// The work conflicts with work that was merged before. Counts as an attempt.
+    /// The work conflicts with work that was merged before. Does not count as an attempt.
     Conflict {
         /// The files in conflict, from the root of the repository.
         files: Vec<String>,
@@ -254,10 +254,13 @@ pub enum ReleaseReason {
 impl ReleaseReason {
     /// Returns whether the attempt counts as failed.
     pub fn counts(&self) -> bool {
-        matches!(
-            self,
-            Self::Conflict { .. } | Self::Checks { .. } | Self::Failed { .. } | Self::Exhausted { .. }
-        )
+        matches!(self, Self::Checks { .. } | Self::Failed { .. } | Self::Exhausted { .. })
+    }
+
+    /// Returns whether the next attempt is told this reason rather than the one that is stored: the work was looked
+    /// at, or a person gave a reason.
+    pub fn is_told(&self) -> bool {
+        self.counts() || matches!(self, Self::Conflict { .. } | Self::Asked { reason: Some(_) })
     }
 
     /// Returns whether the release blocks the task until someone resets it.

@@ -177,9 +177,7 @@ fn release(
     }
     kept.map_or(Ok(()), |name| check_branch(id, name))?;
     let failed = if reason.counts() { claim.attempt } else { claim.attempt.saturating_sub(1) };
-    // What a person says is for the next attempt, whatever became of others.
-    let is_told = reason.counts() || matches!(reason, ReleaseReason::Asked { reason: Some(_) });
-    let earlier = claim.why.take().filter(|_| !is_told);
+    let earlier = claim.why.take().filter(|_| !reason.is_told());
     let why = earlier.or_else(|| Some(reason.kept()));
     let kept = kept.map(str::to_owned).or(claim.branch.take());
     let commit = claim.commit.take().filter(|_| kept.is_some());

@@ -113,9 +113,10 @@ pub fn event_line(event: &Event) -> Option<String> {
         Event::TaskLanded { task, into, commit } => {
             format!("task {task} has landed on {into} as {}", hash(commit))
         }
-        Event::TaskReturned { task, attempt, reason, kept } => {
+        Event::TaskReturned { task, attempt, reason, kept, excused } => {
             let kept = kept.as_ref().map(|kept| format!("; its work is kept as {kept}")).unwrap_or_default();
-            format!("task {task} did not land, attempt {attempt}: {reason}{kept}")
+            let counted = if *excused { " (not counted)" } else { "" };
+            format!("task {task} did not land, attempt {attempt}{counted}: {reason}{kept}")
         }
         Event::LandingHeld { into, reason } => format!("the landing on {into} waits: {reason}"),
         Event::PlanChanged { change, task, reason, actor, .. } => {

@@ -327,7 +327,7 @@ impl MergeMachine {
     /// Returns the change that gives work back: its task is free again, or blocked where its attempts are
     /// used up.
     fn returned(&self, key: &ClaimKey, attempt: u32, reason: ReleaseReason) -> Mutation {
-        let is_last = self.setup.max_attempts.is_some_and(|max| attempt >= max.get());
+        let is_last = reason.counts() && self.setup.max_attempts.is_some_and(|max| attempt >= max.get());
         let reason = match is_last {
             true => ReleaseReason::Exhausted { attempts: attempt, last: Box::new(reason) },
             false => reason,

@@ -157,6 +157,12 @@ impl MergeRepository {
                     let is_first = at == built.base;
                     let is_with_branch =
                         is_first || matches!(self.merge(&built.base, submission).await?, Merge::Conflict(_));
+                    // Nothing was merged since the work began, so its own commits do not follow from there.
+                    if is_with_branch && built.base.starts_with(&submission.base) {
+                        let reason = format!("it is in conflict with its own base in {}", files.join(", "));
+                        built.refused.push(RefusedSubmission { key, reason });
+                        continue;
+                    }
                     built.conflicts.push(Conflict { key, files, is_with_branch });
                     continue;
                 }

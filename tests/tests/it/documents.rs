@@ -254,7 +254,7 @@ fn the_page_on_lanes_has_each_phase_of_a_claim_each_reason_and_codes_that_there_
     let back = page.split("## What comes back").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
     let conflict = ReleaseReason::Conflict { files: vec!["FILES".to_owned()] };
     let checks = ReleaseReason::Checks { failures: Vec::new() };
-    let last = Box::new(conflict.clone());
+    let last = Box::new(checks.clone());
     let exhausted = ReleaseReason::Exhausted { attempts: 3, last };
     for (reason, until) in [(conflict, "FILES"), (checks, ":"), (exhausted, ";")] {
         let told = reason.to_string().replace("3 attempts", "N attempts");

@@ -5721,15 +5721,17 @@ class TaskReturned(EventBase):
         attempt: Which attempt it was, from 1.
         reason: Why, with the files in conflict or the failures.
         kept: Where its work is.
+        excused: Whether the attempt does not count, as after a conflict.
     """
 
-    __slots__ = ("task", "attempt", "reason", "kept")
-    __match_args__ = ("task", "attempt", "reason", "kept")
+    __slots__ = ("task", "attempt", "reason", "kept", "excused")
+    __match_args__ = ("task", "attempt", "reason", "kept", "excused")
     _tag = ('event', 'task_returned')
     task: str
     attempt: int
     reason: str
     kept: str | None
+    excused: bool
 
     def __init__(
         self,
@@ -5737,6 +5739,7 @@ class TaskReturned(EventBase):
         attempt: int,
         reason: str,
         kept: str | None = None,
+        excused: bool = False,
         *,
         seq: int = 0,
         at: str = "",
@@ -5749,6 +5752,7 @@ class TaskReturned(EventBase):
         _set(self, "attempt", attempt)
         _set(self, "reason", reason)
         _set(self, "kept", kept)
+        _set(self, "excused", excused)
 
 
 class LandingHeld(EventBase):

@@ -80,6 +80,7 @@ fn each_lane_has_a_line_with_what_it_is_at_and_the_queue_one_with_what_waits() {
         attempt: 1,
         reason: "it is in conflict".to_owned(),
         kept: None,
+        excused: true,
     };
     assert_eq!(screen.after(None, returned)[3], "  queue: empty");
 }

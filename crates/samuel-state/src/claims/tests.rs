@@ -75,6 +75,10 @@ fn conflict() -> ReleaseReason {
     ReleaseReason::Conflict { files: vec!["a.rs".to_owned()] }
 }
 
+fn red() -> ReleaseReason {
+    ReleaseReason::Checks { failures: vec!["red".to_owned()] }
+}
+
 #[test]
 fn a_task_is_claimed_submitted_and_completed_once_it_has_landed() {
     let mut plan = Counted::new();
@@ -133,12 +137,12 @@ fn the_last_attempt_blocks_the_task_by_the_change_that_releases_it() {
     let mut plan = Counted::new();
     let token = plan.claim("1").unwrap();
     plan.submit("1", token, "abcd").unwrap();
-    let last = ReleaseReason::Exhausted { attempts: 3, last: Box::new(conflict()) };
+    let last = ReleaseReason::Exhausted { attempts: 3, last: Box::new(red()) };
     let change = plan.release("1", token, last).unwrap();
     let id = TaskId::new("1");
     assert_eq!(change, TaskChange::Task { id, from: Status::InProgress, to: Status::Blocked });
     let task = plan.task("1");
-    let why = "3 attempts did not land; the last one: it is in conflict in a.rs";
+    let why = "3 attempts did not land; the last one: the checks failed with it: red";
     assert_eq!((task.skip_reason.as_deref(), &task.owner), (Some(why), &None));
     let row = plan.row("1").unwrap();
     assert_eq!((row.phase, row.branch.as_deref()), (ClaimPhase::Released, Some("samuel/run/1-2")));
@@ -236,7 +240,7 @@ fn attempts_that_failed_count_and_those_that_were_cut_off_do_not() {
     plan.submit("1", token, "abcd").unwrap();
     plan.release("1", token, conflict()).unwrap();
     let kept = plan.row("1").unwrap();
-    assert_eq!((kept.attempt, kept.phase, &kept.worker), (1, ClaimPhase::Released, &None));
+    assert_eq!((kept.attempt, kept.phase, &kept.worker), (0, ClaimPhase::Released, &None));
     assert_eq!(kept.branch, Some(format!("samuel/run/1-{token}")), "the work is kept");
     assert_eq!(
         (kept.commit.as_deref(), kept.why.as_deref()),
@@ -244,15 +248,15 @@ fn attempts_that_failed_count_and_those_that_were_cut_off_do_not() {
     );
     assert_eq!(plan.task("1").status, Status::Pending);
     token = plan.claim("1").unwrap();
+    assert_eq!(attempt(&plan), Some((1, ClaimPhase::Working)), "a conflict is no attempt");
+    plan.release("1", token, red()).unwrap();
+    token = plan.claim("1").unwrap();
     assert_eq!(attempt(&plan), Some((2, ClaimPhase::Working)));
     plan.release("1", token, ReleaseReason::Stopped).unwrap();
     assert_eq!(attempt(&plan), Some((1, ClaimPhase::Released)));
-    assert_eq!(
-        plan.row("1").unwrap().why.as_deref(),
-        Some("it is in conflict in a.rs"),
-        "the last that failed"
-    );
-    for (reason, why) in [(None, "it is in conflict in a.rs"), (Some("not like this"), "not like this")] {
+    let why = "the checks failed with it: red";
+    assert_eq!(plan.row("1").unwrap().why.as_deref(), Some(why), "the last that failed");
+    for (reason, why) in [(None, why), (Some("not like this"), "not like this")] {
         token = plan.claim("1").unwrap();
         plan.release("1", token, ReleaseReason::Asked { reason: reason.map(str::to_owned) }).unwrap();
         assert_eq!(plan.row("1").unwrap().why.as_deref(), Some(why), "what a person says counts");
@@ -412,7 +416,7 @@ impl Counted {
             Step::Claim(task) => self.claim(IDS[*task]).map(|_| TaskChange::Progress),
             Step::Submit(task, token) => self.submit(IDS[*task], *token, "abcd"),
             Step::Release(task, token, counts) => {
-                self.release(IDS[*task], *token, if *counts { conflict() } else { ReleaseReason::Lost })
+                self.release(IDS[*task], *token, if *counts { red() } else { conflict() })
             }
             Step::Role => self.claim("@merge").map(|_| TaskChange::Progress),
             Step::ReleaseRole(token) => self.release("@merge", *token, ReleaseReason::Lost),

@@ -224,7 +224,7 @@ fn take_down(
             landed.push(LandedWork { task, commit });
             *into = branch;
         }
-        Event::TaskReturned { task, attempt, reason, kept } => {
+        Event::TaskReturned { task, attempt, reason, kept, .. } => {
             returned.push(ReturnedWork { task, attempt, reason, kept });
         }
         _ => {}

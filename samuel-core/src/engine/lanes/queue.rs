@@ -325,8 +325,8 @@ impl QueueDriver {
         let text = format!("did not land: {last}");
         let line = self.services.note(0, Some(task.clone()), ProgressKind::Error, text);
         self.services.log(vec![line]).await;
-        let (attempt, last) = (claim.attempt, last.to_string());
-        self.services.emit(Event::TaskReturned { task: task.clone(), attempt, reason: last, kept });
+        let (attempt, excused, reason) = (claim.attempt, !last.counts(), last.to_string());
+        self.services.emit(Event::TaskReturned { task: task.clone(), attempt, reason, kept, excused });
         self.shared.came_back();
         if blocked.is_some() {
             self.shared.books(SharedBooks::blocked);

@@ -25,9 +25,13 @@ fn world(seed: u64, mutant: Mutant) -> World {
             let other = usize::try_from(random.below(tasks as u64)).unwrap();
             (other < place && random.chance(percent)).then_some(other)
         };
-        // One of each: somebody who is in conflict with all others would use up its attempts.
         nature.conflicts = other(25).into_iter().collect();
+        // One: a task that clashes with all others would use up its attempts.
         nature.clashes = other(15).into_iter().collect();
+    }
+    // A task may conflict with all others.
+    if let (0, Some(last)) = (seed % 8, natures.last_mut()) {
+        last.conflicts = (0..tasks - 1).collect();
     }
     let mut world = World::new(natures, seed, mutant);
     world.crashes = random.below(3) * 8;

@@ -160,6 +160,18 @@ fn what_is_in_conflict_with_the_branch_goes_back_and_with_others_it_waits() {
 }
 
 #[test]
+fn conflict_is_never_the_last_attempt() {
+    let (mut machine, _) = looked(vec![Submission { attempt: 3, ..work(1) }]);
+    let conflict = Conflict { key: key(1), files: vec!["a.rs".to_owned()], is_with_branch: true };
+    let built = Built { base: "0000".to_owned(), conflicts: vec![conflict], ..Built::default() };
+    let back = machine.step(MergeInput::Built(built));
+    assert!(
+        matches!(&back, MergeEffect::Change(Mutation::Release { reason, .. }) if !reason.blocks()),
+        "{back:?}"
+    );
+}
+
+#[test]
 fn one_whose_attempts_are_used_up_is_blocked_by_the_change_that_gives_it_back() {
     for released in [Ok(()), Err(ClaimRefusal::Void)] {
         let (mut machine, _) = looked(vec![Submission { attempt: 3, ..work(1) }]);

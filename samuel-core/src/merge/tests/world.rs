@@ -444,11 +444,9 @@ impl World {
         Ok(())
     }
 
-    /// Returns with how many others a task is in conflict, or clashes: each costs it one attempt at most.
+    /// Returns with how many others a task clashes: each costs it one attempt at most. A conflict costs none.
     fn partners(&self, task: usize) -> usize {
-        let of = |nature: &Nature, other: usize| {
-            usize::from(nature.conflicts.contains(&other)) + usize::from(nature.clashes.contains(&other))
-        };
+        let of = |nature: &Nature, other: usize| usize::from(nature.clashes.contains(&other));
         let all = self.natures.iter().enumerate();
         all.map(|(other, nature)| of(nature, task) + of(&self.natures[task], other)).sum()
     }

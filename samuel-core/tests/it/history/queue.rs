@@ -37,7 +37,7 @@ fn merged(tasks: &[&str], ok: bool, commit: &str) -> Event {
 
 fn returned(task: &str, attempt: u32, reason: &str) -> Event {
     let (task, reason) = (TaskId::new(task), reason.to_owned());
-    Event::TaskReturned { task, attempt, reason, kept: None }
+    Event::TaskReturned { task, attempt, reason, kept: None, excused: false }
 }
 
 fn landed(task: &str) -> Event {

@@ -204,6 +204,19 @@ async fn a_conflict_is_told_with_its_files_and_with_whom_it_is() {
 }
 
 #[tokio::test]
+async fn refuses_conflict_that_follows_from_no_landing() {
+    let user = User::new();
+    let one = user.branch(1, &["sed -i s/two/ONE/ a.txt"]);
+    let merge = user.open(MergeStrategy::Merge).await;
+    land(&merge, &[one]).await;
+    // The agent left the commit that its work began at.
+    let other = user.branch(2, &["git reset --quiet --hard HEAD~1 && sed -i s/two/OTHER/ a.txt"]);
+    let built = merge.build("samuel/run", &[other]).await.unwrap();
+    assert!(built.conflicts.is_empty(), "{:?}", built.conflicts);
+    assert_eq!(built.refused[0].reason, "it is in conflict with its own base in a.txt");
+}
+
+#[tokio::test]
 async fn every_strategy_names_each_claim_once_and_makes_the_same_tree() {
     let mut trees = Vec::new();
     for (strategy, commits) in
@@ -555,5 +568,5 @@ async fn of_what_was_submitted_the_innocent_land_and_the_others_go_back() {
     let kept = |id: &str| format!("samuel/run-1/{id}-{id}");
     let bad = "the checks failed with it: bad is there".to_owned();
     assert_eq!(why("3"), (ClaimPhase::Released, 1, bad, kept("3")));
-    assert_eq!(why("4"), (ClaimPhase::Released, 1, "it is in conflict in a.txt".to_owned(), kept("4")));
+    assert_eq!(why("4"), (ClaimPhase::Released, 0, "it is in conflict in a.txt".to_owned(), kept("4")));
 }
