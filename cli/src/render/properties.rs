@@ -120,6 +120,7 @@ fn claim(text: &str, phase: ClaimPhase) -> Claim {
         tree: None,
         landed: None,
         why: Some(text.to_owned()),
+        files: vec![text.to_owned()],
     }
 }
 

@@ -19,6 +19,8 @@ use crate::text::{counted, excerpt};
 pub const MAX_WHY_BYTES: usize = 2_000;
 /// The maximum length of the name of a branch, in bytes.
 pub const MAX_BRANCH_BYTES: usize = 1_000;
+/// The maximum number of files that a claim keeps of conflicts.
+pub const MAX_CONFLICT_FILES: usize = 100;
 
 words! {
     /// Work that belongs to no task. Only one worker does it at a time.
@@ -165,6 +167,10 @@ pub struct Claim {
     pub landed: Option<String>,
     /// Why the last attempt was released, in a few lines; nothing of a first one.
     pub why: Option<String>,
+    /// The files in which earlier attempts were in conflict, from the root of the project. They count as declared by
+    /// the task, up to [`MAX_CONFLICT_FILES`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
 }
 
 impl Claim {
@@ -184,12 +190,18 @@ impl Claim {
             tree: None,
             landed: None,
             why: None,
+            files: Vec::new(),
         }
     }
 
     /// Returns whether the claim keeps other workers from its task or role.
     pub fn is_live(&self) -> bool {
         self.phase != ClaimPhase::Released
+    }
+
+    /// Returns whether an earlier attempt was in conflict with work that was merged before it.
+    pub fn has_lost(&self) -> bool {
+        !self.files.is_empty()
     }
 
     /// Returns the run whose worker works on it, merges it or has submitted it, or `None` if the worker does not
@@ -219,7 +231,7 @@ impl Claim {
 pub enum ReleaseReason {
     /// The work conflicts with work that was merged before. Does not count as an attempt.
     Conflict {
-        /// The files in conflict, from the root of the repository.
+        /// The files in conflict, from the root of the project.
         files: Vec<String>,
     },
     /// The checks fail with the work. Counts as an attempt.

@@ -48,7 +48,7 @@ pub use agent_scope::AgentScope;
 pub use agent_total::AgentTotal;
 pub use agent_total::with_model;
 pub use claim::{Claim, ClaimPhase, ClaimTarget, ReleaseReason, Role};
-pub use claim::{MAX_BRANCH_BYTES, MAX_WHY_BYTES};
+pub use claim::{MAX_BRANCH_BYTES, MAX_CONFLICT_FILES, MAX_WHY_BYTES};
 pub use code::{Coded, ErrorCode, Location};
 pub use counts::TaskCounts;
 pub use family::{Family, MAX_SIBLINGS};

@@ -21,8 +21,8 @@ use super::{
     task_status::{block, forget_outcome},
 };
 use samuel_model::{
-    Claim, ClaimPhase, ClaimTarget, Groups, InvalidTask, MAX_BRANCH_BYTES, MAX_OWNER_CHARS, Plan,
-    ReleaseReason, Role, Status, Task, TaskId, commit_hash, settle,
+    Claim, ClaimPhase, ClaimTarget, Groups, InvalidTask, MAX_BRANCH_BYTES, MAX_CONFLICT_FILES,
+    MAX_OWNER_CHARS, Plan, ReleaseReason, Role, Status, Task, TaskId, commit_hash, settle,
 };
 
 /// A claim that is landed, as [`Mutation::Landing`] names it.
@@ -90,9 +90,10 @@ fn claim(plan: &mut Plan, of: &ClaimTarget, worker: &str, at: At<'_>) -> Result<
     let before = place.and_then(|place| plan.claims.get(place));
     let mut begun = Claim::begun(of.clone(), at.revision, &worker, at.now);
     match before {
-        Some(Claim { phase: ClaimPhase::Released, attempt, why, .. }) => {
+        Some(Claim { phase: ClaimPhase::Released, attempt, why, files, .. }) => {
             begun.attempt = attempt.saturating_add(1);
             begun.why.clone_from(why);
+            begun.files.clone_from(files);
         }
         // What was being landed has to be settled first, by whoever has the role now.
         Some(landing) if landing.is_landing() && landing.worker.is_none() => {
@@ -181,6 +182,12 @@ fn release(
     let why = earlier.or_else(|| Some(reason.kept()));
     let kept = kept.map(str::to_owned).or(claim.branch.take());
     let commit = claim.commit.take().filter(|_| kept.is_some());
+    let mut files = std::mem::take(&mut claim.files);
+    if let ReleaseReason::Conflict { files: seen } = reason {
+        let new: Vec<String> = seen.iter().filter(|file| !files.contains(file)).cloned().collect();
+        files.extend(new);
+        files.truncate(MAX_CONFLICT_FILES);
+    }
     let fresh = Claim::begun(of.clone(), token, "", now);
     *claim = Claim {
         worker: None,
@@ -189,9 +196,10 @@ fn release(
         branch: kept,
         commit,
         why,
+        files,
         ..fresh
     };
-    if claim.attempt == 0 && claim.branch.is_none() {
+    if claim.attempt == 0 && claim.branch.is_none() && !claim.has_lost() {
         plan.claims.remove(place);
     }
     let Some(task) = plan.tasks.iter_mut().find(|task| task.id == *id) else {

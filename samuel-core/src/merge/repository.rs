@@ -154,6 +154,8 @@ impl MergeRepository {
             let tree = match self.merge(&at, submission).await? {
                 Merge::Tree(tree) => tree,
                 Merge::Conflict(files) => {
+                    let prefix = &self.users.prefix;
+                    let files: Vec<String> = files.iter().map(|file| from_project(prefix, file)).collect();
                     let is_first = at == built.base;
                     let is_with_branch =
                         is_first || matches!(self.merge(&built.base, submission).await?, Merge::Conflict(_));
@@ -333,4 +335,35 @@ pub(super) fn reference(branch: &str) -> String {
 
 fn path(path: &Path) -> String {
     path.display().to_string()
+}
+
+/// Returns a path as it is named from the project, which is at `prefix` in the repository.
+fn from_project(prefix: &str, path: &str) -> String {
+    let (mut prefix, mut above) = (prefix.trim_end_matches('/'), String::new());
+    while !prefix.is_empty() {
+        if let Some(below) = path.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('/')) {
+            return above + below;
+        }
+        above.push_str("../");
+        prefix = prefix.rsplit_once('/').map_or("", |(before, _)| before);
+    }
+    above + path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_conflicts_from_root_of_project() {
+        for (prefix, path, named) in [
+            ("", "src/a.rs", "src/a.rs"),
+            ("app/", "app/src/a.rs", "src/a.rs"),
+            ("app/", "apple/a.rs", "../apple/a.rs"),
+            ("app/web/", "app/lib/a.rs", "../lib/a.rs"),
+            ("app/web/", "a.rs", "../../a.rs"),
+        ] {
+            assert_eq!(from_project(prefix, path), named, "{prefix} {path}");
+        }
+    }
 }

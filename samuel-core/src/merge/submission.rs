@@ -69,8 +69,8 @@ pub struct UnsettledLanding {
 /// What a plan has for whoever merges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queue {
-    /// What waits, in the order in which it is taken: the critical ones first, then those that wait
-    /// longest.
+    /// What waits, in the order in which it is taken: the critical ones first, then those that lost a conflict, then
+    /// those that wait longest.
     pub submissions: Vec<Submission>,
     /// What is being landed.
     pub landing: Option<UnsettledLanding>,
@@ -79,9 +79,10 @@ pub struct Queue {
 impl Queue {
     /// Reads it from a plan.
     pub fn of(plan: &Plan) -> Self {
-        let mut submissions: Vec<Submission> =
-            plan.claims.iter().filter_map(|claim| Submission::of(plan, claim)).collect();
-        submissions.sort_by_key(|work| (Reverse(work.is_critical), work.since, work.key.token));
+        let work = |claim: &Claim| Some((Reverse(claim.has_lost()), Submission::of(plan, claim)?));
+        let mut ranked: Vec<(Reverse<bool>, Submission)> = plan.claims.iter().filter_map(work).collect();
+        ranked.sort_by_key(|(lost, work)| (Reverse(work.is_critical), *lost, work.since, work.key.token));
+        let submissions = ranked.into_iter().map(|(_, work)| work).collect();
         let landing = plan.claim(&ClaimTarget::Role(Role::Merge)).filter(|claim| claim.is_landing());
         let landing = landing.and_then(|claim| {
             let (into, old, new) = (claim.branch.clone()?, claim.base.clone()?, claim.commit.clone()?);

@@ -266,6 +266,21 @@ fn attempts_that_failed_count_and_those_that_were_cut_off_do_not() {
 }
 
 #[test]
+fn keeps_files_of_conflicts_until_reset() {
+    let mut plan = Counted::new();
+    let files = |plan: &Counted| plan.row("1").map(|claim| claim.files.clone());
+    for reason in [conflict(), red(), conflict(), ReleaseReason::Lost] {
+        let token = plan.claim("1").unwrap();
+        plan.release("1", token, reason).unwrap();
+        assert_eq!(files(&plan), Some(vec!["a.rs".to_owned()]));
+    }
+    plan.claim("1").unwrap();
+    assert_eq!(files(&plan), Some(vec!["a.rs".to_owned()]), "also while somebody works on it");
+    plan.change(Mutation::Reset { id: TaskId::new("1") }).unwrap();
+    assert_eq!(files(&plan), None);
+}
+
+#[test]
 fn work_whose_landing_is_withdrawn_waits_since_it_was_submitted() {
     let mut plan = Counted::new();
     let token = plan.claim("1").unwrap();

@@ -14,12 +14,13 @@ use serde::{
 };
 
 use super::{
-    cell::Text,
+    cell::{ListCell, Text},
     record::{self, Record, or_default, text},
 };
 use crate::MAX_REVISION;
 use samuel_model::{
-    Claim, ClaimTarget, MAX_BRANCH_BYTES, MAX_OWNER_CHARS, MAX_WHY_BYTES, TaskId, commit_hash, text::excerpt,
+    Claim, ClaimTarget, MAX_BRANCH_BYTES, MAX_CONFLICT_FILES, MAX_OWNER_CHARS, MAX_WHY_BYTES, TaskId,
+    commit_hash, text::excerpt,
 };
 use samuel_toon::Lenient;
 
@@ -51,6 +52,10 @@ impl Record for Claim {
             "tree" => self.tree = hash(map)?,
             "landed" => self.landed = hash(map)?,
             "why" => self.why = text(map)?.map(|why| excerpt(&why, 2 * MAX_WHY_BYTES)),
+            "files" => {
+                let ListCell(files) = map.next_value()?;
+                self.files = files.into_iter().take(MAX_CONFLICT_FILES).collect();
+            }
             _ => return Ok(false),
         }
         Ok(true)
@@ -69,7 +74,8 @@ impl Record for Claim {
         map.serialize_entry("base", &self.base)?;
         map.serialize_entry("tree", &self.tree)?;
         map.serialize_entry("landed", &self.landed)?;
-        map.serialize_entry("why", &self.why)
+        map.serialize_entry("why", &self.why)?;
+        map.serialize_entry("files", &ListCell::to_text(&self.files))
     }
 }
 
@@ -195,6 +201,7 @@ mod tests {
             tree: Some("1234".to_owned()),
             attempt: 2,
             why: Some("it is in conflict in a.rs, b.rs".to_owned()),
+            files: vec!["a.rs".to_owned(), "b.rs".to_owned()],
             ..Claim::begun(TaskId::new("1.10").into(), 5, "lane-1", Timestamp::UNIX_EPOCH)
         };
         let working = Claim::begun(TaskId::new("2").into(), 7, "lane-2", Timestamp::UNIX_EPOCH);
@@ -215,7 +222,8 @@ mod tests {
     #[test]
     fn claims_are_a_table_that_is_there_only_while_there_are_any() {
         let text = codec::encode(&Document::new(plan())).unwrap();
-        let columns = "claims[3]{task,token,worker,phase,attempt,branch,commit,since,base,tree,landed,why}:";
+        let columns =
+            "claims[3]{task,token,worker,phase,attempt,branch,commit,since,base,tree,landed,why,files}:";
         assert!(text.contains(&format!("\n{columns}\n  \"1.10\",5,lane-1,submitted,2,")), "{text}");
         let (document, faults) = read(&text);
         assert_eq!((&*document.plan, faults), (&plan(), 0));

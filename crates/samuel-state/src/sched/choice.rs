@@ -1,10 +1,10 @@
 //! Which task a lane is to claim, and why no other one.
 
-use std::{fmt, num::NonZeroU32};
+use std::{collections::HashSet, fmt, num::NonZeroU32};
 
 use serde::{Deserialize, Serialize};
 
-use super::files::overlap;
+use super::files::{Declared, overlap};
 use crate::plan::Readiness;
 use samuel_model::{ClaimPhase, Plan, Scope, Status, Task, TaskId, words};
 
@@ -85,8 +85,9 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// Says what a lane is to claim next: of the tasks that are ready, by priority and natural id, the first
-/// `2 * jobs` that nothing keeps back, beginning with one of the lane's own.
+/// Says what a lane is to claim next: of the tasks that are ready, the first `2 * jobs` that nothing keeps back,
+/// beginning with one of the lane's own. A task that lost a conflict comes first, then they are ordered by priority and
+/// natural id.
 pub fn choose(plan: &Plan, asker: &Claimant, overlapping: Overlap) -> ClaimChoice {
     let under_way: Vec<&Task> = plan.claimed_tasks().map(|(task, _)| task).collect();
     // What a person holds does not go on by itself, so nobody waits for it.
@@ -120,7 +121,10 @@ fn ready<'a>(plan: &'a Plan, scope: &Scope) -> Vec<&'a Task> {
     };
     let mut ready: Vec<&Task> =
         plan.tasks.iter().enumerate().filter(is_ready).map(|(_, task)| task).collect();
-    ready.sort_by(|a, b| a.priority.cmp(&b.priority).then_with(|| a.id.cmp(&b.id)));
+    let lost = plan.claims.iter().filter(|claim| claim.has_lost()).filter_map(|claim| claim.task.task());
+    let lost: HashSet<&TaskId> = lost.collect();
+    let rank = |task: &Task| (!lost.contains(&task.id), task.priority);
+    ready.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.id.cmp(&b.id)));
     ready
 }
 
@@ -139,8 +143,9 @@ fn why_left_out(
     if overlapping == Overlap::Allow {
         return None;
     }
+    let declared = Declared::of(plan, task);
     under_way.iter().find_map(|other| {
-        let file = overlap(task, other)?.to_owned();
+        let file = overlap(&declared, &Declared::of(plan, other))?.to_owned();
         Some(WhyLeftOut::Overlap { with: other.id.clone(), file })
     })
 }
@@ -148,8 +153,6 @@ fn why_left_out(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
-    use std::collections::HashSet;
-
     use jiff::Timestamp;
     use proptest::{collection::vec, prelude::*};
 
@@ -225,6 +228,21 @@ mod tests {
     }
 
     #[test]
+    fn loser_of_a_conflict_is_claimed_first() {
+        let mut plan = plan(vec![task(1, &["src/b.rs"]), task(2, &[]), task(3, &[])]);
+        plan.tasks[0].priority = Priority::Critical;
+        let token = claim(&mut plan, &TaskId::new("3"));
+        let files = vec!["src/b.rs".to_owned()];
+        let (task, reason) = (TaskId::new("3").into(), ReleaseReason::Conflict { files });
+        change(&mut plan, Mutation::Release { task, token, reason, kept: None });
+        assert_eq!(ids(&choose(&plan, &asker(0, 2), Overlap::Wait)), ["3", "1", "2"]);
+        claim(&mut plan, &TaskId::new("3"));
+        let choice = choose(&plan, &asker(0, 2), Overlap::Wait);
+        assert_eq!(ids(&choice), ["2"], "its file counts as declared");
+        assert_eq!(choice.left_out[0].to_string(), "1 waits for 3 to land, which declares src/b.rs too");
+    }
+
+    #[test]
     fn one_whose_attempts_are_used_up_is_not_begun_again() {
         let mut plan = plan(vec![task(1, &[]), task(2, &[])]);
         let asker = Claimant { max_attempts: NonZeroU32::new(2), ..asker(0, 2) };
@@ -281,7 +299,7 @@ mod tests {
                 prop_assert_eq!(names.len(), under_way.len());
                 for (place, one) in under_way.iter().enumerate() {
                     for other in &under_way[place + 1..] {
-                        prop_assert_eq!(overlap(one, other), None);
+                        prop_assert_eq!(overlap(&Declared::of(&plan, one), &Declared::of(&plan, other)), None);
                     }
                 }
             }

@@ -1,22 +1,36 @@
-//! Whether the files that two tasks declare overlap.
+//! Whether the files that two tasks declare overlap. The files of earlier conflicts count as declared.
 
-use samuel_model::Task;
+use samuel_model::{Plan, Task};
 
 /// What no plain path has.
 const PATTERN: [char; 4] = ['*', '?', '[', '{'];
 
+/// The files that a task declares, and those in which earlier attempts at it were in conflict.
+pub(super) struct Declared<'a> {
+    task: &'a Task,
+    in_conflict: &'a [String],
+}
+
+impl<'a> Declared<'a> {
+    pub(super) fn of(plan: &'a Plan, task: &'a Task) -> Self {
+        let claim = plan.claims.iter().find(|claim| claim.task.task() == Some(&task.id));
+        Self { task, in_conflict: claim.map(|claim| claim.files.as_slice()).unwrap_or_default() }
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &'a str> {
+        let declared = self.task.files_to_create.iter().chain(&self.task.files_to_modify);
+        declared.chain(self.in_conflict).map(String::as_str)
+    }
+}
+
 /// Returns the first file or directory that both tasks declare, as the first one names it. A directory has
 /// all that is below it; of a pattern the directory counts that it begins with.
-pub(super) fn overlap<'a>(one: &'a Task, other: &Task) -> Option<&'a str> {
-    let theirs: Vec<String> = declared(other).map(plain).collect();
-    declared(one).find(|path| {
+pub(super) fn overlap<'a>(one: &Declared<'a>, other: &Declared<'_>) -> Option<&'a str> {
+    let theirs: Vec<String> = other.paths().map(plain).collect();
+    one.paths().find(|path| {
         let path = plain(path);
         theirs.iter().any(|other| is_within(&path, other) || is_within(other, &path))
     })
-}
-
-fn declared(task: &Task) -> impl Iterator<Item = &str> {
-    task.files_to_create.iter().chain(&task.files_to_modify).map(String::as_str)
 }
 
 /// Returns a path without what says nothing, and without what is left again by `..`; the root is empty.
@@ -57,9 +71,14 @@ mod tests {
         }
     }
 
+    fn between<'a>(one: &'a Task, other: &'a Task) -> Option<&'a str> {
+        let declared = |task: &'a Task| Declared { task, in_conflict: &[] };
+        overlap(&declared(one), &declared(other))
+    }
+
     #[test]
     fn a_file_overlaps_itself_and_its_directories_and_no_neighbour() {
-        let overlaps = |one: &str, other: &str| overlap(&task(&[one], &[]), &task(&[], &[other])).is_some();
+        let overlaps = |one: &str, other: &str| between(&task(&[one], &[]), &task(&[], &[other])).is_some();
         for (one, other) in [
             ("src/a.rs", "src/a.rs"),
             ("./src/a.rs", "src//a.rs"),
@@ -87,10 +106,10 @@ mod tests {
             assert!(!overlaps(one, other) && !overlaps(other, one), "{one} {other}");
         }
         assert_eq!(
-            overlap(&task(&[], &[]), &task(&["a"], &[])),
+            between(&task(&[], &[]), &task(&["a"], &[])),
             None,
             "who declares nothing is in nobody's way"
         );
-        assert_eq!(overlap(&task(&["b", "a/x"], &[]), &task(&["a"], &[])), Some("a/x"));
+        assert_eq!(between(&task(&["b", "a/x"], &[]), &task(&["a"], &[])), Some("a/x"));
     }
 }

@@ -1,6 +1,6 @@
 //! Runs with several lanes.
 
-use std::time::Duration;
+use std::{num::NonZero, time::Duration};
 
 use samuel_core::{
     Coded as _,
@@ -221,6 +221,38 @@ async fn work_in_conflict_goes_back_alone_and_its_next_agent_is_told_the_files_a
     let log = user.tree().join(".samuel/run/logs");
     let prompts = user.sh(&log, "cat */*.prompt");
     assert!(prompts.contains("did not land: it is in conflict in shared.txt"), "{prompts}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn twelve_appends_to_one_file_are_all_merged() {
+    let ids: Vec<String> = (1..=12).map(|id| id.to_string()).collect();
+    let tasks: Vec<(&str, &[&str])> = ids.iter().map(|id| (id.as_str(), &[][..])).collect();
+    for jobs in 1..=4 {
+        let user = User::new();
+        user.write("shared.txt", "start\n");
+        user.git("add -A");
+        user.git("commit -qm Shared");
+        let project = project(&user, &tasks);
+        let work = "echo $SAMUEL_TASK_ID >> shared.txt";
+        let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
+        let run = lanes(&user, &project, jobs, script, &["true"]);
+        let told = played(
+            run.settings(|settings: &mut MethodologySettings| settings.max_iterations = NonZero::new(24)),
+        )
+        .await;
+        let told = told.unwrap();
+        let plan = project.plan_store().load().unwrap().plan;
+        assert!(
+            plan.tasks.iter().all(|task| task.status == Status::Completed),
+            "{jobs} workers: {}",
+            told.text()
+        );
+        let shared = match &told.report.into {
+            Some(into) => user.git(&format!("show {into}:shared.txt")),
+            None => user.sh(&user.tree(), "cat shared.txt"),
+        };
+        assert_eq!(shared.lines().count(), 13, "{jobs} workers: {shared}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
