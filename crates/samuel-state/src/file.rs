@@ -48,7 +48,7 @@ use super::{
     plan_store::UnlandedWork,
     progress::{MAX_LOG_BYTES, split_for_rotation},
     refused,
-    room::{Written, is_about_the_room},
+    room::Written,
     undo::{self, is_undoable},
     watched_files,
 };
@@ -191,14 +191,16 @@ impl FileStore {
         let (path, pieces) = (self.dir.prd(), text.iter().map(|piece| piece.as_bytes()));
         let staged = files::stage(self.dir.root(), &path, pieces.clone())?;
         let digest = Some(digest_of(pieces));
-        let about_the_room = is_about_the_room(&entry).then(|| entry.clone());
+        let noted = Written::of(&entry);
         let appended = self.journal().append(tail, now, After { revision, digest }, entry, true)?;
         let seq = appended.seq;
-        if let Some(entry) = about_the_room {
-            self.written.note(seq, entry);
-        }
         match staged.place() {
-            Ok(placed) => placed.sync().map_err(StateError::io("sync", path))?,
+            Ok(placed) => {
+                if let Some(entry) = noted {
+                    self.written.note(seq, entry);
+                }
+                placed.sync().map_err(StateError::io("sync", path))?;
+            }
             Err(error) => {
                 appended.retract();
                 return Err(StateError::io("replace", path)(error));
@@ -363,6 +365,10 @@ impl PlanStore for FileStore {
         // Where it cannot begin anew now, the next line of it tries again.
         caught.warnings.extend(self.lost_log().unwrap_or_default());
         Ok(caught)
+    }
+
+    fn wrote(&self, record: &JournalRecord) -> bool {
+        self.written.has(record)
     }
 
     fn last_written(&self) -> Result<LastWritten, StateError> {

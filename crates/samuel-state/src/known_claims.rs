@@ -324,6 +324,22 @@ mod tests {
     }
 
     #[test]
+    fn knows_which_merges_this_process_wrote() {
+        let known = Known::new();
+        let role = landing(&known);
+        known.change(Mutation::Land { role });
+        let land = known.store.journal_since(0).unwrap().records.pop().unwrap();
+        assert!(matches!(&land.entry, JournalEntry::Mutation { mutation: Mutation::Land { .. }, .. }));
+        assert!(known.store.wrote(&land));
+        known.caught_up();
+        assert!(known.store.wrote(&land), "also after the next look");
+        let forged = JournalRecord { seq: land.seq + 1, ..land.clone() };
+        assert!(!known.store.wrote(&forged));
+        let other = FileStore::new(known.store.dir().clone(), Arc::new(SystemClock::new()));
+        assert!(!other.wrote(&land), "another process");
+    }
+
+    #[test]
     fn what_lands_before_anybody_sees_an_edit_of_its_row_is_completed() {
         let known = Known::new();
         let role = landing(&known);

@@ -27,32 +27,52 @@ pub(super) struct Excess {
     tasks: Vec<TaskId>,
 }
 
-/// The records that this store wrote and that say how many tasks may be added, by their numbers.
+/// The records that this store wrote and that say how many tasks may be added, or complete tasks, by their numbers.
 ///
-/// Only the process of a loop begins and ends a discovery, and while one is under way nobody else
-/// stores another plan. An agent can append such a record to the journal; it is not among these.
+/// Only the process of a loop begins and ends a discovery and merges work, and while a discovery is under way nobody
+/// else stores another plan. An agent can append such a record to the journal; it is not among these.
 #[derive(Debug, Default)]
 pub(super) struct Written(Mutex<BTreeMap<u64, JournalEntry>>);
 
 impl Written {
+    /// Returns what is to be remembered of a record that is about to be written: nothing for most of them.
+    pub(super) fn of(entry: &JournalEntry) -> Option<JournalEntry> {
+        (is_about_the_room(entry) || completes(entry)).then(|| essence(entry))
+    }
+
     /// Remembers one of those records.
     pub(super) fn note(&self, seq: u64, entry: JournalEntry) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(seq, entry);
     }
 
-    /// Forgets the records up to a number, which nobody asks about any more.
+    /// Forgets the records up to a number. Those that complete tasks stay: they are asked about later.
     pub(super) fn forget_until(&self, seq: u64) {
         let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *written = written.split_off(&seq.saturating_add(1));
+        written.retain(|at, entry| *at > seq || completes(entry));
     }
 
-    fn has(&self, record: &JournalRecord) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&record.seq) == Some(&record.entry)
+    /// Returns whether this store wrote a record.
+    pub(super) fn has(&self, record: &JournalRecord) -> bool {
+        let written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        written.get(&record.seq).is_some_and(|entry| *entry == essence(&record.entry))
     }
 }
 
+/// Returns an entry without the content that it replaced.
+fn essence(entry: &JournalEntry) -> JournalEntry {
+    let mut entry = entry.clone();
+    if let JournalEntry::Mutation { replaced, .. } = &mut entry {
+        *replaced = None;
+    }
+    entry
+}
+
+fn completes(entry: &JournalEntry) -> bool {
+    matches!(entry, JournalEntry::Mutation { change, .. } if change.completed().next().is_some())
+}
+
 /// Says whether a record says how many tasks may be added, whatever it adds itself.
-pub(super) fn is_about_the_room(entry: &JournalEntry) -> bool {
+fn is_about_the_room(entry: &JournalEntry) -> bool {
     match entry {
         JournalEntry::Imported { .. } => true,
         JournalEntry::Mutation { mutation, .. } => matches!(

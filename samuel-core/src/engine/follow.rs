@@ -180,8 +180,10 @@ impl Follower {
         for warning in warnings {
             self.services.warn_new(warning);
         }
-        let completed =
-            journal.records.iter().flat_map(|record| completions(record).into_iter().zip(repeat(record.seq)));
+        let completed = journal
+            .records
+            .iter()
+            .flat_map(|record| self.completions_of(record).into_iter().zip(repeat(record.seq)));
         let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
         untold.extend(completed.map(|((id, _), seq)| (seq, id.clone())));
         drop(untold);
@@ -213,7 +215,20 @@ impl Follower {
             Input::TaskCompleted(Completion { task, title, description, actor, seq: record.seq })
         };
         let changed = self.plan_changes(record).into_iter().map(Input::PlanChanged);
-        completions(record).into_iter().map(told).chain(changed).collect()
+        self.completions_of(record).into_iter().map(told).chain(changed).collect()
+    }
+
+    /// Returns the tasks that a record completed and on which a check has to decide. Work that this run merged was
+    /// checked before. A merge that another process wrote into the journal counts as any completion.
+    fn completions_of<'a>(&self, record: &'a JournalRecord) -> Vec<(&'a TaskId, Actor)> {
+        match &record.entry {
+            JournalEntry::Mutation { actor, mutation: Mutation::Land { .. }, change, .. }
+                if !self.services.store.wrote(record) =>
+            {
+                change.completed().map(|id| (id, *actor)).collect()
+            }
+            _ => completions(record),
+        }
     }
 
     /// Returns how a record changed the plan beside its completions; nothing for

@@ -17,8 +17,8 @@ use crate::{
     machine::{Completion, Input, PlanChanged},
     model::{Plan, Status, TaskId},
     state::{
-        Actor, Applied, Asker, CaughtUp, Existing, Imported, JournalPart, LastWritten, LoadedPlan, Mutation,
-        PlanStore, ProgressEntry, ProgressLog, StateError, TaskChange, Watch,
+        Actor, Applied, Asker, CaughtUp, Existing, Imported, JournalPart, JournalRecord, LastWritten,
+        LoadedPlan, Mutation, PlanStore, ProgressEntry, ProgressLog, StateError, TaskChange, Watch,
     },
     workspace::MadeWork,
 };
@@ -295,6 +295,10 @@ impl PlanStore for LaneView {
             // The leader takes over what was changed without asking.
             false => Ok(CaughtUp { journal: self.store.journal_since(seq)?, ..CaughtUp::default() }),
         }
+    }
+
+    fn wrote(&self, record: &JournalRecord) -> bool {
+        self.store.wrote(record)
     }
 
     fn last_written(&self) -> Result<LastWritten, StateError> {

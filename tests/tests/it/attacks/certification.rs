@@ -31,7 +31,7 @@ const SAYS: [&str; 13] = [
 ];
 
 /// Ways to write it down instead of saying it.
-const WRITES: [&str; 18] = [
+const WRITES: [&str; 19] = [
     "sed -i 's/,in_progress,/,completed,/' .samuel/run/prd.toon",
     "samuel run task add 1.1 Part; sed -i 's/,\\(in_progress\\|pending\\),/,completed,/' .samuel/run/prd.toon",
     "rm .samuel/run/journal.jsonl; samuel run done 1",
@@ -70,6 +70,16 @@ const WRITES: [&str; 18] = [
     // A number after which there is none.
     r#"echo '{"seq":9007199254740992,"at":"2026-01-01T00:00:00Z","revision":2,"kind":"rotated"}' \
        >>.samuel/run/journal.jsonl; samuel run done 1"#,
+    // A merge that never happened.
+    r#"samuel run task add 7 More; samuel run skip 7; last=$(tail -n 1 .samuel/run/journal.jsonl)
+       number() { echo "$last" | sed "s/.*\"$1\":\([0-9]*\).*/\1/"; }; seq=$(number seq); revision=$(number revision)
+       edit='{"type":"status","id":"1","from":"in_progress","to":"completed"}'
+       change="\"change\":{\"type\":\"several\",\"edits\":[$edit]}"
+       numbers="\"seq\":$((seq + 1)),\"revision\":$((revision + 1)),\"base\":$revision"
+       land="\"mutation\":{\"type\":\"land\",\"role\":1},$change"
+       sed 's/,in_progress,/,completed,/' .samuel/run/prd.toon >p
+       echo "{$numbers,\"at\":\"2026-01-01T00:00:00Z\",\"kind\":\"mutation\",\"actor\":\"runtime\",$land}" \
+       >>.samuel/run/journal.jsonl; mv p .samuel/run/prd.toon"#,
 ];
 
 /// When something is completed.
@@ -253,7 +263,7 @@ fn nothing_that_an_agent_says_completes_a_plan_whose_checks_fail() {
     }
 }
 
-// Takes about 18 s: each of the 18 ways makes a project, and starts a run twice.
+// Takes about 18 s: each of the 19 ways makes a project, and starts a run twice.
 #[test]
 fn what_an_agent_writes_into_the_state_completes_nothing_whose_checks_fail() {
     let moments = [(Moment::Turn, false), (Moment::Turn, true), (Moment::Check, false)];
