@@ -424,17 +424,32 @@ pub(super) fn lost_in_landing<'a>(before: &'a Plan, now: &Plan) -> Option<&'a Ta
 /// Has each task that is being landed be in progress, wherever somebody set it in the file meanwhile,
 /// and returns those that were not: the landing would complete them else, or not, by what it cannot know.
 pub(super) fn hold_landing(plan: &mut Plan) -> Vec<TaskId> {
-    let landing: HashMap<TaskId, Option<String>> = landing_tasks(plan)
-        .map(|id| (id.clone(), plan.live_claim(id).and_then(|claim| claim.worker.clone())))
-        .collect();
-    if landing.is_empty() {
+    let has_landing = landing_tasks(plan).next().is_some();
+    if has_landing { keep_in_progress(plan, |_, is_landing| is_landing) } else { Vec::new() }
+}
+
+/// Does the same while a loop is at work, also with each claimed task that a row says is completed: only the run that
+/// has claimed it completes it.
+pub(super) fn hold_claimed(plan: &mut Plan) -> Vec<TaskId> {
+    keep_in_progress(plan, |task, is_landing| is_landing || task.status == Status::Completed)
+}
+
+/// Has claimed tasks be in progress which a function picks, by the task and by whether it is being landed. Returns
+/// those that were not.
+fn keep_in_progress(plan: &mut Plan, is_kept: impl Fn(&Task, bool) -> bool) -> Vec<TaskId> {
+    let landing: Vec<TaskId> = landing_tasks(plan).cloned().collect();
+    let live = plan.claims.iter().filter(|claim| claim.is_live());
+    let claimed: HashMap<TaskId, Option<String>> =
+        live.filter_map(|claim| Some((claim.task.task()?.clone(), claim.worker.clone()))).collect();
+    if claimed.is_empty() {
         return Vec::new();
     }
     let groups = Groups::of(&plan.tasks);
     let mut held = Vec::new();
     for (place, task) in plan.tasks.iter_mut().enumerate() {
-        let Some(worker) = landing.get(&task.id) else { continue };
-        if task.status != Status::InProgress && !groups.is_group(place) {
+        let Some(worker) = claimed.get(&task.id) else { continue };
+        let is_elsewhere = task.status != Status::InProgress && !groups.is_group(place);
+        if is_elsewhere && is_kept(task, landing.contains(&task.id)) {
             forget_outcome(task);
             (task.status, task.owner) = (Status::InProgress, worker.clone());
             held.push(task.id.clone());

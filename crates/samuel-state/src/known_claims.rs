@@ -11,7 +11,7 @@ use super::{
     Edit, FileStore, JournalEntry, JournalRecord, Mutation, StateError,
     acknowledged::Acknowledged,
     apply::{At, apply_at, count_tasks},
-    claims::{drop_stale, forget_attempts, hold_landing},
+    claims::{drop_stale, forget_attempts, hold_claimed},
     files,
     last_read::PlanFile,
     plan_file,
@@ -26,7 +26,8 @@ pub(super) struct LostClaims {
     claims: Vec<Claim>,
     /// Whether the file has other ones.
     differ: bool,
-    /// The tasks that are being landed and stand elsewhere in the file.
+    /// The tasks that stay in progress and stand elsewhere in the file: those that are being landed, and claimed ones
+    /// that the file says are completed.
     held: Vec<TaskId>,
 }
 
@@ -38,11 +39,15 @@ impl LostClaims {
 
     /// Returns what is told of it, a sentence each.
     pub(super) fn told(&self) -> Vec<String> {
-        let held = |id: &TaskId| {
-            format!(
+        let held = |id: &TaskId| match self.claims.iter().find(|claim| claim.task.task() == Some(id)) {
+            Some(claim) if !claim.is_landing() => format!(
+                "prd.toon was edited: task {id} is claimed and stays in_progress; use `samuel run done {id}` to \
+                 complete it"
+            ),
+            _ => format!(
                 "prd.toon was edited: task {id} is being landed and stays in_progress; set it again once that \
                  has ended"
-            )
+            ),
         };
         self.differ.then(|| TOLD.to_owned()).into_iter().chain(self.held.iter().map(held)).collect()
     }
@@ -66,11 +71,18 @@ impl Acknowledged {
             fold(&mut plan, record, &unread)?;
         }
         plan.tasks.clone_from(&now.tasks);
-        let mut held = hold_landing(&mut plan);
+        let mut held = hold_claimed(&mut plan);
         let is_landing = |id: &&TaskId| plan.live_claim(id).is_some_and(Claim::is_landing);
         held.extend(file.document.held.iter().filter(is_landing).cloned());
         drop_stale(&mut plan, &unread);
-        let differ = sorted(&plan.claims) != sorted(&now.claims);
+        // Reading the file has dropped the claims of tasks that it says are completed.
+        let is_dropped = |claim: &Claim| {
+            let is_held = claim.task.task().is_some_and(|id| held.contains(id));
+            is_held && !claim.is_landing() && now.claim(&claim.task).is_none()
+        };
+        let mut there = plan.claims.clone();
+        there.retain(|claim| !is_dropped(claim));
+        let differ = sorted(&there) != sorted(&now.claims);
         (differ || !held.is_empty()).then_some(LostClaims { claims: plan.claims, differ, held })
     }
 }
@@ -133,7 +145,7 @@ impl FileStore {
     pub(super) fn with_claims(&self, file: PlanFile, lost: LostClaims) -> Result<PlanFile, StateError> {
         let PlanFile { mut document, .. } = file;
         document.plan_mut().claims = lost.claims;
-        hold_landing(document.plan_mut());
+        hold_claimed(document.plan_mut());
         count_tasks(document.plan_mut());
         let text = plan_file::encode(&document)?;
         files::write(self.dir().root(), &self.dir().prd(), text.as_bytes(), Durability::Synced)?;
@@ -260,13 +272,36 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_is_completed_in_the_file_is_claimed_no_more() {
+    fn keeps_claimed_task_in_progress_after_edit() {
         let known = Known::new();
+        let before = known.claims();
         known.edit(",in_progress,", ",completed,");
         let caught = known.caught_up();
-        assert_eq!(known.claims(), [""; 0]);
-        assert!(caught.warnings[0].contains("task 1 was in_progress and is completed"), "{caught:?}");
-        assert!(!caught.warnings.contains(&TOLD.to_owned()), "{caught:?}");
+        let told = "prd.toon was edited: task 1 is claimed and stays in_progress; use `samuel run done 1` to \
+                    complete it";
+        assert_eq!((known.claims(), status(&known).0), (before.clone(), Status::InProgress));
+        assert_eq!(caught.warnings, [told]);
+        let edits = |record: &JournalRecord| matches!(record.entry, JournalEntry::Edited { .. });
+        assert!(!caught.journal.records.iter().any(edits), "{caught:?}");
+        assert_eq!(known.caught_up().warnings, [""; 0], "it is told once");
+        // Also if another change was made on top of the edit.
+        known.edit(",in_progress,", ",completed,");
+        known.change(Mutation::Skip { id: TaskId::new("2"), reason: None });
+        known.caught_up();
+        assert_eq!((known.claims(), status(&known).0), (before, Status::InProgress));
+        // A person completes it by the command.
+        known.change(Mutation::Done { id: TaskId::new("1"), commit_sha: None, iteration: None });
+        known.caught_up();
+        assert_eq!((known.claims().len(), status(&known).0), (0, Status::Completed));
+    }
+
+    #[test]
+    fn drops_claim_of_task_skipped_by_edit() {
+        let known = Known::new();
+        known.edit(",in_progress,", ",skipped,");
+        let caught = known.caught_up();
+        assert_eq!((known.claims().len(), status(&known).0), (0, Status::Skipped));
+        assert!(caught.warnings[0].contains("task 1 was in_progress and is skipped"), "{caught:?}");
     }
 
     /// Has the first task be landed; returns the token of the role that lands it.

@@ -146,7 +146,7 @@ impl Lane {
     pub(super) async fn hand_in(self: &Arc<Self>, services: &Arc<Services>) -> Result<(), LaneFault> {
         self.end_discovery(services, false).await?;
         let Some(own) = self.view.own().clone() else { return Ok(()) };
-        let plan = self.shared.blocking(|store| store.load().map(|loaded| loaded.plan)).await??;
+        let plan = self.shared.caught_up(services).await?;
         if !own.is_current(&plan) {
             self.let_go();
             self.shared.came_back();
@@ -244,6 +244,18 @@ impl Lane {
             self.remove_empty(branch, Some(base)).await;
         }
         Ok(kept)
+    }
+
+    /// Returns a claim of a task that the lane has and does not know of: an edit of prd.toon hid it while the lane let
+    /// go of it, and was undone since.
+    pub(super) fn forgotten(&self, plan: &Plan) -> Option<(ClaimTarget, u64)> {
+        let worker = self.worker();
+        let is_it = |claim: &&Claim| {
+            claim.phase == ClaimPhase::Working
+                && claim.task.task().is_some()
+                && claim.worker.as_deref() == Some(worker.as_str())
+        };
+        plan.claims.iter().find(is_it).map(|claim| (claim.task.clone(), claim.token))
     }
 
     /// Gives a claim back, unless it is void by now.

@@ -387,9 +387,18 @@ impl Lane {
         };
         // What is chosen beside other tasks is claimed before the next lane chooses.
         let alone = self.shared.claiming.lock().await;
-        let mut plan = self.shared.blocking(|store| store.load().map(|loaded| loaded.plan)).await??;
+        let mut plan = self.shared.caught_up(services).await?;
+        // An edit of prd.toon may have hidden the claim until now.
+        let own = self.view.own().clone().filter(|own| own.is_current(&plan));
+        if let Some(own) = own {
+            return Ok(self.go_on(&plan, &own, elapsed));
+        }
+        if let Some((task, token)) = self.forgotten(&plan) {
+            self.give_back(task, token, None).await?;
+            plan = self.shared.caught_up(services).await?;
+        }
         if self.reopen_lost(services, &plan).await? {
-            plan = self.shared.blocking(|store| store.load().map(|loaded| loaded.plan)).await??;
+            plan = self.shared.caught_up(services).await?;
         }
         let plan = &plan;
         let choice = choose(plan, &asker, self.shared.setup.overlap);

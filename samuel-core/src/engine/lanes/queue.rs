@@ -16,7 +16,7 @@ use crate::{
     },
     model::{ClaimTarget, Plan, QueuedWork, ReleaseReason, Role, TaskId, payload::Actor as ChangedBy},
     sched::SharedBooks,
-    state::{Actor, Mutation, PlanStore, ProgressKind, StateError},
+    state::{Actor, Mutation, ProgressKind, StateError},
     workspace::LaneTree,
 };
 
@@ -153,7 +153,7 @@ impl QueueDriver {
         let failed = |error: &dyn std::error::Error| MergeInput::Failed { reason: described(error) };
         let repository = &self.shared.setup.repository;
         Next::Step(match effect {
-            MergeEffect::Look => match self.caught_up().await {
+            MergeEffect::Look => match self.shared.caught_up(&self.services).await {
                 Ok(plan) => MergeInput::Queue(self.queue(&plan)),
                 Err(error) => failed(&error),
             },
@@ -232,14 +232,6 @@ impl QueueDriver {
         Next::Step(MergeInput::Wake)
     }
 
-    /// Reads the plan once what somebody wrote into it past the store is taken over or put back.
-    async fn caught_up(&self) -> Result<Arc<Plan>, StateError> {
-        let read = |store: &dyn PlanStore| Ok((store.catch_up(u64::MAX)?.warnings, store.load()?.plan));
-        let (warnings, plan) = self.shared.blocking(read).await??;
-        warnings.into_iter().for_each(|warning| self.services.warn_new(warning));
-        Ok(plan)
-    }
-
     /// Returns what waits to be merged, with the trees that have passed here. Iterations that failed with a task are
     /// attempts at it, too.
     fn queue(&self, plan: &Plan) -> Queue {
@@ -259,7 +251,7 @@ impl QueueDriver {
     /// Changes the plan, and tells what follows.
     async fn change(&self, mutation: Mutation) -> Result<(), StateError> {
         let before = match mutation {
-            Mutation::Landing { .. } => self.caught_up().await?,
+            Mutation::Landing { .. } => self.shared.caught_up(&self.services).await?,
             _ => self.plan().await?,
         };
         let asked = mutation.clone();

@@ -23,12 +23,12 @@ use super::{
     watchers::Watchers,
 };
 use crate::{
-    engine::error::described,
+    engine::{error::described, services::Services},
     event::{RunFault, RunReport},
     hook::HookPoint,
     machine::{Command, HookReply, Input},
     merge::{MergeRepository, MergeStrategy, UnsettledLanding},
-    model::{ExitReason, Scope, TaskId, Usage, run_blocking},
+    model::{ExitReason, Plan, Scope, TaskId, Usage, run_blocking},
     sched::{Cap, Overlap, SharedBooks},
     state::{Begun, PlanStore, RunEnd, StateError},
     workspace::LaneTree,
@@ -196,6 +196,14 @@ impl Lanes {
         let store = Arc::clone(&self.setup.store);
         let done = run_blocking(move || work(&*store)).await;
         done.map_err(|error| StateError::io("reach", "the plan")(std::io::Error::other(error)))
+    }
+
+    /// Reads the plan once edits of prd.toon are taken over or undone.
+    pub(super) async fn caught_up(self: &Arc<Self>, services: &Services) -> Result<Arc<Plan>, StateError> {
+        let read = |store: &dyn PlanStore| Ok((store.catch_up(u64::MAX)?.warnings, store.load()?.plan));
+        let (warnings, plan) = self.blocking(read).await??;
+        warnings.into_iter().for_each(|warning| services.warn_new(warning));
+        Ok(plan)
     }
 
     // How the run ends.

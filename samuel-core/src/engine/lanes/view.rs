@@ -290,11 +290,14 @@ impl PlanStore for LaneView {
     }
 
     fn catch_up(&self, seq: u64) -> Result<CaughtUp, StateError> {
-        match self.leads {
-            true => self.store.catch_up(seq),
-            // The leader takes over what was changed without asking.
-            false => Ok(CaughtUp { journal: self.store.journal_since(seq)?, ..CaughtUp::default() }),
+        if !self.leads {
+            let journal = self.store.journal_since(seq)?;
+            // The leader takes edits over. If there are records, the plan is read too, without edits that are undone.
+            if journal.records.is_empty() {
+                return Ok(CaughtUp { journal, ..CaughtUp::default() });
+            }
         }
+        self.store.catch_up(seq)
     }
 
     fn wrote(&self, record: &JournalRecord) -> bool {
