@@ -118,7 +118,8 @@ impl ReportArgs {
             Some("json") => Ok(ReportFormat::Json),
             None | Some("md" | "markdown" | "txt") => Ok(ReportFormat::Md),
             Some(other) => {
-                let failure = Failure::usage(format!("no report has the form of a file that ends with .{other}"));
+                let failure =
+                    Failure::usage(format!("no report has the form of a file that ends with .{other}"));
                 Err(failure.advise("End its name with .md, .html or .json, or say the form with --format."))
             }
         }
