@@ -12,7 +12,7 @@ use std::{
 use rustix::fs::{Mode, fstat};
 
 use super::{
-    FileError, LastLink, Place,
+    FileError, LastLink, PathKind, Place,
     open::{read_text, read_up_to},
     walk::{DIRECTORY, Walk, is_same},
 };
@@ -125,12 +125,33 @@ impl Root {
     /// Fails if the path leads out of the root, or a name on its way cannot be opened.
     #[doc(hidden)]
     pub fn walk(&self, path: &Path, last: LastLink) -> Result<Place, FileError> {
-        let relative = match self.relative(path) {
-            Some(relative) => relative,
-            None if path.is_relative() => path.to_owned(),
-            None => return Err(FileError::Elsewhere { path: path.to_owned(), root: self.path.clone() }),
-        };
-        Walk::start(self, &relative)?.run(last)
+        Walk::start(self, &self.below(path)?)?.run(last)
+    }
+
+    /// Follows a path without `.` and `..`, on which no directory may be a link, to where it ends. A link at its end is
+    /// kept.
+    ///
+    /// # Errors
+    /// Returns [`FileError::NotADirectory`] with the first link, and the errors of [`walk`](Self::walk).
+    #[doc(hidden)]
+    pub fn walk_straight(&self, path: &Path) -> Result<Place, FileError> {
+        let asked = self.below(path)?;
+        let place = Walk::start(self, &asked)?.run(LastLink::Keep)?;
+        if place.names.iter().eq(&asked) {
+            return Ok(place);
+        }
+        let straight = asked.iter().zip(&place.names).take_while(|(asked, name)| asked == name).count();
+        let path = asked.iter().take(straight + 1).collect();
+        Err(FileError::NotADirectory { path, kind: PathKind::Link })
+    }
+
+    /// Returns a path from the root on.
+    fn below(&self, path: &Path) -> Result<PathBuf, FileError> {
+        match self.relative(path) {
+            Some(relative) => Ok(relative),
+            None if path.is_relative() => Ok(path.to_owned()),
+            None => Err(FileError::Elsewhere { path: path.to_owned(), root: self.path.clone() }),
+        }
     }
 
     /// Returns what follows the root in a path that begins with it, however the

@@ -82,6 +82,7 @@ mod task_status;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod told;
+mod turn_files;
 mod undo;
 mod unversioned;
 mod validate;
@@ -144,6 +145,7 @@ pub use run_dir::{Artifact, RunDir};
 pub use run_record::{RecordChunk, RecordPart, RecordPlace};
 pub use stores::Stores;
 pub use told::{ToldCause, ToldError};
+pub use turn_files::TurnFiles;
 pub use undo::{NotUndone, Replaced};
 pub use unversioned::{IGNORE, IGNORE_FILE, unversioned_directory, write_ignore_file};
 pub use validate::{PlanProblem, validate};

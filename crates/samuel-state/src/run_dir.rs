@@ -101,6 +101,18 @@ impl RunDir {
         Self { root: Root::new(&path), path, lane: None }
     }
 
+    /// Returns the directory at the same path below another root, such as that of a workspace. For a directory that the
+    /// caller chose, returns the first run directory there.
+    #[doc(hidden)]
+    pub fn within(&self, root: &Path) -> Self {
+        match self.path.strip_prefix(self.root.path()) {
+            Ok(below) if !below.as_os_str().is_empty() => {
+                Self { path: root.join(below), root: Root::new(root), lane: None }
+            }
+            _ => Self::new(root),
+        }
+    }
+
     /// Returns the directory itself.
     pub fn path(&self) -> &Path {
         &self.path
@@ -424,6 +436,13 @@ mod tests {
             // Also where the work tree has nothing any more.
             let _ = fs::remove_file(first.journal());
         }
+    }
+
+    #[test]
+    fn names_the_same_directory_below_another_root() {
+        let tdd = RunDir::for_methodology("/p", "tdd").within(Path::new("/w"));
+        assert_eq!(tdd, RunDir::for_methodology("/w", "tdd"));
+        assert_eq!(RunDir::at("/chosen").within(Path::new("/w")), RunDir::new("/w"));
     }
 
     #[test]

@@ -4,13 +4,12 @@
 //! What an agent itself commits of them, the queue keeps from landing.
 
 use std::{
-    ffi::OsString,
     fs::File,
     path::{Component, Path},
 };
 
 use super::WorkspaceError;
-use crate::fs::{FileError, LastLink, PathKind, Root, read_anywhere, read_up_to};
+use crate::fs::{FileError, Root, read_anywhere, read_up_to};
 
 /// The largest file that is copied into a work tree, in bytes.
 const MAX_COPIED: u64 = 64 << 20;
@@ -49,22 +48,11 @@ pub(super) fn read(root: &Path, path: &str) -> Result<Vec<u8>, FileError> {
 }
 
 fn opened(root: &Path, path: &str) -> Result<File, FileError> {
-    let place = Root::new(root).walk(Path::new(path), LastLink::Keep)?;
-    goes_straight(&place.names, Path::new(path))?;
-    let file = place.open_file()?;
+    let file = Root::new(root).walk_straight(Path::new(path))?.open_file()?;
     match file.metadata()?.len() {
         bytes if bytes > MAX_COPIED => Err(FileError::TooLarge { limit: MAX_COPIED }),
         _ => Ok(file),
     }
-}
-
-/// Makes sure that no directory on the way to a file is a link: `names` are what the way goes through.
-pub(super) fn goes_straight(names: &[OsString], asked: &Path) -> Result<(), FileError> {
-    if names.iter().eq(asked) {
-        return Ok(());
-    }
-    let straight = asked.iter().zip(names).take_while(|(asked, name)| asked == name).count();
-    Err(FileError::NotADirectory { path: asked.iter().take(straight + 1).collect(), kind: PathKind::Link })
 }
 
 /// What is copied into a work tree, by paths from the top of the repository.

@@ -20,7 +20,7 @@ use super::{
     git::Git,
 };
 use crate::{
-    fs::{Durability, FileError, LastLink, Manner, Root, read_anywhere},
+    fs::{Durability, Manner, Root, read_anywhere},
     process::{self, CommandSpec, OutputLimits},
     sandbox::{Host, Sandbox},
     text::{described, last_line},
@@ -153,10 +153,10 @@ async fn copy(file: &str, to: Unprepared<'_>) -> Result<bool, WorkspaceError> {
         };
         // An agent may have left links there: one in its place is replaced, and none is followed.
         let at = tree.path().join(&asked);
-        goes_straight(&tree, &asked).map_err(WorkspaceError::file("write", &at))?;
         let manner = Manner::PRIVATE.with(Durability::Unsynced);
-        tree.write(&at, [bytes.as_slice()], &manner).map_err(WorkspaceError::file("write", &at))?;
-        Ok(true)
+        let place = tree.walk_straight(&asked);
+        let written = place.and_then(|place| place.write([bytes.as_slice()], &manner));
+        written.map_err(WorkspaceError::file("write", &at)).map(|()| true)
     })
     .await
 }
@@ -165,7 +165,7 @@ async fn copy(file: &str, to: Unprepared<'_>) -> Result<bool, WorkspaceError> {
 async fn remove_copy(file: &str, to: Unprepared<'_>) -> Result<(), WorkspaceError> {
     let (tree, asked) = in_tree(file, to);
     blocking(move || {
-        let removed = goes_straight(&tree, &asked).and_then(|()| tree.remove_own(&asked));
+        let removed = tree.walk_straight(&asked).and_then(|_| tree.remove_own(&asked));
         match removed {
             Err(error) if !error.is_not_found() => {
                 Err(WorkspaceError::file("remove", &tree.path().join(&asked))(error))
@@ -181,9 +181,4 @@ fn in_tree(file: &str, to: Unprepared<'_>) -> (Root, PathBuf) {
     let at = to.work_dir.join(file);
     let asked = at.strip_prefix(to.tree).map_or_else(|_| at.clone(), Path::to_owned);
     (Root::new(to.tree), asked)
-}
-
-/// Makes sure that no directory on the way to a file of the work tree is a link.
-fn goes_straight(tree: &Root, asked: &Path) -> Result<(), FileError> {
-    copied::goes_straight(&tree.walk(asked, LastLink::Keep)?.names, asked)
 }
