@@ -97,7 +97,6 @@ fn shown<'py>(py: Python<'py>, kit: &Kit) -> PyResult<Bound<'py, PyDict>> {
     let shown = PyDict::new(py);
     let text = |path: &Path| path.display().to_string();
     shown.set_item("project_root", text(&kit.project_root))?;
-    shown.set_item("work_dir", text(&kit.work_dir))?;
     shown.set_item("run_dir", text(kit.run_dir.path()))?;
     shown.set_item("run_id", &*kit.run_id)?;
     shown.set_item("binary", &kit.binary)?;

@@ -315,7 +315,7 @@ fn prompts_of_lanes_name_their_work_tree_and_branch_and_no_lane_lands_what_samue
         let prompt = read(&format!("prompt-{id}"));
         let (pwd, branch) = (read(&format!("pwd-{id}")), read(&format!("branch-{id}")));
         assert!(prompt.contains(&format!("in `{pwd}`, on the branch `{branch}`")), "{prompt}");
-        assert!(prompt.contains(&format!("`{root}/.samuel`")), "{prompt}");
-        assert!(!prompt.contains("`.samuel/run") && !prompt.contains("../"), "{prompt}");
+        assert!(prompt.contains("- `.samuel/run/task-context.toon`: "), "{prompt}");
+        assert!(!prompt.contains(&root) && !prompt.contains("../"), "{prompt}");
     }
 }

@@ -15,7 +15,7 @@ fn bench(titles: &[&str], keys: &str) -> Bench {
 #[test]
 fn an_agent_in_a_clone_records_its_task_in_the_project_and_its_commit_reaches_the_branch() {
     let bench = bench(&["First", "Second"], "quality_checks = [\"test -f made-1\"]");
-    let agent = "test ! -e .samuel && touch made-$SAMUEL_TASK_ID && git add -A && git commit -qm \"Make $SAMUEL_TASK_ID\" && \
+    let agent = "test ! -e .samuel/run/prd.toon && touch made-$SAMUEL_TASK_ID && git add -A && git commit -qm \"Make $SAMUEL_TASK_ID\" && \
                  \"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\" --commit-sha \"$(git rev-parse HEAD)\" && \
                  test ! -e \"$SAMUEL_PROJECT_ROOT/made-$SAMUEL_TASK_ID\"";
     bench.start(agent, &[]).ends(0);
@@ -23,6 +23,20 @@ fn an_agent_in_a_clone_records_its_task_in_the_project_and_its_commit_reaches_th
     assert_eq!(bench.git(&["log", "--format=%s"]), "Make 2\nMake 1\nStart");
     assert_eq!(bench.tasks()[1]["commit_sha"], bench.git(&["rev-parse", "HEAD"]));
     assert_eq!(bench.git(&["for-each-ref", "refs/samuel"]), "");
+}
+
+#[test]
+fn vars_name_the_workspace_of_a_run() {
+    for (keys, end) in [("", "/tree"), ("parallel.jobs = 2", "/lanes/lane-1.clone/tree")] {
+        let bench = bench(&["First"], keys);
+        let data = bench.ok(&["run", "vars", "--json"]).json()["data"].clone();
+        let root = data["Project"]["Root"].as_str().unwrap().to_owned();
+        assert!(root.contains("/workspaces/") && root.ends_with(end), "{root}");
+        let paths = &data["Paths"];
+        assert_eq!(paths["TaskContextFile"], format!("{root}/.samuel/run/task-context.toon"));
+        assert_eq!(paths["PRDFile"], "", "the plan is not there");
+        assert!(!data["Paths"].to_string().contains(&bench.root().display().to_string()), "{paths}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 use std::{
     collections::BTreeMap,
     fmt,
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
@@ -36,6 +37,7 @@ pub struct Call<P: Point> {
     pub(super) previous: Option<Arc<P::Output>>,
     pub(super) context: ContextView,
     pub(super) plan: Arc<Plan>,
+    pub(super) workspace: Option<Arc<Path>>,
     pub(super) port: Option<Arc<dyn AgentPort>>,
     pub(super) link: Arc<Link>,
 }
@@ -74,6 +76,11 @@ impl<P: Point> Call<P> {
     /// Returns the plan as the run loaded it last; an empty one outside of a run.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
+    }
+
+    /// Returns the workspace of the turn, or `None` if the turn works in the project.
+    pub fn workspace(&self) -> Option<&Path> {
+        self.workspace.as_deref()
     }
 
     /// Returns what the agent's work is told to and its tool calls are asked of, at

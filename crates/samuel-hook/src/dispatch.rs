@@ -4,7 +4,7 @@
 //! *verdicts*, which are answers, and *infrastructure failures*, which go
 //! through the point's `on_failure` (docs/hooks.md).
 
-use std::{fmt, pin::Pin, sync::Arc, time::Duration};
+use std::{fmt, path::Path, pin::Pin, sync::Arc, time::Duration};
 
 use samuel_model::{
     Plan,
@@ -46,6 +46,8 @@ pub struct CallScope {
     pub context: ContextView,
     /// The plan as it was loaded last.
     pub plan: Arc<Plan>,
+    /// The workspace of the turn. Default: none, which means that the turn works in the project.
+    pub workspace: Option<Arc<Path>>,
     /// Whether this is a look ahead, in which handlers change nothing.
     pub preview: bool,
     /// Whether what went into the calls of repository hooks, and what came out, is wanted for
@@ -83,6 +85,7 @@ impl CallScope {
             turn: Turn::default(),
             context: ContextView::new(Arc::default()),
             plan: Arc::default(),
+            workspace: None,
             preview: false,
             traced: false,
             exchanges: None,
@@ -318,6 +321,7 @@ impl<'a, P: Point> Folding<'a, P> {
             previous: self.output.as_ref().filter(|_| P::PREVIOUS).map(Arc::clone),
             context: self.context.clone(),
             plan: Arc::clone(&scope.plan),
+            workspace: scope.workspace.clone(),
             port: port.map(|port| port as Arc<dyn AgentPort>),
             link: Arc::clone(link),
         }

@@ -136,7 +136,6 @@ impl Core {
             return self.refuse_loop(reason, detail);
         }
         let input = BeforeLoopInput {
-            prd_path: self.setup.prd_path.clone(),
             max_iterations: self.setup.limits.max_iterations.map(NonZeroU32::get),
             ..Default::default()
         };
@@ -376,8 +375,7 @@ impl Core {
         // What was said of this prompt goes into it.
         let mut said = self.take_pending(&iteration.in_flight);
         iteration.in_flight.append(&mut said);
-        let input =
-            ContextSnapshotInput { project_root: self.setup.project_root.clone(), ..Default::default() };
+        let input = ContextSnapshotInput::default();
         self.fire::<points::ContextSnapshot>(State::Iteration(iteration, Phase::Snapshot), input)
     }
 
@@ -394,8 +392,7 @@ impl Core {
         let (task, mode) = (iteration.task.clone(), iteration.mode);
         match phase {
             Phase::Snapshot => {
-                let progress_path = self.setup.progress_path.clone();
-                let input = ContextProgressInput { progress_path, ..Default::default() };
+                let input = ContextProgressInput::default();
                 self.fire::<points::ContextProgress>(State::Iteration(iteration, Phase::Progress), input)
             }
             Phase::Progress => {

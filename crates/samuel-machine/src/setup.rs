@@ -16,12 +16,6 @@ use super::CallNumbers;
 pub struct Setup {
     /// The session's name.
     pub session: String,
-    /// The project's root directory.
-    pub project_root: String,
-    /// The task file.
-    pub prd_path: String,
-    /// The progress log.
-    pub progress_path: String,
     /// The agent's name.
     pub agent: String,
     /// Which other agents, and which models, calls may have.

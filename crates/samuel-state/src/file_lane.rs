@@ -9,26 +9,6 @@ use super::{
 };
 use samuel_fs::Durability;
 
-/// Writes the text of a generated file into the directory of a lane, with the header of the format if it is TOON.
-/// Creates the directory if it is missing. The text is not synced, so a power failure may lose it. Blocks.
-///
-/// # Errors
-/// Returns [`StateError::Io`] if the directory or the file cannot be written.
-pub fn write_artifact_of(dir: &RunDir, artifact: Artifact, text: &str) -> Result<(), StateError> {
-    dir.make_lane_files()?;
-    let text = plan_file::with_header(artifact, text);
-    files::write(dir.root(), &dir.artifact(artifact), text.as_bytes(), Durability::Unsynced)
-}
-
-/// Returns the text of a generated file in the directory of a lane, or `None` if there is no such file. Blocks.
-///
-/// # Errors
-/// Returns [`StateError::Io`] if the file cannot be read.
-pub fn read_artifact_of(dir: &RunDir, artifact: Artifact) -> Result<Option<String>, StateError> {
-    let content = files::read(dir.root(), &dir.artifact(artifact))?;
-    Ok(content.map(|content| String::from_utf8_lossy(&content).into_owned()))
-}
-
 impl LaneStore for FileStore {
     fn dir(&self) -> &RunDir {
         FileStore::dir(self)

@@ -100,7 +100,6 @@ pub use diagnostic::{DiagnosticKind, StateDiagnostic};
 pub use edit::Edit;
 pub use error::StateError;
 pub use file::FileStore;
-pub use file_lane::{read_artifact_of, write_artifact_of};
 pub(crate) use half::is_gap;
 pub use hook_log::{HookLog, HookLogFilter, HookLogLine};
 pub(crate) use journal::MAX_REVISION;

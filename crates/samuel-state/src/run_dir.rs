@@ -21,8 +21,6 @@ pub struct RunDir {
     path: PathBuf,
     /// What no path of it leads out of.
     root: Root,
-    /// The lane that it is for, where it is for one of several.
-    lane: Option<u32>,
 }
 
 impl RunDir {
@@ -30,7 +28,7 @@ impl RunDir {
     /// of the methodology which its plan names; [`RunDir::of_plan`] finds that of any.
     pub fn new(project_root: impl AsRef<Path>) -> Self {
         let root = Root::new(project_root.as_ref());
-        Self { path: all_runs(&root), root, lane: None }
+        Self { path: all_runs(&root), root }
     }
 
     /// Names the own run directory of a methodology, `.samuel/run/<methodology>` below the
@@ -40,7 +38,7 @@ impl RunDir {
     /// the path as it is.
     pub fn for_methodology(project_root: impl AsRef<Path>, methodology: &str) -> Self {
         let all = Self::new(project_root);
-        Self { path: all.path.join(methodology), root: all.root, lane: None }
+        Self { path: all.path.join(methodology), root: all.root }
     }
 
     /// Finds the run directory of a methodology: `.samuel/run` where the plan there names it,
@@ -98,7 +96,7 @@ impl RunDir {
     /// nowhere else.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Self { root: Root::new(&path), path, lane: None }
+        Self { root: Root::new(&path), path }
     }
 
     /// Returns the directory at the same path below another root, such as that of a workspace. For a directory that the
@@ -107,7 +105,7 @@ impl RunDir {
     pub fn within(&self, root: &Path) -> Self {
         match self.path.strip_prefix(self.root.path()) {
             Ok(below) if !below.as_os_str().is_empty() => {
-                Self { path: root.join(below), root: Root::new(root), lane: None }
+                Self { path: root.join(below), root: Root::new(root) }
             }
             _ => Self::new(root),
         }
@@ -130,10 +128,7 @@ impl RunDir {
 
     /// Returns the path of a generated file.
     pub fn artifact(&self, artifact: Artifact) -> PathBuf {
-        match self.lane {
-            Some(lane) => self.lane_files(lane).join(artifact.file_name()),
-            None => self.path.join(artifact.file_name()),
-        }
+        self.path.join(artifact.file_name())
     }
 
     /// Returns the log of what happened, `progress.md`.
@@ -247,29 +242,6 @@ impl RunDir {
             warnings.extend(aside.map(|aside| moved_aside(place, &aside)));
         }
         self.create()
-    }
-
-    /// Returns the same directory for one of several lanes. Its generated files are in a directory of the lane,
-    /// `cache/lane-N`; everything else is shared.
-    #[doc(hidden)]
-    pub fn of_lane(&self, lane: u32) -> Self {
-        Self { lane: Some(lane), ..self.clone() }
-    }
-
-    /// Creates the directory of what a lane's iterations make, which is the owner's alone; nothing
-    /// where it is of no lane.
-    ///
-    /// # Errors
-    /// As [`make_cache`](Self::make_cache).
-    pub(crate) fn make_lane_files(&self) -> Result<(), StateError> {
-        match self.lane {
-            Some(lane) => self.make_private(self.lane_files(lane)).map(drop),
-            None => Ok(()),
-        }
-    }
-
-    fn lane_files(&self, lane: u32) -> PathBuf {
-        self.cache().join(format!("lane-{lane}"))
     }
 
     /// Creates the directory of snapshot data with mode 0700, and returns its path.

@@ -76,10 +76,6 @@ pub(crate) fn relpath<'v>(call: &Call<'_, 'v>) -> Result<Value<'v>, Failure> {
         return Ok(Value::from(or_dot(format!("{start}{}", target.join("/")))));
     }
     let root = components(root);
-    // Whoever works elsewhere than in the project finds what is outside by its whole path.
-    if matches!(look_up(call, "Project", "IsElsewhere"), Value::Bool(true)) && !target.starts_with(&root) {
-        return Ok(Value::from(format!("/{}", target.join("/"))));
-    }
     let shared = root.iter().zip(&target).take_while(|(left, right)| left == right).count();
     let up = std::iter::repeat_n("..", root.len() - shared);
     let parts: Vec<&str> = up.chain(target.into_iter().skip(shared)).collect();

@@ -3,7 +3,6 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use super::{
-    contexts::source_prd,
     control_files::ControlRecord,
     driver::Saved,
     error::{RunError, blocking},
@@ -108,20 +107,18 @@ impl Run {
     /// Finds out whether an earlier run has to go on, and from where.
     pub(super) async fn recover(&self) -> Result<Begin, RunError> {
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
-        let root = self.frozen.project.root().to_owned();
         let read = blocking(move || {
             let written = store.last_written()?;
             let loaded = store.load()?;
-            let source_prd = source_prd(&root, &loaded.plan);
             let last = last_saved(&*store, &*lane)?;
             let since = store.journal_since(last.seq)?;
             let seq = since.records.last().map_or(last.seq, |record| record.seq);
             // What was completed right before a checkpoint may be in none.
             let told = last.of_run.as_ref().and_then(|(_, saved)| saved.told).unwrap_or(last.seq);
             let untold = if told < last.seq { Some(store.journal_since(told)?) } else { None };
-            Ok::<_, StateError>((written, loaded, source_prd, last, since, seq, untold))
+            Ok::<_, StateError>((written, loaded, last, since, seq, untold))
         });
-        let (written, loaded, source_prd, last, since, seq, untold) = read.await??;
+        let (written, loaded, last, since, seq, untold) = read.await??;
         let plan = &loaded.plan;
         let is_whole = last.lost != Some(Lost::SinceSaved);
         let (run_id, saved) = last.of_run.unzip();
@@ -136,7 +133,7 @@ impl Run {
             since.records.iter().any(|record| matches!(record.entry, JournalEntry::Imported { .. }));
         let (untold, since) = (untold.as_ref().unwrap_or(&since), &since.records);
         let last_failures = saved.as_ref().map(|saved| saved.last_failures.clone()).unwrap_or_default();
-        let known = Known { plan: Arc::clone(plan), source_prd, last_failures, ..Known::default() };
+        let known = Known { plan: Arc::clone(plan), last_failures, ..Known::default() };
         Ok(match saved {
             Some(Saved { mut machine, elapsed_ms, completed, start_commit, books, .. })
                 if is_under_way && !is_replaced =>
@@ -299,9 +296,6 @@ impl Run {
         let settings = &self.frozen.settings;
         Setup {
             session: self.frozen.session.clone(),
-            project_root: self.frozen.project.root().display().to_string(),
-            prd_path: self.frozen.run_dir.prd().display().to_string(),
-            progress_path: self.frozen.run_dir.progress().display().to_string(),
             agent: self.frozen.agent.name().to_owned(),
             routing: self.frozen.routing.clone(),
             binary: self.frozen.binary.clone(),

@@ -1,29 +1,21 @@
 //! The prompt context of an iteration, filled from the plan.
 
-use std::{
-    collections::BTreeMap,
-    num::NonZeroU32,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc};
 
 use super::{
     fire::Place,
     frozen::Frozen,
     run::Run,
     services::{Contexts, Services},
+    turn_place::TurnPlace,
 };
 use crate::{
     context::{CompletedTask, ContextView, FailedCheck, PromptContext, StateVars, TaskGroup, TaskVars},
-    git::Repository,
     hook::{HookPoint, Registry},
-    methodology::ralph::SourcePrd,
     model::{
         Plan, Status, TaskCounts, TaskId,
         payload::{CheckFailure, HookResults, Mode, TaskBrief},
     },
-    project::Project,
-    state::Artifact,
 };
 
 /// How many completions a prompt names.
@@ -40,7 +32,7 @@ impl Services {
                 return;
             }
             let same_iteration = contexts.of.0 == of.0;
-            let base = Arc::new(contexts.base(&known.plan, &known.source_prd, &known.last_failures, &of));
+            let base = Arc::new(contexts.base(&known.plan, &known.last_failures, &of));
             contexts.view = if same_iteration { contexts.view.rebase(base) } else { ContextView::new(base) };
             contexts.of = of;
         });
@@ -51,7 +43,7 @@ impl Services {
         let known = self.known(|known| known.clone());
         self.contexts(|contexts| {
             let of = contexts.of.clone();
-            let base = Arc::new(contexts.base(&known.plan, &known.source_prd, &known.last_failures, &of));
+            let base = Arc::new(contexts.base(&known.plan, &known.last_failures, &of));
             contexts.view = contexts.view.rebase(base);
         });
     }
@@ -90,9 +82,12 @@ impl Run {
     pub(super) fn contexts(&self) -> Contexts {
         let mut frozen = frozen_context(&self.frozen, &self.registry);
         frozen.project.detected = self.languages.get().cloned().unwrap_or_default();
+        let at = TurnPlace::of_project(&self.frozen.project, &self.frozen.run_dir, &Plan::default());
+        at.name_in(&mut frozen);
         Contexts {
             view: ContextView::new(Arc::new(frozen.clone())),
             frozen,
+            at,
             lasting: BTreeMap::new(),
             suggestions: Vec::new(),
             of: (0, Mode::Implementation, None),
@@ -101,24 +96,29 @@ impl Run {
 }
 
 impl Contexts {
-    /// Returns the project's root.
-    pub(super) fn root(&self) -> &Path {
-        Path::new(&self.frozen.project.root)
+    /// Returns the context at a place, which is the one of the context from then on.
+    pub(super) fn placed(&mut self, at: TurnPlace) -> ContextView {
+        if self.at != at {
+            let mut base = self.view.base().clone();
+            at.name_in(&mut base);
+            self.view = self.view.rebase(Arc::new(base));
+            self.at = at;
+        }
+        self.view.clone()
     }
 
     pub(super) fn base(
         &self,
         plan: &Plan,
-        source_prd: &str,
         failures: &[CheckFailure],
         (iteration, mode, task): &(u32, Mode, Option<TaskId>),
     ) -> PromptContext {
         let mut base = self.frozen.clone();
+        self.at.name_in(&mut base);
         if !plan.project.name.is_empty() {
             base.project.name.clone_from(&plan.project.name);
         }
         base.project.description.clone_from(&plan.project.description);
-        source_prd.clone_into(&mut base.paths.source_prd);
         base.iteration.number = *iteration;
         base.iteration.kind = *mode;
         base.iteration.task_id = task.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -132,43 +132,18 @@ impl Contexts {
     }
 }
 
-/// Returns the path of the PRD that prompts may name; empty where there is none. Blocks.
-pub(super) fn source_prd(root: &Path, plan: &Plan) -> String {
-    SourcePrd::path_in(root, plan).map(|path| path.display().to_string()).unwrap_or_default()
-}
-
-/// Returns the branch that a project is on; nothing where that cannot be told.
-fn branch(project: &Project) -> Option<String> {
-    Repository::open(project.root(), project.caller()).ok()??.branch()
-}
-
-/// Fills the part of the prompt context that does not change during a run.
+/// Fills the part of the prompt context that does not change during a run, without its places.
 fn frozen_context(frozen: &Frozen, registry: &Registry) -> PromptContext {
     let settings = &frozen.settings;
     let mut context = PromptContext::default();
     context.samuel.version = env!("CARGO_PKG_VERSION").to_owned();
     context.samuel.binary.clone_from(&frozen.binary);
     context.project.name = frozen.project.name();
-    context.project.root = frozen.project.root().display().to_string();
-    context.project.branch = branch(&frozen.project).unwrap_or_default();
     context.methodology.name = frozen.project.methodology().to_owned();
     context.methodology.source = frozen.project.methodology_source().to_owned();
     context.iteration.max = settings.max_iterations.map(NonZeroU32::get);
     context.config = settings.vars(frozen.agent.name());
     context.guardrails = frozen.project.config().guardrails.clone();
-    let dir = &frozen.run_dir;
-    let show = |path: PathBuf| path.display().to_string();
-    context.paths.samuel_dir = show(frozen.project.root().join(".samuel"));
-    context.paths.run_dir = show(dir.path().to_owned());
-    context.paths.prd_file = show(dir.prd());
-    context.paths.progress_file = show(dir.progress());
-    context.paths.task_context_file = show(dir.artifact(Artifact::TaskContext));
-    context.paths.progress_context_file = show(dir.artifact(Artifact::ProgressContext));
-    context.paths.snapshot_file = show(dir.artifact(Artifact::ProjectSnapshot));
-    let agents_md = frozen.project.root().join("AGENTS.md");
-    if agents_md.is_file() {
-        context.paths.agents_md = show(agents_md);
-    }
     context.mode.is_pilot = settings.pilot.enabled;
     context.mode.focus.clone_from(&settings.pilot.focus);
     context.mode.max_new_tasks = settings.pilot.max_discovery_tasks;

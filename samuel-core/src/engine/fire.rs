@@ -30,7 +30,7 @@ use crate::{
         payload::{AgentInvokeInput, BeforeAgentInvokeInput, Mode, QualityCheckInput, TaskBrief, Turn},
         redacted,
     },
-    state::{Artifact, ProgressBody, ProgressEntry},
+    state::{Artifact, ProgressBody, ProgressEntry, RunDir},
     text::lasting,
 };
 
@@ -89,10 +89,17 @@ impl Services {
                 };
                 HookReply { outcome, data }
             }
-            HookCall::ContextSnapshot(input) => {
+            HookCall::BeforeLoop(mut input) => {
+                input.prd_path = self.run_dir.prd().display().to_string();
+                self.simple::<points::BeforeLoop>(input, place).await
+            }
+            HookCall::ContextSnapshot(mut input) => {
+                input.project_root = self.work_root.display().to_string();
                 self.fire_blob::<points::ContextSnapshot>(input, place, Artifact::ProjectSnapshot).await
             }
-            HookCall::ContextProgress(input) => {
+            HookCall::ContextProgress(mut input) => {
+                let at = self.place_at(HookPoint::ContextProgress);
+                input.progress_path = at.run_dir.progress().display().to_string();
                 self.fire_blob::<points::ContextProgress>(input, place, Artifact::ProgressContext).await
             }
             HookCall::ContextTask(input) => {
@@ -139,14 +146,18 @@ impl Services {
         port: Option<Arc<dyn AgentPort>>,
     ) -> Pin<Box<dyn Future<Output = (P::Output, Outcome)> + Send + 'a>> {
         Box::pin(async move {
+            let at = self.place_at(P::POINT);
+            let run_dir = at.run_dir.clone();
+            let workspace = (at.root.as_path() != self.project.root()).then(|| Arc::from(at.root.as_path()));
             let scope = CallScope {
                 run_id: Arc::clone(&self.run_id),
                 session: Arc::clone(&self.session),
                 iteration: place.iteration,
                 mode: place.mode,
                 turn: place.turn,
-                context: self.contexts(|contexts| contexts.view.clone()),
+                context: self.contexts(|contexts| contexts.placed(at)),
                 plan: self.plan(),
+                workspace,
                 preview: self.purpose == Purpose::Preview,
                 traced: self.hook_log.traces,
                 exchanges: None,
@@ -161,7 +172,7 @@ impl Services {
                 outcome.warnings.retain(|warning| warning.class != BreakClass::Cancelled.as_str());
             }
             self.hide_secrets(&mut outcome);
-            self.write_scratch(done.scratch, &mut outcome).await;
+            self.write_scratch(run_dir, done.scratch, &mut outcome).await;
             if let Some(results) = done.output.results() {
                 self.suggested(results);
             }
@@ -181,13 +192,18 @@ impl Services {
 
     /// Writes the sections that handlers want in files of their own. What
     /// cannot be written is a warning: the section itself is in the prompt.
-    async fn write_scratch(self: &Arc<Self>, files: Vec<ScratchFile>, outcome: &mut Outcome) {
+    async fn write_scratch(
+        self: &Arc<Self>,
+        run_dir: RunDir,
+        files: Vec<ScratchFile>,
+        outcome: &mut Outcome,
+    ) {
         if files.is_empty() || self.purpose == Purpose::Preview {
             return;
         }
-        let write = |services: &Self| {
+        let write = move |_: &Self| {
             let written = files.into_iter().map(|file| {
-                let result = services.run_dir.write_scratch(file.owner(), &file.path, &file.content);
+                let result = run_dir.write_scratch(file.owner(), &file.path, &file.content);
                 (file, result)
             });
             written.collect::<Vec<_>>()

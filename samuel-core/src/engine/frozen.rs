@@ -10,7 +10,6 @@ use crate::{
     agent::{Agent, AgentConfig, AgentError, Agents, Choice, Routing, compose_agent_env},
     config::{CheckCommand, MethodologySettings, Origin},
     context::Framing,
-    git::Repository,
     model::Scope,
     plan::Pilot,
     process::Supervisor,
@@ -19,7 +18,7 @@ use crate::{
     script::named::{in_command_line, in_words},
     state::{LaneStore, PlanStore, RunDir},
     trust::TrustPolicy,
-    workspace::{CloneWorkspace, OnStep, WorkspaceKind},
+    workspace::{OnStep, WorkspaceKind},
 };
 
 /// What a run is made of beside its handlers.
@@ -72,20 +71,6 @@ impl Frozen {
     pub(super) fn agents(&self) -> Agents {
         Agents::new(Arc::clone(&self.agent), self.others.clone(), self.supervisor.clone())
             .built_from(self.built_from.clone())
-    }
-
-    /// Returns the directory in which the agent and the checks work, also before it is there: the root of the
-    /// project, or the project within a clone.
-    pub(super) fn work_dir(&self) -> PathBuf {
-        let root = self.project.root();
-        let state_dir = self.project.state_dir().filter(|_| self.workspace == WorkspaceKind::Clone);
-        let Some(state_dir) = state_dir.filter(|_| !self.project.is_in_memory()) else {
-            return root.to_owned();
-        };
-        let repository = Repository::open(root, self.project.caller()).ok().flatten();
-        let prefix = repository.map(|repository| repository.prefix()).unwrap_or_default();
-        let directory = WorkspaceKind::directory_of(state_dir, root);
-        CloneWorkspace::work_dir_in(&directory, &String::from_utf8_lossy(&prefix))
     }
 
     /// Returns every agent that routing can have a call made with, the configured one first, with the

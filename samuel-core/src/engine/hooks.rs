@@ -32,13 +32,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     builder::RunBuilder,
-    contexts::source_prd,
     error::RunError,
     hook_list::HookList,
     hook_report::{HandlerReport, HookReport, PointReport, SkippedReport},
     hook_trial::{HookFiring, HookTrial},
     run::Run,
     services::Contexts,
+    turn_place::TurnPlace,
 };
 use crate::{
     context::ContextView,
@@ -63,8 +63,6 @@ const NO_RUN: &str = "trial";
 pub struct Hooks {
     run: Run,
     plan: Arc<Plan>,
-    /// The path of its PRD.
-    source_prd: String,
     /// What prompts would be made of.
     contexts: Contexts,
 }
@@ -203,8 +201,9 @@ impl Run {
     pub fn hooks(self) -> Hooks {
         // Without a plan hooks can be tried as well.
         let plan = self.frozen.store.load().map(|loaded| loaded.plan).unwrap_or_default();
-        let (contexts, source_prd) = (self.contexts(), source_prd(self.frozen.project.root(), &plan));
-        Hooks { run: self, plan, source_prd, contexts }
+        let mut contexts = self.contexts();
+        let _ = contexts.placed(TurnPlace::of_project(&self.frozen.project, &self.frozen.run_dir, &plan));
+        Hooks { run: self, plan, contexts }
     }
 }
 
@@ -476,7 +475,7 @@ impl Hooks {
         let task = input.pointer("/task/id").or_else(|| input.get("task_id")).and_then(Value::as_str);
         let mode = mode_of(input);
         let of = (iteration, mode, task.map(TaskId::new));
-        let context = self.contexts.base(&self.plan, &self.source_prd, &[], &of);
+        let context = self.contexts.base(&self.plan, &[], &of);
         CallScope {
             run_id: NO_RUN.into(),
             session: frozen.session.as_str().into(),

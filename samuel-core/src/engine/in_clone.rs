@@ -22,8 +22,8 @@ use crate::{
     hook::{BreakClass, HookPoint, Outcome},
     machine::{AgentEnd, EffectResult, HookReply, ReplyData},
     model::{Coded as _, FailureClass, TaskId, payload::Turn},
-    state::{ProgressKind, RunDir},
-    text::listed,
+    state::{ProgressEntry, ProgressKind, RunDir, StateError, TurnFiles},
+    text::{described, listed},
     workspace::{
         CloneWorkspace, ControlLook, WorkNote, WorkspaceError, WorkspaceKind, WorkspaceLimits, WorkspaceSetup,
     },
@@ -124,6 +124,39 @@ impl Services {
         point: HookPoint,
         place: &Place,
     ) -> Result<(), EffectResult> {
+        self.ready_workspace(point, place).await?;
+        if point == HookPoint::BeforeIteration {
+            self.begin_turn_files().await;
+        }
+        Ok(())
+    }
+
+    /// Writes the files that agents find in the workspace, and logs what a turn left there that was cut off.
+    async fn begin_turn_files(self: &Arc<Self>) {
+        self.take_over(|services, files| files.begin(&services.store.progress()?)).await;
+    }
+
+    /// Logs what agents appended to the progress log in the workspace, if the run works in one. A failure is a warning.
+    async fn take_over(
+        self: &Arc<Self>,
+        read: fn(&Self, &TurnFiles) -> Result<Vec<ProgressEntry>, StateError>,
+    ) {
+        if self.turn_files.is_none() {
+            return;
+        }
+        let entries = self.blocking(move |services| match &services.turn_files {
+            Some(files) => read(services, files),
+            None => Ok(Vec::new()),
+        });
+        match entries.await.and_then(|entries| entries) {
+            Ok(entries) => self.log(entries).await,
+            Err(error) => {
+                self.warn(format!("the workspace's progress log cannot be used: {}", described(&error)));
+            }
+        }
+    }
+
+    async fn ready_workspace(self: &Arc<Self>, point: HookPoint, place: &Place) -> Result<(), EffectResult> {
         if let Some(lane) = &self.in_lane {
             let ready = lane.enter(point, self).await;
             return ready.map_err(|error| EffectResult::Failed(RunFault::of(&error)));
@@ -159,6 +192,9 @@ impl Services {
         place: &Place,
         mut reply: HookReply,
     ) -> EffectResult {
+        if point == HookPoint::AgentInvoke {
+            self.take_over(|_, files| files.appended()).await;
+        }
         if let Some(lane) = &self.in_lane {
             lane.leave(point, place.turn, self, &mut reply).await;
         }

@@ -87,6 +87,7 @@ pub mod socket;
 mod start_warning;
 mod tickets;
 mod tool_kinds;
+mod turn_place;
 mod unheld_budget;
 mod waiting;
 mod work_tree;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use super::{contexts::source_prd, follow::Follower, services::Services};
+use super::{follow::Follower, services::Services};
 use crate::{
     event::RunFault,
     machine::{EffectResult, WorkLeft},
@@ -88,16 +88,13 @@ pub(super) async fn read(services: &Arc<Services>) -> Result<(LoadedPlan, Option
             if services.wants_changes() {
                 services.work_tree.begin();
             }
-            let root = services.contexts(|contexts| contexts.root().to_owned());
-            let source_prd = source_prd(&root, &loaded.plan);
-            Ok::<_, StateError>((loaded, source_prd, services.control_files.changes()))
+            Ok::<_, StateError>((loaded, services.control_files.changes()))
         })
         .await;
-    let (loaded, source_prd, changes) = loaded.and_then(|loaded| loaded)?;
+    let (loaded, changes) = loaded.and_then(|loaded| loaded)?;
     services.warn_of(&loaded.diagnostics);
     services.known(|known| {
         known.plan = Arc::clone(&loaded.plan);
-        known.source_prd = source_prd;
         known.unread = loaded.unparsed.len();
     });
     services.refresh();

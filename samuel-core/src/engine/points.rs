@@ -11,7 +11,6 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    contexts::source_prd,
     error::{RunError, blocking, described},
     fire::Place,
     hub::{Events, Hub},
@@ -138,7 +137,7 @@ impl Points {
 
     /// Returns the project's root.
     pub(crate) fn root(&self) -> PathBuf {
-        self.services.contexts(|contexts| contexts.root().to_owned())
+        self.services.project.root().to_owned()
     }
 
     /// Returns what is to be known of the chains and of the hook files.
@@ -172,9 +171,10 @@ impl Points {
     pub(crate) async fn read_plan(&self) -> Result<(), RunError> {
         let read = |services: &Services| {
             let plan = services.store.load().map(|loaded| loaded.plan).unwrap_or_default();
-            let root = services.contexts(|contexts| contexts.root().to_owned());
-            let source_prd = source_prd(&root, &plan);
-            services.known(|known| (known.plan, known.source_prd) = (plan, source_prd));
+            services.known(|known| known.plan = plan);
+            // Tool calls are of the place that was seen last.
+            let at = services.place_at(HookPoint::PromptSubmit);
+            services.contexts(|contexts| contexts.placed(at));
             services.refresh();
         };
         Ok(self.services.blocking(read).await?)

@@ -47,7 +47,6 @@ impl Port {
     /// Opens it for a call. Its prompt is kept.
     pub(super) async fn open(services: &Arc<Services>, input: &AgentInvokeInput, place: &Place) -> Arc<Self> {
         let logs = services.keep_prompt(place.iteration, input.prompt.clone()).await;
-        let root = services.contexts(|contexts| contexts.root().to_owned());
         let task = input.task.as_ref().map(|task| TaskId::new(task.id.clone()));
         let broker = Broker::new(services.project.clone(), &services.plan(), task, place.iteration);
         // What other tasks are about is in other work trees.
@@ -63,7 +62,7 @@ impl Port {
             socket: Mutex::default(),
             broker,
             bridged: Mutex::default(),
-            calls: Mutex::new(ToolCalls::new(root)),
+            calls: Mutex::new(ToolCalls::new(services.work_root.clone())),
         });
         let (admitted, sandbox) = (Arc::clone(&port), input.sandbox.clone());
         // A call that cannot reach the run was told of.

@@ -24,7 +24,7 @@ use crate::{
     agent::Choice,
     context::{ContextView, PromptStats},
     event::Event,
-    hook::{HookCall, HookWarning, without_version},
+    hook::{HookCall, HookPoint, HookWarning, without_version},
     machine::{Effect, EffectResult, Input, Machine},
     model::{
         ExitReason,
@@ -126,6 +126,9 @@ impl Run {
             (Place { iteration: place.iteration + 1, ..place }, None)
         });
         services.enter(&place, task.clone());
+        // Also where nothing of a turn fired.
+        let at = services.place_at(HookPoint::BeforeIteration);
+        let context = services.contexts(|contexts| contexts.placed(at));
         chains.iter_mut().for_each(|chain| chain.keep_to(place.mode, &services.registry));
         let (prompt, stop) = match seen {
             Seen::Prompt(prompt) => (Some(prompt), None),
@@ -140,7 +143,7 @@ impl Run {
             prompt,
             stats,
             stop,
-            context: services.contexts(|contexts| contexts.view.clone()),
+            context,
             chains,
             warnings,
         })

@@ -55,8 +55,9 @@ use crate::{
     methodology::{Kit, Templates, WatchedFiles},
     process::Remains,
     project::Project,
-    state::{LaneStore, LoopLock, PlanStore},
+    state::{LaneStore, LoopLock, PlanStore, TurnFiles},
     trust::{ExecutableKind, Executables, TrustPolicy},
+    workspace::{CloneWorkspace, WorkspaceKind},
 };
 
 /// What a start says where the program that embeds the run named no supervisor.
@@ -128,7 +129,6 @@ impl Run {
         let replaced = templates.replaced();
         let kit = Kit {
             project_root: frozen.project.root().to_owned(),
-            work_dir: frozen.work_dir(),
             caller: frozen.project.caller().clone(),
             run_dir: frozen.run_dir.clone(),
             run_id: Arc::clone(&frozen.run_id),
@@ -340,9 +340,32 @@ impl Run {
         told
     }
 
+    /// Returns the directory in which turns work, also before it is there: the root of the project, or the project within
+    /// the workspace of the run or of its first worker.
+    pub(super) fn work_dir(&self) -> PathBuf {
+        let (project, has_workers) = (&self.frozen.project, self.has_workers());
+        let root = project.root();
+        let has_workspace = has_workers || self.frozen.workspace == WorkspaceKind::Clone;
+        let state_dir = project.state_dir().filter(|_| has_workspace && !project.is_in_memory());
+        let Some(state_dir) = state_dir else { return root.to_owned() };
+        let repository = Repository::open(root, project.caller()).ok().flatten();
+        let prefix = repository.map(|repository| repository.prefix()).unwrap_or_default();
+        let prefix = String::from_utf8_lossy(&prefix);
+        if has_workers {
+            let directory = WorkspaceKind::lanes_directory_of(state_dir, root);
+            let top = self.lane_tree(&directory, "lane-1").top();
+            return top.join(&*prefix).components().collect();
+        }
+        CloneWorkspace::work_dir_in(&WorkspaceKind::directory_of(state_dir, root), &prefix)
+    }
+
+    fn has_workers(&self) -> bool {
+        self.frozen.settings.parallel.jobs > 1
+    }
+
     /// Returns the directory whose changes count: what is not a run of its own has no clone.
     pub(super) fn directory_of(&self, is_in_clone: bool) -> PathBuf {
-        if is_in_clone { self.frozen.work_dir() } else { self.frozen.project.root().to_owned() }
+        if is_in_clone { self.work_dir() } else { self.frozen.project.root().to_owned() }
     }
 
     /// Puts together what all effects of the run share, around two stores. What they tell
@@ -358,6 +381,8 @@ impl Run {
     ) -> (Frozen, Arc<Services>, Events, mpsc::UnboundedReceiver<Input>) {
         let (events, contexts) = (self.hub.subscribe(), self.contexts());
         let work_dir = self.directory_of(in_clone.is_some());
+        let work_root = if purpose == Purpose::Preview { self.work_dir() } else { work_dir.clone() };
+        let has_workers = self.has_workers();
         let Self { frozen, inputs: (inputs, receiver), .. } = self;
         let project = frozen.project.clone();
         let project = project.with_plan_store(Arc::clone(&store)).with_lane_store(Arc::clone(&lane));
@@ -374,6 +399,9 @@ impl Run {
             clock: frozen.project.clock(),
             hub: self.hub,
             work_tree: WorkTree::new(work_dir, repository),
+            turn_files: in_clone.as_ref().map(|_| TurnFiles::new(frozen.run_dir.within(&work_root))),
+            work_root,
+            has_workers,
             in_lane: None,
             in_clone,
             control_files: self.control_files,

@@ -2,6 +2,7 @@
 
 use std::{
     borrow::Cow,
+    path::PathBuf,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -23,6 +24,7 @@ use super::{
     repeated_warnings::RepeatedWarnings,
     socket::RunSocket,
     tickets::Tickets,
+    turn_place::TurnPlace,
     work_tree::WorkTree,
 };
 use crate::{
@@ -43,7 +45,7 @@ use crate::{
     sandbox::Sandboxes,
     state::{
         Artifact, LaneStore, PlanStore, ProgressBody, ProgressEntry, ProgressKind, RunDir, StateDiagnostic,
-        StateError,
+        StateError, TurnFiles,
     },
     text::counted_were,
 };
@@ -67,6 +69,13 @@ pub(super) struct Services {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) hub: Arc<Hub>,
     pub(super) work_tree: WorkTree,
+    /// Where turns work: the project's root, or the project within a workspace. In a preview the workspace may not be
+    /// there yet.
+    pub(super) work_root: PathBuf,
+    /// Whether the run has several workers.
+    pub(super) has_workers: bool,
+    /// The files that agents find in a workspace, if the run works in one.
+    pub(super) turn_files: Option<TurnFiles>,
     /// The lane that this is of, where the run has several.
     pub(super) in_lane: Option<Arc<Lane>>,
     /// The clone that the run works in, where it does.
@@ -127,8 +136,6 @@ pub(super) enum Purpose {
 pub(super) struct Known {
     /// The plan as it was loaded last.
     pub(super) plan: Arc<Plan>,
-    /// The path of its PRD, as the last load found it.
-    pub(super) source_prd: String,
     /// How many of its lines cannot be read.
     pub(super) unread: usize,
     /// The checks that failed last.
@@ -145,6 +152,8 @@ pub(super) struct Known {
 pub(super) struct Contexts {
     /// What does not change during a run.
     pub(super) frozen: PromptContext,
+    /// The place that the view is of.
+    pub(super) at: TurnPlace,
     /// What was contributed outside of iterations.
     pub(super) lasting: PluginData,
     pub(super) suggestions: Vec<Suggestion>,
@@ -156,7 +165,8 @@ pub(super) struct Contexts {
 impl Services {
     /// Returns what one of several lanes has: what the leader has, but for what is its own.
     pub(super) fn of_lane(&self, parts: LaneParts, inputs: mpsc::UnboundedSender<Input>) -> Self {
-        let LaneParts { lane, store, notes, registry, agents, run_dir, work_tree } = parts;
+        let LaneParts { lane, store, notes, registry, agents, work_tree } = parts;
+        let work_root = work_tree.root().to_owned();
         if let Some(lane) = &lane {
             lane.tells_to(inputs.clone());
         }
@@ -170,13 +180,16 @@ impl Services {
             session: Arc::clone(&self.session),
             owner: Arc::clone(&self.owner),
             pilot: self.pilot,
-            run_dir,
+            run_dir: self.run_dir.clone(),
             registry,
             store,
             lane: Arc::clone(&notes),
             clock: Arc::clone(&self.clock),
             hub: Arc::clone(&self.hub),
             work_tree,
+            turn_files: Some(TurnFiles::new(self.run_dir.within(&work_root))),
+            work_root,
+            has_workers: self.has_workers,
             in_lane: lane,
             in_clone: None,
             control_files: Arc::clone(&self.control_files),
@@ -320,9 +333,13 @@ impl Services {
         ProgressEntry { at: self.clock.now(), iteration, task, body: ProgressBody::Note { kind, text } }
     }
 
-    /// Writes a file of the run directory; a failure is a warning.
+    /// Writes a context file where the agent finds it; a failure is a warning.
     pub(super) async fn write_artifact(self: &Arc<Self>, artifact: Artifact, text: String) {
-        let written = self.blocking(move |services| services.lane.write_artifact(artifact, &text)).await;
+        let write = move |services: &Self| match &services.turn_files {
+            Some(files) => files.write(artifact, &text),
+            None => services.lane.write_artifact(artifact, &text),
+        };
+        let written = self.blocking(write).await;
         if let Err(error) = written.and_then(|written| written) {
             self.warn(format!("{} could not be written: {}", artifact.file_name(), described(&error)));
         }

@@ -61,6 +61,11 @@ impl WorkTree {
         }
     }
 
+    /// Returns the directory.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Remembers where the run starts: at the commit that it started from before it was cut off,
     /// else where the repository is now.
     pub(super) fn begin_run(&self, before: Option<&str>) {

@@ -13,7 +13,7 @@
 //!
 //! A template that renders nothing makes no section.
 
-use std::{num::NonZeroU32, path::Path};
+use std::num::NonZeroU32;
 
 use serde::Serialize;
 
@@ -22,8 +22,7 @@ use crate::{
     context::{ContextView, PromptContext},
     hook::{HookPoint, Registry},
     methodology::LoadedTemplate,
-    project::Project,
-    state::Artifact,
+    project::{Project, name_places},
 };
 
 /// The file with the project's notes for agents, also in folders.
@@ -114,30 +113,18 @@ pub(super) fn base(project: &Project, registry: &Registry, survey: &Survey, bina
     context.samuel.version = env!("CARGO_PKG_VERSION").to_owned();
     context.samuel.binary = binary.to_owned();
     context.project.name = project.name();
-    context.project.root = show(project.root());
     context.project.detected.clone_from(&survey.detected.languages);
     context.methodology.name = project.methodology().to_owned();
     context.methodology.source = project.methodology_source().to_owned();
     context.iteration.max = settings.max_iterations.map(NonZeroU32::get);
     context.config = settings.vars(&settings.agent);
     context.guardrails = project.config().guardrails.clone();
-    context.paths.samuel_dir = show(project.root().join(".samuel"));
-    let dir = project.run_dir();
-    context.paths.run_dir = show(dir.path());
-    context.paths.prd_file = show(dir.prd());
-    context.paths.progress_file = show(dir.progress());
-    context.paths.task_context_file = show(dir.artifact(Artifact::TaskContext));
-    context.paths.progress_context_file = show(dir.artifact(Artifact::ProgressContext));
-    context.paths.snapshot_file = show(dir.artifact(Artifact::ProjectSnapshot));
-    context.paths.agents_md = show(project.root().join(AGENTS_FILE));
+    name_places(&mut context, project.root(), &project.run_dir());
+    context.paths.agents_md = project.root().join(AGENTS_FILE).display().to_string();
     context.mode.is_pilot = settings.pilot.enabled;
     for point in HookPoint::ALL.iter().filter(|point| registry.has_handlers(**point)) {
         let ids = registry.handlers(*point).map(|(id, ..)| id.to_owned()).collect();
         context.hooks.registered.insert(point.to_string(), ids);
     }
     context
-}
-
-fn show(path: impl AsRef<Path>) -> String {
-    path.as_ref().display().to_string()
 }

@@ -25,8 +25,6 @@ use crate::{
 pub struct Kit {
     /// The project's root.
     pub project_root: PathBuf,
-    /// Where the agent and the checks work: the project's root, or the project within a clone.
-    pub work_dir: PathBuf,
     /// Who looks at the project.
     pub caller: Caller,
     /// Where the files of the run are.

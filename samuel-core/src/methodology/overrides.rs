@@ -85,7 +85,7 @@ impl StaleTemplate {
                 "Have the agent run `{{ .Samuel.Binary }} run enqueue` for each task that it finds.".into()
             }
             Staleness::OldFile { .. } => {
-                "Name the plan by `{{ .Paths.PRDFile }}`, and have the agent change it by commands alone."
+                "Have the agent read the plan by `{{ .Samuel.Binary }} run tasks`, and change it by commands alone."
                     .into()
             }
             Staleness::UnknownVariable { .. } => Remedy::ListVariables,

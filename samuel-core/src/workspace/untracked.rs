@@ -16,11 +16,11 @@ use crate::{git::Repository, text::described};
 /// The mode of a directory that stands in the index for all below it.
 const DIRECTORY: u32 = 0o040_000;
 
-/// Says whether there may be anything in a work tree that is not in its index. Blocks.
+/// Says whether there may be anything in a work tree that is not in its index, except below one path of it. Blocks.
 ///
 /// # Errors
 /// Returns an error where one of them cannot be read.
-pub(super) fn may_be_in(tree: &Path, repository: &Repository) -> io::Result<bool> {
+pub(super) fn may_be_in(tree: &Path, repository: &Repository, but: &Path) -> io::Result<bool> {
     let failed = |error: crate::git::GitError| io::Error::other(described(&error));
     let (mut files, mut directories, mut is_plain) = (HashSet::new(), HashSet::new(), true);
     let index = repository.index().map_err(failed)?;
@@ -45,12 +45,12 @@ pub(super) fn may_be_in(tree: &Path, repository: &Repository) -> io::Result<bool
         for entry in fs::read_dir(tree.join(&directory))? {
             let entry = entry?;
             let path = directory.join(entry.file_name());
-            if path == Path::new(".git") {
+            if path == Path::new(".git") || path == but {
                 continue;
             }
             let name = path.as_os_str().as_bytes();
             match entry.file_type()?.is_dir() {
-                true if directories.contains(name) => left.push_back(path),
+                true if directories.contains(name) || but.starts_with(&path) => left.push_back(path),
                 false if files.contains(name) => {}
                 _ => return Ok(true),
             }
@@ -70,12 +70,14 @@ mod tests {
     fn what_is_in_no_index_is_seen_whatever_it_is_and_nothing_else() {
         let made = Made::with(&[("a.rs", "a\n"), ("b/c/d.rs", "d\n"), (".gitignore", "*.log\n")]);
         let path = |name: &str| made.path().join(name);
-        let may = || may_be_in(made.path(), &made.opened()).unwrap();
+        let may = || may_be_in(made.path(), &made.opened(), Path::new("own/files")).unwrap();
         assert!(!may());
+        fs::create_dir_all(path("own/files/of-runs")).unwrap();
+        assert!(!may(), "what is not looked at");
         fs::write(path("a.rs"), "changed\n").unwrap();
         fs::remove_file(path("b/c/d.rs")).unwrap();
         assert!(!may(), "what was changed or removed is tracked");
-        for name in ["new", "b/new", "b/c/new.log"] {
+        for name in ["new", "b/new", "b/c/new.log", "own/new"] {
             fs::write(path(name), "").unwrap();
             assert!(may(), "{name}");
             fs::remove_file(path(name)).unwrap();

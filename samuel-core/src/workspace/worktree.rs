@@ -261,9 +261,11 @@ impl Worktree {
     /// Says whether there may be anything that git does not track, as files say; also where they do not tell.
     async fn may_have_untracked(&self) -> bool {
         let (users, git_dir, tree) = (self.users.clone(), self.git_dir.clone(), self.setup.tree.clone());
+        let files = run_files(&users.prefix);
         let may = blocking(move || {
             let repository = users.repository(&users.top)?.with_git_dir(&git_dir);
-            untracked::may_be_in(&tree, &repository).map_err(WorkspaceError::io("look at", &tree))
+            untracked::may_be_in(&tree, &repository, Path::new(&files))
+                .map_err(WorkspaceError::io("look at", &tree))
         });
         may.await.unwrap_or(true)
     }
@@ -308,16 +310,14 @@ impl Worktree {
         Ok(())
     }
 
-    /// Resets the files of runs in the index to a commit, and removes those that git does not track: they are no work.
-    /// Returns `false` if there are none.
-    async fn leave_run_files(&self, commit: &str) -> Result<bool, WorkspaceError> {
+    /// Resets the files of runs in the index to a commit, if there are any: they are no work. The files stay, since the
+    /// turns to come read them.
+    async fn leave_run_files(&self, commit: &str) -> Result<(), WorkspaceError> {
         let files = run_files(&self.users.prefix);
-        if self.setup.tree.join(&files).symlink_metadata().is_err() {
-            return Ok(false);
+        if self.setup.tree.join(&files).symlink_metadata().is_ok() {
+            self.run(&["reset", "--quiet", commit, "--", &files]).await?;
         }
-        self.run(&["reset", "--quiet", commit, "--", &files]).await?;
-        self.run(&["clean", "-ffdqx", "--", &files]).await?;
-        Ok(true)
+        Ok(())
     }
 
     /// Commits what is in no commit, on what is checked out, and returns the last commit there. What was copied is in
@@ -327,13 +327,13 @@ impl Worktree {
     /// Returns an error where git fails.
     pub async fn commit(&self, title: &str) -> Result<MadeWork, WorkspaceError> {
         self.unlock()?;
-        // What is told is what was not staged before.
-        let is_staged = !self.run(&["add", "--all", "--verbose"]).await?.is_empty();
+        // What is told is what was not staged before. Files of runs may be all of it.
+        let (told, files) = (self.run(&["add", "--all", "--verbose"]).await?, run_files(&self.users.prefix));
+        let is_staged = told.lines().any(|line| !line.contains(&files));
         self.leave_copied().await?;
         let base = self.base.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        // Files of runs may be all that was staged.
-        let is_other = !self.leave_run_files(base.as_deref().unwrap_or("HEAD")).await?;
-        if is_staged && is_other || self.is_dirty().await? {
+        self.leave_run_files(base.as_deref().unwrap_or("HEAD")).await?;
+        if is_staged || self.is_dirty().await? {
             let args =
                 ["commit", "--quiet", "--no-verify", "--allow-empty", "--cleanup=verbatim", "-m", title];
             self.run(&args).await?;
@@ -380,6 +380,7 @@ impl Worktree {
         let kept = if !is_worth_nothing && self.is_dirty().await? {
             self.run(&["add", "--all"]).await?;
             self.leave_copied().await?;
+            self.leave_run_files("HEAD").await?;
             let tree = self.line(&["write-tree"]).await?;
             let args = ["commit-tree", "-p", &head, "-m", "Keep what was left uncommitted", &tree];
             Some(self.line(&args).await?)

@@ -78,7 +78,6 @@ class Kit:
 
     Attributes:
         project_root: The project's root.
-        work_dir: Where the agent and the checks work: the project's root, or the project within a clone.
         run_dir: The directory that holds plan, log and journal.
         run_id: The run's id.
         binary: The command by which agents call Samuel.
@@ -88,7 +87,6 @@ class Kit:
     """
 
     project_root: str
-    work_dir: str
     run_dir: str
     run_id: str
     binary: str

@@ -98,8 +98,7 @@ impl Run {
         };
         let (shared, tree) = (opened.shared, opened.queue);
         let (batch, commands) = (self.batch(), self.check_commands());
-        let number = self.frozen.settings.parallel.jobs.saturating_add(1);
-        let parts = self.parts(number, Arc::clone(&shared.setup.store), &tree, None).await?;
+        let parts = self.parts(Arc::clone(&shared.setup.store), &tree, None).await?;
         let stores = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
         let known = Known { plan, ..Known::default() };
         let recorded = self.hub.subscribe();

@@ -2,34 +2,31 @@
 //!
 //! Only the leader saves the run, since a run that goes on goes on with the plan: what other lanes
 //! worked on is released and claimed anew. What they consumed and what came of their iterations they write down
-//! (`kept`). Files that each iteration makes anew are in a directory of
-//! the lane, so that no agent reads another one's.
+//! (`kept`).
 
 use std::sync::Arc;
 
 use crate::state::{
     Artifact, Holder, KeptCheckpoint, LaneStore, LoopLock, Note, RecordChunk, RecordPart, RecordPlace,
-    RunDir, SavedRun, StateError, SupervisorProcess, Watch, read_artifact_of, write_artifact_of,
+    RunDir, SavedRun, StateError, SupervisorProcess, Watch,
 };
 
 /// The store of a lane, over that of the run.
 #[derive(Debug)]
 pub(super) struct LaneNotes {
     run: Arc<dyn LaneStore>,
-    /// Where the files of the lane's iterations are.
-    dir: RunDir,
     leads: bool,
 }
 
 impl LaneNotes {
-    pub(super) fn new(run: Arc<dyn LaneStore>, dir: RunDir, leads: bool) -> Self {
-        Self { run, dir, leads }
+    pub(super) fn new(run: Arc<dyn LaneStore>, leads: bool) -> Self {
+        Self { run, leads }
     }
 }
 
 impl LaneStore for LaneNotes {
     fn dir(&self) -> &RunDir {
-        &self.dir
+        self.run.dir()
     }
 
     fn note(&self, note: Note) -> Result<u64, StateError> {
@@ -52,11 +49,11 @@ impl LaneStore for LaneNotes {
     }
 
     fn write_artifact(&self, artifact: Artifact, text: &str) -> Result<(), StateError> {
-        write_artifact_of(&self.dir, artifact, text)
+        self.run.write_artifact(artifact, text)
     }
 
     fn read_artifact(&self, artifact: Artifact) -> Result<Option<String>, StateError> {
-        read_artifact_of(&self.dir, artifact)
+        self.run.read_artifact(artifact)
     }
 
     fn lock_loop(&self, holder: &Holder) -> Result<Arc<dyn LoopLock>, StateError> {

@@ -252,7 +252,7 @@ impl Run {
     }
 
     /// Describes where a lane works, or the queue checks.
-    pub(super) fn lane_tree(&self, directory: &Path, name: &str) -> LaneTreeSetup {
+    pub(in crate::engine) fn lane_tree(&self, directory: &Path, name: &str) -> LaneTreeSetup {
         let frozen = &self.frozen;
         let parallel = &frozen.settings.parallel;
         let key = WorkspaceKind::key_of(frozen.project.root());

@@ -15,7 +15,7 @@ use crate::{
     hook::{HookPoint, Registry},
     machine::{Input, Machine},
     model::Plan,
-    state::{LaneStore, LoopLock, PlanStore, RunDir, StateError},
+    state::{LaneStore, LoopLock, PlanStore, StateError},
     workspace::{LaneTree, LaneTreeKind},
 };
 
@@ -26,7 +26,6 @@ pub(in crate::engine) struct LaneParts {
     pub(in crate::engine) notes: Arc<dyn LaneStore>,
     pub(in crate::engine) registry: Registry,
     pub(in crate::engine) agents: Agents,
-    pub(in crate::engine) run_dir: RunDir,
     pub(in crate::engine) work_tree: WorkTree,
 }
 
@@ -54,11 +53,10 @@ impl Run {
             let view = Arc::new(LaneView::new(&shared, leads));
             let store = Arc::clone(&view) as Arc<dyn PlanStore>;
             let lane = Lane::new(number, Arc::clone(&shared), view, Arc::clone(&tree));
-            lanes.push(self.parts(number, store, &tree, Some(lane)).await?);
+            lanes.push(self.parts(store, &tree, Some(lane)).await?);
         }
         let store = Arc::clone(&shared.setup.store);
-        let number = self.frozen.settings.parallel.jobs.saturating_add(1);
-        let of_queue = self.parts(number, store, &queue, None).await?;
+        let of_queue = self.parts(store, &queue, None).await?;
         let leader = lanes.remove(0);
         let followers = Followers {
             lanes,
@@ -73,16 +71,13 @@ impl Run {
 
     pub(super) async fn parts(
         &self,
-        number: u32,
         store: Arc<dyn PlanStore>,
         tree: &LaneTree,
         lane: Option<Arc<Lane>>,
     ) -> Result<LaneParts, RunError> {
         let (frozen, directory) = (&self.frozen, tree.work_dir());
-        let run_dir = frozen.run_dir.of_lane(number);
         let leads = lane.as_ref().is_some_and(|lane| lane.leads());
-        let notes: Arc<dyn LaneStore> =
-            Arc::new(LaneNotes::new(Arc::clone(&frozen.lane), run_dir.clone(), leads));
+        let notes: Arc<dyn LaneStore> = Arc::new(LaneNotes::new(Arc::clone(&frozen.lane), leads));
         let sink = |config: &AgentConfig| AgentConfig {
             mutations: match &config.mutations {
                 MutationRoute::Sink(_) => MutationRoute::Sink(Arc::new(StoreSink(Arc::clone(&store)))),
@@ -99,8 +94,6 @@ impl Run {
             Agents::new(agent, sink(&frozen.others), frozen.supervisor.clone()).built_from(built_from);
         let (mut handlers, kit) = self.base.clone();
         let kit = crate::methodology::Kit {
-            work_dir: directory.clone(),
-            run_dir: run_dir.clone(),
             agents: agents.clone(),
             sandboxes: match tree.as_clone() {
                 Some(clone) => self.sandboxes_in(LaneTreeKind::Clone, &clone.top()),
@@ -114,7 +107,7 @@ impl Run {
         let registry = frozen.project.registry::<RunError>(handlers, HookPoint::ALL)?;
         let repository = self.repository(directory.clone()).await?.ok().flatten();
         let work_tree = WorkTree::new(directory, repository);
-        Ok(LaneParts { lane, store, notes, registry, agents, run_dir, work_tree })
+        Ok(LaneParts { lane, store, notes, registry, agents, work_tree })
     }
 
     /// Returns how many submissions the queue merges and checks together, at most.

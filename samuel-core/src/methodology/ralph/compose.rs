@@ -79,20 +79,8 @@ pub struct PromptParts<'a> {
     /// Whether the project is in a git repository; templates know it as
     /// `.Project.HasRepository`.
     pub has_repository: bool,
-    /// Where the agent works, where that is not the project's own work tree.
-    pub elsewhere: Option<&'a Elsewhere>,
     /// The marks of the run.
     pub framing: &'a Framing,
-}
-
-/// A clone, or a work tree of a lane: what prompts name in the place of the project's root and branch. Paths of files
-/// outside of it are absolute then.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Elsewhere {
-    /// The directory.
-    pub directory: String,
-    /// The branch that is checked out there; empty where there is none.
-    pub branch: String,
 }
 
 /// A blob of a context point.
@@ -157,11 +145,6 @@ fn quoted(context: &ContextView, parts: &PromptParts<'_>, prd: &str) -> Value {
     if let Some(project) = value.get_mut("Project").and_then(Value::as_object_mut) {
         project.insert("HasRepository".to_owned(), parts.has_repository.into());
         project.insert("PRD".to_owned(), prd.into());
-        if let Some(Elsewhere { directory, branch }) = parts.elsewhere {
-            project.insert("Root".to_owned(), directory.as_str().into());
-            project.insert("Branch".to_owned(), branch.as_str().into());
-            project.insert("IsElsewhere".to_owned(), true.into());
-        }
     }
     let names = [
         ("/Project/Name", MAX_NAME_CHARS),
@@ -219,10 +202,16 @@ fn unusable_prd(prd: &SourcePrd) -> Option<String> {
 /// Returns the sections of the PRD around the task as a quotation, or why there are none.
 fn quoted_prd(prd: &SourcePrd, framing: &Framing) -> String {
     // Whoever edits the plan could have any words be the path.
-    let path = format!("File: {}", one_line(&prd.path, MAX_NOTE_CHARS));
+    let path = match &*prd.path {
+        "" => String::new(),
+        path => format!("File: {}\n", one_line(path, MAX_NOTE_CHARS)),
+    };
     if let Some(problem) = &prd.problem {
         let problem = framing.remark(&format!("{}.", one_line(&framing.strip(problem), MAX_NOTE_CHARS)));
-        return format!("{}\n{problem}", framing.quote_part("the plan, about its PRD", &path, None));
+        return format!(
+            "{}\n{problem}",
+            framing.quote_part("the plan, about its PRD", path.trim_end(), None)
+        );
     }
     let text = prd.text.trim_end();
     let kept = text.get(..text.floor_char_boundary(MAX_PART_BYTES)).unwrap_or(text);
@@ -230,7 +219,7 @@ fn quoted_prd(prd: &SourcePrd, framing: &Framing) -> String {
     let left_out: Vec<String> = left_out.map(|what| one_line(&what, MAX_NOTE_CHARS)).collect();
     let left_out = (!left_out.is_empty()).then(|| left_out.join(", "));
     let fenced = if kept.is_empty() { String::new() } else { fenced("markdown", kept) };
-    framing.quote_part("the PRD", &format!("{path}\n{fenced}"), left_out.as_deref())
+    framing.quote_part("the PRD", &format!("{path}{fenced}"), left_out.as_deref())
 }
 
 /// Quotes every text of more than one line, or a long one; any other is a name or a number
@@ -379,7 +368,6 @@ mod tests {
             pending: &[],
             control_files: &[],
             has_repository: true,
-            elsewhere: None,
             framing: &FRAMING,
         }
     }

@@ -2,14 +2,14 @@
 
 use std::{
     ops::Deref,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use super::{
-    Check, CheckSetting, Elsewhere, Failures, PromptParts, QuotedBlob as Part, SourcePrd, ToldIn,
-    agent_summary, check_plan, checks::place_of_log, compose_prompt, discovery_context, fold_markdown,
-    fold_toon, implementation_context, loop_summary, progress_context, run_checks, templates::PROMPTS,
+    Check, CheckSetting, Failures, PromptParts, QuotedBlob as Part, SourcePrd, ToldIn, agent_summary,
+    check_plan, checks::place_of_log, compose_prompt, discovery_context, fold_markdown, fold_toon,
+    implementation_context, loop_summary, progress_context, run_checks, templates::PROMPTS,
 };
 use crate::{
     agent::{ARGUMENT, Agent, AgentError, AgentRequest, Choice, ConversationId, MODEL, compose_agent_env},
@@ -32,7 +32,7 @@ use crate::{
     },
     sandbox::Sandbox,
     snapshot::{SnapshotOptions, take_snapshot},
-    state::{Artifact, ProgressEntry, ProgressKind},
+    state::{ProgressEntry, ProgressKind},
 };
 
 /// What the default handlers work with: the kit, whose fields they read as their own.
@@ -123,6 +123,9 @@ impl Handlers {
     ) -> Result<ContextSnapshotOutput, HookFailure> {
         let preview = call.header().preview;
         let keeps = !preview && !self.in_memory;
+        // A preview makes no workspace.
+        let root = if preview { &*self.project_root } else { self.root_of(&call) };
+        let root = root.to_owned();
         let taken = self
             .blocking(move |ralph| {
                 let options = SnapshotOptions {
@@ -133,10 +136,7 @@ impl Handlers {
                     max_file_lines: ralph.guardrails.max_file_lines,
                     ..SnapshotOptions::new(ralph.clock.now())
                 };
-                // The clone is made by runs alone.
-                let is_there = !preview && ralph.work_dir.is_dir();
-                let root = if is_there { &ralph.work_dir } else { &ralph.project_root };
-                let taken = take_snapshot(root, &options)?;
+                let taken = take_snapshot(&root, &options)?;
                 Ok::<_, HookFailure>(taken.encode()?)
             })
             .await??;
@@ -172,10 +172,12 @@ impl Handlers {
         let input = call.input();
         let plan = call.plan();
         let task = input.task.as_ref().and_then(|task| plan.task(&TaskId::new(task.id.clone())));
-        let own = match task {
+        let mut own = match task {
             Some(task) => implementation_context(plan, task),
             None => discovery_context(plan),
         };
+        // The agent finds no file that is not where it works.
+        own.prd = own.prd.filter(|_| !call.context().base().paths.source_prd.is_empty());
         Ok(ContextTaskOutput::from_blob(folded(
             &call,
             call.previous().map(|p| &*p.toon_blob),
@@ -203,6 +205,11 @@ impl Handlers {
         Ok(BeforeAgentInvokeOutput { prompt, env, ..Default::default() })
     }
 
+    /// Returns the directory in which the turn of a call works.
+    fn root_of<'c, P: Point>(&'c self, call: &'c Call<P>) -> &'c Path {
+        call.workspace().unwrap_or(&self.project_root)
+    }
+
     /// Returns the variables that tell what a process works on.
     fn variables<P: Point>(&self, call: &Call<P>) -> Vec<(String, String)> {
         let (iteration, base) = (call.header().iteration, call.context().base());
@@ -213,9 +220,9 @@ impl Handlers {
             ("SAMUEL_BINARY".to_owned(), self.binary.clone()),
             ("SAMUEL_ITERATION".to_owned(), iteration.to_string()),
         ];
-        if self.is_in_clone() {
-            let work_dir = self.work_dir.display().to_string();
-            set.extend([("SAMUEL_WORKSPACE".to_owned(), work_dir.clone()), ("PWD".to_owned(), work_dir)]);
+        if let Some(workspace) = call.workspace() {
+            let workspace = workspace.display().to_string();
+            set.extend([("SAMUEL_WORKSPACE".to_owned(), workspace.clone()), ("PWD".to_owned(), workspace)]);
         }
         if !base.iteration.task_id.is_empty() {
             set.push(("SAMUEL_TASK_ID".to_owned(), base.iteration.task_id.clone()));
@@ -231,14 +238,17 @@ impl Handlers {
         let plan = Arc::clone(call.plan());
         let task = Some(&call.context().base().iteration.task_id).filter(|id| !id.is_empty());
         let task = task.map(|id| TaskId::new(id.clone()));
+        let workspace = call.workspace().map(Path::to_owned);
         let prd = self.blocking(move |ralph| {
             let max_tokens = ralph.settings.context.prd_tokens;
-            SourcePrd::read(&ralph.project_root, &plan, task.as_ref(), max_tokens)
+            SourcePrd::find(workspace.as_deref(), &ralph.project_root, &plan, task.as_ref(), max_tokens)
         });
         let prd = prd.await?;
-        let path = |artifact| self.relative(artifact);
+        let (root, paths) = (self.root_of(call), &call.context().base().paths);
+        let path =
+            |path: &str| Path::new(path).strip_prefix(root).unwrap_or(Path::new(path)).display().to_string();
         let (task, progress, snapshot) =
-            (path(Artifact::TaskContext), path(Artifact::ProgressContext), path(Artifact::ProjectSnapshot));
+            (path(&paths.task_context_file), path(&paths.progress_context_file), path(&paths.snapshot_file));
         let part = |title, source, path, language, text| Part { title, source, path, language, text };
         let blobs = [
             part("Task context", "the plan", &*task, "toon", &*input.task_context),
@@ -252,10 +262,7 @@ impl Handlers {
         // One that cannot be read here is one all the same.
         let has_repository = !matches!(Repository::open(&self.project_root, &self.caller), Ok(None));
         let (blobs, prd, pending) = (&blobs[..], prd.as_ref(), &pending[..]);
-        let elsewhere = self.elsewhere();
-        let elsewhere = elsewhere.as_ref();
-        let parts =
-            PromptParts { blobs, prd, extras, pending, control_files, has_repository, elsewhere, framing };
+        let parts = PromptParts { blobs, prd, extras, pending, control_files, has_repository, framing };
         let composed =
             compose_prompt(&self.prompt_template(call.header().mode).template, call.context(), parts)?;
         warn(call, composed.warnings);
@@ -269,30 +276,6 @@ impl Handlers {
             Mode::Implementation => implementation,
             Mode::Discovery => discovery,
         }
-    }
-
-    /// Says whether the agent and the checks work elsewhere than in the project.
-    fn is_in_clone(&self) -> bool {
-        self.work_dir != self.project_root
-    }
-
-    /// Returns where the agent works, where that is elsewhere.
-    fn elsewhere(&self) -> Option<Elsewhere> {
-        if !self.is_in_clone() {
-            return None;
-        }
-        let repository = Repository::open(&self.work_dir, &self.caller).ok().flatten();
-        let branch = repository.and_then(|repository| repository.branch()).unwrap_or_default();
-        Some(Elsewhere { directory: self.work_dir.display().to_string(), branch })
-    }
-
-    /// Returns the path of a file as an agent finds it.
-    fn relative(&self, artifact: Artifact) -> String {
-        let path = self.run_dir.artifact(artifact);
-        if self.is_in_clone() {
-            return path.display().to_string();
-        }
-        path.strip_prefix(&self.project_root).unwrap_or(&path).display().to_string()
     }
 
     async fn invoke(&self, call: Call<points::AgentInvoke>) -> Result<AgentInvokeOutput, HookFailure> {
@@ -322,7 +305,7 @@ impl Handlers {
             prompt: input.prompt.clone(),
             env,
             program,
-            project_root: self.work_dir.clone(),
+            project_root: self.root_of(&call).to_owned(),
             sandbox: Arc::clone(&sandbox),
             logs: call.logs(),
             iteration: header.iteration,
@@ -416,7 +399,7 @@ impl Handlers {
         let sandbox = self.sandboxes.find(&self.settings.sandbox)?;
         let setting = CheckSetting {
             project_root: &self.project_root,
-            work_dir: &self.work_dir,
+            work_dir: self.root_of(&call),
             logs: (&self.run_dir, &self.run_id),
             env: &env,
             supervisor: &self.supervisor,

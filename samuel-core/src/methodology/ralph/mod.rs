@@ -30,7 +30,7 @@ mod task_context;
 pub mod templates;
 
 pub use checks::{Check, CheckSetting, ChecksCancelled, MAX_TAIL_BYTES, run_checks};
-pub use compose::{ComposedPrompt, Elsewhere, PromptParts, QuotedBlob, compose_prompt};
+pub use compose::{ComposedPrompt, PromptParts, QuotedBlob, compose_prompt};
 pub use fold::{Folded, fold_markdown, fold_toon};
 pub use progress::{Failures, ToldIn, progress_context};
 pub use ready::{PlanCheck, check_plan};

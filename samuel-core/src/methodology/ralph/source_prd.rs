@@ -22,7 +22,7 @@ const MAX_GROUPS: usize = 16;
 /// What a prompt tells of the PRD that the plan was converted from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourcePrd {
-    /// Its path, relative to the project.
+    /// Its path, relative to the project; empty where the agent does not find it there.
     pub path: String,
     /// The sections around the task, Markdown; empty where none fits.
     pub text: String,
@@ -69,6 +69,25 @@ impl SourcePrd {
             }
             Err(error) => return unusable(format!("It cannot be read as a PRD: {error}")),
         })
+    }
+
+    /// Reads as [`read`](Self::read) does, in the workspace of a turn if it has one. Git may ignore the file, so that
+    /// only the project has it: its text is quoted then, and its path is empty. Blocks.
+    pub fn find(
+        workspace: Option<&Path>,
+        root: &Path,
+        plan: &Plan,
+        task: Option<&TaskId>,
+        max_tokens: u32,
+    ) -> Option<Self> {
+        let Some(workspace) = workspace else { return Self::read(root, plan, task, max_tokens) };
+        let in_workspace = Self::read(workspace, plan, task, max_tokens)?;
+        if in_workspace.is_unusable
+            && let Some(found) = Self::read(root, plan, task, max_tokens).filter(|prd| !prd.is_unusable)
+        {
+            return Some(Self { path: String::new(), ..found });
+        }
+        Some(in_workspace)
     }
 
     /// Returns the path of the PRD that a plan names, unless it leads out of the project or

@@ -49,7 +49,7 @@ async fn what_agents_make_in_clones_lands_once_and_nothing_else_of_the_clones_is
     let user = User::new();
     let project = project(&user, &[("1", &[]), ("2", &[]), ("3", &["1", "2"])]);
     let head = user.head();
-    let work = "test -d .git; test -f ../record.json; test ! -e .samuel; test \"$PWD\" = \"$SAMUEL_WORKSPACE\"; \
+    let work = "test -d .git; test -f ../record.json; test ! -e .samuel/run/prd.toon; test \"$PWD\" = \"$SAMUEL_WORKSPACE\"; \
                 if test $SAMUEL_TASK_ID = 3; then cat made-1.txt made-2.txt; fi; \
                 git tag of-agent-$SAMUEL_TASK_ID; git branch of-agent; \
                 echo $SAMUEL_TASK_ID > made-$SAMUEL_TASK_ID.txt; git add -A; git commit -qm \"Make $SAMUEL_TASK_ID\"; \

@@ -131,7 +131,7 @@ async fn lanes_work_at_once_and_what_they_make_lands_once_on_a_branch_of_the_run
     // The first two wait for each other, each in a work tree of its own.
     let meet = "case $SAMUEL_TASK_ID in 1|2) touch ~/at-$SAMUEL_TASK_ID; \
                 while ! { test -e ~/at-1 && test -e ~/at-2; }; do sleep 0.02; done;; esac; \
-                test \"$PWD\" = \"$SAMUEL_WORKSPACE\"; test ! -e .samuel; \
+                test \"$PWD\" = \"$SAMUEL_WORKSPACE\"; test ! -e .samuel/run/prd.toon; \
                 if test $SAMUEL_TASK_ID = 3; then cat made-1.txt made-2.txt; fi; \
                 echo $SAMUEL_TASK_ID > made-$SAMUEL_TASK_ID.txt; echo x > other-$SAMUEL_TASK_ID; \
                 git add other-$SAMUEL_TASK_ID; git commit -qm \"Make $SAMUEL_TASK_ID\"";

@@ -20,6 +20,7 @@ mod lane_worktrees;
 mod lanes;
 mod lanes_killed;
 mod life;
+mod places;
 mod refusals;
 mod runs;
 mod traps;

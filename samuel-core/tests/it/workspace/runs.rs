@@ -83,7 +83,7 @@ async fn commits_of_the_agent_reach_the_branch_after_the_check_and_the_plan_stay
     let project = project(&user, &["1", "2"]);
     let seen = user.home().join("seen");
     let work = format!(
-        "test -f ../record.json; test ! -e .samuel; test \"$PWD\" = \"$SAMUEL_WORKSPACE\"; echo \"$SAMUEL_PROJECT_ROOT $(cat {tree}/made-1.txt 2>/dev/null)\" >> {seen}; echo $SAMUEL_TASK_ID > made-$SAMUEL_TASK_ID.txt; git add -A; git commit -qm \"Make $SAMUEL_TASK_ID\"; echo more > left-$SAMUEL_TASK_ID.txt; test ! -e {tree}/made-$SAMUEL_TASK_ID.txt",
+        "test -f ../record.json; test ! -e .samuel/run/prd.toon; test \"$PWD\" = \"$SAMUEL_WORKSPACE\"; echo \"$SAMUEL_PROJECT_ROOT $(cat {tree}/made-1.txt 2>/dev/null)\" >> {seen}; echo $SAMUEL_TASK_ID > made-$SAMUEL_TASK_ID.txt; git add -A; git commit -qm \"Make $SAMUEL_TASK_ID\"; echo more > left-$SAMUEL_TASK_ID.txt; test ! -e {tree}/made-$SAMUEL_TASK_ID.txt",
         tree = user.tree().display(),
         seen = seen.display(),
     );

@@ -51,6 +51,7 @@ fn bench() -> Bench {
         .config(CONFIG)
         .file("a.rs", "fn a() {}\n")
         .file("AGENTS.md", "notes\n")
+        .file("docs/prd.md", "# Parser\n")
         .file(".git/HEAD", "ref: refs/heads/main\n")
         .build()
         .unwrap()

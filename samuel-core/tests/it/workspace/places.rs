@@ -1,0 +1,107 @@
+//! Agents, checks and handlers are told of the place of their turn, and of no other.
+
+use std::fs;
+
+use samuel_core::{
+    agent::{Script, ScriptedCall},
+    config::MethodologySettings,
+    engine::RunBuilder,
+    hook::{Point, points},
+    model::ExitReason,
+    project::Project,
+    testing::FakeHandler,
+};
+
+use crate::workspace::{
+    kit::User,
+    lanes::{lanes, project},
+    runs::{played, run},
+};
+
+/// The kinds of workspaces.
+const KINDS: [&str; 3] = ["clone", "worktrees", "clones"];
+
+/// Begins to build a run in a kind of workspace: of one loop, or of two workers.
+fn run_in(kind: &str, user: &User, project: &Project, script: Script, checks: &[&str]) -> RunBuilder {
+    match kind {
+        "clone" => run(user, project, script, checks),
+        "worktrees" => lanes(user, project, 2, script, checks),
+        _ => lanes(user, project, 2, script, checks)
+            .settings(|settings: &mut MethodologySettings| settings.parallel.workspace = "clone".to_owned()),
+    }
+}
+
+/// Returns what the calls of a handler showed: input, context and workspace.
+fn shown<P: Point>(handler: &FakeHandler<P>) -> String {
+    let shown = handler.calls().into_iter().map(|call| {
+        let context = serde_json::to_string(call.context()).unwrap();
+        format!("{:?} {context} at {:?}\n", call.input(), call.workspace())
+    });
+    shown.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_path_of_the_checkout_reaches_a_turn() {
+    for kind in KINDS {
+        let user = User::new();
+        user.write("AGENTS.md", "notes\n");
+        user.git("add --all");
+        user.git("commit --quiet --message Notes");
+        let project = project(&user, &[("1", &[]), ("2", &["1"])]);
+        let work = "cd .samuel/run && cat task-context.toon progress-context.md project-snapshot.toon ../../AGENTS.md \
+                    > /dev/null && cd ../.. && echo x > made-$SAMUEL_TASK_ID && touch ~/read-$SAMUEL_TASK_ID";
+        let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
+        let begins = FakeHandler::<points::BeforeLoop>::passes();
+        let iterations = FakeHandler::<points::BeforeIteration>::passes();
+        let snapshots = FakeHandler::<points::ContextSnapshot>::passes();
+        let logs = FakeHandler::<points::ContextProgress>::passes();
+        let checks = FakeHandler::<points::QualityCheck>::passes();
+        let ends = FakeHandler::<points::AfterIteration>::passes();
+        let run = run_in(kind, &user, &project, script, &["true"])
+            .hook("begins", begins.clone())
+            .hook("iterations", iterations.clone())
+            .hook("snapshots", snapshots.clone())
+            .hook("logs", logs.clone())
+            .hook("checks", checks.clone())
+            .hook("ends", ends.clone());
+        let told = played(run).await.unwrap();
+        assert_eq!(told.report.exit_reason, ExitReason::Completed, "{kind}: {}", told.text());
+        let root = project.root().display().to_string();
+        for of_turns in [shown(&iterations), shown(&snapshots), shown(&logs), shown(&checks), shown(&ends)] {
+            assert!(of_turns.contains("/workspaces/") && !of_turns.contains(&root), "{kind}: {of_turns}");
+            assert!(!of_turns.contains(" at None"), "{kind}: {of_turns}");
+        }
+        let of_loop = shown(&begins);
+        assert!(of_loop.contains(&format!("{root}/.samuel/run/prd.toon")), "{kind}: {of_loop}");
+        assert!(of_loop.contains(" at None"), "{kind}: {of_loop}");
+        let prompts = user.sh(&user.tree().join(".samuel/run/logs"), "cat */*.prompt");
+        assert!(prompts.contains("- `.samuel/run/task-context.toon`: "), "{kind}: {prompts}");
+        assert!(prompts.contains("- `AGENTS.md`: ") && !prompts.contains(&root), "{kind}: {prompts}");
+        for id in ["1", "2"] {
+            assert!(user.home().join(format!("read-{id}")).exists(), "{kind}: {}", told.text());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn appended_learnings_are_read_and_never_merged() {
+    for kind in KINDS {
+        let user = User::new();
+        let project = project(&user, &[("1", &[]), ("2", &["1"])]);
+        let work = "mkdir -p .samuel/run; echo \"[2026-11-21T10:00:00Z] LEARNING: from $SAMUEL_TASK_ID\" >> \
+                    .samuel/run/progress.md; echo x > made-$SAMUEL_TASK_ID; git add -Af; git commit -qm Work";
+        let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
+        let told = played(run_in(kind, &user, &project, script, &[])).await.unwrap();
+        assert_eq!(told.report.exit_reason, ExitReason::Completed, "{kind}: {}", told.text());
+        let log = fs::read_to_string(user.tree().join(".samuel/run/progress.md")).unwrap();
+        for id in ["1", "2"] {
+            assert_eq!(log.matches(&format!("LEARNING: from {id}\n")).count(), 1, "{kind}: {log}");
+        }
+        let logs = user.tree().join(".samuel/run/logs");
+        assert_eq!(user.sh(&logs, "grep -l 'from 1' */*.prompt | wc -l"), "1", "{kind}");
+        let into = told.report.into.clone().unwrap_or_else(|| "main".to_owned());
+        let files = user.git(&format!("ls-tree -r --name-only {into}"));
+        assert!(files.contains("made-2") && !files.contains(".samuel"), "{kind}: {files}");
+        assert_eq!(user.git("status --porcelain"), "?? .samuel/", "{kind}");
+    }
+}
