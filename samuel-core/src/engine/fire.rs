@@ -4,7 +4,12 @@
 //! them: fill in what only it knows, write down warnings, keep the folded
 //! context, and reduce the output to what the machine needs.
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{
+    mem,
+    pin::Pin,
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use tokio_util::sync::CancellationToken;
 
@@ -290,13 +295,16 @@ impl Services {
         let bridges = input.env.extract_if(.., |(name, _)| is_bridges(name));
         denied.extend(bridges.map(|(name, _)| name));
         input.env_names = input.env.iter().map(|(name, _)| name.clone()).collect();
+        let env = mem::take(&mut input.env);
+        *self.turn_env.lock().unwrap_or_else(PoisonError::into_inner) = env;
         if !denied.is_empty() {
             self.warn(format!("no agent gets these variables that handlers set: {}", denied.join(", ")));
         }
         HookReply { outcome, data: ReplyData::Invocation(Box::new(input)) }
     }
 
-    async fn fire_agent(self: &Arc<Self>, input: AgentInvokeInput, place: &Place) -> HookReply {
+    async fn fire_agent(self: &Arc<Self>, mut input: AgentInvokeInput, place: &Place) -> HookReply {
+        input.env = mem::take(&mut *self.turn_env.lock().unwrap_or_else(PoisonError::into_inner));
         let started = self.clock.elapsed();
         let agent = input.agent.clone();
         let port = Port::open(self, &input, place).await;

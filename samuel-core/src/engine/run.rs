@@ -415,6 +415,7 @@ impl Run {
             hook_log: HookLogWriter::new(&frozen.env),
             agents: frozen.agents(),
             env: frozen.env.clone(),
+            turn_env: Mutex::default(),
             swept: AtomicBool::new(true),
             context: Mutex::new(contexts),
             known_seq: AtomicU64::default(),

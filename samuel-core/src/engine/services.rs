@@ -96,6 +96,8 @@ pub(super) struct Services {
     pub(super) agents: Agents,
     /// The environment that the caller gave.
     pub(super) env: Vec<(String, String)>,
+    /// The environment of the next agent call. The machine gets only the names, so no record has the values.
+    pub(super) turn_env: Mutex<Vec<(String, String)>>,
     /// Whether all processes are gone that were started; an agent that may have left one
     /// clears it.
     pub(super) swept: AtomicBool,
@@ -203,6 +205,7 @@ impl Services {
             hook_log: HookLogWriter::new(&self.env),
             agents,
             env: self.env.clone(),
+            turn_env: Mutex::default(),
             swept: AtomicBool::new(true),
             context: Mutex::new(self.contexts(|contexts| contexts.clone())),
             known_seq: AtomicU64::new(self.known_seq.load(Ordering::Relaxed)),

@@ -3,6 +3,7 @@
 use std::{io::Write as _, sync::Arc};
 
 use samuel_core::{
+    agent::{Script, ScriptedCall},
     event::{Event, EventRecord, PlanChange},
     history::{EntryFilter, HistoryError, RunState, event_line},
     model::{Coded, ErrorCode, ExitReason, FailureClass, TaskId, payload::Actor},
@@ -40,6 +41,19 @@ async fn every_event_that_is_told_is_recorded_in_order_with_its_version() {
     }
     iterations.dedup();
     assert_eq!(iterations, [Some(2)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn recorded_inputs_hold_no_environment_value() {
+    let bench = on_disk(&[("1", "First")]);
+    let call = ScriptedCall::any().run("printf %s \"$GOFLAGS\" > got").done();
+    let env = [("PATH", "/usr/bin:/bin"), ("GOFLAGS", "zq9xk7v2")];
+    let run = bench.run(Script::default().call(call));
+    bench.play(run.env(env.map(|(name, value)| (name.to_owned(), value.to_owned())))).await.unwrap();
+    let run = history(&bench).resolve(None).unwrap();
+    let inputs = String::from_utf8(lines(&*bench.lane(), &run, RecordPart::Inputs)).unwrap();
+    assert!(inputs.contains("GOFLAGS") && !inputs.contains("zq9xk7v2"), "{inputs}");
+    assert_eq!(std::fs::read_to_string(bench.path().join("got")).unwrap(), "zq9xk7v2");
 }
 
 #[tokio::test(flavor = "multi_thread")]
