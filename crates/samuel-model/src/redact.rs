@@ -24,6 +24,24 @@ pub fn without_credentials(url: &str) -> Cow<'_, str> {
     rewritten(url, "")
 }
 
+/// Returns the secrets of a URL: its password, a token in place of the user's name, and secret parameters.
+pub(crate) fn credentials(url: &str) -> Vec<&str> {
+    let Some((scheme, rest)) = url.split_once("://") else { return Vec::new() };
+    let url = rest.get(..rest.find(ends_url).unwrap_or(rest.len())).unwrap_or(rest);
+    let (before, rest) = match url.get(..authority(url)).and_then(|authority| authority.rfind('@')) {
+        Some(at) => (url.get(..at), url.get(at + 1..).unwrap_or_default()),
+        None => (None, url),
+    };
+    let password = before.and_then(|user| match user.split_once(':') {
+        Some((_, password)) => Some(password),
+        None => Some(user).filter(|_| !is_ssh(scheme)),
+    });
+    let query = rest.split_once('?').map(|(_, query)| query.split('#').next().unwrap_or_default());
+    let parameters = query.into_iter().flat_map(|query| query.split('&'));
+    let secret = parameters.filter_map(|one| one.split_once('=').filter(|(name, _)| is_secret(name)));
+    password.into_iter().chain(secret.map(|(_, value)| value)).collect()
+}
+
 /// Puts something else in the place of credentials; nothing takes with it what
 /// sets them apart.
 fn rewritten<'a>(text: &'a str, hidden: &str) -> Cow<'a, str> {
@@ -129,6 +147,20 @@ mod tests {
             ("no url: me@host:x", "no url: me@host:x"),
         ] {
             assert_eq!(redacted(text), shown);
+        }
+    }
+
+    #[test]
+    fn finds_the_secrets_of_a_url() {
+        for (url, secrets) in [
+            ("https://me:pass@host/x", &["pass"][..]),
+            ("https://ghp_abc@host/x", &["ghp_abc"]),
+            ("ssh://git@host/x", &[]),
+            ("redis://me:p/a@host/x?a=1&token=abc#f", &["p/a", "abc"]),
+            ("https://host/x", &[]),
+            ("no url: me@host:x", &[]),
+        ] {
+            assert_eq!(credentials(url), secrets, "{url}");
         }
     }
 

@@ -16,6 +16,7 @@ use crate::{
     agent::{Agent, AgentConfig, AgentError, MutationRoute, Routing, Script, StoreSink},
     config::MethodologySettings,
     context::Framing,
+    environment::Secrets,
     hook::{Registry, RegistryBuilder, handler_methods},
     model::{Scope, TaskId, hex},
     process::Supervisor,
@@ -397,6 +398,7 @@ impl RunBuilder {
         }
         self.settings.pilot.enabled |= self.discovers_only;
         let sandboxes = self.known_sandboxes()?;
+        let secrets = Arc::new(Secrets::of(&self.env));
         self.env = without_keys(self.env, &self.project.config().sandbox, &self.settings.sandbox);
         let frozen = Frozen {
             sandboxes,
@@ -422,6 +424,7 @@ impl RunBuilder {
             is_unsupervised: self.supervisor.is_none(),
             supervisor: self.supervisor.unwrap_or_default(),
             env: self.env,
+            secrets,
             binary: self.binary,
             log_timings: self.log_timings,
             socket_dir: self.socket_dir,

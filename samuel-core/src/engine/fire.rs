@@ -296,6 +296,8 @@ impl Services {
         denied.extend(bridges.map(|(name, _)| name));
         input.env_names = input.env.iter().map(|(name, _)| name.clone()).collect();
         let env = mem::take(&mut input.env);
+        // Handlers can have set values that the caller does not have.
+        self.secrets.learn(&env);
         *self.turn_env.lock().unwrap_or_else(PoisonError::into_inner) = env;
         if !denied.is_empty() {
             self.warn(format!("no agent gets these variables that handlers set: {}", denied.join(", ")));

@@ -10,6 +10,7 @@ use crate::{
     agent::{Agent, AgentConfig, AgentError, Agents, Choice, Routing, compose_agent_env},
     config::{CheckCommand, MethodologySettings, Origin},
     context::Framing,
+    environment::Secrets,
     model::Scope,
     plan::Pilot,
     process::Supervisor,
@@ -44,6 +45,8 @@ pub(crate) struct Frozen {
     /// Whether nobody named it.
     pub(crate) is_unsupervised: bool,
     pub(crate) env: Vec<(String, String)>,
+    /// The secrets of the environment, with the keys of gateways that are not in `env`.
+    pub(crate) secrets: Arc<Secrets>,
     pub(crate) binary: String,
     pub(crate) session: String,
     pub(crate) owner: Option<String>,

@@ -58,7 +58,7 @@ pub(super) struct HookLogWriter {
     has_failed: AtomicBool,
     /// Whether the repository's own logs could not be written.
     has_failed_there: AtomicBool,
-    secrets: Secrets,
+    secrets: Arc<Secrets>,
     /// Whether the calls of repository hooks are traced.
     pub(super) traces: bool,
 }
@@ -74,13 +74,13 @@ struct Written {
 
 impl HookLogWriter {
     /// Knows what no line may show. Nothing is written before [`begin`](Services::begin_hook_log).
-    pub(super) fn new(env: &[(String, String)]) -> Self {
+    pub(super) fn new(env: &[(String, String)], secrets: Arc<Secrets>) -> Self {
         Self {
             calls: Mutex::default(),
             left_out: AtomicU64::default(),
             has_failed: AtomicBool::default(),
             has_failed_there: AtomicBool::default(),
-            secrets: Secrets::of(env),
+            secrets,
             traces: env.iter().any(|(name, value)| name == DEBUG && value.trim() == "1"),
         }
     }
@@ -122,7 +122,7 @@ impl HookLogWriter {
             duration_ms: whole_ms(call.timing.took),
             exit: call.timing.exit_code,
             class: call.timing.class,
-            logs: call.logs.iter().map(|log| self.secrets.hide(log)).collect(),
+            logs: call.logs.iter().map(|log| self.secrets.hide(log).into_owned()).collect(),
         };
         let trace = call.trace.map(|trace| {
             let mut context = json!({ "event_type": line.event_type, "session_id": session });
@@ -222,7 +222,7 @@ impl Services {
             failures.flat_map(|failure| iter::once(&mut failure.message).chain(&mut failure.details));
         let of_warnings = warnings.iter_mut().map(|warning| &mut warning.message);
         for text in refused.iter_mut().chain(advice).chain(of_warnings).chain(of_failures) {
-            *text = self.hook_log.secrets.hide(text);
+            *text = self.secrets.hide(text).into_owned();
         }
     }
 
@@ -265,7 +265,7 @@ impl Services {
             }
             let warnings = outcome.warnings.iter().filter(|warning| warning.handler == timing.handler);
             let told = |warning: &HookWarning| {
-                self.hook_log.secrets.hide(&format!("{}: {}", warning.class, warning.message))
+                self.secrets.hide(&format!("{}: {}", warning.class, warning.message)).into_owned()
             };
             let line = HookLogLine {
                 time,
@@ -319,9 +319,9 @@ mod tests {
     use crate::{
         event::Event,
         hook::{BreakClass, Call, HookStatus, points},
-        model::payload::{AfterIterationOutput, BeforeIterationOutput},
+        model::payload::{AfterIterationOutput, BeforeAgentInvokeOutput, BeforeIterationOutput},
         state::HookLogFilter,
-        testing::{Bench, completes_each_task},
+        testing::{Bench, FakeHandler, completes_each_task},
     };
 
     async fn leaks(call: Call<points::AfterIteration>) -> Result<AfterIterationOutput, HookFailure> {
@@ -357,6 +357,28 @@ mod tests {
         assert_eq!((&log.lines[0].run, log.lines[1].iteration), (&log.lines[1].run, Some(1)));
         assert_eq!(log.lines[1].warnings, ["warning: pushed to https://***@host/x with ***"]);
         assert_eq!(log.lines[0].run, &*played.events[0].run_id);
+    }
+
+    async fn leaks_values(call: Call<points::AfterIteration>) -> Result<AfterIterationOutput, HookFailure> {
+        call.warn("sent zq9xk7v2 and plain-value-1");
+        Ok(AfterIterationOutput::default())
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn hides_plain_values_and_values_of_handlers() {
+        let bench = Bench::with_tasks(&[("1", "Greet")]).unwrap();
+        let set = BeforeAgentInvokeOutput {
+            env: vec![("MY_FLAG".to_owned(), Some("zq9xk7v2".to_owned()))],
+            ..Default::default()
+        };
+        let run = bench.run(completes_each_task()).env([("PLAIN".to_owned(), "plain-value-1".to_owned())]);
+        let run = run
+            .hook("sets", FakeHandler::<points::BeforeAgentInvoke>::answers(set))
+            .hook::<points::AfterIteration, _>("leaks", leaks_values);
+        bench.play(run).await.unwrap();
+        let log = HookLog::read(bench.lane().dir(), &HookLogFilter::default()).unwrap();
+        let leaked = log.lines.iter().find(|line| line.id == "api:leaks").unwrap();
+        assert_eq!(leaked.warnings, ["warning: sent *** and ***"]);
     }
 
     #[tokio::test]

@@ -31,6 +31,7 @@ use crate::{
     agent::Agents,
     clock::Clock,
     context::{ContextView, PluginData, PromptContext, Suggestion},
+    environment::Secrets,
     event::Event,
     hook::Registry,
     machine::Input,
@@ -96,6 +97,8 @@ pub(super) struct Services {
     pub(super) agents: Agents,
     /// The environment that the caller gave.
     pub(super) env: Vec<(String, String)>,
+    /// The secrets of the caller's environment and of agent calls, for all lanes.
+    pub(super) secrets: Arc<Secrets>,
     /// The environment of the next agent call. The machine gets only the names, so no record has the values.
     pub(super) turn_env: Mutex<Vec<(String, String)>>,
     /// Whether all processes are gone that were started; an agent that may have left one
@@ -202,9 +205,10 @@ impl Services {
             call_count: Mutex::default(),
             ask_timeout: self.ask_timeout,
             log_timings: self.log_timings,
-            hook_log: HookLogWriter::new(&self.env),
+            hook_log: HookLogWriter::new(&self.env, Arc::clone(&self.secrets)),
             agents,
             env: self.env.clone(),
+            secrets: Arc::clone(&self.secrets),
             turn_env: Mutex::default(),
             swept: AtomicBool::new(true),
             context: Mutex::new(self.contexts(|contexts| contexts.clone())),

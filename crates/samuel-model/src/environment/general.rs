@@ -93,6 +93,27 @@ pub(super) fn is_general(child: Child, name: &str) -> bool {
     GENERAL.iter().any(|(children, names)| children.contains(&child) && any(names, name))
 }
 
+/// Names of variables whose values are no secrets, in addition to those that programs need. `*` stands for any text.
+const HARMLESS: &[&str] = &[
+    "SAMUEL_*",
+    "CI_*",
+    "GITHUB_*",
+    "GITLAB_*",
+    "RUNNER_*",
+    "CARGO_*",
+    "NEXTEST_*",
+    "HOSTNAME",
+    "OLDPWD",
+    "_",
+];
+
+/// Returns true for a variable whose name says that its value is no secret. A proxy can have a password.
+pub(super) fn is_harmless(name: &str) -> bool {
+    let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
+    let is_needed = GENERAL.iter().any(|(_, names)| any(names, name));
+    (is_needed && !is_proxy) || any(HARMLESS, name)
+}
+
 /// Returns what git gets of an environment.
 pub fn git_env(host: &[(String, String)]) -> impl Iterator<Item = (String, String)> {
     host.iter().filter(|(name, _)| is_general(Child::Git, name)).cloned()

@@ -24,6 +24,7 @@
 
 mod agent;
 mod checks;
+mod forms;
 mod general;
 mod reserved;
 mod secrets;
