@@ -41,11 +41,13 @@ macro_rules! probes {
 
 probes! {
     "plan-write", "the plan cannot be written", r#"echo x >> "$PLAN""#;
-    "plan-create", "no file can be made in .samuel", r#"echo x > "$ORIGIN/.samuel/planted""#;
+    "plan-read", "the plan cannot be read", r#"cat "$ORIGIN/.samuel/run/prd.toon" > /dev/null"#;
+    "records-read", "no record of a run can be read", r#"cat "$ORIGIN/.samuel/run/logs/run/inputs.jsonl" > /dev/null"#;
+    "plan-create", "no file can be made in .samuel", r#"echo x > "$ORIGIN/.samuel/planted"; exit 1"#;
     "plan-replace", "the plan cannot be replaced", r#"echo x > new && mv -f new "$PLAN""#;
     "plan-remove", "the plan cannot be removed", r#"rm -f "$PLAN""#;
     "plan-mode", "the plan's mode cannot be changed", r#"chmod 0777 "$PLAN""#;
-    "plan-rename", ".samuel cannot be renamed", r#"mv "$ORIGIN/.samuel" "$ORIGIN/moved""#;
+    "plan-rename", ".samuel cannot be renamed", r#"mv "$ORIGIN/.samuel" "$ORIGIN/moved"; exit 1"#;
     "plan-parent", "the directory that holds .samuel cannot be renamed", r#"mv "$ORIGIN" "$ORIGIN.moved"; exit 1"#;
     "plan-symlink", "no symbolic link leads to the plan", r#"ln -s "$PLAN" soft && echo x >> soft"#;
     "plan-hard-link", "no hard link leads to the plan", r#"ln "$PLAN" hard && echo x >> hard"#;
@@ -73,8 +75,8 @@ probes! {
     "signal", "no process outside can be signalled", r#"kill -0 "$OTHER_PID""#;
     "ptrace", "no process outside can be traced", r#"test "$(uname -m)" = x86_64 || exit 127; perl -e 'exit(syscall(101, 0x4206, $ENV{OTHER_PID} + 0, 0, 0) == 0 ? 0 : 1)'"#;
     "mount", "nothing can be mounted", r#"mkdir -p m && mount -t tmpfs none m && umount m"#;
-    "remount", "nothing becomes writable by a remount", r#"mount -o remount,rw,bind "$ORIGIN/.samuel""#;
-    "umount", "no mount can be taken away", r#"umount -l "$ORIGIN/.samuel""#;
+    "remount", "nothing becomes writable by a remount", r#"mount -o remount,rw,bind "$PLAN""#;
+    "umount", "no mount can be taken away", r#"umount -l "$PLAN""#;
     "setns", "no namespace can be entered", r#"nsenter --target 1 --net true"#;
     "userns", "no user namespace can be made", r#"unshare --user true"#;
     "network-devices", "there is no network device but the loopback", r#"test "$(grep -c : /proc/net/dev)" -gt 1"#;
@@ -141,7 +143,9 @@ impl ProbeGround {
         let directory = tempfile::Builder::new().prefix("samuel-probe-").tempdir()?;
         let root = directory.path().canonicalize()?;
         for (name, text) in [
-            ("origin/.samuel/plan", "the plan\n"),
+            ("origin/.samuel/run/task-context.toon", "the task\n"),
+            ("origin/.samuel/run/prd.toon", "the plan\n"),
+            ("origin/.samuel/run/logs/run/inputs.jsonl", "a record\n"),
             ("origin/.env", "TOKEN=1\n"),
             ("origin/.git/HEAD", "ref: refs/heads/main\n"),
             ("origin/.git/config", "[remote \"origin\"]\n"),
@@ -172,9 +176,9 @@ impl ProbeGround {
 
     /// Returns what a sandbox would show of it, as a run shows a clone of a project.
     pub fn view(&self) -> View {
-        let read_only = [".samuel", ".git/objects"].map(|name| self.path("origin").join(name)).to_vec();
         View {
-            read_only,
+            read_only: vec![self.path("origin/.git/objects")],
+            files: vec![self.path("origin/.samuel/run/task-context.toon")],
             home: Some(self.path("home")),
             tmp_bytes: TMP_BYTES,
             ..View::new(self.path("work"))
@@ -215,7 +219,7 @@ impl ProbeGround {
         let origin = self.origin();
         let paths = [
             ("ORIGIN", origin.clone()),
-            ("PLAN", origin.join(".samuel/plan")),
+            ("PLAN", origin.join(".samuel/run/task-context.toon")),
             ("THE_HOME", self.path("home")),
         ];
         let texts = [

@@ -96,7 +96,7 @@ impl Run {
         let kit = crate::methodology::Kit {
             agents: agents.clone(),
             sandboxes: match tree.as_clone() {
-                Some(clone) => self.sandboxes_in(LaneTreeKind::Clone, &clone.top()),
+                Some(clone) => self.sandboxes_in(LaneTreeKind::Clone, &clone.top(), &run_dir.artifacts()),
                 None => frozen.sandboxes.clone(),
             },
             store: Arc::clone(&store),
