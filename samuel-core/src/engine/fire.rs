@@ -33,7 +33,6 @@ use crate::{
     model::{
         FailureClass,
         payload::{AgentInvokeInput, BeforeAgentInvokeInput, Mode, QualityCheckInput, TaskBrief, Turn},
-        redacted,
     },
     state::{Artifact, ProgressBody, ProgressEntry, RunDir},
     text::lasting,
@@ -311,16 +310,19 @@ impl Services {
         let agent = input.agent.clone();
         let port = Port::open(self, &input, place).await;
         let heard: Arc<dyn AgentPort> = Arc::clone(&port) as _;
-        let (output, outcome) = self.run_with::<points::AgentInvoke>(input, place, Some(heard)).await;
+        let (mut output, outcome) = self.run_with::<points::AgentInvoke>(input, place, Some(heard)).await;
+        let message = output.failure.as_mut().map(|failure| &mut failure.message);
+        for text in [&mut output.stdout, &mut output.stderr].into_iter().chain(message) {
+            *text = self.secrets.hide(text).into_owned();
+        }
         let took = self.clock.elapsed().saturating_sub(started);
         port.close().await;
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let answered = outcome.broken.is_empty() && self.registry.has_handlers(HookPoint::AgentInvoke);
         let failure = match (&output.failure, answered) {
-            (Some(failure), true) => Some(IterationFailure {
-                class: failure.class.into(),
-                message: redacted(&failure.message).into_owned(),
-            }),
+            (Some(failure), true) => {
+                Some(IterationFailure { class: failure.class.into(), message: failure.message.clone() })
+            }
             (None, true) => None,
             (_, false) => Some(unanswered(&outcome)),
         };
@@ -338,7 +340,10 @@ impl Services {
             input.changed_files = self.look(WorkTree::changed_files).await;
         }
         let (output, outcome) = self.run::<points::QualityCheck>(input, place).await;
-        let failures = output.failures;
+        let mut failures = output.failures;
+        for text in failures.iter_mut().flat_map(|failure| [&mut failure.message, &mut failure.tail]) {
+            *text = self.secrets.hide(text).into_owned();
+        }
         if outcome.skipped.is_none() {
             self.known(|known| known.last_failures.clone_from(&failures));
         }

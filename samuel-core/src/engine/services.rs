@@ -1,7 +1,6 @@
 //! What the driver needs to carry out effects, shared by all of them.
 
 use std::{
-    borrow::Cow,
     path::PathBuf,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
@@ -28,7 +27,7 @@ use super::{
     work_tree::WorkTree,
 };
 use crate::{
-    agent::Agents,
+    agent::{AgentEvent, Agents},
     clock::Clock,
     context::{ContextView, PluginData, PromptContext, Suggestion},
     environment::Secrets,
@@ -38,7 +37,7 @@ use crate::{
     model::{
         Plan, Task, TaskId,
         payload::{CheckFailure, Extra, Mode},
-        redacted, run_blocking,
+        run_blocking,
     },
     plan::Pilot,
     process::Remains,
@@ -224,13 +223,16 @@ impl Services {
         }
     }
 
-    pub(super) fn emit(&self, event: Event) {
+    pub(super) fn emit(&self, mut event: Event) {
+        if let Event::Agent { report: AgentEvent::Text { text }, .. } = &mut event {
+            *text = self.secrets.hide(text).into_owned();
+        }
         let lane = self.in_lane.as_ref().and_then(|lane| lane.of(&event));
         self.hub.send_of(lane, event);
     }
 
     pub(super) fn warn(&self, message: impl Into<String>) {
-        self.emit(Event::Warning { message: redacted(&message.into()).into_owned() });
+        self.emit(Event::Warning { message: self.secrets.hide(&message.into()).into_owned() });
     }
 
     /// Warns, if there was no such warning since an iteration ended.
@@ -253,7 +255,7 @@ impl Services {
 
     /// Warns of what concerns all lanes, where there are several.
     pub(super) fn warn_of_run(&self, message: impl Into<String>) {
-        self.hub.send(Event::Warning { message: redacted(&message.into()).into_owned() });
+        self.hub.send(Event::Warning { message: self.secrets.hide(&message.into()).into_owned() });
     }
 
     /// Ends the socket, where there is one. Blocks.
@@ -322,11 +324,21 @@ impl Services {
         if entries.is_empty() || self.purpose == Purpose::Session {
             return;
         }
-        let entries: Vec<ProgressEntry> = entries.into_iter().map(without_passwords).collect();
+        let entries: Vec<ProgressEntry> = entries.into_iter().map(|entry| self.hidden(entry)).collect();
         let appended = self.blocking(move |services| services.store.append_progress(&entries)).await;
         if let Err(error) = appended.and_then(|appended| appended) {
             self.warn(format!("progress.md could not be written: {}", described(&error)));
         }
+    }
+
+    /// Hides secrets in an entry of the progress log.
+    fn hidden(&self, mut entry: ProgressEntry) -> ProgressEntry {
+        if let ProgressBody::Note { text, .. } | ProgressBody::HookWarning { message: text, .. } =
+            &mut entry.body
+        {
+            *text = self.secrets.hide(text).into_owned();
+        }
+        entry
     }
 
     pub(super) fn note(
@@ -370,14 +382,4 @@ impl Services {
     pub(super) fn task(&self, id: &TaskId) -> Option<Task> {
         self.plan().task(id).cloned()
     }
-}
-
-/// Hides the passwords in URLs of what is written to the progress log.
-fn without_passwords(mut entry: ProgressEntry) -> ProgressEntry {
-    if let ProgressBody::Note { text, .. } | ProgressBody::HookWarning { message: text, .. } = &mut entry.body
-        && let Cow::Owned(hidden) = redacted(text)
-    {
-        *text = hidden;
-    }
-    entry
 }
