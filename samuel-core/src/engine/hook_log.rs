@@ -360,7 +360,7 @@ mod tests {
     }
 
     async fn leaks_values(call: Call<points::AfterIteration>) -> Result<AfterIterationOutput, HookFailure> {
-        call.warn("sent zq9xk7v2 and plain-value-1");
+        call.warn("sent zq9xk7v2m4tq8w1c and r7k2p9x4w3n8b5q1");
         Ok(AfterIterationOutput::default())
     }
 
@@ -368,10 +368,10 @@ mod tests {
     async fn hides_plain_values_and_values_of_handlers() {
         let bench = Bench::with_tasks(&[("1", "Greet")]).unwrap();
         let set = BeforeAgentInvokeOutput {
-            env: vec![("MY_FLAG".to_owned(), Some("zq9xk7v2".to_owned()))],
+            env: vec![("MY_FLAG".to_owned(), Some("zq9xk7v2m4tq8w1c".to_owned()))],
             ..Default::default()
         };
-        let run = bench.run(completes_each_task()).env([("PLAIN".to_owned(), "plain-value-1".to_owned())]);
+        let run = bench.run(completes_each_task()).env([("PLAIN".to_owned(), "r7k2p9x4w3n8b5q1".to_owned())]);
         let run = run
             .hook("sets", FakeHandler::<points::BeforeAgentInvoke>::answers(set))
             .hook::<points::AfterIteration, _>("leaks", leaks_values);

@@ -102,6 +102,10 @@ const HARMLESS: &[&str] = &[
     "RUNNER_*",
     "CARGO_*",
     "NEXTEST_*",
+    "*BRANCH*",
+    "*COMMIT*",
+    "*_SHA",
+    "*_SHA1",
     "HOSTNAME",
     "OLDPWD",
     "_",
@@ -109,9 +113,13 @@ const HARMLESS: &[&str] = &[
 
 /// Returns true for a variable whose name says that its value is no secret. A proxy can have a password.
 pub(super) fn is_harmless(name: &str) -> bool {
-    let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
     let is_needed = GENERAL.iter().any(|(_, names)| any(names, name));
-    (is_needed && !is_proxy) || any(HARMLESS, name)
+    (is_needed && !is_proxy(name)) || any(HARMLESS, name)
+}
+
+/// Returns true for a variable that names a proxy.
+pub(super) fn is_proxy(name: &str) -> bool {
+    name.to_ascii_lowercase().ends_with("_proxy")
 }
 
 /// Returns what git gets of an environment.

@@ -1,7 +1,20 @@
 //! The secrets of an environment, hidden in every text that is kept or shown.
 //!
-//! Every value is a secret unless its name or its form says that it is harmless: a variable with a plain name can hold
-//! a key as well.
+//! The rule has to find keys in variables with plain names too, and to leave words, paths, branches, versions and
+//! numbers readable:
+//!
+//! | value | hidden |
+//! |---|---|
+//! | of a variable whose name says that it is a secret | always, from 6 bytes on |
+//! | of any variable, that begins as keys of known services do | from 16 bytes on |
+//! | of any variable, the password, user token and secret parameters of a URL | from 6 bytes on |
+//! | of a variable with a plain name | each part without spaces that looks random |
+//!
+//! A text looks random if it has at least 16 bytes, letters and digits, and at least 3 turns. A turn is a place where
+//! a digit follows a letter, a letter follows a digit or a capital follows a small letter. Each quote, backslash, `$`,
+//! `%`, control character and character outside of ASCII counts as a turn and as a digit. `x86_64-unknown-linux-gnu`
+//! has one turn. Paths and times never look random. Values of harmless names, such as `GITHUB_SHA`, count as if they
+//! did not. A part of the path of the working directory or of the home is not random either: prompts have that path.
 
 use std::{
     borrow::Cow,
@@ -12,45 +25,102 @@ use std::{
 };
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError};
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{forms::forms_of, general::is_harmless, is_secret};
+use super::{
+    forms::forms_of,
+    general::{is_harmless, is_proxy},
+    is_secret,
+};
 use crate::{redact::credentials, redacted};
 
-/// The shortest value that is hidden if the name says that it is a secret, in bytes.
+/// The shortest value that is hidden if the name or the place says that it is a secret, in bytes.
 const MIN_SECRET: usize = 6;
-/// The shortest value that is hidden under any other name, in bytes.
-const MIN_PLAIN: usize = 8;
+/// The shortest value that is hidden for its own form, in bytes.
+const MIN_RANDOM: usize = 16;
+/// The fewest turns of a text that looks random.
+const MIN_TURNS: usize = 3;
 /// The shortest beginning or end of a secret that is hidden where a text was cut, in bytes.
-const MIN_CUT: usize = 6;
+const MIN_CUT: usize = 10;
 /// The text in place of a secret.
 const HIDDEN: &str = "***";
 /// The mark of texts that were cut.
 const ELLIPSIS: char = '…';
-/// The first components of paths that say nothing of the user.
-const SYSTEM_DIRECTORIES: [&str; 22] = [
-    "Applications",
-    "Library",
-    "System",
-    "Users",
-    "bin",
-    "dev",
-    "etc",
-    "home",
-    "lib",
-    "lib64",
-    "media",
-    "mnt",
-    "nix",
-    "opt",
-    "private",
-    "proc",
-    "root",
-    "run",
-    "sbin",
-    "tmp",
-    "usr",
-    "var",
+/// The beginning of a private key.
+const PEM: &str = "-----BEGIN ";
+/// The beginnings of keys of known services.
+const PREFIXES: [&str; 22] = [
+    "AIza",
+    "AKIA",
+    "ASIA",
+    "SG.",
+    "dop_v1_",
+    "eyJ",
+    "ghp_",
+    "gho_",
+    "ghr_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "glpat-",
+    "hf_",
+    "pypi-",
+    "rk_live_",
+    "sk-ant-",
+    "sk-proj-",
+    "sk_live_",
+    "sk_test_",
+    "xox",
+    "ya29.",
+];
+/// Families of variables that agents do not get. Only some of them are secrets: others are regions, profiles and paths.
+const MIXED: [&str; 4] = ["AWS", "AZURE", "KUBECONFIG", "VAULT"];
+/// Fields that name something, such as a task. Their texts are compared and looked up, so `hidden` leaves them alone.
+const NAMES: [&str; 43] = [
+    "ability_id",
+    "actor",
+    "agent",
+    "base",
+    "branch",
+    "call_id",
+    "caller",
+    "class",
+    "commit",
+    "commit_sha",
+    "completed",
+    "conversation",
+    "depends_on",
+    "effect",
+    "env_names",
+    "event",
+    "goes_on_from",
+    "handler",
+    "id",
+    "ids",
+    "into",
+    "kind",
+    "left",
+    "mode",
+    "model",
+    "operation_key",
+    "parent_id",
+    "point",
+    "result",
+    "run_id",
+    "sandbox",
+    "session",
+    "session_id",
+    "skipped",
+    "start_commit",
+    "state",
+    "status",
+    "submitted",
+    "task",
+    "task_id",
+    "tasks",
+    "turn",
+    "worker",
 ];
 
 /// The secrets of an environment.
@@ -58,8 +128,9 @@ const SYSTEM_DIRECTORIES: [&str; 22] = [
 /// ```
 /// use samuel_model::environment::Secrets;
 ///
-/// let secrets = Secrets::of(&[("MY_FLAG".to_owned(), "zq9xk7v2".to_owned())]);
-/// assert_eq!(secrets.hide("sent zq9xk7v2"), "sent ***");
+/// let env = [("MY_FLAG", "zq9xk7v2m4tq8w1c"), ("MY_BRANCH", "fix-1234-login-page")];
+/// let secrets = Secrets::of(&env.map(|(name, value)| (name.to_owned(), value.to_owned())));
+/// assert_eq!(secrets.hide("sent zq9xk7v2m4tq8w1c to fix-1234-login-page"), "sent *** to fix-1234-login-page");
 /// ```
 #[derive(Default)]
 pub struct Secrets(RwLock<Arc<Matcher>>);
@@ -85,11 +156,16 @@ impl Secrets {
     /// Hides the secrets in a text, and the passwords in its URLs. Where a text was cut, the beginning or the end of a
     /// secret is hidden too.
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let matcher = Arc::clone(&*self.0.read().unwrap_or_else(PoisonError::into_inner));
         match redacted(text) {
-            Cow::Borrowed(text) => matcher.hide(text),
-            Cow::Owned(text) => Cow::Owned(matcher.hide(&text).into_owned()),
+            Cow::Borrowed(text) => self.hide_values(text),
+            Cow::Owned(text) => Cow::Owned(self.hide_values(&text).into_owned()),
         }
+    }
+
+    /// Hides the secrets in a text, and leaves its URLs alone otherwise.
+    fn hide_values<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let matcher = Arc::clone(&*self.0.read().unwrap_or_else(PoisonError::into_inner));
+        matcher.hide(text)
     }
 
     /// Hides the secrets in every text of a document, and the texts under names of secrets.
@@ -108,6 +184,38 @@ impl Secrets {
             _ => {}
         }
     }
+
+    /// Returns a value with the secrets hidden in its texts, except in those that name something, such as a task. A
+    /// value that could not be read back stays as it is: a secret is the same word as one of its variants. URLs with
+    /// passwords of others stay too, since agents work with them.
+    #[must_use]
+    pub fn hidden<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
+        let Ok(mut document) = serde_json::to_value(&value) else { return value };
+        match self.hide_texts(&mut document) {
+            true => serde_json::from_value(document).unwrap_or(value),
+            false => value,
+        }
+    }
+
+    /// Hides the secrets in every text of a document that names nothing, and returns true if it had any.
+    pub fn hide_texts(&self, document: &mut Value) -> bool {
+        match document {
+            Value::String(text) => match self.hide_values(text) {
+                Cow::Owned(hidden) if hidden != *text => {
+                    *text = hidden;
+                    true
+                }
+                _ => false,
+            },
+            // Every part is looked at, whatever was found before.
+            Value::Array(items) => items.iter_mut().fold(false, |found, item| self.hide_texts(item) | found),
+            Value::Object(fields) => {
+                let texts = fields.iter_mut().filter(|(name, value)| !names_something(name, value));
+                texts.fold(false, |found, (_, value)| self.hide_texts(value) | found)
+            }
+            _ => false,
+        }
+    }
 }
 
 // No secret is shown.
@@ -117,41 +225,102 @@ impl fmt::Debug for Secrets {
     }
 }
 
+/// Returns true for a text or a list of texts under a name for what is looked up.
+fn names_something(name: &str, value: &Value) -> bool {
+    let is_text = match value {
+        Value::Array(items) => items.iter().all(Value::is_string),
+        value => value.is_string(),
+    };
+    is_text && NAMES.contains(&name)
+}
+
 /// Returns the texts to hide for an environment.
 fn patterns_of(env: &[(String, String)]) -> BTreeSet<String> {
-    let home = env.iter().rev().find(|(name, _)| name == "HOME").map(|(_, home)| home.as_str());
+    let is_shown = |part: &str| {
+        let mut places = env.iter().filter(|(name, _)| ["HOME", "PWD"].contains(&name.as_str()));
+        places.any(|(_, path)| path.contains(part))
+    };
     let mut patterns = BTreeSet::new();
     for (name, value) in env {
         let value = value.trim();
-        let is_hidden = match is_secret(name) {
-            true => value.len() >= MIN_SECRET,
-            false => !is_harmless(name) && !value.contains("://") && !is_plain(value, home),
+        if names_secret(name) && value.len() >= MIN_SECRET {
+            patterns.extend(forms_of(value));
+        }
+        for part in parts_of(value).filter(|part| part.len() >= MIN_RANDOM) {
+            let is_key = PREFIXES.iter().any(|prefix| part.starts_with(prefix)) || part.starts_with(PEM);
+            if is_key || (!is_harmless(name) && looks_random(part) && !is_shown(part)) {
+                patterns.extend(forms_of(part));
+            }
+        }
+        let url = match is_proxy(name) && !value.contains("://") {
+            true => Cow::Owned(format!("http://{value}")),
+            false => Cow::Borrowed(value),
         };
-        let whole = is_hidden.then_some(value);
-        let parts = credentials(value).into_iter().filter(|part| part.len() >= MIN_SECRET);
-        patterns.extend(whole.into_iter().chain(parts).flat_map(forms_of));
+        let of_url = credentials(&url).into_iter().filter(|part| part.len() >= MIN_SECRET);
+        patterns.extend(of_url.flat_map(forms_of));
     }
-    patterns.retain(|pattern| pattern.len() >= MIN_CUT);
+    patterns.retain(|pattern| pattern.len() >= MIN_SECRET);
     patterns
 }
 
-/// Returns true for a value that could not be a secret: a short one, a word, a number, or paths of the system or the
-/// user's home.
-fn is_plain(value: &str, home: Option<&str>) -> bool {
-    let of_home = home.and_then(first_component);
-    let is_known = |path: &str| {
-        first_component(path)
-            .is_some_and(|first| SYSTEM_DIRECTORIES.contains(&first) || of_home == Some(first))
-    };
-    value.len() < MIN_PLAIN
-        || value.chars().all(char::is_alphabetic)
-        || value.parse::<f64>().is_ok()
-        || value.split(':').all(|path| path.is_empty() || is_known(path))
+/// Returns true for a name that says that the value is a secret.
+fn names_secret(name: &str) -> bool {
+    let name = name.to_uppercase();
+    let of_family = MIXED.iter().find_map(|family| name.strip_prefix(family));
+    is_secret(of_family.unwrap_or(&name))
 }
 
-/// Returns the first component of an absolute path.
-fn first_component(path: &str) -> Option<&str> {
-    path.strip_prefix('/')?.split('/').next()
+/// Returns the parts of a value that could be secrets: a key with all its lines, or what is between spaces, and
+/// between the slashes of a URL.
+fn parts_of(value: &str) -> impl Iterator<Item = &str> {
+    let (is_whole, is_url) = (value.starts_with(PEM), value.contains("://"));
+    value.split(move |c: char| match c {
+        ' ' | '\n' | '\r' => !is_whole,
+        '/' | '?' | '&' | '#' | '=' => is_url && !is_whole,
+        _ => false,
+    })
+}
+
+/// Returns true for a text of letters and digits that are no words and numbers.
+fn looks_random(text: &str) -> bool {
+    let has_digit = text.chars().any(|c| c.is_ascii_digit() || is_odd(c));
+    let has_letter = text.chars().any(char::is_alphabetic);
+    let is_time = text.parse::<jiff::Timestamp>().is_ok();
+    has_digit && has_letter && turns(text) >= MIN_TURNS && !is_path(text) && !is_time
+}
+
+/// Returns true for an absolute path whose first directory is a word, with or without a number.
+fn is_path(text: &str) -> bool {
+    let first = text.strip_prefix('/').and_then(|rest| rest.split_once('/'));
+    first.is_some_and(|(first, _)| !first.is_empty() && turns(first) <= 1)
+}
+
+/// Returns the number of turns of a text, as this module defines them.
+fn turns(text: &str) -> usize {
+    #[derive(PartialEq)]
+    enum Kind {
+        Digit,
+        Small,
+        Capital,
+    }
+    let kind = |c: char| match c {
+        '0'..='9' => Some(Kind::Digit),
+        'a'..='z' => Some(Kind::Small),
+        'A'..='Z' => Some(Kind::Capital),
+        _ => None,
+    };
+    let is_turn = |(a, b): &(char, char)| match (kind(*a), kind(*b)) {
+        (Some(Kind::Capital), Some(Kind::Small)) => false,
+        (Some(a), Some(b)) => a != b,
+        _ => false,
+    };
+    let pairs = text.chars().zip(text.chars().skip(1));
+    pairs.filter(is_turn).count() + text.chars().filter(|c| is_odd(*c)).count()
+}
+
+/// Returns true for a character that names, numbers, paths and addresses do not have.
+fn is_odd(c: char) -> bool {
+    c.is_control() || !c.is_ascii() || matches!(c, '"' | '\'' | '`' | '\\' | '$' | '%')
 }
 
 /// Finds texts.
@@ -186,7 +355,7 @@ impl Matcher {
     fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut found = match &self.search {
             Search::Nothing => return Cow::Borrowed(text),
-            Search::Everything => return Cow::Borrowed(HIDDEN),
+            Search::Everything => return Cow::Owned(HIDDEN.to_owned()),
             Search::By { whole, beginnings, ends } => {
                 let mut found: Vec<Range<usize>> =
                     whole.find_overlapping_iter(text).map(|found| found.range()).collect();
@@ -290,22 +459,78 @@ mod tests {
     }
 
     #[test]
-    fn hides_values_of_plain_names_unless_harmless() {
-        let secrets = secrets(&[
-            ("HOME", "/data/me"),
-            ("MY_FLAG", "zq9xk7v2"),
-            ("SHORT", "a-b-c-1"),
-            ("WORD", "production"),
-            ("NUMBER", "1234567890"),
-            ("GITHUB_SHA", "0123456789abcdef"),
-            ("TOOLS", "/data/tools:/usr/local/x-1"),
-            ("CACHE", "redis://cache:hunter2@host/x-1"),
-        ]);
-        for hidden in ["zq9xk7v2", "hunter2"] {
-            assert_eq!(secrets.hide(&format!("a {hidden} b")), "a *** b");
+    fn hides_secrets_of_ten_classes() {
+        let key =
+            format!("-----BEGIN KEY-----\n{}\n{}\n-----END KEY-----", "aB3x".repeat(16), "k9Zq".repeat(16));
+        let (hex, long) = ("7f3a9c2b1d0e5f6a".repeat(2) + "8b4c6d1e", "u7Gt2-".repeat(700));
+        for (name, value) in [
+            ("API_TOKEN", "hunter"),
+            ("AWS_SESSION_TOKEN", "hunter2hunter2"),
+            ("MY_FLAG", "zq9xk7v2m4tq8w1c"),
+            ("MY_FLAG", "sk-ant-made-up-0001"),
+            ("MY_FLAG", "ghp_made_up_0001"),
+            ("MY_FLAG", "AKIAMADEUPMADEUP1234"),
+            ("GITHUB_JWT", "eyJhbGciOiJub25l.eyJzdWIiOiIx.c2ln"),
+            ("MY_FLAG", "quo\"te'd\\back\ttab-100%$"),
+            ("MY_FLAG", "пароль-schlüssel-17"),
+            ("MY_FLAG", key.as_str()),
+            ("MY_FLAG", hex.as_str()),
+            ("MY_FLAG", "/k9Zq2x/7Gt1mWp4sYd8"),
+            ("MY_FLAG", long.as_str()),
+        ] {
+            assert_eq!(secrets(&[(name, value)]).hide(&format!("a {value} b")), "a *** b", "{name}={value}");
         }
-        let text = "a-b-c-1 production 1234567890 0123456789abcdef /data/tools /usr/local/x-1 cache";
-        assert_eq!(secrets.hide(text), text);
+        for (name, value) in [
+            ("HTTPS_PROXY", "http://me:hunter2@proxy:8080"),
+            ("https_proxy", "me:hunter2@proxy:8080"),
+            ("DB", "postgres://app:hunter2@db/app"),
+            ("HOOK", "https://hooks.example.com/services/hunter2/k9Zq2x7Gt1mWp4sY"),
+        ] {
+            let secret = if name == "HOOK" { "k9Zq2x7Gt1mWp4sY" } else { "hunter2" };
+            assert_eq!(secrets(&[(name, value)]).hide(&format!("a {secret} b")), "a *** b", "{name}={value}");
+        }
+    }
+
+    #[test]
+    fn leaves_ordinary_values_readable() {
+        for (name, value) in [
+            ("MY_FLAG", "main"),
+            ("MY_FLAG", "true"),
+            ("MY_FLAG", "production-eu-west-1"),
+            ("MY_FLAG", "release/2026-11-hotfix-12"),
+            ("MY_FLAG", "fix-1234-login-page-v2"),
+            ("MY_FLAG", "1.2.3"),
+            ("MY_FLAG", "12345678901234567890"),
+            ("MY_FLAG", "2026-11-29T17:40:47Z"),
+            ("MY_FLAG", "x86_64-unknown-linux-gnu"),
+            ("MY_FLAG", "python:3.12-slim-bookworm"),
+            ("MY_FLAG", "ip-10-0-3-17.ec2.internal"),
+            ("MY_FLAG", "jane2@mail.example.com"),
+            ("MY_FLAG", "MyApplicationServerMain"),
+            ("MY_FLAG", "/work/a1B2c3D4e5F6g7H8/x:/data/k9Zq2x7Gt1mWp4sY/bin"),
+            ("MY_FLAG", "http://localhost:8080/status"),
+            ("MY_FLAG", "--opt-level=3 --jobs 4"),
+            ("TERM", "xterm-256color"),
+            ("LANG", "C.UTF-8"),
+            ("AWS_REGION", "default"),
+            ("GITHUB_SHA", "7f3a9c2b1d0e5f6a7f3a9c2b1d0e5f6a8b4c6d1e"),
+            ("GIT_COMMIT", "7f3a9c2b1d0e5f6a7f3a9c2b1d0e5f6a8b4c6d1e"),
+        ] {
+            let text = format!("a {value} b");
+            assert_eq!(secrets(&[(name, value)]).hide(&text), text, "{name}={value}");
+        }
+        let of_place = secrets(&[("PWD", "/builds/k9Zq2x7Gt1mWp4sY/app"), ("BUILD", "k9Zq2x7Gt1mWp4sY")]);
+        assert_eq!(of_place.hide("/builds/k9Zq2x7Gt1mWp4sY"), "/builds/k9Zq2x7Gt1mWp4sY");
+    }
+
+    #[test]
+    fn hides_texts_of_values_and_keeps_names() {
+        let secrets = secrets(&[("A_PASSWORD", "postgres")]);
+        let value = json!({"id": "postgres", "title": "Start postgres", "depends_on": ["postgres"]});
+        let hidden = json!({"id": "postgres", "title": "Start ***", "depends_on": ["postgres"]});
+        assert_eq!(secrets.hidden(value), hidden);
+        let of_word = Secrets::of(&[("A_TOKEN".to_owned(), "completed".to_owned())]);
+        assert_eq!(of_word.hidden(crate::ExitReason::Completed), crate::ExitReason::Completed);
     }
 
     #[test]
@@ -327,17 +552,17 @@ mod tests {
     #[test]
     fn hides_secrets_that_overlap_or_are_cut() {
         let secrets =
-            secrets(&[("A_TOKEN", "abcdef-123456"), ("B_TOKEN", "123456-uvwxyz"), ("C_TOKEN", "abcdef-1")]);
+            secrets(&[("A_TOKEN", "abcdef-123456"), ("B_TOKEN", "123456-uvwxyz"), ("C_TOKEN", "bcdef-12")]);
         for (text, shown) in [
             ("x abcdef-123456-uvwxyz y", "x *** y"),
-            ("x abcdef-1 y", "x *** y"),
-            ("x abcdef", "x ***"),
-            ("x 123456-u… y", "x ***… y"),
-            ("x 123456-u … y", "x *** … y"),
-            ("-uvwxyz y", "*** y"),
-            ("… uvwxyz y", "… *** y"),
-            ("x abcdef y", "x abcdef y"),
-            ("é abcde", "é abcde"),
+            ("x bcdef-12 y", "x *** y"),
+            ("x abcdef-123", "x ***"),
+            ("x 123456-uvw… y", "x ***… y"),
+            ("x 123456-uvw … y", "x *** … y"),
+            ("456-uvwxyz y", "*** y"),
+            ("… 456-uvwxyz y", "… *** y"),
+            ("x 123456-uvw y", "x 123456-uvw y"),
+            ("é abcdef", "é abcdef"),
         ] {
             assert_eq!(secrets.hide(text), shown, "{text}");
         }
@@ -346,10 +571,10 @@ mod tests {
     #[test]
     fn learns_values_and_shows_none() {
         let secrets = Secrets::default();
-        assert_eq!(secrets.hide("zq9xk7v2"), "zq9xk7v2");
-        secrets.learn(&[("MY_FLAG".to_owned(), "zq9xk7v2".to_owned())]);
-        secrets.learn(&[("OTHER".to_owned(), "other-12".to_owned())]);
-        assert_eq!(secrets.hide("zq9xk7v2 other-12"), "*** ***");
+        assert_eq!(secrets.hide("zq9xk7v2m4tq8w1c"), "zq9xk7v2m4tq8w1c");
+        secrets.learn(&[("MY_FLAG".to_owned(), "zq9xk7v2m4tq8w1c".to_owned())]);
+        secrets.learn(&[("OTHER_TOKEN".to_owned(), "other-12".to_owned())]);
+        assert_eq!(secrets.hide("zq9xk7v2m4tq8w1c other-12"), "*** ***");
         assert_eq!(format!("{secrets:?}"), "Secrets");
     }
 }

@@ -69,17 +69,17 @@ async fn a_handler_in_the_agents_place_tells_of_its_work_and_has_its_tool_calls_
 async fn hides_values_that_an_agent_prints() {
     let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
     let agent = async |call: Call<points::AgentInvoke>| {
-        call.emit(AgentEvent::Text { text: "I have zq9xk7v2".to_owned() });
-        let stdout = "it is zq9xk7v2".to_owned();
+        call.emit(AgentEvent::Text { text: "I have zq9xk7v2m4tq8w1c".to_owned() });
+        let stdout = "it is zq9xk7v2m4tq8w1c".to_owned();
         Ok(AgentInvokeOutput { exit_code: 3, stdout, ..AgentInvokeOutput::default() })
     };
-    let run = bench.run(Script::default()).env([("MY_FLAG".to_owned(), "zq9xk7v2".to_owned())]);
+    let run = bench.run(Script::default()).env([("MY_FLAG".to_owned(), "zq9xk7v2m4tq8w1c".to_owned())]);
     let run = run.hook("agent", agent).settings(|settings| settings.max_iterations = NonZero::new(1));
     let played = bench.play(run).await.unwrap();
     assert_eq!(failures(&played), ["scripted ended with exit code 3: it is ***"]);
     let events = serde_json::to_string(&played.events).unwrap();
-    assert!(events.contains("I have ***") && !events.contains("zq9xk7v2"), "{events}");
-    assert!(!bench.progress().unwrap().contains("zq9xk7v2"));
+    assert!(events.contains("I have ***") && !events.contains("zq9xk7v2m4tq8w1c"), "{events}");
+    assert!(!bench.progress().unwrap().contains("zq9xk7v2m4tq8w1c"));
 }
 
 #[tokio::test]
