@@ -23,6 +23,7 @@ use super::socket::{
     Refusal, Replied, Routes, StatusVerb,
 };
 use crate::{
+    environment::Secrets,
     model::{AgentScope, ErrorCode, Plan, Status, Task, TaskId, run_blocking},
     project::{NextStep, Project, ProjectStatus, TaskHistory},
     state::{Actor, Applied, Asker, Learned, LoadedPlan, Mutation, NewTask, StateError, TaskChange},
@@ -56,6 +57,8 @@ pub(super) struct Broker {
     learned: Arc<AtomicUsize>,
     /// The tasks that the call has added, which it may ask about.
     added: Arc<Mutex<HashSet<TaskId>>>,
+    /// The values that no change brings into the plan.
+    secrets: Arc<Secrets>,
     /// Room for what is asked at the same time, over all connections.
     room: Arc<Semaphore>,
 }
@@ -73,8 +76,14 @@ impl Broker {
             iteration: (iteration > 0).then_some(iteration),
             learned: Arc::default(),
             added: Arc::default(),
+            secrets: Arc::default(),
             room,
         }
+    }
+
+    /// Hides values in what the call changes.
+    pub(super) fn hiding(self, secrets: Arc<Secrets>) -> Self {
+        Self { secrets, ..self }
     }
 
     /// Lets the call settle its own task alone, whatever samuel.toml says.
@@ -118,6 +127,7 @@ impl Broker {
             return Err(Refusal::new(ErrorCode::BROKER_VERB, message));
         }
         self.check_scope(&mutation)?;
+        let mutation = self.secrets.hidden(mutation);
         let asker = Asker { actor: Actor::Agent, name: Some(name_of(peer)), worker: None };
         let applied = self.project.plan_store().mutate_as(self.made_at, mutation, &asker).map_err(refused)?;
         if let TaskChange::Added { id } = &applied.change {

@@ -38,7 +38,7 @@ impl Services {
             services.run_dir.make_logs(&services.run_id).map_err(|error| described(&error))?;
             let directory = services.run_dir.root().parent_of(&path).map_err(|error| described(&error))?;
             let written = create_private(Some(directory.as_fd()), &path)
-                .and_then(|mut file| file.write_all(prompt.as_bytes()));
+                .and_then(|mut file| file.write_all(services.secrets.hide_values(&prompt).as_bytes()));
             written.map_err(|error| format!("{}: {error}", path.display()))
         });
         let kept = kept.await.unwrap_or_else(|error| Err(described(&error)));

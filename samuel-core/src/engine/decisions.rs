@@ -251,7 +251,7 @@ mod tests {
 
     /// Makes a run in which a call waits, and takes the commands that it is given.
     fn asked(call: u64) -> (Arc<Hub>, Controller, UnboundedReceiver<Input>) {
-        let hub = Arc::new(Hub::new("r".into(), Arc::new(VirtualClock::new())));
+        let hub = Arc::new(Hub::new("r".into(), Arc::new(VirtualClock::new()), Arc::default()));
         let (inputs, taken) = unbounded_channel();
         hub.send(Event::ApprovalAsked {
             iteration: 1,

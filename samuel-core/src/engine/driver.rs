@@ -5,6 +5,7 @@
 //! checkpoints) happens before the next input is taken.
 
 use std::{
+    mem,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -24,12 +25,13 @@ use super::{
     handle::EndSignal,
     lanes::KeptBooks,
     plan_effects::{change, look_and_load},
-    record::{Recorder, Steps},
+    record::{Recorder, Steps, has_arguments},
     services::Services,
     start_warning::StartWarning,
     waiting::in_whole_seconds,
 };
 use crate::{
+    environment::Secrets,
     event::{Event, RunFault, RunReport},
     hook::{HookCall, HookPoint},
     machine::{Command, Effect, EffectId, EffectResult, Input, LogLine, Machine},
@@ -116,6 +118,7 @@ impl Driver {
         let mut consumed = Consumed::begin(&self.services, self.used_by_all(noted));
         let hook_log = self.services.begin_hook_log();
         loop {
+            next = without_secrets(next, &self.services.secrets);
             if let Input::TaskCompleted(completion) = &next {
                 self.told = completion.seq;
             }
@@ -130,7 +133,7 @@ impl Driver {
             {
                 lane.forward(command);
             }
-            let before = self.steps.as_ref().and_then(|steps| steps.before(&self.machine, &next));
+            let before = self.steps.as_mut().and_then(|steps| steps.before(&self.machine, &next));
             let effects = self.machine.step(next);
             if self.machine.is_ended() {
                 // Who gives a command from now on is told that nobody takes it.
@@ -204,10 +207,10 @@ impl Driver {
                 continue;
             }
             // Events and checkpoints tell of what the log already holds.
-            self.services.log(std::mem::take(&mut flight.lines)).await;
+            self.services.log(mem::take(&mut flight.lines)).await;
             self.carry_out_one(id, effect, flight).await;
         }
-        self.services.log(std::mem::take(&mut flight.lines)).await;
+        self.services.log(mem::take(&mut flight.lines)).await;
     }
 
     async fn carry_out_one(&self, id: EffectId, effect: Effect, flight: &mut Flight) {
@@ -426,7 +429,8 @@ impl Driver {
                 return;
             }
         };
-        let (machine, told) = (self.machine.clone(), Some(self.told));
+        // Only the arguments of tool calls that are under way are not hidden there.
+        let (machine, told) = (self.services.secrets.hidden(self.machine.clone()), Some(self.told));
         let completed = Some(self.follower.completed(self.told));
         let known = Some(self.services.known_seq.load(Ordering::Relaxed));
         let start_commit = self.services.work_tree.run_start();
@@ -493,6 +497,18 @@ impl Driver {
         let note = Note::Checkpoint(Checkpoint { run_id, state, waits_until, end, scope, agents, begun });
         self.services.blocking(move |services| services.lane.note(note)).await?
     }
+}
+
+/// Hides secrets in what the machine is given, so that nothing that it derives from its inputs has one. Agents and
+/// handlers get the arguments of tool calls as they are.
+fn without_secrets(mut input: Input, secrets: &Secrets) -> Input {
+    if !has_arguments(&input) {
+        return secrets.hidden(input);
+    }
+    if let Input::Done(_, EffectResult::Hook(reply)) = &mut input {
+        reply.outcome = secrets.hidden(mem::take(&mut reply.outcome));
+    }
+    input
 }
 
 /// What is said where a run is saved with less than it knows.

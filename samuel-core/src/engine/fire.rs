@@ -205,9 +205,10 @@ impl Services {
         if files.is_empty() || self.purpose == Purpose::Preview {
             return;
         }
-        let write = move |_: &Self| {
+        let write = move |services: &Self| {
             let written = files.into_iter().map(|file| {
-                let result = run_dir.write_scratch(file.owner(), &file.path, &file.content);
+                let content = services.secrets.hide_values(&file.content);
+                let result = run_dir.write_scratch(file.owner(), &file.path, &content);
                 (file, result)
             });
             written.collect::<Vec<_>>()

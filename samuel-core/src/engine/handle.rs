@@ -252,7 +252,7 @@ mod tests {
         let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
         let run = bench.run(completes_each_task()).agent(Arc::new(HeldAgent::new()));
         let mut run = run.build().unwrap().start().await.unwrap();
-        let hub = Arc::new(Hub::new("r".into(), Arc::new(VirtualClock::new())));
+        let hub = Arc::new(Hub::new("r".into(), Arc::new(VirtualClock::new()), Arc::default()));
         let real = std::mem::replace(&mut run.control, Controller::new(sender, Arc::clone(&hub)));
         let text = || Some("so".to_owned());
         for command in [

@@ -4,6 +4,7 @@
 //! reader is too far behind, and the gap is told as [`Event::Lagged`].
 
 use std::{
+    borrow::Cow,
     collections::VecDeque,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
@@ -22,7 +23,9 @@ use super::{
     live_state::{Holds, follow},
 };
 use crate::{
+    agent::AgentEvent,
     clock::Clock,
+    environment::Secrets,
     event::{EVENT_SCHEMA_VERSION, Event, EventRecord},
     model::{LiveState, QueuedWork},
 };
@@ -39,6 +42,8 @@ const HEARD_WAIT: Duration = Duration::from_secs(1);
 pub(super) struct Hub {
     run_id: Arc<str>,
     clock: Arc<dyn Clock>,
+    /// The values that no event shows.
+    secrets: Arc<Secrets>,
     /// The clock's reading when the run was built.
     built: Duration,
     state: Mutex<State>,
@@ -65,10 +70,10 @@ struct Reader {
 }
 
 impl Hub {
-    pub(super) fn new(run_id: Arc<str>, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(run_id: Arc<str>, clock: Arc<dyn Clock>, secrets: Arc<Secrets>) -> Self {
         let built = clock.elapsed();
         let watchers = Arc::new(Semaphore::new(MAX_WATCHERS.into()));
-        Self { run_id, clock, built, state: Mutex::default(), watchers }
+        Self { run_id, clock, secrets, built, state: Mutex::default(), watchers }
     }
 
     /// Hands out an event; never waits.
@@ -76,8 +81,9 @@ impl Hub {
         self.send_of(None, event);
     }
 
-    /// Hands out an event of a lane; never waits.
+    /// Hands out an event of a lane, without secrets; never waits.
     pub(super) fn send_of(&self, lane: Option<u32>, event: Event) {
+        let event = self.hidden(event);
         let mut state = lock(&self.state);
         state.seq += 1;
         let elapsed = self.clock.elapsed().saturating_sub(self.built);
@@ -97,6 +103,22 @@ impl Hub {
         for reader in &state.readers {
             lock(reader).push(record.clone());
         }
+    }
+
+    /// Returns an event without secrets. Agents say so much that texts are not looked at as documents.
+    fn hidden(&self, mut event: Event) -> Event {
+        let Event::Agent { report: AgentEvent::Text { text }, .. } = &mut event else {
+            return self.secrets.hidden(event);
+        };
+        if let Cow::Owned(hidden) = self.secrets.hide_values(text) {
+            *text = hidden;
+        }
+        event
+    }
+
+    /// Returns the values that no event shows.
+    pub(super) fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
     /// Returns what the run does now, as the last events tell.
@@ -223,11 +245,13 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
     use super::*;
-    use crate::{agent::AgentEvent, testing::VirtualClock};
+    use crate::testing::VirtualClock;
 
     fn hub() -> Hub {
-        Hub::new("r".into(), Arc::new(VirtualClock::new()))
+        Hub::new("r".into(), Arc::new(VirtualClock::new()), Arc::default())
     }
 
     fn text(n: usize) -> Event {
@@ -250,6 +274,21 @@ mod tests {
         assert_eq!(seen.len(), BACKLOG + 2);
         let tail: Vec<&Event> = seen.iter().rev().take(2).map(|record| &record.event).collect();
         assert_eq!(tail, [&Event::Paused, &Event::Lagged { lost: 10 }]);
+    }
+
+    #[tokio::test]
+    async fn no_event_shows_a_secret() {
+        let secrets = Secrets::of(&[("A_TOKEN".to_owned(), "made-up-1".to_owned())]);
+        let hub = Hub::new("r".into(), Arc::new(VirtualClock::new()), Arc::new(secrets));
+        let mut events = hub.subscribe();
+        let text = || "it is made-up-1".to_owned();
+        hub.send(Event::Agent { iteration: 1, report: AgentEvent::Text { text: text() } });
+        hub.send(Event::Warning { message: text() });
+        hub.close();
+        while let Some(record) = events.next().await {
+            let told = serde_json::to_string(&record).unwrap();
+            assert!(told.contains("it is ***") && !told.contains("made-up-1"), "{told}");
+        }
     }
 
     #[tokio::test]

@@ -250,7 +250,7 @@ mod tests {
 
     /// Makes a run that people ask, and takes the commands that they give.
     fn people() -> (Arc<Hub>, People, UnboundedReceiver<Input>) {
-        let hub = Arc::new(Hub::new("r".into(), Arc::new(VirtualClock::new())));
+        let hub = Arc::new(Hub::new("r".into(), Arc::new(VirtualClock::new()), Arc::default()));
         let (inputs, taken) = unbounded_channel();
         let refusals = Arc::new(Refusals::new(Arc::clone(&hub), Bench::with_tasks(&[]).unwrap().lane()));
         let control = Controller::new(inputs, Arc::clone(&hub));

@@ -76,7 +76,8 @@ impl Run {
         blocking(decide).await?.map_err(RunError::from)?;
         let clock = self.frozen.project.clock();
         if let Some(kept) = &kept {
-            self.hub = Arc::new(Hub::new(Arc::clone(&kept.id), Arc::clone(&clock)));
+            let secrets = Arc::clone(&self.frozen.secrets);
+            self.hub = Arc::new(Hub::new(Arc::clone(&kept.id), Arc::clone(&clock), secrets));
             (self.frozen.run_id, self.frozen.session) = (Arc::clone(&kept.id), kept.session.clone());
         }
         let of_chains = self.registry.warnings().map(str::to_owned);

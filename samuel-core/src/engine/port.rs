@@ -49,6 +49,7 @@ impl Port {
         let logs = services.keep_prompt(place.iteration, input.prompt.clone()).await;
         let task = input.task.as_ref().map(|task| TaskId::new(task.id.clone()));
         let broker = Broker::new(services.project.clone(), &services.plan(), task, place.iteration);
+        let broker = broker.hiding(Arc::clone(&services.secrets));
         // What other tasks are about is in other work trees.
         let broker = if services.in_lane.is_some() { broker.for_its_task() } else { broker };
         let port = Arc::new_cyclic(|me| Self {

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{error::described, hub::Events, services::Services};
 use crate::{
     event::EventRecord,
-    machine::{Effect, EffectId, Input, Machine, RecordBegin, RecordStep},
+    machine::{Effect, EffectId, EffectResult, Input, Machine, RecordBegin, RecordStep, ReplyData},
     state::{RecordPart, StateError},
 };
 
@@ -73,13 +73,16 @@ impl Recorder {
         goes_on_from: Option<String>,
     ) -> Steps {
         let lane = services.in_lane.as_ref().map(|lane| lane.number);
-        let begin =
-            RecordBegin::new(&services.run_id, lane, services.clock.now(), goes_on_from, machine.clone());
+        // A run that goes on can have been saved by a version that hid nothing.
+        let begins = services.secrets.hidden(machine.clone());
+        let shown = (begins != *machine).then(|| Box::new(begins.clone()));
+        let begin = RecordBegin::new(&services.run_id, lane, services.clock.now(), goes_on_from, begins);
         Steps {
             services: Arc::clone(services),
             lines: self.lines.clone(),
             lane,
             begin: Some(Box::new(begin)),
+            shown,
             is_behind: false,
             step: 0,
         }
@@ -103,6 +106,9 @@ pub(super) struct Steps {
     lane: Option<u32>,
     /// The machine as it began, until it has made a step: a run that told nothing has no record.
     begin: Option<Box<RecordBegin>>,
+    /// The machine of the record, once it is not the same as the run's: secrets are hidden in all that it is given. What
+    /// follows from that is recorded, so that the record replays equal.
+    shown: Option<Box<Machine>>,
     /// Whether a step could not be handed on: without it the later ones are of no use.
     is_behind: bool,
     step: u64,
@@ -110,8 +116,19 @@ pub(super) struct Steps {
 
 impl Steps {
     /// Returns what is kept of an input until its effects are known.
-    pub(super) fn before(&self, machine: &Machine, input: &Input) -> Option<(u32, Input)> {
-        (!self.is_behind).then(|| (machine.iteration_number(), input.clone()))
+    pub(super) fn before(&mut self, machine: &Machine, input: &Input) -> Option<(u32, Input)> {
+        if self.is_behind {
+            return None;
+        }
+        // In all other inputs secrets are hidden before the machine gets them.
+        let kept = match has_arguments(input) {
+            true => self.services.secrets.hidden(input.clone()),
+            false => input.clone(),
+        };
+        if self.shown.is_none() && kept != *input {
+            self.shown = Some(Box::new(machine.clone()));
+        }
+        Some((machine.iteration_number(), kept))
     }
 
     /// Records a step. Waits a moment for room, where what writes is behind.
@@ -120,8 +137,11 @@ impl Steps {
         self.step += 1;
         let at = self.services.clock.now();
         let begin = self.begin.take().map(Line::Begin);
-        let step =
-            RecordStep { lane: self.lane, step: self.step, at, iteration, input, effects: effects.to_vec() };
+        let effects = match &mut self.shown {
+            Some(machine) => machine.step(input.clone()),
+            None => effects.to_vec(),
+        };
+        let step = RecordStep { lane: self.lane, step: self.step, at, iteration, input, effects };
         for line in begin.into_iter().chain([Line::Step(Box::new(step))]) {
             if self.lines.send_timeout(line, ROOM_WAIT).await.is_err() {
                 // What is told is recorded all the same.
@@ -130,6 +150,17 @@ impl Steps {
                 return;
             }
         }
+    }
+}
+
+/// Returns true for an input with the arguments of a tool call.
+pub(super) fn has_arguments(input: &Input) -> bool {
+    match input {
+        Input::AbilityBefore(_) => true,
+        Input::Done(_, EffectResult::Hook(reply)) => {
+            matches!(reply.data, ReplyData::Ability(Some(_)) | ReplyData::AbilityAsks(Some(_)))
+        }
+        _ => false,
     }
 }
 

@@ -71,8 +71,10 @@ impl Refusals {
             return;
         }
         let Refused { iteration, task, verb } = refused;
-        let verb = verb.map(|verb| excerpt(verb, MAX_VERB_BYTES));
-        let (code, message) = (refusal.code.clone(), excerpt(&refusal.message, MAX_MESSAGE_BYTES));
+        let secrets = self.hub.secrets();
+        let verb = verb.map(|verb| excerpt(&secrets.hide(verb), MAX_VERB_BYTES));
+        let message = excerpt(&secrets.hide(&refusal.message), MAX_MESSAGE_BYTES);
+        let code = refusal.code.clone();
         let data = json!({
             "iteration": iteration, "task": task, "verb": verb, "code": code, "message": message, "count": count,
         });

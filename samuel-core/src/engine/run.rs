@@ -98,7 +98,11 @@ impl Run {
     /// Puts the handlers together with what they share.
     pub(super) fn assemble(frozen: Frozen, mut handlers: RegistryBuilder) -> Result<Self, RunError> {
         let inputs = mpsc::unbounded_channel();
-        let hub = Arc::new(Hub::new(Arc::clone(&frozen.run_id), frozen.project.clock()));
+        let hub = Arc::new(Hub::new(
+            Arc::clone(&frozen.run_id),
+            frozen.project.clock(),
+            Arc::clone(&frozen.secrets),
+        ));
         let mut hook_files = match frozen.reads_hook_files {
             true => HookFiles::read(frozen.project.root())?,
             false => HookFiles::default(),

@@ -27,7 +27,7 @@ use super::{
     work_tree::WorkTree,
 };
 use crate::{
-    agent::{AgentEvent, Agents},
+    agent::Agents,
     clock::Clock,
     context::{ContextView, PluginData, PromptContext, Suggestion},
     environment::Secrets,
@@ -223,10 +223,7 @@ impl Services {
         }
     }
 
-    pub(super) fn emit(&self, mut event: Event) {
-        if let Event::Agent { report: AgentEvent::Text { text }, .. } = &mut event {
-            *text = self.secrets.hide(text).into_owned();
-        }
+    pub(super) fn emit(&self, event: Event) {
         let lane = self.in_lane.as_ref().and_then(|lane| lane.of(&event));
         self.hub.send_of(lane, event);
     }
@@ -354,9 +351,12 @@ impl Services {
 
     /// Writes a context file where the agent finds it; a failure is a warning.
     pub(super) async fn write_artifact(self: &Arc<Self>, artifact: Artifact, text: String) {
-        let write = move |services: &Self| match &services.turn_files {
-            Some(files) => files.write(artifact, &text),
-            None => services.lane.write_artifact(artifact, &text),
+        let write = move |services: &Self| {
+            let text = services.secrets.hide_values(&text);
+            match &services.turn_files {
+                Some(files) => files.write(artifact, &text),
+                None => services.lane.write_artifact(artifact, &text),
+            }
         };
         let written = self.blocking(write).await;
         if let Err(error) = written.and_then(|written| written) {

@@ -162,10 +162,13 @@ impl Secrets {
         }
     }
 
-    /// Hides the secrets in a text, and leaves its URLs alone otherwise.
-    fn hide_values<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let matcher = Arc::clone(&*self.0.read().unwrap_or_else(PoisonError::into_inner));
-        matcher.hide(text)
+    /// Hides the secrets in a text that agents work with. It keeps URLs with passwords of others.
+    pub fn hide_values<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.matcher().hide(text)
+    }
+
+    fn matcher(&self) -> Arc<Matcher> {
+        Arc::clone(&*self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Hides the secrets in every text of a document, and the texts under names of secrets.
@@ -186,10 +189,13 @@ impl Secrets {
     }
 
     /// Returns a value with the secrets hidden in its texts, except in those that name something, such as a task. A
-    /// value that could not be read back stays as it is: a secret is the same word as one of its variants. URLs with
-    /// passwords of others stay too, since agents work with them.
+    /// value that could not be read back stays as it is: a secret is the same word as one of its variants. It
+    /// keeps URLs as `hide_values` does.
     #[must_use]
     pub fn hidden<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
+        if matches!(self.matcher().search, Search::Nothing) {
+            return value;
+        }
         let Ok(mut document) = serde_json::to_value(&value) else { return value };
         match self.hide_texts(&mut document) {
             true => serde_json::from_value(document).unwrap_or(value),

@@ -129,7 +129,7 @@ async fn a_step_of_the_machine_is_written_although_there_is_always_more_that_was
 
 #[test]
 fn an_agent_that_says_more_than_can_be_written_holds_up_no_step() {
-    let hub = Hub::new("r".into(), Arc::new(VirtualClock::new()));
+    let hub = Hub::new("r".into(), Arc::new(VirtualClock::new()), Arc::default());
     let mut events = hub.subscribe();
     let (steps, mut lines) = mpsc::channel(MAX_WAITING);
     let (mut told, mut given) = (Vec::new(), Vec::new());

@@ -241,6 +241,18 @@ fn what_is_the_runtimes_or_a_persons_is_refused_and_changes_nothing() {
 }
 
 #[test]
+fn hides_secrets_in_what_an_agent_changes() {
+    let (bench, broker) = broker(AgentScope::Plan);
+    let secrets = Secrets::of(&[("A_TOKEN".to_owned(), "made-up-1".to_owned())]);
+    let reason = Some("it needs made-up-1".to_owned());
+    let skip = Mutation::Skip { id: TaskId::new("3"), reason };
+    assert_eq!(code(broker.hiding(Arc::new(secrets)).mutate(skip, PEER)), "");
+    let plan = bench.store().load().unwrap().plan;
+    let told = format!("{:?}", plan.task(&TaskId::new("3")).unwrap());
+    assert!(told.contains("it needs ***") && !told.contains("made-up-1"), "{told}");
+}
+
+#[test]
 fn under_the_scope_of_a_task_no_other_is_settled_and_none_is_made_a_group() {
     let (bench, broker) = broker(AgentScope::Task);
     let id = || TaskId::new("3");

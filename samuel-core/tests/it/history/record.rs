@@ -1,14 +1,20 @@
 //! What is written, and following it.
 
-use std::{io::Write as _, sync::Arc};
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use samuel_core::{
     agent::{Script, ScriptedCall},
     event::{Event, EventRecord, PlanChange},
     history::{EntryFilter, HistoryError, RunState, event_line},
+    hook::points,
     model::{Coded, ErrorCode, ExitReason, FailureClass, TaskId, payload::Actor},
     state::RecordPart,
-    testing::{HeldAgent, completes_each_task},
+    testing::{FakeHandler, HeldAgent, completes_each_task},
 };
 
 use crate::history::kit::{
@@ -54,6 +60,35 @@ async fn recorded_inputs_hold_no_environment_value() {
     let inputs = String::from_utf8(lines(&*bench.lane(), &run, RecordPart::Inputs)).unwrap();
     assert!(inputs.contains("GOFLAGS") && !inputs.contains("zq9xk7v2m4tq8w1c"), "{inputs}");
     assert_eq!(std::fs::read_to_string(bench.path().join("got")).unwrap(), "zq9xk7v2m4tq8w1c");
+}
+
+/// Returns the files below a directory that have a text in them.
+fn files_with(directory: &Path, text: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let found = entries.flat_map(|path| match path.is_dir() {
+        true => files_with(&path, text),
+        false => {
+            let has_it = fs::read(&path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(text));
+            has_it.then_some(path).into_iter().collect()
+        }
+    });
+    found.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tool_arguments_stay_real_and_are_recorded_hidden() {
+    const KEY: &str = "zq9xk7v2m4tq8w1c";
+    let bench = on_disk(&[("1", "First")]);
+    let gate = FakeHandler::<points::AbilityBefore>::passes();
+    let call = ScriptedCall::any().say(format!("I have {KEY}")).write("made", KEY).done();
+    let run = bench.run(Script::default().call(call)).hook("gate", gate.clone());
+    let played = bench.play(run.env([("MY_FLAG".to_owned(), KEY.to_owned())])).await.unwrap();
+    assert_eq!(played.report.exit_reason, ExitReason::Completed);
+    assert!(gate.calls().iter().any(|call| call.input().input.contains(KEY)));
+    assert_eq!(fs::read_to_string(bench.path().join("made")).unwrap(), KEY);
+    assert_eq!(files_with(&bench.path().join(".samuel"), KEY), Vec::<PathBuf>::new());
+    let replay = played.replay().unwrap();
+    assert!(replay.equal && replay.ended, "{replay:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
