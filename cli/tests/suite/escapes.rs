@@ -68,21 +68,21 @@ escapes! { OF_A_CALL:
     "gateway-own-key", r#"out 61081 'GET /v1/x?key=AIzaMine HTTP/1.1\r\n\r\n'"#, ["HTTP/1.1 403 "];
     "gateway-real-key", r#"cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2> /dev/null | tr '\0' '\n' | grep 'sk-part-one-[p]art-two' || echo no key"#, ["no key"];
     "nested-agent-files", r#"echo x >> "$SAMUEL_PROJECT_ROOT/samuel.toml""#, ["Read-only file system"];
-    "plan-write", r#"echo x >> "$SAMUEL_PROJECT_ROOT/.samuel/run/task-context.toon""#, ["Read-only file system"];
-    "plan-replace", r#"echo x > /tmp/new; mv -f /tmp/new "$SAMUEL_PROJECT_ROOT/.samuel/run/task-context.toon""#, ["Device or resource busy", "Read-only file system"];
+    "plan-write", r#"echo x >> "$SAMUEL_PROJECT_ROOT/.samuel/run/prd.toon""#, ["No such file or directory", "nonexistent directory", "Directory nonexistent"];
+    "plan-replace", r#"echo x > /tmp/new; mv -f /tmp/new "$SAMUEL_PROJECT_ROOT/samuel.toml""#, ["Device or resource busy", "Read-only file system"];
     "plan-read", r#"cat "$SAMUEL_PROJECT_ROOT/.samuel/run/prd.toon""#, ["No such file or directory"];
     "records-read", r#"ls "$SAMUEL_PROJECT_ROOT/.samuel/run/logs""#, ["No such file or directory"];
-    "plan-rename", r#"mv "$SAMUEL_PROJECT_ROOT/.samuel" "$SAMUEL_PROJECT_ROOT/moved" && mv "$SAMUEL_PROJECT_ROOT/moved" "$SAMUEL_PROJECT_ROOT/.samuel" && echo in here alone"#, ["Device or resource busy", "Read-only file system", "in here alone"];
+    "plan-rename", r#"mv "$SAMUEL_PROJECT_ROOT/.samuel" "$SAMUEL_PROJECT_ROOT/moved""#, ["No such file or directory"];
     "plan-parent", r#"mv "$SAMUEL_PROJECT_ROOT" "$SAMUEL_PROJECT_ROOT-moved" && mv "$SAMUEL_PROJECT_ROOT-moved" "$SAMUEL_PROJECT_ROOT" && echo in here alone"#, ["Device or resource busy", "Read-only file system", "in here alone"];
-    "plan-symlink", r#"ln -s "$SAMUEL_PROJECT_ROOT/.samuel/run/task-context.toon" /tmp/soft; echo x >> /tmp/soft"#, ["Read-only file system"];
-    "plan-hard-link", r#"ln "$SAMUEL_PROJECT_ROOT/.samuel/run/task-context.toon" hard"#, ["ross-device link", "Read-only file system", "Operation not permitted"];
-    "plan-proc-root", r#"echo x >> "/proc/self/root$SAMUEL_PROJECT_ROOT/.samuel/run/task-context.toon""#, ["Read-only file system"];
+    "plan-symlink", r#"ln -s "$SAMUEL_PROJECT_ROOT/samuel.toml" /tmp/soft; echo x >> /tmp/soft"#, ["Read-only file system"];
+    "plan-hard-link", r#"ln "$SAMUEL_PROJECT_ROOT/samuel.toml" hard"#, ["ross-device link", "Read-only file system", "Operation not permitted"];
+    "plan-proc-root", r#"echo x >> "/proc/self/root$SAMUEL_PROJECT_ROOT/samuel.toml""#, ["Read-only file system"];
     "origin-objects", r#"echo x > "$SAMUEL_PROJECT_ROOT/.git/objects/planted""#, ["Read-only file system"];
     "origin-refs", r#"echo x > "$SAMUEL_PROJECT_ROOT/.git/refs/heads/main""#, ["No such file or directory", "nonexistent directory", "Directory nonexistent", "Read-only file system"];
     "origin-hooks", r#"echo x > "$SAMUEL_PROJECT_ROOT/.git/hooks/post-checkout""#, ["No such file or directory", "nonexistent directory", "Directory nonexistent", "Read-only file system"];
     "origin-config", r#"cat "$SAMUEL_PROJECT_ROOT/.git/config""#, ["No such file or directory"];
     "mount", r#"mkdir -p m; mount -t tmpfs none m"#, ["ermission denied", "Operation not permitted", "must be superuser"];
-    "umount", r#"umount -l "$SAMUEL_PROJECT_ROOT/.samuel/run/task-context.toon""#, ["ermission denied", "Operation not permitted", "must be superuser"];
+    "umount", r#"umount -l "$SAMUEL_PROJECT_ROOT/samuel.toml""#, ["ermission denied", "Operation not permitted", "must be superuser"];
     "setns", r#"/usr/bin/nsenter --target 1 --net true"#, ["ermission denied", "Operation not permitted"];
     "user-namespace", r#"/usr/bin/unshare --user true"#, ["Operation not permitted", "No space left on device"];
     "ptrace", r#"perl -e 'syscall(101, 16, 1, 0, 0) == 0 or die "$!\n"'"#, ["Operation not permitted"];
@@ -273,7 +273,7 @@ fn a_socket_that_compares_no_token_is_seen() {
 // Takes about 6 s: a run in each sandbox; docker is tried with `SAMUEL_LONG=1`.
 #[test]
 fn a_check_writes_nowhere_but_in_its_tree_and_reaches_no_host_and_no_socket() {
-    let check = "{ echo x > $SAMUEL_PROJECT_ROOT/out; } 2>&1; { echo x >> $SAMUEL_PROJECT_ROOT/.samuel/run/task-context.toon; } 2>&1; \
+    let check = "{ echo x > $SAMUEL_PROJECT_ROOT/out; } 2>&1; { echo x >> $SAMUEL_PROJECT_ROOT/samuel.toml; } 2>&1; \
                  env | grep -c -e SAMUEL_TOKEN -e HTTPS_PROXY -e TEST_URL -e TEST_KEY; \
                  perl -MIO::Socket::INET -e 'for (61080, 61081) { IO::Socket::INET->new(PeerAddr => qq(127.0.0.1), PeerPort => $_) or print qq($!\\n) }'; false";
     for wall in Wall::usual() {
@@ -288,7 +288,7 @@ fn a_check_writes_nowhere_but_in_its_tree_and_reaches_no_host_and_no_socket() {
         assert!(!bench.path("out").exists(), "{sandbox}: {told}");
         // What is made beside the project's files goes with the sandbox.
         assert!(
-            lines.iter().any(|line| line.contains("task-context.toon: Read-only file system")),
+            lines.iter().any(|line| line.contains("samuel.toml: Read-only file system")),
             "{sandbox}: {told}"
         );
         assert_eq!(

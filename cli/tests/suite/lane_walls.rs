@@ -12,7 +12,7 @@ const WORK: &str = "cat > /dev/null; cd \"$SAMUEL_WORKSPACE\"; id=$SAMUEL_TASK_I
                     test \"$(ls ../.. | wc -l)\" -eq 1 || echo others >> tried-$id; \
                     { echo x > \"$P/.git/objects/planted\"; } 2>/dev/null && echo repository >> tried-$id; \
                     cat \"$P/.samuel/run/prd.toon\" > /dev/null 2>&1 && echo plan >> tried-$id; \
-                    test \"$(ls \"$P\"/.samuel/run/cache | wc -l)\" -eq 1 || echo contexts >> tried-$id; \
+                    test ! -e \"$P/.samuel/run/cache\" || echo contexts >> tried-$id; \
                     test -f .prepared || echo setup >> tried-$id; \
                     echo $id > made-$id; \"$SAMUEL_BINARY\" run done $id";
 

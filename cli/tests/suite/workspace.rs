@@ -68,8 +68,7 @@ fn bwrap_is_missing(bench: &Bench) -> bool {
 fn an_agent_and_its_checks_under_bubblewrap_reach_the_clone_and_nothing_else() {
     // What the agent tries leaves a line in a file of its clone for everything that it could do.
     let agent = "cd \"$SAMUEL_WORKSPACE\"; P=\"$SAMUEL_PROJECT_ROOT\"; touch tried; \
-                 { echo x >> \"$P/.samuel/run/task-context.toon\"; } 2>/dev/null && echo plan >> tried; \
-                 ls \"$P/.samuel\" \"$P/.samuel/run\" | grep -e prd -e journal -e logs -e plugins && echo records >> tried; \
+                 test -e \"$P/.samuel\" && echo plan >> tried; \
                  cat \"$P/secret.txt\" 2>/dev/null && echo tree >> tried; \
                  { echo x > \"$P/.git/objects/planted\"; } 2>/dev/null && echo objects >> tried; \
                  test \"$(grep -c : /proc/net/dev)\" -gt 1 && echo network >> tried; \

@@ -12,11 +12,7 @@
 
 mod image;
 
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{fmt, path::Path, sync::Arc};
 
 use samuel_contract::nearest;
 use samuel_model::{Coded, ErrorCode, Remedy};
@@ -99,9 +95,9 @@ pub trait Sandbox: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Returns one whose commands have another directory to write to and other files of the run to read, as each of
-    /// several lanes has its own. By default there is none: what commands see is not known.
-    fn in_workspace(&self, _workspace: &Path, _files: &[PathBuf]) -> Option<Arc<dyn Sandbox>> {
+    /// Returns one whose commands have another directory to write to, as each of several lanes has its own. By default
+    /// there is none: what commands see is not known.
+    fn in_workspace(&self, _workspace: &Path) -> Option<Arc<dyn Sandbox>> {
         None
     }
 }
@@ -134,7 +130,7 @@ impl Sandbox for Host {
         Ok(spec)
     }
 
-    fn in_workspace(&self, _: &Path, _: &[PathBuf]) -> Option<Arc<dyn Sandbox>> {
+    fn in_workspace(&self, _: &Path) -> Option<Arc<dyn Sandbox>> {
         Some(Arc::new(Self))
     }
 }
@@ -175,12 +171,12 @@ impl Sandboxes {
         self
     }
 
-    /// Returns the sandboxes that can work in another directory, each with that directory to write to and with other
-    /// files of the run to read. Leaves out the others.
+    /// Returns the sandboxes that can work in another directory, each with that directory to write to. Leaves out the
+    /// others.
     #[must_use]
     #[doc(hidden)]
-    pub fn in_workspace(&self, workspace: &Path, files: &[PathBuf]) -> Self {
-        Self(self.0.iter().filter_map(|sandbox| sandbox.in_workspace(workspace, files)).collect())
+    pub fn in_workspace(&self, workspace: &Path) -> Self {
+        Self(self.0.iter().filter_map(|sandbox| sandbox.in_workspace(workspace)).collect())
     }
 
     /// Returns the names of all sandboxes in their order, also of those in which no command can run.

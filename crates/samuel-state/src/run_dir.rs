@@ -131,11 +131,6 @@ impl RunDir {
         self.path.join(artifact.file_name())
     }
 
-    /// Returns the paths of all generated files.
-    pub fn artifacts(&self) -> Vec<PathBuf> {
-        Artifact::ALL.iter().map(|artifact| self.artifact(*artifact)).collect()
-    }
-
     /// Returns the log of what happened, `progress.md`.
     pub fn progress(&self) -> PathBuf {
         self.path.join("progress.md")
@@ -292,8 +287,9 @@ impl RunDir {
             self.all_logs(),
             self.plugins(),
         ];
+        let artifacts = Artifact::ALL.iter().map(|artifact| self.artifact(*artifact));
         own.into_iter()
-            .chain(self.artifacts())
+            .chain(artifacts)
             .try_for_each(|path| self.root.check_inside(&path).map_err(StateError::file("use", &path)))
     }
 }

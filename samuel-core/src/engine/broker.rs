@@ -244,6 +244,7 @@ impl Broker {
             let help = "Go on without it.".to_owned();
             return Err(Refusal { help, retryable: false, ..Refusal::new(ErrorCode::BROKER_RATE, message) });
         }
+        let learned = self.secrets.hidden(learned);
         let entry = learned.entry(self.project.clock().now(), self.iteration, self.task.clone());
         self.project.plan_store().append_progress(&[entry]).map_err(refused)?;
         Ok(learned)

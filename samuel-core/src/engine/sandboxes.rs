@@ -187,9 +187,9 @@ fn view_of(
     let stores = stores.map_err(|error| unusable(&format!("its objects cannot be shown: {error}")))?;
     read_only.extend(stores.into_iter().map(|store| store.canonicalize().unwrap_or(store)));
     read_only.push(project.root().join(CONFIG_FILE));
-    // The rest of the run directory has the plan, the records of runs and the context of others.
-    let files = project.run_dir().artifacts();
-    Ok(View { read_only, files, home, ..View::new(CloneWorkspace::work_dir_in(&directory, "")) })
+    // Not the run directory, which has the plan, the records of runs and the context of others: the workspace has the
+    // context files of the task.
+    Ok(View { read_only, home, ..View::new(CloneWorkspace::work_dir_in(&directory, "")) })
 }
 
 /// Says whether one of two paths lies within the other, by whatever links.

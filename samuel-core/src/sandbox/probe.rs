@@ -177,8 +177,9 @@ impl ProbeGround {
     /// Returns what a sandbox would show of it, as a run shows a clone of a project.
     pub fn view(&self) -> View {
         View {
-            read_only: vec![self.path("origin/.git/objects")],
-            files: vec![self.path("origin/.samuel/run/task-context.toon")],
+            read_only: [".samuel/run/task-context.toon", ".git/objects"]
+                .map(|name| self.path("origin").join(name))
+                .to_vec(),
             home: Some(self.path("home")),
             tmp_bytes: TMP_BYTES,
             ..View::new(self.path("work"))

@@ -12,8 +12,6 @@ pub struct View {
     pub workspace: PathBuf,
     /// Files and directories that they can read. One that is not there when a command starts is left out.
     pub read_only: Vec<PathBuf>,
-    /// Files of the run that they can read, such as the context of the task. Each of several lanes has its own.
-    pub files: Vec<PathBuf>,
     /// Where a home is made for them, empty and gone with the command. Default none.
     pub home: Option<PathBuf>,
     /// The size of `/tmp` and of the home, in bytes. Default 1 GiB.
@@ -24,6 +22,6 @@ impl View {
     /// Shows a directory to write to, and nothing else.
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
         let workspace = workspace.into();
-        Self { workspace, read_only: Vec::new(), files: Vec::new(), home: None, tmp_bytes: TMP_BYTES }
+        Self { workspace, read_only: Vec::new(), home: None, tmp_bytes: TMP_BYTES }
     }
 }

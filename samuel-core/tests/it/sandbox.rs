@@ -182,7 +182,7 @@ async fn a_work_tree_in_place_of_the_clone_is_seen() {
     }
     let whole = |ground: &ProbeGround| -> Box<dyn Sandbox> {
         let workspace = ground.origin().parent().unwrap().to_owned();
-        Box::new(bwrap(View { workspace, read_only: Vec::new(), files: Vec::new(), ..ground.view() }))
+        Box::new(bwrap(View { workspace, read_only: Vec::new(), ..ground.view() }))
     };
     let found = findings(whole).await;
     let broken = names(&found, ProbeOutcome::Broken);

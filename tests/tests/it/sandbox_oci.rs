@@ -488,7 +488,7 @@ async fn a_work_tree_in_place_of_the_clone_is_seen() {
     let Some(ground) = Ground::create() else { return };
     let whole = |probes: &ProbeGround| {
         let workspace = probes.origin().parent().unwrap().to_owned();
-        View { workspace, read_only: Vec::new(), files: Vec::new(), ..probes.view() }
+        View { workspace, read_only: Vec::new(), ..probes.view() }
     };
     let found = findings(&ground, whole, |_| {}).await;
     let broken = names(&found, ProbeOutcome::Broken);

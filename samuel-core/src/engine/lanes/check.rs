@@ -49,8 +49,7 @@ impl Run {
                 location: self.place_of(&format!("methodology.{methodology}.parallel.workspace")),
             });
         }
-        let has_place =
-            |sandbox: Arc<dyn Sandbox>| sandbox.in_workspace(frozen.project.root(), &[]).is_some();
+        let has_place = |sandbox: Arc<dyn Sandbox>| sandbox.in_workspace(frozen.project.root()).is_some();
         if !frozen.sandboxes.named(sandbox).is_ok_and(has_place) {
             let location = self.place_of(&format!("methodology.{methodology}.sandbox"));
             let was_configured = frozen.project.settings().sandbox == *sandbox;

@@ -273,18 +273,17 @@ impl Run {
             },
             control: self.control_of_lanes(),
         };
-        if let Ok(sandbox) = self.sandboxes_in(setup.kind, &setup.top(), &[]).named(&frozen.settings.sandbox)
-        {
+        if let Ok(sandbox) = self.sandboxes_in(setup.kind, &setup.top()).named(&frozen.settings.sandbox) {
             setup.preparation.sandbox = sandbox;
         }
         setup
     }
 
-    /// Returns the sandboxes with a clone as what commands can write to, and files of the run that they can read.
-    pub(super) fn sandboxes_in(&self, kind: LaneTreeKind, top: &Path, files: &[PathBuf]) -> Sandboxes {
+    /// Returns the sandboxes with a clone as what commands can write to.
+    pub(super) fn sandboxes_in(&self, kind: LaneTreeKind, top: &Path) -> Sandboxes {
         match kind {
             LaneTreeKind::Worktree => self.frozen.sandboxes.clone(),
-            LaneTreeKind::Clone => self.frozen.sandboxes.in_workspace(top, files),
+            LaneTreeKind::Clone => self.frozen.sandboxes.in_workspace(top),
         }
     }
 }

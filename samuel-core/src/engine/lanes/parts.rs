@@ -96,7 +96,7 @@ impl Run {
         let kit = crate::methodology::Kit {
             agents: agents.clone(),
             sandboxes: match tree.as_clone() {
-                Some(clone) => self.sandboxes_in(LaneTreeKind::Clone, &clone.top(), &run_dir.artifacts()),
+                Some(clone) => self.sandboxes_in(LaneTreeKind::Clone, &clone.top()),
                 None => frozen.sandboxes.clone(),
             },
             store: Arc::clone(&store),

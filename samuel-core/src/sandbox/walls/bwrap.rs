@@ -160,7 +160,7 @@ impl Bwrap {
         if let Some(home) = view.home.as_deref().filter(|home| hides_nothing(home)) {
             args.size(view.tmp_bytes, home);
         }
-        for path in view.read_only.iter().chain(&view.files) {
+        for path in &view.read_only {
             args.show("--ro-bind-try", path);
         }
         for path in used(&spec).into_iter().filter(|path| !view.shows(path)) {
@@ -251,9 +251,8 @@ impl Sandbox for Bwrap {
         Self::version(self).ok()
     }
 
-    fn in_workspace(&self, workspace: &Path, files: &[PathBuf]) -> Option<Arc<dyn Sandbox>> {
-        let (workspace, files) = (workspace.to_owned(), files.to_vec());
-        let view = self.view.clone().map(|view| View { workspace, files, ..view });
+    fn in_workspace(&self, workspace: &Path) -> Option<Arc<dyn Sandbox>> {
+        let view = self.view.clone().map(|view| View { workspace: workspace.to_owned(), ..view });
         Some(Arc::new(Self { view, refusals: Arc::default(), ..self.clone() }))
     }
 }
@@ -384,8 +383,7 @@ impl View {
     /// Says whether a path is within what is shown.
     fn shows(&self, path: &Path) -> bool {
         let shown = SYSTEM.iter().map(Path::new).chain([self.workspace.as_path()]);
-        let readable = self.read_only.iter().chain(&self.files).map(PathBuf::as_path);
-        shown.chain(readable).any(|shown| path.starts_with(shown))
+        shown.chain(self.read_only.iter().map(PathBuf::as_path)).any(|shown| path.starts_with(shown))
     }
 }
 

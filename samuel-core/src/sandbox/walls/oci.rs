@@ -260,11 +260,10 @@ impl Sandbox for Oci {
         self.ready().map(|ready| ready.refusals.take()).unwrap_or_default()
     }
 
-    fn in_workspace(&self, workspace: &Path, files: &[PathBuf]) -> Option<Arc<dyn Sandbox>> {
+    fn in_workspace(&self, workspace: &Path) -> Option<Arc<dyn Sandbox>> {
         let within = |ready: &Arc<Ready>| {
             let Ready { containers, contents, label, .. } = &**ready;
-            let (workspace, files) = (workspace.to_owned(), files.to_vec());
-            let view = View { workspace, files, ..contents.view.clone() };
+            let view = View { workspace: workspace.to_owned(), ..contents.view.clone() };
             Arc::new(Ready {
                 containers: containers.clone(),
                 contents: Contents { view, ..contents.clone() },

@@ -75,7 +75,7 @@ pub(crate) enum Access {
 /// write to, where there is one.
 pub(super) fn mounts_of(view: &View, files: &[PathBuf], workspace: Option<&Path>) -> Vec<Mount> {
     let mut shown: Vec<&Path> = Vec::new();
-    for path in view.read_only.iter().chain(&view.files).chain(files).filter(|path| path.exists()) {
+    for path in view.read_only.iter().chain(files).filter(|path| path.exists()) {
         // Engines refuse to mount over a path twice.
         if !shown.contains(&path.as_path()) {
             shown.push(path);
