@@ -1,6 +1,6 @@
 //! Completed tasks whose merged work the branch lost: they are reopened and reported.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     claiming::branch_of,
@@ -38,7 +38,7 @@ impl Lanes {
 impl Lane {
     /// Reopens completed tasks whose merged work is not on the branch any more, and reports them. Returns whether there
     /// were any.
-    pub(super) async fn reopen_lost(&self, services: &Services, plan: &Plan) -> Result<bool, LaneFault> {
+    pub(super) async fn reopen_lost(&self, services: &Arc<Services>, plan: &Plan) -> Result<bool, LaneFault> {
         let lost = self.shared.lost(plan).await?;
         if lost.is_empty() {
             return Ok(false);
