@@ -7,8 +7,8 @@
 //! ```
 
 pub use samuel_model::text::{
-    CHARS_PER_TOKEN, LANES_ARE_UNDER_WAY, RUN_IS_UNDER_WAY, causes, counted, counted_are, counted_were,
-    described, dollars, is_unseen, lasting, tokens,
+    CHARS_PER_TOKEN, RUN_IS_UNDER_WAY, causes, counted, counted_are, counted_were, described, dollars,
+    is_unseen, lasting, tokens,
 };
 pub(crate) use samuel_model::text::{
     excerpt, is_odd, last_line, limit, listed, names, one_line, without_odd,

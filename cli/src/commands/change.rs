@@ -11,10 +11,8 @@ use std::{
 use samuel_core::{
     broker::PlanAccess,
     model::{Coded as _, ErrorCode, Status, Task},
-    state::{
-        Actor, Applied, LOCK_WAIT, Learned, MAX_LEARNED_CHARS, Mutation, NewTask, StateError, TaskChange,
-    },
-    text::{LANES_ARE_UNDER_WAY, RUN_IS_UNDER_WAY},
+    state::{Applied, LOCK_WAIT, Learned, MAX_LEARNED_CHARS, Mutation, NewTask, StateError, TaskChange},
+    text::RUN_IS_UNDER_WAY,
 };
 use serde_json::json;
 
@@ -32,7 +30,6 @@ use crate::{
 pub(crate) fn done(plan: &PlanAccess, args: DoneArgs, host: &Host) -> Result<Reply, Failure> {
     let DoneArgs { id, commit_sha, iteration } = args;
     let iteration = iteration.or_else(|| host.origin().iteration());
-    let is_by_lanes = host.actor() == Actor::User && plan.has_lanes();
     let mut reply = apply(plan, host, Mutation::Done { id, commit_sha, iteration })?;
     // Whoever asks: while an agent is at work nobody can tell them apart.
     let run_is_under_way = plan.is_at_work();
@@ -40,8 +37,7 @@ pub(crate) fn done(plan: &PlanAccess, args: DoneArgs, host: &Host) -> Result<Rep
         data.insert("run_is_under_way".to_owned(), json!(run_is_under_way));
     }
     if run_is_under_way {
-        let told = if is_by_lanes { LANES_ARE_UNDER_WAY } else { RUN_IS_UNDER_WAY };
-        reply.text += &format!("{told}\n");
+        reply.text += &format!("{RUN_IS_UNDER_WAY}\n");
     }
     Ok(reply)
 }

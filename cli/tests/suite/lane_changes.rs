@@ -52,6 +52,48 @@ fn done_skip_reset_and_enqueue_count_while_lanes_work_and_what_agents_made_is_ke
     }
 }
 
+/// A project in a repository with a check and four tasks.
+fn checked(check: &str) -> Bench {
+    let bench = Bench::with_tasks(&["First", "Second", "Third", "Fourth"]);
+    bench.write("a.txt", "one\n");
+    bench.configure(&format!("quality_checks = [\"{check}\"]"));
+    bench.make_repository(&["a.txt", "samuel.toml"]);
+    bench
+}
+
+#[test]
+fn edit_of_plan_completes_no_task_of_workers() {
+    let bench = checked("true");
+    let (root, tmp) = (bench.root().display().to_string(), bench.tmp().display().to_string());
+    let work = format!(
+        "cat > /dev/null; if mkdir {tmp}/call-1 2> /dev/null || mkdir {tmp}/call-2 2> /dev/null; then \
+         sed -i 's/,in_progress,/,completed,/; s/,pending,/,completed,/' {root}/.samuel/run/prd.toon; exit 0; fi; \
+         echo x > made-$SAMUEL_TASK_ID; $SAMUEL_BINARY run done $SAMUEL_TASK_ID"
+    );
+    let ran = bench.start(&work, &["--jobs", "2"]).ends(0);
+    let result = bench.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads/samuel/**/result"]);
+    for task in bench.tasks() {
+        assert_eq!(task["status"], "completed", "{task} {ran:?}");
+        let commit = task["commit_sha"].as_str().unwrap_or_else(|| panic!("{task} {ran:?}"));
+        bench.git(&["merge-base", "--is-ancestor", commit, &result]);
+    }
+}
+
+#[test]
+fn done_as_another_user_needs_passing_check_of_merged_work() {
+    let bench = checked("false");
+    let root = bench.root().display().to_string();
+    let work = format!(
+        "cat > /dev/null; for id in 1 2 3 4; do \
+         env -i PATH=\"$PATH\" HOME=\"$HOME\" $SAMUEL_BINARY -C {root} run done $id; done; true"
+    );
+    let ran = bench.start(&work, &["--jobs", "2", "--max-iterations", "4"]);
+    assert_ne!(ran.code, 0, "{ran:?}");
+    for task in bench.tasks() {
+        assert_ne!(task["status"], "completed", "{task} {ran:?}");
+    }
+}
+
 #[test]
 fn the_queue_of_a_run_says_why_work_waits_and_heeds_who_holds_and_releases_it() {
     let bench = Bench::with_tasks(&["First", "Second", "Third"]);

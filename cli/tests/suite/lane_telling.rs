@@ -26,7 +26,7 @@ fn waiting(bench: &Bench) -> String {
 }
 
 #[test]
-fn what_is_under_way_is_not_called_blocked_and_a_completion_by_a_person_is_not_said_to_be_checked() {
+fn running_tasks_are_not_blocked_and_done_is_provisional() {
     let bench = with_repository(&["First", "Second"]);
     bench.ok(&["run", "enqueue", "Third", "--depends-on", "1"]);
     let agent = waiting(&bench);
@@ -43,7 +43,7 @@ fn what_is_under_way_is_not_called_blocked_and_a_completion_by_a_person_is_not_s
     let next = &bench.ok(&["run", "status", "--json"]).json()["data"]["next"];
     assert_eq!(next["kind"], "under_way", "{next}");
     let done = bench.ok(&["run", "done", "2"]).stdout;
-    says(&done, &["what a person completes stands as it is, and no check decides on it"]);
+    says(&done, &["what is completed during an iteration stands once its check passes"]);
     std::fs::write(bench.tmp().join("go"), "").unwrap();
     assert_eq!(run.code(), 0);
 }

@@ -136,6 +136,15 @@ pub struct Completion {
     pub actor: Actor,
     /// The number of the journal's record.
     pub seq: u64,
+    /// Whether an agent completed it by a command that this run carried out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_call: bool,
+    /// Whether an edit of prd.toon completed it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_edit: bool,
+    /// Whether agents of other workers are at work.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub others_at_work: bool,
 }
 
 /// A tool call that is about to be made.
@@ -200,6 +209,13 @@ pub enum Effect {
         ticket: u64,
         /// The answer.
         answer: AbilityAnswer,
+    },
+    /// Reopen tasks whose completion does not count.
+    Reopen {
+        /// The tasks.
+        tasks: Vec<TaskId>,
+        /// Why.
+        reasons: Vec<String>,
     },
     /// Take down, in one of several lanes, that its agent was given what the user said.
     Delivered(Vec<String>),

@@ -73,7 +73,7 @@ pub use recorded::{RECORD_SCHEMA_VERSION, RecordBegin, RecordStep};
 pub use replay::{DifferenceKind, Replay, ReplayDifference, ReplayError, Replaying};
 pub use setup::{RunLimits, Setup};
 pub(crate) use standing::is_provisional;
-use standing::{Checks, Moment};
+use standing::{Checks, CompletedBy, Moment, Ruling, ruling};
 use state::{AgentCall, CallPhase, Closing, Owner, Phase, Proposed, State, Then};
 
 use crate::event::IterationFailure;

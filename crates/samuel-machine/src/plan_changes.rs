@@ -109,6 +109,7 @@ impl Core {
         self.counters.completed.retain(&stays);
         self.checks.unchecked_outside.retain(&stays);
         self.checks.doubtful.retain(&stays);
+        self.checks.of_others.retain(&stays);
         if let Some(iteration) = state.iteration_mut() {
             for list in [&mut iteration.unchecked, &mut iteration.checking, &mut iteration.checked] {
                 list.retain(&stays);

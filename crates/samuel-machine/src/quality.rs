@@ -136,7 +136,10 @@ impl Core {
             // The check is for iterations of the other mode: it says nothing
             // about this one, and what was completed has no check behind it.
             self.log(ProgressKind::Quality, task, format!("not asked: {why}"));
+            // A check of an iteration does not decide on what others completed.
+            let kept = iteration.is_some().then(|| std::mem::take(&mut self.checks.of_others));
             self.checks.leave_unchecked();
+            self.checks.of_others.extend(kept.unwrap_or_default());
             return true;
         }
         let failures = check_failures(reply);
@@ -159,7 +162,14 @@ impl Core {
         }
         let result = check_result(reply, ok, &self.setup.checks);
         let unverified = result == CheckResult::Unverified;
-        let doubtful = std::mem::take(&mut self.checks.doubtful);
+        let mut doubtful = std::mem::take(&mut self.checks.doubtful);
+        match iteration {
+            // It is of what is merged.
+            None => doubtful.append(&mut self.checks.of_others),
+            // It says nothing of what others completed.
+            Some(_) if !self.checks.of_others.is_empty() => self.checks.check_age.outdate(),
+            Some(_) => {}
+        }
         let mut checked = Vec::new();
         if ok {
             self.vouch_for(&doubtful, "checked and stands");

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use samuel_agent::Routing;
 use samuel_config::RateLimitPolicy;
 use samuel_hook::context::Framing;
-use samuel_model::Scope;
+use samuel_model::{Completes, Scope};
 use samuel_state::plan::Pilot;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,9 @@ pub struct Setup {
     /// the one that does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follows: bool,
+    /// The tasks whose completion a check may confirm while an agent is at work.
+    #[serde(default, skip_serializing_if = "is_plan")]
+    pub completes: Completes,
     /// How the calls are numbered that wait for a person.
     #[serde(default, skip_serializing_if = "is_alone")]
     pub calls: CallNumbers,
@@ -99,6 +102,10 @@ pub struct RunLimits {
     /// not at all.
     #[serde(default)]
     pub ask_timeout_ms: u64,
+}
+
+fn is_plan(completes: &Completes) -> bool {
+    *completes == Completes::Plan
 }
 
 fn is_alone(calls: &CallNumbers) -> bool {

@@ -7,13 +7,17 @@ use std::collections::VecDeque;
 
 use samuel_agent::AbilityDecision;
 use samuel_hook::{HookCall, Point, points};
-use samuel_model::payload::{AbilityAfterInput, AbilityBeforeInput, Json, TaskCompletedInput};
+use samuel_model::{
+    TaskId,
+    payload::{AbilityAfterInput, AbilityBeforeInput, Json, TaskCompletedInput},
+};
 use samuel_state::ProgressKind;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AbilityAnswer, AbilityNotice, AtOnce, Completion, Core, Effect, EffectId, EffectResult, EndedAbility,
-    HookReply, ReplyData, State, approval::Pending, core::dispatch, is_provisional, iteration::Iteration,
+    AbilityAnswer, AbilityNotice, AtOnce, CompletedBy, Completion, Core, Effect, EffectId, EffectResult,
+    EndedAbility, HookReply, Moment, ReplyData, Ruling, State, approval::Pending, core::dispatch,
+    iteration::Iteration, ruling,
 };
 use crate::event::{Event, IterationFailure, RunFault};
 
@@ -79,9 +83,22 @@ impl Work {
 
 impl Core {
     pub(super) fn task_completed(&mut self, state: &mut State, completion: Completion) {
-        let provisional = is_provisional(state.moment(), completion.actor);
+        let moment = if completion.others_at_work { Moment::UnderWay } else { state.moment() };
+        let is_of_iteration =
+            state.iteration().and_then(Iteration::task_id).as_ref() == Some(&completion.task);
+        // The agent of a worker completes its task by a command. What the journal tells is not of its work.
+        let is_own = is_of_iteration && (completion.by_call || !self.setup.in_lane);
+        let is_of_others = self.setup.in_lane && !is_own;
+        let by = CompletedBy::of(&completion, is_own);
         self.checks.check_age.outdate();
+        let provisional = match ruling(moment, completion.actor, by, self.setup.completes) {
+            Ruling::Refused(why) => return self.reopen(completion.task, why),
+            // If nothing is there to check, nothing decides on it later.
+            Ruling::Provisional => !is_of_others || self.setup.has_checks,
+            Ruling::Confirmed => false,
+        };
         let unchecked = match state.iteration_mut() {
+            _ if is_of_others => &mut self.checks.of_others,
             Some(iteration) => &mut iteration.unchecked,
             None => &mut self.checks.unchecked_outside,
         };
@@ -90,12 +107,19 @@ impl Core {
         }
         let (task, title) = (completion.task.clone(), completion.title.clone());
         self.counters.unrecorded.retain(|open| *open != completion.task);
-        if let Some(iteration) = state.iteration_mut() {
+        if let Some(iteration) = state.iteration_mut().filter(|_| !is_of_others) {
             iteration.answered |= iteration.task_id().as_ref() == Some(&completion.task);
             iteration.called_tool = true;
         }
         self.emit(Event::TaskCompleted { task, title, provisional });
         self.side_push(state, Work::Completed { completion, provisional });
+    }
+
+    /// Reopens a task whose completion does not count. No hook fires for it.
+    fn reopen(&mut self, task: TaskId, why: &str) {
+        let (tasks, reasons) = (vec![task], vec![why.to_owned()]);
+        self.effect(Effect::Reopen { tasks: tasks.clone(), reasons: reasons.clone() });
+        self.tell_of_taken_back(tasks, reasons);
     }
 
     pub(super) fn ability_before(&mut self, state: &mut State, mut notice: AbilityNotice) {

@@ -10,12 +10,16 @@
 //! check follows. At any other time no agent is at work, and a completion is
 //! somebody's own word. It stands, but it does not make the work complete: that
 //! takes a check that passed after it.
+//!
+//! With workers a check sees the work of one task. So while they are at work only
+//! the task that an agent was called for, and those that a person completes by the
+//! command, may be confirmed; [`ruling`] reopens all others.
 
-use samuel_model::{TaskId, payload::Actor};
+use samuel_model::{Completes, TaskId, payload::Actor};
 use samuel_state::plan::{Discoveries, Evidence, Standing};
 use serde::{Deserialize, Serialize};
 
-use super::{Core, settle::NOTHING_RECORDED};
+use super::{Completion, Core, settle::NOTHING_RECORDED};
 
 /// When something was completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +36,62 @@ pub(crate) enum Moment {
 /// at work: nobody gains by that.
 pub(crate) fn is_provisional(moment: Moment, actor: Actor) -> bool {
     moment == Moment::UnderWay || actor == Actor::Agent
+}
+
+/// Who completed a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CompletedBy {
+    /// The agent that was called for it.
+    OwnAgent,
+    /// An agent that was called for another task.
+    OtherAgent,
+    /// An edit of prd.toon.
+    Edit,
+    /// A person, by the command.
+    Person,
+    /// None of these, as far as this run knows.
+    Unknown,
+}
+
+impl CompletedBy {
+    /// Returns who made a completion, where `is_own` says whether the agent at work was called for the task.
+    pub(super) fn of(completion: &Completion, is_own: bool) -> Self {
+        match (completion.by_call, completion.is_edit, completion.actor) {
+            (true, ..) if is_own => Self::OwnAgent,
+            (true, ..) => Self::OtherAgent,
+            (false, true, _) => Self::Edit,
+            (false, false, Actor::User) => Self::Person,
+            (false, false, _) => Self::Unknown,
+        }
+    }
+}
+
+/// What follows from a completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ruling {
+    /// It counts without a check of its own.
+    Confirmed,
+    /// A check decides.
+    Provisional,
+    /// Its task is reopened at once, for this reason.
+    Refused(&'static str),
+}
+
+/// Decides what follows from a completion, for a single loop and for workers alike.
+pub(crate) fn ruling(moment: Moment, actor: Actor, by: CompletedBy, completes: Completes) -> Ruling {
+    match (is_provisional(moment, actor), completes, by) {
+        (false, ..) => Ruling::Confirmed,
+        (true, Completes::Plan, _) | (true, _, CompletedBy::OwnAgent | CompletedBy::Person) => {
+            Ruling::Provisional
+        }
+        (true, Completes::OwnTask, CompletedBy::OtherAgent) => {
+            Ruling::Refused("the agent of another task completed it")
+        }
+        (true, Completes::OwnTask, CompletedBy::Edit) => Ruling::Refused("an edit of prd.toon completed it"),
+        (true, Completes::OwnTask, CompletedBy::Unknown) => {
+            Ruling::Refused("no command of this run completed it")
+        }
+    }
 }
 
 /// The last check, and how it stands to the last completion.
@@ -84,12 +144,16 @@ pub(super) struct Checks {
     /// Completions of which nothing vouches that a check passed: the next one decides.
     #[serde(default)]
     pub(super) doubtful: Vec<TaskId>,
+    /// Completions of tasks that are not the worker's own: the check of what is merged decides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) of_others: Vec<TaskId>,
 }
 
 impl Checks {
     /// No check decides any more on what one was to decide on.
     pub(super) fn leave_unchecked(&mut self) {
         self.unchecked_outside.append(&mut self.doubtful);
+        self.unchecked_outside.append(&mut self.of_others);
     }
 }
 
@@ -148,6 +212,27 @@ mod tests {
         }
         assert!(!is_provisional(Moment::Between, Actor::User));
         assert!(is_provisional(Moment::Between, Actor::Agent));
+    }
+
+    #[test]
+    fn ruling_is_the_same_in_place_and_with_workers() {
+        use CompletedBy::{Edit, OtherAgent, OwnAgent, Person, Unknown};
+        for by in [OwnAgent, OtherAgent, Edit, Person, Unknown] {
+            let of = |moment, actor, completes| ruling(moment, actor, by, completes);
+            for completes in [Completes::Plan, Completes::OwnTask] {
+                assert_eq!(of(Moment::Between, Actor::User, completes), Ruling::Confirmed, "{by:?}");
+            }
+            for (moment, actor) in [
+                (Moment::UnderWay, Actor::Agent),
+                (Moment::UnderWay, Actor::User),
+                (Moment::UnderWay, Actor::External),
+                (Moment::Between, Actor::Agent),
+            ] {
+                assert_eq!(of(moment, actor, Completes::Plan), Ruling::Provisional, "{by:?}");
+                let is_refused = matches!(of(moment, actor, Completes::OwnTask), Ruling::Refused(_));
+                assert_eq!(is_refused, !matches!(by, OwnAgent | Person), "{by:?}");
+            }
+        }
     }
 
     #[test]

@@ -16,10 +16,6 @@ pub use time_span::limit;
 pub const RUN_IS_UNDER_WAY: &str =
     "A run is under way: what is completed during an iteration stands once its check passes.";
 
-/// What `samuel run done` says to a person while lanes are at work.
-pub const LANES_ARE_UNDER_WAY: &str =
-    "Several lanes are at work: what a person completes stands as it is, and no check decides on it.";
-
 /// How many characters count as one token.
 pub const CHARS_PER_TOKEN: usize = 4;
 

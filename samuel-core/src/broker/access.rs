@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::BrokerStore;
 use crate::{
     model::{Plan, TaskId},
-    plan::{LoopAtWork, WorkUnderWay},
+    plan::WorkUnderWay,
     project::{ChangeOrigin, Project, ProjectStatus, TaskHistory},
     state::{Learned, PlanStore, StateError},
 };
@@ -106,12 +106,6 @@ impl PlanAccess {
             Self::Files(project) => origin.plan_of(project),
             Self::Run(_) => None,
         }
-    }
-
-    /// Says whether lanes work on the plan now, or land what they have submitted. Inside of a run nobody is told.
-    pub fn has_lanes(&self) -> bool {
-        let under_way = self.store().load().and_then(|loaded| self.work_under_way(&loaded.plan));
-        under_way.is_ok_and(|under_way| under_way.at_work == LoopAtWork::WithLanes)
     }
 
     /// Returns what is known beside a plan of who works on it; nothing inside of a run.

@@ -15,7 +15,7 @@ use crate::{
     config::MAX_JOBS,
     hook::{HookPoint, Tier},
     machine::{CallNumbers, Input, Machine, RunLimits, Setup},
-    model::{Groups, Plan, ProgressStatus, Status, TaskId, Usage, payload::Mode},
+    model::{Claim, Completes, Groups, Plan, ProgressStatus, Status, TaskId, Usage, payload::Mode},
     state::{
         Actor, Begun, JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten, LoadedPlan,
         Mutation, PlanStore, SavedRun, StateError,
@@ -163,7 +163,8 @@ impl Run {
                     first = Input::Resume {
                         completed: all_completed(&untold.records, plan, completed),
                         committed: committed_in(since, machine.iteration_number()),
-                        began: began_in(since),
+                        // Workers may have been at work although the leader was not.
+                        began: began_in(since) || plan.claims.iter().any(Claim::is_live),
                     };
                 } else {
                     machine.doubt(all_completed(&[], plan, completed));
@@ -306,6 +307,7 @@ impl Run {
             pilot: self.frozen.pilot(),
             in_lane: settings.parallel.jobs > 1,
             follows: false,
+            completes: if settings.parallel.jobs > 1 { Completes::OwnTask } else { Completes::Plan },
             calls: CallNumbers { lane: 1, of: settings.parallel.jobs.max(1) },
             limits: self.limits(),
             framing: self.frozen.framing.clone(),

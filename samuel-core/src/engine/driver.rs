@@ -24,7 +24,7 @@ use super::{
     follow::Follower,
     handle::EndSignal,
     lanes::KeptBooks,
-    plan_effects::{change, look_and_load},
+    plan_effects::{change, look_and_load, mutate},
     record::{Recorder, Steps, has_arguments},
     services::Services,
     start_warning::StartWarning,
@@ -39,7 +39,7 @@ use crate::{
         ExitReason, Groups, Status, Task, TaskId, Usage,
         payload::{CheckFailure, Turn},
     },
-    state::{Begun, Checkpoint, Note, NotedEvent, ProgressEntry, ProgressKind, StateError},
+    state::{Begun, Checkpoint, Mutation, Note, NotedEvent, ProgressEntry, ProgressKind, StateError},
 };
 
 /// Runs one machine to its end.
@@ -255,6 +255,7 @@ impl Driver {
             Effect::Checkpoint => self.checkpoint().await,
             Effect::Interrupt(other) => flight.interrupt(other),
             Effect::Answer { ticket, answer } => services.answer(ticket, answer),
+            Effect::Reopen { tasks, reasons } => self.reopen(tasks, reasons).await,
             Effect::Delivered(texts) => {
                 if let Some(lane) = &services.in_lane {
                     lane.were_delivered(&texts);
@@ -269,7 +270,15 @@ impl Driver {
             Effect::Load(scope) => {
                 if let Some(lane) = services.in_lane.clone() {
                     let (under_way, cancel) = (self.elapsed_ms(), flight.token(id));
-                    return flight.launch(id, async move { lane.load(&services, under_way, cancel).await });
+                    let follower = Arc::clone(&self.follower);
+                    return flight.launch(id, async move {
+                        let loaded = lane.load(&services, under_way, cancel).await;
+                        if lane.leads() {
+                            // What the plan says was completed is told before it.
+                            let _ = follower.look().await;
+                        }
+                        loaded
+                    });
                 }
                 let follower = Arc::clone(&self.follower);
                 let under_way = self.elapsed_ms();
@@ -304,6 +313,18 @@ impl Driver {
                     EffectResult::Done
                 });
             }
+        }
+    }
+
+    /// Reopens tasks whose completion does not count.
+    async fn reopen(&self, tasks: Vec<TaskId>, reasons: Vec<String>) {
+        let named = tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ");
+        let reopen = Mutation::TakeBack { ids: tasks, failures: reasons };
+        if let Err(error) = mutate(&self.services, reopen).await {
+            self.services.warn(format!("could not reopen {named}: {}", described(&error)));
+        }
+        if let Some(lane) = &self.services.in_lane {
+            lane.shared.wake();
         }
     }
 

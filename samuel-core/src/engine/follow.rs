@@ -23,7 +23,7 @@ use crate::{
     engine::error::described,
     event::PlanChange,
     machine::{Completion, Input, PlanChanged},
-    model::{Groups, Plan, Status, Task, TaskId, payload::Actor},
+    model::{ClaimTarget, Groups, Plan, Role, Status, Task, TaskId, payload::Actor},
     state::{
         CaughtUp, Edit, JournalEntry, JournalPart, JournalRecord, LoopLock, Mutation, ProgressKind,
         StateError, TaskChange,
@@ -121,7 +121,7 @@ impl Follower {
         self.is_behind.store(read.is_err(), Ordering::Relaxed);
         match read {
             Ok(JournalPart { records, has_gap }) => {
-                if has_gap && self.services.in_lane.is_none() {
+                if has_gap && self.services.in_lane.as_ref().is_none_or(|lane| lane.leads()) {
                     let _ = self.services.inputs.send(Input::Unheard);
                 }
                 *seq = records.last().map_or(*seq, |record| record.seq);
@@ -132,11 +132,8 @@ impl Follower {
                 self.services.log(told.collect()).await;
                 let lane = self.services.in_lane.as_ref();
                 let seen = records.iter().inspect(|record| lane.iter().for_each(|lane| lane.follows(record)));
-                let told = seen
-                    .flat_map(|record| self.told_by(record).into_iter().map(|input| (record.seq, input)))
-                    .inspect(|(_, input)| {
-                        lane.iter().for_each(|lane| lane.tell_of_done(&self.services, input));
-                    });
+                let told =
+                    seen.flat_map(|record| self.told_by(record).into_iter().map(|input| (record.seq, input)));
                 for (_, input) in told.filter(|(seq, input)| lane.is_none_or(|lane| lane.hears(*seq, input)))
                 {
                     // The run has ended if nobody listens any more.
@@ -208,14 +205,35 @@ impl Follower {
         if matches!(record.entry, JournalEntry::Imported { .. }) {
             return vec![Input::Unheard];
         }
+        let others_at_work = self.others_are_at_work();
+        let is_edit = matches!(record.entry, JournalEntry::Edited { .. });
         let told = |(id, actor): (&TaskId, Actor)| {
             // A task that is gone again was completed all the same.
             let Some(task) = self.services.task(id) else { return Input::Unheard };
             let Task { id: task, title, description, .. } = task;
-            Input::TaskCompleted(Completion { task, title, description, actor, seq: record.seq })
+            let by_call = actor == Actor::Agent && self.services.store.wrote(record);
+            let seq = record.seq;
+            Input::TaskCompleted(Completion {
+                task,
+                title,
+                description,
+                actor,
+                seq,
+                by_call,
+                is_edit,
+                others_at_work,
+            })
         };
         let changed = self.plan_changes(record).into_iter().map(Input::PlanChanged);
         self.completions_of(record).into_iter().map(told).chain(changed).collect()
+    }
+
+    /// Returns whether agents of other workers are at work, or were at the last look: what ends a claim does not end
+    /// its agent at once.
+    fn others_are_at_work(&self) -> bool {
+        let Some(lane) = &self.services.in_lane else { return false };
+        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        lane.others_work() || has_work(&self.services.plan()) || before.is_some_and(|plan| has_work(&plan))
     }
 
     /// Returns the tasks that a record completed and on which a check has to decide. Work that this run merged was
@@ -283,6 +301,11 @@ impl Follower {
             let _ = self.look().await;
         }
     }
+}
+
+/// Returns whether a worker has claimed something else than the merge queue.
+fn has_work(plan: &Plan) -> bool {
+    plan.claims.iter().any(|claim| claim.is_live() && claim.task != ClaimTarget::Role(Role::Merge))
 }
 
 /// Returns what a change did to tasks, beside completions.
@@ -402,9 +425,11 @@ pub(super) fn committed_in(records: &[JournalRecord], number: u32) -> bool {
     )
 }
 
-/// Says whether records hold the beginning of an iteration.
+/// Says whether records hold the beginning of an iteration. That of a worker is the claim of its task.
 pub(super) fn began_in(records: &[JournalRecord]) -> bool {
-    holds(records, |mutation| matches!(mutation, Mutation::StartTask { .. }))
+    holds(records, |mutation| {
+        matches!(mutation, Mutation::StartTask { .. } | Mutation::Claim { task: ClaimTarget::Task(_), .. })
+    })
 }
 
 fn holds(records: &[JournalRecord], is_wanted: impl Fn(&Mutation) -> bool) -> bool {

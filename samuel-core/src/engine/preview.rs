@@ -253,6 +253,7 @@ impl Looking {
                     | Effect::Checkpoint
                     | Effect::Interrupt(_)
                     | Effect::Answer { .. }
+                    | Effect::Reopen { .. }
                     | Effect::Delivered(_) => {}
                 }
             }

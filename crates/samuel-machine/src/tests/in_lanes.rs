@@ -1,7 +1,7 @@
 //! A machine that is one of several lanes: what it does before it holds, and what the user says to all lanes.
 
 use samuel_hook::HookPoint;
-use samuel_model::payload::Turn;
+use samuel_model::{Completes, Status, payload::Turn};
 
 use super::{script::*, sim::*, *};
 
@@ -131,4 +131,42 @@ fn what_agents_of_other_lanes_were_given_is_given_in_no_last_turn() {
         "{turns:?}"
     );
     assert_eq!((sim.report().undelivered, warnings(&sim)), (0, 0));
+}
+
+#[test]
+fn leader_reopens_completion_of_another_task() {
+    let mut sim = lane(2, false);
+    sim.machine.core.setup.completes = Completes::OwnTask;
+    sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
+    sim.feed(edited("2"));
+    let reasons = vec!["an edit of prd.toon completed it".to_owned()];
+    assert!(sim.trace.contains(&Effect::Reopen { tasks: vec![id("2")], reasons: reasons.clone() }));
+    assert!(
+        sim.events()
+            .any(|event| *event == Event::TasksTakenBack { tasks: vec![id("2")], reasons: reasons.clone() })
+    );
+    assert!(!sim.events().any(|event| matches!(event, Event::TaskCompleted { .. })));
+    assert_eq!(sim.fired.last().unwrap().point, HookPoint::AgentInvoke, "no hook fires");
+    assert_eq!(sim.plan.task(&id("2")).unwrap().status, Status::Pending);
+    // The agent of the task itself completes it.
+    let sim = sim.run();
+    assert_eq!((sim.report().exit_reason, sim.prompts().len()), (ExitReason::Completed, 2));
+}
+
+#[test]
+fn check_of_merged_work_decides_on_persons_completion() {
+    for (passes, prompts) in [(true, 1), (false, 2)] {
+        let mut sim = lane(2, false).hook(HookPoint::QualityCheck, move |fired| {
+            // The second one is no check of an iteration.
+            if passes || fired.nth != 1 { HookReply::default() } else { fails_check("red") }
+        });
+        sim.machine.core.setup.completes = Completes::OwnTask;
+        sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
+        sim.completed_by_hand("2");
+        let sim = sim.run();
+        assert_eq!((sim.report().exit_reason, sim.prompts().len()), (ExitReason::Completed, prompts));
+        let taken_back =
+            |event: &Event| matches!(event, Event::TasksTakenBack { tasks, .. } if *tasks == [id("2")]);
+        assert_eq!(sim.events().any(taken_back), !passes);
+    }
 }

@@ -37,7 +37,16 @@ pub(super) fn completed(task: &str) -> Input {
         description: String::new(),
         actor: Actor::Agent,
         seq: 0,
+        by_call: true,
+        is_edit: false,
+        others_at_work: false,
     })
+}
+
+/// Somebody writes into prd.toon that a task is completed.
+pub(super) fn edited(task: &str) -> Input {
+    let Input::TaskCompleted(completion) = completed(task) else { unreachable!() };
+    Input::TaskCompleted(Completion { actor: Actor::External, by_call: false, is_edit: true, ..completion })
 }
 
 /// Somebody leaves a task out.

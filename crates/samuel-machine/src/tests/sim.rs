@@ -205,7 +205,7 @@ impl Sim {
     /// Completes a task as a person does.
     pub(super) fn completed_by_hand(&mut self, task: &str) {
         let Input::TaskCompleted(completion) = completed(task) else { unreachable!() };
-        self.feed(Input::TaskCompleted(Completion { actor: Actor::User, ..completion }));
+        self.feed(Input::TaskCompleted(Completion { actor: Actor::User, by_call: false, ..completion }));
     }
 
     /// Runs until a point is to be answered that fits.
@@ -334,6 +334,10 @@ impl Sim {
         self.trace.push(effect.clone());
         match effect {
             Effect::Emit(_) | Effect::Log(_) | Effect::Checkpoint | Effect::Delivered(_) => {}
+            Effect::Reopen { tasks, reasons } => {
+                let reopen = Mutation::TakeBack { ids: tasks, failures: reasons };
+                apply(&mut self.plan, &reopen, Timestamp::UNIX_EPOCH).expect("it can be reopened");
+            }
             Effect::Interrupt(id) => {
                 self.interrupted.push(id);
                 // Nobody waits for the side when the run ends.

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     engine::{error::RunError, plan_effects, services::Services},
     event::{Event, PlanChange, RunFault, RunReport},
-    machine::{Command, Completion, EffectResult, Input, LaneWork, WorkLeft},
+    machine::{Command, EffectResult, Input, LaneWork, WorkLeft},
     model::{
         ClaimPhase, ExitReason, FailureClass, IterationOutcome, Plan, Question, Scope, TaskId,
         payload::{Actor as ChangedBy, Mode, TaskBrief},
@@ -136,6 +136,8 @@ impl Lane {
                 | Event::Swept { .. }
                 // What has landed was checked, which is of no lane.
                 | Event::QualityChecked { iteration: 0, .. }
+                // Nor is what a person completes.
+                | Event::TaskCompleted { .. }
         );
         (!is_of_run).then_some(self.number)
     }
@@ -187,13 +189,32 @@ impl Lane {
                 self.shared.failed(own.task.clone());
             }
         }
+        if let Event::TasksTakenBack { tasks, .. } = event {
+            tasks.iter().for_each(|task| self.shared.is_not_done(task));
+        }
         match event {
-            Event::TaskCompleted { .. } => false,
+            // The queue tells what the agents of workers complete, once it is merged.
+            Event::TaskCompleted { task, .. } => self.tells_of_completion(task),
             Event::QualityChecked { iteration: 0, .. } => !self.is_told.swap(false, Ordering::Relaxed),
             Event::RunStarted { .. } | Event::Stopping { .. } | Event::RunFinished(_) => self.leads(),
             Event::Paused | Event::Resumed | Event::Commanded { .. } => self.leads(),
             _ => true,
         }
+    }
+
+    /// Returns whether a completion is told here: the leader tells those that are of no agent of a worker.
+    fn tells_of_completion(&self, task: &TaskId) -> bool {
+        let is_own = self.view.own().as_ref().is_some_and(|own| own.task == *task && own.is_done);
+        let is_told = self.leads() && !is_own;
+        if is_told {
+            self.shared.is_done(task.clone());
+        }
+        is_told
+    }
+
+    /// Returns whether other lanes work on a task.
+    pub(in crate::engine) fn others_work(&self) -> bool {
+        self.shared.others_work(self.number)
     }
 
     /// Returns the commit that the branch was at on which work lands, when the run began.
@@ -229,21 +250,9 @@ impl Lane {
                     && !self.shared.is_worked_on(&changed.task)
                     && !self.shared.was_told_of(seq, &changed.task)
             }),
-            // Its own agent's word is told by the view; what landed was checked.
-            Input::TaskCompleted(_) | Input::Unheard => false,
+            // The leader decides on what no agent of a worker completed. The view tells each lane what its agent did.
+            Input::TaskCompleted(_) | Input::Unheard => self.leads(),
             _ => true,
-        }
-    }
-
-    /// Tells of a task that a person says is done, which no machine hears of: it stands without a check.
-    pub(in crate::engine) fn tell_of_done(&self, services: &Services, input: &Input) {
-        let Input::TaskCompleted(Completion { task, title, actor: ChangedBy::User, .. }) = input else {
-            return;
-        };
-        if self.leads() {
-            self.shared.is_done(task.clone());
-            let (task, title) = (task.clone(), title.clone());
-            services.hub.send(Event::TaskCompleted { task, title, provisional: false });
         }
     }
 

@@ -179,7 +179,7 @@ impl Lanes {
     }
 
     /// Has whoever waits look again.
-    pub(super) fn wake(&self) {
+    pub(in crate::engine) fn wake(&self) {
         self.changed.send_modify(|count| *count += 1);
     }
 
@@ -410,6 +410,11 @@ impl Lanes {
     /// Says whether a lane works on a task.
     pub(super) fn is_worked_on(&self, task: &TaskId) -> bool {
         self.state(|state| state.working.values().any(|working| working == task))
+    }
+
+    /// Returns whether lanes other than this one work on a task.
+    pub(super) fn others_work(&self, lane: u32) -> bool {
+        self.state(|state| state.working.keys().any(|working| *working != lane))
     }
 
     /// Stores that a lane has reported a record about its task.

@@ -154,8 +154,16 @@ impl LaneView {
         };
         if is_new {
             let (title, description) = (task.title.clone(), task.description.clone());
-            let completion =
-                Completion { task: id.clone(), title, description, actor: Actor::Agent, seq: plan.revision };
+            let completion = Completion {
+                task: id.clone(),
+                title,
+                description,
+                actor: Actor::Agent,
+                seq: plan.revision,
+                by_call: true,
+                is_edit: false,
+                others_at_work: true,
+            };
             self.tell(Input::TaskCompleted(completion));
         }
         let change = match is_new {
