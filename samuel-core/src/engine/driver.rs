@@ -388,6 +388,10 @@ impl Driver {
             {
                 return EffectResult::Hook(Box::new(reply));
             }
+            if services.in_lane.is_some() && matches!(point, HookPoint::SessionStop | HookPoint::AfterLoop) {
+                // The agents of all workers have ended. What they completed last belongs before the end of the run.
+                let _ = follower.look().await;
+            }
             if let Err(ended) = services.enter_workspace(point, &place).await {
                 return ended;
             }
