@@ -18,6 +18,7 @@ use samuel_core::{
     sandbox::{Containers, Guest},
     state::{Actor, Asker},
     trust::TrustStore,
+    workspace::project_of,
 };
 
 use crate::{args::Global, failure::Failure, terminal::Stream};
@@ -186,14 +187,15 @@ impl Host {
         }
     }
 
-    /// Finds the root of the project that a command works on.
+    /// Finds the root of the project that a command works on. A workspace stands for its project.
     pub(crate) fn root(&self, global: &Global) -> Result<PathBuf, Failure> {
+        let project_at = |root: PathBuf| project_of(&root).unwrap_or(root);
         if global.directory.is_some() {
-            return self.directory(global);
+            return self.directory(global).map(project_at);
         }
         let of_run = self.var("SAMUEL_PROJECT_ROOT").map(PathBuf::from).filter(|root| root.is_absolute());
         if let Some(root) = of_run.filter(|root| root.is_dir()) {
-            return Ok(root);
+            return Ok(project_at(root));
         }
         let cwd = self.absolute(Path::new(""))?;
         Ok(find_root(&cwd).unwrap_or(cwd))

@@ -9,6 +9,7 @@ use std::path::Path;
 use samuel_core::{
     broker::{BrokerAddress, BrokerStore, PlanAccess},
     model::{Coded as _, ErrorCode},
+    workspace::project_of,
 };
 
 use crate::{
@@ -74,7 +75,11 @@ fn is_of_run(args: &RunArgs, global: &Global, host: &Host) -> bool {
         (None, _) => true,
         (Some(directory), Some(root)) => {
             let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-            host.absolute(directory).is_ok_and(|directory| resolved(&directory) == resolved(root))
+            let is_at = |directory: &Path| {
+                let is = |root: &Path| resolved(directory) == resolved(root);
+                is(root) || project_of(root).is_some_and(|project| is(&project))
+            };
+            host.absolute(directory).is_ok_and(|directory| is_at(&directory))
         }
         (Some(_), None) => false,
     };

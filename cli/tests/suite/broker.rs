@@ -173,7 +173,8 @@ fn an_agent_under_bubblewrap_records_its_tasks_and_reads_the_plan() {
     }
     let agent = "cd \"$SAMUEL_WORKSPACE\" && S=\"$SAMUEL_BINARY\" && $S run tasks > tasks && $S run status > status && \
                  $S run show \"$SAMUEL_TASK_ID\" > shown && \
-                 { echo x >> \"$SAMUEL_PROJECT_ROOT/.samuel/run/prd.toon\"; } 2> /dev/null; \
+                 read -r P < .git/objects/info/alternates; P=${P%/.git/objects}; \
+                 { echo x >> \"$P/.samuel/run/prd.toon\"; } 2> /dev/null; \
                  git add -A && git commit -qm \"Do $SAMUEL_TASK_ID\" && \
                  $S run done \"$SAMUEL_TASK_ID\" --commit-sha \"$(git rev-parse HEAD)\"; \
                  env -u SAMUEL_SOCKET \"$S\" run skip 2 > without 2>&1; git add -A; git commit -qm Without";

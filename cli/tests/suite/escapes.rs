@@ -34,7 +34,7 @@ macro_rules! escapes {
 }
 
 /// What the scripts of escapes call: `ask LINE...` says lines to the socket of the call, `out PORT TEXT` something to a
-/// port of the loopback.
+/// port of the loopback. `$ORIGIN` is the project.
 const TOOLS: &str = r#"
 ask() { perl -MIO::Socket::UNIX -e '$s = IO::Socket::UNIX->new(Peer => $ENV{SAMUEL_SOCKET}) or die "no socket: $!\n"; $s->autoflush(1); for (@ARGV) { print $s "$_\n"; $a = <$s>; print defined $a ? $a : "closed\n"; }' "$@"; }
 out() { perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(PeerAddr => "127.0.0.1", PeerPort => $ARGV[0]) or die "refused: $!\n"; $ARGV[1] =~ s/\\r\\n/\r\n/g; print $s $ARGV[1]; $s->flush; print while <$s>' "$@"; }
@@ -67,22 +67,22 @@ escapes! { OF_A_CALL:
     "gateway-elsewhere", r#"out 61081 'GET /v1/../secrets HTTP/1.1\r\n\r\n'"#, ["HTTP/1.1 403 "];
     "gateway-own-key", r#"out 61081 'GET /v1/x?key=AIzaMine HTTP/1.1\r\n\r\n'"#, ["HTTP/1.1 403 "];
     "gateway-real-key", r#"cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2> /dev/null | tr '\0' '\n' | grep 'sk-part-one-[p]art-two' || echo no key"#, ["no key"];
-    "nested-agent-files", r#"echo x >> "$SAMUEL_PROJECT_ROOT/samuel.toml""#, ["Read-only file system"];
-    "plan-write", r#"echo x >> "$SAMUEL_PROJECT_ROOT/.samuel/run/prd.toon""#, ["No such file or directory", "nonexistent directory", "Directory nonexistent"];
-    "plan-replace", r#"echo x > /tmp/new; mv -f /tmp/new "$SAMUEL_PROJECT_ROOT/samuel.toml""#, ["Device or resource busy", "Read-only file system"];
-    "plan-read", r#"cat "$SAMUEL_PROJECT_ROOT/.samuel/run/prd.toon""#, ["No such file or directory"];
-    "records-read", r#"ls "$SAMUEL_PROJECT_ROOT/.samuel/run/logs""#, ["No such file or directory"];
-    "plan-rename", r#"mv "$SAMUEL_PROJECT_ROOT/.samuel" "$SAMUEL_PROJECT_ROOT/moved""#, ["No such file or directory"];
-    "plan-parent", r#"mv "$SAMUEL_PROJECT_ROOT" "$SAMUEL_PROJECT_ROOT-moved" && mv "$SAMUEL_PROJECT_ROOT-moved" "$SAMUEL_PROJECT_ROOT" && echo in here alone"#, ["Device or resource busy", "Read-only file system", "in here alone"];
-    "plan-symlink", r#"ln -s "$SAMUEL_PROJECT_ROOT/samuel.toml" /tmp/soft; echo x >> /tmp/soft"#, ["Read-only file system"];
-    "plan-hard-link", r#"ln "$SAMUEL_PROJECT_ROOT/samuel.toml" hard"#, ["ross-device link", "Read-only file system", "Operation not permitted"];
-    "plan-proc-root", r#"echo x >> "/proc/self/root$SAMUEL_PROJECT_ROOT/samuel.toml""#, ["Read-only file system"];
-    "origin-objects", r#"echo x > "$SAMUEL_PROJECT_ROOT/.git/objects/planted""#, ["Read-only file system"];
-    "origin-refs", r#"echo x > "$SAMUEL_PROJECT_ROOT/.git/refs/heads/main""#, ["No such file or directory", "nonexistent directory", "Directory nonexistent", "Read-only file system"];
-    "origin-hooks", r#"echo x > "$SAMUEL_PROJECT_ROOT/.git/hooks/post-checkout""#, ["No such file or directory", "nonexistent directory", "Directory nonexistent", "Read-only file system"];
-    "origin-config", r#"cat "$SAMUEL_PROJECT_ROOT/.git/config""#, ["No such file or directory"];
+    "nested-agent-files", r#"echo x >> "$ORIGIN/samuel.toml""#, ["Read-only file system"];
+    "plan-write", r#"echo x >> "$ORIGIN/.samuel/run/prd.toon""#, ["No such file or directory", "nonexistent directory", "Directory nonexistent"];
+    "plan-replace", r#"echo x > /tmp/new; mv -f /tmp/new "$ORIGIN/samuel.toml""#, ["Device or resource busy", "Read-only file system"];
+    "plan-read", r#"cat "$ORIGIN/.samuel/run/prd.toon""#, ["No such file or directory"];
+    "records-read", r#"ls "$ORIGIN/.samuel/run/logs""#, ["No such file or directory"];
+    "plan-rename", r#"mv "$ORIGIN/.samuel" "$ORIGIN/moved""#, ["No such file or directory"];
+    "plan-parent", r#"mv "$ORIGIN" "$ORIGIN-moved" && mv "$ORIGIN-moved" "$ORIGIN" && echo in here alone"#, ["Device or resource busy", "Read-only file system", "in here alone"];
+    "plan-symlink", r#"ln -s "$ORIGIN/samuel.toml" /tmp/soft; echo x >> /tmp/soft"#, ["Read-only file system"];
+    "plan-hard-link", r#"ln "$ORIGIN/samuel.toml" hard"#, ["ross-device link", "Read-only file system", "Operation not permitted"];
+    "plan-proc-root", r#"echo x >> "/proc/self/root$ORIGIN/samuel.toml""#, ["Read-only file system"];
+    "origin-objects", r#"echo x > "$ORIGIN/.git/objects/planted""#, ["Read-only file system"];
+    "origin-refs", r#"echo x > "$ORIGIN/.git/refs/heads/main""#, ["No such file or directory", "nonexistent directory", "Directory nonexistent", "Read-only file system"];
+    "origin-hooks", r#"echo x > "$ORIGIN/.git/hooks/post-checkout""#, ["No such file or directory", "nonexistent directory", "Directory nonexistent", "Read-only file system"];
+    "origin-config", r#"cat "$ORIGIN/.git/config""#, ["No such file or directory"];
     "mount", r#"mkdir -p m; mount -t tmpfs none m"#, ["ermission denied", "Operation not permitted", "must be superuser"];
-    "umount", r#"umount -l "$SAMUEL_PROJECT_ROOT/samuel.toml""#, ["ermission denied", "Operation not permitted", "must be superuser"];
+    "umount", r#"umount -l "$ORIGIN/samuel.toml""#, ["ermission denied", "Operation not permitted", "must be superuser"];
     "setns", r#"/usr/bin/nsenter --target 1 --net true"#, ["ermission denied", "Operation not permitted"];
     "user-namespace", r#"/usr/bin/unshare --user true"#, ["Operation not permitted", "No space left on device"];
     "ptrace", r#"perl -e 'syscall(101, 16, 1, 0, 0) == 0 or die "$!\n"'"#, ["Operation not permitted"];
@@ -101,12 +101,12 @@ const TOKENS: &[&str] = &["broker-no-token", "broker-other-token", "broker-earli
 /// Left behind by the turn, to be started by the next git of the user.
 const PLANTS: &str = r#"
 cd "$SAMUEL_WORKSPACE"
-printf '#!/bin/sh\necho started >> "%s"\n' "$SAMUEL_PROJECT_ROOT/started" > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout
+printf '#!/bin/sh\necho started >> "%s"\n' "$ORIGIN/started" > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout
 echo "$PWD/nested/.git" > .git/commondir
-printf '[core]\n\tfsmonitor = touch %s\n' "$SAMUEL_PROJECT_ROOT/started" > .git/config.worktree
+printf '[core]\n\tfsmonitor = touch %s\n' "$ORIGIN/started" > .git/config.worktree
 mkdir -p nested/.git/objects nested/.git/refs; echo 'ref: refs/heads/main' > nested/.git/HEAD
-printf '[core]\n\tfsmonitor = touch %s\n' "$SAMUEL_PROJECT_ROOT/started" > nested/.git/config
-echo '* filter=x' > .gitattributes; printf '[filter "x"]\n\tclean = touch %s\n' "$SAMUEL_PROJECT_ROOT/started" >> .git/config
+printf '[core]\n\tfsmonitor = touch %s\n' "$ORIGIN/started" > nested/.git/config
+echo '* filter=x' > .gitattributes; printf '[filter "x"]\n\tclean = touch %s\n' "$ORIGIN/started" >> .git/config
 "#;
 
 /// A project behind a wall, or the reason why there is none.
@@ -191,7 +191,8 @@ fn no_escape_of_an_agent_succeeds_and_each_has_a_code_of_its_own() {
         let plan = bench.tasks();
         // Its first call leaves its token to the second.
         let agent = format!(
-            "test -e earlier || {{ echo $SAMUEL_TOKEN > earlier; exit 0; }}\n{}{PLANTS}",
+            "test -e earlier || {{ echo $SAMUEL_TOKEN > earlier; exit 0; }}\nORIGIN='{}'\n{}{PLANTS}",
+            bench.root().display(),
             tries(OF_A_CALL)
         );
         let started = ran(&bench, &wall, &bench.start_args(&agent));
@@ -273,7 +274,8 @@ fn a_socket_that_compares_no_token_is_seen() {
 // Takes about 6 s: a run in each sandbox; docker is tried with `SAMUEL_LONG=1`.
 #[test]
 fn a_check_writes_nowhere_but_in_its_tree_and_reaches_no_host_and_no_socket() {
-    let check = "{ echo x > $SAMUEL_PROJECT_ROOT/out; } 2>&1; { echo x >> $SAMUEL_PROJECT_ROOT/samuel.toml; } 2>&1; \
+    let check = "read -r P < .git/objects/info/alternates; P=${P%/.git/objects}; \
+                 { echo x > $P/out; } 2>&1; { echo x >> $P/samuel.toml; } 2>&1; \
                  env | grep -c -e SAMUEL_TOKEN -e HTTPS_PROXY -e TEST_URL -e TEST_KEY; \
                  perl -MIO::Socket::INET -e 'for (61080, 61081) { IO::Socket::INET->new(PeerAddr => qq(127.0.0.1), PeerPort => $_) or print qq($!\\n) }'; false";
     for wall in Wall::usual() {

@@ -313,8 +313,9 @@ fn of_two_runs_of_two_projects_neither_sweeps_the_other() {
     for wall in walls().into_iter().rev().take(count) {
         let (one, other) = (Ground::of_few_tasks(&wall, 91), Ground::of_few_tasks(&wall, 92));
         let wait = format!(
-            "sleep {} & while ! test -e \"$SAMUEL_PROJECT_ROOT/.samuel/go\"; do sleep 0.1; done; kill $!; $SAMUEL_BINARY run done $SAMUEL_TASK_ID",
-            one.word
+            "sleep {} & while ! test -e '{}/.samuel/go'; do sleep 0.1; done; kill $!; $SAMUEL_BINARY run done $SAMUEL_TASK_ID",
+            one.word,
+            one.bench.root().display()
         );
         let waiting =
             one.command(&one.bench.start_args(&wait)).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// What an agent does: it leaves a line in a file for each thing that it could do and should not.
-const WORK: &str = "cat > /dev/null; cd \"$SAMUEL_WORKSPACE\"; id=$SAMUEL_TASK_ID; P=\"$SAMUEL_PROJECT_ROOT\"; : > tried-$id; \
+const WORK: &str = "cat > /dev/null; cd \"$SAMUEL_WORKSPACE\"; id=$SAMUEL_TASK_ID; read -r P < .git/objects/info/alternates; P=${P%/.git/objects}; : > tried-$id; \
                     test \"$(ls ../.. | wc -l)\" -eq 1 || echo others >> tried-$id; \
                     { echo x > \"$P/.git/objects/planted\"; } 2>/dev/null && echo repository >> tried-$id; \
                     cat \"$P/.samuel/run/prd.toon\" > /dev/null 2>&1 && echo plan >> tried-$id; \

@@ -15,10 +15,14 @@ fn bench(titles: &[&str], keys: &str) -> Bench {
 #[test]
 fn an_agent_in_a_clone_records_its_task_in_the_project_and_its_commit_reaches_the_branch() {
     let bench = bench(&["First", "Second"], "quality_checks = [\"test -f made-1\"]");
-    let agent = "test ! -e .samuel/run/prd.toon && touch made-$SAMUEL_TASK_ID && git add -A && git commit -qm \"Make $SAMUEL_TASK_ID\" && \
-                 \"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\" --commit-sha \"$(git rev-parse HEAD)\" && \
-                 test ! -e \"$SAMUEL_PROJECT_ROOT/made-$SAMUEL_TASK_ID\"";
-    bench.start(agent, &[]).ends(0);
+    let agent = format!(
+        "test ! -e .samuel/run/prd.toon && test \"$SAMUEL_PROJECT_ROOT\" = \"$SAMUEL_WORKSPACE\" && touch made-$SAMUEL_TASK_ID && \
+         git add -A && git commit -qm \"Make $SAMUEL_TASK_ID\" && \
+         \"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\" --commit-sha \"$(git rev-parse HEAD)\" && \
+         test ! -e '{}'/made-$SAMUEL_TASK_ID",
+        bench.root().display()
+    );
+    bench.start(&agent, &[]).ends(0);
     assert_eq!((bench.status("1").as_str(), bench.status("2").as_str()), ("completed", "completed"));
     assert_eq!(bench.git(&["log", "--format=%s"]), "Make 2\nMake 1\nStart");
     assert_eq!(bench.tasks()[1]["commit_sha"], bench.git(&["rev-parse", "HEAD"]));
@@ -36,6 +40,22 @@ fn vars_name_the_workspace_of_a_run() {
         assert_eq!(paths["TaskContextFile"], format!("{root}/.samuel/run/task-context.toon"));
         assert_eq!(paths["PRDFile"], "", "the plan is not there");
         assert!(!data["Paths"].to_string().contains(&bench.root().display().to_string()), "{paths}");
+    }
+}
+
+/// The agent and whoever looks at its workspace find the plan of the project, with and without the socket of the call.
+#[test]
+fn samuel_in_a_workspace_finds_its_project() {
+    for keys in ["", "parallel.jobs = 2", "parallel = { jobs = 2, workspace = \"worktree\" }"] {
+        let bench = bench(&["First"], keys);
+        let agent = "S=\"$SAMUEL_BINARY\"; mkdir -p deep; \
+                     ( cd deep; env -u SAMUEL_SOCKET -u SAMUEL_TOKEN $S run enqueue One ) && \
+                     env -u SAMUEL_SOCKET -u SAMUEL_TOKEN -u SAMUEL_PROJECT_ROOT $S run enqueue Two && \
+                     env -u SAMUEL_SOCKET -u SAMUEL_TOKEN -u SAMUEL_PROJECT_ROOT $S -C . run enqueue Three && \
+                     $S -C . run enqueue Four; exit 1";
+        let _ = bench.start(agent, &["--max-iterations", "1"]);
+        let titles: Vec<String> = bench.tasks().iter().map(|task| task["title"].to_string()).collect();
+        assert_eq!(titles.len(), 5, "{keys}: {titles:?}");
     }
 }
 
@@ -67,7 +87,7 @@ fn bwrap_is_missing(bench: &Bench) -> bool {
 #[test]
 fn an_agent_and_its_checks_under_bubblewrap_reach_the_clone_and_nothing_else() {
     // What the agent tries leaves a line in a file of its clone for everything that it could do.
-    let agent = "cd \"$SAMUEL_WORKSPACE\"; P=\"$SAMUEL_PROJECT_ROOT\"; touch tried; \
+    let agent = "cd \"$SAMUEL_WORKSPACE\"; read -r P < .git/objects/info/alternates; P=${P%/.git/objects}; touch tried; \
                  test -e \"$P/.samuel\" && echo plan >> tried; \
                  cat \"$P/secret.txt\" 2>/dev/null && echo tree >> tried; \
                  { echo x > \"$P/.git/objects/planted\"; } 2>/dev/null && echo objects >> tried; \
@@ -77,7 +97,7 @@ fn an_agent_and_its_checks_under_bubblewrap_reach_the_clone_and_nothing_else() {
                  echo two > a.txt; git add -A && git commit -qm Work; sleep 300 & exit 0";
     let bench = bench(
         &["First"],
-        "sandbox = \"bwrap\"\nmax_iterations = 1\nquality_checks = [\"touch $SAMUEL_PROJECT_ROOT/out; test ! -s tried\"]",
+        "sandbox = \"bwrap\"\nmax_iterations = 1\nquality_checks = [\"read -r P < .git/objects/info/alternates; touch ${P%/.git/objects}/out; test ! -s tried\"]",
     );
     if bwrap_is_missing(&bench) {
         return;

@@ -64,6 +64,12 @@ impl WorkspaceKind {
         Self::directory_of(state_dir, root).join("lanes")
     }
 
+    /// Returns whether a name can be that of a directory with workspaces.
+    #[doc(hidden)]
+    pub fn is_key(name: &str) -> bool {
+        name.len() == KEY_DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+    }
+
     /// Returns what tells a project apart from all others: digits of its path's digest.
     #[doc(hidden)]
     pub fn key_of(root: &Path) -> String {

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     agent::{Agent, AgentPort},
-    environment::{apply_deny_list, compose_env, fits},
+    environment::{apply_deny_list, compose_env, fits, moved},
     event::{Event, IterationFailure},
     hook::{
         Blob, BreakClass, CallScope, CallVisitor, DEFAULT_ID, HookCall, HookPoint, HookWarning, Outcome,
@@ -282,7 +282,8 @@ impl Services {
         let agent = self.agents.named(&input.agent).ok();
         let declared = agent.as_deref().map_or(&[][..], Agent::declared_env);
         // One that was chosen late has its own variables too, but for those that handlers decided on.
-        for (name, value) in compose_env(self.env.iter().cloned(), declared, &[], &[]) {
+        let env = moved(self.env.iter().cloned(), self.project.root(), &self.work_root);
+        for (name, value) in compose_env(env, declared, &[], &[]) {
             let is_known = input.env.iter().any(|(known, _)| *known == name);
             let is_decided = output.env.iter().any(|(decided, _)| *decided == name);
             if !is_known && !is_decided && declared.iter().any(|one| fits(one, &name)) {

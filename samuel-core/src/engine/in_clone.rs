@@ -25,7 +25,8 @@ use crate::{
     state::{ProgressEntry, ProgressKind, RunDir, StateError, TurnFiles},
     text::{described, listed},
     workspace::{
-        CloneWorkspace, ControlLook, WorkNote, WorkspaceError, WorkspaceKind, WorkspaceLimits, WorkspaceSetup,
+        CloneWorkspace, ControlLook, WorkNote, WorkspaceError, WorkspaceKind, WorkspaceLimits,
+        WorkspaceSetup, note_project,
     },
 };
 
@@ -106,6 +107,8 @@ impl Run {
             control: Arc::new(OfRun(Arc::clone(&self.control_files))),
             on_step: frozen.on_step.clone(),
         };
+        let (state_dir, project) = (state_dir.to_owned(), setup.root.clone());
+        blocking(move || note_project(&state_dir, &project)).await??;
         let (workspace, told) = CloneWorkspace::open(setup).await?;
         let directory = workspace.work_dir();
         // A project that is only a part of its repository may not be in it.

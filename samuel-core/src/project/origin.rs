@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::Project;
-use crate::{model::TaskId, state::Actor};
+use crate::{model::TaskId, state::Actor, workspace::project_of};
 
 /// The run from which a change of a plan comes, if it comes from one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,12 +74,16 @@ impl ChangeOrigin {
         is_it.then_some(*made_at)
     }
 
-    /// Says whether the run is of the project at a root, by whatever path that is reached.
+    /// Says whether the run is of the project at a root, by whatever path that is reached. The variable may name a
+    /// workspace of the project.
     fn is_of(&self, root: &Path) -> bool {
         let resolved = |path: &Path| path.canonicalize().ok();
-        self.root.as_deref().is_some_and(|own| {
+        let is_root = |own: &Path| {
             own == root || resolved(own).is_some_and(|own| resolved(root).is_some_and(|root| own == root))
-        })
+        };
+        self.root
+            .as_deref()
+            .is_some_and(|own| is_root(own) || project_of(own).is_some_and(|own| is_root(&own)))
     }
 }
 

@@ -15,6 +15,7 @@
 //! - `lane_tree` is where a lane works: `worktree` in a work tree of the user's repository, `clone/lane` in a clone.
 //!   `preparation` is what either gets beside the files of a commit, of which `copied` keeps files out of commits;
 //!   `detached_head` is how the first leaves a branch, and `untracked` whether git has to remove something there.
+//! - `project_of` finds the project from within one of its workspaces.
 //! - `lane_remains` says what lanes left in the repository, and what of it has landed; `lane_names` what their branches
 //!   are called, `kept_ref` keeps what would be on none.
 //! - `users_tree` moves the user's branch, by a fast-forward and in no other way, and finishes
@@ -53,6 +54,7 @@ mod lane_names;
 mod lane_remains;
 mod lane_tree;
 mod preparation;
+mod project_of;
 mod record;
 mod ref_locks;
 mod references;
@@ -76,6 +78,8 @@ pub(crate) use lane_names::{KEEPERS, may_be_of_task, rescue_of, result_of};
 pub(crate) use lane_remains::{LaneRemains, RemainingRef, RemainingTree, RemainsSetup};
 pub use lane_tree::{LaneTree, LaneTreeKind, LaneTreeSetup};
 pub use preparation::Preparation;
+pub(crate) use project_of::note_project;
+pub use project_of::project_of;
 pub(crate) use record::Landing;
 pub(crate) use ref_locks::{remove as remove_ref_locks, remove_packed as remove_packed_lock};
 pub use samuel_model::{UnknownWorkspace, WorkspaceKind};

@@ -6,7 +6,6 @@
 //! is in `copied`.
 
 use std::{
-    ffi::OsString,
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -20,6 +19,7 @@ use super::{
     git::Git,
 };
 use crate::{
+    environment::{check_env, moved},
     fs::{Durability, Manner, Root, read_anywhere},
     process::{self, CommandSpec, OutputLimits},
     sandbox::{Host, Sandbox},
@@ -40,8 +40,8 @@ pub struct Preparation {
     pub copy: Vec<String>,
     /// Command lines, run by the shell in the project within a new work tree, and how long each may take.
     pub setup: Vec<(String, Duration)>,
-    /// The whole environment of those.
-    pub setup_env: Vec<(OsString, OsString)>,
+    /// The environment that the caller gave. The commands get what checks get of it.
+    pub setup_env: Vec<(String, String)>,
     /// What they run in, as checks do.
     pub sandbox: Arc<dyn Sandbox>,
 }
@@ -75,7 +75,7 @@ impl Preparation {
             return Ok(());
         }
         for (line, timeout) in &self.setup {
-            self.run(git, line, *timeout, to.work_dir).await?;
+            self.run(git, line, *timeout, to).await?;
         }
         fs::write(to.note, self.lines()).map_err(WorkspaceError::io("write", to.note))
     }
@@ -116,10 +116,14 @@ impl Preparation {
         git: &Git,
         line: &str,
         timeout: Duration,
-        directory: &Path,
+        to: Unprepared<'_>,
     ) -> Result<(), WorkspaceError> {
-        let spec = CommandSpec::shell(line, directory)
-            .envs(self.setup_env.iter().cloned())
+        let directory = to.work_dir.display().to_string();
+        let places = ["SAMUEL_PROJECT_ROOT", "SAMUEL_WORKSPACE", "PWD"];
+        let places = places.map(|name| (name.to_owned(), directory.clone())).into();
+        let env = check_env(&moved(self.setup_env.iter().cloned(), to.root, to.work_dir), places);
+        let spec = CommandSpec::shell(line, to.work_dir)
+            .envs(env)
             .timeout(timeout)
             .limits(OutputLimits { head: 0, tail: MAX_TAIL, ..OutputLimits::default() })
             .merge_stderr(true);

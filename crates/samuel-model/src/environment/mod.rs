@@ -10,7 +10,8 @@
 //! | git | what reaches remotes | `git_env` |
 //!
 //! What a plugin may read or change of an agent's variables is `covers_variable` and
-//! `is_reserved`. What Samuel sets itself is for those who start the child.
+//! `is_reserved`. For a child that works in a workspace, `moved` leads places of the project there. What Samuel sets
+//! itself is for those who start the child.
 //!
 //! ```
 //! use samuel_model::environment::compose_env;
@@ -26,6 +27,7 @@ mod agent;
 mod checks;
 mod forms;
 mod general;
+mod moved;
 mod reserved;
 mod secrets;
 
@@ -33,6 +35,7 @@ pub use self::{
     agent::fits,
     checks::check_env,
     general::{git_env, plugin_env},
+    moved::moved,
     reserved::{covers_variable, is_reserved, is_secret},
     secrets::Secrets,
 };

@@ -24,7 +24,6 @@ use crate::{
         in_clone::{OfLanes, OfRun},
         run::Run,
     },
-    environment::check_env,
     git::Repository,
     machine::Input,
     merge::{MergeRepository, MergeStrategy, RepositorySetup},
@@ -32,7 +31,10 @@ use crate::{
     sandbox::Sandboxes,
     sched::{SharedBooks, SharedCaps},
     state::{Begun, ProgressEntry, ProgressKind, StateError},
-    workspace::{LaneTree, LaneTreeKind, LaneTreeSetup, Making, Preparation, WorkspaceError, WorkspaceKind},
+    workspace::{
+        LaneTree, LaneTreeKind, LaneTreeSetup, Making, Preparation, WorkspaceError, WorkspaceKind,
+        note_project,
+    },
 };
 
 /// What the work tree of the queue is called.
@@ -100,6 +102,10 @@ impl Run {
         let parallel = &frozen.settings.parallel;
         let root = frozen.project.root().to_owned();
         let directory = self.lanes_directory()?;
+        if let Some(state_dir) = frozen.project.state_dir().map(Path::to_owned) {
+            let project = root.clone();
+            blocking(move || note_project(&state_dir, &project)).await?.map_err(of_lanes)?;
+        }
         let commit = self.head_of_project().await?;
         let repository = self.open_repository(&directory).await?;
         self.check_copied(&repository, &[&commit]).await?;
@@ -268,7 +274,7 @@ impl Run {
             preparation: Preparation {
                 copy: parallel.copy.clone(),
                 setup: parallel.setup.iter().map(|line| (line.command.clone(), line.timeout)).collect(),
-                setup_env: check_env(&frozen.env, Vec::new()),
+                setup_env: frozen.env.clone(),
                 ..Preparation::default()
             },
             control: self.control_of_lanes(),

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     agent::{ARGUMENT, Agent, AgentError, AgentRequest, Choice, ConversationId, MODEL, compose_agent_env},
     config::CheckCommand,
-    environment::{apply_deny_list, check_env},
+    environment::{apply_deny_list, check_env, moved},
     git::Repository,
     hook::{
         AgentPort, Answer, BreakClass, Call, CallLogs, HookFailure, Point, RegistryBuilder, RunAccess,
@@ -196,7 +196,7 @@ impl Handlers {
         let agent = self.agents.named(&call.input().agent);
         // Who calls one that there is not says so.
         let agent = agent.as_ref().unwrap_or(self.agents.configured());
-        let env = compose_agent_env(&self.env, &**agent, &set);
+        let env = compose_agent_env(&self.env_of(&call), &**agent, &set);
         let env = env.into_iter().map(|(name, value)| (name, Some(value))).collect();
         let prompt = match header.turn {
             Turn::Main => Some(self.compose(&call).await?),
@@ -210,20 +210,23 @@ impl Handlers {
         call.workspace().unwrap_or(&self.project_root)
     }
 
-    /// Returns the variables that tell what a process works on.
+    /// Returns the environment that the caller gave, with the places of the turn of a call.
+    fn env_of<P: Point>(&self, call: &Call<P>) -> Vec<(String, String)> {
+        moved(self.env.iter().cloned(), &self.project_root, self.root_of(call))
+    }
+
+    /// Returns the variables that tell what a process works on, and where.
     fn variables<P: Point>(&self, call: &Call<P>) -> Vec<(String, String)> {
         let (iteration, base) = (call.header().iteration, call.context().base());
         let mut set = vec![
             ("SAMUEL_RUN_ID".to_owned(), self.run_id.to_string()),
-            ("SAMUEL_PROJECT_ROOT".to_owned(), self.project_root.display().to_string()),
             ("SAMUEL_METHODOLOGY".to_owned(), base.methodology.name.clone()),
             ("SAMUEL_BINARY".to_owned(), self.binary.clone()),
             ("SAMUEL_ITERATION".to_owned(), iteration.to_string()),
         ];
-        if let Some(workspace) = call.workspace() {
-            let workspace = workspace.display().to_string();
-            set.extend([("SAMUEL_WORKSPACE".to_owned(), workspace.clone()), ("PWD".to_owned(), workspace)]);
-        }
+        let root = self.root_of(call).display().to_string();
+        let places = ["SAMUEL_PROJECT_ROOT", "SAMUEL_WORKSPACE", "PWD"];
+        set.extend(places.map(|name| (name.to_owned(), root.clone())));
         if !base.iteration.task_id.is_empty() {
             set.push(("SAMUEL_TASK_ID".to_owned(), base.iteration.task_id.clone()));
         }
@@ -394,7 +397,7 @@ impl Handlers {
             }
         };
         let checks: Vec<Check> = call.input().commands.iter().map(check).collect();
-        let env = check_env(&self.env, self.variables(&call));
+        let env = check_env(&self.env_of(&call), self.variables(&call));
         let warnings = Mutex::default();
         let sandbox = self.sandboxes.find(&self.settings.sandbox)?;
         let setting = CheckSetting {

@@ -13,7 +13,7 @@ use samuel_core::{
 };
 
 use crate::workspace::{
-    kit::User,
+    kit::{PATH, User},
     lanes::{lanes, project},
     runs::{played, run},
 };
@@ -49,7 +49,7 @@ async fn no_path_of_the_checkout_reaches_a_turn() {
         user.git("commit --quiet --message Notes");
         let project = project(&user, &[("1", &[]), ("2", &["1"])]);
         let work = "cd .samuel/run && cat task-context.toon progress-context.md project-snapshot.toon ../../AGENTS.md \
-                    > /dev/null && cd ../.. && echo x > made-$SAMUEL_TASK_ID && touch ~/read-$SAMUEL_TASK_ID";
+                    > /dev/null && cd ../.. && echo x > made-$SAMUEL_TASK_ID && env >> ~/env && touch ~/read-$SAMUEL_TASK_ID";
         let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
         let begins = FakeHandler::<points::BeforeLoop>::passes();
         let iterations = FakeHandler::<points::BeforeIteration>::passes();
@@ -57,7 +57,14 @@ async fn no_path_of_the_checkout_reaches_a_turn() {
         let logs = FakeHandler::<points::ContextProgress>::passes();
         let checks = FakeHandler::<points::QualityCheck>::passes();
         let ends = FakeHandler::<points::AfterIteration>::passes();
-        let run = run_in(kind, &user, &project, script, &["true"])
+        let root = project.root().display().to_string();
+        let env =
+            [("CARGO_TARGET_DIR", format!("{root}/target")), ("PWD", root.clone()), ("OLDPWD", root.clone())];
+        let env = env.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let home = user.home().display().to_string();
+        let env = env.chain([("PATH".to_owned(), PATH.to_owned()), ("HOME".to_owned(), home)]);
+        let run = run_in(kind, &user, &project, script, &["env >> ~/env"])
+            .env(env)
             .hook("begins", begins.clone())
             .hook("iterations", iterations.clone())
             .hook("snapshots", snapshots.clone())
@@ -66,7 +73,6 @@ async fn no_path_of_the_checkout_reaches_a_turn() {
             .hook("ends", ends.clone());
         let told = played(run).await.unwrap();
         assert_eq!(told.report.exit_reason, ExitReason::Completed, "{kind}: {}", told.text());
-        let root = project.root().display().to_string();
         for of_turns in [shown(&iterations), shown(&snapshots), shown(&logs), shown(&checks), shown(&ends)] {
             assert!(of_turns.contains("/workspaces/") && !of_turns.contains(&root), "{kind}: {of_turns}");
             assert!(!of_turns.contains(" at None"), "{kind}: {of_turns}");
@@ -77,6 +83,13 @@ async fn no_path_of_the_checkout_reaches_a_turn() {
         let prompts = user.sh(&user.tree().join(".samuel/run/logs"), "cat */*.prompt");
         assert!(prompts.contains("- `.samuel/run/task-context.toon`: "), "{kind}: {prompts}");
         assert!(prompts.contains("- `AGENTS.md`: ") && !prompts.contains(&root), "{kind}: {prompts}");
+        let env = fs::read_to_string(user.home().join("env")).unwrap();
+        assert!(!env.contains(&root), "{kind}: {env}");
+        for name in ["SAMUEL_PROJECT_ROOT=", "SAMUEL_WORKSPACE=", "PWD=", "CARGO_TARGET_DIR="] {
+            let places = env.lines().filter_map(|line| line.strip_prefix(name));
+            let of_workspaces = places.filter(|place| place.contains("/workspaces/")).count();
+            assert!(of_workspaces >= 4, "{kind}: {name} of two turns and two checks: {env}");
+        }
         for id in ["1", "2"] {
             assert!(user.home().join(format!("read-{id}")).exists(), "{kind}: {}", told.text());
         }
