@@ -10,7 +10,7 @@
 //! assert_eq!(names, ["EXAMPLE_KEY", "PATH"]);
 //! ```
 
+pub use samuel_model::environment::{Secrets, apply_deny_list, compose_env, kept_from_checks};
 pub(crate) use samuel_model::environment::{
-    Secrets, check_env, covers_variable, fits, is_reserved, is_secret, moved, plugin_env,
+    check_env, covers_variable, fits, is_reserved, is_secret, moved, plugin_env,
 };
-pub use samuel_model::environment::{apply_deny_list, compose_env, kept_from_checks};

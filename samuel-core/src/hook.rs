@@ -40,8 +40,8 @@ pub use samuel_hook::{
     points, resolve,
 };
 pub(crate) use samuel_hook::{
-    HandlerCall, Heard, Lines, Link, MAX_SUMMARY, catch_panic, field_hashes, handler_methods, is_report,
-    owner_of, repository_hook, short_result, without_version,
+    HandlerCall, Heard, Lines, Link, MAX_SUMMARY, catch_panic, field_hashes, handler_methods, hiding,
+    is_report, owner_of, repository_hook, short_result, without_version,
 };
 #[cfg(feature = "wasm")]
 pub(crate) use samuel_hook::{ended, supervised};

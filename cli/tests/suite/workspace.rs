@@ -93,7 +93,7 @@ fn an_agent_and_its_checks_under_bubblewrap_reach_the_clone_and_nothing_else() {
                  { echo x > \"$P/.git/objects/planted\"; } 2>/dev/null && echo objects >> tried; \
                  test \"$(grep -c : /proc/net/dev)\" -gt 1 && echo network >> tried; \
                  env | grep -q HOST_SECRET && echo environment >> tried; \
-                 cat \"$P/.samuel/run/task-context.toon\" > /dev/null || echo context >> tried; \
+                 cat .samuel/run/task-context.toon > /dev/null || echo context >> tried; \
                  echo two > a.txt; git add -A && git commit -qm Work; sleep 300 & exit 0";
     let bench = bench(
         &["First"],

@@ -4,13 +4,18 @@ use std::{
     io::{self, Write as _},
     os::fd::AsFd as _,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use async_trait::async_trait;
 use samuel_fs::Root;
+use samuel_model::environment::Secrets;
 use samuel_process::{CommandSpec, LeftRunning, Process, Spill, create_private};
 
-use super::{AbilityCall, AbilityDecision, AbilityResult, AgentEvent, Bridge, Call, RunAccess, points};
+use super::{
+    AbilityCall, AbilityDecision, AbilityResult, AgentEvent, Bridge, Call, RunAccess, output_filter::hiding,
+    points,
+};
 
 /// Where an agent reports to, and asks before enforced tool calls.
 ///
@@ -74,9 +79,9 @@ pub trait AgentPort: Send + Sync {
     async fn after_ability(&self, result: AbilityResult) -> Vec<String>;
 }
 
-/// The files of one directory that keep the raw output of the agent of one call, with mode 0600. The prompt is kept
-/// next to them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The files of one directory that keep the output of the agent of one call, with mode 0600. The prompt is kept next to
+/// them.
+#[derive(Clone, Debug)]
 pub struct CallLogs {
     /// For its standard output.
     pub out: PathBuf,
@@ -84,6 +89,8 @@ pub struct CallLogs {
     pub err: PathBuf,
     /// The project. The files are not written if a link on their path leads out of it.
     pub root: Root,
+    /// The values that the files do not have.
+    pub secrets: Arc<Secrets>,
 }
 
 impl CallLogs {
@@ -94,7 +101,7 @@ impl CallLogs {
             let end = path.extension().unwrap_or_default().to_string_lossy();
             path.with_extension(format!("again.{end}"))
         };
-        Self { out: beside(&self.out), err: beside(&self.err), root: self.root.clone() }
+        Self { out: beside(&self.out), err: beside(&self.err), ..self.clone() }
     }
 
     /// Copies the output of a command to the files, if their directory can be opened.
@@ -103,7 +110,8 @@ impl CallLogs {
         match self.root.parent_of(&self.out) {
             Ok(directory) => spec
                 .spill(Spill::Always { stdout: self.out.clone(), stderr: self.err.clone() })
-                .spill_directory(directory),
+                .spill_directory(directory)
+                .spill_filter(hiding(&self.secrets)),
             Err(_) => spec,
         }
     }
@@ -116,6 +124,7 @@ impl CallLogs {
     pub fn write(&self, out: &str, err: &str) -> io::Result<()> {
         let directory = self.root.parent_of(&self.out)?;
         for (path, text) in [(&self.out, out), (&self.err, err)] {
+            let text = self.secrets.hide_values(text);
             create_private(Some(directory.as_fd()), path)?.write_all(text.as_bytes())?;
         }
         Ok(())

@@ -49,6 +49,7 @@ mod json_dispatch;
 mod kept_program;
 mod methods;
 mod outcome;
+mod output_filter;
 mod registry;
 mod resolve;
 mod run_access;
@@ -78,6 +79,7 @@ pub use outcome::{
     Abort, Broken, HookWarning, LogLevel, LoggedLine, Outcome, Said, ScratchFile, Speaker, Timing,
 };
 pub use outcome::{HandlerCall, Trace, owner_of, repository_hook};
+pub use output_filter::hiding;
 pub use registry::{
     API_NAMESPACE, Asks, PluginIdentity, PluginSource, Registered, Registry, RegistryBuilder, RegistryError,
 };

@@ -3,7 +3,7 @@
 //! A [`Capture`] takes the bytes of one stream as they are read and becomes a
 //! [`Captured`]. Its memory is bounded by [`OutputLimits`].
 
-use super::{Captured, OutputLimits, Spill};
+use super::{Captured, OutputFilter, OutputLimits, Spill, StreamFilter};
 use rustix::{
     fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat},
     io::Errno,
@@ -27,6 +27,8 @@ pub(super) struct Capture {
     total: u64,
     utf8: Utf8Check,
     sink: Sink,
+    /// Filters what the file receives.
+    filter: Option<Box<dyn StreamFilter>>,
 }
 
 /// Which of the two streams a capture belongs to.
@@ -55,7 +57,13 @@ impl Capture {
                 Sink::open(path.clone(), directory, limits.spill)
             }
         };
-        Self { limits, head: Vec::new(), tail: VecDeque::new(), total: 0, utf8: Utf8Check::default(), sink }
+        let (head, tail, utf8) = (Vec::new(), VecDeque::new(), Utf8Check::default());
+        Self { limits, head, tail, total: 0, utf8, sink, filter: None }
+    }
+
+    /// Filters what the file receives.
+    pub(super) fn filtered(self, filter: Option<&Arc<dyn OutputFilter>>) -> Self {
+        Self { filter: filter.map(|filter| filter.stream()), ..self }
     }
 
     /// Takes the next bytes of the stream.
@@ -67,7 +75,7 @@ impl Capture {
             self.open_armed_sink();
         }
         if let Sink::Open(file) = &mut self.sink {
-            file.append(bytes);
+            append(file, &mut self.filter, bytes);
         }
         self.utf8.push(bytes);
         self.total += bytes.len() as u64;
@@ -79,6 +87,9 @@ impl Capture {
         let invalid_utf8 = self.utf8.finish();
         if invalid_utf8 {
             self.open_armed_sink();
+        }
+        if let (Sink::Open(file), Some(filter)) = (&mut self.sink, &mut self.filter) {
+            file.append(&filter.finish());
         }
         let (spill, spill_incomplete, spill_problem) = match self.sink {
             Sink::Off | Sink::Armed { .. } => (None, false, None),
@@ -112,14 +123,22 @@ impl Capture {
         if let Sink::Open(file) = &mut sink {
             let (older, newer) = self.tail.as_slices();
             for kept in [self.head.as_slice(), older, newer] {
-                file.append(kept);
+                append(file, &mut self.filter, kept);
             }
         }
         self.sink = sink;
     }
 }
 
-/// Where the raw copy goes.
+/// Writes bytes to a file as its filter changes them.
+fn append(file: &mut SpillFile, filter: &mut Option<Box<dyn StreamFilter>>, bytes: &[u8]) {
+    match filter {
+        Some(filter) => file.append(&filter.push(bytes)),
+        None => file.append(bytes),
+    }
+}
+
+/// Where the copy goes.
 #[derive(Debug)]
 enum Sink {
     Off,
@@ -268,6 +287,44 @@ mod tests {
         assert!(captured.invalid_utf8);
         assert_eq!(captured.text(), "a\u{fffd}bc");
         assert_eq!(fs::read(captured.spill().unwrap()).unwrap(), b"a\xffb\0c");
+    }
+
+    /// Writes capitals, and each byte only once the next one is known.
+    #[derive(Debug, Default)]
+    struct Capitals(Vec<u8>);
+
+    impl OutputFilter for Capitals {
+        fn stream(&self) -> Box<dyn StreamFilter> {
+            Box::new(Self::default())
+        }
+    }
+
+    impl StreamFilter for Capitals {
+        fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
+            self.0.extend(bytes.to_ascii_uppercase());
+            let last = self.0.split_off(self.0.len().saturating_sub(1));
+            std::mem::replace(&mut self.0, last)
+        }
+
+        fn finish(&mut self) -> Vec<u8> {
+            std::mem::take(&mut self.0)
+        }
+    }
+
+    #[test]
+    fn filters_the_file_and_not_the_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let always = Spill::Always { stdout: dir.path().join("out"), stderr: dir.path().join("err") };
+        let filter: Arc<dyn OutputFilter> = Arc::new(Capitals::default());
+        for spill in [always, when_needed(dir.path())] {
+            let capture = Capture::new(Stream::Stdout, limits(1, 1), &spill, None);
+            let mut capture = capture.filtered(Some(&filter));
+            capture.push(b"ab");
+            capture.push(b"cd");
+            let captured = capture.finish();
+            assert_eq!((captured.head.as_slice(), captured.tail.as_slice()), (&b"a"[..], &b"d"[..]));
+            assert_eq!(fs::read(captured.spill().unwrap()).unwrap(), b"ABCD");
+        }
     }
 
     #[test]

@@ -95,9 +95,11 @@ impl Drive {
         let schedule = Schedule::new(&spec, Instant::now());
         let directory = spec.spill_directory.as_ref();
         let stdout = Capture::new(Stream::Stdout, spec.limits, &spec.spill, directory);
+        let filter = spec.spill_filter.as_ref();
+        let stdout = stdout.filtered(filter);
         // Where both streams are one, nothing of its own is left to keep.
         let of_stderr = if spec.merge_stderr { &Spill::Never } else { &spec.spill };
-        let stderr = Capture::new(Stream::Stderr, spec.limits, of_stderr, directory);
+        let stderr = Capture::new(Stream::Stderr, spec.limits, of_stderr, directory).filtered(filter);
         let Launched { control, stdin, stdout: stdout_pipe, stderr: stderr_pipe, program } =
             launch(&spec, supervisor)?;
         let supervisor_program = supervisor.command_line().map(|(program, _)| program);

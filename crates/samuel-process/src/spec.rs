@@ -4,7 +4,7 @@
 //! [`spawn`](super::spawn) carry it out. It has no defaults that come from the
 //! machine: working directory and environment are the caller's to give.
 
-use super::{Companion, Containment};
+use super::{Companion, Containment, OutputFilter};
 use std::{
     ffi::{OsStr, OsString},
     fmt,
@@ -53,6 +53,7 @@ pub struct CommandSpec {
     pub(super) limits: OutputLimits,
     pub(super) spill: Spill,
     pub(super) spill_directory: Option<Arc<OwnedFd>>,
+    pub(super) spill_filter: Option<Arc<dyn OutputFilter>>,
     pub(super) background: bool,
     pub(super) grace_when_dropped: bool,
     pub(super) merge_stderr: bool,
@@ -100,7 +101,7 @@ impl Default for OutputLimits {
     }
 }
 
-/// Files that receive the raw bytes of the output, created with mode 0600. A command runs without a file that cannot be
+/// Files that receive the bytes of the output, created with mode 0600. A command runs without a file that cannot be
 /// created; [`Captured::spill_problem`](super::Captured::spill_problem) has the reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Spill {
@@ -155,6 +156,7 @@ impl CommandSpec {
             limits: OutputLimits::default(),
             spill: Spill::Never,
             spill_directory: None,
+            spill_filter: None,
             background: false,
             grace_when_dropped: false,
             merge_stderr: false,
@@ -259,6 +261,12 @@ impl CommandSpec {
     /// the rest of the paths leads. Default: links in the paths are followed.
     pub fn spill_directory(mut self, directory: impl Into<Arc<OwnedFd>>) -> Self {
         self.spill_directory = Some(directory.into());
+        self
+    }
+
+    /// Filters what the files of [`spill`](Self::spill) receive. Default: they receive the raw output.
+    pub fn spill_filter(mut self, filter: Arc<dyn OutputFilter>) -> Self {
+        self.spill_filter = Some(filter);
         self
     }
 

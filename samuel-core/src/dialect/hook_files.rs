@@ -17,7 +17,7 @@ use super::{
 use crate::{
     clock::{Clock, SystemClock},
     config::{ConfigError, Problem, ProblemKind, Problems},
-    environment::is_secret,
+    environment::{Secrets, is_secret},
     fs::Root,
     git::{Caller, products_below},
     hook::RegistryBuilder,
@@ -76,6 +76,8 @@ pub struct HookFileOptions {
     /// Their environment, beside what Samuel adds: the whole one of the caller, with its secrets
     /// ([`HookFiles::secrets`]).
     pub env: Vec<(String, String)>,
+    /// The values that files with long output do not have. Default: none.
+    pub secrets: Arc<Secrets>,
     /// Who watches over their processes.
     pub supervisor: Supervisor,
     /// A private directory outside of every project (mode 0700), for copies of the project's files
@@ -202,7 +204,7 @@ impl HookFiles {
         if !self.has_hooks() {
             return;
         }
-        let HookFileOptions { env, supervisor, state_dir, caller, spill, clock } = options;
+        let HookFileOptions { env, secrets, supervisor, state_dir, caller, spill, clock } = options;
         let root = self.root.clone();
         // Within the project a copy would be one of its files.
         let state_dir = state_dir.filter(|state_dir| !is_within(state_dir, &root));
@@ -219,7 +221,7 @@ impl HookFiles {
             budget: &Budget::default(),
             is_exempt: &|path: &Path| products.contains(path),
         };
-        let around = Arc::new(Surroundings { project_root: root.clone(), env, supervisor, spill });
+        let around = Arc::new(Surroundings { project_root: root.clone(), env, secrets, supervisor, spill });
         for (hook, command) in self.hooks.iter_mut().zip(of_session) {
             *hook = Arc::new(hook.pinned(command, &pinning));
             self.of_files.extend(hook.remarks());

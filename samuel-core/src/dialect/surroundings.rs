@@ -1,10 +1,11 @@
 //! What the commands of a project's hook files run in.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use crate::{
+    environment::Secrets,
     fs::Root,
-    hook::{Call, Point},
+    hook::{Call, Point, hiding},
     process::Supervisor,
     script::{CommandLine, HookCommand, depth_of, hook_env},
 };
@@ -14,6 +15,8 @@ use crate::{
 pub(super) struct Surroundings {
     pub(super) project_root: PathBuf,
     pub(super) env: Vec<(String, String)>,
+    /// The values that files with long output do not have.
+    pub(super) secrets: Arc<Secrets>,
     pub(super) supervisor: Supervisor,
     /// Where output goes that is too long to be told.
     pub(super) spill: Option<PathBuf>,
@@ -39,7 +42,7 @@ impl Surroundings {
         let root = Root::new(&self.project_root);
         let made = root.create_directory(directory, 0o700);
         match made.and_then(|()| root.parent_of(&directory.join("file"))) {
-            Ok(opened) => script.spill(directory).spill_directory(opened),
+            Ok(opened) => script.spill(directory).spill_directory(opened).spill_filter(hiding(&self.secrets)),
             // Without the directory what is too long is left out.
             Err(_) => script,
         }
@@ -66,6 +69,7 @@ mod tests {
         let around = Surroundings {
             project_root: root.clone(),
             env: Vec::new(),
+            secrets: Arc::default(),
             supervisor: Supervisor::GroupOnly,
             spill: Some(root.join("logs")),
         };

@@ -46,6 +46,7 @@ impl Services {
             self.warn(format!("neither the prompt nor what the agent prints is kept: {problem}"));
             return None;
         }
-        Some(CallLogs { out, err, root: self.run_dir.root().clone() })
+        let (root, secrets) = (self.run_dir.root().clone(), Arc::clone(&self.secrets));
+        Some(CallLogs { out, err, root, secrets })
     }
 }

@@ -109,6 +109,7 @@ impl Run {
         };
         let options = HookFileOptions {
             env: frozen.env.clone(),
+            secrets: Arc::clone(&frozen.secrets),
             supervisor: frozen.supervisor.clone(),
             state_dir: frozen.project.state_dir().map(Into::into),
             caller: Some(frozen.project.caller().clone()),
@@ -153,6 +154,7 @@ impl Run {
             clock: frozen.project.clock(),
             supervisor: frozen.supervisor.clone(),
             env: frozen.env.clone(),
+            secrets: Arc::clone(&frozen.secrets),
             templates,
             framing: frozen.framing.clone(),
             control_files: shared_with_checks(&control_files),

@@ -12,6 +12,7 @@ use crate::{
     clock::Clock,
     config::MethodologySettings,
     context::{Framing, GuardrailVars},
+    environment::Secrets,
     git::Caller,
     model::run_blocking,
     process::Supervisor,
@@ -55,6 +56,8 @@ pub struct Kit {
     pub supervisor: Supervisor,
     /// The environment the caller gave, of which agents and checks get parts.
     pub env: Vec<(String, String)>,
+    /// The values that no log has.
+    pub secrets: Arc<Secrets>,
     /// The methodology's templates, or what the project has in their place.
     pub templates: Templates,
     /// How quotations in a prompt are marked.

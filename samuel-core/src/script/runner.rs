@@ -15,7 +15,10 @@ use crate::{
     clock::whole_ms,
     hook::{BreakClass, Call, ChainSpec, HookExchange, HookFailure, Launch, Point},
     model::{hex, run_blocking},
-    process::{self, CommandOutput, CommandSpec, ExitStatus, OutputLimits, ProcessError, Spill, Supervisor},
+    process::{
+        self, CommandOutput, CommandSpec, ExitStatus, OutputFilter, OutputLimits, ProcessError, Spill,
+        Supervisor,
+    },
 };
 
 /// How often, and after which pause, a command whose file is still being written is tried again.
@@ -40,6 +43,7 @@ pub struct HookCommand {
     limits: OutputLimits,
     spill: Option<PathBuf>,
     spill_directory: Option<Arc<OwnedFd>>,
+    spill_filter: Option<Arc<dyn OutputFilter>>,
     in_background: bool,
     pinned: Option<Arc<Pinned>>,
 }
@@ -59,6 +63,7 @@ impl HookCommand {
             limits: OutputLimits::default(),
             spill: None,
             spill_directory: None,
+            spill_filter: None,
             in_background: false,
             pinned: None,
         }
@@ -119,6 +124,12 @@ impl HookCommand {
     /// Creates the file in this open directory, wherever the path of the directory leads.
     pub(crate) fn spill_directory(mut self, directory: OwnedFd) -> Self {
         self.spill_directory = Some(Arc::new(directory));
+        self
+    }
+
+    /// Filters what the files receive.
+    pub(crate) fn spill_filter(mut self, filter: Arc<dyn OutputFilter>) -> Self {
+        self.spill_filter = Some(filter);
         self
     }
 
@@ -246,6 +257,10 @@ impl HookCommand {
         let spec = spec.limits(self.limits).spill(self.spill.as_deref().map(spill_in).unwrap_or_default());
         let spec = match &self.spill_directory {
             Some(directory) => spec.spill_directory(Arc::clone(directory)),
+            None => spec,
+        };
+        let spec = match &self.spill_filter {
+            Some(filter) => spec.spill_filter(Arc::clone(filter)),
             None => spec,
         };
         if self.stdin.is_empty() { spec } else { spec.stdin(self.stdin.clone()) }

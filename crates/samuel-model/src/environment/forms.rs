@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, iter};
 
 /// The shortest line of a value that is a form of its own, in bytes.
-const MIN_LINE: usize = 16;
+const MIN_LINE: usize = 12;
 /// The longest value that is escaped and encoded, in bytes.
 const MAX_ENCODED: usize = 4 << 10;
 /// The digits of base64.

@@ -30,6 +30,7 @@ mod general;
 mod moved;
 mod reserved;
 mod secrets;
+mod stream;
 
 pub use self::{
     agent::fits,
@@ -38,6 +39,7 @@ pub use self::{
     moved::moved,
     reserved::{covers_variable, is_reserved, is_secret},
     secrets::Secrets,
+    stream::SecretStream,
 };
 pub use self::{
     agent::{apply_deny_list, compose_env},

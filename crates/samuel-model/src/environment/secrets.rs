@@ -19,7 +19,7 @@
 use std::{
     borrow::Cow,
     collections::BTreeSet,
-    fmt,
+    fmt, iter,
     ops::Range,
     sync::{Arc, PoisonError, RwLock},
 };
@@ -32,6 +32,7 @@ use super::{
     forms::forms_of,
     general::{is_harmless, is_proxy},
     is_secret,
+    stream::SecretStream,
 };
 use crate::{redact::credentials, redacted};
 
@@ -44,7 +45,7 @@ const MIN_TURNS: usize = 3;
 /// The shortest beginning or end of a secret that is hidden where a text was cut, in bytes.
 const MIN_CUT: usize = 10;
 /// The text in place of a secret.
-const HIDDEN: &str = "***";
+pub(super) const HIDDEN: &str = "***";
 /// The mark of texts that were cut.
 const ELLIPSIS: char = '…';
 /// The beginning of a private key.
@@ -165,6 +166,21 @@ impl Secrets {
     /// Hides the secrets in a text that agents work with. It keeps URLs with passwords of others.
     pub fn hide_values<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.matcher().hide(text)
+    }
+
+    /// Returns a stream of bytes in which secrets are hidden, also those that are learned later.
+    pub fn stream(self: &Arc<Self>) -> SecretStream {
+        SecretStream::new(Arc::clone(self))
+    }
+
+    /// Returns where secrets are in some bytes, in order. Places that touch are one.
+    pub(super) fn places_in(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        self.matcher().places_in(bytes)
+    }
+
+    /// Returns where the last bytes begin that can be the beginning of a secret, or else the end.
+    pub(super) fn begins_at(&self, bytes: &[u8]) -> usize {
+        self.matcher().begins_at(bytes)
     }
 
     fn matcher(&self) -> Arc<Matcher> {
@@ -334,6 +350,8 @@ fn is_odd(c: char) -> bool {
 struct Matcher {
     /// In their order.
     patterns: Vec<String>,
+    /// The length of the longest one, in bytes.
+    longest: usize,
     search: Search,
 }
 
@@ -355,39 +373,52 @@ impl Matcher {
             [] => Search::Nothing,
             patterns => Search::of(patterns).unwrap_or(Search::Everything),
         };
-        Self { patterns, search }
+        let longest = patterns.iter().map(String::len).max().unwrap_or_default();
+        Self { patterns, longest, search }
     }
 
     fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut found = match &self.search {
-            Search::Nothing => return Cow::Borrowed(text),
+        let mut found = self.places_in(text.as_bytes());
+        match &self.search {
+            Search::Nothing => {}
             Search::Everything => return Cow::Owned(HIDDEN.to_owned()),
-            Search::By { whole, beginnings, ends } => {
-                let mut found: Vec<Range<usize>> =
-                    whole.find_overlapping_iter(text).map(|found| found.range()).collect();
+            Search::By { beginnings, ends, .. } => {
                 found.extend(self.cut_short(beginnings, text));
                 found.extend(self.cut_off(ends, text));
-                found
             }
-        };
+        }
         if found.is_empty() {
             return Cow::Borrowed(text);
         }
-        found.sort_unstable_by_key(|range| range.start);
         let mut shown = String::new();
         let mut done = 0;
-        let mut found = found.into_iter().peekable();
-        while let Some(first) = found.next() {
-            let mut end = first.end;
-            while let Some(next) = found.next_if(|next| next.start <= end) {
-                end = end.max(next.end);
-            }
-            shown.push_str(text.get(done..first.start).unwrap_or_default());
+        for place in merged(found) {
+            shown.push_str(text.get(done..place.start).unwrap_or_default());
             shown.push_str(HIDDEN);
-            done = end;
+            done = place.end;
         }
         shown.push_str(text.get(done..).unwrap_or_default());
         Cow::Owned(shown)
+    }
+
+    fn places_in(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        match &self.search {
+            Search::Nothing => Vec::new(),
+            Search::Everything => iter::once(0..bytes.len()).collect(),
+            Search::By { whole, .. } => {
+                merged(whole.find_overlapping_iter(bytes).map(|found| found.range()).collect())
+            }
+        }
+    }
+
+    fn begins_at(&self, bytes: &[u8]) -> usize {
+        let is_beginning = |place: &usize| {
+            let rest = bytes.get(*place..).unwrap_or_default();
+            let at = self.patterns.partition_point(|pattern| pattern.as_bytes() < rest);
+            self.patterns.get(at).is_some_and(|pattern| pattern.as_bytes().starts_with(rest))
+        };
+        let from = bytes.len().saturating_sub(self.longest);
+        (from..bytes.len()).find(is_beginning).unwrap_or(bytes.len())
     }
 
     /// Returns the places where a text ends within one of the patterns, at its end or before an ellipsis.
@@ -417,6 +448,19 @@ impl Matcher {
         });
         found.collect()
     }
+}
+
+/// Puts places in order, and makes one of those that touch.
+fn merged(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    places.sort_unstable_by_key(|place| place.start);
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for place in places {
+        match merged.last_mut() {
+            Some(last) if place.start <= last.end => last.end = last.end.max(place.end),
+            _ => merged.push(place),
+        }
+    }
+    merged
 }
 
 impl Search {

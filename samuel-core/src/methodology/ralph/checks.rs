@@ -8,7 +8,7 @@
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -16,6 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::CheckCommand,
+    environment::Secrets,
+    hook::hiding,
     methodology::WatchedFiles,
     model::{
         Coded,
@@ -66,6 +68,8 @@ pub struct CheckSetting<'a> {
     pub logs: (&'a RunDir, &'a str),
     /// Their whole environment.
     pub env: &'a [(OsString, OsString)],
+    /// The values that their logs do not have.
+    pub secrets: &'a Arc<Secrets>,
     /// Who watches over their processes.
     pub supervisor: &'a Supervisor,
     /// What they run in.
@@ -160,7 +164,8 @@ fn with_log(spec: CommandSpec, log: &Path, setting: CheckSetting<'_>) -> Command
     match made.and_then(open) {
         Ok(directory) => spec
             .spill(Spill::Always { stdout: log.to_owned(), stderr: log.with_extension("err") })
-            .spill_directory(directory),
+            .spill_directory(directory)
+            .spill_filter(hiding(setting.secrets)),
         Err(problem) => {
             warn(setting, not_kept(&problem));
             spec
@@ -252,11 +257,13 @@ mod tests {
         let env = &[("PATH".into(), std::env::var_os("PATH").unwrap())];
         let (supervisor, sandbox, warnings) = (&Supervisor::GroupOnly, &Host, &Mutex::default());
         let (work_dir, run_dir) = (project_root, RunDir::new(project_root));
+        let secrets = &Arc::new(Secrets::of(&[("A_TOKEN".to_owned(), "made-up-1".to_owned())]));
         let setting = CheckSetting {
             project_root,
             work_dir,
             logs: (&run_dir, RUN),
             env,
+            secrets,
             supervisor,
             sandbox,
             cancel,
@@ -281,6 +288,18 @@ mod tests {
     async fn checks_that_pass_leave_nothing_to_say() {
         assert_eq!(outcome(&["true", "test -d ."]).await, QualityCheckOutput::default());
         assert_eq!(outcome(&[]).await, QualityCheckOutput::default());
+    }
+
+    #[tokio::test]
+    async fn keeps_no_secret_in_a_check_log() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = RunDir::new(directory.path()).check_log(RUN, 1, 1);
+        let check =
+            Check { log: Some(log.clone()), ..Check::new("echo it is made-up-1; printf %s made-up-") };
+        let cancel = CancellationToken::new();
+        let (ran, warnings) = run_in(directory.path(), &WatchedFiles::default(), &[check], &cancel).await;
+        assert!(ran.unwrap().ok && warnings.is_empty(), "{warnings:?}");
+        assert_eq!(std::fs::read_to_string(log).unwrap(), "it is ***\nmade-up-");
     }
 
     #[tokio::test]

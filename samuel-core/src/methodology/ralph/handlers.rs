@@ -405,6 +405,7 @@ impl Handlers {
             work_dir: self.root_of(&call),
             logs: (&self.run_dir, &self.run_id),
             env: &env,
+            secrets: &self.secrets,
             supervisor: &self.supervisor,
             sandbox: &*sandbox,
             cancel: call.cancelled(),

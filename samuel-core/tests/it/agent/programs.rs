@@ -73,7 +73,7 @@ async fn a_prompt_file_is_private_and_gone_afterwards() {
         ["/bin/sh", "-c", r#"stat -c %a "$1"; cat "$1"; echo; echo "$1""#, "agent", "{prompt_file}"];
     let config = AgentConfig { command: command.map(String::from).to_vec(), ..AgentConfig::new("command") };
     let [out, err] = ["1-1.out", "1-1.err"].map(|name| dir.path().join(name));
-    let logs = CallLogs { out, err, root: Root::new(dir.path()) };
+    let logs = CallLogs { out, err, root: Root::new(dir.path()), secrets: Arc::default() };
     let request = crate::agent::support::request(dir.path(), "the prompt");
     let request = AgentRequest { logs: Some(logs.clone()), ..request };
     let agent = agent::build(&config, supervisor()).unwrap();
@@ -97,7 +97,7 @@ async fn agents_write_no_log_outside_project() {
     std::fs::write(outside.join("1-1.out"), "precious").unwrap();
     std::os::unix::fs::symlink(&outside, root.join("logs")).unwrap();
     let [out, err] = ["logs/1-1.out", "logs/1-1.err"].map(|name| root.join(name));
-    let logs = CallLogs { out, err, root: Root::new(&root) };
+    let logs = CallLogs { out, err, root: Root::new(&root), secrets: Arc::default() };
     let scripted = AgentConfig { script: Some(Script::default()), ..AgentConfig::new("scripted") };
     let scripted = agent::build(&scripted, supervisor()).unwrap();
     for called in [scripted, agent("command", "echo done", AgentClocks::default())] {

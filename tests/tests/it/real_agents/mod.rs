@@ -96,7 +96,7 @@ async fn call(real: RealAgent, script: Script) -> Option<Called> {
 async fn call_within(clocks: AgentClocks, real: RealAgent, script: Script) -> Option<Called> {
     let Bed { agent, host, server, home, project, .. } = Bed::new(clocks, real, script).await?;
     let [out, err] = ["agent.out", "agent.err"].map(|name| home.path().join(name));
-    let logs = CallLogs { out, err, root: Root::new(home.path()) };
+    let logs = CallLogs { out, err, root: Root::new(home.path()), secrets: Arc::default() };
     let request =
         AgentRequest { logs: Some(logs.clone()), ..request(&*agent, &host, project.path(), PROMPT) };
     let port = Recorder::default();
