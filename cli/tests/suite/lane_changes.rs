@@ -61,13 +61,13 @@ fn checked(check: &str) -> Bench {
     bench
 }
 
-#[test]
-fn edit_of_plan_completes_no_task_of_workers() {
+/// The first two calls of agents write into the plan that each task has a status; the later ones work.
+fn edited_by_agents(status: &str) {
     let bench = checked("true");
     let (root, tmp) = (bench.root().display().to_string(), bench.tmp().display().to_string());
     let work = format!(
         "cat > /dev/null; if mkdir {tmp}/call-1 2> /dev/null || mkdir {tmp}/call-2 2> /dev/null; then \
-         sed -i 's/,in_progress,/,completed,/; s/,pending,/,completed,/' {root}/.samuel/run/prd.toon; exit 0; fi; \
+         sed -i 's/,in_progress,/,{status},/; s/,pending,/,{status},/' {root}/.samuel/run/prd.toon; exit 0; fi; \
          echo x > made-$SAMUEL_TASK_ID; $SAMUEL_BINARY run done $SAMUEL_TASK_ID"
     );
     let ran = bench.start(&work, &["--jobs", "2"]).ends(0);
@@ -77,6 +77,16 @@ fn edit_of_plan_completes_no_task_of_workers() {
         let commit = task["commit_sha"].as_str().unwrap_or_else(|| panic!("{task} {ran:?}"));
         bench.git(&["merge-base", "--is-ancestor", commit, &result]);
     }
+}
+
+#[test]
+fn edit_of_plan_completes_no_task_of_workers() {
+    edited_by_agents("completed");
+}
+
+#[test]
+fn skip_by_edit_is_refused_for_workers() {
+    edited_by_agents("skipped");
 }
 
 #[test]

@@ -114,6 +114,9 @@ pub(super) struct Core {
     #[serde(flatten)]
     pub(super) checks: Checks,
     pub(super) repeat: Repeat,
+    /// Whether tasks were reopened since the plan was loaded last.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) has_reopened: bool,
     /// Why the run ends, once that is known.
     pub(super) ending: Option<Ending>,
     /// A usage limit to wait for before the next iteration.

@@ -210,7 +210,7 @@ pub enum Effect {
         /// The answer.
         answer: AbilityAnswer,
     },
-    /// Reopen tasks whose completion does not count.
+    /// Reopen tasks that were completed or skipped in a way that does not count.
     Reopen {
         /// The tasks.
         tasks: Vec<TaskId>,

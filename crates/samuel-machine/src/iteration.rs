@@ -223,7 +223,11 @@ impl Core {
         }
         self.guards.elapsed_ms = loaded.elapsed_ms;
         let next = self.next(&loaded);
-        let Next::Iteration { task } = next else { return self.end_work(next) };
+        let has_reopened = std::mem::take(&mut self.has_reopened);
+        let Next::Iteration { task } = next else {
+            // There may be work again.
+            return if has_reopened { self.begin_iteration() } else { self.end_work(next) };
+        };
         let number = self.counters.iterations.saturating_add(1);
         let number = loaded.lane.as_ref().map_or(number, |lane| lane.iteration);
         if let (Some(task), Some(lane)) = (&task, &loaded.lane) {

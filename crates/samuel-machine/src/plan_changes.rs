@@ -10,7 +10,7 @@ use samuel_model::{Plan, Status, TaskId, payload::Actor};
 use samuel_state::ProgressKind;
 use serde::{Deserialize, Serialize};
 
-use super::{Core, Machine, State};
+use super::{CompletedBy, Core, Machine, Moment, Ruling, State, ruling};
 use crate::event::{Event, PlanChange};
 
 /// A change of the plan, as the journal tells of it.
@@ -26,11 +26,21 @@ pub struct PlanChanged {
     pub reason: Option<String>,
     /// Who says to have done it.
     pub actor: Actor,
+    /// Whether agents of other workers are at work.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub others_at_work: bool,
 }
 
 impl Core {
     pub(super) fn plan_changed(&mut self, state: &mut State, changed: PlanChanged) {
-        let PlanChanged { change, task, title, reason, actor } = changed;
+        let PlanChanged { change, task, title, reason, actor, others_at_work } = changed;
+        if change == PlanChange::Skipped && actor == Actor::External {
+            let moment = if others_at_work { Moment::UnderWay } else { state.moment() };
+            let ruling = ruling(moment, actor, CompletedBy::Edit, self.setup.completes);
+            if matches!(ruling, Ruling::Refused(_)) {
+                return self.reopen(task, "an edit of prd.toon skipped it");
+            }
+        }
         // Nobody gets further by words that are changed again and again.
         if change != PlanChange::Changed
             && !change.is_of_queue()

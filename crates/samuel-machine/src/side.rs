@@ -115,8 +115,9 @@ impl Core {
         self.side_push(state, Work::Completed { completion, provisional });
     }
 
-    /// Reopens a task whose completion does not count. No hook fires for it.
-    fn reopen(&mut self, task: TaskId, why: &str) {
+    /// Reopens a task that was settled in a way that does not count. No hook fires for it.
+    pub(super) fn reopen(&mut self, task: TaskId, why: &str) {
+        self.has_reopened = true;
         let (tasks, reasons) = (vec![task], vec![why.to_owned()]);
         self.effect(Effect::Reopen { tasks: tasks.clone(), reasons: reasons.clone() });
         self.tell_of_taken_back(tasks, reasons);

@@ -428,10 +428,10 @@ pub(super) fn hold_landing(plan: &mut Plan) -> Vec<TaskId> {
     if has_landing { keep_in_progress(plan, |_, is_landing| is_landing) } else { Vec::new() }
 }
 
-/// Does the same while a loop is at work, also with each claimed task that a row says is completed: only the run that
-/// has claimed it completes it.
+/// Does the same while a loop is at work, also with each claimed task that a row says is completed or skipped: an edit
+/// settles nothing that somebody works on.
 pub(super) fn hold_claimed(plan: &mut Plan) -> Vec<TaskId> {
-    keep_in_progress(plan, |task, is_landing| is_landing || task.status == Status::Completed)
+    keep_in_progress(plan, |task, is_landing| is_landing || task.is_settled())
 }
 
 /// Has claimed tasks be in progress which a function picks, by the task and by whether it is being landed. Returns

@@ -27,7 +27,7 @@ pub(super) struct LostClaims {
     /// Whether the file has other ones.
     differ: bool,
     /// The tasks that stay in progress and stand elsewhere in the file: those that are being landed, and claimed ones
-    /// that the file says are completed.
+    /// that the file says are settled.
     held: Vec<TaskId>,
 }
 
@@ -41,8 +41,8 @@ impl LostClaims {
     pub(super) fn told(&self) -> Vec<String> {
         let held = |id: &TaskId| match self.claims.iter().find(|claim| claim.task.task() == Some(id)) {
             Some(claim) if !claim.is_landing() => format!(
-                "prd.toon was edited: task {id} is claimed and stays in_progress; use `samuel run done {id}` to \
-                 complete it"
+                "prd.toon was edited: task {id} is claimed and stays in_progress; use `samuel run done {id}` or \
+                 `samuel run skip {id}`"
             ),
             _ => format!(
                 "prd.toon was edited: task {id} is being landed and stays in_progress; set it again once that \
@@ -75,7 +75,7 @@ impl Acknowledged {
         let is_landing = |id: &&TaskId| plan.live_claim(id).is_some_and(Claim::is_landing);
         held.extend(file.document.held.iter().filter(is_landing).cloned());
         drop_stale(&mut plan, &unread);
-        // Reading the file has dropped the claims of tasks that it says are completed.
+        // Reading the file has dropped the claims of tasks that it says are settled.
         let is_dropped = |claim: &Claim| {
             let is_held = claim.task.task().is_some_and(|id| held.contains(id));
             is_held && !claim.is_landing() && now.claim(&claim.task).is_none()
@@ -275,10 +275,13 @@ mod tests {
     fn keeps_claimed_task_in_progress_after_edit() {
         let known = Known::new();
         let before = known.claims();
+        known.edit(",in_progress,", ",skipped,");
+        known.caught_up();
+        assert_eq!((known.claims(), status(&known).0), (before.clone(), Status::InProgress));
         known.edit(",in_progress,", ",completed,");
         let caught = known.caught_up();
-        let told = "prd.toon was edited: task 1 is claimed and stays in_progress; use `samuel run done 1` to \
-                    complete it";
+        let told = "prd.toon was edited: task 1 is claimed and stays in_progress; use `samuel run done 1` or \
+                    `samuel run skip 1`";
         assert_eq!((known.claims(), status(&known).0), (before.clone(), Status::InProgress));
         assert_eq!(caught.warnings, [told]);
         let edits = |record: &JournalRecord| matches!(record.entry, JournalEntry::Edited { .. });
@@ -293,15 +296,6 @@ mod tests {
         known.change(Mutation::Done { id: TaskId::new("1"), commit_sha: None, iteration: None });
         known.caught_up();
         assert_eq!((known.claims().len(), status(&known).0), (0, Status::Completed));
-    }
-
-    #[test]
-    fn drops_claim_of_task_skipped_by_edit() {
-        let known = Known::new();
-        known.edit(",in_progress,", ",skipped,");
-        let caught = known.caught_up();
-        assert_eq!((known.claims().len(), status(&known).0), (0, Status::Skipped));
-        assert!(caught.warnings[0].contains("task 1 was in_progress and is skipped"), "{caught:?}");
     }
 
     /// Has the first task be landed; returns the token of the role that lands it.

@@ -316,12 +316,17 @@ impl Driver {
         }
     }
 
-    /// Reopens tasks whose completion does not count.
+    /// Reopens tasks that were completed or skipped in a way that does not count.
     async fn reopen(&self, tasks: Vec<TaskId>, reasons: Vec<String>) {
-        let named = tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ");
-        let reopen = Mutation::TakeBack { ids: tasks, failures: reasons };
-        if let Err(error) = mutate(&self.services, reopen).await {
-            self.services.warn(format!("could not reopen {named}: {}", described(&error)));
+        let is_skipped =
+            |id: &TaskId| self.services.task(id).is_some_and(|task| task.status == Status::Skipped);
+        let (skipped, completed): (Vec<TaskId>, Vec<TaskId>) = tasks.into_iter().partition(is_skipped);
+        let back =
+            (!completed.is_empty()).then_some(Mutation::TakeBack { ids: completed, failures: reasons });
+        for change in skipped.into_iter().map(|id| Mutation::Reset { id }).chain(back) {
+            if let Err(error) = mutate(&self.services, change).await {
+                self.services.warn(format!("a task could not be reopened: {}", described(&error)));
+            }
         }
         if let Some(lane) = &self.services.in_lane {
             lane.shared.wake();

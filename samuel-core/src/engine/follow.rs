@@ -261,12 +261,13 @@ impl Follower {
             }
             _ => return Vec::new(),
         };
+        let others_at_work = self.others_are_at_work();
         let told = |(task, change): (&TaskId, PlanChange)| {
             let known = self.services.task(task).or_else(|| self.task_before(task));
             let title = known.as_ref().map(|task| task.title.clone()).unwrap_or_default();
             let of_task = || known.and_then(|task| task.skip_reason);
             let reason = reason.clone().or_else(of_task);
-            PlanChanged { change, task: task.clone(), title, reason, actor }
+            PlanChanged { change, task: task.clone(), title, reason, actor, others_at_work }
         };
         let is_told = actor != Actor::Runtime;
         let is_true = |(task, change): &(&TaskId, PlanChange)| self.allows(task, *change);

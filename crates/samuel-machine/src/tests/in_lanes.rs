@@ -1,7 +1,10 @@
 //! A machine that is one of several lanes: what it does before it holds, and what the user says to all lanes.
 
 use samuel_hook::HookPoint;
-use samuel_model::{Completes, Status, payload::Turn};
+use samuel_model::{
+    Completes, Status,
+    payload::{Actor, Turn},
+};
 
 use super::{script::*, sim::*, *};
 
@@ -168,5 +171,20 @@ fn check_of_merged_work_decides_on_persons_completion() {
         let taken_back =
             |event: &Event| matches!(event, Event::TasksTakenBack { tasks, .. } if *tasks == [id("2")]);
         assert_eq!(sim.events().any(taken_back), !passes);
+    }
+}
+
+#[test]
+fn leader_reopens_task_skipped_by_edit() {
+    for (completes, refuses) in [(Completes::OwnTask, true), (Completes::Plan, false)] {
+        let mut sim = lane(2, false);
+        sim.machine.core.setup.completes = completes;
+        sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
+        let Input::PlanChanged(changed) = skipped("2") else { unreachable!() };
+        sim.feed(Input::PlanChanged(PlanChanged { actor: Actor::External, ..changed }));
+        let status = if refuses { Status::Pending } else { Status::Skipped };
+        assert_eq!(sim.plan.task(&id("2")).unwrap().status, status);
+        let sim = sim.run();
+        assert_eq!(sim.prompts().len(), if refuses { 2 } else { 1 });
     }
 }

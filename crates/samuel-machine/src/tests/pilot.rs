@@ -27,6 +27,7 @@ fn adds(task: &str) -> Input {
         title: format!("task {task}"),
         reason: None,
         actor: Actor::Agent,
+        others_at_work: false,
     })
 }
 

@@ -57,6 +57,7 @@ pub(super) fn skipped(task: &str) -> Input {
         title: format!("task {task}"),
         reason: Some("pointless".into()),
         actor: Actor::Agent,
+        others_at_work: false,
     })
 }
 

@@ -335,8 +335,11 @@ impl Sim {
         match effect {
             Effect::Emit(_) | Effect::Log(_) | Effect::Checkpoint | Effect::Delivered(_) => {}
             Effect::Reopen { tasks, reasons } => {
-                let reopen = Mutation::TakeBack { ids: tasks, failures: reasons };
-                apply(&mut self.plan, &reopen, Timestamp::UNIX_EPOCH).expect("it can be reopened");
+                let resets = tasks.iter().map(|id| Mutation::Reset { id: id.clone() });
+                let back = Mutation::TakeBack { ids: tasks.clone(), failures: reasons };
+                for change in std::iter::once(back).chain(resets) {
+                    apply(&mut self.plan, &change, Timestamp::UNIX_EPOCH).expect("it can be reopened");
+                }
             }
             Effect::Interrupt(id) => {
                 self.interrupted.push(id);

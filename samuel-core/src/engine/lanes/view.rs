@@ -188,7 +188,8 @@ impl LaneView {
         let applied =
             self.store.mutate_as(made_at, skip, &by_run).inspect_err(|_| self.put_aside(id, false))?;
         let (change, actor) = (PlanChange::Skipped, Actor::Agent);
-        self.tell(Input::PlanChanged(PlanChanged { change, task: id.clone(), title, reason, actor }));
+        let (task, others_at_work) = (id.clone(), false);
+        self.tell(Input::PlanChanged(PlanChanged { change, task, title, reason, actor, others_at_work }));
         Ok(applied)
     }
 
