@@ -113,7 +113,7 @@ echo '* filter=x' > .gitattributes; printf '[filter "x"]\n\tclean = touch %s\n' 
 fn bench(wall: &Wall, more: &str) -> Result<Bench, String> {
     let bench = Bench::with_tasks(&["First", "Second"]);
     let text = format!(
-        "version = \"2\"\n[methodology.ralph]\nsandbox = \"{}\"\n{more}\n[sandbox]\nscope = \"task\"\n\
+        "version = \"2\"\n[methodology.ralph]\nsandbox = \"{}\"\n{more}\n[sandbox]\n\
          mounts = [\"/usr\"]\negress = [\"localhost:8\"]\n{}\n[sandbox.gateway.test]\nupstream = \"https://localhost:9/v1\"\n\
          header = \"x-api-key\"\nfrom_env = \"TEST_KEY\"\nas_env = \"TEST_URL\"\n",
         wall.sandbox, wall.keys

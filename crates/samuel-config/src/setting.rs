@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeMap, num::NonZeroU32, ops::RangeInclusive, time::Duration};
 
-use samuel_model::{AgentScope, WorkspaceKind};
+use samuel_model::WorkspaceKind;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json, json};
 use toml::Value as Toml;
@@ -214,7 +214,6 @@ shown! {
         _ => held.as_secs_f64().into(),
     };
     WorkspaceKind, held => held.as_str().into();
-    AgentScope, held => held.as_str().into();
     RateLimitPolicy, held => Self::NAMES.into_iter().find(|(_, policy)| policy == held)?.0.into();
     Vec<CheckCommand>, held => held.iter().filter_map(Field::shown).collect::<Vec<_>>().into();
     Vec<AgentRoute>, held => held.iter().filter_map(|route| Toml::try_from(route).ok()).collect::<Vec<_>>().into();

@@ -9,7 +9,7 @@
 use std::{collections::BTreeMap, num::NonZeroU32, ops::RangeInclusive, time::Duration};
 
 use samuel_hook::{context::GuardrailVars, sandbox::HOST};
-use samuel_model::{AgentScope, WorkspaceKind};
+use samuel_model::WorkspaceKind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use toml::Value as Toml;
@@ -74,6 +74,10 @@ settings! {
         /// What the agent and the checks run in. `host` is no sandbox; `bwrap` is bubblewrap, and `oci`
         /// containers of podman or docker, both in a clone and without a network. A program can bring others (`RunBuilder::sandboxes`).
         sandbox: String = HOST.to_owned(), Text;
+        /// Which tasks count as completed while an agent is at work. With `own-task` these are the task that it was
+        /// called for, and those that you complete with `samuel run done`; with `plan` any. `auto` is `own-task` with
+        /// several lanes, in a clone and in a sandbox, and `plan` elsewhere.
+        completes: String = "auto".to_owned(), Name("value of completes", vec!["auto", "own-task", "plan"]);
         /// Of how many runs the agent's output in `.samuel/run/logs` is kept, the one that starts
         /// included; 0 keeps all.
         keep_runs: u32 = 20, Count(0);
@@ -215,10 +219,6 @@ settings! {
         /// Files and directories that agents and checks in a sandbox can read beside the system's, by their
         /// absolute paths.
         mounts: Vec<String> = Vec::new(), Texts;
-        /// Which tasks an agent may settle through the run's socket, by `samuel run done` and its siblings, also
-        /// without a sandbox: `plan` is any of the plan, `task` the one of its call alone. It may add tasks
-        /// either way.
-        scope: AgentScope = AgentScope::Plan, scopes();
         /// The image of the sandbox `oci`, with the agent and what checks need: its name, which has to be that of the one
         /// that samuel.lock pins, or nothing. Where samuel.lock pins none, it is pinned here, as in
         /// `localhost/agents@sha256:...`. It has to be there; none is pulled.
@@ -229,10 +229,6 @@ settings! {
         /// them.
         pids: u32 = 2048, Count(16);
     }
-}
-
-fn scopes() -> Kind {
-    Name("scope", AgentScope::ALL.iter().map(|scope| scope.as_str()).collect())
 }
 
 fn workspaces() -> Kind {

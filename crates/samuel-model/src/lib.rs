@@ -12,7 +12,6 @@
 //! assert!(TaskId::new("1.2") < TaskId::new("1.10"));
 //! ```
 
-mod agent_scope;
 mod agent_total;
 mod blocking;
 mod claim;
@@ -45,7 +44,6 @@ pub mod testing;
 pub mod text;
 mod workspace_kind;
 
-pub use agent_scope::AgentScope;
 pub use agent_total::AgentTotal;
 pub use agent_total::with_model;
 pub use claim::{Claim, ClaimPhase, ClaimTarget, ReleaseReason, Role};

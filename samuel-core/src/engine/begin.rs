@@ -15,7 +15,7 @@ use crate::{
     config::MAX_JOBS,
     hook::{HookPoint, Tier},
     machine::{CallNumbers, Input, Machine, RunLimits, Setup},
-    model::{Claim, Completes, Groups, Plan, ProgressStatus, Status, TaskId, Usage, payload::Mode},
+    model::{Claim, Groups, Plan, ProgressStatus, Status, TaskId, Usage, payload::Mode},
     state::{
         Actor, Begun, JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten, LoadedPlan,
         Mutation, PlanStore, SavedRun, StateError,
@@ -307,7 +307,7 @@ impl Run {
             pilot: self.frozen.pilot(),
             in_lane: settings.parallel.jobs > 1,
             follows: false,
-            completes: if settings.parallel.jobs > 1 { Completes::OwnTask } else { Completes::Plan },
+            completes: self.frozen.completes(),
             calls: CallNumbers { lane: 1, of: settings.parallel.jobs.max(1) },
             limits: self.limits(),
             framing: self.frozen.framing.clone(),

@@ -24,7 +24,7 @@ use super::socket::{
 };
 use crate::{
     environment::Secrets,
-    model::{AgentScope, ErrorCode, Plan, Status, Task, TaskId, run_blocking},
+    model::{Completes, ErrorCode, Plan, Status, Task, TaskId, run_blocking},
     project::{NextStep, Project, ProjectStatus, TaskHistory},
     state::{Actor, Applied, Asker, Learned, LoadedPlan, Mutation, NewTask, StateError, TaskChange},
     text::excerpt,
@@ -48,7 +48,7 @@ pub(super) struct Broker {
     project: Project,
     /// When the plan was made that the call is for.
     made_at: Option<Timestamp>,
-    scope: AgentScope,
+    completes: Completes,
     /// The task that the call is for.
     task: Option<TaskId>,
     /// The iteration of the call, from 1.
@@ -65,13 +65,18 @@ pub(super) struct Broker {
 
 impl Broker {
     /// Makes one for a call that is for a task of a plan, or for none, in an iteration from 1.
-    pub(super) fn new(project: Project, plan: &Plan, task: Option<TaskId>, iteration: u32) -> Self {
-        let scope = project.config().sandbox.scope;
+    pub(super) fn new(
+        project: Project,
+        plan: &Plan,
+        task: Option<TaskId>,
+        iteration: u32,
+        completes: Completes,
+    ) -> Self {
         let room = Arc::new(Semaphore::new(AT_ONCE));
         Self {
             project,
             made_at: plan.project.created_at,
-            scope,
+            completes,
             task,
             iteration: (iteration > 0).then_some(iteration),
             learned: Arc::default(),
@@ -84,11 +89,6 @@ impl Broker {
     /// Hides values in what the call changes.
     pub(super) fn hiding(self, secrets: Arc<Secrets>) -> Self {
         Self { secrets, ..self }
-    }
-
-    /// Lets the call settle its own task alone, whatever samuel.toml says.
-    pub(super) fn for_its_task(self) -> Self {
-        Self { scope: AgentScope::Task, ..self }
     }
 
     /// Says which plan it is.
@@ -138,7 +138,7 @@ impl Broker {
 
     /// Refuses a change that settles another task than the call's, where that is its scope.
     fn check_scope(&self, mutation: &Mutation) -> Result<(), Refusal> {
-        if self.scope == AgentScope::Plan {
+        if self.completes == Completes::Plan {
             return Ok(());
         }
         let own = match &self.task {

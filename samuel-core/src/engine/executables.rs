@@ -15,7 +15,6 @@ use crate::{
     config::{CheckCommand, format_duration},
     dialect::REPOSITORY_HOOKS,
     hook::{ChainSpec, HookPoint, Registry, RegistryBuilder},
-    model::AgentScope,
     sandbox::{BWRAP, OCI},
     trust::{Executable, ExecutableKind, Executables, command_line, handlers, plugin},
 };
@@ -157,13 +156,13 @@ fn shown_of_sandbox(frozen: &Frozen) -> Vec<(&'static str, String)> {
     let is_walled = [BWRAP, OCI].contains(&frozen.settings.sandbox.as_str());
     let of_walls = |list: &[String]| listed(list).filter(|_| is_walled);
     let of_oci = |value: String| (frozen.settings.sandbox == OCI).then_some(value);
-    let scope = settings.scope;
-    let scope = (is_walled || scope != AgentScope::default()).then(|| scope.as_str().to_owned());
+    let is_set = frozen.settings.completes != "auto";
+    let completes = (is_walled || is_set).then(|| frozen.completes().as_str().to_owned());
     let details = [
         ("image", image),
         ("memory", of_oci(settings.memory.clone())),
         ("pids", of_oci(settings.pids.to_string())),
-        ("scope", scope),
+        ("completes", completes),
         ("mounts", of_walls(&settings.mounts)),
         ("egress", of_walls(&settings.egress)),
         ("egress of checks", of_walls(&settings.check_egress)),

@@ -211,7 +211,9 @@ impl Follower {
             // A task that is gone again was completed all the same.
             let Some(task) = self.services.task(id) else { return Input::Unheard };
             let Task { id: task, title, description, .. } = task;
-            let by_call = actor == Actor::Agent && self.services.store.wrote(record);
+            // If the run does not listen, agents have no other way than the files.
+            let is_call = self.services.store.wrote(record) || self.services.socket.get().is_none();
+            let by_call = actor == Actor::Agent && is_call;
             let seq = record.seq;
             Input::TaskCompleted(Completion {
                 task,

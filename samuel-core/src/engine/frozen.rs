@@ -11,11 +11,11 @@ use crate::{
     config::{CheckCommand, MethodologySettings, Origin},
     context::Framing,
     environment::Secrets,
-    model::Scope,
+    model::{Completes, Scope},
     plan::Pilot,
     process::Supervisor,
     project::{Project, pilot_of},
-    sandbox::Sandboxes,
+    sandbox::{HOST, Sandboxes},
     script::named::{in_command_line, in_words},
     state::{LaneStore, PlanStore, RunDir},
     trust::TrustPolicy,
@@ -74,6 +74,16 @@ impl Frozen {
     pub(super) fn agents(&self) -> Agents {
         Agents::new(Arc::clone(&self.agent), self.others.clone(), self.supervisor.clone())
             .built_from(self.built_from.clone())
+    }
+
+    /// Returns which tasks count as completed while an agent is at work.
+    pub(super) fn completes(&self) -> Completes {
+        let is_alone = self.settings.parallel.jobs <= 1
+            && self.workspace == WorkspaceKind::InPlace
+            && self.settings.sandbox == HOST;
+        let of_place = if is_alone { Completes::Plan } else { Completes::OwnTask };
+        // `auto` is none of the words.
+        self.settings.completes.parse().unwrap_or(of_place)
     }
 
     /// Returns every agent that routing can have a call made with, the configured one first, with the

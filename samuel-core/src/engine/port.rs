@@ -48,10 +48,9 @@ impl Port {
     pub(super) async fn open(services: &Arc<Services>, input: &AgentInvokeInput, place: &Place) -> Arc<Self> {
         let logs = services.keep_prompt(place.iteration, input.prompt.clone()).await;
         let task = input.task.as_ref().map(|task| TaskId::new(task.id.clone()));
-        let broker = Broker::new(services.project.clone(), &services.plan(), task, place.iteration);
+        let broker =
+            Broker::new(services.project.clone(), &services.plan(), task, place.iteration, services.completes);
         let broker = broker.hiding(Arc::clone(&services.secrets));
-        // What other tasks are about is in other work trees.
-        let broker = if services.in_lane.is_some() { broker.for_its_task() } else { broker };
         let port = Arc::new_cyclic(|me| Self {
             me: Weak::clone(me),
             services: Arc::clone(services),

@@ -398,6 +398,7 @@ impl Run {
             session: frozen.session.as_str().into(),
             owner: frozen.owner.as_deref().unwrap_or(&frozen.run_id).into(),
             pilot: frozen.pilot(),
+            completes: frozen.completes(),
             run_dir: frozen.run_dir.clone(),
             registry: self.registry,
             store,

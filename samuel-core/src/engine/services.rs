@@ -35,7 +35,7 @@ use crate::{
     hook::Registry,
     machine::Input,
     model::{
-        Plan, Task, TaskId,
+        Completes, Plan, Task, TaskId,
         payload::{CheckFailure, Extra, Mode},
         run_blocking,
     },
@@ -62,6 +62,8 @@ pub(super) struct Services {
     pub(super) owner: Arc<str>,
     /// How the run looks for tasks.
     pub(super) pilot: Pilot,
+    /// Which tasks count as completed while an agent is at work.
+    pub(super) completes: Completes,
     pub(super) run_dir: RunDir,
     pub(super) registry: Registry,
     pub(super) store: Arc<dyn PlanStore>,
@@ -184,6 +186,7 @@ impl Services {
             session: Arc::clone(&self.session),
             owner: Arc::clone(&self.owner),
             pilot: self.pilot,
+            completes: self.completes,
             run_dir: self.run_dir.clone(),
             registry,
             store,

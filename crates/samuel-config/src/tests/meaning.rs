@@ -41,6 +41,7 @@ fn every_key_is_read() {
         rate_limit_wait: Duration::from_secs(7 * 3600),
         ask_timeout: Duration::from_secs(8 * 60),
         sandbox: "bwrap".to_owned(),
+        completes: "auto".to_owned(),
         task_budget: TaskBudget {
             max_cost_usd: Some(0.5),
             max_tokens: Some(500),

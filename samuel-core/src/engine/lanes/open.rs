@@ -145,6 +145,7 @@ impl Run {
             overlap: parallel.overlap.parse().unwrap_or_default(),
             scope,
             max_attempts: frozen.settings.task_budget.max_attempts,
+            completes: frozen.completes(),
             store: Arc::clone(&frozen.store),
             repository,
         };

@@ -28,7 +28,7 @@ use crate::{
     hook::HookPoint,
     machine::{Command, HookReply, Input},
     merge::{MergeRepository, MergeStrategy, UnsettledLanding},
-    model::{ExitReason, Plan, Scope, TaskId, Usage, run_blocking},
+    model::{Completes, ExitReason, Plan, Scope, TaskId, Usage, run_blocking},
     sched::{Cap, Overlap, SharedBooks},
     state::{Begun, PlanStore, RunEnd, StateError},
     workspace::LaneTree,
@@ -139,6 +139,8 @@ pub(super) struct LanesSetup {
     pub(super) overlap: Overlap,
     pub(super) scope: Scope,
     pub(super) max_attempts: Option<NonZeroU32>,
+    /// Which tasks count as completed while agents are at work.
+    pub(super) completes: Completes,
     /// The store of the run, which no lane's view is between.
     pub(super) store: Arc<dyn PlanStore>,
     pub(super) repository: MergeRepository,

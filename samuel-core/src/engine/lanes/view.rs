@@ -15,7 +15,7 @@ use super::{discovering::OwnDiscovery, shared::Lanes};
 use crate::{
     event::PlanChange,
     machine::{Completion, Input, PlanChanged},
-    model::{Plan, Status, TaskId},
+    model::{Completes, Plan, Status, TaskId},
     state::{
         Actor, Applied, Asker, CaughtUp, Existing, Imported, JournalPart, JournalRecord, LastWritten,
         LoadedPlan, Mutation, PlanStore, ProgressEntry, ProgressLog, StateError, TaskChange, Watch,
@@ -149,6 +149,12 @@ impl LaneView {
             own.map(|own| !std::mem::replace(&mut own.is_done, true))
         };
         let Some(is_new) = is_new else {
+            let is_of_plan =
+                self.shared.upgrade().is_some_and(|shared| shared.setup.completes == Completes::Plan);
+            if is_of_plan && plan.live_claim(id).is_none() {
+                let done = Mutation::Done { id: id.clone(), commit_sha: None, iteration: None };
+                return self.store.mutate_as(made_at, done, &Actor::Agent.into());
+            }
             let claim = plan.live_claim(id).ok_or(StateError::NotForAgents { what: "done" })?;
             return Err(StateError::claimed(claim));
         };

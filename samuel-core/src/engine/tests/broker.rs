@@ -66,7 +66,7 @@ impl OverSocket {
 
     fn ask<R>(&self, ask: impl FnOnce(&BrokerStore) -> Result<R, StateError>) -> Result<R, StateError> {
         let plan = self.files().load().map(|loaded| loaded.plan).unwrap_or_default();
-        let broker = Broker::new(self.bench.project().clone(), &plan, None, 0);
+        let broker = Broker::new(self.bench.project().clone(), &plan, None, 0, Completes::Plan);
         let _entered = self.runtime.enter();
         let call = self.socket.admit(Arc::new(OfBroker(broker)), Way::Own { uid: None }).unwrap();
         let access = call.access();
@@ -181,7 +181,7 @@ async fn a_status_with_more_questions_than_an_answer_holds_has_the_first_and_cou
 }
 
 /// A plan of tasks 1 to 3, of which 2 is a part of the group 1, and a broker of a call for task 2.
-fn broker(scope: AgentScope) -> (Bench, Broker) {
+fn broker(completes: Completes) -> (Bench, Broker) {
     let task = |id: &str, parent: Option<&str>| Task {
         parent_id: parent.map(TaskId::new),
         ..Task::new(TaskId::new(id), format!("Task {id}"))
@@ -191,7 +191,7 @@ fn broker(scope: AgentScope) -> (Bench, Broker) {
     let plan = Plan { tasks, ..Plan::default() };
     bench.store().import(plan, Actor::User, Existing::Refuse).unwrap();
     let plan = bench.store().load().unwrap().plan;
-    let broker = Broker { scope, ..Broker::new(bench.project().clone(), &plan, Some(TaskId::new("2")), 3) };
+    let broker = Broker::new(bench.project().clone(), &plan, Some(TaskId::new("2")), 3, completes);
     (bench, broker)
 }
 
@@ -217,7 +217,7 @@ fn add(id: &str) -> Task {
 
 #[test]
 fn what_is_the_runtimes_or_a_persons_is_refused_and_changes_nothing() {
-    let (bench, broker) = broker(AgentScope::Plan);
+    let (bench, broker) = broker(Completes::Plan);
     let id = || TaskId::new("3");
     let settled = |task: Task| Mutation::Add { task: Box::new(task) };
     for mutation in [
@@ -242,7 +242,7 @@ fn what_is_the_runtimes_or_a_persons_is_refused_and_changes_nothing() {
 
 #[test]
 fn hides_secrets_in_what_an_agent_changes() {
-    let (bench, broker) = broker(AgentScope::Plan);
+    let (bench, broker) = broker(Completes::Plan);
     let secrets = Secrets::of(&[("A_TOKEN".to_owned(), "made-up-1".to_owned())]);
     let reason = Some("it needs made-up-1".to_owned());
     let skip = Mutation::Skip { id: TaskId::new("3"), reason };
@@ -254,7 +254,7 @@ fn hides_secrets_in_what_an_agent_changes() {
 
 #[test]
 fn under_the_scope_of_a_task_no_other_is_settled_and_none_is_made_a_group() {
-    let (bench, broker) = broker(AgentScope::Task);
+    let (bench, broker) = broker(Completes::OwnTask);
     let id = || TaskId::new("3");
     for mutation in [
         done("3"),
@@ -294,7 +294,7 @@ fn under_the_scope_of_a_task_no_other_is_settled_and_none_is_made_a_group() {
 
 #[test]
 fn learnings_name_the_call_and_are_at_most_100() {
-    let (bench, broker) = broker(AgentScope::Task);
+    let (bench, broker) = broker(Completes::OwnTask);
     let learned = Learned::new(LearnedKind::Learning, "Indent with tabs").unwrap();
     for _ in 0..MAX_LEARNED {
         // A connection has a broker of its own.
@@ -314,7 +314,7 @@ fn learnings_name_the_call_and_are_at_most_100() {
 
 #[test]
 fn a_call_that_has_outlived_its_plan_changes_no_other() {
-    let (bench, broker) = broker(AgentScope::Plan);
+    let (bench, broker) = broker(Completes::Plan);
     let earlier = Broker { made_at: Some(Timestamp::MIN), ..broker.clone() };
     assert_eq!(code(earlier.mutate(done("3"), PEER)), "E_STATE_REPLACED");
     assert_eq!(bench.store().load().unwrap().revision, 1);

@@ -182,7 +182,7 @@ async fn a_sandbox_has_a_path_of_its_own_that_no_other_token_opens() {
 async fn each_refusal_has_its_own_code_and_is_told_and_written_down() {
     let outside = tempfile::tempdir().unwrap();
     let sockets = outside.path().join("sockets");
-    let config = "[methodology.ralph]\n[sandbox]\nscope = \"task\"\n";
+    let config = "[methodology.ralph]\ncompletes = \"own-task\"\n";
     let bench =
         Bench::builder().config(config).task("1", "First").task("2", "Second").on_disk().build().unwrap();
     let work = |address: BrokerAddress, _| {
