@@ -2,6 +2,8 @@
 
 use std::{path::PathBuf, process::Command};
 
+use rustix::process::Signal;
+
 use crate::bench::{Bench, wait_for_file, wait_until};
 
 /// Makes a pipe that whoever reads it waits at until somebody writes.
@@ -87,6 +89,26 @@ fn edit_of_plan_completes_no_task_of_workers() {
 #[test]
 fn skip_by_edit_is_refused_for_workers() {
     edited_by_agents("skipped");
+}
+
+#[test]
+fn edit_before_a_kill_confirms_nothing() {
+    let bench = checked("false");
+    let (root, tmp) = (bench.root().display().to_string(), bench.tmp().display().to_string());
+    let work = format!(
+        "cat > /dev/null; if mkdir {tmp}/edited 2> /dev/null; then \
+         sed -i 's/,in_progress,/,completed,/; s/,pending,/,completed,/' {root}/.samuel/run/prd.toon; \
+         touch {tmp}/up; fi; while :; do sleep 0.05; done"
+    );
+    let run = bench.spawn(&[&bench.start_args(&work)[..], &["--jobs", "2"]].concat());
+    wait_for_file(&bench.tmp().join("up"));
+    run.signal(Signal::KILL);
+    assert_eq!(run.code(), -1);
+    let ran = bench.start("cat > /dev/null", &["--jobs", "2", "--max-iterations", "2"]);
+    assert_ne!(ran.code, 0, "{ran:?}");
+    for task in bench.tasks() {
+        assert_ne!(task["status"], "completed", "{task} {ran:?}");
+    }
 }
 
 #[test]
