@@ -1,13 +1,16 @@
 //! What the commands of a project's hook files run in.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use crate::{
     environment::Secrets,
     fs::Root,
     hook::{Call, Point, hiding},
     process::Supervisor,
-    script::{CommandLine, HookCommand, depth_of, hook_env},
+    script::{CommandLine, HookCommand, depth_of, env_in, hook_env},
 };
 
 /// What all commands of a project's hook files run in.
@@ -23,6 +26,11 @@ pub(super) struct Surroundings {
 }
 
 impl Surroundings {
+    /// Returns the directory in which the turn of a call works: its workspace, or else the project.
+    pub(super) fn root_of<'c, P: Point>(&'c self, call: &'c Call<P>) -> &'c Path {
+        call.workspace().unwrap_or(&self.project_root)
+    }
+
     /// Describes a command of a hook for a call, with variables of its own.
     pub(super) fn script<P: Point>(
         &self,
@@ -31,18 +39,30 @@ impl Surroundings {
         env: Vec<(String, String)>,
         call: &Call<P>,
     ) -> HookCommand {
-        let methodology = &call.context().base().methodology.name;
-        let told = hook_env(call.header(), &self.project_root, methodology, depth_of(&self.env));
-        HookCommand::new(command, cwd).envs(self.env.iter().cloned()).envs(env).envs(told)
+        let (root, methodology) = (self.root_of(call), &call.context().base().methodology.name);
+        let told = hook_env(call.header(), root, methodology, depth_of(&self.env));
+        let script = HookCommand::new(command, cwd.clone())
+            .envs(env_in(&self.env, &self.project_root, root))
+            .env("PWD", cwd)
+            .envs(env)
+            .envs(told);
+        match call.workspace() {
+            Some(workspace) => script.in_workspace(workspace),
+            None => script,
+        }
     }
 
-    /// Keeps output whole that is too long to be told, where there is a place for it.
-    pub(super) fn spilling(&self, script: HookCommand) -> HookCommand {
+    /// Keeps output whole that is too long to be told, where there is a place for it: below the root of the turn, whose
+    /// agent is told of the file.
+    pub(super) fn spilling(&self, script: HookCommand, root: &Path) -> HookCommand {
         let Some(directory) = &self.spill else { return script };
-        let root = Root::new(&self.project_root);
-        let made = root.create_directory(directory, 0o700);
+        let (root, directory) = match directory.strip_prefix(&self.project_root) {
+            Ok(below) => (Root::new(root), root.join(below)),
+            Err(_) => (Root::new(&self.project_root), directory.clone()),
+        };
+        let made = root.create_directory(&directory, 0o700);
         match made.and_then(|()| root.parent_of(&directory.join("file"))) {
-            Ok(opened) => script.spill(directory).spill_directory(opened).spill_filter(hiding(&self.secrets)),
+            Ok(opened) => script.spill(&directory).spill_directory(opened).spill_filter(hiding(&self.secrets)),
             // Without the directory what is too long is left out.
             Err(_) => script,
         }
@@ -76,7 +96,7 @@ mod tests {
         let line = "mv logs moved; ln -s ../outside logs; head -c 100000 /dev/zero | tr '\\0' x";
         let script =
             HookCommand::new(CommandLine::Shell(line.to_owned()), &root).env("PATH", "/usr/bin:/bin");
-        let script = around.spilling(script);
+        let script = around.spilling(script, &root);
         let output = script.run(&around.supervisor, &CancellationToken::new()).await.unwrap();
         assert!(output.stdout.spill().is_some());
         assert_eq!(fs::read_dir(root.join("moved")).unwrap().count(), 1);

@@ -28,7 +28,7 @@ use crate::{
         Tier, Told,
     },
     process::{OutputLimits, Supervisor},
-    script::{CommandLine, HookCommand, PrivateCopy, ScriptOutput, depth_of, hold, hook_env},
+    script::{CommandLine, HookCommand, PrivateCopy, ScriptOutput, depth_of, env_in, hold, hook_env},
 };
 
 /// How much of what a script says beside its answer is kept, in bytes.
@@ -133,14 +133,11 @@ impl Skill {
     fn command<P: Point>(&self, call: &Call<P>, limit: Duration) -> HookCommand {
         let limits =
             OutputLimits { head: envelope::MAX_ANSWER_BYTES, tail: MAX_STDERR, ..OutputLimits::default() };
-        HookCommand::new(CommandLine::words([&self.script]), &self.project_root)
-            .envs(self.env.iter().cloned())
-            .envs(hook_env(
-                call.header(),
-                &self.project_root,
-                &call.context().base().methodology.name,
-                self.depth,
-            ))
+        let root = call.workspace().unwrap_or(&self.project_root);
+        HookCommand::new(CommandLine::words([&self.script]), root)
+            .envs(env_in(&self.env, &self.project_root, root))
+            .envs(hook_env(call.header(), root, &call.context().base().methodology.name, self.depth))
+            .env("PWD", root)
             // What a script leaves in its directory would count as a change.
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .timeout(limit)

@@ -5,8 +5,9 @@ use std::{
     path::Path,
 };
 
-use super::named::PROJECT_ROOT;
+use super::named::{PROJECT_ROOT, WORKSPACE};
 use crate::{
+    environment::moved,
     hook::{BreakClass, HookFailure},
     model::payload::CallHeader,
 };
@@ -17,16 +18,21 @@ pub const MAX_DEPTH: u32 = 3;
 /// The variable that counts them.
 const DEPTH: &str = "SAMUEL_HOOK_DEPTH";
 
-/// Returns the variables that say what a command is called for, and by which methodology the project
-/// is worked on. `depth` is that of this program, [`depth_of`] its own environment; the command's is one more.
+/// The directories in which programs are looked for.
+const PATH: &str = "PATH";
+
+/// Returns the variables that say what a command is called for, in which root its turn works, and by which methodology
+/// the project is worked on. `depth` is that of this program, [`depth_of`] its own environment; the command's is one
+/// more.
 pub fn hook_env(
     header: &CallHeader,
-    project_root: &Path,
+    root: &Path,
     methodology: &str,
     depth: u32,
 ) -> Vec<(OsString, OsString)> {
     let variables = [
-        (PROJECT_ROOT, project_root.into()),
+        (PROJECT_ROOT, root.into()),
+        (WORKSPACE, root.into()),
         ("SAMUEL_HOOK_POINT", (&*header.point).into()),
         ("SAMUEL_HANDLER_ID", (&*header.handler_id).into()),
         ("SAMUEL_RUN_ID", (&*header.run_id).into()),
@@ -35,6 +41,13 @@ pub fn hook_env(
         (DEPTH, depth.saturating_add(1).to_string().into()),
     ];
     variables.map(|(name, value): (&str, OsString)| (name.into(), value)).into()
+}
+
+/// Returns an environment that the caller gave with the places of a root. Programs are looked up where the caller looks
+/// them up, since hooks run outside of sandboxes: no file that an agent puts into its workspace stands for one.
+pub(crate) fn env_in(env: &[(String, String)], project: &Path, root: &Path) -> Vec<(String, String)> {
+    let (path, rest): (Vec<_>, Vec<_>) = env.iter().cloned().partition(|(name, _)| name == PATH);
+    moved(rest, project, root).into_iter().chain(path).collect()
 }
 
 /// Returns how many levels of hooks stand above a program with this environment; 0 for one

@@ -31,6 +31,7 @@ mod runner;
 
 pub(crate) use bad_output::{SHOWN_CHARS, bad_output};
 pub use command_line::CommandLine;
+pub(crate) use env::env_in;
 pub use env::{MAX_DEPTH, depth_of, hook_env};
 pub use output::ScriptOutput;
 pub(crate) use pinned::executed;

@@ -273,44 +273,60 @@ impl Pinned {
         })
     }
 
-    /// Says what is not as it was when it was read. Blocks.
-    pub(super) fn difference(&self) -> Option<String> {
+    /// Says what is not as it was when it was read, in the project and in the workspace of the call. Blocks.
+    pub(super) fn difference(&self, workspace: Option<&Path>) -> Option<String> {
         if let Some(difference) = self.made().and_then(PrivateCopy::difference) {
             return Some(difference);
         }
-        let is_same = |file: &&ScriptFile| {
-            digest_now(&self.root, &self.root.join(&file.path)).is_ok_and(|now| now == file.digest)
+        let is_same = |(root, file): &(&Path, &ScriptFile)| match digest_now(root, &root.join(&file.path)) {
+            Ok(now) => now == file.digest,
+            // A workspace does not have what git ignores.
+            Err(error) => *root != self.root && error.is_not_found(),
         };
-        if let Some(changed) = self.watched().find(|file| !is_same(file)) {
+        if let Some((_, changed)) = self.watched_in(workspace).find(|watched| !is_same(watched)) {
             return Some(format!("changed: {}", changed.path.display()));
         }
-        let appeared = self.missing.iter().flatten().find(|path| path.symlink_metadata().is_ok())?;
-        Some(format!("new: {}", appeared.strip_prefix(&self.root).unwrap_or(appeared).display()))
+        let shown = |path: &PathBuf| path.strip_prefix(&self.root).unwrap_or(path).to_owned();
+        let is_there = |path: &Path| path.symlink_metadata().is_ok();
+        let appeared = self.missing.iter().flatten().find(|path| {
+            is_there(path) || workspace.is_some_and(|workspace| is_there(&workspace.join(shown(path))))
+        })?;
+        Some(format!("new: {}", shown(appeared).display()))
     }
 
-    /// Returns what tells that a file which is no copy was written to. Blocks.
-    pub(super) fn stamps(&self) -> Vec<Option<Stamp>> {
-        let stamp = |file: &ScriptFile| {
-            let found = Root::new(&self.root).open(&self.root.join(&file.path)).ok()?.metadata().ok()?;
+    /// Returns what tells that a file which is no copy was written to, in the project and in the workspace of the call.
+    /// Blocks.
+    pub(super) fn stamps(&self, workspace: Option<&Path>) -> Vec<Option<Stamp>> {
+        let stamp = |(root, file): (&Path, &ScriptFile)| {
+            let found = Root::new(root).open(&root.join(&file.path)).ok()?.metadata().ok()?;
             Some(Stamp::of_found(&found))
         };
-        self.watched().map(stamp).collect()
+        self.watched_in(workspace).map(stamp).collect()
     }
 
     /// Says what was touched since a look at the stamps. Blocks.
-    pub(super) fn touched(&self, before: &[Option<Stamp>]) -> Option<String> {
+    pub(super) fn touched(&self, before: &[Option<Stamp>], workspace: Option<&Path>) -> Option<String> {
         if let Some(touched) = self.made().and_then(PrivateCopy::touched) {
             return Some(touched);
         }
-        let now = self.stamps();
-        let mut pairs = self.watched().zip(before.iter().zip(&now));
-        let (file, _) = pairs.find(|(_, (before, now))| before != now)?;
+        let now = self.stamps(workspace);
+        let mut pairs = self.watched_in(workspace).zip(before.iter().zip(&now));
+        let ((_, file), _) = pairs.find(|(_, (before, now))| before != now)?;
         Some(format!("written to: {}", file.path.display()))
     }
 
     /// Returns the copy, if it was made.
     fn made(&self) -> Option<&PrivateCopy> {
         self.copy.get()?.as_ref().ok()?.as_ref()
+    }
+
+    /// Returns the files that are started where they are, below the project and below the workspace of a call.
+    fn watched_in<'a>(
+        &'a self,
+        workspace: Option<&'a Path>,
+    ) -> impl Iterator<Item = (&'a Path, &'a ScriptFile)> {
+        let roots = [Some(self.root.as_path()), workspace].into_iter().flatten();
+        roots.flat_map(move |root| self.watched().map(move |file| (root, file)))
     }
 
     /// Returns the files that are started where they are.

@@ -46,6 +46,7 @@ pub struct HookCommand {
     spill_filter: Option<Arc<dyn OutputFilter>>,
     in_background: bool,
     pinned: Option<Arc<Pinned>>,
+    workspace: Option<PathBuf>,
 }
 
 /// What a call of pinned files runs from.
@@ -66,6 +67,7 @@ impl HookCommand {
             spill_filter: None,
             in_background: false,
             pinned: None,
+            workspace: None,
         }
     }
 
@@ -75,6 +77,13 @@ impl HookCommand {
         // What an interpreter leaves beside a copy would count as a change.
         let script = self.env("PYTHONDONTWRITEBYTECODE", "1");
         Self { pinned: Some(pinned), ..script }
+    }
+
+    /// Names the workspace that the command runs in. Files that are started where they are, and not from copies, are
+    /// compared there, too. Default: the command runs in the project.
+    pub fn in_workspace(mut self, root: impl Into<PathBuf>) -> Self {
+        self.workspace = Some(root.into());
+        self
     }
 
     /// Sets one environment variable; the last value of a name wins.
@@ -163,19 +172,20 @@ impl HookCommand {
         cancel: &CancellationToken,
     ) -> Result<ScriptOutput, HookFailure> {
         let Some(pinned) = &self.pinned else { return self.run_once(supervisor, cancel).await };
-        let looked_at = Arc::clone(pinned);
+        let (looked_at, workspace) = (Arc::clone(pinned), self.workspace.clone());
         let look = move || {
             looked_at.copy()?;
             // Before the comparison, so that what is written during it counts.
-            let stamps = looked_at.stamps();
-            unchanged(FILES, looked_at.difference()).map(|()| stamps)
+            let stamps = looked_at.stamps(workspace.as_deref());
+            unchanged(FILES, looked_at.difference(workspace.as_deref())).map(|()| stamps)
         };
         let looked = run_blocking(look).await;
         let before =
             looked.map_err(|error| HookFailure::new(BreakClass::Untrusted, error.to_string())).flatten()?;
         let output = self.run_once(supervisor, cancel).await;
         // What ran beside a change may be the change.
-        hold(pinned, FILES, move |pinned| pinned.touched(&before)).await?;
+        let workspace = self.workspace.clone();
+        hold(pinned, FILES, move |pinned| pinned.touched(&before, workspace.as_deref())).await?;
         output
     }
 

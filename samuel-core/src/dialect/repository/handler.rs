@@ -161,7 +161,7 @@ impl ScriptHandler {
     fn script<P: RepositoryPoint>(&self, call: &Call<P>) -> Result<HookCommand, HookFailure> {
         let (hook, around) = (&*self.hook, &*self.around);
         let script = around
-            .script(self.command.clone(), around.project_root.clone(), Vec::new(), call)
+            .script(self.command.clone(), around.root_of(call).to_owned(), Vec::new(), call)
             .stdin(context::encode(call, hook.event_type)?)
             .timeout(call.limit(hook.timeout))
             .limits(LIMITS);
@@ -173,7 +173,7 @@ impl ScriptHandler {
 
     /// Runs the command, and returns its result.
     async fn run<P: RepositoryPoint>(&self, call: &Call<P>) -> Result<HookResults, HookFailure> {
-        let script = self.around.spilling(self.script(call)?);
+        let script = self.around.spilling(self.script(call)?, self.around.root_of(call));
         let output = script.run(&self.around.supervisor, call.cancelled()).await?;
         script.tell(call, &output);
         if let Some(left) = &output.left_running {

@@ -114,17 +114,17 @@ impl SessionHandler {
             return Err(HookFailure::new(BreakClass::Spawn, why));
         }
         let (command, env, stdin) = hook.ready(&values);
+        let root = around.root_of(call);
         let cwd = match &hook.cwd {
-            None => around.project_root.clone(),
+            None => root.to_owned(),
             Some(cwd) => {
-                let root = Root::new(&around.project_root);
-                root.check_inside(cwd).map_err(|error| {
+                Root::new(root).check_inside(cwd).map_err(|error| {
                     HookFailure::new(
                         BreakClass::Spawn,
                         format!("cannot run in \"{}\": {error}", cwd.display()),
                     )
                 })?;
-                around.project_root.join(cwd)
+                root.join(cwd)
             }
         };
         let script = around
@@ -143,7 +143,7 @@ impl SessionHandler {
     async fn run<P: SessionPoint>(&self, call: &Call<P>) -> Result<Option<String>, HookFailure> {
         let ran = match self.script(call) {
             Ok(script) => {
-                let script = self.around.spilling(script);
+                let script = self.around.spilling(script, self.around.root_of(call));
                 let ran = script.run(&self.around.supervisor, call.cancelled()).await;
                 ran.inspect(|output| script.tell(call, output))
             }

@@ -41,6 +41,9 @@ impl Lane {
                 if !texts.is_empty() {
                     self.view.tell(Input::DeliveredElsewhere(texts));
                 }
+                if point == HookPoint::SessionStop && services.registry.has_handlers(point) {
+                    self.show_merged(services).await;
+                }
                 None
             }
             (true, HookPoint::QualityCheck) if !place.in_iteration => self.last_check(services).await,
@@ -70,6 +73,23 @@ impl Lane {
         ready
     }
 
+    /// Checks out what was merged, so that handlers at the end of the session see that.
+    async fn show_merged(&self, services: &Arc<Services>) {
+        let Some(head) = self.shared.setup.repository.head(&self.shared.setup.into).await.ok().flatten()
+        else {
+            return;
+        };
+        if let Err(fault) = self.go_to(&head, services).await {
+            services.warn(format!("what was merged could not be checked out: {}", described(&fault)));
+        }
+    }
+
+    /// Checks out a commit that is no task's. What is in the work tree and in no branch is kept.
+    async fn go_to(&self, commit: &str, services: &Arc<Services>) -> Result<(), LaneFault> {
+        self.rescue(services).await?;
+        Ok(self.tree.check_out(commit).await?)
+    }
+
     /// Goes to what has landed for a check that is of no task. What the queue has checked there need not be
     /// checked once more.
     async fn last_check(&self, services: &Arc<Services>) -> Option<HookReply> {
@@ -79,16 +99,12 @@ impl Lane {
         if has_passed {
             return Some(HookReply { data: ReplyData::Checks(Vec::new()), ..HookReply::default() });
         }
-        if self.view.own().is_none() {
-            let gone = match self.rescue(services).await {
-                Ok(_) => self.tree.check_out(&head).await.map_err(LaneFault::from),
-                Err(fault) => Err(fault),
-            };
-            if let Err(fault) = gone {
-                let why = format!("what has landed cannot be checked: {}", described(&fault));
-                let outcome = Outcome { refused: Some(why), ..Outcome::default() };
-                return Some(HookReply { outcome, data: ReplyData::Checks(Vec::new()) });
-            }
+        if self.view.own().is_none()
+            && let Err(fault) = self.go_to(&head, services).await
+        {
+            let why = format!("what has landed cannot be checked: {}", described(&fault));
+            let outcome = Outcome { refused: Some(why), ..Outcome::default() };
+            return Some(HookReply { outcome, data: ReplyData::Checks(Vec::new()) });
         }
         None
     }

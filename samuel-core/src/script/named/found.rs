@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    PROJECT_ROOT,
+    PROJECT_ROOT, WORKSPACE,
     command_words::{
         BY_OPTION, INTERPRETERS, SHELLS, VALUED, base_name, directory_of, has_code, is_option_with,
         last_program_of, may_be_script, module_of, of_option, program_of,
@@ -94,7 +94,9 @@ impl<'a> Found<'a> {
     pub(super) fn of_hook(root: &'a Path, cwd: &Path) -> Self {
         let mut found = Self::new(root);
         found.directories = vec![cwd.to_owned()];
-        found.variables.set(PROJECT_ROOT, root.to_str().map(str::to_owned).into_iter().collect());
+        for name in [PROJECT_ROOT, WORKSPACE] {
+            found.variables.set(name, root.to_str().map(str::to_owned).into_iter().collect());
+        }
         found
     }
 

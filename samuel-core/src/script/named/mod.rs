@@ -24,3 +24,5 @@ pub(crate) use programs::programs_of_shell;
 
 /// The variable by which a hook finds the project's root.
 pub(crate) const PROJECT_ROOT: &str = "SAMUEL_PROJECT_ROOT";
+/// The variable with the same value by which everything else that runs in a workspace finds it.
+pub(crate) const WORKSPACE: &str = "SAMUEL_WORKSPACE";

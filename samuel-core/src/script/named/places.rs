@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    PROJECT_ROOT,
+    PROJECT_ROOT, WORKSPACE,
     command_words::{
         BY_OPTION, INTERPRETERS, SHELLS, VALUED, base_name, directory_of, has_code, is_option_with,
         last_program_of, may_be_script,
@@ -21,7 +21,7 @@ const SPECIAL: &[char] = &[
 ];
 
 /// What makes it uncertain that words which look like a command are one.
-const UNCERTAIN: &[&str] = &["<<", "=(", "()", "PWD=", "SAMUEL_PROJECT_ROOT="];
+const UNCERTAIN: &[&str] = &["<<", "=(", "()", "PWD=", "SAMUEL_PROJECT_ROOT=", "SAMUEL_WORKSPACE="];
 
 /// A place in a shell's line where a file is named that is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ fn script_of(words: &[String], own: usize) -> Option<Start> {
 }
 
 /// Returns the places of a shell's line that name a file which is started: words without anything
-/// that the shell would expand but a leading `$PWD` or `$SAMUEL_PROJECT_ROOT`, and not after the
+/// that the shell would expand but a leading `$PWD`, `$SAMUEL_PROJECT_ROOT` or `$SAMUEL_WORKSPACE`, and not after the
 /// line has gone elsewhere than by a first `cd DIRECTORY &&`.
 pub(crate) fn started_places(line: &str, root: &Path, cwd: &Path) -> Vec<Place> {
     if UNCERTAIN.iter().any(|mark| line.contains(mark)) {
@@ -145,7 +145,8 @@ fn path_of(raw: &str, root: &Path, here: Option<&Path>) -> Option<PathBuf> {
         ];
         forms.iter().filter(|_| has_variables).find_map(|form| text.strip_prefix(form.as_str()))
     };
-    let (from, rest) = match (of_variable(PROJECT_ROOT), of_variable("PWD")) {
+    let of_root = of_variable(PROJECT_ROOT).or_else(|| of_variable(WORKSPACE));
+    let (from, rest) = match (of_root, of_variable("PWD")) {
         (Some(rest), _) => (Some(root), rest),
         (_, Some(rest)) => (here, rest),
         _ if text.starts_with('/') => (Some(root), text),
@@ -180,6 +181,7 @@ mod tests {
                 "\"$SAMUEL_PROJECT_ROOT\"/a.sh; ${PWD}/b",
                 "\"$SAMUEL_PROJECT_ROOT\"/a.sh=/p/a.sh ${PWD}/b=/p/w/b",
             ),
+            ("sh $SAMUEL_WORKSPACE/a.sh", "$SAMUEL_WORKSPACE/a.sh=/p/a.sh"),
             ("sh /p/a.sh > a.sh", "/p/a.sh=/p/a.sh"),
             ("cd ci && ./a.sh; sh b", "./a.sh=/p/w/ci/./a.sh b=/p/w/ci/b"),
             ("python3 -W ignore a.py ./b.py; make -f x.mk", "a.py=/p/w/a.py x.mk=/p/w/x.mk"),

@@ -262,6 +262,28 @@ async fn another_command_than_the_one_that_was_read_is_refused_and_lines_before_
 }
 
 #[tokio::test]
+async fn a_script_changed_in_a_workspace_is_not_run() {
+    let bench = Bench::new();
+    bench.write("ci/a.sh", "#!/bin/sh\necho good\n");
+    let held = bench.shell("cd ci; ./a.sh");
+    let workspace = bench.root().with_file_name("workspace");
+    let run = async || {
+        let script = HookCommand::new(held.command.clone(), &workspace).env("PATH", PATH);
+        let script = script.pinned(Arc::clone(&held.pinned)).in_workspace(&workspace);
+        script.run(&Supervisor::GroupOnly, &CancellationToken::new()).await
+    };
+    write_script(&workspace.join("ci/a.sh"), "#!/bin/sh\necho good\n");
+    assert_eq!(run().await.unwrap().stdout.text(), "good\n");
+    write_script(&workspace.join("ci/a.sh"), "#!/bin/sh\ntouch ../canary\n");
+    let failure = run().await.unwrap_err();
+    assert_eq!(
+        (failure.class, failure.details),
+        (BreakClass::Untrusted, vec!["changed: ci/a.sh".to_owned()])
+    );
+    assert!(!workspace.join("canary").exists());
+}
+
+#[tokio::test]
 async fn an_executable_that_is_only_named_is_compared_too() {
     let bench = Bench::new();
     bench.write("s.sh", "#!/bin/sh\necho good\n");

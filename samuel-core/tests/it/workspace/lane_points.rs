@@ -10,7 +10,7 @@ use samuel_core::{
 
 use crate::workspace::{
     kit::User,
-    lanes::{all_landed, count, lanes, project},
+    lanes::{all_landed, count, lanes, makes_a_file, project},
     runs::played,
 };
 
@@ -57,4 +57,20 @@ async fn points_of_the_run_fire_once_and_what_is_said_at_its_start_is_in_the_fir
     let logs = user.tree().join(".samuel/run/logs");
     let heard = user.sh(&logs, "grep -l 'Mind the gap' */*.prompt | sed 's/.*\\///' | sort | tr '\\n' ' '");
     assert_eq!(heard.trim(), "1-1.prompt 2-1.prompt 3-1.prompt");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_hook_sees_what_was_merged() {
+    let user = User::new();
+    let command = "ls made-* > ~/seen; echo \"{}\"";
+    let hook =
+        format!("id: stop\nevent_type: SessionStop\nhandler:\n  kind: script\n  command: '{command}'\n");
+    user.write(".system/hooks/stop.yaml", &hook);
+    user.git("add --all");
+    user.git("commit --quiet --message Hook");
+    let project = project(&user, &[("1", &[]), ("2", &[]), ("3", &["1", "2"])]);
+    let told = played(lanes(&user, &project, 2, makes_a_file(), &["true"]).hook_files()).await.unwrap();
+    all_landed(&user, &project, &told);
+    let seen = std::fs::read_to_string(user.home().join("seen")).unwrap();
+    assert_eq!(seen, "made-1.txt\nmade-2.txt\nmade-3.txt\n", "{}", told.text());
 }

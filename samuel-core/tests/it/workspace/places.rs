@@ -1,6 +1,6 @@
 //! Agents, checks and handlers are told of the place of their turn, and of no other.
 
-use std::fs;
+use std::{collections::BTreeSet, fs};
 
 use samuel_core::{
     agent::{Script, ScriptedCall},
@@ -116,5 +116,51 @@ async fn appended_learnings_are_read_and_never_merged() {
         let files = user.git(&format!("ls-tree -r --name-only {into}"));
         assert!(files.contains("made-2") && !files.contains(".samuel"), "{kind}: {files}");
         assert_eq!(user.git("status --porcelain"), "?? .samuel/", "{kind}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hooks_run_where_their_turn_works() {
+    let line = "echo \"$SAMUEL_HOOK_POINT $PWD $SAMUEL_WORKSPACE $(git branch --show-current)\" >> ~/hooks";
+    let of_session = ["session_start", "pre_iteration", "post_iteration", "on_task_complete", "session_end"];
+    let of_session: String =
+        of_session.iter().map(|name| format!("  {name}:\n    - command: '{line}'\n")).collect();
+    for kind in KINDS {
+        let user = User::new();
+        user.write(".samuel/hooks.yml", &format!("version: 2\nhooks:\n{of_session}"));
+        for (id, event) in [("submit", "PromptSubmit"), ("stop", "SessionStop")] {
+            let handler = format!("handler:\n  kind: script\n  command: '{line}; echo \"{{}}\"'\n");
+            let hook = format!("id: {id}\nevent_type: {event}\n{handler}");
+            user.write(&format!(".system/hooks/{id}.yaml"), &hook);
+        }
+        user.git("add .system");
+        user.git("commit --quiet --message Hooks");
+        let project = project(&user, &[("1", &[]), ("2", &[])]);
+        let work = "echo x > made-$SAMUEL_TASK_ID";
+        let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
+        let run = run_in(kind, &user, &project, script, &["true"]).hook_files();
+        let told = played(run).await.unwrap();
+        assert_eq!(told.report.exit_reason, ExitReason::Completed, "{kind}: {}", told.text());
+        let root = project.root().display().to_string();
+        let said = fs::read_to_string(user.home().join("hooks")).unwrap();
+        let mut points = BTreeSet::new();
+        for line in said.lines() {
+            let mut words = line.split(' ');
+            let [point, directory, workspace, branch] =
+                std::array::from_fn(|_| words.next().unwrap_or_default());
+            points.insert(point);
+            assert_eq!(directory, workspace, "{kind}: {said}");
+            match point {
+                "session.start" | "session.end" => {
+                    assert_eq!((directory, branch), (&*root, "main"), "{said}")
+                }
+                _ => assert!(directory.contains("/workspaces/"), "{kind}: {said}"),
+            }
+            if ["before:iteration", "prompt.submit", "after:iteration"].contains(&point) {
+                let of_turn = if kind == "clone" { branch == "main" } else { branch.starts_with("samuel/") };
+                assert!(of_turn, "{kind}: {said}");
+            }
+        }
+        assert_eq!(points.len(), 7, "{kind}: {said}");
     }
 }
