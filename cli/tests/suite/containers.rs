@@ -161,7 +161,8 @@ fn an_agent_in_a_container_records_its_tasks_and_asks() {
                      $S run enqueue Four > added 2>&1; $S run ask 3 'Which one?' > asked 2>&1; \
                      $S run edit 2 --title Other > edited 2>&1; \
                      SAMUEL_TOKEN=00 $S run done 2 > forged 2>&1; \
-                     { echo x >> \"$SAMUEL_PROJECT_ROOT/.samuel/run/prd.toon\"; } 2> /dev/null; \
+                     read -r P < .git/objects/info/alternates; P=${P%/.git/objects}; \
+                     { echo x >> \"$P/.samuel/run/prd.toon\"; } 2> /dev/null; \
                      $S run done \"$SAMUEL_TASK_ID\" > done 2>&1";
         let started =
             ran(&bench, &more, &[&bench.start_args(agent)[..], &["--max-iterations", "1"]].concat());
