@@ -262,7 +262,7 @@ async fn another_command_than_the_one_that_was_read_is_refused_and_lines_before_
 }
 
 #[tokio::test]
-async fn a_script_changed_in_a_workspace_is_not_run() {
+async fn rejects_script_changed_in_workspace() {
     let bench = Bench::new();
     bench.write("ci/a.sh", "#!/bin/sh\necho good\n");
     let held = bench.shell("cd ci; ./a.sh");
