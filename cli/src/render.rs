@@ -41,7 +41,7 @@ pub(crate) use plugins::{columns, fetched_data, fetched_text, info_text};
 pub(crate) use profile::profile_table;
 pub(crate) use prompt_stats::prompt_stats_text;
 pub(crate) use remedy::remedy_text;
-pub(crate) use repair::{left_text, repair_text};
+pub(crate) use repair::{left_text, records_text, repair_text};
 pub(crate) use run_words::with_methodology;
 pub(crate) use status::{does, end_text, status_text};
 pub(crate) use task::task_text;

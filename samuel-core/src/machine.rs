@@ -30,6 +30,6 @@ pub use samuel_machine::{
     ReplyData, RunLimits, Setup, Wait, WorkLeft,
 };
 pub(crate) use samuel_machine::{
-    BEFORE_CHECK, MAX_LANES, MAX_STOP_BLOCKS, WITHOUT_CHECK, check_failures, check_result, denied_by_person,
-    refused_by,
+    BEFORE_CHECK, MAX_LANES, MAX_STOP_BLOCKS, WITHOUT_CHECK, change_line, check_failures, check_result,
+    denied_by_person, refused_by,
 };

@@ -19,6 +19,7 @@
 //! ```
 
 mod attempts;
+mod clean;
 mod error;
 mod history;
 mod init;
@@ -35,6 +36,7 @@ mod update;
 mod upkeep;
 
 pub use attempts::{Attempt, AttemptEnd};
+pub use clean::CleanedRecords;
 pub use error::ProjectError;
 pub use history::{HistoryChange, RelatedTask, RelatedTasks, TaskHistory};
 pub use init::{ConvertedPrd, Initialised, NewPlan, PrdOptions, PrdPreview};

@@ -41,7 +41,7 @@ pub(crate) struct DoctorArgs {
     /// Show every hook point's chain: what runs, in which order, what is skipped and why, and where that is set
     #[arg(long)]
     pub(crate) hooks: bool,
-    /// Repair prd.toon: make tasks of lines that could not be read, and keep a backup
+    /// Repair prd.toon and hide secrets in earlier records
     #[arg(long, conflicts_with = "hooks")]
     pub(crate) fix: bool,
     /// Repair without asking

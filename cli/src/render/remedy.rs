@@ -76,6 +76,9 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::LeaveTasksOut => {
             "Change the tasks named above in prd.toon, or leave them out with `samuel run skip`."
         }
+        Remedy::CleanRecords => {
+            "Hide its values with `samuel doctor --fix`, which lists the files and asks first."
+        }
         Remedy::RepairPlan => {
             "Correct prd.toon at the places named above, or run `samuel doctor --fix`, which shows how it would \
              repair it and asks first."

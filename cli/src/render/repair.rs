@@ -1,6 +1,6 @@
-//! What a repair of the plan does.
+//! What a repair of the plan does, and which records of runs lose secrets.
 
-use samuel_core::state::Repair;
+use samuel_core::{project::CleanedRecords, state::Repair};
 
 use super::safe;
 
@@ -31,6 +31,22 @@ pub(crate) fn repair_text(repair: &Repair) -> String {
         (None, true) => "nothing is wrong with the plan\n".to_owned(),
         (None, false) => text,
     }
+}
+
+/// Shows the files of earlier runs in which secrets are hidden.
+pub(crate) fn records_text(records: &CleanedRecords) -> String {
+    let files = records.files.iter().map(|file| format!("secrets   {}\n", safe(&file.display().to_string())));
+    let failures = records.failures.iter().map(|failure| format!("not read  {}\n", safe(failure)));
+    let variables = match records.variables.is_empty() || records.files.is_empty() {
+        true => None,
+        false => Some(format!("recorded  {}\n", safe(&records.variables.join(", ")))),
+    };
+    files
+        .take(SHOWN)
+        .chain(more(records.files.len(), "files with secrets"))
+        .chain(variables)
+        .chain(failures.take(SHOWN))
+        .collect()
 }
 
 /// Says what to do about lines that a repair leaves as they are; nothing where there are none.

@@ -53,6 +53,19 @@ fn a_damaged_row_is_a_task_again_once_somebody_agrees() {
 }
 
 #[test]
+fn doctor_removes_recorded_environments() {
+    let bench = Bench::with_tasks(&["First"]);
+    let inputs = ".samuel/run/logs/20261129T100000Z-0a1b2c3d/inputs.jsonl";
+    bench.write(inputs, "{\"env\":[[\"MY_FLAG\",\"zq9xk7v2m4tq8w1c\"]]}\n");
+    let refused = bench.samuel(&["doctor", "--fix"]).ends(1);
+    says(&refused.stderr, &["inputs.jsonl", "recorded  MY_FLAG", "pass --yes"]);
+    let data = bench.ok(&["doctor", "--fix", "--yes", "--json"]).json()["data"].clone();
+    assert_eq!(data["records"]["variables"][0], "MY_FLAG");
+    assert_eq!(bench.read(inputs), "{\"env\":[]}\n");
+    assert_eq!(bench.ok(&["doctor", "--fix"]).stdout, "nothing is wrong with the plan\n");
+}
+
+#[test]
 fn a_line_that_no_repair_understands_stays_with_what_to_do_about_it() {
     let many = ",x".repeat(40);
     let bench = edited(|text| text.replace("\nprogress:", &format!("\n  3,Third,pending{many}\nprogress:")));

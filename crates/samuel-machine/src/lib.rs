@@ -69,7 +69,7 @@ pub use ending::MAX_STOP_BLOCKS;
 pub use plan_changes::PlanChanged;
 pub use quality::{BEFORE_CHECK, WITHOUT_CHECK, check_failures, check_result, refused_by};
 pub use recorded::MAX_LANES;
-pub use recorded::{RECORD_SCHEMA_VERSION, RecordBegin, RecordStep};
+pub use recorded::{RECORD_SCHEMA_VERSION, RecordBegin, RecordStep, change_line};
 pub use replay::{DifferenceKind, Replay, ReplayDifference, ReplayError, Replaying};
 pub use setup::{RunLimits, Setup};
 pub(crate) use standing::is_provisional;

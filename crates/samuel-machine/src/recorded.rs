@@ -171,6 +171,33 @@ fn sealed(mut json: String) -> Vec<u8> {
     [json.as_str(), SEAL, &sum, "\"}\n"].concat().into_bytes()
 }
 
+/// Changes a line, without its end, and seals it again. Returns nothing if `change` returns false. A line that was
+/// altered before still counts as altered.
+///
+/// # Errors
+/// Fails for a line that is no JSON.
+pub fn change_line(
+    line: &[u8],
+    change: impl FnOnce(&mut Value) -> bool,
+) -> serde_json::Result<Option<Vec<u8>>> {
+    let mut document: Value = serde_json::from_slice(line)?;
+    let is_sealed = is_as_written(line);
+    // The seal is the last field, so the others keep their order.
+    let seal = document.as_object_mut().filter(|_| is_sealed).and_then(|fields| fields.remove("sum"));
+    if !change(&mut document) {
+        return Ok(None);
+    }
+    let json = serde_json::to_string(&document)?;
+    Ok(Some(match seal {
+        Some(_) => {
+            let mut line = sealed(json);
+            line.pop();
+            line
+        }
+        None => json.into_bytes(),
+    }))
+}
+
 /// Says whether a line is the first one of a machine.
 pub(super) fn is_begin(line: &[u8]) -> bool {
     line.starts_with(BEGIN)
@@ -216,6 +243,23 @@ mod tests {
             assert!(!is_as_written(&other), "byte {place}");
         }
         assert!(!is_as_written(b"{}"));
+    }
+
+    #[test]
+    fn a_changed_line_is_sealed_unless_it_was_altered() {
+        let sealed = sealed(r#"{"step":1,"text":"a"}"#.to_owned());
+        let line = sealed.strip_suffix(b"\n").expect("it has an end");
+        let change = |document: &mut Value| {
+            document["text"] = "b".into();
+            true
+        };
+        let changed = change_line(line, change).expect("it is JSON").expect("it changed");
+        assert!(is_as_written(&changed) && changed.starts_with(br#"{"step":1,"text":"b","#));
+        let altered = String::from_utf8_lossy(line).replace("step", "stop");
+        let changed = change_line(altered.as_bytes(), change).expect("it is JSON").expect("it changed");
+        assert!(!is_as_written(&changed));
+        assert_eq!(change_line(line, |_| false).expect("it is JSON"), None);
+        assert!(change_line(b"{", |_| true).is_err());
     }
 
     #[test]

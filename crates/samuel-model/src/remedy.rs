@@ -72,6 +72,8 @@ pub enum Remedy {
     LeaveTasksOut,
     /// Correct the plan's file, or have it repaired.
     RepairPlan,
+    /// Hide secrets in what earlier runs recorded.
+    CleanRecords,
     /// See why the run is blocked.
     SeeWhyBlocked,
     /// Start a run.

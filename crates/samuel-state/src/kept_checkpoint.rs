@@ -151,7 +151,7 @@ impl FileStore {
         files::write(&Root::new(kept.dir()), path, &content, Durability::Unsynced)
     }
 
-    fn kept_checkpoint_path(&self) -> Option<PathBuf> {
+    pub(super) fn kept_checkpoint_path(&self) -> Option<PathBuf> {
         Some(self.kept.as_ref()?.dir().join(FILE))
     }
 }

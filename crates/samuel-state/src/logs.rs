@@ -154,7 +154,7 @@ fn remove(root: &Root, directory: &Path) -> Result<(), FileError> {
 }
 
 /// Visits all that lies below a directory, what is in a directory before it.
-fn below(
+pub(super) fn below(
     root: &Root,
     directory: &Path,
     visit: &mut impl FnMut(&Path, &Entry) -> Result<(), FileError>,

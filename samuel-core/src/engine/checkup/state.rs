@@ -11,6 +11,11 @@ use crate::{
 
 pub(super) fn state(project: &Project, changes: Vec<String>) -> Finding {
     let mut finding = plan_state(project, changes);
+    if finding.health == Health::Ok && project.has_recorded_environment() {
+        let message = format!("{}; an earlier run recorded the environment of an agent", finding.message);
+        let details = finding.details;
+        finding = Finding { details, ..Finding::warning(Subject::State, message, Remedy::CleanRecords) };
+    }
     finding.details.extend(project.other_plans().iter().map(ToString::to_string));
     finding
 }

@@ -1,6 +1,7 @@
 //! What is recorded of runs, and what is read from it.
 
 mod browser;
+mod clean;
 mod cut_off;
 mod every_text;
 mod goes_on;
