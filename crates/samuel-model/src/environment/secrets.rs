@@ -14,7 +14,8 @@
 //! a digit follows a letter, a letter follows a digit or a capital follows a small letter. Each quote, backslash, `$`,
 //! `%`, control character and character outside of ASCII counts as a turn and as a digit. `x86_64-unknown-linux-gnu`
 //! has one turn. Paths and times never look random. Values of harmless names, such as `GITHUB_SHA`, count as if they
-//! did not. A part of the path of the working directory or of the home is not random either: prompts have that path.
+//! did not. A part of the path of the working directory or of the home is not random either, and a directory above it
+//! is never hidden: prompts have that path.
 
 use std::{
     borrow::Cow,
@@ -78,7 +79,7 @@ const PREFIXES: [&str; 22] = [
 /// Families of variables that agents do not get. Only some of them are secrets: others are regions, profiles and paths.
 const MIXED: [&str; 4] = ["AWS", "AZURE", "KUBECONFIG", "VAULT"];
 /// Fields that name something, such as a task. Their texts are compared and looked up, so `hidden` leaves them alone.
-const NAMES: [&str; 43] = [
+const NAMES: &[&str] = &[
     "ability_id",
     "actor",
     "agent",
@@ -121,6 +122,7 @@ const NAMES: [&str; 43] = [
     "task_id",
     "tasks",
     "turn",
+    "type",
     "worker",
 ];
 
@@ -265,7 +267,8 @@ fn patterns_of(env: &[(String, String)]) -> BTreeSet<String> {
     let mut patterns = BTreeSet::new();
     for (name, value) in env {
         let value = value.trim();
-        if names_secret(name) && value.len() >= MIN_SECRET {
+        let is_place = value.starts_with('/') && is_shown(value);
+        if names_secret(name) && value.len() >= MIN_SECRET && !is_place {
             patterns.extend(forms_of(value));
         }
         for part in parts_of(value).filter(|part| part.len() >= MIN_RANDOM) {
@@ -571,6 +574,8 @@ mod tests {
         }
         let of_place = secrets(&[("PWD", "/builds/k9Zq2x7Gt1mWp4sY/app"), ("BUILD", "k9Zq2x7Gt1mWp4sY")]);
         assert_eq!(of_place.hide("/builds/k9Zq2x7Gt1mWp4sY"), "/builds/k9Zq2x7Gt1mWp4sY");
+        let of_place = secrets(&[("PWD", "/work/secrets/app"), ("SECRETS_DIR", "/work/secrets")]);
+        assert_eq!(of_place.hide("in /work/secrets/app"), "in /work/secrets/app");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::Write as _,
+    num::NonZero,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -11,8 +12,11 @@ use samuel_core::{
     agent::{Script, ScriptedCall},
     event::{Event, EventRecord, PlanChange},
     history::{EntryFilter, HistoryError, RunState, event_line},
-    hook::points,
-    model::{Coded, ErrorCode, ExitReason, FailureClass, TaskId, payload::Actor},
+    hook::{Call, points},
+    model::{
+        Coded, ErrorCode, ExitReason, FailureClass, TaskId,
+        payload::{Actor, AgentInvokeOutput},
+    },
     state::RecordPart,
     testing::{FakeHandler, HeldAgent, completes_each_task},
 };
@@ -89,6 +93,26 @@ async fn tool_arguments_stay_real_and_are_recorded_hidden() {
     assert_eq!(files_with(&bench.path().join(".samuel"), KEY), Vec::<PathBuf>::new());
     let replay = played.replay().unwrap();
     assert!(replay.equal && replay.ended, "{replay:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_lowercased_failure_holds_a_secret() {
+    const KEY: &str = "Zq9Xk7V2m4Tq8w1C";
+    let bench = on_disk(&[("1", "First")]);
+    let fails = async |_: Call<points::AgentInvoke>| {
+        let stderr = format!("refused {KEY}");
+        Ok(AgentInvokeOutput { exit_code: 3, stderr, ..AgentInvokeOutput::default() })
+    };
+    let run = bench.run(Script::default()).env([("MY_FLAG".to_owned(), KEY.to_owned())]);
+    let run = run.hook::<points::AgentInvoke, _>("fails", fails);
+    let run = run.settings(|settings| settings.max_iterations = NonZero::new(2));
+    let played = bench.play(run).await.unwrap();
+    assert_eq!(played.report.failed_iterations, 2);
+    // Runs compare failures in small letters and without digits.
+    for text in [KEY, "zq#xk#v#"] {
+        assert_eq!(files_with(&bench.path().join(".samuel"), text), Vec::<PathBuf>::new());
+    }
+    assert!(!files_with(&bench.path().join(".samuel"), "refused ***").is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
