@@ -81,7 +81,7 @@ fn files_of(dir: &RunDir, failures: &mut Vec<String>) -> Vec<(Root, PathBuf)> {
         dir.journal(),
         dir.old_journal(),
     ];
-    paths.extend(dir.artifacts());
+    paths.extend(Artifact::ALL.iter().map(|artifact| dir.artifact(*artifact)));
     for directory in [dir.all_logs(), dir.cache(), dir.root().path().join(HOOK_LOGS)] {
         let mut below_it = Vec::new();
         let looked = below(dir.root(), &directory, &mut |path, entry| {

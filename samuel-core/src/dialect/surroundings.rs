@@ -62,7 +62,9 @@ impl Surroundings {
         };
         let made = root.create_directory(&directory, 0o700);
         match made.and_then(|()| root.parent_of(&directory.join("file"))) {
-            Ok(opened) => script.spill(&directory).spill_directory(opened).spill_filter(hiding(&self.secrets)),
+            Ok(opened) => {
+                script.spill(&directory).spill_directory(opened).spill_filter(hiding(&self.secrets))
+            }
             // Without the directory what is too long is left out.
             Err(_) => script,
         }

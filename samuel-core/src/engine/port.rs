@@ -48,8 +48,13 @@ impl Port {
     pub(super) async fn open(services: &Arc<Services>, input: &AgentInvokeInput, place: &Place) -> Arc<Self> {
         let logs = services.keep_prompt(place.iteration, input.prompt.clone()).await;
         let task = input.task.as_ref().map(|task| TaskId::new(task.id.clone()));
-        let broker =
-            Broker::new(services.project.clone(), &services.plan(), task, place.iteration, services.completes);
+        let broker = Broker::new(
+            services.project.clone(),
+            &services.plan(),
+            task,
+            place.iteration,
+            services.completes,
+        );
         let broker = broker.hiding(Arc::clone(&services.secrets));
         let port = Arc::new_cyclic(|me| Self {
             me: Weak::clone(me),
