@@ -13,6 +13,9 @@ const HOOK_LOGS: &str = ".system/logs";
 /// The beginning of the names of files with inputs.
 const INPUTS: &str = "inputs";
 
+/// Returns the new content of a file, or `None` if it stays.
+pub type Change<'a> = dyn FnMut(&Path, &[u8]) -> Option<Vec<u8>> + 'a;
+
 /// The files that [`FileStore::rewrite`] changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rewritten {
@@ -33,7 +36,7 @@ impl FileStore {
     pub fn rewrite(
         &self,
         writes: bool,
-        change: &mut dyn FnMut(&Path, &[u8]) -> Option<Vec<u8>>,
+        change: &mut Change<'_>,
     ) -> Result<Rewritten, StateError> {
         let _lock = if writes { Some(self.lock("rewriting records")?) } else { None };
         if writes {
@@ -61,7 +64,7 @@ fn rewrite_one(
     root: &Root,
     path: &Path,
     writes: bool,
-    change: &mut dyn FnMut(&Path, &[u8]) -> Option<Vec<u8>>,
+    change: &mut Change<'_>,
 ) -> Result<bool, FileError> {
     let Some(content) = found(root.read(path, MAX_BYTES))? else { return Ok(false) };
     let Some(changed) = change(path, &content) else { return Ok(false) };
