@@ -14,7 +14,7 @@ const HOOK_LOGS: &str = ".system/logs";
 const INPUTS: &str = "inputs";
 
 /// Returns the new content of a file, or `None` if it stays.
-pub type Change<'a> = dyn FnMut(&Path, &[u8]) -> Option<Vec<u8>> + 'a;
+type Change<'a> = dyn FnMut(&Path, &[u8]) -> Option<Vec<u8>> + 'a;
 
 /// The files that [`FileStore::rewrite`] changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
