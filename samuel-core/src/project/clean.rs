@@ -191,7 +191,6 @@ fn clean_text(content: &[u8], secrets: &Arc<Secrets>) -> Option<Vec<u8>> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
-    use super::*;
     use crate::testing::Bench;
 
     #[test]
