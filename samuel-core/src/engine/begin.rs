@@ -6,7 +6,7 @@ use super::{
     control_files::ControlRecord,
     driver::Saved,
     error::{RunError, blocking},
-    follow::{began_in, committed_in, completed_in, landed_in, outdates_check},
+    follow::{began_in, committed_in, completed_in, has_claims_in, landed_in, outdates_check},
     lanes::KeptBooks,
     run::Run,
     services::Known,
@@ -116,9 +116,12 @@ impl Run {
             // What was completed right before a checkpoint may be in none.
             let told = last.of_run.as_ref().and_then(|(_, saved)| saved.told).unwrap_or(last.seq);
             let untold = if told < last.seq { Some(store.journal_since(told)?) } else { None };
-            Ok::<_, StateError>((written, loaded, last, since, seq, untold))
+            let is_cut_off = last.of_run.as_ref().is_some_and(|(_, saved)| !saved.machine.is_ended());
+            // An edit of prd.toon may have removed the claims there.
+            let has_claims = is_cut_off && has_claims_in(&store.journal_since(0)?.records);
+            Ok::<_, StateError>((written, loaded, last, since, seq, untold, has_claims))
         });
-        let (written, loaded, last, since, seq, untold) = read.await??;
+        let (written, loaded, last, since, seq, untold, has_claims) = read.await??;
         let plan = &loaded.plan;
         let is_whole = last.lost != Some(Lost::SinceSaved);
         let (run_id, saved) = last.of_run.unzip();
@@ -164,7 +167,7 @@ impl Run {
                         completed: all_completed(&untold.records, plan, completed),
                         committed: committed_in(since, machine.iteration_number()),
                         // Workers may have been at work although the leader was not.
-                        began: began_in(since) || plan.claims.iter().any(Claim::is_live),
+                        began: began_in(since) || has_claims || plan.claims.iter().any(Claim::is_live),
                     };
                 } else {
                     machine.doubt(all_completed(&[], plan, completed));

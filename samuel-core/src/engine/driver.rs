@@ -5,6 +5,7 @@
 //! checkpoints) happens before the next input is taken.
 
 use std::{
+    collections::VecDeque,
     mem,
     sync::{Arc, atomic::Ordering},
     time::Duration,
@@ -65,6 +66,8 @@ pub(super) struct Driver {
     pub(super) recorder: Option<Recorder>,
     /// The id that the run had before it was interrupted.
     pub(super) goes_on_from: Option<String>,
+    /// Changes that reopen tasks and could not be made yet.
+    pub(super) to_reopen: tokio::sync::Mutex<VecDeque<Mutation>>,
 }
 
 /// What a checkpoint holds.
@@ -120,7 +123,8 @@ impl Driver {
         loop {
             next = without_secrets(next, &self.services.secrets);
             if let Input::TaskCompleted(completion) = &next {
-                self.told = completion.seq;
+                // A worker's own completion comes without a record.
+                self.told = self.told.max(completion.seq);
             }
             // A lock may have to be waited for, and a signal gives little time.
             if let Input::CommandOf { command, by } = &next
@@ -268,6 +272,9 @@ impl Driver {
                 }
             }),
             Effect::Load(scope) => {
+                if let Err(error) = self.reopen_again().await {
+                    return flight.launch(id, async move { EffectResult::Failed(RunFault::of(&error)) });
+                }
                 if let Some(lane) = services.in_lane.clone() {
                     let (under_way, cancel) = (self.elapsed_ms(), flight.token(id));
                     let follower = Arc::clone(&self.follower);
@@ -321,16 +328,35 @@ impl Driver {
         let is_skipped =
             |id: &TaskId| self.services.task(id).is_some_and(|task| task.status == Status::Skipped);
         let (skipped, completed): (Vec<TaskId>, Vec<TaskId>) = tasks.into_iter().partition(is_skipped);
+        // A group is completed by its parts, and each of them is looked at by itself.
+        let plan = self.services.plan();
+        let groups = Groups::of(&plan.tasks);
+        let is_group = |id: &TaskId| {
+            let place = plan.tasks.iter().position(|task| task.id == *id);
+            place.is_some_and(|place| groups.is_group(place))
+        };
+        let completed: Vec<TaskId> = completed.into_iter().filter(|id| !is_group(id)).collect();
         let back =
             (!completed.is_empty()).then_some(Mutation::TakeBack { ids: completed, failures: reasons });
-        for change in skipped.into_iter().map(|id| Mutation::Reset { id }).chain(back) {
-            if let Err(error) = mutate(&self.services, change).await {
-                self.services.warn(format!("a task could not be reopened: {}", described(&error)));
-            }
+        let changes = skipped.into_iter().map(|id| Mutation::Reset { id }).chain(back);
+        self.to_reopen.lock().await.extend(changes);
+        if let Err(error) = self.reopen_again().await {
+            self.services.warn(format!("a task could not be reopened yet: {}", described(&error)));
         }
+    }
+
+    /// Makes the changes that reopen tasks and were not made yet. The run ends if that fails before it reads the plan.
+    async fn reopen_again(&self) -> Result<(), StateError> {
+        let mut changes = self.to_reopen.lock().await;
+        while let Some(change) = changes.front() {
+            mutate(&self.services, change.clone()).await?;
+            changes.pop_front();
+        }
+        drop(changes);
         if let Some(lane) = &self.services.in_lane {
             lane.shared.wake();
         }
+        Ok(())
     }
 
     /// Writes down what somebody asks of the run, and who, before it is done.

@@ -152,7 +152,8 @@ impl Services {
         Box::pin(async move {
             let at = self.place_at(P::POINT);
             let run_dir = at.run_dir.clone();
-            let workspace = (at.root.as_path() != self.project.root()).then(|| Arc::from(at.root.as_path()));
+            let is_there = at.root.as_path() != self.project.root() && !self.keeps_hooks_out(P::POINT);
+            let workspace = is_there.then(|| Arc::from(at.root.as_path()));
             let scope = CallScope {
                 run_id: Arc::clone(&self.run_id),
                 session: Arc::clone(&self.session),

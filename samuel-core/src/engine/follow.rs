@@ -435,6 +435,25 @@ pub(super) fn began_in(records: &[JournalRecord]) -> bool {
     })
 }
 
+/// Says whether tasks are claimed, as records say.
+pub(super) fn has_claims_in(records: &[JournalRecord]) -> bool {
+    let (mut claimed, mut moving) = (HashSet::new(), Vec::new());
+    for record in records {
+        match &record.entry {
+            JournalEntry::Imported { .. } => claimed.clear(),
+            JournalEntry::Mutation { mutation, .. } => match mutation {
+                Mutation::Claim { task, .. } => claimed.extend(task.task()),
+                Mutation::Release { task, .. } => claimed.retain(|claimed| Some(*claimed) != task.task()),
+                Mutation::Landing { claims, .. } => moving = claims.iter().map(|claim| &claim.task).collect(),
+                Mutation::Land { .. } => claimed.retain(|claimed| !moving.contains(claimed)),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    !claimed.is_empty()
+}
+
 fn holds(records: &[JournalRecord], is_wanted: impl Fn(&Mutation) -> bool) -> bool {
     let mutations = records.iter().filter_map(|record| match &record.entry {
         JournalEntry::Mutation { mutation, .. } => Some(mutation),

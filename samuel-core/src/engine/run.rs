@@ -55,6 +55,7 @@ use crate::{
     methodology::{Kit, Templates, WatchedFiles},
     process::Remains,
     project::Project,
+    sandbox::HOST,
     state::{LaneStore, LoopLock, PlanStore, TurnFiles},
     trust::{ExecutableKind, Executables, TrustPolicy},
     workspace::{CloneWorkspace, WorkspaceKind},
@@ -409,6 +410,7 @@ impl Run {
             turn_files: in_clone.as_ref().map(|_| TurnFiles::new(frozen.run_dir.within(&work_root))),
             work_root,
             has_workers,
+            is_sandboxed: frozen.settings.sandbox != HOST,
             in_lane: None,
             in_clone,
             control_files: self.control_files,
@@ -551,6 +553,7 @@ impl Run {
             steps,
             recorder,
             goes_on_from: resumed,
+            to_reopen: tokio::sync::Mutex::default(),
         };
         if let Some(followers) = followers {
             let max_wall_time = frozen.settings.session_budget.max_wall_time;
@@ -569,6 +572,7 @@ impl Run {
                 max_wall_time,
                 recorder: None,
                 goes_on_from: None,
+                to_reopen: tokio::sync::Mutex::default(),
             };
             let plan = driver.services.plan();
             let (leader, lock) = (Arc::clone(&driver.services), Arc::clone(&lock));

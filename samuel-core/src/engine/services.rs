@@ -76,6 +76,8 @@ pub(super) struct Services {
     pub(super) work_root: PathBuf,
     /// Whether the run has several workers.
     pub(super) has_workers: bool,
+    /// Whether agents work in a sandbox.
+    pub(super) is_sandboxed: bool,
     /// The files that agents find in a workspace, if the run works in one.
     pub(super) turn_files: Option<TurnFiles>,
     /// The lane that this is of, where the run has several.
@@ -197,6 +199,7 @@ impl Services {
             turn_files: Some(TurnFiles::new(self.run_dir.within(&work_root))),
             work_root,
             has_workers: self.has_workers,
+            is_sandboxed: self.is_sandboxed,
             in_lane: lane,
             in_clone: None,
             control_files: Arc::clone(&self.control_files),

@@ -94,6 +94,13 @@ impl Services {
         }
     }
 
+    /// Returns whether hooks of a point run in the project although the turn has a workspace: while an agent is at work in
+    /// a sandbox it can change what git does there, and hooks run outside of the sandbox.
+    pub(super) fn keeps_hooks_out(&self, point: HookPoint) -> bool {
+        use HookPoint::{AbilityAfter, AbilityBefore, TaskCompleted};
+        self.is_sandboxed && matches!(point, AbilityBefore | AbilityAfter | TaskCompleted)
+    }
+
     /// Returns whether the run works in a workspace, and not in the project itself.
     pub(super) fn has_workspace(&self) -> bool {
         self.work_root.as_path() != self.project.root()

@@ -25,16 +25,27 @@ impl MergeRepository {
         let is_there = |found: &str| found == "commit";
         let there = merged.iter().zip(types.lines()).filter(|(_, found)| is_there(found));
         let asked: String = there.map(|(commit, _)| format!("{commit}\n")).collect();
-        let spec = self.within(&["rev-list", "--stdin"]).stdin(format!("{asked}^{head}\n").into_bytes());
+        let spec = self
+            .within(&["rev-list", "--topo-order", "--stdin"])
+            .stdin(format!("{asked}^{head}\n").into_bytes());
         let listed = self.lines_of("rev-list", spec).await?;
         let beyond: HashSet<&str> = listed.lines().collect();
         let tree = self.line(&["rev-parse", "--verify", &format!("{head}^{{tree}}")]).await?;
+        // The last of them has all others in its history, so that one look is enough if the branch was squashed, reworded
+        // or rebased as a whole. Each by itself may conflict with the ones on top of it.
+        let last = listed.lines().find(|commit| merged.iter().any(|merged| merged == commit));
+        let merge = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", head];
+        let has_all = match last {
+            Some(last) => self.merges_to(&tree, &[&merge[..], &[last]].concat()).await?,
+            None => false,
+        };
         let mut lost = Vec::new();
         for (commit, found) in merged.iter().zip(types.lines()) {
             let is_elsewhere = !is_there(found) || beyond.contains(commit.as_str());
-            if is_elsewhere && !(is_there(found) && self.has_changes(head, &tree, commit).await?) {
-                lost.push(commit.clone());
+            if !is_elsewhere || is_there(found) && (has_all || self.has_changes(head, &tree, commit).await?) {
+                continue;
             }
+            lost.push(commit.clone());
         }
         Ok(lost)
     }
@@ -53,7 +64,12 @@ impl MergeRepository {
     async fn has_changes(&self, head: &str, tree: &str, commit: &str) -> Result<bool, WorkspaceError> {
         let base = format!("--merge-base={commit}^");
         let args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", &base, head, commit];
-        match self.merge_tree(&args).await {
+        self.merges_to(tree, &args).await
+    }
+
+    /// Returns whether a merge comes to a tree.
+    async fn merges_to(&self, tree: &str, args: &[&str]) -> Result<bool, WorkspaceError> {
+        match self.merge_tree(args).await {
             Ok(Merge::Tree(merged)) => Ok(merged == tree),
             Ok(Merge::Conflict(_)) => Ok(false),
             // Before git 2.40 no base can be named.

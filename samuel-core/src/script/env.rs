@@ -7,7 +7,7 @@ use std::{
 
 use super::named::{PROJECT_ROOT, WORKSPACE};
 use crate::{
-    environment::moved,
+    environment::{is_reserved, moved},
     hook::{BreakClass, HookFailure},
     model::payload::CallHeader,
 };
@@ -43,11 +43,16 @@ pub fn hook_env(
     variables.map(|(name, value): (&str, OsString)| (name.into(), value)).into()
 }
 
-/// Returns an environment that the caller gave with the places of a root. Programs are looked up where the caller looks
-/// them up, since hooks run outside of sandboxes: no file that an agent puts into its workspace stands for one.
+/// Returns an environment that the caller gave with the places of a root. Programs and what they load are looked up where
+/// the caller looks them up, since hooks run outside of sandboxes: no file that an agent puts into its workspace stands
+/// for one. These are `PATH` and variables that no plugin may set, such as `PYTHONPATH` and `LD_PRELOAD`.
 pub(crate) fn env_in(env: &[(String, String)], project: &Path, root: &Path) -> Vec<(String, String)> {
-    let (path, rest): (Vec<_>, Vec<_>) = env.iter().cloned().partition(|(name, _)| name == PATH);
-    moved(rest, project, root).into_iter().chain(path).collect()
+    let stays = |(name, _): &(String, String)| name == PATH || is_reserved(name);
+    let moved_there =
+        moved(env.iter().cloned(), project, root).into_iter().filter(|variable| !stays(variable));
+    // Without the caller's own place in a repository.
+    let kept = moved(env.iter().filter(|variable| stays(variable)).cloned(), root, root);
+    moved_there.chain(kept).collect()
 }
 
 /// Returns how many levels of hooks stand above a program with this environment; 0 for one

@@ -40,13 +40,21 @@ use super::{
     ref_locks,
     users_tree::{Standing, UsersTree, remove_lock},
 };
-use crate::{fs::private, git::program::GitProgramError, model::run_blocking};
+use crate::{
+    fs::{private, read_anywhere},
+    git::program::GitProgramError,
+    model::run_blocking,
+};
 
 pub(crate) use lane::KnownClone;
 pub use lane::LaneClone;
 
 /// The clone, below the directory of the workspace.
 const TREE: &str = "tree";
+/// The configuration of its git, from there.
+const GIT_CONFIG: &str = ".git/config";
+/// The largest configuration that is read, in bytes.
+const MAX_CONFIG: u64 = 1 << 20;
 /// A clone that is being made.
 const NEW_TREE: &str = "tree.new";
 /// What is known of it.
@@ -90,8 +98,8 @@ pub struct CloneWorkspace {
     git: Git,
     users: UsersTree,
     record: AsyncMutex<Record>,
-    /// The control files as they were checked out.
-    seen: Mutex<BTreeMap<String, String>>,
+    /// The control files as they were checked out, and git's configuration as Samuel wrote it.
+    seen: Mutex<(BTreeMap<String, String>, String)>,
     /// What people should know of where the work went, and were not told yet.
     told: Mutex<Vec<String>>,
 }
@@ -228,16 +236,23 @@ impl CloneWorkspace {
         self.save(&record)
     }
 
-    /// Returns the control files that are not what they were when the clone was checked out.
+    /// Returns the control files that are not what they were when the clone was checked out. The configuration of git is
+    /// one of them: hooks run git there.
     ///
     /// # Errors
     /// Returns an error where nobody can look.
     pub async fn changed_control_files(&self) -> Result<Vec<String>, WorkspaceError> {
         let (control, directory) = (Arc::clone(&self.setup.control), self.work_dir());
-        let now = blocking(move || Ok(control.look(&directory))).await?;
-        let before = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = self.tree().join(GIT_CONFIG);
+        let look = move || Ok((control.look(&directory), read_anywhere(&file, MAX_CONFIG).ok()));
+        let (now, config) = blocking(look).await?;
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let (before, config_before) = &*seen;
         let names = before.keys().chain(now.keys()).filter(|name| before.get(*name) != now.get(*name));
         let mut names: Vec<String> = names.cloned().collect();
+        if config.as_deref() != Some(config_before.as_bytes()) {
+            names.push(GIT_CONFIG.to_owned());
+        }
         names.sort();
         names.dedup();
         Ok(names)

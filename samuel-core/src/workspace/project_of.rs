@@ -16,7 +16,9 @@ const PROJECT: &str = "project.json";
 /// Reads neither variables nor settings. In a sandbox that shows the workspace alone there is nothing to read.
 pub fn project_of(directory: &Path) -> Option<PathBuf> {
     let directory = directory.canonicalize().ok()?;
-    directory.ancestors().find_map(|above| {
+    // The outermost: an agent can write such a file into its workspace, and not above it.
+    let above: Vec<&Path> = directory.ancestors().collect();
+    above.into_iter().rev().find_map(|above| {
         let name = above.file_name()?.to_str()?;
         if !WorkspaceKind::is_key(name) {
             return None;

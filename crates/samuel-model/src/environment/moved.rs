@@ -15,7 +15,7 @@ const OF_CALLER: [&str; 8] = [
 ];
 
 /// Returns an environment with its places moved from one root to another: values, and entries of lists such as `PATH`,
-/// that are the root or lie below it. Removes what names the caller's own place in a repository, such as `GIT_DIR`.
+/// that are the root or lie below it, but not URLs. Removes what names the caller's own place in a repository, such as `GIT_DIR`.
 ///
 /// Variables of Samuel stay as they are. So does all else if the home directory is the root or lies below it, since the
 /// files there are the user's. Nothing is moved if both roots are the same. Blocks.
@@ -34,7 +34,8 @@ pub fn moved(
     }
     for (_, value) in env.iter_mut().filter(|(name, _)| !name.starts_with("SAMUEL_")) {
         let is_of_root = |entry: &str| below(Path::new(entry), &from).is_some();
-        if value.split(':').any(is_of_root) {
+        // The path of a URL is no entry of a list.
+        if !value.contains("://") && value.split(':').any(is_of_root) {
             let entries: Vec<String> = value.split(':').map(|entry| moved_entry(entry, &from, to)).collect();
             *value = entries.join(":");
         }

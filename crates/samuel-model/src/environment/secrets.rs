@@ -189,26 +189,37 @@ impl Secrets {
         Arc::clone(&*self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Hides the secrets in every text of a document, and the texts under names of secrets.
+    /// Hides the secrets in every text and every name of a document, and the texts under names of secrets.
     pub fn hide_in(&self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.hide(text).into_owned(),
             Value::Array(items) => items.iter_mut().for_each(|item| self.hide_in(item)),
             Value::Object(fields) => {
-                for (name, value) in fields {
+                for (name, value) in fields.iter_mut() {
                     match value {
                         Value::String(text) if is_secret(name) => HIDDEN.clone_into(text),
                         value => self.hide_in(value),
                     }
+                }
+                if fields.keys().any(|name| self.hide(name) != *name) {
+                    let named = std::mem::take(fields).into_iter();
+                    *fields = named.map(|(name, value)| (self.hide(&name).into_owned(), value)).collect();
                 }
             }
             _ => {}
         }
     }
 
-    /// Returns a value with the secrets hidden in its texts, except in those that name something, such as a task. A
-    /// value that could not be read back stays as it is: a secret is the same word as one of its variants. It
-    /// keeps URLs as `hide_values` does.
+    /// Hides the secrets in the arguments of a tool call, whose names are the agent's. Returns true if there were any.
+    fn hide_arguments(&self, arguments: &mut Value) -> bool {
+        let before = arguments.clone();
+        self.hide_in(arguments);
+        *arguments != before
+    }
+
+    /// Returns a value with the secrets hidden in its texts, except in those that name something, such as a task. If
+    /// the result could not be read back, texts of a single word stay as they are: a secret is the same word as one of the
+    /// variants. It keeps URLs as `hide_values` does.
     #[must_use]
     pub fn hidden<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
         if matches!(self.matcher().search, Search::Nothing) {
@@ -216,9 +227,32 @@ impl Secrets {
         }
         let Ok(mut document) = serde_json::to_value(&value) else { return value };
         match self.hide_texts(&mut document) {
-            true => serde_json::from_value(document).unwrap_or(value),
+            true => serde_json::from_value(document).unwrap_or_else(|_| self.hidden_but_words(value)),
             false => value,
         }
+    }
+
+    /// Returns a value with the secrets hidden in texts of several words, since a secret is the same word as one of its
+    /// variants.
+    fn hidden_but_words<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
+        fn hide(secrets: &Secrets, document: &mut Value) {
+            match document {
+                Value::String(text)
+                    if text.contains(|c: char| !c.is_alphanumeric() && c != '_' && c != '-') =>
+                {
+                    *text = secrets.hide_values(text).into_owned();
+                }
+                Value::Array(items) => items.iter_mut().for_each(|item| hide(secrets, item)),
+                Value::Object(fields) => {
+                    let texts = fields.iter_mut().filter(|(name, value)| !names_something(name, value));
+                    texts.for_each(|(_, value)| hide(secrets, value));
+                }
+                _ => {}
+            }
+        }
+        let Ok(mut document) = serde_json::to_value(&value) else { return value };
+        hide(self, &mut document);
+        serde_json::from_value(document).unwrap_or(value)
     }
 
     /// Hides the secrets in every text of a document that names nothing, and returns true if it had any.
@@ -234,8 +268,14 @@ impl Secrets {
             // Every part is looked at, whatever was found before.
             Value::Array(items) => items.iter_mut().fold(false, |found, item| self.hide_texts(item) | found),
             Value::Object(fields) => {
+                let is_call = ["ability_id", "decision"].iter().any(|name| fields.contains_key(*name));
                 let texts = fields.iter_mut().filter(|(name, value)| !names_something(name, value));
-                texts.fold(false, |found, (_, value)| self.hide_texts(value) | found)
+                texts.fold(false, |found, (name, value)| {
+                    let is_arguments = is_call && matches!(name.as_str(), "input" | "updated_input");
+                    let hides =
+                        if is_arguments { self.hide_arguments(value) } else { self.hide_texts(value) };
+                    hides | found
+                })
             }
             _ => false,
         }
@@ -507,6 +547,21 @@ mod tests {
             "input": {"command": "curl -H *** https://***@host/x", "DB_PASSWORD": "***"},
             "list": [["***"], "abc"],
             "home": "/home/me",
+        });
+        assert_eq!(value, hidden);
+    }
+
+    #[test]
+    fn hides_secrets_under_every_name_of_arguments() {
+        let secrets = secrets(&[("API_TOKEN", "abc123secret")]);
+        let mut value = json!({
+            "task": "abc123secret",
+            "call": {"ability_id": "Bash", "input": {"session": "abc123secret", "abc123secret": [{"id": "abc123secret"}]}},
+        });
+        assert!(secrets.hide_texts(&mut value));
+        let hidden = json!({
+            "task": "abc123secret",
+            "call": {"ability_id": "Bash", "input": {"session": "***", "***": [{"id": "***"}]}},
         });
         assert_eq!(value, hidden);
     }

@@ -406,7 +406,7 @@ impl Lane {
             self.give_back(task, token, None).await?;
             plan = self.shared.caught_up(services).await?;
         }
-        if self.reopen_lost(services, &plan).await? {
+        if self.shared.reopen_lost(services, &plan).await? {
             plan = self.shared.caught_up(services).await?;
         }
         let plan = &plan;

@@ -2,11 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{
-    claiming::branch_of,
-    lane::{Lane, LaneFault},
-    shared::Lanes,
-};
+use super::{claiming::branch_of, lane::LaneFault, shared::Lanes};
 use crate::{
     engine::{follow::completed_in, services::Services},
     event::Event,
@@ -33,22 +29,24 @@ impl Lanes {
         self.is_verified_at(head);
         Ok(merged.into_iter().filter(|(_, commit)| lost.contains(commit)).collect())
     }
-}
 
-impl Lane {
     /// Reopens completed tasks whose merged work is not on the branch any more, and reports them. Returns whether there
-    /// were any.
-    pub(super) async fn reopen_lost(&self, services: &Arc<Services>, plan: &Plan) -> Result<bool, LaneFault> {
-        let lost = self.shared.lost(plan).await?;
+    /// were any. The caller holds `claiming`, so that nobody chooses a task that depends on one of them.
+    pub(super) async fn reopen_lost(
+        self: &Arc<Self>,
+        services: &Arc<Services>,
+        plan: &Plan,
+    ) -> Result<bool, LaneFault> {
+        let lost = self.lost(plan).await?;
         if lost.is_empty() {
             return Ok(false);
         }
-        let into = &self.shared.setup.into;
+        let into = &self.setup.into;
         let mut lines = Vec::new();
         for (task, commit) in &lost {
             let short = commit.get(..DIGITS).unwrap_or(commit);
-            let name = format!("{}-{short}", branch_of(&self.shared.setup.run, task, 0));
-            let kept = self.shared.setup.repository.keep_lost(&name, commit).await?;
+            let name = format!("{}-{short}", branch_of(&self.setup.run, task, 0));
+            let kept = self.setup.repository.keep_lost(&name, commit).await?;
             let kept =
                 kept.map_or_else(|| "git has it no more".to_owned(), |kept| format!("{kept} keeps it"));
             let text = format!("{into} lost its merged work {short}, so it is open again; {kept}");
@@ -58,11 +56,11 @@ impl Lane {
         let (ids, reasons): (Vec<TaskId>, _) =
             (lost.into_iter().map(|(task, _)| task).collect(), vec![format!("{into} lost its merged work")]);
         let back = Mutation::TakeBack { ids: ids.clone(), failures: reasons.clone() };
-        self.shared.blocking(move |store| store.mutate(back, Actor::Runtime)).await??;
+        self.blocking(move |store| store.mutate(back, Actor::Runtime)).await??;
         services.log(lines).await;
-        self.shared.forgets_merged(&ids);
+        self.forgets_merged(&ids);
         services.emit(Event::TasksTakenBack { tasks: ids, reasons });
-        self.shared.wake();
+        self.wake();
         Ok(true)
     }
 }

@@ -7,7 +7,7 @@ use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
-use super::shared::Lanes;
+use super::{lane::LaneFault, shared::Lanes};
 use crate::{
     engine::{error::described, services::Services},
     event::{Event, PlanChange, RunFault},
@@ -157,10 +157,16 @@ impl QueueDriver {
                 Ok(plan) => MergeInput::Queue(self.queue(&plan)),
                 Err(error) => failed(&error),
             },
-            MergeEffect::Build { into, submissions } => match repository.build(&into, &submissions).await {
-                Ok(built) => MergeInput::Built(built),
-                Err(error) => failed(&error),
-            },
+            MergeEffect::Build { into, submissions } => {
+                // What is built on has to have all that was merged before.
+                if let Err(error) = self.look_for_lost().await {
+                    return Next::Step(failed(&error));
+                }
+                match repository.build(&into, &submissions).await {
+                    Ok(built) => MergeInput::Built(built),
+                    Err(error) => failed(&error),
+                }
+            }
             MergeEffect::Check { commit, .. } => {
                 match self.check(commit, machine.checking(), stopped).await {
                     Ok(Some(failures)) => MergeInput::Checked(failures),
@@ -195,6 +201,13 @@ impl QueueDriver {
                 return Next::End;
             }
         })
+    }
+
+    /// Reopens completed tasks whose merged work the branch lost.
+    async fn look_for_lost(&self) -> Result<(), LaneFault> {
+        let _alone = self.shared.claiming.lock().await;
+        let plan = self.plan().await?;
+        self.shared.reopen_lost(&self.services, &plan).await.map(drop)
     }
 
     /// Waits until there may be something to merge. Where the lanes have ended there is nothing more.

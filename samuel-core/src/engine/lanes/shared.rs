@@ -202,7 +202,12 @@ impl Lanes {
 
     /// Reads the plan once edits of prd.toon are taken over or undone.
     pub(super) async fn caught_up(self: &Arc<Self>, services: &Services) -> Result<Arc<Plan>, StateError> {
-        let read = |store: &dyn PlanStore| Ok((store.catch_up(u64::MAX)?.warnings, store.load()?.plan));
+        let read = |store: &dyn PlanStore| {
+            let caught = store.catch_up(u64::MAX)?;
+            // An edit after that is undone by the next look.
+            let plan = caught.plan.map_or_else(|| store.load().map(|loaded| loaded.plan), Ok)?;
+            Ok((caught.warnings, plan))
+        };
         let (warnings, plan) = self.blocking(read).await??;
         warnings.into_iter().for_each(|warning| services.warn_new(warning));
         Ok(plan)
@@ -490,10 +495,14 @@ impl Lanes {
     pub(super) fn landed(&self, tasks: Vec<(TaskId, String)>, moved: Option<UnsettledLanding>) {
         self.state(|state| {
             state.landed.extend(tasks.iter().map(|(task, _)| task.clone()));
-            state.merged.extend(tasks);
+            let is_here = moved.as_ref().is_none_or(|moved| moved.into == self.setup.into);
+            state.merged.extend(tasks.into_iter().filter(|_| is_here));
             state.books.landed();
             state.told_why.clear();
-            if let Some(UnsettledLanding { old, new, .. }) = moved {
+            // One that was cut off may have been into another branch.
+            if let Some(UnsettledLanding { old, new, .. }) =
+                moved.filter(|moved| moved.into == self.setup.into)
+            {
                 if state.verified.as_ref() == Some(&old) {
                     state.verified = Some(new.clone());
                 }
@@ -525,6 +534,8 @@ impl Lanes {
             for task in tasks {
                 state.merged.remove(task);
                 *state.failed.entry(task.clone()).or_default() += 1;
+                // Of the merged attempt nothing is kept, and it counts.
+                state.cut_off.insert(task.clone());
             }
             state.told_why.clear();
         });

@@ -165,7 +165,7 @@ impl LaneView {
                 title,
                 description,
                 actor: Actor::Agent,
-                seq: plan.revision,
+                seq: 0,
                 by_call: true,
                 is_edit: false,
                 others_at_work: true,

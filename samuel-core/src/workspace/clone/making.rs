@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use super::{CloneWorkspace, INDEX, NEW_TREE, NOBODY, PREPARED, blocking};
+use super::{CloneWorkspace, INDEX, MAX_CONFIG, NEW_TREE, NOBODY, PREPARED, blocking};
 use crate::{
     fs::{Durability, Manner, Root, read_anywhere},
     git::program::GitProgramError,
@@ -23,8 +23,6 @@ use crate::{
 
 /// Settings of the user by which files and commits are made; the clone gets them.
 const USERS_SETTINGS: [&str; 4] = ["user.name", "user.email", "core.autocrlf", "core.eol"];
-/// The largest configuration that is read, in bytes.
-const MAX_CONFIG: u64 = 1 << 20;
 /// The largest index that is read, in bytes.
 const MAX_INDEX: u64 = 256 << 20;
 
@@ -167,7 +165,8 @@ impl CloneWorkspace {
 
     /// Takes over what is known of the control files as they were checked out.
     pub(super) fn has_seen(&self, record: &Record) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&record.seen);
+        let seen = (record.seen.clone(), record.config.clone());
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
     }
 
     /// Removes what gits that were killed left in the clone, and what an agent was in the middle of.
