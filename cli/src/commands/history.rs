@@ -121,13 +121,15 @@ pub(crate) fn report(
 ) -> Result<Reply, Failure> {
     let history = History::of(project);
     let page = history.report(&history.resolve(args.run.as_deref())?)?;
-    let form = if global.json && args.output.is_none() { ReportFormat::Json } else { args.form()? };
-    let text = match form {
+    let text = |form| match form {
         ReportFormat::Html => page.to_html(),
         ReportFormat::Md => page.to_markdown(),
         ReportFormat::Json => serde_json::to_string_pretty(&page).unwrap_or_default() + "\n",
     };
-    let Some(path) = &args.output else { return Ok(Reply::new(&page, text).for_a_program()) };
+    let Some(path) = &args.output else {
+        let form = if global.json { ReportFormat::Json } else { args.form()? };
+        return Ok(Reply::new(&page, text(form)).for_a_program());
+    };
     let path = host.absolute(path)?;
     let run_dir = project.run_dir();
     if is_within(&path, run_dir.path()) {
@@ -135,7 +137,7 @@ pub(crate) fn report(
         let advice = format!("Name a file outside of {}.", run_dir.path().display());
         return Err(Failure::usage(message).advise(advice));
     }
-    put(&path, text.as_bytes()).map_err(|error| {
+    put(&path, text(args.form()?).as_bytes()).map_err(|error| {
         Failure::new(ErrorCode::INPUT_IO, format!("{} cannot be written", path.display()))
             .because(&error)
             .advise("Check that the directory exists, is writable and has space left.")

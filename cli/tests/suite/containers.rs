@@ -158,7 +158,7 @@ fn an_agent_in_a_container_records_its_tasks_and_asks() {
             more.push(("PATH", path.as_str()));
         }
         let agent = "S=\"$SAMUEL_BINARY\"; echo \"$S\" > called; $S run tasks > tasks 2>&1; $S run show \"$SAMUEL_TASK_ID\" > shown 2>&1; \
-                     $S run enqueue Four > added 2>&1; $S run ask 3 'Which one?' > asked 2>&1; \
+                     $S run enqueue Four > added 2>&1; $S run ask 4 'Which one?' > asked 2>&1; \
                      $S run edit 2 --title Other > edited 2>&1; \
                      SAMUEL_TOKEN=00 $S run done 2 > forged 2>&1; \
                      read -r P < .git/objects/info/alternates; P=${P%/.git/objects}; \
@@ -175,7 +175,7 @@ fn an_agent_in_a_container_records_its_tasks_and_asks() {
         says(&told("edited"), &["error: "]);
         says(&told("forged"), &["the token is none that is in use"]);
         let stands = ["1", "2", "3", "4"].map(|id| bench.status(id));
-        assert_eq!(stands, ["completed", "pending", "blocked", "pending"], "{} {started:?}", told("asked"));
+        assert_eq!(stands, ["completed", "pending", "pending", "blocked"], "{} {started:?}", told("asked"));
         assert!(!bench.read(".samuel/run/prd.toon").ends_with("x\n"), "the file itself is out of reach");
     }
 }

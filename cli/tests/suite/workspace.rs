@@ -168,15 +168,10 @@ fn where_runs_listen_is_no_mount_also_while_none_does() {
     assert!(ran.code != 0 && ran.stderr.contains("leads to what Samuel keeps from agents"), "{ran:?}");
 }
 
-// Takes about 13 s: three times more than 40 probes, each a command of its own.
+// Takes about 9 s: two times more than 40 probes, each a command of its own.
 #[test]
 fn a_check_of_the_sandbox_says_of_each_promise_whether_it_held() {
     let bench = bench(&["First"], "");
-    let ran = bench.samuel(&["run", "sandbox", "check"]);
-    assert!(
-        ran.code == 1 && ran.stdout.contains("BROKEN   plan-write          the plan cannot be written"),
-        "{ran:?}"
-    );
     if bwrap_is_missing(&bench) {
         return;
     }

@@ -94,6 +94,7 @@ async fn undoing_a_merge_runs_no_filter() {
     opened.unwrap();
     is_new(&user, &new);
     assert!(!user.canary().exists(), "a filter of the repository was executed");
+    user.write("a.txt", "");
     user.git("checkout-index --force a.txt");
     assert!(user.canary().exists(), "the filter works for the user's own git");
 }
