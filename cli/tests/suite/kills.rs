@@ -313,7 +313,7 @@ fn of_two_runs_of_two_projects_neither_sweeps_the_other() {
     for wall in walls().into_iter().rev().take(count) {
         let (one, other) = (Ground::of_few_tasks(&wall, 91), Ground::of_few_tasks(&wall, 92));
         let wait = format!(
-            "sleep {} & while ! test -e '{}/.samuel/go'; do sleep 0.1; done; kill $!; $SAMUEL_BINARY run done $SAMUEL_TASK_ID",
+            "sleep {} & while ! test -e '{}/.git/objects/go'; do sleep 0.1; done; kill $!; $SAMUEL_BINARY run done $SAMUEL_TASK_ID",
             one.word,
             one.bench.root().display()
         );
@@ -330,7 +330,7 @@ fn of_two_runs_of_two_projects_neither_sweeps_the_other() {
             assert!(swept.stdout.contains("No containers of this project are left"), "{swept:?}");
         }
         assert!(has_process(&one.word), "{}: the other one goes on", wall.name);
-        fs::write(one.bench.path(".samuel/go"), "").unwrap();
+        fs::write(one.bench.path(".git/objects/go"), "").unwrap();
         let ended = waiting.unwrap().wait_with_output().unwrap();
         assert!(ended.status.success(), "{}: {}", wall.name, String::from_utf8_lossy(&ended.stderr));
         for ground in [one, other] {

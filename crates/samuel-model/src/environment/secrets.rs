@@ -5,7 +5,7 @@
 //!
 //! | value | hidden |
 //! |---|---|
-//! | of a variable whose name says that it is a secret | always, from 6 bytes on |
+//! | of a variable whose name says that it is a secret | from 6 bytes on, except placeholders such as `postgres` |
 //! | of any variable, that begins as keys of known services do | from 16 bytes on |
 //! | of any variable, the password, user token and secret parameters of a URL | from 6 bytes on |
 //! | of a variable with a plain name | each part without spaces that looks random |
@@ -45,6 +45,21 @@ const MIN_RANDOM: usize = 16;
 const MIN_TURNS: usize = 3;
 /// The shortest beginning or end of a secret that is hidden where a text was cut, in bytes.
 const MIN_CUT: usize = 10;
+/// Values that stand for a secret where none is needed. They are words of plans and code, too.
+const PLACEHOLDERS: [&str; 12] = [
+    "changeme",
+    "default",
+    "dummy-key",
+    "example",
+    "minioadmin",
+    "not-needed",
+    "ollama",
+    "password",
+    "placeholder",
+    "postgres",
+    "secret",
+    "testing",
+];
 /// The text in place of a secret.
 pub(super) const HIDDEN: &str = "***";
 /// The mark of texts that were cut.
@@ -308,7 +323,8 @@ fn patterns_of(env: &[(String, String)]) -> BTreeSet<String> {
     for (name, value) in env {
         let value = value.trim();
         let is_place = value.starts_with('/') && is_shown(value);
-        if names_secret(name) && value.len() >= MIN_SECRET && !is_place {
+        let is_placeholder = PLACEHOLDERS.contains(&value.to_lowercase().as_str());
+        if names_secret(name) && value.len() >= MIN_SECRET && !is_place && !is_placeholder {
             patterns.extend(forms_of(value));
         }
         for part in parts_of(value).filter(|part| part.len() >= MIN_RANDOM) {
@@ -618,6 +634,7 @@ mod tests {
             ("MY_FLAG", "/work/a1B2c3D4e5F6g7H8/x:/data/k9Zq2x7Gt1mWp4sY/bin"),
             ("MY_FLAG", "http://localhost:8080/status"),
             ("MY_FLAG", "--opt-level=3 --jobs 4"),
+            ("POSTGRES_PASSWORD", "postgres"),
             ("TERM", "xterm-256color"),
             ("LANG", "C.UTF-8"),
             ("AWS_REGION", "default"),
@@ -635,9 +652,9 @@ mod tests {
 
     #[test]
     fn hides_texts_of_values_and_keeps_names() {
-        let secrets = secrets(&[("A_PASSWORD", "postgres")]);
-        let value = json!({"id": "postgres", "title": "Start postgres", "depends_on": ["postgres"]});
-        let hidden = json!({"id": "postgres", "title": "Start ***", "depends_on": ["postgres"]});
+        let secrets = secrets(&[("A_PASSWORD", "hunter22")]);
+        let value = json!({"id": "hunter22", "title": "Start hunter22", "depends_on": ["hunter22"]});
+        let hidden = json!({"id": "hunter22", "title": "Start ***", "depends_on": ["hunter22"]});
         assert_eq!(secrets.hidden(value), hidden);
         let of_word = Secrets::of(&[("A_TOKEN".to_owned(), "completed".to_owned())]);
         assert_eq!(of_word.hidden(crate::ExitReason::Completed), crate::ExitReason::Completed);
