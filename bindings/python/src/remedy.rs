@@ -64,7 +64,7 @@ fn words(step: &Remedy) -> &'static str {
         Remedy::LeaveTasksOut => {
             "Change the tasks named above in prd.toon, or leave them out with Project.skip()."
         }
-        Remedy::CleanRecords => "Hide its values with `samuel doctor --fix`.",
+        Remedy::CleanRecords => "Hide its values with the repair of doctor, on the command line.",
         Remedy::RepairPlan => {
             "Correct prd.toon at the places named above, or put a plan back that is kept: Project.restore()."
         }

@@ -200,7 +200,7 @@ impl PlanStore for BrokerStore {
     }
 
     fn append_progress(&self, _: &[ProgressEntry]) -> Result<(), StateError> {
-        Self::refuse("write the progress log; learnings are recorded with `samuel run learn`")
+        Self::refuse("write the progress log; a learning is recorded by the verb for it")
     }
 
     fn progress(&self) -> Result<ProgressLog, StateError> {

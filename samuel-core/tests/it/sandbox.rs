@@ -144,7 +144,7 @@ async fn a_plan_that_can_be_written_is_seen() {
     }
     let broken = escapes_without(|args| {
         // The whole directory in place of one file, and to be written.
-        let is_shown = |arg: &OsString| arg.to_string_lossy().ends_with("/.samuel/run/task-context.toon");
+        let is_shown = |arg: &OsString| arg.to_string_lossy().ends_with("/.samuel/run/shown");
         let shown = args.iter().position(is_shown).unwrap();
         let samuel = Path::new(args.get(shown).unwrap()).ancestors().nth(2).unwrap().to_owned();
         let bind = ["--bind".into(), samuel.clone().into(), samuel.into()];
