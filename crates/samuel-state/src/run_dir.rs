@@ -21,6 +21,8 @@ pub struct RunDir {
     path: PathBuf,
     /// What no path of it leads out of.
     root: Root,
+    /// The worker that uses it; `None` for the run and its merge queue.
+    worker: Option<u32>,
 }
 
 impl RunDir {
@@ -28,7 +30,7 @@ impl RunDir {
     /// of the methodology which its plan names; [`RunDir::of_plan`] finds that of any.
     pub fn new(project_root: impl AsRef<Path>) -> Self {
         let root = Root::new(project_root.as_ref());
-        Self { path: all_runs(&root), root }
+        Self { path: all_runs(&root), root, worker: None }
     }
 
     /// Names the own run directory of a methodology, `.samuel/run/<methodology>` below the
@@ -38,7 +40,7 @@ impl RunDir {
     /// the path as it is.
     pub fn for_methodology(project_root: impl AsRef<Path>, methodology: &str) -> Self {
         let all = Self::new(project_root);
-        Self { path: all.path.join(methodology), root: all.root }
+        Self { path: all.path.join(methodology), ..all }
     }
 
     /// Finds the run directory of a methodology: `.samuel/run` where the plan there names it,
@@ -96,7 +98,7 @@ impl RunDir {
     /// nowhere else.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Self { root: Root::new(&path), path }
+        Self { root: Root::new(&path), path, worker: None }
     }
 
     /// Returns the directory at the same path below another root, such as that of a workspace. For a directory that the
@@ -105,10 +107,18 @@ impl RunDir {
     pub fn within(&self, root: &Path) -> Self {
         match self.path.strip_prefix(self.root.path()) {
             Ok(below) if !below.as_os_str().is_empty() => {
-                Self { path: root.join(below), root: Root::new(root) }
+                Self { path: root.join(below), root: Root::new(root), worker: self.worker }
             }
             _ => Self::new(root),
         }
+    }
+
+    /// Returns the directory as a worker uses it. All workers share its files, except the logs of checks outside of
+    /// iterations.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_worker(self, worker: u32) -> Self {
+        Self { worker: Some(worker), ..self }
     }
 
     /// Returns the directory itself.
@@ -202,9 +212,13 @@ impl RunDir {
     }
 
     /// Returns the file that keeps all that a quality check printed:
-    /// `logs/<run>/<iteration>-check-<n>.out`, checks counted from 1.
+    /// `logs/<run>/<iteration>-check-<n>.out`, checks counted from 1. A check outside of
+    /// iterations has the iteration 0, and that of a worker the name `0-w<worker>-check-<n>.out`.
     pub fn check_log(&self, run_id: &str, iteration: u32, check: u32) -> PathBuf {
-        self.logs(run_id).join(format!("{iteration}-check-{check}.out"))
+        // No two workers use the same number for an iteration.
+        let worker = self.worker.filter(|_| iteration == 0);
+        let worker = worker.map(|worker| format!("w{worker}-")).unwrap_or_default();
+        self.logs(run_id).join(format!("{iteration}-{worker}check-{check}.out"))
     }
 
     /// Returns the directory of what plugins keep, `plugins`.
@@ -434,6 +448,17 @@ mod tests {
         assert_eq!(err, Path::new("/r/logs/run-1/3-2.err"));
         let check = RunDir::at("/r").check_log("run-1", 3, 2);
         assert_eq!(check, Path::new("/r/logs/run-1/3-check-2.out"));
+    }
+
+    #[test]
+    fn checks_of_worker_and_queue_keep_their_logs() {
+        let queue = RunDir::at("/r");
+        let worker = |number| RunDir::at("/r").of_worker(number);
+        let outside = [queue.clone(), worker(1), worker(3)].map(|dir| dir.check_log("run-1", 0, 1));
+        let expected = ["0-check-1.out", "0-w1-check-1.out", "0-w3-check-1.out"];
+        assert_eq!(outside, expected.map(|name| queue.logs("run-1").join(name)));
+        // Iterations of workers have numbers of their own.
+        assert_eq!(worker(3).check_log("run-1", 4, 2), queue.check_log("run-1", 4, 2));
     }
 
     #[test]

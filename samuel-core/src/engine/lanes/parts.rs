@@ -94,6 +94,10 @@ impl Run {
             Agents::new(agent, sink(&frozen.others), frozen.supervisor.clone()).built_from(built_from);
         let (mut handlers, kit) = self.base.clone();
         let kit = crate::methodology::Kit {
+            run_dir: match &lane {
+                Some(lane) => kit.run_dir.of_worker(lane.number),
+                None => kit.run_dir,
+            },
             agents: agents.clone(),
             sandboxes: match tree.as_clone() {
                 Some(clone) => self.sandboxes_in(LaneTreeKind::Clone, &clone.top()),

@@ -1,6 +1,7 @@
 //! The default handlers: ralph's functions, attached to the hook points.
 
 use std::{
+    collections::BTreeMap,
     ops::Deref,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -41,7 +42,8 @@ pub(super) struct Handlers {
     kit: Kit,
     /// Those of implementation and of discovery.
     prompts: [LoadedTemplate; 2],
-    checks: Arc<Mutex<Checks>>,
+    /// How many checks each iteration had, by which the files of their logs are numbered.
+    checks: Arc<Mutex<BTreeMap<u32, u32>>>,
 }
 
 impl Deref for Handlers {
@@ -50,13 +52,6 @@ impl Deref for Handlers {
     fn deref(&self) -> &Kit {
         &self.kit
     }
-}
-
-/// How many checks were made in one iteration, by which the files of their logs are numbered.
-#[derive(Clone, Copy, Debug, Default)]
-struct Checks {
-    iteration: u32,
-    count: u32,
 }
 
 /// Registers a method as the default of a point.
@@ -338,11 +333,9 @@ impl Handlers {
     /// Counts a check, and returns which one of its iteration it is, from 1.
     fn next_check(&self, iteration: u32) -> u32 {
         let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
-        if checks.iteration != iteration {
-            *checks = Checks { iteration, count: 0 };
-        }
-        checks.count += 1;
-        checks.count
+        let count = checks.entry(iteration).or_default();
+        *count += 1;
+        *count
     }
 
     /// Returns the agent that is to be called and the sandbox it is to run in, where there
