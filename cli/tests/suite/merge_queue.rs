@@ -42,7 +42,10 @@ pub(crate) fn submit(bench: &Bench, id: &str) -> (u64, String) {
     let commit = bench.git(&["rev-parse", "HEAD"]);
     bench.git(&["checkout", "--quiet", "main"]);
     let task = TaskId::new(id);
-    change(bench, Mutation::Submit { task, token, branch, commit: commit.clone(), base, tree: None });
+    change(
+        bench,
+        Mutation::Submit { task, token, branch, commit: commit.clone(), base, tree: None, iteration: None },
+    );
     (token, commit)
 }
 

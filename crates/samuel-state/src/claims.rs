@@ -50,11 +50,17 @@ pub(super) fn change(plan: &mut Plan, mutation: &Mutation, at: At<'_>) -> Result
         Mutation::Release { task, token, reason, kept } => {
             release(plan, task, *token, reason, kept.as_deref(), at.now)
         }
-        Mutation::Submit { task, token, branch, commit, base, tree } => {
+        Mutation::Submit { task, token, branch, commit, base, tree, iteration } => {
             let (commit, base) = (hash(task, commit)?, hash(task, base)?);
             let tree = tree.as_deref().map(|tree| hash(task, tree)).transpose()?;
             check_branch(task, branch)?;
-            submit(plan, task, *token, Submitted { branch, commit, base, tree }, at.now)
+            submit(
+                plan,
+                task,
+                *token,
+                Submitted { branch, commit, base, tree, iteration: *iteration },
+                at.now,
+            )
         }
         Mutation::Hold { task, token, .. } => {
             hold(plan, task, *token, [ClaimPhase::Submitted, ClaimPhase::Held], at.now)
@@ -209,7 +215,7 @@ fn release(
         return Ok(block(task, Some(&reason.kept())));
     }
     let from = std::mem::replace(&mut task.status, Status::Pending);
-    task.owner = None;
+    (task.owner, task.iteration) = (None, None);
     Ok(TaskChange::Task { id: id.clone(), from, to: Status::Pending })
 }
 
@@ -219,6 +225,7 @@ struct Submitted<'a> {
     commit: &'a str,
     base: &'a str,
     tree: Option<&'a str>,
+    iteration: Option<u32>,
 }
 
 fn submit(
@@ -247,6 +254,10 @@ fn submit(
     claim.commit = Some(work.commit.to_owned());
     claim.base = Some(work.base.to_owned());
     claim.tree = work.tree.map(str::to_owned);
+    // It is the iteration that completes the task once the work is merged.
+    if let Some(task) = plan.tasks.iter_mut().find(|task| task.id == *id) {
+        task.iteration = work.iteration;
+    }
     Ok(TaskChange::Claims { of: vec![of] })
 }
 

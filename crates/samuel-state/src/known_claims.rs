@@ -309,6 +309,7 @@ mod tests {
             commit: commit.clone(),
             base,
             tree: None,
+            iteration: None,
         });
         let role = known.claim("@merge");
         let claims = vec![LandingClaim { task, token, commit, landed: "abcdff".to_owned() }];

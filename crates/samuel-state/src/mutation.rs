@@ -187,6 +187,9 @@ pub enum Mutation {
         /// The tree that passed the checks, if a tree did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tree: Option<String>,
+        /// The iteration that did the work, from 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        iteration: Option<u32>,
     },
     /// Holds submitted work, so that it is not merged before an [`Unhold`](Self::Unhold). Changes nothing if the
     /// work is held already.

@@ -85,6 +85,7 @@ mod tests {
             commit: COMMIT.to_owned(),
             base: COMMIT.to_owned(),
             tree: None,
+            iteration: None,
         };
         change(&mut plan, &submit);
         (plan, token)

@@ -174,7 +174,7 @@ impl FleetWorker {
             FleetLane::Pushed { work, made } => {
                 let HeldTask { task, token } = work.clone();
                 let AgentWork { branch, commit, base, tree } = made.clone();
-                let submit = Mutation::Submit { task, token, branch, commit, base, tree };
+                let submit = Mutation::Submit { task, token, branch, commit, base, tree, iteration: None };
                 Some((ChangeOf::Submit { lane }, submit))
             }
             FleetLane::Failed { work, reason } => {

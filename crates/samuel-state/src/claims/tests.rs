@@ -39,6 +39,7 @@ impl Counted {
             commit: commit.to_owned(),
             base: "0000".to_owned(),
             tree: None,
+            iteration: Some(7),
         })
     }
 
@@ -108,6 +109,20 @@ fn a_task_is_claimed_submitted_and_completed_once_it_has_landed() {
 }
 
 #[test]
+fn a_merged_task_keeps_the_iteration_that_submitted_it() {
+    let mut plan = Counted::new();
+    let (token, role) = (plan.claim("1").unwrap(), plan.claim("@merge").unwrap());
+    plan.submit("1", token, "abcd").unwrap();
+    plan.release("1", token, ReleaseReason::Lost).unwrap();
+    assert_eq!(plan.task("1").iteration, None, "it was not merged");
+    let token = plan.claim("1").unwrap();
+    plan.submit("1", token, "abce").unwrap();
+    plan.landing(role, &[("1", token, "abce")]).unwrap();
+    plan.change(Mutation::Land { role }).unwrap();
+    assert_eq!((plan.task("1").status, plan.task("1").iteration), (Status::Completed, Some(7)));
+}
+
+#[test]
 fn what_names_another_token_than_the_present_one_is_void() {
     let mut plan = Counted::new();
     let first = plan.claim("1").unwrap();
@@ -172,6 +187,7 @@ fn a_branch_is_refused_of_which_the_row_could_not_be_read_again() {
         commit: "abcd".to_owned(),
         base: "0000".to_owned(),
         tree: None,
+        iteration: None,
     };
     for name in [String::new(), "a\nb".to_owned(), "x".repeat(1_001)] {
         assert!(refused(plan.change(submit(name.clone()))), "{name}");

@@ -340,9 +340,9 @@ impl FoldRule {
         use samuel_model::ClaimTarget;
         let now = |of: &ClaimTarget, token: u64| plan.claim(of).map_or(token, |claim| claim.token);
         match (self, mutation) {
-            (Self::NoToken, Mutation::Submit { task, token, branch, commit, base, tree }) => {
+            (Self::NoToken, Mutation::Submit { task, token, branch, commit, base, tree, iteration }) => {
                 let token = now(&task.clone().into(), token);
-                Mutation::Submit { task, token, branch, commit, base, tree }
+                Mutation::Submit { task, token, branch, commit, base, tree, iteration }
             }
             (Self::NoToken, Mutation::Release { task, token, reason, kept }) => {
                 let token = now(&task, token);

@@ -209,7 +209,10 @@ mod tests {
         assert_eq!(ids(&choose(&plan, &asker(0, 2), Overlap::Allow)), ["2", "3"]);
         let (task, branch) = (TaskId::new("1"), "b".to_owned());
         let (commit, base) = ("abcd".to_owned(), "0000".to_owned());
-        change(&mut plan, Mutation::Submit { task, token, branch, commit, base, tree: None });
+        change(
+            &mut plan,
+            Mutation::Submit { task, token, branch, commit, base, tree: None, iteration: None },
+        );
         assert_eq!(ids(&choose(&plan, &asker(0, 2), Overlap::Wait)), ["3"], "submitted is not landed");
         change(&mut plan, Mutation::Done { id: TaskId::new("1"), commit_sha: None, iteration: None });
         assert_eq!(ids(&choose(&plan, &asker(0, 2), Overlap::Wait)), ["2", "3"]);
@@ -221,7 +224,10 @@ mod tests {
         let token = claim(&mut plan, &TaskId::new("1"));
         let (task, branch) = (TaskId::new("1"), "b".to_owned());
         let (commit, base) = ("abcd".to_owned(), "0000".to_owned());
-        change(&mut plan, Mutation::Submit { task: task.clone(), token, branch, commit, base, tree: None });
+        change(
+            &mut plan,
+            Mutation::Submit { task: task.clone(), token, branch, commit, base, tree: None, iteration: None },
+        );
         change(&mut plan, Mutation::Hold { task, token, reason: None });
         let choice = choose(&plan, &asker(0, 2), Overlap::Wait);
         assert_eq!((ids(&choice), choice.under_way, choice.left_out.len()), (Vec::new(), 0, 1));

@@ -360,6 +360,7 @@ fn a_claim_lands_once_and_whoever_is_late_changes_nothing(store: &dyn PlanStore)
         commit: "abcd".into(),
         base: "0000".into(),
         tree: None,
+        iteration: None,
     };
     let first = change(claim("1")).unwrap();
     assert_eq!(first.task.map(|task| task.status), Some(Status::InProgress));
@@ -410,7 +411,7 @@ fn what_settles_a_claimed_task_can_be_taken_back_and_the_claim_stays_gone(store:
     let task = store.load().unwrap().plan.task(&id("1")).cloned().unwrap();
     assert_eq!((task.status, task.owner, claims()), (Status::Pending, None, 0));
     let (branch, commit, base) = ("b".into(), "abcd".into(), "0000".into());
-    let late = Mutation::Submit { task: id("1"), token, branch, commit, base, tree: None };
+    let late = Mutation::Submit { task: id("1"), token, branch, commit, base, tree: None, iteration: None };
     assert_eq!(code(&store.mutate(late, Actor::Runtime).unwrap_err()), ErrorCode::CLAIM_VOID);
     let own = store.mutate(Mutation::Undo { change: Some(token), back: None }, Actor::Runtime).unwrap_err();
     assert!(matches!(own, StateError::NotUndone { .. }), "a claim is given back, not taken back: {own}");

@@ -165,6 +165,7 @@ impl Lane {
             commit: made.commit.clone(),
             base: own.base.clone(),
             tree: Some(made.tree.clone()),
+            iteration: own.iteration,
         };
         self.shared.submits(own.token, made.tree.clone());
         let submitted = self.shared.blocking(move |store| store.mutate(submit, Actor::Runtime)).await?;

@@ -224,7 +224,10 @@ mod tests {
             let token = plan.live_claim(&task).unwrap().token;
             let (branch, commit) = (format!("samuel/r/{id}-{token}"), format!("abc0000{id}"));
             let base = "0000000".to_owned();
-            change(&mut plan, &Mutation::Submit { task, token, branch, commit, base, tree: None });
+            change(
+                &mut plan,
+                &Mutation::Submit { task, token, branch, commit, base, tree: None, iteration: None },
+            );
         }
         plan
     }

@@ -35,6 +35,8 @@ pub(super) struct OwnClaim {
     pub(super) attempt: u32,
     /// The number of the next iteration, until it begins.
     pub(super) number: Option<u32>,
+    /// The number of the last iteration that began.
+    pub(super) iteration: Option<u32>,
     /// Whether the agent said that it is done, and nothing took that back.
     pub(super) is_done: bool,
     /// What was committed when it said so.
@@ -60,6 +62,7 @@ impl OwnClaim {
             base,
             attempt,
             number: None,
+            iteration: None,
             is_done: false,
             made: None,
             has_passed: false,
@@ -218,7 +221,7 @@ impl LaneView {
                 let loaded = self.store.load()?;
                 let mut own = self.own();
                 match own.as_mut().filter(|own| own.task == id && own.is_current(&loaded.plan)) {
-                    Some(own) => own.number = None,
+                    Some(own) => own.iteration = own.number.take().or(own.iteration),
                     None => {
                         let status = loaded.plan.task(&id).map(|task| task.status).unwrap_or_default();
                         return Err(StateError::NotStartable { id, status });

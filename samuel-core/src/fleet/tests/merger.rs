@@ -30,7 +30,7 @@ impl Merger {
         let token = store.mutate(claim, Actor::Runtime).unwrap().revision;
         let branch = format!("samuel/run/1-{token}");
         let (commit, base) = (sha("a"), sha("b"));
-        let submit = Mutation::Submit { task, token, branch, commit, base, tree: None };
+        let submit = Mutation::Submit { task, token, branch, commit, base, tree: None, iteration: None };
         store.mutate(submit, Actor::Runtime).unwrap();
         let setup = FleetSetup {
             worker: "w".to_owned(),

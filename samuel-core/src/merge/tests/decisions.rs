@@ -89,7 +89,15 @@ fn four_are_taken_the_critical_ones_first_and_then_those_that_wait_longest() {
         let claim = Mutation::Claim { task: task.clone().into(), worker: "lane".to_owned() };
         apply(&mut plan, &claim, now).unwrap();
         let (token, commit, base) = (plan.claims.last().unwrap().token, "abcd".to_owned(), "0000".to_owned());
-        let submit = Mutation::Submit { task, token, branch: "b".to_owned(), commit, base, tree: None };
+        let submit = Mutation::Submit {
+            task,
+            token,
+            branch: "b".to_owned(),
+            commit,
+            base,
+            tree: None,
+            iteration: None,
+        };
         apply(&mut plan, &submit, now).unwrap();
     }
     apply(

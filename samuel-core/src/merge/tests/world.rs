@@ -191,7 +191,16 @@ impl World {
             self.submitted.insert(commit.clone(), Work { task, token, attempt, knows });
             self.branches.insert(commit.clone());
             let (branch, base) = (format!("samuel/run/{id}-{token}"), self.head.clone());
-            self.change(&Mutation::Submit { task: id, token, branch, commit, base, tree: None }).unwrap();
+            self.change(&Mutation::Submit {
+                task: id,
+                token,
+                branch,
+                commit,
+                base,
+                tree: None,
+                iteration: None,
+            })
+            .unwrap();
             has_worked = true;
         }
         has_worked

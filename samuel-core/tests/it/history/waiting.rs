@@ -27,7 +27,7 @@ fn submitted(bench: &Bench, id: &str) -> u64 {
     let claim = Mutation::Claim { task: task.clone().into(), worker: "r/lane-1".to_owned() };
     let token = runtime(bench, claim);
     let (branch, commit, base) = (format!("samuel/r/{id}-{token}"), commit('b'), commit('a'));
-    runtime(bench, Mutation::Submit { task, token, branch, commit, base, tree: None });
+    runtime(bench, Mutation::Submit { task, token, branch, commit, base, tree: None, iteration: None });
     token
 }
 

@@ -547,7 +547,7 @@ async fn of_what_was_submitted_the_innocent_land_and_the_others_go_back() {
         let task = TaskId::new(id.to_string());
         let claim = Mutation::Claim { task: task.clone().into(), worker: format!("lane-{id}") };
         let token = store.mutate(claim, Actor::Runtime).unwrap().revision;
-        let submit = Mutation::Submit { task, token, branch, commit, base, tree: None };
+        let submit = Mutation::Submit { task, token, branch, commit, base, tree: None, iteration: None };
         store.mutate(submit, Actor::Runtime).unwrap();
     }
     let merge = user.open(MergeStrategy::Merge).await;

@@ -372,7 +372,15 @@ async fn while_commands_run_nobody_is_told_that_no_loop_lands_what_was_submitted
     let claim = Mutation::Claim { task: task.clone().into(), worker: "an-earlier-run/lane-1".to_owned() };
     let token = store.mutate(claim, Actor::Runtime).unwrap().revision;
     let (branch, commit) = ("main".to_owned(), user.head());
-    let submit = Mutation::Submit { task, token, branch, commit: commit.clone(), base: commit, tree: None };
+    let submit = Mutation::Submit {
+        task,
+        token,
+        branch,
+        commit: commit.clone(),
+        base: commit,
+        tree: None,
+        iteration: None,
+    };
     store.mutate(submit, Actor::Runtime).unwrap();
     assert_eq!(project.status().unwrap().remedies, [WorkRemedy::Land]);
     let run = set_up_by(&user, &project, "touch ~/up; sleep 600", &["true"]).build().unwrap();

@@ -100,6 +100,19 @@ async fn landings_are_told_in_the_order_of_the_branch() {
         _ => None,
     });
     assert_eq!(landed, ["1", "2", "4", "3"]);
+    let plan = ran.project.plan_store().load().unwrap().plan;
+    let began = |task: &TaskId| {
+        ran.chosen(|record| match &record.event {
+            Event::IterationStarted { iteration, task: Some(of), .. } if of.id == task.as_str() => {
+                Some(*iteration)
+            }
+            _ => None,
+        })
+    };
+    for task in ["1", "2", "3", "4"].map(id) {
+        let iteration = plan.task(&task).unwrap().iteration;
+        assert_eq!(iteration, began(&task).last().copied(), "{task}: {iteration:?}");
+    }
     let format = "--format='%(trailers:key=Samuel-Task,valueonly)'";
     let on_branch = ran.user.git(&format!("log --first-parent --reverse {format} {}", ran.into));
     let on_branch: Vec<&str> = on_branch.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

@@ -424,7 +424,8 @@ async fn where_all_that_is_ready_overlaps_held_work_the_run_ends_as_blocked_and_
     let claim = Mutation::Claim { task: task.clone().into(), worker: "r/lane-1".to_owned() };
     let token = store.mutate(claim, Actor::Runtime).unwrap().revision;
     let (branch, commit, base) = ("main".to_owned(), user.head(), user.head());
-    let submit = Mutation::Submit { task: task.clone(), token, branch, commit, base, tree: None };
+    let submit =
+        Mutation::Submit { task: task.clone(), token, branch, commit, base, tree: None, iteration: None };
     store.mutate(submit, Actor::Runtime).unwrap();
     store.mutate(Mutation::Hold { task, token, reason: None }, Actor::User).unwrap();
     let told = played(lanes(&user, &project, 2, makes_a_file(), &["true"])).await.unwrap();
@@ -448,7 +449,15 @@ async fn a_landing_of_which_the_future_is_dropped_ends_before_it_lets_go_of_the_
     let (task, commit) = (TaskId::new("1"), user.git("rev-parse work"));
     let claim = Mutation::Claim { task: task.clone().into(), worker: "r/lane-1".to_owned() };
     let token = project.plan_store().mutate(claim, Actor::Runtime).unwrap().revision;
-    let submit = Mutation::Submit { task, token, branch: "work".to_owned(), commit, base, tree: None };
+    let submit = Mutation::Submit {
+        task,
+        token,
+        branch: "work".to_owned(),
+        commit,
+        base,
+        tree: None,
+        iteration: None,
+    };
     project.plan_store().mutate(submit, Actor::Runtime).unwrap();
     let check = "touch ~/at; while ! test -e ~/go; do sleep 0.05; done";
     let run = || lanes(&user, &project, 2, Script::default(), &[check]).build_to_land().unwrap();
