@@ -221,20 +221,24 @@ impl History {
         Ok(Added::All { read: entries.bytes() })
     }
 
-    /// Adds the iteration that a run ended for the one that it goes on from to the figures of its task, as far as that
-    /// one's record tells.
+    /// Adds the iterations that a run ended for the run that it continues to the figures of their tasks, as far as the
+    /// record of that run has them.
     fn add_interrupted(&self, since: Option<Timestamp>, run: &mut OfRun, sum: &mut Sum) {
-        let Some(ended) = run.interrupted.take() else { return };
-        let begun = self.beginning_of(ended.iteration, run.goes_on_from.take());
+        let ended = std::mem::take(&mut run.interrupted);
+        let numbers = ended.iter().map(|ended| ended.iteration).collect();
+        let mut beginnings = self.beginnings_of(numbers, run.goes_on_from.take());
         let is_of_plan = |begun_in: &str| since.is_none_or(|since| !self.is_before(begun_in, since));
-        let Some((_, begun)) = begun.filter(|(begun_in, _)| is_of_plan(begun_in)) else { return };
-        let Some(task) = begun.task else { return };
-        let figures = sum.task(&task);
-        figures.usage += ended.usage;
-        figures.failed += u32::from(ended.has_failed);
-        let is_it = |note: &&mut FailureNote| note.iteration == ended.iteration && note.task.is_none();
-        if let Some(note) = run.failures.iter_mut().find(is_it) {
-            note.task = Some(task);
+        for ended in ended {
+            let begun = beginnings.remove(&ended.iteration);
+            let Some((_, begun)) = begun.filter(|(begun_in, _)| is_of_plan(begun_in)) else { continue };
+            let Some(task) = begun.task else { continue };
+            let figures = sum.task(&task);
+            figures.usage += ended.usage;
+            figures.failed += u32::from(ended.has_failed);
+            let is_it = |note: &&mut FailureNote| note.iteration == ended.iteration && note.task.is_none();
+            if let Some(note) = run.failures.iter_mut().find(is_it) {
+                note.task = Some(task);
+            }
         }
     }
 }
@@ -284,8 +288,8 @@ struct OfRun {
     /// That it holds, where it does.
     held: Option<Now>,
     goes_on_from: Option<String>,
-    /// The iteration that it ended and did not begin.
-    interrupted: Option<Interrupted>,
+    /// The iterations that it ended and did not begin.
+    interrupted: Vec<Interrupted>,
 }
 
 /// How an iteration ended that was cut off in the run before.
@@ -383,7 +387,7 @@ impl Sum {
                     figures.failed += u32::from(failure.is_some());
                 } else if !began_here {
                     let (iteration, usage, has_failed) = (*iteration, *usage, failure.is_some());
-                    run.interrupted = Some(Interrupted { iteration, usage, has_failed });
+                    run.interrupted.push(Interrupted { iteration, usage, has_failed });
                 }
                 if let Some(failure) = failure {
                     run.failures.push(FailureNote {

@@ -300,38 +300,40 @@ impl History {
         }
     }
 
-    /// Fills in how the iteration began that a run ended for the one that it goes on from, as far as that one's
-    /// record tells. What cannot be read stays unknown.
+    /// Fills in how the iterations began that a run ended for the run that it continues, as far as the record of that
+    /// run has them. What cannot be read stays unknown.
     fn fill_in(&self, history: &mut RunHistory) {
-        let Some(first) = history.iterations.first_mut().filter(|iteration| !iteration.began_here()) else {
-            return;
-        };
-        if let Some((run, begun)) = self.beginning_of(first.iteration, history.goes_on_from.clone()) {
-            (first.mode, first.task, first.title) = (begun.mode, begun.task, begun.title);
-            (first.started_at, first.turns, first.began_in) = (begun.started_at, begun.turns, Some(run));
+        let began_elsewhere = history.iterations.iter().filter(|iteration| !iteration.began_here());
+        let numbers = began_elsewhere.map(|iteration| iteration.iteration).collect();
+        let mut beginnings = self.beginnings_of(numbers, history.goes_on_from.clone());
+        for iteration in history.iterations.iter_mut().filter(|iteration| !iteration.began_here()) {
+            let Some((run, begun)) = beginnings.remove(&iteration.iteration) else { continue };
+            (iteration.mode, iteration.task, iteration.title) = (begun.mode, begun.task, begun.title);
+            (iteration.started_at, iteration.turns) = (begun.started_at, begun.turns);
+            iteration.began_in = Some(run);
         }
     }
 
-    /// Returns the run in which an iteration was cut off, and how it began there, looked for from a run on that another
-    /// one goes on from.
-    pub(super) fn beginning_of(
+    /// Returns how iterations began that were cut off, by their numbers, each with its run. Looks for them in a run and
+    /// in the runs that it continues, and reads each run once.
+    pub(super) fn beginnings_of(
         &self,
-        iteration: u32,
+        mut numbers: BTreeSet<u32>,
         mut from: Option<String>,
-    ) -> Option<(String, IterationHistory)> {
-        // A run that was cut off before it told the end of one has nothing of it.
+    ) -> BTreeMap<u32, (String, IterationHistory)> {
+        let mut found = BTreeMap::new();
+        // A run that was cut off before it reported the end of an iteration does not have the iteration.
         for _ in 0..MAX_INTERRUPTED {
-            let run = from?;
-            let earlier = self.folded(&run, BEGINNINGS).ok()?;
-            if earlier.iterations.is_empty() {
-                from = earlier.goes_on_from;
-                continue;
+            let Some(run) = from.take().filter(|_| !numbers.is_empty()) else { break };
+            let Ok(earlier) = self.folded(&run, BEGINNINGS) else { break };
+            from = earlier.goes_on_from;
+            for begun in earlier.iterations.into_iter().rev() {
+                if numbers.remove(&begun.iteration) && begun.outcome.is_none() {
+                    found.insert(begun.iteration, (run.clone(), begun));
+                }
             }
-            // Of several lanes another one may have begun later.
-            let begun = earlier.iterations.into_iter().rev().find(|begun| begun.iteration == iteration);
-            return begun.filter(|begun| begun.outcome.is_none()).map(|begun| (run, begun));
         }
-        None
+        found
     }
 
     /// Puts together what the events of a run tell that have one of some words.

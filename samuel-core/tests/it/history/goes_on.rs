@@ -84,6 +84,46 @@ fn the_figures_of_a_task_have_the_iteration_that_another_run_ended() {
     assert_eq!((failure.iteration, failure.task.as_ref().map(|task| task.as_str())), (1, Some("1")));
 }
 
+#[test]
+fn every_iteration_that_another_run_began_is_filled_in() {
+    let bench = on_disk(&[("1", "First"), ("2", "Second"), ("3", "Third")]);
+    let (one, two, three) = (Some(1), Some(2), Some(3));
+    let killed = vec![
+        (None, begins(None)),
+        (one, started(1, "1")),
+        (two, started(2, "2")),
+        (three, started(3, "3")),
+        (two, called(2, "codex")),
+    ];
+    tell_by(&*bench.lane(), RUN, 0, killed);
+    let goes_on = vec![
+        (None, begins(Some(RUN))),
+        (one, consumed(1, true, 10)),
+        (two, consumed(2, true, 20)),
+        (three, consumed(3, true, 40)),
+        (two, started(4, "2")),
+        (two, consumed(4, false, 5)),
+    ];
+    tell_by(&*bench.lane(), LATER, 100, goes_on);
+    let read = history(&bench).run(LATER).unwrap();
+    let rows: Vec<_> = read
+        .iterations
+        .iter()
+        .map(|row| (row.iteration, row.task.as_ref().map(TaskId::as_str), row.began_in.as_deref()))
+        .collect();
+    let (first, second, third) = (Some("1"), Some("2"), Some("3"));
+    let expected = [(1, first, Some(RUN)), (2, second, Some(RUN)), (3, third, Some(RUN)), (4, second, None)];
+    assert_eq!(rows, expected);
+    assert_eq!(read.iterations[1].turns.len(), 1);
+    let activity = history(&bench).activity().unwrap();
+    let tasks: Vec<_> = activity
+        .tasks
+        .iter()
+        .map(|task| (task.task.as_str(), task.iterations, task.failed, task.usage.input_tokens))
+        .collect();
+    assert_eq!(tasks, [("1", 1, 1, 10), ("2", 2, 1, 25), ("3", 1, 1, 40)]);
+}
+
 /// Takes the lock of a loop that works for a run.
 fn at_work(bench: &Bench, run: &str) -> Arc<dyn LoopLock> {
     let holder = Holder::this_process(jiff::Timestamp::UNIX_EPOCH, format!("run {run}"));
