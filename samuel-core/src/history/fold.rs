@@ -47,6 +47,8 @@ pub(super) struct Fold {
     history: RunHistory,
     /// Where the last iteration of each lane stands among all of them.
     last: BTreeMap<Option<u32>, usize>,
+    /// The agent that each lane called last, also in a turn after its iteration.
+    called: BTreeMap<Option<u32>, String>,
     /// The tasks of which it was told that they were completed.
     told: BTreeSet<TaskId>,
     /// The completed tasks, each with its place among all completions: a list of them may be long, and change with
@@ -68,6 +70,7 @@ impl Fold {
         Self {
             history,
             last: BTreeMap::new(),
+            called: BTreeMap::new(),
             told: BTreeSet::new(),
             completed: HashMap::new(),
             completions: 0,
@@ -132,6 +135,7 @@ impl Fold {
             }
             Event::HookFired { point, outcome, .. } => self.hooks(&point.to_string(), outcome, &here),
             Event::AgentStarted { turn, agent, model, why, .. } => {
+                self.called.insert(lane, agent.clone());
                 let is_full = self.turns >= MAX_TURNS;
                 let turns = self.open(lane).map(|iteration| &mut iteration.turns);
                 if let Some(turns) = turns {
@@ -162,15 +166,12 @@ impl Fold {
             }
             Event::AgentFinished { exit_code, failure, usage, duration_ms, logs, .. } => {
                 history.usage += *usage;
-                let agent = match self.turn(lane) {
-                    Some(turn) => {
-                        turn.took_ms = Some(*duration_ms);
-                        (turn.exit_code, turn.failure) = (*exit_code, failure.clone());
-                        (turn.usage, turn.logs) = (*usage, logs.clone());
-                        turn.agent.clone()
-                    }
-                    None => self.history.agent.clone(),
-                };
+                if let Some(turn) = self.turn(lane) {
+                    turn.took_ms = Some(*duration_ms);
+                    (turn.exit_code, turn.failure) = (*exit_code, failure.clone());
+                    (turn.usage, turn.logs) = (*usage, logs.clone());
+                }
+                let agent = self.called.get(&lane).unwrap_or(&self.history.agent).clone();
                 if self.agents.len() < MAX_AGENTS || self.agents.contains_key(&agent) {
                     *self.agents.entry(agent).or_default() += *usage;
                 } else {

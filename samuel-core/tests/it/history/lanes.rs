@@ -271,6 +271,31 @@ fn figures_are_by_task_whichever_lane_ended_last_and_each_lane_at_work_says_what
 }
 
 #[test]
+fn report_and_status_credit_the_agent_that_was_called() {
+    let bench = on_disk(&[("1", "First")]);
+    let one = Some(1);
+    let events = vec![
+        (None, begins(None)),
+        (one, started(1, "1")),
+        (one, called(1, "claude")),
+        (one, answered(1, 10)),
+        (one, ended(1, false, &["1"])),
+        // A turn after the last iteration.
+        (one, called(1, "codex")),
+        (one, answered(1, 300)),
+    ];
+    tell_by(&*bench.lane(), RUN, 0, events);
+    let read = history(&bench).run(RUN).unwrap();
+    let reported: Vec<_> =
+        read.agents.iter().map(|total| (total.agent.clone(), total.usage.input_tokens)).collect();
+    let activity = history(&bench).activity().unwrap();
+    let shown: Vec<_> =
+        activity.agents.iter().map(|share| (share.agent.clone(), share.usage.input_tokens)).collect();
+    let expected = [("claude".to_owned(), 10), ("codex".to_owned(), 300)];
+    assert_eq!((&reported[..], &shown[..]), (&expected[..], &expected[..]));
+}
+
+#[test]
 fn answers_rest_on_the_events_of_the_lane_that_is_asked_about() {
     let bench = played();
     let why = |question| told(&history(&bench).why(&question).unwrap());
