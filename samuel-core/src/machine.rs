@@ -31,5 +31,5 @@ pub use samuel_machine::{
 };
 pub(crate) use samuel_machine::{
     BEFORE_CHECK, MAX_LANES, MAX_STOP_BLOCKS, WITHOUT_CHECK, change_line, check_failures, check_result,
-    denied_by_person, refused_by,
+    denied_by_person, end_figures, refused_by,
 };

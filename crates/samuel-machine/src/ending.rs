@@ -21,6 +21,15 @@ const MAX_SHOWN_CHARS: usize = 200;
 /// How many times in a row a stop can be blocked.
 pub const MAX_STOP_BLOCKS: u32 = 8;
 
+/// Returns the figures of a run that `session.end` receives in addition to its fields: the number of completed tasks,
+/// and the cost if it is known.
+pub fn end_figures(completed: usize, usage: Usage) -> Vec<(String, String)> {
+    let completed = ("completed".to_owned(), completed.to_string());
+    // As the report has it: two digits of a dollar.
+    let cost = usage.cost_usd.map(|cost| ("cost_usd".to_owned(), format!("{cost:.2}")));
+    std::iter::once(completed).chain(cost).collect()
+}
+
 impl Core {
     /// Ends the loop, unless a handler of `session.stop` wants another turn.
     pub(super) fn stop(&mut self, reason: ExitReason, detail: Option<String>) -> State {
@@ -115,9 +124,7 @@ impl Core {
 
     pub(super) fn fire_session_end(&mut self) -> State {
         let counters = &self.counters;
-        let mut extensions = vec![("completed".to_owned(), counters.completed.len().to_string())];
-        // As the report has it: two digits of a dollar.
-        extensions.extend(counters.usage.cost_usd.map(|cost| ("cost_usd".to_owned(), format!("{cost:.2}"))));
+        let extensions = end_figures(counters.completed.len(), counters.usage);
         let input = SessionEndInput { exit_reason: self.reason().as_str().to_owned(), extensions };
         self.fire::<points::SessionEnd>(State::SessionEnd, input)
     }

@@ -65,7 +65,7 @@ pub use effect::{
     AbilityAnswer, AbilityNotice, AgentEnd, AtOnce, Command, Completion, Effect, EffectId, EffectResult,
     EndedAbility, HookReply, Input, LaneWork, LogLine, ReplyData, Wait, WorkLeft,
 };
-pub use ending::MAX_STOP_BLOCKS;
+pub use ending::{MAX_STOP_BLOCKS, end_figures};
 pub use plan_changes::PlanChanged;
 pub use quality::{BEFORE_CHECK, WITHOUT_CHECK, check_failures, check_result, refused_by};
 pub use recorded::MAX_LANES;

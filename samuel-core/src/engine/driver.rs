@@ -406,7 +406,7 @@ impl Driver {
         report.unmerged = self.services.blocking(look).await.ok().flatten();
     }
 
-    fn dispatch(&self, id: EffectId, call: HookCall, turn: Turn, flight: &mut Flight) {
+    fn dispatch(&self, id: EffectId, mut call: HookCall, turn: Turn, flight: &mut Flight) {
         let services = Arc::clone(&self.services);
         let follower = Arc::clone(&self.follower);
         let (place, task) = Place::of(&self.machine, turn, flight.token(id));
@@ -430,6 +430,9 @@ impl Driver {
                 Ok(stamps) => stamps,
                 Err(changed) => return changed,
             };
+            if let Some(lane) = &services.in_lane {
+                lane.shared.count_all(&mut call);
+            }
             let reply = services.fire(call, &place).await;
             // Completions made while the point fired belong before its end.
             if matches!(point, HookPoint::AgentInvoke | HookPoint::QualityCheck) {

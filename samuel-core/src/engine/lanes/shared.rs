@@ -18,15 +18,15 @@ use tokio_util::sync::CancellationToken;
 use super::{
     begun::Beginnings,
     error::LanesError,
-    kept::{OtherLanes, together},
+    kept::{OtherLanes, all_of, together},
     user_texts::UserTexts,
     watchers::Watchers,
 };
 use crate::{
     engine::{error::described, services::Services},
     event::{RunFault, RunReport},
-    hook::HookPoint,
-    machine::{Command, HookReply, Input},
+    hook::{HookCall, HookPoint},
+    machine::{Command, HookReply, Input, end_figures},
     merge::{MergeRepository, MergeStrategy, UnsettledLanding},
     model::{Completes, ExitReason, Plan, Scope, TaskId, Usage, run_blocking},
     sched::{Cap, Overlap, SharedBooks},
@@ -556,16 +556,27 @@ impl Lanes {
         self.state(|state| state.passed.as_deref() == Some(commit))
     }
 
+    /// Replaces the leader's figures in the last points of a run by those of all lanes. The other lanes have ended.
+    pub(in crate::engine) fn count_all(&self, call: &mut HookCall) {
+        match call {
+            HookCall::AfterLoop(input) => input.iterations_run = self.beginnings.so_far().count,
+            HookCall::SessionEnd(input) => {
+                let figures = |state: &mut State| (completed(state).len(), all_of(&state.used));
+                let (completed, usage) = self.state(figures);
+                input.extensions = end_figures(completed, usage);
+            }
+            _ => {}
+        }
+    }
+
     /// Adds to the leader's report what the other lanes did.
     pub(in crate::engine) fn complete(&self, report: &mut RunReport) {
         self.state(|state| {
             for other in &state.reports {
-                report.failed_iterations += other.failed_iterations;
                 report.interrupted_iterations += other.interrupted_iterations;
                 report.unrecorded.extend(other.unrecorded.iter().cloned());
                 // What the user said, the leader counts for all of them.
                 report.undelivered = report.undelivered.saturating_add(other.undelivered);
-                report.usage += other.usage;
                 report.agents = together(&report.agents, &other.agents);
             }
             if let Some(fault) = state.fault.as_ref().filter(|_| report.fault.is_none()) {
@@ -577,13 +588,21 @@ impl Lanes {
             if let Some(limit) = state.limit.filter(|_| is_limit) {
                 report.limit = Some(limit.to_owned());
             }
+            // A lane that broke has no report.
+            report.failed_iterations += state.others.failed_iterations;
+            report.usage = all_of(&state.used);
             report.iterations = self.beginnings.so_far().count;
-            report.completed.clone_from(&state.landed);
-            report.completed.extend(state.done.iter().filter(|id| !state.landed.contains(id)).cloned());
+            report.completed = completed(state);
             report.unrecorded.retain(|id| !report.completed.contains(id));
             report.into = Some(self.setup.into.clone());
         });
     }
+}
+
+/// Returns what was merged, and what a person said is done.
+fn completed(state: &State) -> Vec<TaskId> {
+    let done = state.done.iter().filter(|id| !state.landed.contains(id));
+    state.landed.iter().chain(done).cloned().collect()
 }
 
 /// Says why a run ends at a cap.

@@ -1,10 +1,13 @@
 //! Which points fire where there are lanes, and who hears what is said there.
 
 use samuel_core::{
-    agent::{Script, ScriptedCall},
+    agent::{Script, ScriptedCall, Step},
     event::Event,
     hook::{HookPoint, points},
-    model::payload::{Deliver, SessionStartOutput, TextItem},
+    model::{
+        Usage,
+        payload::{Deliver, SessionStartOutput, TextItem},
+    },
     testing::FakeHandler,
 };
 
@@ -57,6 +60,31 @@ async fn points_of_the_run_fire_once_and_what_is_said_at_its_start_is_in_the_fir
     let logs = user.tree().join(".samuel/run/logs");
     let heard = user.sh(&logs, "grep -l 'Mind the gap' */*.prompt | sed 's/.*\\///' | sort | tr '\\n' ' '");
     assert_eq!(heard.trim(), "1-1.prompt 2-1.prompt 3-1.prompt");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_a_run_counts_all_workers() {
+    let user = User::new();
+    let project = project(&user, &[("1", &[]), ("2", &[]), ("3", &["1", "2"])]);
+    // The first two are at work at once, each with a worker of its own.
+    let work = "touch ~/at-$SAMUEL_TASK_ID; while ! { test -e ~/at-1 && test -e ~/at-2; }; do sleep 0.02; done; \
+                echo x > made-$SAMUEL_TASK_ID";
+    let usage = Usage { input_tokens: 60, cost_usd: Some(1.5), ..Usage::default() };
+    let call = ScriptedCall::any().repeated().run(work).step(Step::Usage(usage)).done();
+    let after_loop = FakeHandler::<points::AfterLoop>::passes();
+    let ended = FakeHandler::<points::SessionEnd>::passes();
+    let run = lanes(&user, &project, 2, Script::default().call(call), &["true"])
+        .hook("after-loop", after_loop.clone())
+        .hook("ended", ended.clone());
+    let told = played(run).await.unwrap();
+    all_landed(&user, &project, &told);
+    assert_eq!(after_loop.last_input().unwrap().iterations_run, 3, "{}", told.text());
+    let figures = [("completed", "3"), ("cost_usd", "4.50")];
+    let figures = figures.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(ended.last_input().unwrap().extensions, figures, "{}", told.text());
+    let progress = std::fs::read_to_string(user.tree().join(".samuel/run/progress.md")).unwrap();
+    assert!(progress.contains("the loop ended after 3 iterations: completed"), "{progress}");
+    assert_eq!((told.report.iterations, told.report.usage.cost_usd), (3, Some(4.5)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
