@@ -33,6 +33,6 @@ pub use samuel_state::{
     recover, set_baseline, validate,
 };
 pub(crate) use samuel_state::{
-    CUT_OFF, FileLock, IGNORE, IGNORE_FILE, KeptLogs, RepositoryLog, Rewritten, Stores, TurnFiles,
-    append_rotated, of_iteration, prune, refused_in_discovery, unversioned_directory, write_ignore_file,
+    FileLock, IGNORE, IGNORE_FILE, KeptLogs, RepositoryLog, Rewritten, Stores, TurnFiles, append_rotated,
+    of_iteration, prune, refused_in_discovery, unversioned_directory, write_ignore_file,
 };

@@ -334,7 +334,7 @@ impl PyProject {
 
     fn task_history<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
         let id = task_id(py, id)?;
-        told(py, || self.0.task_history(&id))
+        told(py, || History::of(&self.0).task(&id))
     }
 
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::BrokerStore;
 use crate::{
+    history::History,
     model::{Plan, TaskId},
     plan::WorkUnderWay,
     project::{ChangeOrigin, Project, ProjectStatus, TaskHistory},
@@ -70,10 +71,10 @@ impl PlanAccess {
     /// Says all that is known of a task.
     ///
     /// # Errors
-    /// As [`Project::task_history`] and [`BrokerStore::task_history`].
+    /// As [`History::task`] and [`BrokerStore::task_history`].
     pub fn task_history(&self, id: &TaskId) -> Result<TaskHistory, StateError> {
         match self {
-            Self::Files(project) => project.task_history(id),
+            Self::Files(project) => History::of(project).task(id),
             Self::Run(store) => store.task_history(id),
         }
     }

@@ -70,7 +70,7 @@ impl BrokerStore {
     }
 
     /// Says all that is known of a task, as
-    /// [`Project::task_history`](crate::project::Project::task_history) does.
+    /// [`History::task`](crate::history::History::task) does.
     ///
     /// # Errors
     /// Returns what that returns, and [`StateError::Told`] where the run cannot be asked.

@@ -24,6 +24,7 @@ use super::socket::{
 };
 use crate::{
     environment::Secrets,
+    history::History,
     model::{Completes, ErrorCode, Plan, Status, Task, TaskId, run_blocking},
     project::{NextStep, Project, ProjectStatus, TaskHistory},
     state::{Actor, Applied, Asker, Learned, LoadedPlan, Mutation, NewTask, StateError, TaskChange},
@@ -233,7 +234,7 @@ impl Broker {
     }
 
     fn history(&self, read: &ReadHistory) -> Result<TaskHistory, Refusal> {
-        self.project.task_history(&read.id).map_err(refused)
+        History::of(&self.project).task(&read.id).map_err(refused)
     }
 
     /// Records a line of the agent in the progress log. The agent names neither the iteration nor the task.

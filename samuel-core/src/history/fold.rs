@@ -16,7 +16,7 @@ use crate::{
     event::{Event, EventRecord, PlanChange},
     hook::{HookStatus, Outcome},
     model::{
-        AgentTotal, TaskId, Usage,
+        AgentTotal, Status, TaskId, Usage,
         payload::{Actor, Mode},
     },
 };
@@ -224,6 +224,7 @@ impl Fold {
                 }
                 if change.moves() {
                     self.are_not_completed(std::slice::from_ref(task));
+                    self.set_aside(task, *change);
                 }
                 let history = &mut self.history;
                 if change.moves() || change.is_of_queue() {
@@ -343,6 +344,23 @@ impl Fold {
     /// Takes down that tasks are not completed any more.
     fn are_not_completed(&mut self, tasks: &[TaskId]) {
         tasks.iter().for_each(|task| _ = self.completed.remove(task));
+    }
+
+    /// Stores whether a change sets a task aside, in the iterations that work on it.
+    fn set_aside(&mut self, task: &TaskId, change: PlanChange) {
+        let to = match change {
+            PlanChange::Skipped => Some(Status::Skipped),
+            PlanChange::Blocked | PlanChange::Asked => Some(Status::Blocked),
+            _ => None,
+        };
+        for place in self.last.values() {
+            let iteration = self.history.iterations.get_mut(*place);
+            let is_of_task =
+                |it: &&mut IterationHistory| it.outcome.is_none() && it.task.as_ref() == Some(task);
+            if let Some(iteration) = iteration.filter(is_of_task) {
+                iteration.set_aside = to;
+            }
+        }
     }
 
     /// Takes down that an iteration is the last one of a lane.

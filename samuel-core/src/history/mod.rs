@@ -2,8 +2,8 @@
 //!
 //! [`History`] is the way in: it lists the runs of a project, reads what one told as
 //! [`Entries`] or as a whole ([`RunHistory`]), answers [questions](WhyQuestion) with the events that
-//! the answer rests on ([`Why`]), counts what runs cost ([`Activity`]), makes a page of a run
-//! ([`RunPage`]) and replays its inputs ([`Replay`](crate::machine::Replay)). Reading changes
+//! the answer rests on ([`Why`]), tells all that is known of a task ([`History::task`]), counts what runs
+//! cost ([`Activity`]), makes a page of a run ([`RunPage`]) and replays its inputs ([`Replay`](crate::machine::Replay)). Reading changes
 //! nothing, starts nothing, and takes no lock.
 //!
 //! A record tells what was written before a crash and nothing else: what it does not tell is said
@@ -41,6 +41,7 @@ mod report;
 mod run_history;
 mod runs;
 mod tail;
+mod task;
 mod why;
 mod words;
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::{
     event::{CheckResult, Guard, IterationFailure, RunReport},
     model::{
-        AgentTotal, IterationOutcome, TaskId, Usage,
+        AgentTotal, IterationOutcome, Status, TaskId, Usage,
         payload::{Actor, CheckFailure, Mode, Turn},
         words,
     },
@@ -206,6 +206,9 @@ pub struct IterationHistory {
     pub check: Option<CheckResult>,
     /// The commit that was checked out at its end.
     pub commit: Option<String>,
+    /// Where its task stands, if that was skipped or blocked meanwhile.
+    #[serde(skip)]
+    pub(super) set_aside: Option<Status>,
     /// The number of the event that it began with.
     pub first_event: u64,
     /// The number of its last event.
@@ -340,6 +343,7 @@ impl IterationHistory {
             turns: Vec::new(),
             check: None,
             commit: None,
+            set_aside: None,
             first_event: last_event,
             last_event,
         }

@@ -345,6 +345,18 @@ impl History {
         run: &str,
         wanted: &'static [&'static str],
     ) -> Result<RunHistory, HistoryError> {
+        self.folded_with_size(run, wanted).map(|(history, _)| history)
+    }
+
+    /// Does the same, and returns how many bytes were read.
+    ///
+    /// # Errors
+    /// Returns the errors of [`folded`](Self::folded).
+    pub(super) fn folded_with_size(
+        &self,
+        run: &str,
+        wanted: &'static [&'static str],
+    ) -> Result<(RunHistory, u64), HistoryError> {
         let mut entries = self.entries(run).wanting(wanted);
         let mut fold = Fold::new(run);
         while let Some(entry) = entries.next_entry()? {
@@ -355,7 +367,7 @@ impl History {
             history.state = RunState::UnderWay;
         }
         self.check_there(run, &entries)?;
-        Ok(history)
+        Ok((history, entries.bytes()))
     }
 
     /// Makes sure that there are events of a run that were read to their end: its inputs alone may be there, by which it

@@ -5,21 +5,16 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, AttemptEnd, Project, attempts::attempts};
+use super::{Attempt, Project};
 use crate::{
     model::{Claim, Plan, Status, Task, TaskId},
     plan::{GroupState, Readiness, WorkUnderWay},
-    state::{
-        Actor, Edit, JournalEntry, JournalRecord, Mutation, StateDiagnostic, StateError, TaskChange,
-        of_iteration,
-    },
+    state::{Actor, Edit, JournalEntry, JournalRecord, Mutation, StateDiagnostic, StateError, TaskChange},
     text::excerpt,
 };
 
 /// How many changes are told, the last ones.
 const MAX_CHANGES: usize = 100;
-/// How many attempts are told, the last ones.
-const MAX_ATTEMPTS: usize = 50;
 /// How many tasks of a kind are named.
 const MAX_RELATED: usize = 200;
 /// How many details of one change are told.
@@ -27,7 +22,7 @@ const MAX_DETAILS: usize = 10;
 /// How much is kept of one detail, in bytes.
 const MAX_DETAIL_BYTES: usize = 500;
 
-/// All that is known of a task, as [`Project::task_history`] read it.
+/// All that is known of a task, as [`History::task`](crate::history::History::task) read it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskHistory {
     /// The plan's revision.
@@ -115,43 +110,18 @@ pub struct HistoryChange {
 }
 
 impl Project {
-    /// Says all that is known of a task. Changes nothing.
-    ///
-    /// The history begins where the plan was last stored as a whole, and goes back as far as
-    /// the journal does.
-    ///
-    /// # Errors
-    /// Returns [`StateError::TaskNotFound`] for an id that no task has, and what
-    /// [`PlanStore::load`](crate::state::PlanStore::load) and
-    /// [`PlanStore::journal_since`](crate::state::PlanStore::journal_since) return.
-    pub fn task_history(&self, id: &TaskId) -> Result<TaskHistory, StateError> {
+    /// Returns what plan and journal say of a task, without its attempts.
+    pub(crate) fn task_without_attempts(&self, id: &TaskId) -> Result<TaskHistory, StateError> {
         let store = self.plan_store();
         let (loaded, held) = self.loaded_with_loop()?;
         let plan = &loaded.plan;
-        // Attempts can be told without knowing whether a loop is at work.
-        let (is_at_work, under_way) = match &held {
-            Ok(held) => (held.is_some(), self.under_way(held.as_ref(), plan, || self.last_run())),
-            Err(_) => (false, WorkUnderWay::default()),
+        let under_way = match &held {
+            Ok(held) => self.under_way(held.as_ref(), plan, || self.last_run()),
+            Err(_) => WorkUnderWay::default(),
         };
         let found = plan.tasks.iter().enumerate().find(|(_, task)| task.id == *id);
         let (place, task) = found.ok_or_else(|| StateError::no_task(plan, id))?;
         let journal = store.journal_since(0)?;
-        // They can be told without it, too.
-        let log = store.progress().unwrap_or_default();
-        let mut attempts = attempts(id, &journal.records, &log);
-        if let Some(last) = attempts.last_mut()
-            && last.end == AttemptEnd::CutOff
-            && is_at_work
-            && task.status == Status::InProgress
-        {
-            last.end = AttemptEnd::UnderWay;
-        }
-        let more_attempts = keep_last(&mut attempts, MAX_ATTEMPTS);
-        for attempt in &mut attempts {
-            if let (Some(run), Some(iteration)) = (&attempt.run, attempt.iteration) {
-                attempt.logs = of_iteration(&self.run_dir(), run, iteration);
-            }
-        }
         let (mut changes, begins) = changes(id, &journal.records);
         let mut commits = commits(id, &journal.records);
         if let Some(sha) = task.commit_sha.as_ref().filter(|sha| !commits.contains(sha)) {
@@ -176,8 +146,8 @@ impl Project {
             depends_on: relations.depends_on(),
             dependents: relations.dependents(),
             commits,
-            attempts,
-            more_attempts,
+            attempts: Vec::new(),
+            more_attempts: 0,
             changes,
             more_changes,
             whole: begins || !journal.has_gap,
@@ -249,18 +219,34 @@ impl Relations<'_> {
     }
 }
 
-/// Returns the commits that records name for a task, each once.
+/// Returns the commits that records name for a task, each once. Work that was about to be merged counts once the
+/// merge is recorded.
 fn commits(id: &TaskId, records: &[JournalRecord]) -> Vec<String> {
-    let mut commits: Vec<String> = Vec::new();
+    let (mut commits, mut landing): (Vec<String>, Option<String>) = (Vec::new(), None);
     for record in records {
-        match &record.entry {
-            JournalEntry::Imported { .. } => commits.clear(),
-            JournalEntry::Mutation {
-                mutation: Mutation::Done { id: of, commit_sha: Some(sha), .. }, ..
-            } if of == id && !commits.contains(sha) => {
-                commits.push(sha.clone());
+        let mutation = match &record.entry {
+            JournalEntry::Imported { .. } => {
+                (commits, landing) = (Vec::new(), None);
+                continue;
             }
-            _ => {}
+            JournalEntry::Mutation { mutation, .. } => mutation,
+            _ => continue,
+        };
+        let commit = match mutation {
+            Mutation::Done { id: of, commit_sha, .. } if of == id => commit_sha.clone(),
+            Mutation::Landing { claims, .. } => {
+                landing = claims.iter().find(|claim| claim.task == *id).map(|claim| claim.landed.clone());
+                None
+            }
+            Mutation::Land { .. } => landing.take(),
+            Mutation::Drop { .. } => {
+                landing = None;
+                None
+            }
+            _ => None,
+        };
+        if let Some(commit) = commit.filter(|commit| !commits.contains(commit)) {
+            commits.push(commit);
         }
     }
     commits

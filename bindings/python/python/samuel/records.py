@@ -7687,7 +7687,7 @@ class RelatedTasks(Record):
 
 
 class TaskHistory(Record):
-    """All that is known of a task, as `Project::task_history` read it.
+    """All that is known of a task, as `History::task` read it.
 
     Attributes:
         revision: The plan's revision.

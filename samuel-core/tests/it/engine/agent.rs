@@ -14,6 +14,7 @@ use samuel_core::{
         Script,
     },
     event::{Event, EventRecord},
+    history::History,
     hook::{Call, HookPoint, points},
     model::{
         TaskId,
@@ -120,7 +121,7 @@ async fn the_agent_of_each_call_is_in_the_journal_and_in_the_attempts_whoever_ch
     let of = |agent: &str, why: &str| (1, Turn::Main, agent.to_owned(), why.to_owned());
     let chosen = of("kiro", "a handler of before:agent.invoke chose it");
     assert_eq!(called.collect::<Vec<_>>(), [of("scripted", "the configured agent"), chosen]);
-    let attempts = bench.project().task_history(&TaskId::new("1")).unwrap().attempts;
+    let attempts = History::of(bench.project()).task(&TaskId::new("1")).unwrap().attempts;
     assert_eq!(
         attempts.into_iter().map(|attempt| attempt.agents).collect::<Vec<_>>(),
         [["scripted"], ["kiro"]]

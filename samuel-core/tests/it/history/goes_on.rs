@@ -7,6 +7,7 @@ use samuel_core::{
     history::{HistoryError, WhyQuestion, event_line},
     hook::{HookPoint, HookStatus, Outcome, Timing},
     model::{ExitReason, TaskId, Usage, payload::Turn},
+    project::AttemptEnd,
     state::{Holder, LoopLock},
     testing::Bench,
 };
@@ -122,6 +123,29 @@ fn every_iteration_that_another_run_began_is_filled_in() {
         .map(|task| (task.task.as_str(), task.iterations, task.failed, task.usage.input_tokens))
         .collect();
     assert_eq!(tasks, [("1", 1, 1, 10), ("2", 2, 1, 25), ("3", 1, 1, 40)]);
+    let attempts = history(&bench).task(&TaskId::new("2")).unwrap().attempts;
+    let attempts: Vec<_> = attempts
+        .iter()
+        .map(|of| (of.run.as_deref(), of.iteration, of.end, of.usage, of.ended_at.is_some()))
+        .collect();
+    let expected = [
+        (Some(RUN), Some(2), AttemptEnd::Failed, Some(tokens(20)), false),
+        (Some(LATER), Some(4), AttemptEnd::Open, Some(tokens(5)), true),
+    ];
+    assert_eq!(attempts, expected);
+}
+
+#[test]
+fn another_workers_iteration_ends_no_attempt() {
+    let bench = on_disk(&[("1", "First"), ("2", "Second")]);
+    tell(&*bench.lane(), RUN, vec![begins(None), started(1, "1"), called(1, "claude")]);
+    let two = Some(2);
+    let goes_on = vec![(None, begins(Some(RUN))), (two, started(2, "2")), (two, consumed(2, false, 300))];
+    tell_by(&*bench.lane(), LATER, 100, goes_on);
+    let attempts = history(&bench).task(&TaskId::new("1")).unwrap().attempts;
+    let [cut_off] = &attempts[..] else { panic!("{attempts:#?}") };
+    assert_eq!((cut_off.iteration, cut_off.end), (Some(1), AttemptEnd::CutOff));
+    assert_eq!((cut_off.usage, cut_off.ended_at), (None, None));
 }
 
 /// Takes the lock of a loop that works for a run.

@@ -62,7 +62,7 @@ fn a_completion_that_an_interruption_took_back_is_explained_and_its_iteration_is
         handle.wait().await.unwrap();
         history(&bench).resolve(None).unwrap()
     });
-    let attempts = bench.project().task_history(&TaskId::new("1")).unwrap().attempts;
+    let attempts = history(&bench).task(&TaskId::new("1")).unwrap().attempts;
     let [interrupted, _] = &attempts[..] else { panic!("{attempts:#?}") };
     assert_eq!((interrupted.iteration, interrupted.ended_at), (Some(1), None), "{interrupted:#?}");
     // Also where no clock says so: time stands still here.

@@ -7,6 +7,7 @@ use samuel_core::{
         FailureClass, IterationOutcome, TaskId, Usage,
         payload::{Actor, CheckFailure, Turn},
     },
+    project::AttemptEnd,
     state::Holder,
     testing::Bench,
 };
@@ -293,6 +294,25 @@ fn report_and_status_credit_the_agent_that_was_called() {
         activity.agents.iter().map(|share| (share.agent.clone(), share.usage.input_tokens)).collect();
     let expected = [("claude".to_owned(), 10), ("codex".to_owned(), 300)];
     assert_eq!((&reported[..], &shown[..]), (&expected[..], &expected[..]));
+}
+
+#[test]
+fn a_workers_task_shows_its_attempts() {
+    let bench = played();
+    let attempts = |task: &str| history(&bench).task(&TaskId::new(task)).unwrap().attempts;
+    let [failed, done] = &attempts("2")[..] else { panic!("{:#?}", attempts("2")) };
+    assert_eq!((failed.iteration, failed.end), (Some(2), AttemptEnd::TakenBack));
+    assert_eq!((done.iteration, done.end), (Some(3), AttemptEnd::Completed));
+    assert_eq!(failed.failures, ["sh check.sh: check 2", "quality-check: check 2"]);
+    assert_eq!(done.failures, [""; 0]);
+    let worker = Some(format!("{RUN}/lane-2"));
+    for attempt in [failed, done] {
+        assert_eq!((attempt.run.as_deref(), &attempt.owner), (Some(RUN), &worker));
+        assert_eq!((&attempt.agents[..], attempt.ended_at.is_some()), (&["codex".to_owned()][..], true));
+    }
+    // Its run is gone, and nothing says how it ended.
+    let [cut_off] = &attempts("4")[..] else { panic!("{:#?}", attempts("4")) };
+    assert_eq!((cut_off.iteration, cut_off.end), (Some(5), AttemptEnd::CutOff));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use samuel_core::{
     agent::{Script, ScriptedCall, Step},
     config::CheckCommand,
+    history::History,
     model::{ExitReason, Plan, Status, Task, TaskId},
     project::{AttemptEnd, HistoryChange, RelatedTasks, TaskHistory},
     state::{Actor, Existing, Mutation, NewTask, StateError, TaskEdit},
@@ -14,7 +15,7 @@ fn id(text: &str) -> TaskId {
 }
 
 fn history(bench: &Bench, task: &str) -> TaskHistory {
-    bench.project().task_history(&id(task)).unwrap()
+    History::of(bench.project()).task(&id(task)).unwrap()
 }
 
 /// Writes a change in a few words.
@@ -154,6 +155,6 @@ fn a_plan_that_is_stored_anew_has_other_tasks_and_long_histories_are_cut_with_a_
 #[test]
 fn a_task_that_is_not_there_is_an_error() {
     let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
-    let error = bench.project().task_history(&id("7")).unwrap_err();
+    let error = History::of(bench.project()).task(&id("7")).unwrap_err();
     assert!(matches!(error, StateError::TaskNotFound { .. }), "{error}");
 }

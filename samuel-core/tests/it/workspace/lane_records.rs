@@ -8,7 +8,7 @@ use samuel_core::{
     history::{History, WhyQuestion},
     hook::points,
     model::{ExitReason, Plan, Priority, Task, TaskId, payload},
-    project::Project,
+    project::{AttemptEnd, Project},
     state::{Actor, Existing, Mutation, QueueOrder},
     testing::FakeHandler,
 };
@@ -121,6 +121,25 @@ async fn landings_are_told_in_the_order_of_the_branch() {
     assert_eq!(page.run.last_commit, ran.heads(1).pop());
     let files: Vec<&str> = page.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(files, ["made-1.txt", "made-2.txt", "made-3.txt", "made-4.txt"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merged_commit_stays_in_the_history_after_reset() {
+    let ran = ran().await;
+    let merged = ran.chosen(|record| match &record.event {
+        Event::TaskLanded { task, commit, .. } if *task == id("1") => Some(commit.clone()),
+        _ => None,
+    });
+    let store = ran.project.plan_store();
+    for is_reset in [false, true] {
+        if is_reset {
+            store.mutate(Mutation::Reset { id: id("1") }, Actor::User).unwrap();
+        }
+        let history = History::of(&ran.project).task(&id("1")).unwrap();
+        assert_eq!((history.commits, merged.len()), (merged.clone(), 1));
+        let ends: Vec<_> = history.attempts.iter().map(|attempt| attempt.end).collect();
+        assert_eq!(ends, [AttemptEnd::Completed]);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
