@@ -13,18 +13,19 @@ use crate::event::IterationFailure;
 
 impl Machine {
     /// Takes over what other lanes of the run did before it was interrupted: what they consumed, which the plan has, how
-    /// many of their iterations failed, how many failed with each task in whichever lane, and the tasks that are
-    /// completed since their work has landed or a person said so.
+    /// many of their iterations failed and how many of these were cut off, how many failed with each task in whichever
+    /// lane, and the tasks that are completed since their work has landed or a person said so.
     pub fn take_over(
         &mut self,
         usage: Usage,
-        failed_iterations: u32,
+        [failed, cut_off]: [u32; 2],
         attempts: &BTreeMap<TaskId, u32>,
         completed: Vec<TaskId>,
     ) {
         let core = &mut self.core;
         core.counters.usage += usage;
-        core.counters.failed = core.counters.failed.saturating_add(failed_iterations);
+        core.counters.failed = core.counters.failed.saturating_add(failed);
+        core.counters.interrupted = core.counters.interrupted.saturating_add(cut_off);
         core.counters.completed = completed;
         let agent = core.agents.last.as_ref().map_or(&core.setup.agent, |last| &last.agent).clone();
         core.agents.count(&agent, usage);

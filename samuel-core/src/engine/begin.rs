@@ -7,7 +7,7 @@ use super::{
     driver::Saved,
     error::{RunError, blocking},
     follow::{began_in, committed_in, completed_in, has_claims_in, landed_in, outdates_check},
-    lanes::KeptBooks,
+    lanes::{CutOff, KeptBooks},
     run::Run,
     services::Known,
 };
@@ -18,7 +18,7 @@ use crate::{
     model::{Claim, Groups, Plan, ProgressStatus, Status, TaskId, Usage, payload::Mode},
     state::{
         Actor, Begun, JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten, LoadedPlan,
-        Mutation, PlanStore, SavedRun, StateError,
+        Mutation, Note, PlanStore, SavedRun, StateError,
     },
 };
 
@@ -38,6 +38,8 @@ pub(super) struct Begin {
     pub(super) begun: Option<Begun>,
     /// The books of its lanes, where it had some.
     pub(super) books: Option<KeptBooks>,
+    /// The iterations of lanes but the first that were cut off.
+    pub(super) cut_off: Vec<CutOff>,
     /// The limits that the run had before it was interrupted.
     pub(super) limits_before: Option<RunLimits>,
     /// What the journal does not tell of the loops that worked on the plan.
@@ -103,6 +105,14 @@ struct LastSaved {
     lost: Option<Lost>,
 }
 
+impl LastSaved {
+    /// Returns a record of the plan's journal before all that commit an iteration that was under way, if one was.
+    fn first_open(&self) -> Option<u64> {
+        let saved = self.of_run.as_ref().and_then(|(_, saved)| saved.books.as_ref());
+        self.books.iter().chain(saved).filter_map(KeptBooks::first_open).min()
+    }
+}
+
 impl Run {
     /// Finds out whether an earlier run has to go on, and from where.
     pub(super) async fn recover(&self) -> Result<Begin, RunError> {
@@ -119,9 +129,13 @@ impl Run {
             let is_cut_off = last.of_run.as_ref().is_some_and(|(_, saved)| !saved.machine.is_ended());
             // An edit of prd.toon may have removed the claims there.
             let has_claims = is_cut_off && has_claims_in(&store.journal_since(0)?.records);
-            Ok::<_, StateError>((written, loaded, last, since, seq, untold, has_claims))
+            let committed = match last.first_open() {
+                Some(seq) => store.journal_since(seq)?.records,
+                None => Vec::new(),
+            };
+            Ok::<_, StateError>((written, loaded, last, since, seq, untold, has_claims, committed))
         });
-        let (written, loaded, last, since, seq, untold, has_claims) = read.await??;
+        let (written, loaded, last, since, seq, untold, has_claims, committed) = read.await??;
         let plan = &loaded.plan;
         let is_whole = last.lost != Some(Lost::SinceSaved);
         let (run_id, saved) = last.of_run.unzip();
@@ -145,10 +159,12 @@ impl Run {
                     (Some(noted), Some(saved)) => Some(noted.at_least(saved)),
                     (noted, saved) => noted.or(saved),
                 };
+                let mut cut_off = Vec::new();
                 if let Some(books) = &mut books {
                     books.landed_since(since);
                     books.hold_against(plan);
                     books.forget_reset(&untold.records);
+                    cut_off = books.end_open(&committed);
                     books.hand_over(&mut machine);
                 }
                 forget_reset(&mut machine, &untold.records);
@@ -161,8 +177,10 @@ impl Run {
                 machine.doubt_limit(now, lost != Some(Lost::Witness));
                 let mut first = Input::Resume { completed: Vec::new(), committed: false, began: true };
                 if is_whole {
-                    let used = last.used.or_else(|| books.as_ref().map(KeptBooks::used));
-                    machine.count_used(used.unwrap_or_else(|| machine.used()));
+                    // A lane may have written the one down and not yet the other.
+                    let mut used = last.used.unwrap_or_else(|| machine.used());
+                    used += books.as_ref().map(KeptBooks::used).unwrap_or_default().beyond(&used);
+                    machine.count_used(used);
                     first = Input::Resume {
                         completed: all_completed(&untold.records, plan, completed),
                         committed: committed_in(since, machine.iteration_number()),
@@ -182,6 +200,7 @@ impl Run {
                     start_commit,
                     begun,
                     books,
+                    cut_off,
                     limits_before,
                     lost,
                     loaded,
@@ -218,6 +237,7 @@ impl Run {
                     start_commit: None,
                     begun: None,
                     books,
+                    cut_off: Vec::new(),
                     limits_before: None,
                     lost,
                     loaded,
@@ -231,29 +251,39 @@ impl Run {
     /// machine was in, the machine closes the books itself.
     pub(super) async fn count_interrupted(&self, begin: Begin) -> Result<Begin, RunError> {
         let Some(begun) = begin.begun else { return Ok(begin) };
+        let cut_off = begin.cut_off;
+        let uncommitted = cut_off.iter().filter(|cut_off| !cut_off.is_committed);
+        let mut commits: Vec<(u32, Mode, Usage)> =
+            uncommitted.map(|cut_off| (cut_off.iteration, cut_off.mode, cut_off.usage)).collect();
         let is_committed = matches!(begin.first, Input::Resume { committed: true, .. });
         let closes_one = begin.machine.in_iteration() && !is_committed;
         let counted = begin.loaded.plan.progress.total_iterations_run;
-        let uncounted = begun.total.saturating_sub(counted.saturating_add(u64::from(closes_one)));
+        let counted = counted.saturating_add(u64::from(closes_one)).saturating_add(commits.len() as u64);
         // No more than lanes can have been in when they were cut off, whatever was noted.
-        let uncounted = uncounted.min(u64::from(MAX_JOBS));
-        if uncounted == 0 {
-            return Ok(begin);
-        }
+        let uncounted = begun.total.saturating_sub(counted).min(u64::from(MAX_JOBS));
         // That the machine's own one is committed, its number says.
         let own = begin.machine.in_iteration().then(|| begin.machine.iteration_number());
-        let numbers = (1..=begun.last).rev().filter(move |number| Some(*number) != own);
-        let numbers: Vec<u32> = numbers.take(usize::try_from(uncounted).unwrap_or(usize::MAX)).collect();
-        let store = Arc::clone(&self.frozen.store);
+        let known: HashSet<u32> = cut_off.iter().map(|cut_off| cut_off.iteration).chain(own).collect();
+        let numbers = (1..=begun.last).rev().filter(|number| !known.contains(number));
+        let numbers = numbers.take(usize::try_from(uncounted).unwrap_or(usize::MAX));
+        commits.extend(numbers.map(|number| (number, Mode::Implementation, Usage::default())));
+        if commits.is_empty() && cut_off.is_empty() {
+            return Ok(Begin { cut_off, ..begin });
+        }
+        // From then on they are not under way any more, and each ends once.
+        let books = begin.books.filter(|_| !cut_off.is_empty());
+        let books = books.and_then(|books| books.noted(begin.resumed.unwrap_or_default()));
+        let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
         let counted = blocking(move || {
-            numbers.into_iter().try_for_each(|iteration| {
-                let (mode, usage) = (Mode::Implementation, Usage::default());
+            for (iteration, mode, usage) in commits {
                 let commit = Mutation::CommitIteration { iteration, mode, usage };
-                store.mutate(commit, Actor::Runtime).map(|_applied| ())
-            })
+                store.mutate(commit, Actor::Runtime)?;
+            }
+            books.map_or(Ok(0), |books| lane.note(Note::Books(books)))
         });
         counted.await??;
-        self.recover().await
+        let begin = self.recover().await?;
+        Ok(Begin { cut_off, ..begin })
     }
 
     /// Lets the store know the plan that the run begins with, against which it
@@ -390,6 +420,11 @@ fn last_saved(store: &dyn PlanStore, lane: &dyn LaneStore) -> Result<LastSaved, 
         None => seq,
     };
     let lost = if saved.is_none() { Some(Lost::Unread) } else { lost };
+    let mut saved = saved;
+    if let Some(books) = saved.as_mut().and_then(|saved| saved.books.as_mut()).filter(|_| is_kept) {
+        // Nothing says which of these the plan has.
+        books.forget_open();
+    }
     let (of_run, books) = (saved.map(|saved| (checkpoint.run_id, saved)), books.and_then(KeptBooks::read));
     Ok(LastSaved { seq, of_run, used, begun, books, lost })
 }

@@ -24,7 +24,7 @@ use super::{
     flight::Flight,
     follow::Follower,
     handle::EndSignal,
-    lanes::KeptBooks,
+    lanes::{CutOff, KeptBooks},
     plan_effects::{change, look_and_load, mutate},
     record::{Recorder, Steps, has_arguments},
     services::Services,
@@ -68,6 +68,8 @@ pub(super) struct Driver {
     pub(super) goes_on_from: Option<String>,
     /// Changes that reopen tasks and could not be made yet.
     pub(super) to_reopen: tokio::sync::Mutex<VecDeque<Mutation>>,
+    /// The iterations of lanes but the first that the interruption cut off.
+    pub(super) cut_off: Vec<CutOff>,
 }
 
 /// What a checkpoint holds.
@@ -237,9 +239,11 @@ impl Driver {
                     services.hub.untold(lane.number, &event);
                     return;
                 }
-                if let (Some(lane), Event::IterationStarted { iteration, .. }) = (&services.in_lane, &event) {
+                if let (Some(lane), Event::IterationStarted { iteration, mode, .. }) =
+                    (&services.in_lane, &event)
+                {
                     // Whoever goes on after a kill has to know its number.
-                    lane.begins(&services, *iteration).await;
+                    lane.begins(&services, *iteration, *mode).await;
                 }
                 if let (Some(lane), Event::IterationFinished { .. }) = (&services.in_lane, &event) {
                     // Nor are its books lost then.
@@ -252,6 +256,11 @@ impl Driver {
                 }
                 services.note_call(&event).await;
                 services.emit(event);
+                // Lanes begin nothing before the first one has announced the run.
+                for cut_off in self.cut_off.iter().filter(|_| starts) {
+                    let ended = cut_off.ended(self.machine.consecutive_failures());
+                    services.hub.send_of(Some(cut_off.lane), ended);
+                }
                 // A run announces itself once.
                 let warnings = self.warnings.iter().filter(|_| starts);
                 warnings.for_each(|warning| services.warn_of_run(warning.told()));

@@ -554,6 +554,7 @@ impl Run {
             recorder,
             goes_on_from: resumed,
             to_reopen: tokio::sync::Mutex::default(),
+            cut_off: begin.cut_off,
         };
         if let Some(followers) = followers {
             let max_wall_time = frozen.settings.session_budget.max_wall_time;
@@ -573,6 +574,7 @@ impl Run {
                 recorder: None,
                 goes_on_from: None,
                 to_reopen: tokio::sync::Mutex::default(),
+                cut_off: Vec::new(),
             };
             let plan = driver.services.plan();
             let (leader, lock) = (Arc::clone(&driver.services), Arc::clone(&lock));

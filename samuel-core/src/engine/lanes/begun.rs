@@ -3,13 +3,14 @@
 //! A lane writes down that an iteration begins before it tells of it, and the leader how many have begun whenever it saves
 //! the run: whoever goes on after a kill uses no number twice, and counts all of them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
 
 use tokio::sync::MutexGuard;
 
 use super::lane::Lane;
 use crate::{
     engine::{error::described, services::Services},
+    model::payload::Mode,
     state::{Begun, Note},
 };
 
@@ -51,13 +52,18 @@ impl Beginnings {
 
 impl Lane {
     /// Writes down that an iteration begins.
-    pub(in crate::engine) async fn begins(&self, services: &Arc<Services>, iteration: u32) {
+    pub(in crate::engine) async fn begins(&self, services: &Arc<Services>, iteration: u32, mode: Mode) {
         self.shared.beginnings.begins(iteration);
-        let (begun, _writing) = self.shared.beginnings.to_write().await;
+        if !self.leads() {
+            self.shared.opens(self.number, iteration, mode, services.known_seq.load(Ordering::Relaxed));
+        }
+        let (begun, writing) = self.shared.beginnings.to_write().await;
         let noted = services.blocking(move |services| services.lane.note(Note::Begun(begun))).await;
+        drop(writing);
         if let Err(error) = noted.and_then(|noted| noted) {
             services.warn(format!("that an iteration begins could not be saved: {}", described(&error)));
         }
+        self.write_books(services).await;
     }
 }
 

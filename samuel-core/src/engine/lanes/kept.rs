@@ -13,9 +13,10 @@ use tokio::sync::MutexGuard;
 
 use super::lane::Lane;
 use crate::{
-    engine::{error::described, services::Services},
+    engine::{error::described, follow::committed_in, services::Services},
+    event::{Event, IterationFailure},
     machine::Machine,
-    model::{AgentTotal, Plan, Status, TaskId, Usage},
+    model::{AgentTotal, FailureClass, IterationOutcome, Plan, Status, TaskId, Usage, payload::Mode},
     sched::SharedBooks,
     state::{JournalEntry, JournalRecord, LaneBooks, Mutation, Note},
 };
@@ -35,6 +36,48 @@ pub(in crate::engine) struct KeptBooks {
     pub(super) others: OtherLanes,
     /// What all lanes have consumed, with the calls that are under way.
     pub(super) used: Usage,
+    /// The iterations that are under way in lanes but the first, by lane.
+    pub(super) open: BTreeMap<u32, OpenIteration>,
+}
+
+/// An iteration that is under way in a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct OpenIteration {
+    pub(super) iteration: u32,
+    pub(super) mode: Mode,
+    /// What it has consumed so far.
+    pub(super) usage: Usage,
+    /// A record of the plan's journal before the one that commits the iteration.
+    pub(super) seq: u64,
+}
+
+/// An iteration of a lane other than the first that a kill cut off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::engine) struct CutOff {
+    pub(in crate::engine) lane: u32,
+    pub(in crate::engine) iteration: u32,
+    pub(in crate::engine) mode: Mode,
+    pub(in crate::engine) usage: Usage,
+    /// Whether the plan has it.
+    pub(in crate::engine) is_committed: bool,
+}
+
+impl CutOff {
+    /// Returns the event of its end.
+    pub(in crate::engine) fn ended(&self, consecutive_failures: u32) -> Event {
+        let message = "samuel ended in mid-iteration".to_owned();
+        Event::IterationFinished {
+            iteration: self.iteration,
+            outcome: IterationOutcome::Failed,
+            failure: Some(IterationFailure { class: FailureClass::Interrupted, message }),
+            completed: Vec::new(),
+            usage: self.usage,
+            consecutive_failures,
+            excused: false,
+            unrecorded: false,
+            commit: None,
+        }
+    }
 }
 
 /// What lanes but the first did.
@@ -44,6 +87,8 @@ pub(super) struct OtherLanes {
     pub(super) usage: Usage,
     /// How many of their iterations failed.
     pub(super) failed_iterations: u32,
+    /// How many of these a kill cut off.
+    pub(super) cut_off: u32,
 }
 
 impl OtherLanes {
@@ -51,6 +96,7 @@ impl OtherLanes {
     pub(super) fn with(mut self, more: Self) -> Self {
         self.usage += more.usage;
         self.failed_iterations = self.failed_iterations.saturating_add(more.failed_iterations);
+        self.cut_off = self.cut_off.saturating_add(more.cut_off);
         self
     }
 }
@@ -92,7 +138,36 @@ impl KeptBooks {
         self.used += earlier.used.beyond(&self.used);
         self.others.usage += earlier.others.usage.beyond(&self.others.usage);
         self.others.failed_iterations = self.others.failed_iterations.max(earlier.others.failed_iterations);
+        self.others.cut_off = self.others.cut_off.max(earlier.others.cut_off);
         self
+    }
+
+    /// Returns a record of the plan's journal before all that commit an iteration that is under way, if one is.
+    pub(in crate::engine) fn first_open(&self) -> Option<u64> {
+        self.open.values().map(|open| open.seq).min()
+    }
+
+    /// Forgets the iterations that are under way in lanes but the first.
+    pub(in crate::engine) fn forget_open(&mut self) {
+        self.open.clear();
+    }
+
+    /// Ends the iterations that were under way in lanes but the first, and counts them. The records of the plan's journal
+    /// say which of them the plan has.
+    pub(in crate::engine) fn end_open(&mut self, records: &[JournalRecord]) -> Vec<CutOff> {
+        let mut ended = Vec::new();
+        for (lane, OpenIteration { iteration, mode, usage, .. }) in std::mem::take(&mut self.open) {
+            let this = OtherLanes { usage, failed_iterations: 1, cut_off: 1 };
+            self.others = self.others.with(this);
+            let is_committed = committed_in(records, iteration);
+            ended.push(CutOff { lane, iteration, mode, usage, is_committed });
+        }
+        ended
+    }
+
+    /// Returns the books as a lane writes them down; nothing of what cannot be encoded.
+    pub(in crate::engine) fn noted(&self, run_id: String) -> Option<LaneBooks> {
+        Some(LaneBooks { run_id, books: serde_json::to_value(self).ok()? })
     }
 
     /// Leaves out of what has landed, and of what a person said is done, all that a plan does not have as completed.
@@ -122,7 +197,8 @@ impl KeptBooks {
     /// Has the machine of the leader take over what other lanes did.
     pub(in crate::engine) fn hand_over(&self, machine: &mut Machine) {
         let settled = self.landed.iter().chain(&self.done).cloned().collect();
-        machine.take_over(self.others.usage, self.others.failed_iterations, &self.failed, settled);
+        let OtherLanes { usage, failed_iterations, cut_off } = self.others;
+        machine.take_over(usage, [failed_iterations, cut_off], &self.failed, settled);
     }
 
     /// Returns what all lanes have consumed, with the calls that were under way.
@@ -138,14 +214,14 @@ impl Lane {
         (self.shared.used(), writing)
     }
 
-    /// Writes the books down, since an iteration ends. The leader saves them with the run.
+    /// Writes the books down, since an iteration begins or ends, or its agent has consumed more. The leader saves them with
+    /// the run.
     pub(in crate::engine) async fn write_books(&self, services: &Arc<Services>) {
         if self.leads() {
             return;
         }
         let (_, _writing) = self.shared.beginnings.to_write().await;
-        let Ok(books) = serde_json::to_value(self.shared.kept()) else { return };
-        let books = LaneBooks { run_id: services.run_id.to_string(), books };
+        let Some(books) = self.shared.kept().noted(services.run_id.to_string()) else { return };
         let noted = services.blocking(move |services| services.lane.note(Note::Books(books))).await;
         if let Err(error) = noted.and_then(|noted| noted) {
             services.warn(format!("what lanes have done could not be saved: {}", described(&error)));
@@ -172,6 +248,8 @@ pub(super) fn together(some: &[AgentTotal], others: &[AgentTotal]) -> Vec<AgentT
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
     use super::*;
     use crate::model::Task;
 
@@ -187,7 +265,7 @@ mod tests {
     fn of_two_books_each_figure_is_the_greater_one() {
         let books = |failed: &[(&str, u32)], tokens, failed_iterations| KeptBooks {
             failed: failed.iter().map(|(task, count)| (id(task), *count)).collect(),
-            others: OtherLanes { usage: usage(tokens), failed_iterations },
+            others: OtherLanes { usage: usage(tokens), failed_iterations, cut_off: 0 },
             used: usage(tokens),
             ..KeptBooks::default()
         };
@@ -196,6 +274,30 @@ mod tests {
         let both = noted.at_least(saved);
         assert_eq!(both, books(&[("a", 2), ("b", 3), ("c", 1)], 50, 4));
         assert_eq!(books(&[], 40, 0).at_least(books(&[], 50, 0)), books(&[], 50, 0));
+    }
+
+    #[test]
+    fn an_open_iteration_ends_once() {
+        let open = |iteration, tokens| OpenIteration {
+            iteration,
+            mode: Mode::Implementation,
+            usage: usage(tokens),
+            seq: 7,
+        };
+        let mut books = KeptBooks {
+            others: OtherLanes { usage: usage(10), failed_iterations: 1, cut_off: 0 },
+            open: BTreeMap::from([(2, open(4, 3)), (3, open(5, 2))]),
+            ..KeptBooks::default()
+        };
+        assert_eq!(books.first_open(), Some(7));
+        // As it is read again.
+        let noted = books.noted("run".to_owned()).unwrap();
+        assert_eq!(KeptBooks::read(noted), Some(books.clone()));
+        let ended: Vec<_> =
+            books.end_open(&[]).iter().map(|ended| (ended.lane, ended.iteration, ended.usage)).collect();
+        assert_eq!(ended, [(2, 4, usage(3)), (3, 5, usage(2))]);
+        assert_eq!(books.others, OtherLanes { usage: usage(15), failed_iterations: 3, cut_off: 2 });
+        assert_eq!((books.end_open(&[]), books.first_open()), (Vec::new(), None));
     }
 
     #[test]

@@ -48,7 +48,7 @@ mod view;
 mod watchers;
 
 pub use error::LanesError;
-pub(super) use kept::KeptBooks;
+pub(super) use kept::{CutOff, KeptBooks};
 pub use land::{LandReport, LandedWork, ReturnedWork};
 pub(super) use lane::Lane;
 pub use lane_list::{CleanedLanes, KeptOfLanes, LaneBranch, LaneList, LaneStanding, LaneWorkTree};

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     begun::Beginnings,
     error::LanesError,
-    kept::{OtherLanes, all_of, together},
+    kept::{OpenIteration, OtherLanes, all_of, together},
     user_texts::UserTexts,
     watchers::Watchers,
 };
@@ -109,6 +109,8 @@ struct State {
     taken_over: OtherLanes,
     /// What was consumed in each lane, with the calls under way; in the first one with what was before.
     used: BTreeMap<u32, Usage>,
+    /// The iterations under way in lanes but the first, each with what the lane had consumed before.
+    open: BTreeMap<u32, (OpenIteration, Usage)>,
 }
 
 #[derive(Clone, Debug, Default)]

@@ -244,10 +244,16 @@ impl LaneView {
             }
             Mutation::SetProgressStatus { .. } if !self.leads => nothing(),
             Mutation::CommitIteration { usage, .. } | Mutation::AddUsage { usage } => {
+                let ended = match &mutation {
+                    Mutation::CommitIteration { iteration, .. } => Some(*iteration),
+                    _ => None,
+                };
+                // Books of an iteration that has ended are never kept before the plan has it.
+                let applied = pass(mutation)?;
                 if let Some(shared) = self.shared.upgrade() {
-                    shared.consumed(usage, self.leads);
+                    shared.consumed(usage, self.leads, ended);
                 }
-                pass(mutation)
+                Ok(applied)
             }
             mutation => pass(mutation),
         }

@@ -15,7 +15,8 @@ use samuel_core::{
     config::MethodologySettings,
     engine::RunBuilder,
     event::Event,
-    model::{ExitReason, Status, TaskId, Usage},
+    history::History,
+    model::{ExitReason, FailureClass, Status, TaskId, Usage},
     state::{Actor, Mutation, NewTask},
 };
 
@@ -148,6 +149,42 @@ async fn what_agents_had_told_of_calls_that_were_cut_off_counts_in_all_lanes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn each_task_pays_its_own_cut_off_call() {
+    let (user, told) = killed_after(1, UNDER_WAY, &["1", "2", "3"]).await;
+    let mut cut_off: Vec<_> = told
+        .events
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::IterationFinished { iteration, failure: Some(failure), usage, .. } => {
+                assert_eq!(failure.class, FailureClass::Interrupted, "{}", told.text());
+                Some((record.lane, *iteration, usage.cost_usd))
+            }
+            _ => None,
+        })
+        .collect();
+    cut_off.sort_by_key(|(lane, ..)| *lane);
+    let [(Some(1), first, Some(1.0)), (Some(2), second, Some(1.0))] = cut_off[..] else {
+        panic!("{cut_off:?}: {}", told.text())
+    };
+    let names = fs::read_dir(user.home()).unwrap().map(|entry| entry.unwrap().file_name());
+    let names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+    let calls = names.iter().filter_map(|name| name.strip_prefix("call-"));
+    let hung = calls.filter(|call| !names.contains(&format!("ended-{call}")));
+    let mut hung: Vec<u32> = hung.map(|call| call.rsplit_once('-').unwrap().1.parse().unwrap()).collect();
+    hung.sort_unstable();
+    let mut told_of = [first, second];
+    told_of.sort_unstable();
+    assert_eq!(hung, told_of, "{}", told.text());
+    // Each call costs a dollar.
+    let tasks = History::of(&opened(&user)).activity().unwrap().tasks;
+    assert_eq!(tasks.len(), 3);
+    for task in tasks {
+        let calls = noted(&user, &format!("call-{}-", task.task));
+        assert_eq!(task.usage.cost_usd, Some(calls as f64), "{}: {}", task.task, told.text());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn iterations_of_all_lanes_count_after_a_kill() {
     let (user, told) = killed_after(4, "iterations", &TASKS).await;
     assert_eq!(told.report.exit_reason, ExitReason::MaxIterations, "{}", told.text());
@@ -175,8 +212,9 @@ async fn a_row_of_failures_over_all_lanes_goes_on_after_a_kill() {
     // Four are the cap, and the other lane may have a turn under way then.
     let failed = noted(&user, "ended-bad");
     assert!((4..=5).contains(&failed), "{failed}: {}", told.text());
-    // The first lane's is told to have been cut off.
-    assert_eq!(told.report.failed_iterations as usize, failed + 1, "{}", told.text());
+    // Those of both lanes are told to have been cut off.
+    let counted = (told.report.failed_iterations as usize, told.report.interrupted_iterations);
+    assert_eq!(counted, (failed + 2, 2), "{}", told.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]

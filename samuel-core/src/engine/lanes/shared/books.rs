@@ -2,18 +2,29 @@
 
 use super::{Lanes, State};
 use crate::{
-    engine::lanes::kept::{KeptBooks, OtherLanes, all_of},
-    model::{TaskId, Usage},
+    engine::lanes::kept::{KeptBooks, OpenIteration, OtherLanes, all_of},
+    model::{TaskId, Usage, payload::Mode},
 };
 
 impl Lanes {
-    /// Adds to the books what the plan is told that a lane consumed.
-    pub(in crate::engine::lanes) fn consumed(&self, usage: Usage, leads: bool) {
+    /// Adds to the books what the plan was told that a lane consumed, in an iteration that this ends if there is one.
+    pub(in crate::engine::lanes) fn consumed(&self, usage: Usage, leads: bool, ended: Option<u32>) {
         self.state(|state| {
             state.books.add(usage);
             if !leads {
                 state.others.usage += usage;
             }
+            state.open.retain(|_, (open, _)| Some(open.iteration) != ended);
+        });
+    }
+
+    /// Stores that an iteration begins in a lane other than the first, and the last record of the plan's journal that the
+    /// lane knows of.
+    pub(in crate::engine::lanes) fn opens(&self, lane: u32, iteration: u32, mode: Mode, seq: u64) {
+        self.state(|state| {
+            let used = state.used.get(&lane).copied().unwrap_or_default();
+            let open = OpenIteration { iteration, mode, usage: Usage::default(), seq };
+            state.open.insert(lane, (open, used));
         });
     }
 
@@ -103,5 +114,12 @@ fn kept(state: &State) -> KeptBooks {
         done: state.done.clone(),
         others: state.others.with(state.taken_over),
         used: all_of(&state.used),
+        open: state.open.iter().map(|(lane, open)| (*lane, so_far(state, *lane, open))).collect(),
     }
+}
+
+/// Returns an iteration with what its lane has consumed since the lane began it.
+fn so_far(state: &State, lane: u32, (open, used_before): &(OpenIteration, Usage)) -> OpenIteration {
+    let used = state.used.get(&lane).copied().unwrap_or_default();
+    OpenIteration { usage: used.beyond(used_before), ..*open }
 }
