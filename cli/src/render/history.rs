@@ -131,7 +131,10 @@ fn now_text(now: &Now) -> String {
         (Some(number), None) => format!("iteration {number}: "),
         (None, _) => String::new(),
     };
-    format!("{lane}{of}{}", safe_words(&now.doing))
+    // Without lanes the status has a line of its own for it.
+    let agent = now.agent.as_ref().filter(|_| now.lane.is_some());
+    let agent = agent.map(|agent| format!(", by {}", safe(agent))).unwrap_or_default();
+    format!("{lane}{of}{}{agent}", safe_words(&now.doing))
 }
 
 /// Words which tasks took long in the last runs, and what failed there.

@@ -256,6 +256,7 @@ fn activity(text: &str) -> Activity {
         task: Some(task.clone()),
         title: text.to_owned(),
         began_at: None,
+        agent: Some(text.to_owned()),
         doing: text.to_owned(),
         event: event(text),
     };

@@ -56,7 +56,8 @@ pub(crate) fn status_text(
         _ => false,
     };
     line(if at_work { "At work" } else { "Next" }, next(status, adding));
-    if let Some(call) = &status.call {
+    // With lanes each has a call of its own.
+    if let Some(call) = status.call.as_ref().filter(|_| activity.lanes.is_empty()) {
         line("Agent", format!("{}, {}", safe(&call.name()), safe(&call.why)));
     }
     if !status.only.is_empty() {

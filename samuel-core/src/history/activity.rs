@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{Eta, History, HistoryError, LogEntry, event_line, fold::event_ref, run_history::EventRef};
 use crate::{
     event::Event,
-    model::{Groups, IterationOutcome, Plan, Task, TaskId, Usage, payload::Mode},
+    model::{Groups, IterationOutcome, Plan, Task, TaskId, Usage, payload::Mode, with_model},
     project::ProjectStatus,
     state::StateError,
 };
@@ -94,6 +94,8 @@ pub struct Now {
     pub title: String,
     /// When the iteration began.
     pub began_at: Option<Timestamp>,
+    /// The agent that is called, with its model; nothing between two calls.
+    pub agent: Option<String>,
     /// What was told last, on one line.
     pub doing: String,
     /// The event that told it.
@@ -304,6 +306,8 @@ struct Interrupted {
 struct OfLane {
     /// The agent that was called last.
     agent: Option<String>,
+    /// The agent that is called, with its model.
+    calling: Option<String>,
     /// Whether an iteration is under way, and when it began, in milliseconds.
     has_begun: bool,
     began_ms: u64,
@@ -351,7 +355,9 @@ impl Sum {
                 run.agent.clone_from(agent);
                 run.goes_on_from.clone_from(goes_on_from);
             }
-            Event::AgentStarted { agent, .. } => lane.agent = Some(agent.clone()),
+            Event::AgentStarted { agent, model, .. } => {
+                (lane.agent, lane.calling) = (Some(agent.clone()), Some(with_model(agent, model.as_deref())));
+            }
             Event::IterationStarted { mode, task, .. } => {
                 (lane.began_ms, lane.mode, lane.began_at) = (record.elapsed_ms, *mode, Some(record.at));
                 lane.has_begun = true;
@@ -361,6 +367,7 @@ impl Sum {
                 }
             }
             Event::AgentFinished { usage, .. } => {
+                lane.calling = None;
                 self.called(lane.agent.as_ref().unwrap_or(&run.agent), *usage);
             }
             Event::TasksTakenBack { tasks, .. } => {
@@ -414,6 +421,7 @@ impl Sum {
                 task: entry.task.clone().filter(|_| in_iteration.is_some()),
                 title: if in_iteration.is_some() { lane.title.clone() } else { String::new() },
                 began_at: lane.began_at.filter(|_| in_iteration.is_some()),
+                agent: lane.calling.clone(),
                 doing,
                 event: event_ref(record),
             };

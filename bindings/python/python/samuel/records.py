@@ -8599,12 +8599,13 @@ class LoopActivity(Record):
         task: The task, where it is for one.
         title: The task's title.
         began_at: When the iteration began.
+        agent: The agent that is called, with its model; nothing between two calls.
         doing: What was told last, on one line.
         event: The event that told it.
     """
 
-    __slots__ = ("run", "lane", "iteration", "mode", "task", "title", "began_at", "doing", "event")
-    __match_args__ = ("run", "title", "doing", "event", "lane", "iteration", "mode", "task", "began_at")
+    __slots__ = ("run", "lane", "iteration", "mode", "task", "title", "began_at", "agent", "doing", "event")
+    __match_args__ = ("run", "title", "doing", "event", "lane", "iteration", "mode", "task", "began_at", "agent")
     _rust = "Now"
     run: str
     lane: int | None
@@ -8613,6 +8614,7 @@ class LoopActivity(Record):
     task: str | None
     title: str
     began_at: str | None
+    agent: str | None
     doing: str
     event: EventRef
 
@@ -8627,6 +8629,7 @@ class LoopActivity(Record):
         mode: Mode | None = None,
         task: str | None = None,
         began_at: str | None = None,
+        agent: str | None = None,
     ) -> None:
         _set(self, "run", run)
         _set(self, "lane", lane)
@@ -8635,6 +8638,7 @@ class LoopActivity(Record):
         _set(self, "task", task)
         _set(self, "title", title)
         _set(self, "began_at", began_at)
+        _set(self, "agent", agent)
         _set(self, "doing", doing)
         _set(self, "event", event)
 

@@ -297,6 +297,28 @@ fn report_and_status_credit_the_agent_that_was_called() {
 }
 
 #[test]
+fn status_names_the_call_of_each_worker() {
+    let bench = on_disk(&[("1", "First"), ("2", "Second"), ("3", "Third")]);
+    let (one, two, three) = (Some(1), Some(2), Some(3));
+    let events = vec![
+        (None, begins(None)),
+        (one, started(1, "1")),
+        (two, started(2, "2")),
+        (one, called(1, "claude")),
+        (two, called(2, "codex")),
+        (three, started(3, "3")),
+        (three, called(3, "claude")),
+        (three, answered(3, 10)),
+    ];
+    tell_by(&*bench.lane(), RUN, 0, events);
+    let holder = Holder::this_process(jiff::Timestamp::UNIX_EPOCH, format!("run {RUN}"));
+    let _lock = bench.lane().lock_loop(&holder).unwrap();
+    let lanes = history(&bench).activity().unwrap().lanes;
+    let agents: Vec<_> = lanes.iter().map(|now| (now.lane, now.agent.as_deref())).collect();
+    assert_eq!(agents, [(one, Some("claude")), (two, Some("codex")), (three, None)]);
+}
+
+#[test]
 fn a_workers_task_shows_its_attempts() {
     let bench = played();
     let attempts = |task: &str| history(&bench).task(&TaskId::new(task)).unwrap().attempts;
