@@ -20,5 +20,5 @@ pub use samuel_model::{
 };
 pub(crate) use samuel_model::{
     Digesting, began_at, digest_of, digest_of_stream, hex, is_digest, is_no_work, is_run_id, run_blocking,
-    settle, words,
+    settle, with_model, words,
 };

@@ -322,7 +322,8 @@ fn status_names_the_call_of_each_worker() {
 fn a_workers_task_shows_its_attempts() {
     let bench = played();
     let attempts = |task: &str| history(&bench).task(&TaskId::new(task)).unwrap().attempts;
-    let [failed, done] = &attempts("2")[..] else { panic!("{:#?}", attempts("2")) };
+    let of_second = attempts("2");
+    let [failed, done] = &of_second[..] else { panic!("{of_second:#?}") };
     assert_eq!((failed.iteration, failed.end), (Some(2), AttemptEnd::TakenBack));
     assert_eq!((done.iteration, done.end), (Some(3), AttemptEnd::Completed));
     assert_eq!(failed.failures, ["sh check.sh: check 2", "quality-check: check 2"]);
@@ -333,7 +334,8 @@ fn a_workers_task_shows_its_attempts() {
         assert_eq!((&attempt.agents[..], attempt.ended_at.is_some()), (&["codex".to_owned()][..], true));
     }
     // Its run is gone, and nothing says how it ended.
-    let [cut_off] = &attempts("4")[..] else { panic!("{:#?}", attempts("4")) };
+    let of_fourth = attempts("4");
+    let [cut_off] = &of_fourth[..] else { panic!("{of_fourth:#?}") };
     assert_eq!((cut_off.iteration, cut_off.end), (Some(5), AttemptEnd::CutOff));
 }
 
