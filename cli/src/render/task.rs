@@ -132,7 +132,10 @@ fn attempt_lines(attempt: &Attempt, places: &Places) -> Vec<String> {
         None => "an iteration".to_owned(),
     };
     let run = attempt.run.as_ref().map(|run| format!(" of run {}", name(run))).unwrap_or_default();
-    let mut line = format!("{}  {iteration}{run}: {}", time_of_day(attempt.began_at), end_text(attempt.end));
+    let worker = attempt.owner.as_deref().and_then(|owner| Some(owner.rsplit_once("/lane-")?.1));
+    let worker = worker.map(|worker| format!(", worker {}", safe(worker))).unwrap_or_default();
+    let began = time_of_day(attempt.began_at);
+    let mut line = format!("{began}  {iteration}{run}{worker}: {}", end_text(attempt.end));
     if !attempt.agents.is_empty() {
         let agents: Vec<String> = attempt.agents.iter().map(|agent| safe(agent)).collect();
         line.push_str(&format!(", by {}", agents.join(", then ")));

@@ -62,6 +62,9 @@ fn a_run_with_lanes_leaves_the_checkout_alone_and_says_how_to_take_the_work_over
     assert!(bench.path("made-1").exists() && bench.path("made-2").exists());
     let listed = bench.ok(&["run", "tasks"]).stdout;
     assert_eq!(listed.matches("[x]").count(), 2, "{listed}");
+    let shown = bench.ok(&["run", "show", "1"]).stdout;
+    assert!(shown.contains("Attempts\n") && shown.contains(", worker "), "{shown}");
+    assert!(shown.contains(": completed, by ") && shown.contains(", in iteration "), "{shown}");
 }
 
 #[test]
