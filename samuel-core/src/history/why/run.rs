@@ -198,11 +198,17 @@ fn failures_in_a_row(entries: &[LogEntry]) -> Vec<&LogEntry> {
     let has_failed =
         |(_, outcome, _): &(&LogEntry, IterationOutcome, bool)| *outcome == IterationOutcome::Failed;
     if ended().any(|(entry, ..)| entry.record.lane.is_some()) {
-        // One in which the agent said nothing of its task neither failed nor came to something.
-        let counts = |outcome: IterationOutcome, unrecorded: bool| {
-            outcome != IterationOutcome::Cancelled && !unrecorded
+        // One in which the agent said nothing of its task neither failed nor came to something, nor did one that a kill
+        // has cut off.
+        let is_cut_off = |entry: &LogEntry| match &entry.record.event {
+            Event::IterationFinished { failure: Some(failure), .. } => {
+                failure.class == FailureClass::Interrupted
+            }
+            _ => false,
         };
-        let counted = ended().filter(|(_, outcome, unrecorded)| counts(*outcome, *unrecorded));
+        let counted = ended().filter(|(entry, outcome, unrecorded)| {
+            *outcome != IterationOutcome::Cancelled && !unrecorded && !is_cut_off(entry)
+        });
         let failed = counted.skip_while(|end| !has_failed(end)).take_while(has_failed).take(MAX_FAILURES);
         return failed.map(|(entry, ..)| entry).collect();
     }
