@@ -36,6 +36,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use super::{
     WorkspaceError, WorkspaceSetup, WorkspaceStep, bundle,
     git::Git,
+    pins::{Pins, refs_of, remove_refs, work_of},
     record::{self, Landing, Record},
     ref_locks,
     users_tree::{Standing, UsersTree, remove_lock},
@@ -210,6 +211,7 @@ impl CloneWorkspace {
     pub async fn turn_begins(&self) -> Result<(), WorkspaceError> {
         let mut record = self.record.lock().await;
         record.at_work = true;
+        record.pins.is_used = true;
         self.save(&record)?;
         self.step(WorkspaceStep::TurnBegan);
         Ok(())
@@ -313,7 +315,7 @@ impl CloneWorkspace {
         if record.refused > 0 || !self.is_spent(record, told).await? {
             return Ok(false);
         }
-        self.remove_work_reference().await?;
+        self.remove_references().await?;
         let (directory, on_step) = (self.setup.directory.clone(), self.setup.on_step.clone());
         let removing = move || {
             if let Some(on_step) = on_step {
@@ -324,20 +326,20 @@ impl CloneWorkspace {
         Ok(true)
     }
 
-    /// Removes the reference of what was taken in. git locks all packed references for that, which is written down: a
-    /// lock that a killed one leaves goes with the next start.
-    async fn remove_work_reference(&self) -> Result<(), WorkspaceError> {
-        let work = self.work_reference();
-        if self.users.reference(&self.git, &work).await?.is_some() {
-            let note = self.file(TIDYING);
-            // One that is there is of a git that failed: the lock of that one may be there as well.
-            if fs::symlink_metadata(&note).is_err() {
-                record::write(&note, &())?;
-            }
-            self.git.run(&self.users.top, &["update-ref", "-d", &work]).await?;
-            record::remove(&note)?;
+    /// Removes the references of the clone in the user's repository. git locks all packed references for that, which is
+    /// written down: a lock that a killed one leaves goes with the next start.
+    async fn remove_references(&self) -> Result<(), WorkspaceError> {
+        let note = self.file(TIDYING);
+        // One that is there is of a git that failed: the lock of that one may be there as well.
+        if fs::symlink_metadata(&note).is_err() {
+            record::write(&note, &())?;
         }
-        Ok(())
+        remove_refs(&self.git, &self.users, &refs_of(&self.key, &self.setup.directory)).await?;
+        record::remove(&note)
+    }
+
+    fn pins(&self) -> Pins<'_> {
+        Pins { git: &self.git, users: &self.users, key: &self.key }
     }
 
     fn tell(&self, told: impl IntoIterator<Item = String>) {
@@ -351,7 +353,9 @@ impl CloneWorkspace {
             told.extend(of_the_work(error)?);
         }
         self.hide(record).await?;
-        let count = ["rev-list", "--count", "--all", "HEAD", "--not", &record.base, &record.tip];
+        // The user may have removed what a copied tag names.
+        let missing = "--ignore-missing";
+        let count = ["rev-list", "--count", missing, "--all", "HEAD", "--not", &record.base, &record.tip];
         Ok(self.git.line(&self.tree(), &count).await.is_ok_and(|count| count == "0"))
     }
 
@@ -427,13 +431,13 @@ impl CloneWorkspace {
         let tidying = self.file(TIDYING);
         remove_lock(&self.users.common_dir.join(ref_locks::PACKED), &tidying)?;
         record::remove(&tidying)?;
-        // It is this workspace's alone.
+        // These are this workspace's alone.
         record::remove(&self.users.common_dir.join(format!("{}.lock", self.work_reference())))?;
-        Ok(())
+        ref_locks::remove(&self.users.common_dir.join(self.pins().directory()))
     }
 
     fn work_reference(&self) -> String {
-        format!("refs/samuel/work/{}", self.key)
+        work_of(&self.key)
     }
 
     fn tree(&self) -> PathBuf {

@@ -17,12 +17,13 @@ use std::{
 use jiff::Timestamp;
 
 use super::{
-    WorkspaceError,
+    WorkspaceError, WorkspaceKind,
     bundle::shown,
     clone::{KnownClone, LaneClone, blocking},
     git::{Configured, Filters, Git, LIST_SETTINGS},
     lane_names::{BRANCHES, of_lane, result_in},
     lane_tree::{CLONE, clones_in, directories_of_clones},
+    pins::{refs_of, remove_refs},
     users_tree::UsersTree,
     worktree::{self, git_dir_of},
 };
@@ -59,6 +60,8 @@ pub(crate) struct LaneRemains {
     users: UsersTree,
     /// With its links resolved, as git names paths.
     directory: PathBuf,
+    /// Tells the project apart from others in the repository.
+    key: String,
     /// The references that branches of the user's follow.
     upstreams: HashSet<String>,
     landed_as: HashMap<String, (u64, String)>,
@@ -111,6 +114,7 @@ impl LaneRemains {
     /// Returns an error where the repository cannot be read, or there is no git.
     pub(crate) async fn open(setup: RemainsSetup) -> Result<Option<Self>, WorkspaceError> {
         let (root, caller) = (setup.root, setup.caller);
+        let key = WorkspaceKind::key_of(&root);
         let users = blocking(move || match Repository::open(&root, &caller)? {
             None => Ok(None),
             Some(_) => UsersTree::open(&root, &caller).map(Some),
@@ -124,7 +128,7 @@ impl LaneRemains {
         let followed = followed.lines().filter_map(|line| line.split_once(' '));
         let upstreams = followed.filter(|(name, upstream)| of_lane(name).is_none() && !upstream.is_empty());
         let upstreams = upstreams.map(|(_, upstream)| upstream.to_owned()).collect();
-        Ok(Some(Self { git, users, directory, upstreams, landed_as: setup.landed_as }))
+        Ok(Some(Self { git, users, directory, key, upstreams, landed_as: setup.landed_as }))
     }
 
     /// Returns the branches of lanes and the references of kept work.
@@ -188,7 +192,7 @@ impl LaneRemains {
     /// Says what is known of a clone.
     async fn known_clone(&self, of: &Path, path: PathBuf) -> Result<RemainingTree, WorkspaceError> {
         let own = of.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let name = own.trim_end_matches(CLONE).to_owned();
+        let name = name_of(of);
         let is_aside = path.file_name() != LaneClone::tree_in(of).file_name();
         let known = KnownClone::read(of).filter(|_| !is_aside);
         let Some(KnownClone { branch, tip, holds }) = known else {
@@ -234,11 +238,21 @@ impl LaneRemains {
     /// Returns an error where it cannot be removed.
     pub(crate) async fn go_on_removing(&self) -> Result<(), WorkspaceError> {
         let directory = self.directory.clone();
-        blocking(move || {
-            let mut left = directories_of_clones(&directory).filter(|of| KnownClone::is_half_removed(of));
-            left.try_for_each(|of| KnownClone::remove(&of))
-        })
-        .await
+        let left = blocking(move || {
+            let left = directories_of_clones(&directory).filter(|of| KnownClone::is_half_removed(of));
+            Ok(left.collect::<Vec<PathBuf>>())
+        });
+        for of in left.await? {
+            self.remove_clone(of).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes the clone in a directory, with its references.
+    async fn remove_clone(&self, of: PathBuf) -> Result<(), WorkspaceError> {
+        let key = format!("{}-{}", self.key, name_of(&of));
+        remove_refs(&self.git, &self.users, &refs_of(&key, &of)).await?;
+        blocking(move || KnownClone::remove(&of)).await
     }
 
     /// Removes a work tree, with what git ignores in it.
@@ -247,7 +261,7 @@ impl LaneRemains {
     /// Returns an error where it cannot be removed, or git fails.
     pub(crate) async fn remove_tree(&self, path: &Path) -> Result<(), WorkspaceError> {
         if let Some((of, _)) = clones_in(&self.directory).into_iter().find(|(_, clone)| clone == path) {
-            return blocking(move || KnownClone::remove(&of)).await;
+            return self.remove_clone(of).await;
         }
         worktree::remove(&self.git, &self.users, path).await
     }
@@ -350,6 +364,12 @@ impl LaneRemains {
         };
         Ok(trees.map(read).collect())
     }
+}
+
+/// Returns the name of the lane whose clone is in a directory.
+fn name_of(directory: &Path) -> String {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    name.trim_end_matches(CLONE).to_owned()
 }
 
 impl RemainingRef {

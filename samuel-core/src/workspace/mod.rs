@@ -15,6 +15,7 @@
 //! - `lane_tree` is where a lane works: `worktree` in a work tree of the user's repository, `clone/lane` in a clone.
 //!   `preparation` is what either gets beside the files of a commit, of which `copied` keeps files out of commits;
 //!   `detached_head` is how the first leaves a branch, and `untracked` whether git has to remove something there.
+//! - `pins` keeps the commits that clones borrow from the user's repository.
 //! - `project_of` finds the project from within one of its workspaces.
 //! - `lane_remains` says what lanes left in the repository, and what of it has landed; `lane_names` what their branches
 //!   are called, `kept_ref` keeps what would be on none.
@@ -53,6 +54,7 @@ mod known_branch;
 mod lane_names;
 mod lane_remains;
 mod lane_tree;
+mod pins;
 mod preparation;
 mod project_of;
 mod record;

@@ -11,7 +11,7 @@ use std::{
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::WorkspaceError;
+use super::{WorkspaceError, pins::PinNumbers};
 use crate::fs::{Durability, Manner, Root};
 
 /// The largest record, in bytes.
@@ -41,6 +41,9 @@ pub(super) struct Record {
     /// The commits of other branches of the clone that are known already.
     #[serde(default)]
     pub(super) elsewhere: Vec<String>,
+    /// The references that keep what the clone borrows.
+    #[serde(default)]
+    pub(super) pins: PinNumbers,
     /// References of earlier work that the clone was given, with their commits.
     #[serde(default)]
     pub(super) shown: Vec<(String, String)>,

@@ -156,6 +156,7 @@ impl LaneClone {
         // Somebody may have removed it.
         let Some(commit) = clone.users.reference(&clone.git, &reference).await? else { return Ok(()) };
         let mut record = clone.record.lock().await;
+        clone.pins().pin(&mut record.pins, &commit).await?;
         clone.git.run(&clone.tree(), &["update-ref", "--no-deref", &reference, &commit]).await?;
         record.elsewhere.push(commit.clone());
         record.shown.push((reference, commit));
@@ -312,9 +313,7 @@ impl CloneWorkspace {
         if self.stands != Stands::OnTask || record.tip == record.base {
             return Ok(());
         }
-        self.put_on(&record.branch, &record.tip).await?;
-        // What was taken in as this has another name now.
-        self.remove_work_reference().await
+        self.put_on(&record.branch, &record.tip).await
     }
 
     /// Puts a commit on a branch in the user's repository, or beside it where somebody has checked it out.

@@ -57,6 +57,7 @@ impl CloneWorkspace {
             config: String::from_utf8_lossy(&config).into_owned(),
             alternates,
             kept: record.kept,
+            pins: record.pins,
             copied: std::mem::take(&mut record.copied),
             ..Record::default()
         };
@@ -108,6 +109,7 @@ impl CloneWorkspace {
         standing: &Standing,
     ) -> Result<(), WorkspaceError> {
         let (tree, commit) = (self.tree(), standing.commit.as_str());
+        self.pins().pin_base(&mut record.pins, commit).await?;
         self.clear_clone(record)?;
         let reference = format!("refs/heads/{}", standing.branch);
         self.git.run(&tree, &["symbolic-ref", "HEAD", &reference]).await?;

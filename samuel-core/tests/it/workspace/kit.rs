@@ -120,6 +120,20 @@ impl User {
         self.git("for-each-ref --format='%(refname)' refs/samuel/kept").lines().map(str::to_owned).collect()
     }
 
+    /// Returns the references of Samuel, without those that keep what clones borrow.
+    pub(crate) fn samuel_refs(&self) -> Vec<String> {
+        let refs = self.git("for-each-ref --format='%(refname)' refs/samuel");
+        let is_pin = |name: &&str| name.starts_with("refs/samuel/base/");
+        refs.lines().filter(|name| !is_pin(name)).map(str::to_owned).collect()
+    }
+
+    /// Moves the branch back by a commit, and has git remove all that no reference has.
+    pub(crate) fn loses_last_commit(&self) {
+        self.git("reset -q --hard HEAD~1");
+        self.git("reflog expire --expire=now --all");
+        self.git("gc -q --prune=now");
+    }
+
     pub(crate) fn state(&self) -> PathBuf {
         self.0.join("state")
     }

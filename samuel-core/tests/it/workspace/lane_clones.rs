@@ -317,7 +317,7 @@ async fn a_branch_that_the_user_looks_at_stays_as_it_is_and_the_work_is_kept_bes
     let look = user.path().join("look");
     user.git(&format!("worktree add -q {} {BRANCH}", look.display()));
     let second = turn(&user, &clone, "echo 2 > made").await.unwrap();
-    let kept = || user.git("for-each-ref --format='%(refname) %(objectname)' refs/samuel");
+    let kept = || user.git("for-each-ref --format='%(refname) %(objectname)' refs/samuel/rescue");
     let beside = format!("refs/samuel/rescue/r/1-1 {}", second.commit);
     assert_eq!((user.git(&format!("rev-parse {BRANCH}")), kept()), (first.commit, beside.clone()));
     assert_eq!(user.sh(&look, "git status --porcelain; cat made"), "1");
@@ -333,12 +333,12 @@ async fn a_branch_that_the_user_looks_at_stays_as_it_is_and_the_work_is_kept_bes
 }
 
 #[tokio::test]
-async fn the_lock_goes_of_a_git_that_was_killed_as_it_removed_the_reference_of_what_was_taken_in() {
+async fn lock_of_a_git_killed_while_removing_refs_goes() {
     let user = User::new();
     let (bin, lock) = (user.path().join("bin"), user.tree().join(".git/packed-refs.lock"));
     fs::create_dir(&bin).unwrap();
     let killed = format!(
-        "#!/bin/sh\ncase \"$*\" in *'update-ref -d refs/samuel/work/'*) touch {}; kill -9 $$;; esac\nexec {} \"$@\"\n",
+        "#!/bin/sh\ncase \"$*\" in *'update-ref --no-deref --stdin'*) touch {}; kill -9 $$;; esac\nexec {} \"$@\"\n",
         lock.display(),
         user.sh(user.path(), "command -v git"),
     );
@@ -346,14 +346,61 @@ async fn the_lock_goes_of_a_git_that_was_killed_as_it_removed_the_reference_of_w
     user.sh(&bin, "chmod +x git");
     let clone = opened(&user, &format!("{}:{PATH}", bin.display())).await;
     clone.begin(BRANCH, &user.head()).await.unwrap();
-    let cut_off = turn(&user, &clone, "echo 1 > made").await;
+    turn(&user, &clone, "echo 1 > made").await.unwrap();
+    let cut_off = clone.remove().await;
     assert!(cut_off.is_err() && lock.exists(), "{cut_off:?}");
     drop(clone);
     let clone = opened(&user, PATH).await;
     assert!(!lock.exists());
+    clone.remove().await.unwrap();
+    assert_eq!(user.git("for-each-ref refs/samuel"), "");
+}
+
+#[tokio::test]
+async fn clone_survives_gc_after_reset() {
+    let user = User::new();
+    let clone = opened(&user, PATH).await;
+    user.git("commit -q --allow-empty -m More");
+    clone.begin(BRANCH, &user.head()).await.unwrap();
+    user.loses_last_commit();
+    let made = turn(&user, &clone, "git log -p && git commit -q --allow-empty -m Mine && echo 1 > made");
+    let made = made.await.unwrap();
+    assert_eq!(user.git(&format!("log --format=%s {}~1", made.commit)), "Mine\nMore\nStart");
     clone.begin("samuel/r/2-2", &user.head()).await.unwrap();
-    turn(&user, &clone, "echo 2 > made").await.unwrap();
-    assert_eq!(user.git("for-each-ref refs/samuel/work"), "");
+    turn(&user, &clone, "test ! -e made && git fsck --no-dangling && echo 2 > made").await.unwrap();
+    clone.remove().await.unwrap();
+    assert_eq!((user.git("for-each-ref refs/samuel"), clone.take_told()), (String::new(), Vec::new()));
+}
+
+#[tokio::test]
+async fn kept_clone_keeps_its_base() {
+    let user = User::new();
+    let clone = opened(&user, PATH).await;
+    user.git("commit -q --allow-empty -m More");
+    clone.begin(BRANCH, &user.head()).await.unwrap();
+    turn(&user, &clone, "git config core.fsmonitor false").await.unwrap_err();
+    clone.remove().await.unwrap();
+    user.loses_last_commit();
+    let aside = user.directory().join("kept-1");
+    assert_eq!(user.sh(&aside, "git fsck --no-dangling && git log --format=%s"), "More\nStart");
+}
+
+#[tokio::test]
+async fn clone_has_one_reference_while_branch_grows() {
+    let user = User::new();
+    let clone = opened(&user, PATH).await;
+    let pins = || user.git("for-each-ref --format='%(objectname)' refs/samuel/base");
+    for number in 1..=3 {
+        user.git("commit -q --allow-empty -m More");
+        clone.begin(&format!("samuel/r/{number}-1"), &user.head()).await.unwrap();
+        turn(&user, &clone, "true").await.unwrap();
+        assert_eq!(pins(), user.head());
+    }
+    user.git("reset -q --hard HEAD~1");
+    clone.begin(BRANCH, &user.head()).await.unwrap();
+    assert_eq!(pins().lines().count(), 2, "the commit before stays: an agent worked on it");
+    clone.check_out(&user.git("rev-parse HEAD~1")).await.unwrap();
+    assert_eq!(pins().lines().count(), 2, "nobody worked on the last one");
 }
 
 #[tokio::test]

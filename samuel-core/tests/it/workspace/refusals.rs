@@ -15,10 +15,7 @@ async fn refused(line: &str) -> String {
     let error = user.work(&workspace, line).await.unwrap_err();
     let WorkspaceError::Refused { refusal, clone, name } = &error else { panic!("{error}") };
     assert_eq!(error.code().name, "E_WORKSPACE_REFUSED");
-    assert_eq!(
-        (user.head(), user.git("ls-files"), user.git("for-each-ref refs/samuel")),
-        (before, files, String::new())
-    );
+    assert_eq!((user.head(), user.git("ls-files"), user.samuel_refs()), (before, files, Vec::new()));
     user.looks_around_safely();
     let objects = user.git("count-objects -v");
     assert!(
@@ -154,7 +151,7 @@ async fn more_than_is_taken_at_once_is_refused() {
         error.to_string().contains("bytes, more than the 10000 that are taken; it is kept in the clone"),
         "{error}"
     );
-    assert_eq!(user.git("for-each-ref refs/samuel"), "");
+    assert_eq!(user.samuel_refs(), [""; 0]);
     workspace.begin().await.unwrap();
     user.work(&workspace, "echo small > small").await.unwrap();
     workspace.land().await.unwrap();
@@ -174,7 +171,7 @@ async fn a_file_that_is_small_only_while_it_is_packed_is_refused_also_where_only
     };
     let error = user.work(&workspace, &make(10_001)).await.unwrap_err();
     assert!(error.to_string().contains("is longer than 10000 bytes"), "{error}");
-    assert_eq!(user.git("for-each-ref refs/samuel"), "");
+    assert_eq!(user.samuel_refs(), [""; 0]);
     workspace.begin().await.unwrap();
     user.work(&workspace, &make(10_000)).await.unwrap().unwrap();
     workspace.land().await.unwrap().unwrap();

@@ -17,7 +17,7 @@ async fn planted(plant: &str, spring: &str) -> String {
     let WorkspaceError::Planted { found, kept } = &error else { panic!("{error}") };
     assert_eq!(error.code().name, "E_WORKSPACE_PLANTED");
     user.looks_around_safely();
-    assert_eq!(user.git("for-each-ref refs/samuel"), "");
+    assert_eq!(user.samuel_refs(), [""; 0]);
     // The next attempt has a clone of its own.
     workspace.begin().await.unwrap();
     user.work(&workspace, "echo fine > fine.txt").await.unwrap();
