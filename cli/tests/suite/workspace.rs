@@ -60,6 +60,19 @@ fn samuel_in_a_workspace_finds_its_project() {
 }
 
 #[test]
+fn start_ignores_run_directory_in_place() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.write("a.txt", "one\n");
+    bench.make_repository(&["a.txt"]);
+    std::fs::remove_file(bench.path(".samuel/run/.gitignore")).unwrap();
+    let agent =
+        "echo two > a.txt; git add -A && git commit -qm All; \"$SAMUEL_BINARY\" run done \"$SAMUEL_TASK_ID\"";
+    bench.start(agent, &[]).ends(0);
+    assert_eq!(bench.git(&["log", "--format=%s"]), "All\nStart");
+    assert_eq!(bench.git(&["ls-files", ".samuel/run"]), "");
+}
+
+#[test]
 fn a_dirty_tree_is_refused_with_the_two_ways_out() {
     let bench = bench(&["First"], "");
     bench.write("a.txt", "two\n");

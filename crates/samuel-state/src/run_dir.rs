@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{KeptPlans, StateError};
+use super::{KeptPlans, StateError, unversioned::ignore_all};
 use samuel_fs::{PRIVATE_DIRECTORY, PROJECT_DIRECTORY, Root};
 
 /// How much of a plan is read for the methodology that it names.
@@ -242,6 +242,14 @@ impl RunDir {
             false => self.root.create_directory(&self.path, PROJECT_DIRECTORY),
         };
         created.map_err(StateError::file("create", &self.path))
+    }
+
+    /// Writes a `.gitignore` that keeps the files of the directory out of git. An existing one stays as it is.
+    ///
+    /// # Errors
+    /// Returns [`StateError::Io`] if the file system refuses.
+    pub fn ignore(&self) -> Result<(), StateError> {
+        ignore_all(&self.root, &self.path)
     }
 
     /// Creates a directory that existed before. If a file has replaced the directory, or one above it, the file is

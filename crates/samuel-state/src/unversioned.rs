@@ -22,6 +22,11 @@ const EVERYTHING: &[u8] = b"*\n";
 pub fn unversioned_directory(root: &Root, directory: &Path) -> Result<(), StateError> {
     let made = root.create_directory(directory, PROJECT_DIRECTORY);
     made.map_err(StateError::file("create", directory))?;
+    ignore_all(root, directory)
+}
+
+/// Writes the `.gitignore` of such a directory, which is there. Keeps an existing file. Blocks.
+pub(crate) fn ignore_all(root: &Root, directory: &Path) -> Result<(), StateError> {
     let ignored = directory.join(".gitignore");
     write_where_missing(root, &ignored, EVERYTHING).map_err(StateError::file("create", &ignored))
 }

@@ -30,6 +30,8 @@ impl Run {
                 return Err(StateError::NotInitialised { path: run_dir.prd() });
             }
             run_dir.create()?;
+            // An agent in the project commits all that git does not ignore.
+            run_dir.ignore()?;
             let lock = lane.lock_loop(&holder)?;
             Ok((lock, lane.supervisors()?))
         });

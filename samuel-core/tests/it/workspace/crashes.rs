@@ -83,7 +83,7 @@ fn start(user: &User, place: &str) -> bool {
 
 /// Says that the user's tree is one of its commits, and nothing holds it up.
 fn is_whole(user: &User, place: &str) {
-    assert_eq!(user.git("status --porcelain"), "?? .samuel/", "{place}");
+    assert_eq!(user.git("status --porcelain"), "", "{place}");
     assert!(!user.tree().join(".git/index.lock").exists(), "{place}");
     user.git("fsck --no-dangling --connectivity-only");
 }

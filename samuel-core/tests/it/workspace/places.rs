@@ -115,7 +115,7 @@ async fn appended_learnings_are_read_and_never_merged() {
         let into = told.report.into.clone().unwrap_or_else(|| "main".to_owned());
         let files = user.git(&format!("ls-tree -r --name-only {into}"));
         assert!(files.contains("made-2") && !files.contains(".samuel"), "{kind}: {files}");
-        assert_eq!(user.git("status --porcelain"), "?? .samuel/", "{kind}");
+        assert_eq!(user.git("status --porcelain"), "", "{kind}");
     }
 }
 

@@ -100,7 +100,7 @@ async fn commits_of_the_agent_reach_the_branch_after_the_check_and_the_plan_stay
         log.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>(),
         ["Ada: Make 1", "Ada: Do 1", "Samuel-Task: 1", "Ada: Make 2", "Ada: Do 2", "Samuel-Task: 2"]
     );
-    assert_eq!(user.git("status --porcelain"), "?? .samuel/");
+    assert_eq!(user.git("status --porcelain"), "");
     assert_eq!(fs::read_to_string(seen).unwrap(), "here \nhere 1\n");
     assert!(fs::read_to_string(user.home().join("check")).unwrap().trim_end().ends_with("/tree"));
     assert_eq!(user.clone_of_run(), None, "nothing is left of it");
