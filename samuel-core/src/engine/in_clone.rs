@@ -222,7 +222,9 @@ impl Services {
         let title = self.task_title(task);
         let note = WorkNote { title, task: task.map(ToString::to_string) };
         let ReplyData::Agent(end) = &mut reply.data else { return Ok(()) };
-        match clone.workspace.collect(&note).await {
+        let collected = clone.workspace.collect(&note).await;
+        self.tell_of_work(place, clone.workspace.take_told()).await;
+        match collected {
             Ok(_) if place.turn == Turn::Main && has_failed(end) => clone.workspace.fail().await,
             Ok(_) => Ok(()),
             Err(error) if error.is_of_the_work() => {

@@ -14,6 +14,7 @@ use std::{
 
 use super::{
     RefusedWork, WorkspaceError,
+    copied::OwnPaths,
     git::{Configured, Git},
     inspect::Names,
     record::remove,
@@ -53,6 +54,8 @@ pub(super) struct Door<'a> {
     pub(super) base: &'a str,
     /// Tells workspaces of one repository apart.
     pub(super) key: &'a str,
+    /// What Samuel put into the clone. No commit may have it.
+    pub(super) own: &'a OwnPaths,
 }
 
 /// Writes a bundle of what a clone has beyond a commit.
@@ -189,7 +192,14 @@ impl Door<'_> {
         let mut files: Vec<String> = of_control.collect();
         files.sort();
         files.dedup();
-        Ok(if files.is_empty() { Ok(()) } else { Err(RefusedWork::ControlFiles { files }) })
+        if !files.is_empty() {
+            return Ok(Err(RefusedWork::ControlFiles { files }));
+        }
+        let of_own = all.iter().filter(|change| change.kind() != DIRECTORY && self.own.cover(&change.path));
+        let mut files: Vec<String> = of_own.map(|change| shown(&change.path)).collect();
+        files.sort();
+        files.dedup();
+        Ok(if files.is_empty() { Ok(()) } else { Err(RefusedWork::Own { files }) })
     }
 
     /// Says whether the commit that the clone was made from has the very same entry.
@@ -298,9 +308,13 @@ impl Change {
     /// [`ControlLook::covers`](super::ControlLook::covers) is.
     pub(crate) fn control_file(&self, prefix: &str, is_control: impl Fn(&str) -> bool) -> Option<String> {
         let path = self.path.strip_prefix(prefix.as_bytes()).map(shown)?;
-        let kind = if self.mode == ABSENT { &self.old_mode } else { &self.mode };
         let leads = || self.mode == LINK && is_control(&format!("{path}/"));
-        (kind != DIRECTORY && (is_control(&path) || leads())).then_some(path)
+        (self.kind() != DIRECTORY && (is_control(&path) || leads())).then_some(path)
+    }
+
+    /// Returns the mode that it has then, or had before it was removed.
+    fn kind(&self) -> &[u8] {
+        if self.mode == ABSENT { &self.old_mode } else { &self.mode }
     }
 }
 

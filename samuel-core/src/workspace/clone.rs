@@ -342,6 +342,11 @@ impl CloneWorkspace {
         Pins { git: &self.git, users: &self.users, key: &self.key }
     }
 
+    /// Returns what people should know since this was called last, such as that commits of the agent became one.
+    pub fn take_told(&self) -> Vec<String> {
+        std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     fn tell(&self, told: impl IntoIterator<Item = String>) {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).extend(told);
     }
@@ -414,9 +419,10 @@ impl CloneWorkspace {
             return Ok(());
         }
         let title = Some("Commit what was left when Samuel ended".to_owned());
-        match self.collect_into(record, &WorkNote { title, task: None }).await {
-            Ok(_) => {}
-            Err(error) => told.extend(of_the_work(error)?),
+        let collected = self.collect_into(record, &WorkNote { title, task: None }).await;
+        told.extend(self.take_told());
+        if let Err(error) = collected {
+            told.extend(of_the_work(error)?);
         }
         record.failed = true;
         self.save(record)

@@ -1,7 +1,8 @@
-//! Files that lanes get beside those of a commit: which can be copied, and how git is kept from taking them.
+//! Files that Samuel puts into a workspace: which can be copied, and how git is kept from taking them.
 //!
 //! They are the user's alone, such as passwords. No commit that Samuel makes has them, whether git ignores them or not.
-//! What an agent itself commits of them, the queue keeps from landing.
+//! If commits of an agent have them, Samuel makes one commit without them, and no other leaves the clone. Out of a work
+//! tree, the queue keeps them from landing.
 
 use std::{
     fs::File,
@@ -55,11 +56,11 @@ fn opened(root: &Path, path: &str) -> Result<File, FileError> {
     }
 }
 
-/// What is copied into a work tree, by paths from the top of the repository.
+/// What Samuel puts into a workspace, by paths from the top of the repository: files, and directories with all in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Copied(Vec<String>);
+pub(super) struct OwnPaths(Vec<String>);
 
-impl Copied {
+impl OwnPaths {
     /// Names what `copy` does of a project, which is at a prefix below the top: empty, or with a slash at its end.
     pub(super) fn of(copy: &[String], prefix: &str) -> Self {
         Self(copy.iter().filter_map(|path| plain_path(path)).map(|path| format!("{prefix}{path}")).collect())
@@ -78,6 +79,20 @@ impl Copied {
     /// Writes it down for whoever opens the work tree next. Blocks.
     pub(super) fn write(&self, note: &Path) -> Result<(), WorkspaceError> {
         std::fs::write(note, self.0.join("\n")).map_err(WorkspaceError::io("write", note))
+    }
+
+    /// Adds a path.
+    pub(super) fn and(mut self, path: String) -> Self {
+        self.0.push(path);
+        self
+    }
+
+    /// Returns whether a path is among them, or in one of them.
+    pub(super) fn cover(&self, path: &[u8]) -> bool {
+        self.0.iter().any(|own| {
+            let rest = path.strip_prefix(own.as_bytes());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        })
     }
 
     /// Returns what is not in another list.
@@ -165,8 +180,8 @@ mod tests {
 
     #[test]
     fn patterns_stand_for_the_very_files() {
-        let copied = Copied::of(&["./.env".into(), "a*b [1]".into(), "!x".into()], "sub/");
+        let copied = OwnPaths::of(&["./.env".into(), "a*b [1]".into(), "!x".into()], "sub/");
         assert_eq!(copied.patterns(), "/sub/.env\n/sub/a\\*b\\ \\[1]\n/sub/!x\n");
-        assert_eq!(Copied::of(&["../x".into()], ""), Copied::default());
+        assert_eq!(OwnPaths::of(&["../x".into()], ""), OwnPaths::default());
     }
 }

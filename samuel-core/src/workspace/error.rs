@@ -168,10 +168,16 @@ pub enum RefusedWork {
         /// The files, relative to the project's root.
         files: Vec<String>,
     },
+    /// Its commits have files that Samuel put into the clone.
+    #[error("its commits have files that Samuel put into the workspace: {}", listed(files))]
+    Own {
+        /// The files, from the top of the repository.
+        files: Vec<String>,
+    },
 }
 
 /// Names some of a list.
-fn listed<T: ToString>(all: &[T]) -> String {
+pub(super) fn listed<T: ToString>(all: &[T]) -> String {
     let named: Vec<String> = all.iter().take(MAX_NAMED).map(ToString::to_string).collect();
     let more = all.len().saturating_sub(named.len());
     match more {

@@ -15,7 +15,7 @@ use std::{
 use super::{
     WorkspaceError,
     clone::blocking,
-    copied::{self, Copied},
+    copied::{self, OwnPaths},
     git::Git,
 };
 use crate::{
@@ -83,7 +83,7 @@ impl Preparation {
     /// Copies what is there of the files to copy. The copy of one that is there no more is removed; one that was never
     /// there may be what a command of the setup makes, and stays.
     async fn copy_all(&self, to: Unprepared<'_>) -> Result<(), WorkspaceError> {
-        let known = Copied::noted(&to.note.with_file_name(BROUGHT));
+        let known = OwnPaths::noted(&to.note.with_file_name(BROUGHT));
         let mut brought = Vec::new();
         // What cannot be copied was refused before a run.
         for file in self.copy.iter().filter_map(|file| copied::plain_path(file)) {
@@ -93,7 +93,7 @@ impl Preparation {
                 remove_copy(&file, to).await?;
             }
         }
-        let brought = Copied::from_paths(&brought);
+        let brought = OwnPaths::from_paths(&brought);
         match known == brought {
             true => Ok(()),
             false => brought.write(&to.note.with_file_name(BROUGHT)),

@@ -23,7 +23,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use super::{
     WorkspaceError,
     clone::{NOBODY, blocking, check_version},
-    copied::Copied,
+    copied::OwnPaths,
     detached_head,
     git::{Configured, Filters, Git, LIST_SETTINGS},
     kept_ref::{keep, put_on_or_beside},
@@ -81,7 +81,7 @@ pub struct Worktree {
     /// Whether what is in no commit is worth nothing.
     is_spent: AtomicBool,
     /// What was copied there beside the files of a commit.
-    copied: Mutex<Copied>,
+    copied: Mutex<OwnPaths>,
     /// The branch that a task was given last.
     given: Mutex<Option<String>>,
     /// The commit at which that branch began.
@@ -166,7 +166,7 @@ impl Worktree {
             _ => make(&git, &users, &setup.tree).await?,
         };
         unlock(&git_dir)?;
-        let copied = Copied::noted(&git_dir.join(COPIED));
+        let copied = OwnPaths::noted(&git_dir.join(COPIED));
         Ok(Self {
             setup,
             git,
@@ -273,7 +273,7 @@ impl Worktree {
     /// Takes down what is to be copied, so that git does not take it, and removes what was copied before and is not any
     /// more.
     async fn know_copied(&self) -> Result<(), WorkspaceError> {
-        let copied = Copied::of(&self.setup.preparation.copy, &self.users.prefix);
+        let copied = OwnPaths::of(&self.setup.preparation.copy, &self.users.prefix);
         if copied.is_empty() && self.copied().is_empty() {
             return Ok(());
         }
@@ -281,7 +281,7 @@ impl Worktree {
             true => String::new(),
             false => self.run(&copied.after(&["ls-files", "-z", "--"])).await?,
         };
-        Copied::untracked(&listed)?;
+        OwnPaths::untracked(&listed)?;
         let excludes = self.git.users_excludes(&self.users.top).await.unwrap_or_default();
         let users = read_anywhere(Path::new(&excludes), MAX_PATTERNS).unwrap_or_default();
         let patterns = [&users, b"\n".as_slice(), copied.patterns().as_bytes()].concat();
@@ -297,7 +297,7 @@ impl Worktree {
         Ok(())
     }
 
-    fn copied(&self) -> Copied {
+    fn copied(&self) -> OwnPaths {
         self.copied.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -5,15 +5,12 @@
 //! put on the task's branch in the user's repository then, from where the queue takes it. No git of the user's
 //! repository runs in it, and none of its references is seen there.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::PoisonError,
-};
+use std::path::{Path, PathBuf};
 
 use super::{CloneWorkspace, NEW_TREE, PREPARED, RECORD, Stands, TREE, WorkNote};
 use crate::workspace::{
     LEAST_GIT_OF_LANES, MadeWork, WorkspaceError, WorkspaceSetup,
-    copied::Copied,
+    copied::OwnPaths,
     elsewhere,
     kept_ref::put_on_or_beside,
     preparation::{Preparation, Unprepared},
@@ -81,7 +78,7 @@ impl LaneClone {
     /// Returns what people should know since it was asked last, such as where a clone was moved in which no git can be
     /// run.
     pub fn take_told(&self) -> Vec<String> {
-        std::mem::take(&mut *self.clone.told.lock().unwrap_or_else(PoisonError::into_inner))
+        self.clone.take_told()
     }
 
     /// Gives a task its branch at a commit. What an agent left before was [rescued](Self::rescue).
@@ -106,8 +103,8 @@ impl LaneClone {
         let mut record = clone.record.lock().await;
         clone.publish(&record).await?;
         let before = (record.branch.clone(), record.tip.clone());
-        let copied = Copied::of(&self.preparation.copy, &clone.users.prefix);
-        let gone = Copied::from_paths(&record.copied).without(&copied);
+        let copied = OwnPaths::of(&self.preparation.copy, &clone.users.prefix);
+        let gone = OwnPaths::from_paths(&record.copied).without(&copied);
         record.copied = copied.paths().to_vec();
         let standing = Standing { branch: branch.to_owned(), commit: commit.to_owned() };
         match clone.tree().is_dir() {
@@ -129,7 +126,7 @@ impl LaneClone {
         }
         if !copied.is_empty() {
             let listed = clone.git.run(&clone.tree(), &copied.after(&["ls-files", "-z", "--"])).await?;
-            Copied::untracked(&listed.stdout.text())?;
+            OwnPaths::untracked(&listed.stdout.text())?;
         }
         let to = Unprepared {
             root: &clone.setup.root,

@@ -13,10 +13,11 @@ use crate::{
     process::CommandOutput,
     workspace::{
         CloneProblem, WorkspaceError, WorkspaceStep,
-        copied::Copied,
+        copied::OwnPaths,
         git::Configured,
         record::{self, Record},
         ref_locks,
+        run_files::run_files,
         users_tree::Standing,
     },
 };
@@ -165,6 +166,11 @@ impl CloneWorkspace {
         if can_miss.await? { record::remove(&own) } else { Ok(()) }
     }
 
+    /// Returns what Samuel put into the clone: copied files, and the files of runs.
+    pub(super) fn own_paths(&self, record: &Record) -> OwnPaths {
+        OwnPaths::from_paths(&record.copied).and(run_files(&self.users.prefix))
+    }
+
     /// Takes over what is known of the control files as they were checked out.
     pub(super) fn has_seen(&self, record: &Record) {
         let seen = (record.seen.clone(), record.config.clone());
@@ -183,13 +189,10 @@ impl CloneWorkspace {
         if info.symlink_metadata().is_ok_and(|found| found.is_dir()) {
             record::remove(&info.join("exclude"))?;
         }
-        let copied = Copied::from_paths(&record.copied);
-        if !copied.is_empty() {
-            let (exclude, manner) = (info.join("exclude"), Manner::PRIVATE.with(Durability::Unsynced));
-            let patterns = copied.patterns();
-            let written = Root::new(&git).write(&exclude, [patterns.as_bytes()], &manner);
-            written.map_err(WorkspaceError::file("write", &exclude))?;
-        }
+        let (exclude, manner) = (info.join("exclude"), Manner::PRIVATE.with(Durability::Unsynced));
+        let patterns = self.own_paths(record).patterns();
+        let written = Root::new(&git).write(&exclude, [patterns.as_bytes()], &manner);
+        written.map_err(WorkspaceError::file("write", &exclude))?;
         ref_locks::remove(&git.join("refs"))
     }
 }

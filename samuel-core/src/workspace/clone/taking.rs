@@ -9,16 +9,19 @@ use crate::{
     workspace::{
         CloneProblem, RefusedWork, WorkspaceError, WorkspaceStep,
         bundle::{self, Door},
-        copied::Copied,
-        elsewhere, inspect,
+        elsewhere,
+        error::listed,
+        git::Configured,
+        inspect,
         record::{self, Record},
-        run_files::run_files,
         users_tree::{Standing, UsersTree},
     },
 };
 
 /// How many clones are moved aside before somebody has to look.
 const MAX_ASIDE: u32 = 10_000;
+/// How many commits are named in the message of the one that is made of them.
+const MAX_SUBJECTS: usize = 100;
 
 impl CloneWorkspace {
     pub(super) async fn collect_into(
@@ -28,7 +31,7 @@ impl CloneWorkspace {
     ) -> Result<Option<Collected>, WorkspaceError> {
         self.look_for_traps(record).await?;
         self.step(WorkspaceStep::Inspected);
-        let head = match self.commit(record, note).await {
+        let mut head = match self.commit(record, note).await {
             Ok(head) => head,
             Err(error) => return Err(self.refuse_failed(record, error).await?),
         };
@@ -52,23 +55,37 @@ impl CloneWorkspace {
             self.save(record)?;
             return Ok(None);
         }
-        let bundle = self.file("work.bundle");
-        if let Err(error) = bundle::make(&self.git, &self.tree(), &record.base, &bundle).await {
-            return Err(self.refuse_failed(record, error).await?);
-        }
-        self.step(WorkspaceStep::Bundled);
-        let reference = self.work_reference();
+        let (bundle, reference, own) =
+            (self.file("work.bundle"), self.work_reference(), self.own_paths(record));
         let (limit, control) = (self.setup.limits.bundle, &self.setup.control);
-        let UsersTree { top, common_dir, prefix, .. } = &self.users;
-        let door = Door { git: &self.git, top, common_dir, prefix, base: &record.base, key: &self.key };
-        let taken = door.take_in(&bundle, limit, &reference, |path| control.covers(path)).await?;
-        record::remove(&bundle)?;
-        let commit = match taken {
-            Ok(commit) => commit,
-            Err(refusal @ RefusedWork::Damaged { .. }) => {
-                return Err(self.refuse_whole(record, refusal).await?);
+        let mut is_one_commit = false;
+        let commit = loop {
+            if let Err(error) = bundle::make(&self.git, &self.tree(), &record.base, &bundle).await {
+                return Err(self.refuse_failed(record, error).await?);
             }
-            Err(refusal) => return Err(self.refuse(record, &head, refusal).await?),
+            self.step(WorkspaceStep::Bundled);
+            let UsersTree { top, common_dir, prefix, .. } = &self.users;
+            let (base, key, own) = (&record.base, &self.key, &own);
+            let door = Door { git: &self.git, top, common_dir, prefix, base, key, own };
+            let taken = door.take_in(&bundle, limit, &reference, |path| control.covers(path)).await?;
+            record::remove(&bundle)?;
+            match taken {
+                Ok(commit) => break commit,
+                Err(RefusedWork::Own { files }) if !is_one_commit => {
+                    head = match self.make_one_commit(record, note, &head).await {
+                        Ok(commit) => commit,
+                        Err(error) => return Err(self.refuse_failed(record, error.into()).await?),
+                    };
+                    is_one_commit = true;
+                    let told = "commits of the agent had files that Samuel had put into the workspace";
+                    let files = listed(&files);
+                    self.tell([format!("{told}, so their work is now one commit without them: {files}")]);
+                }
+                Err(refusal @ RefusedWork::Damaged { .. }) => {
+                    return Err(self.refuse_whole(record, refusal).await?);
+                }
+                Err(refusal) => return Err(self.refuse(record, &head, refusal).await?),
+            }
         };
         self.step(WorkspaceStep::TakenIn);
         record.tip.clone_from(&commit);
@@ -97,30 +114,43 @@ impl CloneWorkspace {
     }
 
     /// Commits what an agent left, with the index of Samuel's own: nothing that is in the one that it left is
-    /// believed, so that the commit is what the files are, without those that were copied there. The files of runs
-    /// are those of the base, also after a commit of the agent that changed them.
+    /// believed, so that the commit is what the files are. Those that Samuel put there are as in the base, also after a
+    /// commit of the agent that changed them.
     async fn commit(&self, record: &Record, note: &WorkNote) -> Result<String, WorkspaceError> {
-        let (tree, copied) = (self.tree(), Copied::from_paths(&record.copied));
+        let (tree, own) = (self.tree(), self.own_paths(record));
         self.clear_clone(record)?;
         self.run_indexed(&["read-tree", "--reset", "HEAD"]).await?;
         self.run_indexed(&["add", "--all"]).await?;
-        let run_files = run_files(&self.users.prefix);
-        self.run_indexed(&["reset", "--quiet", &record.base, "--", &run_files]).await?;
-        if !copied.is_empty() {
-            // A commit of the agent's may have it.
-            self.run_indexed(&copied.after(&["update-index", "--force-remove", "--"])).await?;
-        }
+        self.run_indexed(&own.after(&["reset", "--quiet", &record.base, "--"])).await?;
         if self.run_indexed(&["diff-index", "--cached", "--quiet", "HEAD"]).await.is_err() {
-            let title = note.title.as_deref().unwrap_or("Commit what was left uncommitted");
-            let mut message = title.to_owned();
-            if let Some(task) = &note.task {
-                message.push_str(&format!("\n\nSamuel-Task: {task}"));
-            }
+            let message = message_of(note, "");
             let args = ["commit", "--quiet", "--no-verify", "--cleanup=verbatim", "-m", &message];
             self.run_indexed(&args).await?;
         }
         self.give_index().await?;
         Ok(self.git.line(&tree, &["rev-parse", "--verify", "HEAD^{commit}"]).await?)
+    }
+
+    /// Makes one commit of all since the last one that was taken in, with the files of the last, and returns it.
+    async fn make_one_commit(
+        &self,
+        record: &Record,
+        note: &WorkNote,
+        head: &str,
+    ) -> Result<String, GitProgramError> {
+        let tree = self.tree();
+        let goes_on = ["merge-base", "--is-ancestor", &record.tip, head];
+        let parent = if self.git.says_yes(&tree, &goes_on).await { &record.tip } else { &record.base };
+        let range = format!("{parent}..{head}");
+        let most = format!("--max-count={MAX_SUBJECTS}");
+        let subjects = self.git.line(&tree, &["log", "--reverse", &most, "--format=- %s", &range]).await?;
+        let of_head = format!("{head}^{{tree}}");
+        let args = ["commit-tree", "-p", parent, "-F", "-", &of_head];
+        let spec = self.git.call(&tree, Configured::Alone, &args);
+        let made = self.git.finish("commit-tree", spec.stdin(message_of(note, &subjects))).await?;
+        let commit = made.stdout.text().trim().to_owned();
+        self.git.run(&tree, &["update-ref", "HEAD", &commit, head]).await?;
+        Ok(commit)
     }
 
     /// Leaves refused work in the clone, under a reference of its own.
@@ -220,4 +250,12 @@ impl CloneWorkspace {
         self.save(record)?;
         Ok(kept)
     }
+}
+
+/// Returns the message of a commit that Samuel makes.
+fn message_of(note: &WorkNote, body: &str) -> String {
+    let title = note.title.as_deref().unwrap_or("Commit what was left uncommitted");
+    let task = note.task.as_ref().map(|task| format!("Samuel-Task: {task}"));
+    let parts = [Some(title), Some(body), task.as_deref()].into_iter().flatten();
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }

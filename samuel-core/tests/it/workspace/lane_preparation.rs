@@ -121,6 +121,40 @@ async fn run_files_of_a_worker_are_never_merged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn agent_cannot_commit_copied_files() {
+    let lines = [
+        "git add -A; git commit -qm All",
+        "git add -f .env; git commit -qm Forced",
+        "git add -f .env; git commit -qm Forced; echo more >> .env; git commit -qam More",
+        "git add -f .env; git commit -qm Forced; git rm -q --cached .env; git commit -qm Undo",
+        "git switch -qc side; git add -f .env made; git commit -qm Side; git switch -q -; \
+         git merge -q --no-ff -m Merge side",
+        ": > .git/info/exclude; git add -A; git commit -qm All",
+        "git add -f .env; git commit -qm Forced; git rev-parse HEAD > .git/shallow",
+        "mkdir -p .samuel/run; echo planted > .samuel/run/x; git add -f .samuel; git commit -qm Run",
+    ];
+    for line in lines {
+        let user = with_secrets();
+        user.write(".env", "planted\n");
+        let tree = opened(&user, LaneTreeKind::Clone, &COPY).await;
+        tree.begin("samuel/r/1-1", &user.head()).await.unwrap();
+        tree.turn_begins().await.unwrap();
+        user.sh(&tree.work_dir(), &format!("echo made > made; {line}"));
+        let made = tree.commit(&WorkNote::default()).await.unwrap();
+        assert_eq!(user.git(&format!("show {}:made", made.commit)), "made", "{line}");
+        let planted = "git cat-file --batch-all-objects --batch | grep -ac planted || true";
+        assert_eq!(user.sh(&user.tree(), planted), "0", "{line}");
+        let is_one = line.contains(".env") || line.contains(".samuel") || line.contains("exclude");
+        assert_eq!(tree.take_told().len(), usize::from(is_one), "{line}");
+        // The next turn goes on from the one commit.
+        tree.turn_begins().await.unwrap();
+        user.sh(&tree.work_dir(), "test -f made; git commit -q --allow-empty -m Next");
+        let next = tree.commit(&WorkNote::default()).await.unwrap();
+        assert_eq!(user.git(&format!("rev-parse {}~1", next.commit)), made.commit, "{line}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_was_copied_is_not_among_what_is_kept_of_a_lane() {
     for kind in KINDS {
         let user = with_secrets();
