@@ -133,10 +133,11 @@ impl Frozen {
         blocking(move || Ok(sandboxes.find(&name)?.begin()?)).await?
     }
 
-    /// Returns the commands that get work trees of lanes ready; none where there is one loop.
+    /// Returns the commands that get workspaces ready; none for one loop that works in place.
     pub(super) fn setup_commands(&self) -> &[CheckCommand] {
         let parallel = &self.settings.parallel;
-        if parallel.jobs > 1 { &parallel.setup } else { &[] }
+        let has_workspaces = parallel.jobs > 1 || self.workspace == WorkspaceKind::Clone;
+        if has_workspaces { &parallel.setup } else { &[] }
     }
 
     /// Says how the run looks for tasks.

@@ -104,6 +104,7 @@ impl Run {
             supervisor: frozen.supervisor.clone(),
             run: frozen.run_id.to_string(),
             limits: WorkspaceLimits::default(),
+            preparation: self.preparation(&frozen.sandboxes),
             control: Arc::new(OfRun(Arc::clone(&self.control_files))),
             on_step: frozen.on_step.clone(),
         };

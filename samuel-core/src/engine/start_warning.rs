@@ -20,6 +20,7 @@ use crate::{
     model::{ClaimPhase, Groups, Plan, Remedy, Scope, Status, TaskId},
     plan::LongPlan,
     text::counted_are,
+    workspace::WorkspaceKind,
 };
 
 /// How long a look at the work tree may take.
@@ -232,7 +233,13 @@ impl Run {
                     0 | 1 => AgentWorks::InPlace,
                     _ => AgentWorks::InLanes,
                 };
-                warnings.extend(blocking(move || uncommitted(&repository, agent_works)).await?);
+                let is_in_place = self.frozen.workspace == WorkspaceKind::InPlace;
+                let copied = match agent_works {
+                    AgentWorks::InPlace if is_in_place => Vec::new(),
+                    _ => self.copied(),
+                };
+                let look = move || uncommitted(&repository, agent_works, &copied);
+                warnings.extend(blocking(look).await?);
             }
             Ok(Some(_)) | Err(_) => {}
         }
@@ -297,10 +304,16 @@ fn not_open(plan: &Plan, scope: &Scope) -> Vec<StartWarning> {
     closed.map(|(task, status)| StartWarning::NotOpen { task: task.id.clone(), status }).collect()
 }
 
-/// Looks what of the project is not committed; nothing where that cannot be told in time.
-pub(super) fn uncommitted(repository: &Repository, agent_works: AgentWorks) -> Option<StartWarning> {
+/// Looks what of the project is not committed, except the files that workspaces get as copies; nothing where that
+/// cannot be told in time.
+pub(super) fn uncommitted(
+    repository: &Repository,
+    agent_works: AgentWorks,
+    copied: &[String],
+) -> Option<StartWarning> {
     let Some(commit) = repository.head().ok()?.commit() else { return Some(StartWarning::NoCommit) };
     let mut first = repository.changes_since(&commit, MAX_LOOK).ok()?;
+    first.retain(|file| !copied.contains(file));
     let files = first.len();
     first.truncate(MAX_FILES);
     (files > 0).then_some(StartWarning::Uncommitted { files, first, agent_works })
@@ -314,17 +327,20 @@ mod tests {
     #[test]
     fn files_that_are_not_committed_are_counted_and_the_first_are_named() {
         let made = Made::with(&[("a.rs", "a\n"), (".gitignore", "*.log\n")]);
-        assert_eq!(uncommitted(&made.opened(), AgentWorks::InPlace), None);
+        assert_eq!(uncommitted(&made.opened(), AgentWorks::InPlace, &[]), None);
         made.write("noise.log", "");
         made.write(".samuel/run/x", "");
-        assert_eq!(uncommitted(&made.opened(), AgentWorks::InPlace), None);
+        assert_eq!(uncommitted(&made.opened(), AgentWorks::InPlace, &[]), None);
         for name in ["a.rs", "b.rs", "c.rs", "d.rs"] {
             made.write(name, "new\n");
         }
-        let told = uncommitted(&made.opened(), AgentWorks::InPlace).map(|warning| warning.to_string());
+        let told = uncommitted(&made.opened(), AgentWorks::InPlace, &[]).map(|warning| warning.to_string());
         let expected = "4 files are not committed (a.rs, b.rs, c.rs and 1 more), so they cannot be told from what the agent does";
         assert_eq!(told.as_deref(), Some(expected));
-        assert_eq!(uncommitted(&Made::empty().opened(), AgentWorks::InPlace), Some(StartWarning::NoCommit));
+        assert_eq!(
+            uncommitted(&Made::empty().opened(), AgentWorks::InPlace, &[]),
+            Some(StartWarning::NoCommit)
+        );
     }
 
     #[test]

@@ -35,6 +35,7 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use super::{
     WorkspaceError, WorkspaceSetup, WorkspaceStep, bundle,
+    copied::OwnPaths,
     git::Git,
     pins::{Pins, refs_of, remove_refs, work_of},
     record::{self, Landing, Record},
@@ -62,7 +63,7 @@ const NEW_TREE: &str = "tree.new";
 const RECORD: &str = "record.json";
 /// The index that Samuel's git uses in the clone. No agent writes it, so its notes of what files look like hold.
 const INDEX: &str = "index";
-/// Where it is noted what a lane has run in its clone.
+/// Where it is noted which commands of the setup were run in the clone.
 const PREPARED: &str = "prepared";
 /// What is there while a reference of the user's repository is removed.
 const TIDYING: &str = "tidying.json";
@@ -130,8 +131,8 @@ impl CloneWorkspace {
         let landed = this.users.recover(&this.git, &this.file("landing.json")).await?;
         let users = this.users.clone();
         let standing = blocking(move || users.standing()).await?;
-        let users = this.users.clone();
-        blocking(move || users.check_clean()).await?;
+        let (users, copied) = (this.users.clone(), OwnPaths::of(&this.setup.preparation.copy, ""));
+        blocking(move || users.check_clean(&copied)).await?;
         this.clear_remains()?;
         let mut held = this.record.lock().await;
         *held = record.unwrap_or_default();
@@ -149,6 +150,7 @@ impl CloneWorkspace {
                 told.push(this.kept(&mut held, "was left").await?);
             }
             this.make(&mut held, &standing).await?;
+            this.prepare(&mut held).await?;
         } else {
             // Whoever was to check it is gone.
             if !held.at_work && held.tip != held.base {
@@ -383,7 +385,8 @@ impl CloneWorkspace {
             let why = if record.failed { "did not pass" } else { "is not based on the branch any more" };
             told.push(self.kept(record, why).await?);
         }
-        self.arrive(record, standing, told).await
+        self.arrive(record, standing, told).await?;
+        self.prepare(record).await
     }
 
     /// Makes the clone stand on a commit, once it was looked at what was left in it. One in which git does not do as it

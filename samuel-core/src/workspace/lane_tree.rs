@@ -83,7 +83,7 @@ impl LaneTreeSetup {
         }
     }
 
-    fn of_clone(self) -> (WorkspaceSetup, String, Preparation) {
+    fn of_clone(self) -> (WorkspaceSetup, String) {
         let setup = WorkspaceSetup {
             directory: self.clone_directory(),
             root: self.root,
@@ -93,10 +93,11 @@ impl LaneTreeSetup {
             // What is kept of it has the name of a branch.
             run: String::new(),
             limits: WorkspaceLimits::default(),
+            preparation: self.preparation,
             control: self.control,
             on_step: None,
         };
-        (setup, format!("{}-{}", self.key, self.name), self.preparation)
+        (setup, format!("{}-{}", self.key, self.name))
     }
 }
 
@@ -121,8 +122,8 @@ impl LaneTree {
                 Self::Worktree(Box::new(Worktree::open(setup.of_worktree(), making).await?))
             }
             LaneTreeKind::Clone => {
-                let (setup, key, preparation) = setup.of_clone();
-                Self::Clone(Box::new(LaneClone::open(setup, key, preparation, commit).await?))
+                let (setup, key) = setup.of_clone();
+                Self::Clone(Box::new(LaneClone::open(setup, key, commit).await?))
             }
         })
     }

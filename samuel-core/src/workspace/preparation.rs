@@ -1,7 +1,6 @@
-//! What the work tree of a lane gets beside the files of a commit: files that git does not track, and what commands
-//! make there.
+//! What a workspace gets beside the files of a commit: files that git does not track, and what commands make there.
 //!
-//! Files are copied whenever a task begins, commands are run once in each work tree. What lanes landed before is in it
+//! Files are copied whenever a task begins, commands are run once in each workspace. What lanes landed before is in it
 //! by then, so commands run in the sandbox in which the checks do. What can be copied, and how it is kept out of commits,
 //! is in `copied`.
 
@@ -33,7 +32,7 @@ const MAX_NOTE: u64 = 16 << 10;
 /// How much is kept of what a command says, in bytes.
 const MAX_TAIL: usize = 4 << 10;
 
-/// What the work tree of a lane gets. By default nothing, on the host.
+/// What a workspace gets. By default nothing, on the host.
 #[derive(Clone, Debug)]
 pub struct Preparation {
     /// Files that git does not track, by their paths from the project's root. Those that are not there are left out.
@@ -66,18 +65,19 @@ pub(super) struct Unprepared<'a> {
 }
 
 impl Preparation {
-    /// Prepares a work tree. Commands that were run there are not run again.
-    pub(super) async fn apply(&self, git: &Git, to: Unprepared<'_>) -> Result<(), WorkspaceError> {
+    /// Prepares a work tree, and returns whether commands were run for that. None is run there again.
+    pub(super) async fn apply(&self, git: &Git, to: Unprepared<'_>) -> Result<bool, WorkspaceError> {
         // A project that is only a part of its repository may not be in it.
         fs::create_dir_all(to.work_dir).map_err(WorkspaceError::io("create", to.work_dir))?;
         self.copy_all(to).await?;
         if self.is_set_up(to.note) {
-            return Ok(());
+            return Ok(false);
         }
         for (line, timeout) in &self.setup {
             self.run(git, line, *timeout, to).await?;
         }
-        fs::write(to.note, self.lines()).map_err(WorkspaceError::io("write", to.note))
+        fs::write(to.note, self.lines()).map_err(WorkspaceError::io("write", to.note))?;
+        Ok(true)
     }
 
     /// Copies what is there of the files to copy. The copy of one that is there no more is removed; one that was never

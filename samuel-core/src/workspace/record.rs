@@ -50,6 +50,9 @@ pub(super) struct Record {
     /// What was copied there beside the files of a commit, by paths from its top.
     #[serde(default)]
     pub(super) copied: Vec<String>,
+    /// Whether the clone was made, and has nothing but the files of a commit yet.
+    #[serde(default)]
+    pub(super) unprepared: bool,
     /// How many references of refused work the clone holds.
     pub(super) refused: u32,
     /// How often work was kept in the user's repository.

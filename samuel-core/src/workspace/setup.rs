@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{InspectLimits, OnStep};
+use super::{InspectLimits, OnStep, Preparation};
 use crate::{git::Caller, process::Supervisor};
 
 /// What a clone is made of, and where.
@@ -30,6 +30,8 @@ pub struct WorkspaceSetup {
     pub run: String,
     /// What is too much.
     pub limits: WorkspaceLimits,
+    /// What it gets beside the files of a commit.
+    pub preparation: Preparation,
     /// The files that the agent must not change.
     pub control: Arc<dyn ControlLook>,
     /// Is told of each step, once it is done.

@@ -15,6 +15,7 @@ use std::{
 use super::{
     WorkspaceError,
     bundle::{Change, shown},
+    copied::OwnPaths,
     git::{self, Configured, Filters, Git, LIST_SETTINGS},
     record::{self, Landing},
     ref_locks::{self, INDEX_LOCK},
@@ -168,8 +169,8 @@ impl UsersTree {
     }
 
     /// Checks that the tree holds what its commit says, and nothing is under way there. Files
-    /// that git ignores and Samuel's own do not count. Blocks.
-    pub(super) fn check_clean(&self) -> Result<(), WorkspaceError> {
+    /// that git ignores, Samuel's own and those that are copied, by paths from the project, do not count. Blocks.
+    pub(super) fn check_clean(&self, copied: &OwnPaths) -> Result<(), WorkspaceError> {
         for (name, what) in [
             ("MERGE_HEAD", "a merge"),
             ("CHERRY_PICK_HEAD", "a cherry-pick"),
@@ -188,7 +189,7 @@ impl UsersTree {
         let repository = self.repository(&self.root)?;
         let Some(commit) = repository.head()?.commit() else { return Ok(()) };
         let mut files = repository.changes_since(&commit, MAX_TIME)?;
-        files.retain(|file| !OWN_FILES.contains(&file.as_str()));
+        files.retain(|file| !OWN_FILES.contains(&file.as_str()) && !copied.cover(file.as_bytes()));
         if files.is_empty() { Ok(()) } else { Err(WorkspaceError::Dirty { files }) }
     }
 

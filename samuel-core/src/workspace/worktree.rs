@@ -255,7 +255,8 @@ impl Worktree {
             work_dir: &self.work_dir(),
             note: &self.git_dir.join(SET_UP),
         };
-        self.setup.preparation.apply(&self.git, to).await
+        self.setup.preparation.apply(&self.git, to).await?;
+        Ok(())
     }
 
     /// Says whether there may be anything that git does not track, as files say; also where they do not tell.

@@ -249,8 +249,9 @@ pub(super) fn engines(containers: &Containers, env: &[(String, String)]) -> Find
 pub(super) fn repository(root: &Path, caller: &Caller, env: &[(String, String)]) -> Finding {
     let opened = Repository::open(root, caller).and_then(|repository| {
         repository.iter().try_for_each(Repository::check)?;
-        let head =
-            |repository: Repository| Ok((repository.head()?, uncommitted(&repository, AgentWorks::InPlace)));
+        let head = |repository: Repository| {
+            Ok((repository.head()?, uncommitted(&repository, AgentWorks::InPlace, &[])))
+        };
         repository.map(head).transpose()
     });
     let (on, uncommitted) = match opened {

@@ -25,6 +25,9 @@ impl Run {
             return Err(LanesError::Jobs { jobs: parallel.jobs, most: MAX_JOBS });
         }
         if parallel.jobs == 1 {
+            if self.frozen.workspace == WorkspaceKind::Clone {
+                self.check_copies()?;
+            }
             return match parallel.into.as_str() {
                 "" => Ok(()),
                 into => Err(LanesError::IntoAlone { into: into.to_owned(), location: self.place_of_into() }),
@@ -59,8 +62,13 @@ impl Run {
                 location: location.filter(|_| was_configured),
             });
         }
-        let root = frozen.project.root();
-        for path in &frozen.settings.parallel.copy {
+        self.check_copies()
+    }
+
+    /// Sees whether all files can be copied that are to be.
+    fn check_copies(&self) -> Result<(), LanesError> {
+        let root = self.frozen.project.root();
+        for path in &self.frozen.settings.parallel.copy {
             if let Some(problem) = cannot_be_copied(root, path) {
                 return Err(self.not_copied(path, &problem));
             }
@@ -83,8 +91,8 @@ impl Run {
         }
     }
 
-    /// Returns what is copied into work trees, by plain paths from the project's root.
-    pub(super) fn copied(&self) -> Vec<String> {
+    /// Returns what is copied into workspaces, by plain paths from the project's root.
+    pub(in crate::engine) fn copied(&self) -> Vec<String> {
         self.frozen.settings.parallel.copy.iter().filter_map(|path| plain_path(path)).collect()
     }
 

@@ -261,7 +261,6 @@ impl Run {
     /// Describes where a lane works, or the queue checks.
     pub(in crate::engine) fn lane_tree(&self, directory: &Path, name: &str) -> LaneTreeSetup {
         let frozen = &self.frozen;
-        let parallel = &frozen.settings.parallel;
         let key = WorkspaceKind::key_of(frozen.project.root());
         let mut setup = LaneTreeSetup {
             kind: self.kind_of_lanes(),
@@ -272,18 +271,27 @@ impl Run {
             caller: frozen.project.caller().clone(),
             env: frozen.env.clone(),
             supervisor: frozen.supervisor.clone(),
-            preparation: Preparation {
-                copy: parallel.copy.clone(),
-                setup: parallel.setup.iter().map(|line| (line.command.clone(), line.timeout)).collect(),
-                setup_env: frozen.env.clone(),
-                ..Preparation::default()
-            },
+            preparation: Preparation::default(),
             control: self.control_of_lanes(),
         };
-        if let Ok(sandbox) = self.sandboxes_in(setup.kind, &setup.top()).named(&frozen.settings.sandbox) {
-            setup.preparation.sandbox = sandbox;
-        }
+        setup.preparation = self.preparation(&self.sandboxes_in(setup.kind, &setup.top()));
         setup
+    }
+
+    /// Returns what a workspace gets beside the files of a commit. Commands run in one of some sandboxes.
+    pub(in crate::engine) fn preparation(&self, sandboxes: &Sandboxes) -> Preparation {
+        let settings = &self.frozen.settings;
+        let setup = settings.parallel.setup.iter().map(|line| (line.command.clone(), line.timeout));
+        let mut preparation = Preparation {
+            copy: settings.parallel.copy.clone(),
+            setup: setup.collect(),
+            setup_env: self.frozen.env.clone(),
+            ..Preparation::default()
+        };
+        if let Ok(sandbox) = sandboxes.named(&settings.sandbox) {
+            preparation.sandbox = sandbox;
+        }
+        preparation
     }
 
     /// Returns the sandboxes with a clone as what commands can write to.

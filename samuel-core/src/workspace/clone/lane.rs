@@ -9,11 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::{CloneWorkspace, NEW_TREE, PREPARED, RECORD, Stands, TREE, WorkNote};
 use crate::workspace::{
-    LEAST_GIT_OF_LANES, MadeWork, WorkspaceError, WorkspaceSetup,
-    copied::OwnPaths,
-    elsewhere,
+    LEAST_GIT_OF_LANES, MadeWork, WorkspaceError, WorkspaceSetup, elsewhere,
     kept_ref::put_on_or_beside,
-    preparation::{Preparation, Unprepared},
     record::{self, Record},
     users_tree::Standing,
 };
@@ -25,7 +22,6 @@ const NO_TASK: &str = "samuel/checked";
 #[derive(Debug)]
 pub struct LaneClone {
     clone: CloneWorkspace,
-    preparation: Preparation,
 }
 
 impl LaneClone {
@@ -35,12 +31,7 @@ impl LaneClone {
     /// # Errors
     /// Returns [`WorkspaceError::Unfit`] for a project without a repository, a shallow one, and a git that is too
     /// old, and other errors where something fails.
-    pub async fn open(
-        setup: WorkspaceSetup,
-        key: String,
-        preparation: Preparation,
-        commit: &str,
-    ) -> Result<Self, WorkspaceError> {
+    pub async fn open(setup: WorkspaceSetup, key: String, commit: &str) -> Result<Self, WorkspaceError> {
         let clone = CloneWorkspace::of(setup, key, Stands::OnTask, LEAST_GIT_OF_LANES).await?;
         clone.clear_remains()?;
         let mut held = clone.record.lock().await;
@@ -52,7 +43,7 @@ impl LaneClone {
             clone.make(&mut held, &standing).await?;
         }
         drop(held);
-        Ok(Self { clone, preparation })
+        Ok(Self { clone })
     }
 
     /// Names the clone in a directory of [`WorkspaceSetup`], which need not be there.
@@ -67,7 +58,7 @@ impl LaneClone {
 
     /// Says whether the commands of the setup were run there.
     pub(crate) fn is_set_up(&self) -> bool {
-        self.preparation.is_set_up(&self.clone.file(PREPARED))
+        self.clone.setup.preparation.is_set_up(&self.clone.file(PREPARED))
     }
 
     /// Returns the top of the clone.
@@ -103,9 +94,6 @@ impl LaneClone {
         let mut record = clone.record.lock().await;
         clone.publish(&record).await?;
         let before = (record.branch.clone(), record.tip.clone());
-        let copied = OwnPaths::of(&self.preparation.copy, &clone.users.prefix);
-        let gone = OwnPaths::from_paths(&record.copied).without(&copied);
-        record.copied = copied.paths().to_vec();
         let standing = Standing { branch: branch.to_owned(), commit: commit.to_owned() };
         match clone.tree().is_dir() {
             true => clone.arrive(&mut record, &standing, &mut told).await?,
@@ -118,23 +106,8 @@ impl LaneClone {
         // What is there is of earlier tasks.
         record.elsewhere = elsewhere::tips(&clone.git, &clone.tree()).await?;
         clone.save(&record)?;
-        drop(record);
         clone.tell(told);
-        if !gone.is_empty() {
-            // Git may ignore it.
-            clone.git.run(&clone.tree(), &gone.after(&["clean", "-ffdqx", "--"])).await?;
-        }
-        if !copied.is_empty() {
-            let listed = clone.git.run(&clone.tree(), &copied.after(&["ls-files", "-z", "--"])).await?;
-            OwnPaths::untracked(&listed.stdout.text())?;
-        }
-        let to = Unprepared {
-            root: &clone.setup.root,
-            tree: &clone.tree(),
-            work_dir: &clone.work_dir(),
-            note: &clone.file(PREPARED),
-        };
-        self.preparation.apply(&clone.git, to).await
+        clone.prepare(&mut record).await
     }
 
     /// Shows the agent work of an earlier attempt, by the name that the user's repository has for it: a branch, or a
@@ -160,13 +133,15 @@ impl LaneClone {
         clone.save(&record)
     }
 
-    /// Takes down that an agent may write from now on. After work that was refused it begins without that.
+    /// Takes down that an agent may write from now on. After work that was refused it begins without that. A clone that
+    /// was made anew is prepared.
     ///
     /// # Errors
     /// As [`begin`](Self::begin).
     pub async fn turn_begins(&self) -> Result<(), WorkspaceError> {
         let record = self.clone.record.lock().await;
-        let again = record.failed.then(|| (record.branch.clone(), record.tip.clone()));
+        let again = record.failed || record.unprepared;
+        let again = again.then(|| (record.branch.clone(), record.tip.clone()));
         drop(record);
         if let Some((branch, tip)) = again {
             self.go_to(&branch, &tip).await?;

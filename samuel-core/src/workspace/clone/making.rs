@@ -14,7 +14,9 @@ use crate::{
     workspace::{
         CloneProblem, WorkspaceError, WorkspaceStep,
         copied::OwnPaths,
+        error::listed,
         git::Configured,
+        preparation::Unprepared,
         record::{self, Record},
         ref_locks,
         run_files::run_files,
@@ -59,6 +61,7 @@ impl CloneWorkspace {
             alternates,
             kept: record.kept,
             pins: record.pins,
+            unprepared: true,
             copied: std::mem::take(&mut record.copied),
             ..Record::default()
         };
@@ -111,6 +114,9 @@ impl CloneWorkspace {
     ) -> Result<(), WorkspaceError> {
         let (tree, commit) = (self.tree(), standing.commit.as_str());
         self.pins().pin_base(&mut record.pins, commit).await?;
+        let copied = OwnPaths::of(&self.setup.preparation.copy, &self.users.prefix);
+        let gone = OwnPaths::from_paths(&record.copied).without(&copied);
+        record.copied = copied.paths().to_vec();
         self.clear_clone(record)?;
         let reference = format!("refs/heads/{}", standing.branch);
         self.git.run(&tree, &["symbolic-ref", "HEAD", &reference]).await?;
@@ -125,6 +131,10 @@ impl CloneWorkspace {
         self.run_indexed(&["checkout-index", "--force", "--all", "--quiet", "-u"]).await?;
         self.run_indexed(&["clean", "-f", "-d", "--quiet"]).await?;
         self.give_index().await?;
+        if !gone.is_empty() {
+            // Git may ignore it.
+            self.git.run(&tree, &gone.after(&["clean", "-ffdqx", "--"])).await?;
+        }
         record.branch.clone_from(&standing.branch);
         commit.clone_into(&mut record.base);
         commit.clone_into(&mut record.tip);
@@ -138,6 +148,34 @@ impl CloneWorkspace {
         self.save(record)?;
         self.has_seen(record);
         self.step(WorkspaceStep::CheckedOut);
+        Ok(())
+    }
+
+    /// Copies files into the clone, and runs the commands of the setup if they were not run there. What these leave
+    /// goes unless git ignores it, since it is nobody's work.
+    pub(super) async fn prepare(&self, record: &mut Record) -> Result<(), WorkspaceError> {
+        let (tree, work_dir, note) = (self.tree(), self.work_dir(), self.file(PREPARED));
+        let (preparation, copied) = (&self.setup.preparation, OwnPaths::from_paths(&record.copied));
+        if !copied.is_empty() {
+            let listed = self.git.run(&tree, &copied.after(&["ls-files", "-z", "--"])).await?;
+            OwnPaths::untracked(&listed.stdout.text())?;
+        }
+        let to = Unprepared { root: &self.setup.root, tree: &tree, work_dir: &work_dir, note: &note };
+        if preparation.apply(&self.git, to).await? {
+            let traps = self.traps(record).await?;
+            if !traps.is_empty() {
+                record::remove(&note)?;
+                let lines: Vec<&str> = preparation.setup.iter().map(|(line, _)| line.as_str()).collect();
+                let why = format!("git must not run in what it left: {}", listed(&traps));
+                return Err(WorkspaceError::SetUp { command: lines.join("; "), why });
+            }
+            let standing = Standing { branch: record.branch.clone(), commit: record.tip.clone() };
+            self.check_out(record, &standing).await?;
+            preparation.apply(&self.git, to).await?;
+        }
+        if std::mem::take(&mut record.unprepared) {
+            self.save(record)?;
+        }
         Ok(())
     }
 

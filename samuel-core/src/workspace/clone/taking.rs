@@ -216,15 +216,21 @@ impl CloneWorkspace {
     /// Looks at what an agent left. Where it must not be touched by git, the clone is moved aside and another
     /// one made.
     pub(super) async fn look_for_traps(&self, record: &mut Record) -> Result<(), WorkspaceError> {
-        let mut found = self.inspected(record).await?;
-        found.retain(
-            |finding| !matches!(finding, CloneProblem::Embedded(path) if record.embedded.contains(path)),
-        );
+        let found = self.traps(record).await?;
         if found.is_empty() {
             return Ok(());
         }
         let kept = self.replace(record).await?;
         Err(WorkspaceError::Planted { found, kept })
+    }
+
+    /// Returns what keeps git from being run in the clone, without what its commit has itself.
+    pub(super) async fn traps(&self, record: &Record) -> Result<Vec<CloneProblem>, WorkspaceError> {
+        let mut found = self.inspected(record).await?;
+        found.retain(
+            |finding| !matches!(finding, CloneProblem::Embedded(path) if record.embedded.contains(path)),
+        );
+        Ok(found)
     }
 
     pub(super) async fn inspected(&self, record: &Record) -> Result<Vec<CloneProblem>, WorkspaceError> {

@@ -13,7 +13,9 @@ use samuel_core::{
     process::Supervisor,
     project::Project,
     testing::differing_replays,
-    workspace::{CloneWorkspace, ControlLook, WorkNote, WorkspaceError, WorkspaceLimits, WorkspaceSetup},
+    workspace::{
+        CloneWorkspace, ControlLook, Preparation, WorkNote, WorkspaceError, WorkspaceLimits, WorkspaceSetup,
+    },
 };
 
 /// The path of whatever is started.
@@ -156,6 +158,7 @@ impl User {
             supervisor: Supervisor::GroupOnly,
             run: "r1".to_owned(),
             limits: WorkspaceLimits::default(),
+            preparation: Preparation::default(),
             control: Arc::new(Checks),
             on_step: None,
         }

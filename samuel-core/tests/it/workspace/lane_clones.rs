@@ -9,7 +9,7 @@ use samuel_core::{
     event::Event,
     model::{ExitReason, TaskId},
     project::Project,
-    workspace::{LaneClone, MadeWork, Preparation, WorkNote, WorkspaceError, WorkspaceSetup},
+    workspace::{LaneClone, MadeWork, WorkNote, WorkspaceError, WorkspaceSetup},
 };
 
 use crate::workspace::{
@@ -265,7 +265,7 @@ async fn opened(user: &User, path: &str) -> LaneClone {
     let env =
         vec![("PATH".to_owned(), path.to_owned()), ("HOME".to_owned(), user.home().display().to_string())];
     let setup = WorkspaceSetup { env, run: String::new(), ..user.setup() };
-    LaneClone::open(setup, "0123-lane-1".to_owned(), Preparation::default(), &user.head()).await.unwrap()
+    LaneClone::open(setup, "0123-lane-1".to_owned(), &user.head()).await.unwrap()
 }
 
 /// Lets an agent work in a clone: a line of shell.

@@ -311,6 +311,39 @@ async fn what_commands_leave_in_a_work_tree_is_nobodys_work() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn setup_leftovers_are_nobodys_work() {
+    let user = User::new();
+    let project = project(&user, &[("1", &[])]);
+    // The clone is made anew after the first turn, in the middle of the task.
+    let script = Script::default()
+        .call(ScriptedCall::for_iteration(1).run("git config core.fsmonitor false").done())
+        .call(
+            ScriptedCall::for_iteration(2).run("test -f target/warm && test ! -e left && touch made").done(),
+        );
+    let setup = vec![CheckCommand::new("mkdir -p target; touch target/warm left")];
+    let run = lanes(&user, &project, 2, script, &["test -f made"]).settings(in_kind(LaneTreeKind::Clone));
+    let told = played(run.settings(|settings: &mut MethodologySettings| settings.parallel.setup = setup));
+    let told = told.await.unwrap();
+    all_landed(&user, &project, &told);
+    assert_eq!(told.report.iterations, 2, "{}", told.text());
+    let files = user.git(&format!("ls-tree --name-only {}", told.report.into.clone().unwrap()));
+    assert_eq!(files, ".gitignore\na.txt\nci\nmade");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn setup_that_leaves_a_repository_refuses_the_start() {
+    let user = User::new();
+    let project = project(&user, &[("1", &[])]);
+    let run = set_up_by(&user, &project, "git init -q part", &[]).settings(in_kind(LaneTreeKind::Clone));
+    let error = played(run).await.map(|told| told.text()).unwrap_err();
+    is_refused(
+        &project,
+        &error,
+        "`git init -q part` failed: git must not run in what it left: the repository of part/.git",
+    );
+}
+
 /// Makes sure that a start is refused for its setup before anything is claimed or an agent called.
 fn is_refused(project: &Project, error: &RunError, why: &str) {
     assert_eq!(error.code().name, "E_WORKSPACE_SETUP", "{error}");

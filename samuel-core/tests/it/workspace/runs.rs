@@ -110,6 +110,34 @@ async fn commits_of_the_agent_reach_the_branch_after_the_check_and_the_plan_stay
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn single_clone_gets_copied_files() {
+    let user = User::new();
+    user.write(".env", "secret\n");
+    let project = project(&user, &["1", "2"]);
+    let work = "grep -q secret .env && test -f target/warm && test ! -e left && echo mine > .env && \
+                echo x > made-$SAMUEL_TASK_ID.txt && git add -A && git add -f .env && git commit -qm All";
+    let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
+    let run = run(&user, &project, script, &["test -f made-1.txt && test -f .env"]);
+    let run = run.settings(|settings: &mut MethodologySettings| {
+        settings.parallel.copy = vec![".env".to_owned()];
+        settings.parallel.setup =
+            vec![CheckCommand::new("mkdir -p target; touch target/warm left; echo x >> ~/ran")];
+    });
+    let told = played(run).await.unwrap();
+    assert_eq!(
+        (told.report.exit_reason, told.report.iterations),
+        (ExitReason::Completed, 2),
+        "{}",
+        told.text()
+    );
+    let files = user.git("log --format= --name-only HEAD");
+    assert!(files.contains("made-2.txt") && !files.contains(".env") && !files.contains("left"), "{files}");
+    assert_eq!(fs::read_to_string(user.home().join("ran")).unwrap(), "x\n");
+    assert!(!told.text().contains("not committed"), "{}", told.text());
+    assert_eq!(user.read(".env").as_deref(), Some("secret\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn run_files_in_a_clone_never_reach_the_branch() {
     let user = User::new();
     let project = project(&user, &["1", "2"]);
