@@ -414,11 +414,13 @@ fn what_lanes_left_is_asked_of_a_repository_and_of_nothing_else() {
     let bare = Bench::with_tasks(&["First"]);
     assert_eq!(bare.ok(&["run", "lanes"]).stdout, "no lanes have left anything here\n");
     let bench = with_submitted(&["First"], &["1"]);
-    let head = bench.git(&["rev-parse", "HEAD"]);
-    bench.write(".git/shallow", &format!("{head}\n"));
+    bench.git(&["config", "remote.origin.promisor", "true"]);
     for args in [&["run", "lanes"][..], &["run", "lanes", "clean"]] {
         let told = bench.samuel(args).fails(1).stderr;
-        assert!(told.contains("its repository is shallow"), "what is not known is not nothing: {told}");
+        assert!(
+            told.contains("its repository is a partial clone"),
+            "what is not known is not nothing: {told}"
+        );
     }
 }
 

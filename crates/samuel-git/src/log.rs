@@ -14,6 +14,7 @@ use super::{
     GitError, ObjectId, Repository,
     id::HashKind,
     odb::{Kind, Objects},
+    read,
 };
 
 /// The least digits of an id that are shown.
@@ -22,6 +23,8 @@ const MIN_DIGITS: usize = 7;
 const MAX_LOOK: Duration = Duration::from_secs(5);
 /// How many parents of one commit are looked at.
 const MAX_PARENTS: usize = 64;
+/// The largest list of commits without parents that is read, in bytes.
+const MAX_SHALLOW: u64 = 1 << 20;
 /// How much later than its child a commit may say that it was made, in seconds: clocks differ.
 const MAX_SKEW: i64 = 24 * 60 * 60;
 
@@ -101,6 +104,7 @@ impl Repository {
             seen: HashSet::new(),
             heap: BinaryHeap::new(),
             turn: 0,
+            ends: self.ends(),
             has_gap: false,
         };
         walk.add(first)?;
@@ -111,19 +115,33 @@ impl Repository {
     }
 }
 
+impl Repository {
+    /// Returns the commits whose parents are not there, as a shallow clone lists them; none if the list cannot be read.
+    fn ends(&self) -> HashSet<ObjectId> {
+        let text = read::read(&self.common_dir.join("shallow"), MAX_SHALLOW).unwrap_or_default();
+        let lines = text.split(|byte| *byte == b'\n');
+        lines.filter_map(|line| ObjectId::from_hex(line, self.hash)).collect()
+    }
+}
+
 /// A way through commits and those before them, the latest first.
 struct Walk {
     objects: Objects,
     seen: HashSet<ObjectId>,
     heap: BinaryHeap<Next>,
     turn: usize,
-    /// Whether a commit on the way is not there, as in a shallow clone.
+    /// The commits at which history is cut off in a shallow clone.
+    ends: HashSet<ObjectId>,
+    /// Whether a commit on the way is not there.
     has_gap: bool,
 }
 
 impl Walk {
     fn step(&mut self) -> Result<Option<Next>, GitError> {
         let Some(next) = self.heap.pop() else { return Ok(None) };
+        if self.ends.contains(&next.id) {
+            return Ok(Some(next));
+        }
         for parent in parents(&next.data, self.objects.hash()) {
             self.add(parent)?;
         }
@@ -277,6 +295,29 @@ mod tests {
         assert_eq!(log(&made).unwrap(), expected);
         made.run(&["gc", "--quiet", "--aggressive", "--prune=now"]);
         assert_eq!(log(&made).unwrap(), expected);
+    }
+
+    #[test]
+    fn history_of_a_shallow_clone_ends_where_it_is_cut_off() {
+        let made = Made::with(&[("a.rs", "")]);
+        let id = |name: &str| {
+            let output = Command::new("git").args(["rev-parse", name]).current_dir(made.path()).output();
+            String::from_utf8(output.unwrap().stdout.trim_ascii().to_vec()).unwrap()
+        };
+        made.run(&["checkout", "--quiet", "-b", "side"]);
+        made.commit("On the side");
+        made.run(&["checkout", "--quiet", "main"]);
+        made.commit("Two");
+        made.commit("Three");
+        let (first, second, side) = (id("HEAD~2"), id("HEAD~1"), id("side"));
+        let (directory, file) = first.split_at(2);
+        fs::remove_file(made.path().join(".git/objects").join(directory).join(file)).unwrap();
+        let side = ObjectId::from_hex(side.as_bytes(), HashKind::Sha1).unwrap();
+        let repository = Repository::open(made.path(), &Caller::of_process()).unwrap().unwrap();
+        assert_eq!(repository.is_checked_out(&side, 10, LONG).unwrap(), None);
+        fs::write(made.path().join(".git/shallow"), format!("{second}\n")).unwrap();
+        assert_eq!(repository.is_checked_out(&side, 10, LONG).unwrap(), Some(false));
+        assert_eq!(repository.log(10, LONG).unwrap().len(), 2);
     }
 
     #[test]

@@ -80,8 +80,8 @@ impl MergeRepository {
     /// Opens the repository of a project. A fast-forward of its tree that was cut off is finished.
     ///
     /// # Errors
-    /// Returns [`WorkspaceError::Unfit`] for a project without a repository, a shallow one, and a git
-    /// that is too old, and other errors where something fails.
+    /// Returns [`WorkspaceError::Unfit`] for a project without a repository, and a git that is too old, and other errors
+    /// where something fails.
     pub async fn open(setup: RepositorySetup) -> Result<Self, WorkspaceError> {
         let directory = setup.directory.clone();
         private::require(&directory).map_err(WorkspaceError::io("use", &directory))?;
@@ -288,7 +288,16 @@ impl MergeRepository {
     /// Describes a call in Samuel's own repository, which has the user's objects.
     pub(super) fn within(&self, args: &[&str]) -> CommandSpec {
         let spec = self.git.call(&self.own, Configured::Alone, args);
+        // If there is no such file, no history is cut off.
+        let shallow = path(&self.users.common_dir.join("shallow"));
+        let spec = spec.env("GIT_SHALLOW_FILE", shallow);
         spec.env("GIT_DIR", path(&self.own)).env("GIT_OBJECT_DIRECTORY", path(&self.objects))
+    }
+
+    /// Returns how many bytes of objects each new clone gets; nothing if clones share the objects of the repository.
+    pub(crate) async fn size_of_copies(&self) -> Result<Option<u64>, WorkspaceError> {
+        let users = self.users.clone();
+        blocking(move || users.is_shallow().then(|| users.size_of_objects()).transpose()).await
     }
 
     pub(super) async fn line(&self, args: &[&str]) -> Result<String, WorkspaceError> {

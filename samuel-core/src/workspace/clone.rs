@@ -37,6 +37,7 @@ use super::{
     WorkspaceError, WorkspaceSetup, WorkspaceStep, bundle,
     copied::OwnPaths,
     git::Git,
+    objects::SHALLOW_COPIED,
     pins::{Pins, refs_of, remove_refs, work_of},
     record::{self, Landing, Record},
     ref_locks,
@@ -127,7 +128,8 @@ impl CloneWorkspace {
         let key = setup.directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let this = Self::of(setup, key, Stands::OnUsersBranch, LEAST_GIT).await?;
         let record = record::read::<Record>(&this.file(RECORD));
-        let mut told = Vec::new();
+        let is_shallow = this.users.is_shallow();
+        let mut told: Vec<String> = is_shallow.then(|| SHALLOW_COPIED.to_owned()).into_iter().collect();
         let landed = this.users.recover(&this.git, &this.file("landing.json")).await?;
         let users = this.users.clone();
         let standing = blocking(move || users.standing()).await?;

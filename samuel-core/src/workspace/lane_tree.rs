@@ -114,8 +114,8 @@ impl LaneTree {
     /// Makes it, or takes what is there. A new clone has the files of a commit, a new work tree has none.
     ///
     /// # Errors
-    /// Returns [`WorkspaceError::Unfit`] for a project without a repository, a shallow one, and a git that is too
-    /// old, and other errors where something fails.
+    /// Returns [`WorkspaceError::Unfit`] for a project without a repository, and a git that is too old, and other errors
+    /// where something fails.
     pub async fn open(setup: LaneTreeSetup, making: &Making, commit: &str) -> Result<Self, WorkspaceError> {
         Ok(match setup.kind {
             LaneTreeKind::Worktree => {

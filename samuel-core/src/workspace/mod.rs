@@ -15,7 +15,7 @@
 //! - `lane_tree` is where a lane works: `worktree` in a work tree of the user's repository, `clone/lane` in a clone.
 //!   `preparation` is what either gets beside the files of a commit, of which `copied` keeps files out of commits;
 //!   `detached_head` is how the first leaves a branch, and `untracked` whether git has to remove something there.
-//! - `pins` keeps the commits that clones borrow from the user's repository.
+//! - `pins` keeps the commits that clones borrow from the user's repository; `objects` copies those of a shallow one.
 //! - `project_of` finds the project from within one of its workspaces.
 //! - `lane_remains` says what lanes left in the repository, and what of it has landed; `lane_names` what their branches
 //!   are called, `kept_ref` keeps what would be on none.
@@ -54,6 +54,7 @@ mod known_branch;
 mod lane_names;
 mod lane_remains;
 mod lane_tree;
+mod objects;
 mod pins;
 mod preparation;
 mod project_of;
@@ -79,6 +80,7 @@ pub(crate) use known_branch::{KnownBranch, LaneNote, know_branch, known_branch};
 pub(crate) use lane_names::{KEEPERS, may_be_of_task, rescue_of, result_of};
 pub(crate) use lane_remains::{LaneRemains, RemainingRef, RemainingTree, RemainsSetup};
 pub use lane_tree::{LaneTree, LaneTreeKind, LaneTreeSetup};
+pub(crate) use objects::SHALLOW_COPIED;
 pub use preparation::Preparation;
 pub(crate) use project_of::note_project;
 pub use project_of::project_of;

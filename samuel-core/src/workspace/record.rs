@@ -33,6 +33,9 @@ pub(super) struct Record {
     /// What Samuel wrote to `.git/config` and to the alternates.
     pub(super) config: String,
     pub(super) alternates: String,
+    /// The list of commits whose parents the clone does not have; empty if it has all.
+    #[serde(default)]
+    pub(super) shallow: String,
     /// The control files as they were checked out, with what each holds: after a crash nobody else knows.
     #[serde(default)]
     pub(super) seen: BTreeMap<String, String>,

@@ -17,6 +17,7 @@ use super::{
     bundle::{Change, shown},
     copied::OwnPaths,
     git::{self, Configured, Filters, Git, LIST_SETTINGS},
+    objects::{self, SHALLOW},
     record::{self, Landing},
     ref_locks::{self, INDEX_LOCK},
 };
@@ -87,9 +88,6 @@ impl UsersTree {
                         [sandbox] in samuel.toml.";
             return Err(unfit("it is in no git repository", help));
         };
-        if repository.common_dir().join("shallow").exists() {
-            return Err(unfit("its repository is shallow", "Run `git fetch --unshallow`, or work in place."));
-        }
         if repository.is_partial() {
             // What is missing would be fetched while git works, which it may not.
             return Err(unfit(
@@ -108,6 +106,16 @@ impl UsersTree {
             git_dir: repository.git_dir().to_owned(),
             prefix,
         })
+    }
+
+    /// Returns whether the repository has only the last commits. Blocks.
+    pub(crate) fn is_shallow(&self) -> bool {
+        self.common_dir.join(SHALLOW).exists()
+    }
+
+    /// Returns how many bytes the repository's objects have. Blocks.
+    pub(crate) fn size_of_objects(&self) -> Result<u64, WorkspaceError> {
+        Ok(objects::size(&self.repository(&self.top)?.object_stores()?))
     }
 
     pub(super) fn repository(&self, at: &Path) -> Result<Repository, WorkspaceError> {

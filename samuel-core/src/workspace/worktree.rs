@@ -151,7 +151,7 @@ impl Worktree {
     /// Makes the work tree, or takes one that is there. Nothing is checked out in a new one.
     ///
     /// # Errors
-    /// Returns [`WorkspaceError::Unfit`] for a project without a repository, a shallow one, and a git
+    /// Returns [`WorkspaceError::Unfit`] for a project without a repository, and a git
     /// that is too old, and other errors where something fails.
     pub async fn open(setup: WorktreeSetup, making: &Making) -> Result<Self, WorkspaceError> {
         let directory = setup.tree.parent().unwrap_or(&setup.tree).to_owned();

@@ -32,8 +32,8 @@ use crate::{
     sched::{SharedBooks, SharedCaps},
     state::{Begun, ProgressEntry, ProgressKind, StateError},
     workspace::{
-        LaneTree, LaneTreeKind, LaneTreeSetup, Making, Preparation, WorkspaceError, WorkspaceKind,
-        note_project,
+        LaneTree, LaneTreeKind, LaneTreeSetup, Making, Preparation, SHALLOW_COPIED, WorkspaceError,
+        WorkspaceKind, note_project,
     },
 };
 
@@ -112,13 +112,18 @@ impl Run {
         let names: Vec<String> = (1..=jobs).map(|number| format!("lane-{number}")).collect();
         let new = names.iter().map(String::as_str).chain([QUEUE]);
         let new = new.filter(|name| !self.lane_tree(&directory, name).has_files()).count();
-        if let Some(size) = repository.size_of(&commit).await?
+        let copies = match self.kind_of_lanes() {
+            LaneTreeKind::Worktree => None,
+            LaneTreeKind::Clone => repository.size_of_copies().await?,
+        };
+        let size = repository.size_of(&commit).await?;
+        if let Some(size) = size.map(|size| size.saturating_add(copies.unwrap_or_default()))
             && let Some(problem) = no_room(new, size, repository.free()?)
         {
             let help = "Work with fewer lanes, or make room.".to_owned();
             return Err(LanesError::Unfit { root, problem, help }.into());
         }
-        let mut told = Vec::new();
+        let mut told: Vec<String> = copies.map(|_| SHALLOW_COPIED.to_owned()).into_iter().collect();
         let into = self.into(&repository, plan, &directory, &commit, jobs, &mut told).await?;
         let making = Making::default();
         let tree = |name: &str| self.lane_tree(&directory, name);

@@ -29,8 +29,8 @@ impl LaneClone {
     /// the files of a commit.
     ///
     /// # Errors
-    /// Returns [`WorkspaceError::Unfit`] for a project without a repository, a shallow one, and a git that is too
-    /// old, and other errors where something fails.
+    /// Returns [`WorkspaceError::Unfit`] for a project without a repository, and a git that is too old, and other errors
+    /// where something fails.
     pub async fn open(setup: WorkspaceSetup, key: String, commit: &str) -> Result<Self, WorkspaceError> {
         let clone = CloneWorkspace::of(setup, key, Stands::OnTask, LEAST_GIT_OF_LANES).await?;
         clone.clear_remains()?;
@@ -127,6 +127,7 @@ impl LaneClone {
         let Some(commit) = clone.users.reference(&clone.git, &reference).await? else { return Ok(()) };
         let mut record = clone.record.lock().await;
         clone.pins().pin(&mut record.pins, &commit).await?;
+        record.shallow = clone.bring(!record.alternates.is_empty(), &clone.tree()).await?;
         clone.git.run(&clone.tree(), &["update-ref", "--no-deref", &reference, &commit]).await?;
         record.elsewhere.push(commit.clone());
         record.shown.push((reference, commit));

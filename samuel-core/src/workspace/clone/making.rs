@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, PoisonError},
 };
 
@@ -16,6 +16,7 @@ use crate::{
         copied::OwnPaths,
         error::listed,
         git::Configured,
+        objects::{self, SHALLOW},
         preparation::Unprepared,
         record::{self, Record},
         ref_locks,
@@ -42,11 +43,16 @@ impl CloneWorkspace {
         // What `git clone --shared --no-checkout` makes, without asking a git in the user's tree for it.
         let args = ["init", "--quiet", "--template=", &branch, &format, "--", &tree];
         self.git.run(&self.setup.directory, &args).await?;
-        let alternates = format!("{}\n", self.users.common_dir.join("objects").display());
-        let info = new.join(".git/objects/info");
-        fs::create_dir_all(&info).map_err(WorkspaceError::io("create", &info))?;
-        let file = info.join("alternates");
-        fs::write(&file, &alternates).map_err(WorkspaceError::io("write", &file))?;
+        let mut alternates = String::new();
+        if self.users.is_shallow() {
+            self.bring(false, &new).await?;
+        } else {
+            alternates = format!("{}\n", self.users.common_dir.join("objects").display());
+            let info = new.join(".git/objects/info");
+            fs::create_dir_all(&info).map_err(WorkspaceError::io("create", &info))?;
+            let file = info.join("alternates");
+            fs::write(&file, &alternates).map_err(WorkspaceError::io("write", &file))?;
+        }
         self.configure(&new).await?;
         let reference = format!("refs/heads/{}", standing.branch);
         self.git.run(&new, &["update-ref", &reference, &standing.commit]).await?;
@@ -70,6 +76,21 @@ impl CloneWorkspace {
         self.save(record)?;
         fs::rename(&new, self.tree()).map_err(WorkspaceError::io("move", &new))?;
         self.check_out(record, standing).await
+    }
+
+    /// Copies the objects that a clone does not have, if it shares none. Returns the commits whose parents it does not
+    /// have then.
+    pub(super) async fn bring(&self, shares: bool, tree: &Path) -> Result<String, WorkspaceError> {
+        let (users, to) = (self.users.clone(), tree.join(".git/objects"));
+        blocking(move || {
+            // Before the objects: a `git fetch` may bring more of them meanwhile.
+            let shallow = objects::shallow(&users.common_dir)?;
+            if !shares {
+                objects::bring(&users.repository(&users.top)?.object_stores()?, &to)?;
+            }
+            Ok(shallow)
+        })
+        .await
     }
 
     /// Gives a clone the settings of the user by which files and commits are made.
@@ -114,6 +135,7 @@ impl CloneWorkspace {
     ) -> Result<(), WorkspaceError> {
         let (tree, commit) = (self.tree(), standing.commit.as_str());
         self.pins().pin_base(&mut record.pins, commit).await?;
+        record.shallow = self.bring(!record.alternates.is_empty(), &tree).await?;
         let copied = OwnPaths::of(&self.setup.preparation.copy, &self.users.prefix);
         let gone = OwnPaths::from_paths(&record.copied).without(&copied);
         record.copied = copied.paths().to_vec();
@@ -218,7 +240,8 @@ impl CloneWorkspace {
     /// Removes what gits that were killed left in the clone, and what an agent was in the middle of.
     pub(super) fn clear_clone(&self, record: &Record) -> Result<(), WorkspaceError> {
         let git = self.tree().join(".git");
-        let others = ["index", "config.lock", ref_locks::PACKED, "rebase-merge", "rebase-apply"];
+        let others =
+            ["index", "config.lock", "shallow.lock", ref_locks::PACKED, "rebase-merge", "rebase-apply"];
         let mut names = ref_locks::OF_TREE.iter().chain(&others);
         names.try_for_each(|name| record::remove(&git.join(name)))?;
         record::remove(&self.file(ref_locks::INDEX_LOCK))?;
@@ -227,10 +250,17 @@ impl CloneWorkspace {
         if info.symlink_metadata().is_ok_and(|found| found.is_dir()) {
             record::remove(&info.join("exclude"))?;
         }
-        let (exclude, manner) = (info.join("exclude"), Manner::PRIVATE.with(Durability::Unsynced));
-        let patterns = self.own_paths(record).patterns();
-        let written = Root::new(&git).write(&exclude, [patterns.as_bytes()], &manner);
-        written.map_err(WorkspaceError::file("write", &exclude))?;
+        let write = |file: PathBuf, text: &str| {
+            let manner = Manner::PRIVATE.with(Durability::Unsynced);
+            let written = Root::new(&git).write(&file, [text.as_bytes()], &manner);
+            written.map_err(WorkspaceError::file("write", &file))
+        };
+        write(info.join("exclude"), &self.own_paths(record).patterns())?;
+        // An agent must not cut off history.
+        match record.shallow.as_str() {
+            "" => record::remove(&git.join(SHALLOW))?,
+            list => write(git.join(SHALLOW), list)?,
+        }
         ref_locks::remove(&git.join("refs"))
     }
 }

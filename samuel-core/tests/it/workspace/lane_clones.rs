@@ -257,6 +257,29 @@ async fn what_was_handed_over_is_undone_by_commits_once_a_clone_stands_on_it() {
     assert!(!user.git(&format!("ls-tree --name-only {into}")).contains("bad.txt"));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_work_in_clones_of_a_shallow_source() {
+    for merge in ["merge", "squash", "rebase"] {
+        let user = User::new();
+        user.git("commit -q --allow-empty -m More");
+        user.sh(user.path(), "mv tree full && git clone -q --depth 1 file://$PWD/full tree");
+        let project = project(&user, &[("1", &[]), ("2", &[]), ("3", &["1", "2"])]);
+        let work = "touch made-$SAMUEL_TASK_ID";
+        let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
+        let run = in_clones(&user, &project, script, &["true"]);
+        let run =
+            run.settings(|settings: &mut MethodologySettings| settings.parallel.merge = merge.to_owned());
+        let told = played(run).await;
+        assert_eq!(told.report.exit_reason, ExitReason::Completed, "{merge}: {}", told.text());
+        let into = told.report.into.clone().unwrap();
+        let files = user.git(&format!("ls-tree --name-only {into}"));
+        assert!((1..=3).all(|id| files.contains(&format!("made-{id}"))), "{merge}: {files}");
+        let copied = "each workspace gets a copy of its objects";
+        assert!(told.text().contains(copied), "{merge}: {}", told.text());
+        user.git("fsck --strict --no-dangling");
+    }
+}
+
 /// The branch of a task that is worked on without a run.
 const BRANCH: &str = "samuel/r/1-1";
 

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use samuel_core::workspace::WorkNote;
+
 use crate::workspace::kit::User;
 
 #[tokio::test]
@@ -289,4 +291,30 @@ async fn work_that_a_run_did_not_come_to_check_is_kept_by_the_next() {
     user.work(&workspace, "test ! -e b.txt; echo 2 > c.txt").await.unwrap().unwrap();
     workspace.land().await.unwrap().unwrap();
     assert!(user.read("b.txt").is_none() && user.read("c.txt").is_some());
+}
+
+#[tokio::test]
+async fn shallow_source_is_copied_with_warning() {
+    let user = User::new();
+    user.git("commit -q --allow-empty -m More");
+    user.sh(user.path(), "mv tree full && git clone -q --depth 1 file://$PWD/full tree");
+    let (workspace, told) = user.open().await;
+    assert_eq!(
+        told,
+        ["the repository is shallow: each workspace gets a copy of its objects instead of sharing them"]
+    );
+    let clone = workspace.work_dir();
+    assert!(!clone.join(".git/objects/info/alternates").exists());
+    user.work(&workspace, "test $(git rev-list --count HEAD) = 1 && echo 2 > b.txt").await.unwrap().unwrap();
+    workspace.land().await.unwrap().unwrap();
+    workspace.begin().await.unwrap();
+    // The user gets the whole history while an agent is at work, which removes the note that it has not.
+    workspace.turn_begins().await.unwrap();
+    user.sh(&clone, "echo 3 > c.txt; rm .git/shallow");
+    user.git("fetch -q --unshallow");
+    workspace.collect(&WorkNote::default()).await.unwrap().unwrap();
+    workspace.land().await.unwrap().unwrap();
+    workspace.begin().await.unwrap();
+    assert_eq!(user.sh(&clone, "git fsck --no-dangling && git rev-list --count HEAD"), "4");
+    assert!(workspace.close(true).await.unwrap().is_empty() && !user.directory().exists());
 }
