@@ -133,13 +133,16 @@ impl Door<'_> {
             return Ok(Err(RefusedWork::Damaged { complaint }));
         }
         let range = format!("{}..{tip}", self.base);
-        let spec = self.inside(&["rev-list", "--objects", "--quiet", &range]);
-        if let Some(complaint) = complaint(self.git.finish("rev-list", spec).await)? {
-            return Ok(Err(RefusedWork::Damaged { complaint }));
-        }
-        if let Some(object) = self.larger_than(limit, &range).await? {
-            let what = format!("the file of the object {object} is longer than {limit} bytes");
-            return Ok(Err(RefusedWork::TooMany { what }));
+        match self.larger_than(limit, &range).await {
+            Ok(None) => {}
+            Ok(Some(object)) => {
+                let what = format!("the file of the object {object} is longer than {limit} bytes");
+                return Ok(Err(RefusedWork::TooMany { what }));
+            }
+            Err(GitProgramError::Failed { message, .. }) => {
+                return Ok(Err(RefusedWork::Damaged { complaint: message }));
+            }
+            Err(error) => return Err(error.into()),
         }
         let spec = self.inside(&["merge-base", "--is-ancestor", self.base, tip]);
         if complaint(self.git.finish("merge-base", spec).await)?.is_some() {
@@ -149,8 +152,9 @@ impl Door<'_> {
     }
 
     /// Returns the id of a file that is longer, in any of the commits. A few bytes of a pack can stand for any number, which
-    /// each git that packs the repository anew would take memory for. Only heads of objects are read.
-    async fn larger_than(&self, limit: u64, range: &str) -> Result<Option<String>, WorkspaceError> {
+    /// each git that packs the repository anew would take memory for. Only heads of objects are read. git fails if one
+    /// of them is not there.
+    async fn larger_than(&self, limit: u64, range: &str) -> Result<Option<String>, GitProgramError> {
         // What is not longer is left out: git tells of those that have at least so many.
         let filter = format!("--filter=blob:limit={}", limit.saturating_add(1));
         let args = ["rev-list", "--objects", "--quiet", "--filter-print-omitted", &filter, range];

@@ -3,7 +3,7 @@
 //! Files tell nearly always, and nothing is started then. Where they do not, git is asked; one that fails is an error
 //! and never a no.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, path::Path};
 
 use super::{
     WorkspaceError, blocking,
@@ -19,9 +19,14 @@ impl UsersTree {
     /// Returns the commits along first parents that follow one up to another, the first one first, as files say;
     /// nothing where they do not tell.
     pub(crate) async fn line_between(&self, old: &str, new: &str) -> Option<Vec<String>> {
-        let (users, old, new) = (self.clone(), old.to_owned(), new.to_owned());
+        self.line_in(&self.top, old, new).await
+    }
+
+    /// Does the same in another repository, such as a clone.
+    pub(super) async fn line_in(&self, top: &Path, old: &str, new: &str) -> Option<Vec<String>> {
+        let (users, top, old, new) = (self.clone(), top.to_owned(), old.to_owned(), new.to_owned());
         let line = blocking(move || {
-            let repository = users.repository(&users.top)?;
+            let repository = users.repository(&top)?;
             let Some((old, new)) = repository.id_of(&old).zip(repository.id_of(&new)) else {
                 return Ok(None);
             };

@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{CloneWorkspace, NEW_TREE, PREPARED, RECORD, Stands, TREE, WorkNote};
+use super::{CloneWorkspace, NEW_TREE, PREPARED, RECORD, Stands, TREE, WorkNote, blocking};
 use crate::workspace::{
     LEAST_GIT_OF_LANES, MadeWork, WorkspaceError, WorkspaceSetup, elsewhere,
     kept_ref::put_on_or_beside,
@@ -101,7 +101,7 @@ impl LaneClone {
         }
         clone.hide(&mut record).await?;
         if before.0 != branch {
-            clone.forget(&before.0, &[&before.1, commit]).await?;
+            clone.forget(&before.0, &before.1, commit).await?;
         }
         // What is there is of earlier tasks.
         record.elsewhere = elsewhere::tips(&clone.git, &clone.tree()).await?;
@@ -163,8 +163,14 @@ impl LaneClone {
         // What was taken out before is there in any case.
         clone.publish(&record).await?;
         collected?;
-        let tree = format!("{}^{{tree}}", record.tip);
-        let tree = clone.git.line(&clone.users.top, &["rev-parse", "--verify", &tree]).await?;
+        let (users, tip) = (clone.users.clone(), record.tip.clone());
+        let tree = match blocking(move || users.tree_of(&tip)).await {
+            Ok(tree) => tree,
+            Err(_) => {
+                let tree = format!("{}^{{tree}}", record.tip);
+                clone.git.line(&clone.users.top, &["rev-parse", "--verify", &tree]).await?
+            }
+        };
         Ok(MadeWork { commit: record.tip.clone(), tree })
     }
 
@@ -304,11 +310,17 @@ impl CloneWorkspace {
         self.save(record)
     }
 
-    /// Removes the branch of an earlier task from the clone, unless it has commits that none of some others has.
-    async fn forget(&self, branch: &str, others: &[&str]) -> Result<(), WorkspaceError> {
+    /// Removes the branch of an earlier task from the clone, unless it has commits that neither what was taken out of it
+    /// has nor another commit.
+    async fn forget(&self, branch: &str, tip: &str, other: &str) -> Result<(), WorkspaceError> {
         let name = format!("refs/heads/{branch}");
-        let args = ["rev-list", "--count", &name, "--not"];
-        let args: Vec<&str> = args.into_iter().chain(others.iter().copied()).collect();
+        let (users, tree, read) = (self.users.clone(), self.tree(), name.clone());
+        let at = blocking(move || Ok(users.repository(&tree)?.reference(&read)?.map(|at| at.to_string())));
+        if at.await.ok().flatten().as_deref() == Some(tip) {
+            self.git.run(&self.tree(), &["update-ref", "--no-deref", "-d", &name, tip]).await?;
+            return Ok(());
+        }
+        let args = ["rev-list", "--count", &name, "--not", tip, other];
         let is_known = |count: String| count == "0";
         // It fails where there is no such branch.
         if self.git.line(&self.tree(), &args).await.is_ok_and(is_known) {

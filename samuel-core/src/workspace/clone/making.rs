@@ -1,7 +1,8 @@
 //! A clone that an agent can work in: made of the commit of the user's branch, and checked out by Samuel alone.
 
 use std::{
-    fs,
+    fs::{self, OpenOptions},
+    io::Write as _,
     path::{Path, PathBuf},
     sync::{Arc, PoisonError},
 };
@@ -27,6 +28,8 @@ use crate::{
 
 /// Settings of the user by which files and commits are made; the clone gets them.
 const USERS_SETTINGS: [&str; 4] = ["user.name", "user.email", "core.autocrlf", "core.eol"];
+/// The pattern of their names.
+const OF_USERS_SETTINGS: &str = r"^(user\.(name|email)|core\.(autocrlf|eol))$";
 /// The largest index that is read, in bytes.
 const MAX_INDEX: u64 = 256 << 20;
 
@@ -95,22 +98,31 @@ impl CloneWorkspace {
 
     /// Gives a clone the settings of the user by which files and commits are made.
     async fn configure(&self, tree: &Path) -> Result<(), WorkspaceError> {
-        let ask = async |args: &[&str]| {
-            let spec = self.git.call(&self.users.top, Configured::ByUser, args);
-            // Git fails where there is none.
-            let said = self.git.finish("config", spec).await.ok()?.stdout.text().trim_end().to_owned();
-            Some(said).filter(|said| !said.is_empty())
+        let args = ["config", "-z", "--get-regexp", OF_USERS_SETTINGS];
+        let spec = self.git.call(&self.users.top, Configured::ByUser, &args);
+        // Git fails where there is none.
+        let listed = self.git.list("config", spec).await.ok().flatten().unwrap_or_default();
+        let value_of = |name: &str| {
+            let value = |entry: &Vec<u8>| {
+                let text = String::from_utf8_lossy(entry);
+                text.split_once('\n').filter(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
+            };
+            // The last one counts.
+            listed.iter().rev().find_map(value).filter(|value| !value.is_empty())
         };
+        let mut text = String::new();
         for name in USERS_SETTINGS {
             let nobody = NOBODY.iter().find(|(of, _)| *of == name).map(|(_, value)| (*value).to_owned());
-            if let Some(value) = ask(&["config", "--get", name]).await.or(nobody) {
-                self.git.run(tree, &["config", name, &value]).await?;
-            }
+            let value = value_of(name).or(nobody);
+            text.extend(value.map(|value| setting(name, &value)));
         }
-        if let Some(excludes) = self.git.users_excludes(&self.users.top).await {
-            self.git.run(tree, &["config", "core.excludesFile", &excludes]).await?;
-        }
-        Ok(())
+        let excludes = self.git.users_excludes(&self.users.top).await;
+        text.extend(excludes.map(|excludes| setting("core.excludesFile", &excludes)));
+        let config = tree.join(".git/config");
+        let added = OpenOptions::new().append(true).open(&config);
+        added
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(WorkspaceError::io("write", &config))
     }
 
     async fn copy_tags(&self, tree: &Path) -> Result<(), WorkspaceError> {
@@ -141,7 +153,10 @@ impl CloneWorkspace {
         record.copied = copied.paths().to_vec();
         self.clear_clone(record)?;
         let reference = format!("refs/heads/{}", standing.branch);
-        self.git.run(&tree, &["symbolic-ref", "HEAD", &reference]).await?;
+        let (head, named) = (tree.join(".git/HEAD"), format!("ref: {reference}\n"));
+        let manner = Manner::PRIVATE.with(Durability::Whole);
+        let written = Root::new(tree.join(".git")).write(&head, [named.as_bytes()], &manner);
+        written.map_err(WorkspaceError::file("write", &head))?;
         self.git.run(&tree, &["update-ref", "--no-deref", &reference, commit]).await?;
         let is_new = !self.file(INDEX).is_file();
         self.run_indexed(&["read-tree", "--reset", commit]).await?;
@@ -262,5 +277,22 @@ impl CloneWorkspace {
             list => write(git.join(SHALLOW), list)?,
         }
         ref_locks::remove(&git.join("refs"))
+    }
+}
+
+/// Returns a setting as configuration files have it.
+fn setting(name: &str, value: &str) -> String {
+    let (section, key) = name.split_once('.').unwrap_or((name, ""));
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    format!("[{section}]\n\t{key} = \"{value}\"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::setting;
+
+    #[test]
+    fn quotes_values_of_settings() {
+        assert_eq!(setting("user.name", "A \"b\" \\ c#"), "[user]\n\tname = \"A \\\"b\\\" \\\\ c#\"\n");
     }
 }

@@ -40,9 +40,7 @@ impl CloneWorkspace {
         if !changed.is_empty() {
             return Err(self.refuse(record, &head, RefusedWork::ControlFiles { files: changed }).await?);
         }
-        let beyond = format!("{}..{head}", record.base);
-        let is_new = head != record.tip
-            && self.git.line(&self.tree(), &["rev-list", "--count", &beyond]).await? != "0";
+        let is_new = head != record.tip && self.is_beyond(&record.base, &head).await?;
         if !is_new {
             let (base, known) = (record.base.clone(), &mut record.elsewhere);
             if let Some((branch, commit)) = elsewhere::new(&self.git, &self.tree(), &base, known).await? {
@@ -128,7 +126,31 @@ impl CloneWorkspace {
             self.run_indexed(&args).await?;
         }
         self.give_index().await?;
-        Ok(self.git.line(&tree, &["rev-parse", "--verify", "HEAD^{commit}"]).await?)
+        let (users, at) = (self.users.clone(), tree.clone());
+        let head = blocking(move || {
+            let repository = users.repository(&at)?;
+            let head = repository.head()?.commit();
+            // What else a branch can name than a commit, git is to say.
+            let is_commit = head.map(|head| repository.tree_of(&head)).transpose()?.flatten().is_some();
+            Ok(head.filter(|_| is_commit).map(|head| head.to_string()))
+        });
+        match head.await {
+            Ok(Some(head)) => Ok(head),
+            _ => Ok(self.git.line(&tree, &["rev-parse", "--verify", "HEAD^{commit}"]).await?),
+        }
+    }
+
+    /// Returns whether a commit of the clone has some that a base does not have.
+    async fn is_beyond(&self, base: &str, head: &str) -> Result<bool, WorkspaceError> {
+        if head == base {
+            return Ok(false);
+        }
+        let line = self.users.line_in(&self.tree(), base, head).await;
+        if line.is_some_and(|line| !line.is_empty()) {
+            return Ok(true);
+        }
+        let beyond = format!("{base}..{head}");
+        Ok(self.git.line(&self.tree(), &["rev-list", "--count", &beyond]).await? != "0")
     }
 
     /// Makes one commit of all since the last one that was taken in, with the files of the last, and returns it.

@@ -298,16 +298,35 @@ async fn turn(user: &User, clone: &LaneClone, line: &str) -> Result<MadeWork, Wo
     clone.collect(&WorkNote::default()).await
 }
 
-#[tokio::test]
-async fn next_task_reads_no_unchanged_file_again() {
-    let user = User::new();
+/// Opens a clone of a lane whose gits are logged, a line each, in a file.
+async fn opened_logged(user: &User) -> (LaneClone, PathBuf) {
     let (bin, log) = (user.path().join("bin"), user.path().join("log"));
     fs::create_dir(&bin).unwrap();
     let git = user.sh(user.path(), "command -v git");
     let logging = format!("#!/bin/sh\necho \"$*\" >> {}\nexec {git} \"$@\"\n", log.display());
     fs::write(bin.join("git"), logging).unwrap();
     user.sh(&bin, "chmod +x git");
-    let clone = opened(&user, &format!("{}:{PATH}", bin.display())).await;
+    (opened(user, &format!("{}:{PATH}", bin.display())).await, log)
+}
+
+#[tokio::test]
+async fn task_in_a_clone_starts_few_gits() {
+    let user = User::new();
+    let (clone, log) = opened_logged(&user).await;
+    let to_make = fs::read_to_string(&log).unwrap().lines().count();
+    clone.begin(BRANCH, &user.head()).await.unwrap();
+    turn(&user, &clone, "echo 1 > made").await.unwrap();
+    fs::write(&log, "").unwrap();
+    clone.begin("samuel/r/2-2", &user.head()).await.unwrap();
+    turn(&user, &clone, "echo 2 > made").await.unwrap();
+    let started = fs::read_to_string(&log).unwrap();
+    assert!(to_make <= 18 && started.lines().count() <= 22, "{to_make}\n{started}");
+}
+
+#[tokio::test]
+async fn next_task_reads_no_unchanged_file_again() {
+    let user = User::new();
+    let (clone, log) = opened_logged(&user).await;
     let began = || fs::read_to_string(&log).unwrap().matches("update-index -q --refresh").count();
     assert_eq!(began(), 1, "a new clone has no index");
     clone.begin(BRANCH, &user.head()).await.unwrap();
