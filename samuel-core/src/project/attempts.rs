@@ -47,7 +47,7 @@ pub struct Attempt {
     pub run: Option<String>,
     /// The iteration within the run, from 1, where that is known.
     pub iteration: Option<u32>,
-    /// Who worked on it: the run, or what its caller is called.
+    /// Who worked on it: the run, or a worker of it such as `run-1/lane-2`.
     pub owner: Option<String>,
     /// The agents that were called, with their models, such as `codex (gpt-5)`: one for each call, of
     /// several in a row that are the same the first; at most 10.

@@ -7540,7 +7540,7 @@ class Attempt(Record):
     Attributes:
         run: The run, where that is known.
         iteration: The iteration within the run, from 1, where that is known.
-        owner: Who worked on it: the run, or what its caller is called.
+        owner: Who worked on it: the run, or a worker of it such as `run-1/lane-2`.
         agents: The agents that were called, with their models, such as `codex (gpt-5)`: one
             for each call, of several in a row that are the same the first; at most 10.
         began_at: When it began.
