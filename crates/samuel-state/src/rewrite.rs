@@ -33,11 +33,7 @@ impl FileStore {
     ///
     /// # Errors
     /// Fails if the lock cannot be taken, or a change that a crash cut short cannot be completed.
-    pub fn rewrite(
-        &self,
-        writes: bool,
-        change: &mut Change<'_>,
-    ) -> Result<Rewritten, StateError> {
+    pub fn rewrite(&self, writes: bool, change: &mut Change<'_>) -> Result<Rewritten, StateError> {
         let _lock = if writes { Some(self.lock("rewriting records")?) } else { None };
         if writes {
             self.heal_tail()?;
@@ -60,12 +56,7 @@ impl FileStore {
 }
 
 /// Rewrites one file, and returns whether its content changes.
-fn rewrite_one(
-    root: &Root,
-    path: &Path,
-    writes: bool,
-    change: &mut Change<'_>,
-) -> Result<bool, FileError> {
+fn rewrite_one(root: &Root, path: &Path, writes: bool, change: &mut Change<'_>) -> Result<bool, FileError> {
     let Some(content) = found(root.read(path, MAX_BYTES))? else { return Ok(false) };
     let Some(changed) = change(path, &content) else { return Ok(false) };
     if writes {
