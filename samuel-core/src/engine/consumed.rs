@@ -76,7 +76,7 @@ impl Services {
     async fn note_used(self: &Arc<Self>, usage: Usage) {
         if let Some(lane) = &self.in_lane {
             // Of an iteration that is cut off, its task pays what it consumed.
-            lane.write_books(self).await;
+            lane.write_used(self).await;
         }
         // Each lane writes what all have consumed: as of now, so that nothing older comes behind what is newer.
         let (usage, _writing) = match &self.in_lane {

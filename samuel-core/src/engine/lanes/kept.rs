@@ -5,7 +5,8 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
-    sync::Arc,
+    sync::{Arc, PoisonError},
+    time::{Duration, Instant},
 };
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,9 @@ use crate::{
     sched::SharedBooks,
     state::{JournalEntry, JournalRecord, LaneBooks, Mutation, Note},
 };
+
+/// How long it takes at least from one writing to the next for what an agent has consumed.
+const BETWEEN_BOOKS: Duration = Duration::from_secs(10);
 
 /// The books of lanes, as they are kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -214,8 +218,24 @@ impl Lane {
         (self.shared.used(), writing)
     }
 
-    /// Writes the books down, since an iteration begins or ends, or its agent has consumed more. The leader saves them with
-    /// the run.
+    /// Writes the books down, since its agent has consumed more. They have all tasks that are done, so they are not written
+    /// at each report.
+    pub(in crate::engine) async fn write_used(&self, services: &Arc<Services>) {
+        let now = Instant::now();
+        let is_due = {
+            let mut used_at = self.used_at.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_due = used_at.is_none_or(|at| now.duration_since(at) >= BETWEEN_BOOKS);
+            if is_due {
+                *used_at = Some(now);
+            }
+            is_due
+        };
+        if is_due {
+            self.write_books(services).await;
+        }
+    }
+
+    /// Writes the books down, since an iteration begins or ends. The leader saves them with the run.
     pub(in crate::engine) async fn write_books(&self, services: &Arc<Services>) {
         if self.leads() {
             return;

@@ -157,5 +157,5 @@ async fn what_came_back_in_a_real_run_of_lanes_is_explained_and_failures_of_all_
     assert_eq!(checks.count(), 1, "it is told once: {log:#?}");
     let of_run = past.runs().unwrap().runs[0].failed_iterations;
     assert_eq!((ran.told.report.failed_iterations, of_run), (failed, failed), "{}", ran.told.text());
-    assert!(failed >= 1 && ran.user.git("status --porcelain").starts_with("??"), "{}", ran.told.text());
+    assert!(failed >= 1 && ran.user.git("status --porcelain").is_empty(), "{}", ran.told.text());
 }
