@@ -4725,10 +4725,12 @@ class Claim(Record):
         tree: The tree that passed the checks before it was submitted, where one did.
         landed: The commit with the work on the branch that is moved, while it lands.
         why: Why the last attempt was released, in a few lines; nothing of a first one.
+        files: The files in which earlier attempts were in conflict, from the root of the
+            project. They count as declared by the task, up to `MAX_CONFLICT_FILES`.
     """
 
-    __slots__ = ("task", "token", "worker", "phase", "attempt", "branch", "commit", "since", "base", "tree", "landed", "why")
-    __match_args__ = ("task", "token", "phase", "attempt", "since", "worker", "branch", "commit", "base", "tree", "landed", "why")
+    __slots__ = ("task", "token", "worker", "phase", "attempt", "branch", "commit", "since", "base", "tree", "landed", "why", "files")
+    __match_args__ = ("task", "token", "phase", "attempt", "since", "worker", "branch", "commit", "base", "tree", "landed", "why", "files")
     task: str
     token: int
     worker: str | None
@@ -4741,6 +4743,7 @@ class Claim(Record):
     tree: str | None
     landed: str | None
     why: str | None
+    files: tuple[str, ...]
 
     def __init__(
         self,
@@ -4756,6 +4759,7 @@ class Claim(Record):
         tree: str | None = None,
         landed: str | None = None,
         why: str | None = None,
+        files: Iterable[str] = (),
     ) -> None:
         _set(self, "task", task)
         _set(self, "token", token)
@@ -4769,6 +4773,7 @@ class Claim(Record):
         _set(self, "tree", tree)
         _set(self, "landed", landed)
         _set(self, "why", why)
+        _set(self, "files", items(files))
 
 
 class QueueEntry(Record):
@@ -5725,7 +5730,7 @@ class TaskReturned(EventBase):
     """
 
     __slots__ = ("task", "attempt", "reason", "kept", "excused")
-    __match_args__ = ("task", "attempt", "reason", "kept", "excused")
+    __match_args__ = ("task", "attempt", "reason", "excused", "kept")
     _tag = ('event', 'task_returned')
     task: str
     attempt: int
@@ -5738,8 +5743,8 @@ class TaskReturned(EventBase):
         task: str,
         attempt: int,
         reason: str,
+        excused: bool,
         kept: str | None = None,
-        excused: bool = False,
         *,
         seq: int = 0,
         at: str = "",
@@ -7306,8 +7311,8 @@ class ProjectStatus(Record):
         claims: Who works on what while several work on the plan, and what is kept of
             attempts that came to nothing.
         remedies: What has claimed work go on that does not go on by itself, each step once.
-        unmerged: The branch with what lanes have landed, where it is not in what is checked
-            out and no loop is running.
+        unmerged: The branches with merged work of workers that are not in what is checked
+            out, the newest first.
         progress: What all runs did so far.
         agents: What the calls of each agent consumed in all runs of the plan, as far as one
             saved it.
@@ -7340,7 +7345,7 @@ class ProjectStatus(Record):
     only: tuple[str, ...]
     claims: tuple[Claim, ...]
     remedies: tuple[WorkRemedy, ...]
-    unmerged: str | None
+    unmerged: tuple[str, ...]
     progress: Progress
     agents: tuple[AgentTotal, ...]
     call: AgentCall | None
@@ -7373,7 +7378,7 @@ class ProjectStatus(Record):
         source_prd: str | None = None,
         more_questions: int = 0,
         remedies: Iterable[WorkRemedy] = (),
-        unmerged: str | None = None,
+        unmerged: Iterable[str] = (),
         call: AgentCall | None = None,
         holder: Holder | None = None,
         live: LiveState | None = None,
@@ -7392,7 +7397,7 @@ class ProjectStatus(Record):
         _set(self, "only", items(only))
         _set(self, "claims", items(claims))
         _set(self, "remedies", items(remedies))
-        _set(self, "unmerged", unmerged)
+        _set(self, "unmerged", items(unmerged))
         _set(self, "progress", progress)
         _set(self, "agents", items(agents))
         _set(self, "call", call)
@@ -8309,6 +8314,8 @@ class RunHistory(Record):
         last_commit: The last commit that was seen; with lanes the last one that landed.
         landed: The work of lanes that landed, the first first; a task that was done again
             is there again. None without lanes.
+        unmerged: The branch with its merged work, while that is not in what is checked out.
+            `None` without workers.
         returned: The work of lanes that did not land, each as often as it came back, the
             first first. None without lanes.
         held: The work of lanes that somebody held back in the queue, and that nobody has
@@ -8333,8 +8340,8 @@ class RunHistory(Record):
         last: The last event; nothing where none could be read.
     """
 
-    __slots__ = ("run", "kind", "state", "started_at", "last_at", "took_ms", "goes_on_from", "agent", "model", "tasks", "guards", "first_commit", "last_commit", "landed", "returned", "held", "ended_by", "iterations", "checks", "hooks", "completed", "taken_back_outside", "usage", "agents", "warnings", "more_warnings", "report", "gaps", "last")
-    __match_args__ = ("run", "kind", "state", "took_ms", "agent", "tasks", "guards", "landed", "returned", "held", "iterations", "checks", "hooks", "completed", "taken_back_outside", "usage", "agents", "warnings", "more_warnings", "gaps", "started_at", "last_at", "goes_on_from", "model", "first_commit", "last_commit", "ended_by", "report", "last")
+    __slots__ = ("run", "kind", "state", "started_at", "last_at", "took_ms", "goes_on_from", "agent", "model", "tasks", "guards", "first_commit", "last_commit", "landed", "unmerged", "returned", "held", "ended_by", "iterations", "checks", "hooks", "completed", "taken_back_outside", "usage", "agents", "warnings", "more_warnings", "report", "gaps", "last")
+    __match_args__ = ("run", "kind", "state", "took_ms", "agent", "tasks", "guards", "landed", "returned", "held", "iterations", "checks", "hooks", "completed", "taken_back_outside", "usage", "agents", "warnings", "more_warnings", "gaps", "started_at", "last_at", "goes_on_from", "model", "first_commit", "last_commit", "unmerged", "ended_by", "report", "last")
     run: str
     kind: RunKind
     state: RunState
@@ -8349,6 +8356,7 @@ class RunHistory(Record):
     first_commit: str | None
     last_commit: str | None
     landed: tuple[LandedTask, ...]
+    unmerged: str | None
     returned: tuple[ReturnedTask, ...]
     held: tuple[HeldBackTask, ...]
     ended_by: str | None
@@ -8393,6 +8401,7 @@ class RunHistory(Record):
         model: str | None = None,
         first_commit: str | None = None,
         last_commit: str | None = None,
+        unmerged: str | None = None,
         ended_by: str | None = None,
         report: RunReport | None = None,
         last: EventRef | None = None,
@@ -8411,6 +8420,7 @@ class RunHistory(Record):
         _set(self, "first_commit", first_commit)
         _set(self, "last_commit", last_commit)
         _set(self, "landed", items(landed))
+        _set(self, "unmerged", unmerged)
         _set(self, "returned", items(returned))
         _set(self, "held", items(held))
         _set(self, "ended_by", ended_by)
@@ -8447,13 +8457,15 @@ class RunSummary(Record):
         exit_reason: Why it ended, where it did.
         detail: What led to that, in one line.
         goes_on_from: The run that it goes on from, where it goes on.
+        unmerged: The branch with its merged work, while that is not in what is checked out.
+            `None` without workers.
         begins_later: Whether the beginning of its record is missing, so that the summary
             covers only the rest.
         problem: Why nothing more is known of it, where its record cannot be read.
     """
 
-    __slots__ = ("run", "kind", "state", "started_at", "took_ms", "agent", "tasks", "iterations", "failed_iterations", "completed", "usage", "exit_reason", "detail", "goes_on_from", "begins_later", "problem")
-    __match_args__ = ("run", "kind", "state", "took_ms", "agent", "tasks", "iterations", "failed_iterations", "completed", "usage", "begins_later", "started_at", "exit_reason", "detail", "goes_on_from", "problem")
+    __slots__ = ("run", "kind", "state", "started_at", "took_ms", "agent", "tasks", "iterations", "failed_iterations", "completed", "usage", "exit_reason", "detail", "goes_on_from", "unmerged", "begins_later", "problem")
+    __match_args__ = ("run", "kind", "state", "took_ms", "agent", "tasks", "iterations", "failed_iterations", "completed", "usage", "begins_later", "started_at", "exit_reason", "detail", "goes_on_from", "unmerged", "problem")
     run: str
     kind: RunKind
     state: RunState
@@ -8468,6 +8480,7 @@ class RunSummary(Record):
     exit_reason: ExitReason | None
     detail: str | None
     goes_on_from: str | None
+    unmerged: str | None
     begins_later: bool
     problem: str | None
 
@@ -8488,6 +8501,7 @@ class RunSummary(Record):
         exit_reason: ExitReason | None = None,
         detail: str | None = None,
         goes_on_from: str | None = None,
+        unmerged: str | None = None,
         problem: str | None = None,
     ) -> None:
         _set(self, "run", run)
@@ -8504,6 +8518,7 @@ class RunSummary(Record):
         _set(self, "exit_reason", exit_reason)
         _set(self, "detail", detail)
         _set(self, "goes_on_from", goes_on_from)
+        _set(self, "unmerged", unmerged)
         _set(self, "begins_later", begins_later)
         _set(self, "problem", problem)
 

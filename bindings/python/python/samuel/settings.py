@@ -200,8 +200,8 @@ class Settings(TypedDict, total=False):
     completes: Literal["auto", "own-task", "plan"] | None
     """Which tasks count as completed while an agent is at work. With `own-task` these are the task
     that it was called for, and those that you complete with `samuel run done`; with `plan` any.
-    `auto` is `own-task` with several lanes, in a clone and in a sandbox, and `plan` elsewhere. One of
-    `auto`, `own-task`, `plan`.
+    `auto` is `own-task` with several lanes, in a clone and in a sandbox, and `plan` elsewhere.
+    One of `auto`, `own-task`, `plan`.
     """
 
     keep_runs: int | None
