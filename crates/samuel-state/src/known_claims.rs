@@ -41,8 +41,8 @@ impl LostClaims {
     pub(super) fn told(&self) -> Vec<String> {
         let held = |id: &TaskId| match self.claims.iter().find(|claim| claim.task.task() == Some(id)) {
             Some(claim) if !claim.is_landing() => format!(
-                "prd.toon was edited: task {id} is claimed and stays in_progress; use `samuel run done {id}` or \
-                 `samuel run skip {id}`"
+                "prd.toon was edited: task {id} is claimed and stays in_progress; complete or skip it with a command, \
+                 not by an edit"
             ),
             _ => format!(
                 "prd.toon was edited: task {id} is being landed and stays in_progress; set it again once that \
@@ -280,8 +280,8 @@ mod tests {
         assert_eq!((known.claims(), status(&known).0), (before.clone(), Status::InProgress));
         known.edit(",in_progress,", ",completed,");
         let caught = known.caught_up();
-        let told = "prd.toon was edited: task 1 is claimed and stays in_progress; use `samuel run done 1` or \
-                    `samuel run skip 1`";
+        let told = "prd.toon was edited: task 1 is claimed and stays in_progress; complete or skip it with a command, \
+                    not by an edit";
         assert_eq!((known.claims(), status(&known).0), (before.clone(), Status::InProgress));
         assert_eq!(caught.warnings, [told]);
         let edits = |record: &JournalRecord| matches!(record.entry, JournalEntry::Edited { .. });

@@ -143,7 +143,7 @@ impl ProbeGround {
         let directory = tempfile::Builder::new().prefix("samuel-probe-").tempdir()?;
         let root = directory.path().canonicalize()?;
         for (name, text) in [
-            ("origin/.samuel/run/shown", "the task\n"),
+            ("origin/.samuel/shown", "the task\n"),
             ("origin/.samuel/run/prd.toon", "the plan\n"),
             ("origin/.samuel/run/logs/run/inputs.jsonl", "a record\n"),
             ("origin/.env", "TOKEN=1\n"),
@@ -177,9 +177,7 @@ impl ProbeGround {
     /// Returns what a sandbox would show of it, as a run shows a clone of a project.
     pub fn view(&self) -> View {
         View {
-            read_only: [".samuel/run/shown", ".git/objects"]
-                .map(|name| self.path("origin").join(name))
-                .to_vec(),
+            read_only: [".samuel/shown", ".git/objects"].map(|name| self.path("origin").join(name)).to_vec(),
             home: Some(self.path("home")),
             tmp_bytes: TMP_BYTES,
             ..View::new(self.path("work"))
@@ -220,7 +218,7 @@ impl ProbeGround {
         let origin = self.origin();
         let paths = [
             ("ORIGIN", origin.clone()),
-            ("PLAN", origin.join(".samuel/run/shown")),
+            ("PLAN", origin.join(".samuel/shown")),
             ("THE_HOME", self.path("home")),
         ];
         let texts = [

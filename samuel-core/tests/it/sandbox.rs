@@ -144,9 +144,9 @@ async fn a_plan_that_can_be_written_is_seen() {
     }
     let broken = escapes_without(|args| {
         // The whole directory in place of one file, and to be written.
-        let is_shown = |arg: &OsString| arg.to_string_lossy().ends_with("/.samuel/run/shown");
+        let is_shown = |arg: &OsString| arg.to_string_lossy().ends_with("/.samuel/shown");
         let shown = args.iter().position(is_shown).unwrap();
-        let samuel = Path::new(args.get(shown).unwrap()).ancestors().nth(2).unwrap().to_owned();
+        let samuel = Path::new(args.get(shown).unwrap()).ancestors().nth(1).unwrap().to_owned();
         let bind = ["--bind".into(), samuel.clone().into(), samuel.into()];
         drop(args.splice(shown - 1..=shown + 1, bind));
     })

@@ -457,7 +457,7 @@ async fn a_wall_that_is_missing_is_seen() {
                 *argument = "--network=host".into();
             } else if text.contains("/.samuel") {
                 // The whole directory in place of one file, and to be written.
-                let text = text.replace("/.samuel/run/shown", "/.samuel");
+                let text = text.replace("/.samuel/shown", "/.samuel");
                 *argument = text.replace(",readonly", "").into();
             }
         }

@@ -763,6 +763,7 @@ class Project:
     arun_report = awaited(run_report)
     aprogress = awaited(progress)
     adone = awaited(done)
+    alearn = awaited(learn)
     askip = awaited(skip)
     areset = awaited(reset)
     ablock = awaited(block)
