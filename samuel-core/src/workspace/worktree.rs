@@ -382,8 +382,9 @@ impl Worktree {
             self.run(&["add", "--all"]).await?;
             self.leave_copied().await?;
             self.leave_run_files("HEAD").await?;
-            let tree = self.line(&["write-tree"]).await?;
-            let args = ["commit-tree", "-p", &head, "-m", "Keep what was left uncommitted", &tree];
+            // It reads files that changed in the second in which the index was written.
+            let tree = self.run(&["write-tree"]).await?;
+            let args = ["commit-tree", "-p", &head, "-m", "Keep what was left uncommitted", tree.trim()];
             Some(self.line(&args).await?)
         } else if self.is_last_of_its_branch(&head).await {
             None
