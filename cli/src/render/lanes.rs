@@ -47,13 +47,9 @@ fn work_tree(tree: &LaneWorkTree) -> String {
         (Some(task), Some(since)) => format!("task {} since {}, ", safe(task.as_str()), time_of_day(since)),
         _ => String::new(),
     };
-    let uncommitted = match tree.uncommitted.as_slice() {
-        [] => String::new(),
-        files => format!("; in no commit: {}", safe(&files.join(", "))),
-    };
     let holds = tree.holds.as_deref().map(|holds| format!("; {}", safe(holds))).unwrap_or_default();
     let path = safe(&tree.path.display().to_string());
-    format!("  {:<8} {task}{on}{uncommitted}{holds}\n           {path}\n", safe(&tree.name))
+    format!("  {:<8} {task}{on}{holds}\n           {path}\n", safe(&tree.name))
 }
 
 fn branch(branch: &LaneBranch) -> String {

@@ -46,7 +46,7 @@ fn done_skip_reset_and_enqueue_count_while_lanes_work_and_what_agents_made_is_ke
     let landed = bench.git(&["ls-tree", "--name-only", &result]);
     let landed: Vec<&str> = landed.lines().filter(|file| file.starts_with("made-")).collect();
     assert_eq!(landed, ["made-3", "made-4", "made-5"], "what the user settled does not land");
-    let kept = bench.git(&["for-each-ref", "--format=%(refname)", "refs/samuel/rescue"]);
+    let kept = bench.git(&["for-each-ref", "--format=%(refname)", "refs/heads/samuel"]);
     for id in 1..=4 {
         let reference = kept.lines().find(|name| name.contains(&format!("/{id}-")));
         let reference = reference.unwrap_or_else(|| panic!("the work on {id} is gone: {kept}"));

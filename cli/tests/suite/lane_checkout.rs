@@ -73,8 +73,7 @@ impl Checkout {
             "git stash list; ls .git; ls .git/rebase-merge 2>/dev/null | cat".to_owned(),
         ];
         // What git itself keeps of any commit.
-        let plain =
-            |line: &String| ground.sh(line).replace("COMMIT_EDITMSG\n", "").replace("worktrees\n", "");
+        let plain = |line: &String| ground.sh(line).replace("COMMIT_EDITMSG\n", "");
         Self { files: files.collect(), told: lines.iter().map(plain).collect() }
     }
 }

@@ -49,7 +49,7 @@ fn of_a_batch_whose_checks_fail_the_culprit_alone_goes_back_with_the_failures() 
     let notes = ground.notes().display().to_string();
     // A check of the queue says with how many tasks, and waits until it may go on.
     let waits = format!(
-        "case $PWD in */queue) ls made-* | wc -l >> {notes}/checked; while ! test -e {notes}/go; do sleep 0.02; done;; esac"
+        "case $PWD in */queue.clone/*) ls made-* | wc -l >> {notes}/checked; while ! test -e {notes}/go; do sleep 0.02; done;; esac"
     );
     let checks = json!([waits, ScriptedLanes::CHECK]);
     ground.bench.configure(&format!("quality_checks = {checks}"));
@@ -100,7 +100,8 @@ fn of_a_batch_whose_checks_fail_the_culprit_alone_goes_back_with_the_failures() 
 fn three_attempts_that_do_not_land_block_the_task_and_the_run_ends_with_code_3() {
     let ground = Ground::with_tasks(vec![task("1", &[], &[]), task("2", &[], &[]), task("3", &["1"], &[])]);
     // It passes in the work tree of its lane and in no other.
-    let check = "case $PWD in */queue) if test -e made-1.txt; then echo it does not fit; exit 1; fi;; esac";
+    let check =
+        "case $PWD in */queue.clone/*) if test -e made-1.txt; then echo it does not fit; exit 1; fi;; esac";
     ground.bench.configure(&format!("quality_checks = [{}]", json!(check)));
     ground.bench.git(&["commit", "--quiet", "--all", "--message", "Check"]);
     ground.bench.git(&["branch", "trunk"]);

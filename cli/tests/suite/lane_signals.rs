@@ -145,7 +145,7 @@ fn a_check_of_the_queue_that_hangs_ends_with_the_second_interrupt_or_a_terminati
     for signals in [&[Signal::INT, Signal::INT][..], &[Signal::TERM]] {
         // Of two that begin at once, the queue checks one at least.
         let ground = Ground::with(&["1", "2"]).agents(|lanes| lanes.meeting(["1", "2"]));
-        let check = format!("case $PWD in */queue) {};; esac", hangs(&ground));
+        let check = format!("case $PWD in */queue.clone/*) {};; esac", hangs(&ground));
         let run = hanging(&ground, &format!("quality_checks = [{}]", serde_json::json!(check)), "2");
         ends_by(run, signals, "finishing");
         nothing_is_left(&ground);
@@ -165,16 +165,16 @@ fn agents_that_are_stopped_within_a_git_leave_no_lock_and_lose_nothing() {
         let ground = Ground::with(&["1", "2", "3"]);
         let notes = ground.notes().display().to_string();
         // What an agent adds goes through a filter that does not end.
-        let filter = format!(
-            "if test -n \"$SAMUEL_TASK_ID\"; then trap '' TERM INT HUP; touch {notes}/adds-$SAMUEL_TASK_ID; \
-             while :; do sleep 1; done; fi; cat"
-        );
+        let filter =
+            format!("trap '' TERM INT HUP; touch {notes}/adds-$SAMUEL_TASK_ID; while :; do sleep 1; done");
+        fs::write(ground.notes().join("filter"), filter).unwrap();
         ground.bench.write(".gitattributes", "slow-* filter=slow\n");
         ground.bench.git(&["add", ".gitattributes"]);
         ground.bench.git(&["commit", "--quiet", "--message", "Filter"]);
-        ground.bench.git(&["config", "filter.slow.clean", &filter]);
-        let agent =
-            "trap '' TERM INT HUP; echo half > slow-$SAMUEL_TASK_ID; git add slow-$SAMUEL_TASK_ID".to_owned();
+        let agent = format!(
+            "trap '' TERM INT HUP; echo half > slow-$SAMUEL_TASK_ID; \
+             git -c filter.slow.clean='sh {notes}/filter' add slow-$SAMUEL_TASK_ID"
+        );
         let run = ground.bench.spawn(&[&ground.bench.start_args(&agent)[..], &["--jobs", "3"]].concat());
         for id in ["1", "2", "3"] {
             wait_for_file(&ground.notes().join(format!("adds-{id}")));
@@ -183,7 +183,7 @@ fn agents_that_are_stopped_within_a_git_leave_no_lock_and_lose_nothing() {
         assert_eq!(ending(&home, "index.lock").len(), 3, "each git is amid its work");
         ends_by(run, signals, "finishing");
         nothing_is_left(&ground);
-        let kept = ground.sh("git for-each-ref --format='%(refname)' refs/samuel/rescue");
+        let kept = ground.sh("git for-each-ref --format='%(refname)' refs/heads/samuel");
         for id in ["1", "2", "3"] {
             assert_eq!(ground.bench.status(id), "pending", "{signals:?}");
             let reference = kept.lines().find(|name| name.contains(&format!("/{id}-")));

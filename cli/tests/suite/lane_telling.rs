@@ -217,14 +217,15 @@ fn tasks_that_come_back_from_the_queue_and_are_blocked_end_a_run_in_which_nothin
     let ids = ["1", "2", "3", "4"];
     let ground = Ground::with_tasks(ids.map(|id| task(id, &[], &["shared.txt"])).to_vec());
     let bench = &ground.bench;
-    bench.configure("quality_checks = [\"case $PWD in */queue) exit 1;; esac\"]");
+    bench.configure("quality_checks = [\"case $PWD in */queue.clone/*) exit 1;; esac\"]");
     bench.git(&["commit", "--quiet", "--all", "--message", "Check"]);
     bench.git(&["branch", "target"]);
     // Somebody commits there meanwhile, so that what is merged is no tree that was checked in a lane.
     let does = format!(
-        "t=$( (git ls-tree target; printf '100644 blob %s\\telse-%s\\n' $(echo x | git hash-object -w --stdin) \
+        "( cd '{root}'; t=$( (git ls-tree target; printf '100644 blob %s\\telse-%s\\n' $(echo x | git hash-object -w --stdin) \
          $SAMUEL_TASK_ID) | git mktree ); \
-         git update-ref refs/heads/target $(git commit-tree -p target -m Else $t); {DOES}"
+         git update-ref refs/heads/target $(git commit-tree -p target -m Else $t) ); {DOES}",
+        root = bench.root().display()
     );
     let args = ["--jobs", "2", "--into", "target", "--max-attempts", "1", "--max-failures", "1"];
     let ran = bench.start(&does, &args);

@@ -64,21 +64,3 @@ fn agents_of_lanes_in_a_sandbox_see_a_clone_each_and_what_they_make_lands_once()
         assert_eq!(wall.containers(&bench), "", "{}", wall.name);
     }
 }
-
-#[test]
-fn work_trees_do_not_go_into_a_sandbox_and_the_refusal_names_the_place() {
-    let bench = Bench::with_tasks(&["First"]);
-    let text = "version = \"2\"\n[methodology.ralph]\nsandbox = \"bwrap\"\n\
-                [methodology.ralph.parallel]\njobs = 2\nworkspace = \"worktree\"\n";
-    bench.write("samuel.toml", text);
-    bench.make_repository(&["samuel.toml"]);
-    let refused = bench.samuel(&["run", "start", "--yes", "--agent-command", "true"]).fails(2).stderr;
-    if refused.contains("cannot be used") {
-        println!("skipped: {refused}");
-        return;
-    }
-    for told in ["samuel.toml:6", "do not go together with a sandbox and work trees", "workspace = \"clone\""]
-    {
-        assert!(refused.contains(told), "{told}: {refused}");
-    }
-}

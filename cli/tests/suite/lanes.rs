@@ -71,7 +71,7 @@ fn a_run_with_lanes_leaves_the_checkout_alone_and_says_how_to_take_the_work_over
 fn iterations_that_failed_and_landings_that_came_back_are_attempts_together() {
     let bench = with_repository();
     // The checks fail in the queue alone.
-    let check = "case $PWD in */queue) ! test -e c.txt;; esac";
+    let check = "case $PWD in */queue.clone/*) ! test -e c.txt;; esac";
     bench.configure(&format!("task_budget = {{ max_attempts = 2 }}\nquality_checks = [\"{check}\"]"));
     git(&bench, ".", &["commit", "--quiet", "--all", "--message", "Two attempts"]);
     let (go, tmp) = (fifo(&bench, "go"), bench.tmp().display().to_string());
@@ -163,7 +163,7 @@ const REFUSED: [Refused; 20] = [
         &["samuel.toml:3", "out cannot be copied", "it is a symbolic link", "none of them a link"],
     ),
     (
-        "parallel = { jobs = 2, workspace = \"clone\", copy = [\"again\"] }",
+        "parallel = { jobs = 2, copy = [\"again\"] }",
         &[],
         2,
         "E_LANES_INVALID",
@@ -184,11 +184,11 @@ const REFUSED: [Refused; 20] = [
         &["samuel.toml:3", "a.txt cannot be copied", "git tracks it"],
     ),
     (
-        "parallel = { jobs = 2, workspace = \"in-place\" }",
+        "parallel = { jobs = 2, workspace = \"worktree\" }",
         &[],
         2,
         "E_CONFIG_INVALID",
-        &["samuel.toml:3", "unknown workspace of lanes \"in-place\""],
+        &["samuel.toml:3", "unknown key"],
     ),
     (
         "parallel = { jobs = 2, setup = [\"echo no such package >&2; exit 7\"] }",
@@ -198,7 +198,7 @@ const REFUSED: [Refused; 20] = [
         &["echo no such package", "exit code 7: no such package"],
     ),
     (
-        "parallel = { jobs = 2, setup = [\"case $PWD in */queue) echo not here >&2; exit 7;; esac\"] }",
+        "parallel = { jobs = 2, setup = [\"case $PWD in */queue.clone/*) echo not here >&2; exit 7;; esac\"] }",
         &[],
         1,
         "E_WORKSPACE_SETUP",
@@ -244,7 +244,7 @@ fn lanes_that_cannot_be_are_refused_with_place_code_and_what_to_do_before_an_age
 }
 
 #[test]
-fn work_trees_that_do_not_fit_on_the_disk_are_refused_before_one_is_made() {
+fn workspaces_that_do_not_fit_on_the_disk_are_refused_before_one_is_made() {
     let bench = with_repository();
     let state = bench.tmp().join("state");
     std::fs::create_dir(&state).unwrap();
@@ -267,7 +267,7 @@ fn work_trees_that_do_not_fit_on_the_disk_are_refused_before_one_is_made() {
     let agent = format!("sh -c 'cat > /dev/null; touch {}'", bench.tmp().join("began").display());
     let start = ["run", "start", "--yes", "--jobs", "2", "--agent-command", &agent];
     let said = below(&start).fails(1).stderr;
-    assert!(said.contains("3 work trees of 4 MB each do not fit into the "), "{said}");
+    assert!(said.contains("3 workspaces of 4 MB each do not fit into the "), "{said}");
     assert!(said.contains("Work with fewer lanes, or make room."), "{said}");
     let document = below(&[&start[..], &["--json"]].concat()).stdout;
     let last: serde_json::Value = serde_json::from_str(document.lines().last().unwrap()).unwrap();

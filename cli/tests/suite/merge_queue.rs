@@ -235,28 +235,6 @@ fn lanes_lists_what_they_left_and_clean_removes_only_what_has_landed() {
 }
 
 #[test]
-fn a_work_tree_with_changes_that_are_in_no_commit_stays() {
-    let bench = with_submitted(&["First"], &[]);
-    bench.configure("quality_checks = [\"false\"]");
-    bench.git(&["commit", "--quiet", "--all", "--message", "Check"]);
-    let agent = "cat > /dev/null; $SAMUEL_BINARY run done $SAMUEL_TASK_ID";
-    bench.start(agent, &["--jobs", "2"]).ends(3);
-    let document = bench.ok(&["run", "lanes", "--json"]).json();
-    let trees = document["data"]["work_trees"].as_array().unwrap();
-    let paths = trees.iter().map(|tree| std::path::Path::new(tree["path"].as_str().unwrap()));
-    // The lane that worked on the task.
-    let is_lane = |path: &&std::path::Path| path.join("a.txt").exists() && !path.ends_with("queue");
-    let path = paths.into_iter().find(is_lane).unwrap_or_else(|| panic!("{document}"));
-    let name = path.file_name().unwrap().to_str().unwrap();
-    std::fs::write(path.join("notes.txt"), "mine\n").unwrap();
-    let cleaned = bench.ok(&["run", "lanes", "clean"]).stdout;
-    let kept = format!("kept {name}: it has changes that are in no commit: notes.txt\n");
-    assert!(cleaned.contains(&kept), "{cleaned}");
-    assert!(cleaned.contains("removed queue\n"), "{cleaned}");
-    assert!(path.join("notes.txt").exists());
-}
-
-#[test]
 fn squashed_work_has_landed_as_another_commit_and_its_branch_is_removed() {
     let bench = with_submitted(&["First"], &["1"]);
     bench.configure("parallel = { merge = \"squash\" }");

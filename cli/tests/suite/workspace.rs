@@ -46,7 +46,7 @@ fn vars_name_the_workspace_of_a_run() {
 /// The agent and whoever looks at its workspace find the plan of the project, with and without the socket of the call.
 #[test]
 fn samuel_in_a_workspace_finds_its_project() {
-    for keys in ["", "parallel.jobs = 2", "parallel = { jobs = 2, workspace = \"worktree\" }"] {
+    for keys in ["", "parallel.jobs = 2"] {
         let bench = bench(&["First"], keys);
         let agent = "S=\"$SAMUEL_BINARY\"; mkdir -p deep; \
                      ( cd deep; env -u SAMUEL_SOCKET -u SAMUEL_TOKEN $S run enqueue One ) && \

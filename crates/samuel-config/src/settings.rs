@@ -164,10 +164,6 @@ settings! {
         /// The branch that work lands on. Empty stands for a new one of the run, which leaves those of the user as
         /// they are.
         into: String = String::new(), Text;
-        /// Where lanes work: each in a work tree of the project's repository, or each in a clone, out of which work comes
-        /// as out of a sandbox. `auto` is `clone` where the loop itself works in a clone, as in the sandboxes `bwrap` and
-        /// `oci`, and `worktree` elsewhere.
-        workspace: String = "auto".to_owned(), Name("workspace of lanes", vec!["auto", "worktree", "clone"]);
         /// How work gets onto that branch: by a commit that merges the branch of each task, by one commit a
         /// task, or by its commits made anew.
         merge: String = "merge".to_owned(), Name("merge strategy", vec!["merge", "squash", "rebase"]);

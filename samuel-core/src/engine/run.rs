@@ -58,7 +58,7 @@ use crate::{
     sandbox::HOST,
     state::{LaneStore, LoopLock, PlanStore, TurnFiles},
     trust::{ExecutableKind, Executables, TrustPolicy},
-    workspace::{CloneWorkspace, WorkspaceKind},
+    workspace::{CloneWorkspace, LaneClone, WorkspaceKind},
 };
 
 /// What a start says where the program that embeds the run named no supervisor.
@@ -360,8 +360,8 @@ impl Run {
         let prefix = String::from_utf8_lossy(&prefix);
         if has_workers {
             let directory = WorkspaceKind::lanes_directory_of(state_dir, root);
-            let top = self.lane_tree(&directory, "lane-1").top();
-            return top.join(&*prefix).components().collect();
+            let first = LaneClone::directory_in(&directory, "lane-1");
+            return CloneWorkspace::work_dir_in(&first, &prefix);
         }
         CloneWorkspace::work_dir_in(&WorkspaceKind::directory_of(state_dir, root), &prefix)
     }

@@ -49,8 +49,8 @@ use crate::{
     model::run_blocking,
 };
 
-pub(crate) use lane::KnownClone;
-pub use lane::LaneClone;
+pub(crate) use lane::{CLONE, KnownClone};
+pub use lane::{LaneClone, MadeWork};
 
 /// The clone, below the directory of the workspace.
 const TREE: &str = "tree";

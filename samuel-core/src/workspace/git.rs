@@ -26,8 +26,10 @@ const MAX_LIST: usize = 64 << 20;
 /// How much memory a git takes at once, such as for an object: a few bytes of a pack can stand for any number.
 const MAX_OBJECT: &str = "1g";
 
-/// Lists the scopes and names of all settings, of which [`Git::without_filters`] takes those of filters.
-pub(super) const LIST_SETTINGS: &[&str] = &["config", "--list", "-z", "--show-scope", "--name-only"];
+/// The oldest git that workers work with: it merges without a work tree.
+pub(crate) const LEAST_GIT_OF_LANES: (u32, u32) = (2, 38);
+/// Lists the names of all settings, of which [`Git::without_filters`] takes those of filters.
+pub(super) const LIST_SETTINGS: &[&str] = &["config", "--list", "-z", "--name-only"];
 /// The settings of a filter by which git runs a program, or fails if the program does not run.
 const OF_FILTER: [&[u8]; 4] = [b".clean", b".smudge", b".process", b".required"];
 
@@ -63,22 +65,6 @@ pub(crate) enum Configured {
     Alone,
     /// The user's.
     ByUser,
-}
-
-/// The filters that a call must not run. A filter is a program that git runs for the content of files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Filters {
-    /// All.
-    All,
-    /// Those of the configuration of the repository and of its work trees, which an agent can write. Those of the user,
-    /// such as the ones of `git lfs install`, run.
-    OfRepository,
-}
-
-impl Filters {
-    fn contain(self, scope: &[u8]) -> bool {
-        self == Self::All || matches!(scope, b"local" | b"worktree")
-    }
 }
 
 impl Git {
@@ -160,11 +146,11 @@ impl Git {
         self.program().finish(name, spec).await
     }
 
-    /// Returns a call without some filters. `settings` is a call of the same configuration that
-    /// [lists its settings](LIST_SETTINGS). If it fails, no filter is known, and so the call is not made.
+    /// Returns a call without filters, which are programs that git runs for the content of files. `settings` is a call
+    /// of the same configuration that [lists its settings](LIST_SETTINGS). If it fails, no filter is known, and so the
+    /// call is not made.
     pub(super) async fn without_filters(
         &self,
-        filters: Filters,
         settings: CommandSpec,
         mut spec: CommandSpec,
     ) -> Result<CommandSpec, GitProgramError> {
@@ -172,11 +158,7 @@ impl Git {
             subcommand: "config".to_owned(),
             message: "the configuration is too long".to_owned(),
         };
-        let listed = self.list("config", settings).await?.ok_or_else(too_long)?;
-        let names = listed.chunks_exact(2).filter_map(|pair| match pair {
-            [scope, name] if filters.contain(scope) => Some(name.clone()),
-            _ => None,
-        });
+        let names = self.list("config", settings).await?.ok_or_else(too_long)?.into_iter();
         let is_of_filter =
             |name: &Vec<u8>| name.starts_with(b"filter.") && OF_FILTER.iter().any(|end| name.ends_with(end));
         for (number, name) in names.filter(is_of_filter).enumerate() {

@@ -54,8 +54,7 @@ pub(super) async fn put_on(
 }
 
 /// Does the same for a branch that others may have checked out: where they have, it stays as it is, so that their files
-/// are those of its commit, and the commit is [kept](keep) beside it. Returns what people should know then. `own` is
-/// the work tree of whoever made the commit, which is none of others.
+/// are those of its commit, and the commit is [kept](keep) beside it. Returns what people should know then.
 ///
 /// # Errors
 /// Returns an error where git fails.
@@ -64,16 +63,12 @@ pub(super) async fn put_on_or_beside(
     users: &UsersTree,
     branch: &str,
     commit: &str,
-    own: Option<&Path>,
 ) -> Result<Option<String>, WorkspaceError> {
     let name = format!("refs/heads/{branch}");
     if users.reference(git, &name).await?.as_deref() == Some(commit) {
         return Ok(None);
     }
-    // git names paths with their links resolved.
-    let own = own.and_then(|own| own.canonicalize().ok());
-    let elsewhere = users.checked_out(git, branch).await?;
-    let Some(elsewhere) = elsewhere.filter(|path| own.as_deref() != Some(Path::new(path))) else {
+    let Some(elsewhere) = users.checked_out(git, branch).await? else {
         return put_on(git, users, branch, commit).await.map(|()| None);
     };
     if holder(git, &users.top, &[&name, "refs/samuel/rescue"], commit).await?.is_some() {

@@ -11,6 +11,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -18,14 +19,11 @@ use jiff::Timestamp;
 
 use super::{
     WorkspaceError, WorkspaceKind,
-    bundle::shown,
-    clone::{KnownClone, LaneClone, blocking},
-    git::{Configured, Filters, Git, LIST_SETTINGS},
+    clone::{CLONE, KnownClone, LaneClone, blocking},
+    git::{Configured, Git},
     lane_names::{BRANCHES, of_lane, result_in},
-    lane_tree::{CLONE, clones_in, directories_of_clones},
     pins::{refs_of, remove_refs},
     users_tree::UsersTree,
-    worktree::{self, git_dir_of},
 };
 use crate::{
     git::{Caller, Repository, program::GitProgramError},
@@ -33,8 +31,9 @@ use crate::{
     text::described,
 };
 
-/// How many files are named that are in no commit.
-const MAX_FILES: usize = 5;
+/// What is said of a work tree of a version in which workers had such.
+const OF_EARLIER: &str =
+    "it is a work tree of an earlier version: look at it, then run `git worktree remove`";
 
 /// Where lanes work, and whose project it is.
 #[derive(Clone, Debug)]
@@ -83,7 +82,7 @@ pub(crate) struct RemainingRef {
     pub(crate) checked_out: Option<PathBuf>,
 }
 
-/// A work tree of a lane or of the queue, or a clone.
+/// A clone of a lane or of the queue, or a work tree of an earlier version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RemainingTree {
     /// What it is called: `lane-1`; of a clone that was moved aside, `lane-1.clone/kept-1`.
@@ -91,11 +90,9 @@ pub(crate) struct RemainingTree {
     pub(crate) path: PathBuf,
     /// The branch that is checked out, without `refs/heads/`.
     pub(crate) branch: Option<String>,
-    /// Files that are in no commit, a few of them.
-    pub(crate) uncommitted: Vec<String>,
     /// A branch that has what is checked out.
     pub(crate) landed: Option<String>,
-    /// Why it must not be removed, where that is so: of a clone, in which no git is run to find out.
+    /// Why it must not be removed, where that is so. No git is run there to find out.
     pub(crate) holds: Option<&'static str>,
 }
 
@@ -166,7 +163,7 @@ impl LaneRemains {
         Ok(refs)
     }
 
-    /// Returns the work trees of lanes, and of the queue.
+    /// Returns the clones of lanes and of the queue, and work trees of an earlier version.
     ///
     /// # Errors
     /// Returns an error where git fails.
@@ -177,10 +174,9 @@ impl LaneRemains {
                 continue;
             }
             let landed = self.landed("", &head).await?;
-            let uncommitted = self.uncommitted(&path).await?;
             let branch = branch.map(|branch| branch.trim_start_matches("refs/heads/").to_owned());
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            trees.push(RemainingTree { name, path, branch, uncommitted, landed, holds: None });
+            trees.push(RemainingTree { name, path, branch, landed, holds: Some(OF_EARLIER) });
         }
         for (of, path) in clones_in(&self.directory) {
             trees.push(self.known_clone(&of, path).await?);
@@ -199,19 +195,12 @@ impl LaneRemains {
             let aside = path.file_name().unwrap_or_default().to_string_lossy();
             let name = if is_aside { format!("{own}/{aside}") } else { name };
             let holds = Some("no git can be run there, and what is in it was not taken out");
-            return Ok(RemainingTree {
-                name,
-                path,
-                branch: None,
-                uncommitted: Vec::new(),
-                landed: None,
-                holds,
-            });
+            return Ok(RemainingTree { name, path, branch: None, landed: None, holds });
         };
         // What was taken out of it is on its task's branch at least.
         let landed = if tip.is_empty() { None } else { self.landed("", &tip).await? };
         let landed = landed.or_else(|| branch.clone());
-        Ok(RemainingTree { name, path, branch, uncommitted: Vec::new(), landed, holds })
+        Ok(RemainingTree { name, path, branch, landed, holds })
     }
 
     /// Removes a reference, unless it is elsewhere by now. Returns why it did not.
@@ -255,15 +244,15 @@ impl LaneRemains {
         blocking(move || KnownClone::remove(&of)).await
     }
 
-    /// Removes a work tree, with what git ignores in it.
+    /// Removes a clone, with what git ignores in it.
     ///
     /// # Errors
     /// Returns an error where it cannot be removed, or git fails.
     pub(crate) async fn remove_tree(&self, path: &Path) -> Result<(), WorkspaceError> {
-        if let Some((of, _)) = clones_in(&self.directory).into_iter().find(|(_, clone)| clone == path) {
-            return self.remove_clone(of).await;
+        match clones_in(&self.directory).into_iter().find(|(_, clone)| clone == path) {
+            Some((of, _)) => self.remove_clone(of).await,
+            None => Ok(()),
         }
-        worktree::remove(&self.git, &self.users, path).await
     }
 
     /// Returns a branch that has the work of a commit, which a reference names.
@@ -314,36 +303,6 @@ impl LaneRemains {
         Ok(self.git.line(&self.users.top, &args).await?.parse().unwrap_or(1))
     }
 
-    async fn uncommitted(&self, tree: &Path) -> Result<Vec<String>, WorkspaceError> {
-        let Some(git_dir) = git_dir_of(&self.users.common_dir, tree) else { return Ok(Vec::new()) };
-        // Nothing was ever checked out in a new one.
-        if !git_dir.join("index").is_file() {
-            return Ok(Vec::new());
-        }
-        // What was copied there is the user's own.
-        let excludes = worktree::excludes_of(&git_dir);
-        let args = [
-            "--no-optional-locks",
-            "status",
-            "--porcelain",
-            "-z",
-            "--no-renames",
-            "--untracked-files=normal",
-            "--ignore-submodules=dirty",
-        ];
-        let set = excludes.as_deref().map(|excludes| ["-c", excludes]);
-        let args: Vec<&str> = set.into_iter().flatten().chain(args).collect();
-        let call = |args: &[&str]| {
-            let spec = self.git.call(tree, Configured::ByUser, args);
-            let spec = spec.env("GIT_DIR", git_dir.display().to_string());
-            spec.env("GIT_WORK_TREE", tree.display().to_string())
-        };
-        let (settings, spec) = (call(LIST_SETTINGS), call(&args));
-        let spec = self.git.without_filters(Filters::OfRepository, settings, spec).await?;
-        let entries = self.git.list("status", spec).await?.unwrap_or_else(|| vec![b"?? too many".to_vec()]);
-        Ok(entries.iter().take(MAX_FILES).map(|entry| shown(entry.get(3..).unwrap_or_default())).collect())
-    }
-
     /// Returns all work trees of the repository.
     async fn listed(&self) -> Result<Vec<Listed>, WorkspaceError> {
         let args = ["worktree", "list", "--porcelain", "-z"];
@@ -377,4 +336,27 @@ impl RemainingRef {
     pub(crate) fn results_of(&self) -> Option<&str> {
         result_in(&self.reference)
     }
+}
+
+/// Returns the clones below the directory of lanes, and those that were moved aside: the directory of each with what is
+/// known of it, and the clone.
+fn clones_in(directory: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let is_clone = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        (name == "tree" || name.starts_with("kept")) && path.is_dir()
+    };
+    let within =
+        |of: PathBuf| entries(&of).filter(is_clone).map(|clone| (of.clone(), clone)).collect::<Vec<_>>();
+    let mut all: Vec<_> = directories_of_clones(directory).flat_map(within).collect();
+    all.sort();
+    all
+}
+
+/// Returns the directories below that of lanes in which there is a clone, or was.
+fn directories_of_clones(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    entries(directory).filter(|path| path.to_string_lossy().ends_with(CLONE) && path.is_dir())
+}
+
+fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path())
 }

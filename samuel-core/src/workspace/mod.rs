@@ -12,9 +12,8 @@
 //!   against what must not arrive.
 //! - `elsewhere` finds what it committed where nobody takes it from, `ref_locks` removes what gits left
 //!   that were killed.
-//! - `lane_tree` is where a lane works: `worktree` in a work tree of the user's repository, `clone/lane` in a clone.
-//!   `preparation` is what either gets beside the files of a commit, of which `copied` keeps files out of commits;
-//!   `detached_head` is how the first leaves a branch, and `untracked` whether git has to remove something there.
+//! - `clone/lane` is where a worker works. `preparation` is what a clone gets beside the files of a commit, of which
+//!   `copied` keeps files out of commits.
 //! - `pins` keeps the commits that clones borrow from the user's repository; `objects` copies those of a shallow one.
 //! - `project_of` finds the project from within one of its workspaces.
 //! - `lane_remains` says what lanes left in the repository, and what of it has landed; `lane_names` what their branches
@@ -44,7 +43,6 @@ mod branch_move;
 mod bundle;
 mod clone;
 mod copied;
-mod detached_head;
 mod elsewhere;
 mod error;
 mod git;
@@ -53,7 +51,6 @@ mod kept_ref;
 mod known_branch;
 mod lane_names;
 mod lane_remains;
-mod lane_tree;
 mod objects;
 mod pins;
 mod preparation;
@@ -64,22 +61,19 @@ mod references;
 mod run_files;
 mod setup;
 mod step;
-mod untracked;
 mod users_tree;
-mod worktree;
 
 pub(crate) use branch_move::NotMoved;
 pub(crate) use bundle::{Change, embedded, shown};
-pub use clone::{CloneWorkspace, Collected, LaneClone, WorkNote};
+pub use clone::{CloneWorkspace, Collected, LaneClone, MadeWork, WorkNote};
 pub(crate) use clone::{NOBODY, blocking, check_version};
 pub(crate) use copied::{cannot_be_copied, plain_path};
 pub use error::{RefusedWork, WorkspaceError};
-pub(crate) use git::{Configured, Git};
+pub(crate) use git::{Configured, Git, LEAST_GIT_OF_LANES};
 pub use inspect::{CloneProblem, InspectLimits, inspect};
 pub(crate) use known_branch::{KnownBranch, LaneNote, know_branch, known_branch};
 pub(crate) use lane_names::{KEEPERS, may_be_of_task, rescue_of, result_of};
 pub(crate) use lane_remains::{LaneRemains, RemainingRef, RemainingTree, RemainsSetup};
-pub use lane_tree::{LaneTree, LaneTreeKind, LaneTreeSetup};
 pub(crate) use objects::SHALLOW_COPIED;
 pub use preparation::Preparation;
 pub(crate) use project_of::note_project;
@@ -90,5 +84,3 @@ pub use samuel_model::{UnknownWorkspace, WorkspaceKind};
 pub use setup::{ControlLook, WorkspaceLimits, WorkspaceSetup};
 pub use step::{OnStep, WorkspaceStep};
 pub(crate) use users_tree::UsersTree;
-pub(crate) use worktree::LEAST_GIT_OF_LANES;
-pub use worktree::{Asked, MadeWork, Making, Uncommitted, Worktree, WorktreeSetup};

@@ -16,7 +16,7 @@ use super::{
     WorkspaceError,
     bundle::{Change, shown},
     copied::OwnPaths,
-    git::{self, Configured, Filters, Git, LIST_SETTINGS},
+    git::{self, Configured, Git, LIST_SETTINGS},
     objects::{self, SHALLOW},
     record::{self, Landing},
     ref_locks::{self, INDEX_LOCK},
@@ -121,18 +121,6 @@ impl UsersTree {
     pub(super) fn repository(&self, at: &Path) -> Result<Repository, WorkspaceError> {
         let gone = || WorkspaceError::io("read", at)(std::io::Error::other("the repository is gone"));
         Repository::open(at, &self.caller)?.ok_or_else(gone)
-    }
-
-    /// Returns what a work tree of the repository has checked out, as its files say: the branch, if any, and the
-    /// commit. An error is no answer. Blocks.
-    pub(super) fn checked_out_at(&self, git_dir: &Path) -> Result<(Option<String>, String), WorkspaceError> {
-        let repository = self.repository(&self.top)?.with_git_dir(git_dir);
-        let (head, branch) = (repository.head()?, repository.branch());
-        match head.commit() {
-            // What else is checked out than a branch or a commit, git is to say.
-            Some(commit) if branch.as_deref() == head.branch() => Ok((branch, commit.to_string())),
-            _ => Err(not_told(git_dir)),
-        }
     }
 
     /// Returns the tree of a commit, as files say. An error is no answer. Blocks.
@@ -363,7 +351,7 @@ impl UsersTree {
     ) -> Result<CommandSpec, WorkspaceError> {
         let settings = git.call(&self.top, configured, LIST_SETTINGS);
         let spec = git.call(&self.top, configured, args);
-        Ok(git.without_filters(Filters::All, settings, spec).await?)
+        Ok(git.without_filters(settings, spec).await?)
     }
 
     async fn changes(&self, git: &Git, landing: &Landing) -> Result<Vec<Change>, WorkspaceError> {

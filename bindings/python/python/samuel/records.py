@@ -4877,7 +4877,7 @@ LaneStanding: TypeAlias = Literal["working", "waits", "empty", "landed", "left"]
 
 
 class LaneWorkTree(Record):
-    """A work tree or a clone in which a lane works, or the queue checks.
+    """A clone in which a lane works, or the queue checks.
 
     Attributes:
         name: Its name: `lane-1`, `queue`.
@@ -4885,20 +4885,17 @@ class LaneWorkTree(Record):
         task: The task that is worked on there.
         since: Since when.
         branch: The branch that is checked out; nothing between branches.
-        uncommitted: Files that are in no commit, a few of them.
         landed_on: A branch that has what is checked out, where one does.
-        holds: Why it must not be removed, where that is so: of a clone, in which no git is
-            run to find out.
+        holds: Why it must not be removed, where that is so. No git is run there to find out.
     """
 
-    __slots__ = ("name", "path", "task", "since", "branch", "uncommitted", "landed_on", "holds")
-    __match_args__ = ("name", "path", "uncommitted", "task", "since", "branch", "landed_on", "holds")
+    __slots__ = ("name", "path", "task", "since", "branch", "landed_on", "holds")
+    __match_args__ = ("name", "path", "task", "since", "branch", "landed_on", "holds")
     name: str
     path: str
     task: str | None
     since: str | None
     branch: str | None
-    uncommitted: tuple[str, ...]
     landed_on: str | None
     holds: str | None
 
@@ -4906,7 +4903,6 @@ class LaneWorkTree(Record):
         self,
         name: str,
         path: str,
-        uncommitted: Iterable[str],
         task: str | None = None,
         since: str | None = None,
         branch: str | None = None,
@@ -4918,7 +4914,6 @@ class LaneWorkTree(Record):
         _set(self, "task", task)
         _set(self, "since", since)
         _set(self, "branch", branch)
-        _set(self, "uncommitted", items(uncommitted))
         _set(self, "landed_on", landed_on)
         _set(self, "holds", holds)
 

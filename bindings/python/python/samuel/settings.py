@@ -88,13 +88,6 @@ class Parallel(TypedDict, total=False):
     the user as they are.
     """
 
-    workspace: Literal["auto", "worktree", "clone"]
-    """Where lanes work: each in a work tree of the project's repository, or each in a clone, out
-    of which work comes as out of a sandbox. `auto` is `clone` where the loop itself works in a
-    clone, as in the sandboxes `bwrap` and `oci`, and `worktree` elsewhere. One of `auto`,
-    `worktree`, `clone`.
-    """
-
     merge: Literal["merge", "squash", "rebase"]
     """How work gets onto that branch: by a commit that merges the branch of each task, by one
     commit a task, or by its commits made anew. One of `merge`, `squash`, `rebase`.

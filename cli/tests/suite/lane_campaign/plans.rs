@@ -27,10 +27,9 @@ impl Numbers {
     }
 }
 
-/// Where lanes work, how work gets onto the branch, and which that is.
+/// How work gets onto the branch, and which that is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manner {
-    pub(super) workspace: &'static str,
     pub(super) merge: &'static str,
     /// `main` is checked out in the user's tree, `trunk` nowhere.
     pub(super) into: &'static str,
@@ -104,9 +103,7 @@ pub(super) fn made(seed: u64, size: u64, numbers: &mut Numbers) -> Made {
             Way::Hang(id) => lanes.hanging(&id, 1),
         })
     };
-    // In work trees the commits of agents can be looked for all the while.
-    let workspace = if seed.is_multiple_of(4) { "clone" } else { "worktree" };
-    Made { tasks, manner: Manner { workspace, merge, into }, blocked, areas, agents: Box::new(agents) }
+    Made { tasks, manner: Manner { merge, into }, blocked, areas, agents: Box::new(agents) }
 }
 
 /// Returns lines of shell in which an agent takes the area of its task until it has ended, and notes where one that is

@@ -130,8 +130,8 @@ impl Play {
         ground.configure(&format!(
             "max_iterations = 0\nmax_consecutive_failures = 100000\ntask_budget = {{ max_attempts = {attempts} }}\n\
              {clocks}\
-             parallel = {{ merge = \"{}\", workspace = \"{}\" }}",
-            manner.merge, manner.workspace
+             parallel = {{ merge = \"{}\" }}",
+            manner.merge
         ));
         ground.bench.git(&["commit", "--quiet", "--all", "--message", "Configure"]);
         ground.bench.git(&["branch", "trunk"]);
@@ -248,10 +248,6 @@ impl Play {
         for task in tasks.iter().filter(|task| task["status"] == "completed") {
             let commit = task["commit_sha"].as_str().unwrap_or_default();
             assert!(landed.contains(commit), "seed {seed}, {when}: completed and not landed: {task}");
-        }
-        // Out of a clone they come when the turn of its agent has ended.
-        if self.manner.workspace == "worktree" {
-            self.no_commit_is_lost(when);
         }
         let clashes = fs::read_to_string(self.ground.notes().join("clashes")).unwrap_or_default();
         assert_eq!(clashes, "", "seed {seed}, {when}: two were at work on the same files");

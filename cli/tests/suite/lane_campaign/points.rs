@@ -26,7 +26,7 @@ enum When {
     After,
 }
 
-/// A step of a landing, by a pattern of the work tree and the arguments of the git that makes it.
+/// A step of a landing, by a pattern of the arguments of the git that makes it.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Merging,
@@ -39,7 +39,10 @@ impl Step {
     fn pattern(self, into: &str) -> String {
         match (self, into) {
             (Self::Merging, _) => "*' merge-tree '*".to_owned(),
-            (Self::Checking, _) => "*/queue' '*' checkout '*' --detach '*".to_owned(),
+            // What is about to be checked is kept from then on, in place of what was checked before.
+            (Self::Checking, _) => {
+                "*' update-ref --no-deref refs/samuel/base/'*'-queue/1 '*' '[0-9a-f]*".to_owned()
+            }
             // Where it is checked out, that is what moves it.
             (Self::Moving, "main") => "*' merge '*'--ff-only '*".to_owned(),
             (Self::Moving, into) => format!("*' update-ref '*' refs/heads/{into} '*"),
@@ -48,7 +51,7 @@ impl Step {
     }
 }
 
-const SQUASHED: Manner = Manner { workspace: "worktree", merge: "squash", into: "trunk" };
+const SQUASHED: Manner = Manner { merge: "squash", into: "trunk" };
 const REBASED: Manner = Manner { merge: "rebase", ..SQUASHED };
 const MERGED: Manner = Manner { merge: "merge", ..SQUASHED };
 const CHECKED_OUT: Manner = Manner { into: "main", ..MERGED };
@@ -61,7 +64,7 @@ fn killing(directory: &Path, pattern: &str, when: When) -> PathBuf {
     let script = format!(
         "#!/bin/sh\nPATH='{path}'; export PATH\n\
          ends() {{ while ! test -s {here}/pid; do sleep 0.01; done; kill -9 $(cat {here}/pid); sleep 1; exit 1; }}\n\
-         case \"$GIT_WORK_TREE $* \" in {pattern}) if mkdir {here}/once 2>/dev/null; then\n\
+         case \" $* \" in {pattern}) if mkdir {here}/once 2>/dev/null; then\n\
          case {when:?} in Before) ends;; After) git \"$@\" >/dev/null 2>&1; ends;; esac; fi;; esac\n\
          exec git \"$@\"\n"
     );
@@ -149,7 +152,7 @@ fn dropped_while_it_is_checked(check: &str) -> (Ground, Child) {
     let ground = Ground::with(&["1"]);
     let notes = ground.notes().display().to_string();
     let waits = format!(
-        "case $PWD in */queue) touch {notes}/checking; while ! test -e {notes}/go; do sleep 0.02; done; \
+        "case $PWD in */queue.clone/*) touch {notes}/checking; while ! test -e {notes}/go; do sleep 0.02; done; \
          echo checked >> {notes}/checks; {check};; esac"
     );
     ground.bench.configure(&format!("quality_checks = [{}]", json!(waits)));

@@ -70,7 +70,6 @@ fn every_key_is_read() {
         parallel: ParallelSettings {
             jobs: 4,
             into: "work".to_owned(),
-            workspace: "clone".to_owned(),
             merge: "squash".to_owned(),
             batch: 2,
             overlap: "allow".to_owned(),

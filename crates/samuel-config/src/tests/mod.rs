@@ -68,7 +68,6 @@ focus = "testing"
 [methodology.ralph.parallel]
 jobs = 4
 into = "work"
-workspace = "clone"
 merge = "squash"
 batch = 2
 overlap = "allow"

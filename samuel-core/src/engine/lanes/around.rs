@@ -84,10 +84,11 @@ impl Lane {
         }
     }
 
-    /// Checks out a commit that is no task's. What is in the work tree and in no branch is kept.
+    /// Checks out a commit that is no task's. What the agent left is on the branch of its task then.
     async fn go_to(&self, commit: &str, services: &Arc<Services>) -> Result<(), LaneFault> {
-        self.rescue(services).await?;
-        Ok(self.tree.check_out(commit).await?)
+        let gone = self.tree.check_out(commit).await;
+        self.tell_of_tree(services).await;
+        Ok(gone?)
     }
 
     /// Goes to what has landed for a check that is of no task. What the queue has checked there need not be
@@ -124,9 +125,6 @@ impl Lane {
             HookPoint::AgentInvoke => {
                 // What is done after the check, nobody has checked.
                 let is_main = turn == Turn::Main;
-                if !is_main && let Some(own) = self.view.own().as_mut() {
-                    own.is_beyond = true;
-                }
                 if let Err(error) = self.take_down(is_main, services).await
                     && let ReplyData::Agent(end) = &mut reply.data
                 {
@@ -150,19 +148,16 @@ impl Lane {
         }
     }
 
-    /// Commits what the agent left, where it said that its task is done. Out of a clone whatever it made is taken.
+    /// Takes out whatever the agent made, whether it said that its task is done or not.
     async fn take_down(&self, is_main: bool, services: &Arc<Services>) -> Result<(), WorkspaceError> {
-        self.tree.turn_ended()?;
-        let own = self.view.own().clone();
-        let is_clone = self.tree.as_clone().is_some();
-        if is_clone && self.view.discovery().is_some() {
+        if self.view.discovery().is_some() {
             return self.take_out_of_discovery(services).await;
         }
-        let Some(own) = own.filter(|own| is_clone || is_main && own.is_done) else { return Ok(()) };
+        let Some(own) = self.view.own().clone() else { return Ok(()) };
         let title = services.task(&own.task).map(|task| task.title).unwrap_or_default();
         let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
         let title = if title.is_empty() { format!("Task {}", own.task) } else { title };
-        let made = self.tree.commit(&WorkNote { title: Some(title), task: None }).await;
+        let made = self.tree.collect(&WorkNote { title: Some(title), task: None }).await;
         self.tell_of_tree(services).await;
         let made = made?;
         let is_made = |kept: &&mut OwnClaim| kept.token == own.token && is_main && own.is_done;
@@ -172,13 +167,12 @@ impl Lane {
         Ok(())
     }
 
-    /// Has a check fail in which files were changed, in a clone, that decide what runs.
+    /// Has a check fail in which files were changed that decide what runs.
     async fn look_at_control_files(&self, reply: &mut HookReply) {
-        let Some(clone) = self.tree.as_clone() else { return };
-        let changed = match clone.changed_control_files().await {
+        let changed = match self.tree.changed_control_files().await {
             Ok(changed) if changed.is_empty() => return,
             // It was not the agent who changed them.
-            Ok(changed) => clone.leave_behind().await.map(|()| listed(&changed)),
+            Ok(changed) => self.tree.leave_behind().await.map(|()| listed(&changed)),
             Err(error) => Err(error),
         };
         let changed = changed.unwrap_or_else(|error| described(&error));

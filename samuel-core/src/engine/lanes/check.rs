@@ -8,9 +8,9 @@ use crate::{
     engine::{error::RunError, run::Run},
     merge::MergeRepository,
     model::Location,
-    sandbox::{HOST, Sandbox},
+    sandbox::Sandbox,
     text::counted,
-    workspace::{LaneTreeKind, WorkspaceError, WorkspaceKind, cannot_be_copied, plain_path},
+    workspace::{WorkspaceError, WorkspaceKind, cannot_be_copied, plain_path},
 };
 
 impl Run {
@@ -43,15 +43,7 @@ impl Run {
     pub(in crate::engine) fn check_landing(&self) -> Result<(), LanesError> {
         let frozen = &self.frozen;
         let methodology = self.methodology();
-        let (kind, sandbox) = (self.kind_of_lanes(), &frozen.settings.sandbox);
-        if kind == LaneTreeKind::Worktree && sandbox != HOST {
-            return Err(LanesError::Apart {
-                what: "a sandbox and work trees",
-                help: "They share one repository, into which no sandbox lets an agent write. Set workspace = \"clone\" \
-                       below [methodology.<name>.parallel], or work with one lane.",
-                location: self.place_of(&format!("methodology.{methodology}.parallel.workspace")),
-            });
-        }
+        let sandbox = &frozen.settings.sandbox;
         let has_place = |sandbox: Arc<dyn Sandbox>| sandbox.in_workspace(frozen.project.root()).is_some();
         if !frozen.sandboxes.named(sandbox).is_ok_and(has_place) {
             let location = self.place_of(&format!("methodology.{methodology}.sandbox"));
@@ -101,15 +93,6 @@ impl Run {
         LanesError::Copy { path: path.into(), problem: problem.into(), location }
     }
 
-    /// Returns where lanes work.
-    pub(super) fn kind_of_lanes(&self) -> LaneTreeKind {
-        match (self.frozen.settings.parallel.workspace.as_str(), self.frozen.workspace) {
-            ("clone", _) => LaneTreeKind::Clone,
-            ("worktree", _) | (_, WorkspaceKind::InPlace) => LaneTreeKind::Worktree,
-            (_, WorkspaceKind::Clone) => LaneTreeKind::Clone,
-        }
-    }
-
     /// Returns the error for a branch that nothing can land on.
     pub(super) fn no_branch_to_land_on(&self, into: &str, problem: &str, help: &str) -> LanesError {
         let (into, problem, help) = (into.into(), problem.into(), help.into());
@@ -132,14 +115,14 @@ impl Run {
     }
 }
 
-/// Says why so many work trees do not fit into what is free, if they do not. Sizes are in bytes.
+/// Says why so many workspaces do not fit into what is free, if they do not. Sizes are in bytes.
 pub(super) fn no_room(trees: usize, each: u64, free: u64) -> Option<String> {
     let needed = each.saturating_mul(trees as u64);
     let in_mb = |bytes: u64| bytes.div_ceil(1 << 20);
     (needed > free).then(|| {
         format!(
             "{} of {} MB each do not fit into the {} MB that are free below its state directory",
-            counted(trees, "work tree"),
+            counted(trees, "workspace"),
             in_mb(each),
             free >> 20
         )
@@ -163,12 +146,12 @@ mod tests {
     use super::no_room;
 
     #[test]
-    fn more_work_trees_than_fit_are_told_with_their_size_and_what_is_free() {
+    fn more_workspaces_than_fit_are_told_with_their_size_and_what_is_free() {
         assert_eq!(no_room(3, 1 << 20, 3 << 20), None);
         assert_eq!(no_room(0, u64::MAX, 0), None);
         let told = no_room(4, 1 << 20, 3 << 20);
         let expected =
-            "4 work trees of 1 MB each do not fit into the 3 MB that are free below its state directory";
+            "4 workspaces of 1 MB each do not fit into the 3 MB that are free below its state directory";
         assert_eq!(told.as_deref(), Some(expected));
         assert!(no_room(65, u64::MAX / 2, u64::MAX - 1).is_some(), "nothing overflows");
     }

@@ -18,7 +18,6 @@ use crate::{
         payload::{Deliver, TextItem},
     },
     state::{Actor, Mutation, ProgressKind, StateError},
-    workspace::Uncommitted,
 };
 
 /// A task that a lane has just claimed, and what is kept of earlier attempts.
@@ -111,7 +110,6 @@ impl Lane {
     ) -> Result<String, LaneFault> {
         let into = &self.shared.setup.into;
         let base = self.shared.setup.repository.head(into).await?.ok_or_else(|| self.shared.gone())?;
-        self.rescue(services).await?;
         let begun = self.tree.begin(branch, &base).await;
         self.tell_of_tree(services).await;
         begun?;
@@ -129,17 +127,11 @@ impl Lane {
         }
     }
 
-    /// Keeps what is in the work tree and in no branch.
-    pub(super) async fn rescue(&self, services: &Arc<Services>) -> Result<Option<String>, LaneFault> {
-        let name = self.tree.branch().await;
-        let name = name.unwrap_or_else(|| format!("samuel/{}/lane-{}", self.shared.setup.run, self.number));
-        let kept = self.tree.rescue(&name).await?;
+    /// Puts what the agent made and was not taken out on the branch of its task.
+    pub(super) async fn rescue(&self, services: &Arc<Services>) -> Result<(), LaneFault> {
+        let rescued = self.tree.rescue().await;
         self.tell_of_tree(services).await;
-        if let Some(kept) = &kept {
-            let text = format!("what was left uncommitted in a work tree is kept as {kept}");
-            services.log(vec![services.note(0, None, ProgressKind::Found, text)]).await;
-        }
-        Ok(kept)
+        Ok(rescued?)
     }
 
     /// Hands in what the lane has done, or lets go of what is not its own any more.
@@ -150,9 +142,8 @@ impl Lane {
         if !own.is_current(&plan) {
             self.let_go();
             self.shared.came_back();
-            if self.rescue(services).await?.is_none() {
-                self.remove_empty(&own.branch, Some(&own.base)).await;
-            }
+            self.rescue(services).await?;
+            self.remove_empty(&own.branch, Some(&own.base)).await;
             return Ok(());
         }
         let Some(made) = own.made.clone().filter(|_| own.is_done && own.has_passed) else { return Ok(()) };
@@ -172,10 +163,8 @@ impl Lane {
         self.let_go();
         match submitted {
             Ok(_) => {
-                // So that the branch can go once it has landed. But for an agent who went on after them, the checks
-                // alone have written since.
-                let rest = if own.is_beyond { Uncommitted::Kept } else { Uncommitted::GivenUp };
-                self.tree.leave_branch(rest).await?;
+                // So that the branch can go once it has landed.
+                self.tree.leave_branch().await?;
                 let (task, branch, commit) = (own.task, own.branch, made.commit);
                 services.emit(Event::TaskSubmitted { task, branch, commit });
                 self.shared.wake();
@@ -199,7 +188,7 @@ impl Lane {
         };
         let Some(base) = base else { return };
         let is_empty = repository.head(branch).await.is_ok_and(|head| head.as_deref() == Some(base.as_str()));
-        if is_empty && self.tree.leave_branch(Uncommitted::Kept).await.is_ok() {
+        if is_empty && self.tree.leave_branch().await.is_ok() {
             // `samuel run lanes` lists one that stays.
             let _ = repository.remove_branch(branch, &base).await;
         }
@@ -221,7 +210,6 @@ impl Lane {
     async fn try_to_end(self: &Arc<Self>, services: &Arc<Services>) -> Result<(), LaneFault> {
         self.hand_in(services).await?;
         self.end_discovery(services, true).await?;
-        self.tree.settle().await?;
         let Some(own) = self.view.own().clone() else { return Ok(()) };
         let kept = self.put_away(services, &own.branch, &own.base).await?;
         self.let_go();
@@ -236,11 +224,8 @@ impl Lane {
         branch: &str,
         base: &str,
     ) -> Result<Option<String>, LaneFault> {
-        let kept = self.rescue(services).await?;
-        let head = self.tree.head().await?;
-        // The agent may be on a branch of its own.
-        let on = self.tree.branch().await.unwrap_or_else(|| branch.to_owned());
-        let kept = kept.or((head != base).then_some(on));
+        self.rescue(services).await?;
+        let kept = (self.tree.head().await != base).then(|| branch.to_owned());
         if kept.is_none() {
             self.remove_empty(branch, Some(base)).await;
         }

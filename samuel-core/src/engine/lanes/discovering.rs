@@ -22,7 +22,7 @@ use crate::{
     model::{ClaimTarget, IterationOutcome, Plan, Role, Status, TaskId},
     plan::Pilot,
     state::{Actor, JournalEntry, JournalRecord, Mutation, ProgressKind, StateError},
-    workspace::{Uncommitted, WorkNote, WorkspaceError},
+    workspace::{WorkNote, WorkspaceError},
 };
 
 /// What whoever looks for tasks has claimed.
@@ -211,7 +211,7 @@ impl Lane {
             return Ok(());
         }
         if let Some(kept) = self.put_away(services, &own.branch, &own.base).await? {
-            self.tree.leave_branch(Uncommitted::GivenUp).await?;
+            self.tree.leave_branch().await?;
             let told = format!(
                 "files were changed while lane {} looked for tasks; that does not land, and is kept as {kept}",
                 self.number
@@ -231,7 +231,7 @@ impl Lane {
     /// Takes out of a clone what an agent made there who was to look for tasks.
     pub(super) async fn take_out_of_discovery(&self, services: &Arc<Services>) -> Result<(), WorkspaceError> {
         let title = Some("Keep what was changed while looking for tasks".to_owned());
-        let made = self.tree.commit(&WorkNote { title, task: None }).await;
+        let made = self.tree.collect(&WorkNote { title, task: None }).await;
         self.tell_of_tree(services).await;
         made.map(|_| ())
     }

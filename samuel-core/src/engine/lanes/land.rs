@@ -120,7 +120,7 @@ impl Run {
             queue.run().await;
             // All that was checked there is in the repository.
             if let Err(error) = used.remove().await {
-                told_by.warn(format!("the work tree of the queue stays: {}", described(&error)));
+                told_by.warn(format!("the clone of the queue stays: {}", described(&error)));
             }
             used.take_told().into_iter().for_each(|told| told_by.warn(told));
             told_by.warn_of_repeated();

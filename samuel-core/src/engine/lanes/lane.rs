@@ -32,7 +32,7 @@ use crate::{
     plan::Work,
     sched::{ClaimChoice, Claimant, LaneStep, SharedBooks, WhyLeftOut, choose, step},
     state::{Actor, LoadedPlan, Mutation, RunEnd, StateError, TaskChange},
-    workspace::{LaneTree, WorkspaceError},
+    workspace::{LaneClone, WorkspaceError},
 };
 
 /// How many reasons for waiting are told.
@@ -45,7 +45,7 @@ pub(in crate::engine) struct Lane {
     pub(in crate::engine) number: u32,
     pub(in crate::engine) shared: Arc<Lanes>,
     pub(super) view: Arc<LaneView>,
-    pub(super) tree: Arc<LaneTree>,
+    pub(super) tree: Arc<LaneClone>,
     /// The lane that looks for tasks, as of the record of the plan that was read last; 0 where none does.
     pub(super) looking: AtomicU32,
     /// Whether the scheduler said that the lane ends.
@@ -104,7 +104,7 @@ impl Lane {
         number: u32,
         shared: Arc<Lanes>,
         view: Arc<LaneView>,
-        tree: Arc<LaneTree>,
+        tree: Arc<LaneClone>,
     ) -> Arc<Self> {
         let (looking, was_over, is_told) =
             (AtomicU32::default(), AtomicBool::default(), AtomicBool::default());
@@ -365,8 +365,6 @@ impl Lane {
                 }
                 Found::Wait(reasons) => {
                     self.tell_why(services, reasons);
-                    // What somebody writes there meanwhile is kept.
-                    self.tree.settle().await?;
                     tokio::select! {
                         _ = changed.changed() => {}
                         () = cancel.cancelled() => {

@@ -53,7 +53,7 @@ pub struct LaneList {
     pub branches: Vec<LaneBranch>,
 }
 
-/// A work tree or a clone in which a lane works, or the queue checks.
+/// A clone in which a lane works, or the queue checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LaneWorkTree {
     /// Its name: `lane-1`, `queue`.
@@ -66,11 +66,9 @@ pub struct LaneWorkTree {
     pub since: Option<Timestamp>,
     /// The branch that is checked out; nothing between branches.
     pub branch: Option<String>,
-    /// Files that are in no commit, a few of them.
-    pub uncommitted: Vec<String>,
     /// A branch that has what is checked out, where one does.
     pub landed_on: Option<String>,
-    /// Why it must not be removed, where that is so: of a clone, in which no git is run to find out.
+    /// Why it must not be removed, where that is so. No git is run there to find out.
     pub holds: Option<String>,
 }
 
@@ -324,7 +322,6 @@ impl Known {
             name,
             path: tree.path.clone(),
             branch: tree.branch.clone(),
-            uncommitted: tree.uncommitted.clone(),
             landed_on: tree.landed.clone(),
             holds: tree.holds.map(str::to_owned),
         }
@@ -391,9 +388,6 @@ impl Known {
         }
         if let Some(holds) = &tree.holds {
             return Some(holds.clone());
-        }
-        if !tree.uncommitted.is_empty() {
-            return Some(format!("it has changes that are in no commit: {}", tree.uncommitted.join(", ")));
         }
         // What the queue checks last is kept where it was submitted.
         let is_elsewhere = tree.landed_on.is_some() || tree.name == "queue";

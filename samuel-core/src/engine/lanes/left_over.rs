@@ -2,7 +2,7 @@
 //!
 //! What they had submitted stays, to be landed without its agents.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use super::{check::of_lanes, claiming::branch_of, discovering::branch_of_discovery};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     merge::MergeRepository,
     model::{Claim, ClaimPhase, ClaimTarget, Plan, ReleaseReason, Role},
     state::{Actor, Mutation, StateError},
-    workspace::{LaneTree, LaneTreeSetup, Making},
+    workspace::LaneClone,
 };
 
 impl Run {
@@ -40,14 +40,13 @@ impl Run {
         let directory = self.lanes_directory()?;
         let commit = self.head_of_project().await?;
         let repository = self.open_repository(&directory).await?;
-        let tree = |name: &str| self.lane_tree(&directory, name);
         // Where the branch of the lanes is gone, what they did is compared with what is checked out.
         let landed = match self.frozen.project.known_into(plan) {
             Some(into) => repository.head(&into).await.map_err(of_lanes)?,
             None => None,
         };
         let head = landed.unwrap_or(commit);
-        self.put_in_order(plan, &repository, &head, &tree, &Making::default(), told).await
+        self.put_in_order(plan, &repository, &head, &directory, told).await
     }
 
     /// Keeps what lanes of an earlier run were at beside the commit that work has landed as, and releases it. Nobody
@@ -57,8 +56,7 @@ impl Run {
         plan: &Plan,
         repository: &MergeRepository,
         head: &str,
-        tree: &impl Fn(&str) -> LaneTreeSetup,
-        making: &Making,
+        directory: &Path,
         told: &mut Vec<String>,
     ) -> Result<(), RunError> {
         let lane = Arc::clone(&self.frozen.lane);
@@ -76,7 +74,10 @@ impl Run {
                 _ => continue,
             };
             let kept = match branch {
-                Some(branch) => self.keep_left(repository, head, tree(part), making, branch, told).await?,
+                Some(branch) => {
+                    self.rescue_left(directory, part, head, told).await?;
+                    self.keep_left(repository, head, branch).await?
+                }
                 None => None,
             };
             self.release(claim, kept.clone()).await?;
@@ -96,21 +97,30 @@ impl Run {
         Ok(())
     }
 
-    /// Keeps what a lane that is gone was at on a branch, and returns where; the branch goes where nothing was made.
+    /// Takes what an agent left out of the clone of a lane that is gone, if there is one.
+    async fn rescue_left(
+        &self,
+        directory: &Path,
+        name: &str,
+        head: &str,
+        told: &mut Vec<String>,
+    ) -> Result<(), RunError> {
+        let (setup, key) = self.lane_clone(directory, name);
+        if LaneClone::tree_in(&setup.directory).is_dir() {
+            let clone = LaneClone::open(setup, key, head).await.map_err(of_lanes)?;
+            clone.rescue().await.map_err(of_lanes)?;
+            told.extend(clone.take_told());
+        }
+        Ok(())
+    }
+
+    /// Returns the branch of a lane that is gone if it has work; it goes where nothing was made.
     async fn keep_left(
         &self,
         repository: &MergeRepository,
         head: &str,
-        tree: LaneTreeSetup,
-        making: &Making,
         branch: String,
-        told: &mut Vec<String>,
     ) -> Result<Option<String>, RunError> {
-        let (rescued, more) = LaneTree::rescue_left(tree, making, head, &branch).await.map_err(of_lanes)?;
-        told.extend(more);
-        if rescued.is_some() {
-            return Ok(rescued);
-        }
         match repository.head(&branch).await.map_err(of_lanes)? {
             Some(made) if !repository.has(head, &made).await.map_err(of_lanes)? => Ok(Some(branch)),
             Some(nothing) => {

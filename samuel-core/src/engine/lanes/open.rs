@@ -30,21 +30,21 @@ use crate::{
     model::{Plan, Usage},
     sandbox::Sandboxes,
     sched::{SharedBooks, SharedCaps},
-    state::{Begun, ProgressEntry, ProgressKind, StateError},
+    state::{Begun, StateError},
     workspace::{
-        LaneTree, LaneTreeKind, LaneTreeSetup, Making, Preparation, SHALLOW_COPIED, WorkspaceError,
-        WorkspaceKind, note_project,
+        LaneClone, Preparation, SHALLOW_COPIED, WorkspaceError, WorkspaceKind, WorkspaceLimits,
+        WorkspaceSetup, note_project,
     },
 };
 
-/// What the work tree of the queue is called.
+/// What the clone of the queue is called.
 const QUEUE: &str = "queue";
 
 /// The lanes of a run, before they begin.
 pub(in crate::engine) struct OpenedLanes {
     pub(in crate::engine) shared: Arc<Lanes>,
-    pub(super) trees: Vec<Arc<LaneTree>>,
-    pub(super) queue: Arc<LaneTree>,
+    pub(super) trees: Vec<Arc<LaneClone>>,
+    pub(super) queue: Arc<LaneClone>,
     /// What people should know.
     pub(in crate::engine) told: Vec<String>,
 }
@@ -89,7 +89,7 @@ impl Run {
         }
     }
 
-    /// Gets the work trees of so many lanes ready, and that of the queue; with none, what it takes to land.
+    /// Gets the clones of so many lanes ready, and that of the queue; with none, what it takes to land.
     pub(super) async fn open_trees(
         &self,
         jobs: u32,
@@ -111,11 +111,9 @@ impl Run {
         self.check_copied(&repository, &[&commit]).await?;
         let names: Vec<String> = (1..=jobs).map(|number| format!("lane-{number}")).collect();
         let new = names.iter().map(String::as_str).chain([QUEUE]);
-        let new = new.filter(|name| !self.lane_tree(&directory, name).has_files()).count();
-        let copies = match self.kind_of_lanes() {
-            LaneTreeKind::Worktree => None,
-            LaneTreeKind::Clone => repository.size_of_copies().await?,
-        };
+        let is_new = |name: &&str| !LaneClone::has_files(&LaneClone::directory_in(&directory, name));
+        let new = new.filter(is_new).count();
+        let copies = repository.size_of_copies().await?;
         let size = repository.size_of(&commit).await?;
         if let Some(size) = size.map(|size| size.saturating_add(copies.unwrap_or_default()))
             && let Some(problem) = no_room(new, size, repository.free()?)
@@ -125,21 +123,16 @@ impl Run {
         }
         let mut told: Vec<String> = copies.map(|_| SHALLOW_COPIED.to_owned()).into_iter().collect();
         let into = self.into(&repository, plan, &directory, &commit, jobs, &mut told).await?;
-        let making = Making::default();
-        let tree = |name: &str| self.lane_tree(&directory, name);
         let head = repository.head(&into).await.map_err(of_lanes)?.unwrap_or_else(|| commit.clone());
         if head != commit {
             self.check_copied(&repository, &[&head]).await?;
         }
-        self.put_in_order(plan, &repository, &head, &tree, &making, &mut told).await?;
+        self.put_in_order(plan, &repository, &head, &directory, &mut told).await?;
         let mut trees = Vec::new();
-        for name in names {
-            let opened = LaneTree::open(tree(&name), &making, &commit).await.map_err(of_lanes)?;
-            trees.push(Arc::new(opened));
+        for name in &names {
+            trees.push(self.open_lane(&directory, name, &commit).await?);
         }
-        let queue = Arc::new(LaneTree::open(tree(QUEUE), &making, &commit).await.map_err(of_lanes)?);
-        // What is left in the queue's is of checks, and nobody's work.
-        self.keep_before_setup(&trees, &mut told).await?;
+        let queue = self.open_lane(&directory, QUEUE, &commit).await?;
         self.set_up(trees.iter().chain([&queue]), &head, &mut told).await?;
         let setup = LanesSetup {
             jobs,
@@ -164,31 +157,21 @@ impl Run {
         Ok(OpenedLanes { shared, trees, queue, told })
     }
 
-    /// Keeps what was left in the work trees of lanes in which the commands of the setup are to be run. Where it is
-    /// kept is logged at once: what runs after it may fail, or never end.
-    async fn keep_before_setup(
+    async fn open_lane(
         &self,
-        lanes: &[Arc<LaneTree>],
-        told: &mut Vec<String>,
-    ) -> Result<(), RunError> {
-        for (number, tree) in (1..).zip(lanes).filter(|(_, tree)| !tree.is_set_up()) {
-            let branch = format!("samuel/{}/lane-{number}", self.frozen.run_id);
-            let Some(kept) = tree.rescue(&branch).await.map_err(of_lanes)? else { continue };
-            let text = format!("what was left uncommitted in a work tree is kept as {kept}");
-            let now = self.frozen.project.clock().now();
-            let entry = ProgressEntry::note(now, ProgressKind::Found, text.clone());
-            let store = Arc::clone(&self.frozen.store);
-            blocking(move || store.append_progress(&[entry])).await??;
-            told.push(text);
-        }
-        Ok(())
+        directory: &Path,
+        name: &str,
+        commit: &str,
+    ) -> Result<Arc<LaneClone>, RunError> {
+        let (setup, key) = self.lane_clone(directory, name);
+        Ok(Arc::new(LaneClone::open(setup, key, commit).await.map_err(of_lanes)?))
     }
 
-    /// Runs the commands of the setup in all work trees at once, where they were not run yet: one that fails is told
+    /// Runs the commands of the setup in all clones at once, where they were not run yet: one that fails is told
     /// before an agent starts or a task is claimed. Whoever gives up waiting stops them.
     async fn set_up(
         &self,
-        trees: impl Iterator<Item = &Arc<LaneTree>>,
+        trees: impl Iterator<Item = &Arc<LaneClone>>,
         commit: &str,
         told: &mut Vec<String>,
     ) -> Result<(), RunError> {
@@ -263,24 +246,26 @@ impl Run {
         LanesError::Unfit { root, problem: problem.to_owned(), help: help.to_owned() }
     }
 
-    /// Describes where a lane works, or the queue checks.
-    pub(in crate::engine) fn lane_tree(&self, directory: &Path, name: &str) -> LaneTreeSetup {
-        let frozen = &self.frozen;
-        let key = WorkspaceKind::key_of(frozen.project.root());
-        let mut setup = LaneTreeSetup {
-            kind: self.kind_of_lanes(),
-            name: name.to_owned(),
-            directory: directory.to_owned(),
-            key,
-            root: frozen.project.root().to_owned(),
+    /// Describes the clone in which a lane works, or the queue checks, and returns what tells it apart from others.
+    pub(super) fn lane_clone(&self, lanes: &Path, name: &str) -> (WorkspaceSetup, String) {
+        let (frozen, directory) = (&self.frozen, LaneClone::directory_in(lanes, name));
+        let root = frozen.project.root().to_owned();
+        let key = format!("{}-{name}", WorkspaceKind::key_of(&root));
+        let sandboxes = frozen.sandboxes.in_workspace(&LaneClone::tree_in(&directory));
+        let setup = WorkspaceSetup {
+            root,
+            directory,
             caller: frozen.project.caller().clone(),
             env: frozen.env.clone(),
             supervisor: frozen.supervisor.clone(),
-            preparation: Preparation::default(),
+            // What is kept of it has the name of a branch.
+            run: String::new(),
+            limits: WorkspaceLimits::default(),
+            preparation: self.preparation(&sandboxes),
             control: self.control_of_lanes(),
+            on_step: None,
         };
-        setup.preparation = self.preparation(&self.sandboxes_in(setup.kind, &setup.top()));
-        setup
+        (setup, key)
     }
 
     /// Returns what a workspace gets beside the files of a commit. Commands run in one of some sandboxes.
@@ -297,13 +282,5 @@ impl Run {
             preparation.sandbox = sandbox;
         }
         preparation
-    }
-
-    /// Returns the sandboxes with a clone as what commands can write to.
-    pub(super) fn sandboxes_in(&self, kind: LaneTreeKind, top: &Path) -> Sandboxes {
-        match kind {
-            LaneTreeKind::Worktree => self.frozen.sandboxes.clone(),
-            LaneTreeKind::Clone => self.frozen.sandboxes.in_workspace(top),
-        }
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     machine::{Input, Machine},
     model::Plan,
     state::{LaneStore, LoopLock, PlanStore, StateError},
-    workspace::{LaneTree, LaneTreeKind},
+    workspace::LaneClone,
 };
 
 /// What one lane has in the place of what the run has.
@@ -32,7 +32,7 @@ pub(in crate::engine) struct LaneParts {
 /// What all machines of a run begin with.
 pub(in crate::engine) struct Followers {
     pub(in crate::engine) lanes: Vec<LaneParts>,
-    queue: (LaneParts, Arc<LaneTree>),
+    queue: (LaneParts, Arc<LaneClone>),
     pub(in crate::engine) machine: Machine,
     pub(in crate::engine) batch: NonZeroUsize,
     pub(in crate::engine) commands: Vec<String>,
@@ -72,7 +72,7 @@ impl Run {
     pub(super) async fn parts(
         &self,
         store: Arc<dyn PlanStore>,
-        tree: &LaneTree,
+        tree: &LaneClone,
         lane: Option<Arc<Lane>>,
     ) -> Result<LaneParts, RunError> {
         let (frozen, directory) = (&self.frozen, tree.work_dir());
@@ -99,10 +99,7 @@ impl Run {
                 None => kit.run_dir,
             },
             agents: agents.clone(),
-            sandboxes: match tree.as_clone() {
-                Some(clone) => self.sandboxes_in(LaneTreeKind::Clone, &clone.top()),
-                None => frozen.sandboxes.clone(),
-            },
+            sandboxes: frozen.sandboxes.in_workspace(&tree.top()),
             store: Arc::clone(&store),
             lane: Arc::clone(&notes),
             ..kit

@@ -17,7 +17,7 @@ use crate::{
     model::{ClaimTarget, Plan, QueuedWork, ReleaseReason, Role, TaskId, payload::Actor as ChangedBy},
     sched::SharedBooks,
     state::{Actor, Mutation, ProgressKind, StateError},
-    workspace::LaneTree,
+    workspace::LaneClone,
 };
 
 /// How long it takes until a landing is tried again that something is in the way of. Where the same thing still is, it
@@ -30,7 +30,7 @@ pub(super) struct QueueDriver {
     pub(super) shared: Arc<Lanes>,
     pub(super) services: Arc<Services>,
     /// Where the checks are made.
-    pub(super) tree: Arc<LaneTree>,
+    pub(super) tree: Arc<LaneClone>,
     pub(super) batch: NonZeroUsize,
     /// The commands of the checks, as their point is told.
     pub(super) commands: Vec<String>,

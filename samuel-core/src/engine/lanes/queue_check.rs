@@ -43,8 +43,8 @@ impl QueueDriver {
         let reply = self.services.fire(HookCall::QualityCheck(input), &place).await;
         let is_cancelled = is_cancelled(&reply.outcome);
         let mut failed = if is_cancelled { Vec::new() } else { failures(&reply) };
-        if let Some(clone) = self.tree.as_clone().filter(|_| !is_cancelled) {
-            let changed = clone.changed_control_files().await?;
+        if !is_cancelled {
+            let changed = self.tree.changed_control_files().await?;
             let why = || {
                 format!("files that decide what runs were changed while the checks ran: {}", listed(&changed))
             };

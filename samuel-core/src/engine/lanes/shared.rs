@@ -31,7 +31,7 @@ use crate::{
     model::{Completes, ExitReason, Plan, Scope, TaskId, Usage, run_blocking},
     sched::{Cap, Overlap, SharedBooks},
     state::{Begun, PlanStore, RunEnd, StateError},
-    workspace::LaneTree,
+    workspace::LaneClone,
 };
 
 /// What all lanes of a run share.
@@ -52,8 +52,8 @@ pub(in crate::engine) struct Lanes {
     leader: OnceLock<UnboundedSender<Input>>,
     followers: Mutex<Vec<UnboundedSender<Input>>>,
     tasks: Mutex<Tasks>,
-    /// The work trees of the lanes, and of the queue.
-    trees: OnceLock<Vec<Arc<LaneTree>>>,
+    /// The clones of the lanes, and of the queue.
+    trees: OnceLock<Vec<Arc<LaneClone>>>,
     /// Who is told that there is more to read in the store.
     pub(super) watchers: Watchers,
     user_texts: Mutex<UserTexts>,
@@ -366,24 +366,18 @@ impl Lanes {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).queue = Some(queue);
     }
 
-    pub(super) fn has_trees(&self, trees: Vec<Arc<LaneTree>>) {
+    pub(super) fn has_trees(&self, trees: Vec<Arc<LaneClone>>) {
         // They are made once.
         let _ = self.trees.set(trees);
     }
 
-    /// Removes the work trees, once the plan is done; what is in no branch is kept. Returns what could not be.
+    /// Removes the clones, once the plan is done; what agents left is on branches then. Returns what could not be.
     pub(in crate::engine) async fn remove_trees(&self) -> Vec<String> {
         let mut told = Vec::new();
-        for (number, tree) in (1..).zip(self.trees.get().into_iter().flatten()) {
-            let of_queue = number > self.setup.jobs;
-            let branch = format!("samuel/{}/lane-{number}", self.setup.run);
-            let kept = if of_queue { Ok(None) } else { tree.rescue(&branch).await };
-            let removed = match kept {
-                Ok(_) => tree.remove().await,
-                Err(error) => Err(error),
-            };
+        for tree in self.trees.get().into_iter().flatten() {
+            let removed = tree.remove().await;
             told.extend(tree.take_told());
-            told.extend(removed.err().map(|error| format!("a work tree stays: {}", described(&error))));
+            told.extend(removed.err().map(|error| format!("a clone stays: {}", described(&error))));
         }
         told
     }

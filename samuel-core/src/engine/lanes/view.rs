@@ -43,8 +43,6 @@ pub(super) struct OwnClaim {
     pub(super) made: Option<MadeWork>,
     /// Whether that has passed the check.
     pub(super) has_passed: bool,
-    /// Whether an agent worked on after the check.
-    pub(super) is_beyond: bool,
     /// Why the work of the last turn must not come out of the clone, where that is so.
     pub(super) refused: Option<String>,
     /// Whether the lane's own agent put the task aside.
@@ -66,7 +64,6 @@ impl OwnClaim {
             is_done: false,
             made: None,
             has_passed: false,
-            is_beyond: false,
             refused: None,
             is_put_aside: false,
             is_told_gone: false,

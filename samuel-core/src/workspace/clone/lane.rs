@@ -5,11 +5,14 @@
 //! put on the task's branch in the user's repository then, from where the queue takes it. No git of the user's
 //! repository runs in it, and none of its references is seen there.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use super::{CloneWorkspace, NEW_TREE, PREPARED, RECORD, Stands, TREE, WorkNote, blocking};
 use crate::workspace::{
-    LEAST_GIT_OF_LANES, MadeWork, WorkspaceError, WorkspaceSetup, elsewhere,
+    LEAST_GIT_OF_LANES, WorkspaceError, WorkspaceSetup, elsewhere,
     kept_ref::put_on_or_beside,
     record::{self, Record},
     users_tree::Standing,
@@ -17,6 +20,18 @@ use crate::workspace::{
 
 /// What is checked out where no task is worked on.
 const NO_TASK: &str = "samuel/checked";
+
+/// How the directory of a clone ends.
+pub(crate) const CLONE: &str = ".clone";
+
+/// A commit with what a worker made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeWork {
+    /// The commit.
+    pub commit: String,
+    /// Its tree.
+    pub tree: String,
+}
 
 /// A clone in which a lane works.
 #[derive(Debug)]
@@ -46,6 +61,17 @@ impl LaneClone {
         Ok(Self { clone })
     }
 
+    /// Names the directory of the clone of a lane below that of all lanes.
+    pub(crate) fn directory_in(lanes: &Path, name: &str) -> PathBuf {
+        lanes.join(format!("{name}{CLONE}"))
+    }
+
+    /// Returns whether the clone in a directory has files that were checked out. Blocks.
+    pub(crate) fn has_files(directory: &Path) -> bool {
+        let entries = fs::read_dir(Self::tree_in(directory)).into_iter().flatten().flatten();
+        entries.into_iter().any(|entry| entry.file_name() != ".git")
+    }
+
     /// Names the clone in a directory of [`WorkspaceSetup`], which need not be there.
     pub(crate) fn tree_in(directory: &Path) -> PathBuf {
         directory.join(TREE)
@@ -72,7 +98,16 @@ impl LaneClone {
         self.clone.take_told()
     }
 
-    /// Gives a task its branch at a commit. What an agent left before was [rescued](Self::rescue).
+    /// Runs the commands of the setup at a commit, if they were not run there. What is there and git does not ignore is
+    /// gone then; what an agent left is [rescued](Self::rescue) before.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin).
+    pub async fn prepare(&self, commit: &str) -> Result<(), WorkspaceError> {
+        if self.is_set_up() { Ok(()) } else { self.check_out(commit).await }
+    }
+
+    /// Gives a task its branch at a commit. What an agent left before is [rescued](Self::rescue).
     ///
     /// # Errors
     /// Returns an error where git fails, a file cannot be copied, or a command of the setup fails.
@@ -92,6 +127,7 @@ impl LaneClone {
         let clone = &self.clone;
         let mut told = Vec::new();
         let mut record = clone.record.lock().await;
+        clone.rescue(&mut record, &mut told).await?;
         clone.publish(&record).await?;
         let before = (record.branch.clone(), record.tip.clone());
         let standing = Standing { branch: branch.to_owned(), commit: commit.to_owned() };
@@ -231,12 +267,14 @@ impl LaneClone {
         self.clone.record.lock().await.tip.clone()
     }
 
-    /// Removes the clone, where nothing is left in it.
+    /// Removes the clone, where nothing is left in it. What an agent left is [rescued](Self::rescue) before.
     ///
     /// # Errors
     /// Returns an error where something fails.
     pub async fn remove(&self) -> Result<(), WorkspaceError> {
         let (mut record, mut told) = (self.clone.record.lock().await, Vec::new());
+        self.clone.rescue(&mut record, &mut told).await?;
+        self.clone.publish(&record).await?;
         if !self.clone.remove_spent(&mut record, &mut told).await? {
             told.push(format!(
                 "the clone {} stays: it has work that was not taken out",
@@ -297,7 +335,7 @@ impl CloneWorkspace {
 
     /// Puts a commit on a branch in the user's repository, or beside it where somebody has checked it out.
     async fn put_on(&self, branch: &str, commit: &str) -> Result<(), WorkspaceError> {
-        self.tell(put_on_or_beside(&self.git, &self.users, branch, commit, None).await?);
+        self.tell(put_on_or_beside(&self.git, &self.users, branch, commit).await?);
         Ok(())
     }
 

@@ -39,7 +39,7 @@ const HALF_SPENT: &str = "half-spent";
 
 /// What agents do. Until there is a file `again` the first lane hangs in its first task, and the second one in the call
 /// after `before`; a task `bad` fails whenever its agent does not hang.
-const WORK: &str = "lane=$(basename $PWD); mkdir ~/call-$SAMUEL_TASK_ID-$SAMUEL_ITERATION; \
+const WORK: &str = "lane=$(basename $(dirname $PWD) .clone); mkdir ~/call-$SAMUEL_TASK_ID-$SAMUEL_ITERATION; \
                     hangs() { touch ~/hangs-$lane; while :; do sleep 0.05; done; }; \
                     if ! test -e ~/again; then case $lane in lane-1) hangs;; esac; \
                     test $(ls -d ~/ended-* 2> /dev/null | wc -l) -lt $(cat ~/before) || hangs; fi; \

@@ -154,24 +154,24 @@ async fn an_agent_that_hangs_is_ended_by_its_clock_and_its_task_is_done_by_a_lat
     assert_eq!(processes(&user), [] as [String; 0]);
 }
 
-/// The check of the second lane breaks its index, once; agents of the first lane wait until then.
+/// The check of the second worker breaks the record of its clone; agents of the first lane wait until then.
 const BREAKS: &str =
-    "case $PWD in */lane-2) echo broken > \"$(git rev-parse --git-dir)/index\"; touch ~/broken;; esac";
+    "case $PWD in */lane-2.clone/*) rm ../record.json; mkdir ../record.json; touch ~/broken;; esac";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lane_that_cannot_go_on_ends_the_run_with_its_error_and_the_others_finish_their_turns() {
     let user = User::new();
     let project = project(&user, &TASKS);
     // Both are at work before either ends.
-    let work = "touch ~/at-$(basename $PWD); while ! { test -e ~/at-lane-1 && test -e ~/at-lane-2; }; do sleep 0.02; done; \
-                case $PWD in */lane-1) while ! test -e ~/broken; do sleep 0.02; done;; esac; echo x > made-$SAMUEL_TASK_ID";
+    let work = "touch ~/at-$(basename $(dirname $PWD) .clone); while ! { test -e ~/at-lane-1 && test -e ~/at-lane-2; }; do sleep 0.02; done; \
+                case $PWD in */lane-1.clone/*) while ! test -e ~/broken; do sleep 0.02; done;; esac; echo x > made-$SAMUEL_TASK_ID";
     let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
     let told = played(lanes(&user, &project, 2, script, &[BREAKS])).await.unwrap();
     let report = &told.report;
     assert_eq!(report.exit_reason, ExitReason::Error, "{}", told.text());
     let fault = report.fault.as_ref().unwrap();
     assert!(
-        fault.message.starts_with("lane 2 cannot go on: ") && fault.message.contains("index"),
+        fault.message.starts_with("lane 2 cannot go on: ") && fault.message.contains("record.json"),
         "{fault:?}"
     );
     assert_eq!(report.detail.as_ref(), Some(&fault.message));

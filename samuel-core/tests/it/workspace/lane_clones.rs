@@ -9,19 +9,19 @@ use samuel_core::{
     event::Event,
     model::{ExitReason, TaskId},
     project::Project,
+    state::{Actor, Mutation},
     workspace::{LaneClone, MadeWork, WorkNote, WorkspaceError, WorkspaceSetup},
 };
 
 use crate::workspace::{
     kit::{PATH, User},
-    lanes::{all_landed, count, lanes, project, skipped_at_work},
+    lanes::{all_landed, count, lanes, makes_a_file, project, skipped_at_work},
     runs::Told,
 };
 
-/// Begins to build a run with two lanes in clones.
+/// Begins to build a run with two workers.
 fn in_clones(user: &User, project: &Project, script: Script, checks: &[&str]) -> RunBuilder {
     lanes(user, project, 2, script, checks)
-        .settings(|settings: &mut MethodologySettings| settings.parallel.workspace = "clone".to_owned())
 }
 
 async fn played(run: RunBuilder) -> Told {
@@ -162,35 +162,33 @@ async fn what_an_agent_has_made_of_a_task_that_is_skipped_is_on_its_branch() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lanes_go_from_work_trees_to_clones_and_what_was_left_in_either_is_kept() {
+async fn workers_share_no_refs_or_configuration() {
     let user = User::new();
     let project = project(&user, &[("1", &[]), ("2", &[])]);
-    let work = "if test $SAMUEL_TASK_ID = 1 && ! test -e ~/again; then echo $KIND > half; touch ~/at; \
-                while :; do sleep 0.05; done; fi; touch made-$SAMUEL_TASK_ID";
-    let script = || Script::default().call(ScriptedCall::any().repeated().run(work).done());
-    let mut kept = Vec::new();
-    for is_clone in [false, true] {
-        let _ = fs::remove_file(user.home().join("at"));
-        let run = match is_clone {
-            false => lanes(&user, &project, 2, script(), &["true"]),
-            true => in_clones(&user, &project, script(), &["true"]),
-        };
-        let handle = run.build().unwrap().start().await.unwrap();
-        crate::workspace::lanes::until("the first is at work", || user.home().join("at").exists()).await;
-        handle.stop();
-        handle.wait().await.unwrap();
-        let plan = crate::workspace::lanes::plan(&project);
-        let claim = plan.claim(&TaskId::new("1").into()).cloned().unwrap();
-        kept.push(claim.branch.unwrap());
-    }
-    for kept in &kept {
-        user.git(&format!("cat-file -e {kept}:half"));
-    }
-    assert_ne!(kept[0], kept[1]);
-    fs::write(user.home().join("again"), "").unwrap();
-    let told = played(in_clones(&user, &project, script(), &["true"])).await;
+    let head = user.head();
+    // Each tries in its first turn what would reach the repository and the other one.
+    let work = "test -d .git && ! git show-ref --verify -q refs/heads/main && git branch -f evil && \
+                git worktree list | wc -l > ~/trees-$SAMUEL_TASK_ID && touch made-$SAMUEL_TASK_ID";
+    let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
+    let told = played(lanes(&user, &project, 2, script, &["true"])).await;
     all_landed(&user, &project, &told);
-    assert_eq!(count(&told, |event| matches!(event, Event::Warning { .. })), 0, "{}", told.text());
+    assert_eq!(user.sh(&user.home(), "cat trees-1 trees-2"), "1\n1");
+    assert_eq!((user.git("branch --list evil"), user.git("rev-parse main")), (String::new(), head));
+    assert!(!user.tree().join(".git/worktrees").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_lock_goes_of_the_packed_references_that_a_git_of_a_run_left_which_was_killed() {
+    let user = User::new();
+    let project = project(&user, &[("1", &[])]);
+    let worker = "20260101T000000Z-0a1b2c3d/lane-1".to_owned();
+    let claim = Mutation::Claim { task: TaskId::new("1").into(), worker };
+    project.plan_store().mutate(claim, Actor::Runtime).unwrap();
+    let lock = user.tree().join(".git/packed-refs.lock");
+    fs::write(&lock, "").unwrap();
+    let told = played(lanes(&user, &project, 2, makes_a_file(), &["true"])).await;
+    all_landed(&user, &project, &told);
+    assert!(!lock.exists(), "{}", told.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]

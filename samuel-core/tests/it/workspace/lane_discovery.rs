@@ -31,7 +31,6 @@ use crate::{
 
 /// Where the user of the loop that is killed is, and in which kind of place its lanes work.
 const HOME: &str = "SAMUEL_TEST_HOME";
-const WORKSPACE: &str = "SAMUEL_TEST_WORKSPACE";
 
 /// Adds a task.
 fn adds(title: &str) -> Step {
@@ -189,41 +188,37 @@ async fn no_more_is_added_than_one_look_may_also_where_another_lane_ends_an_iter
 
 #[tokio::test(flavor = "multi_thread")]
 async fn files_that_are_changed_while_a_lane_looks_are_kept_and_told_and_never_land() {
-    for kind in ["worktree", "clone"] {
-        let user = User::new();
-        let project = project(&user, &[]);
-        let stray = "echo stray > stray.txt; echo committed > other.txt; git add other.txt; git commit -qm Other; \
-                     echo changed >> a.txt";
-        let found = ScriptedCall::for_iteration(1).step(adds("First")).run(stray);
-        let script = finds_nothing(works_on(&["1"]).call(found));
-        let run = looking(&user, &project, 2, script, &["true"])
-            .settings(|settings: &mut MethodologySettings| settings.parallel.workspace = kind.to_owned());
-        let told = played(run).await.unwrap();
-        ended(&project, &told, ExitReason::EmptyDiscovery);
-        let text = told.text();
-        let kept: Vec<String> = told
-            .events
-            .iter()
-            .filter_map(|record| match &record.event {
-                Event::Warning { message } => Some(message.split_once("does not land, and is kept as ")?.1),
-                _ => None,
-            })
-            .map(str::to_owned)
-            .collect();
-        let [kept] = &kept[..] else { panic!("{kind}: {text}") };
-        assert!(kept.contains("/@discover-"), "{kept}");
-        assert_eq!(user.git(&format!("show {kept}:stray.txt")), "stray");
-        assert_eq!(user.git(&format!("show {kept}:other.txt")), "committed");
-        assert_eq!(user.git(&format!("show {kept}:a.txt")), "one\nchanged");
-        let into = told.report.into.clone().unwrap();
-        assert_eq!(
-            user.git(&format!("ls-tree --name-only {into} -- stray.txt other.txt made-1.txt")),
-            "made-1.txt"
-        );
-        assert_eq!(user.git(&format!("show {into}:a.txt")), "one");
-        let progress = fs::read_to_string(user.tree().join(".samuel/run/progress.md")).unwrap();
-        assert!(progress.contains(kept.as_str()), "{progress}");
-    }
+    let user = User::new();
+    let project = project(&user, &[]);
+    let stray = "echo stray > stray.txt; echo committed > other.txt; git add other.txt; git commit -qm Other; \
+                 echo changed >> a.txt";
+    let found = ScriptedCall::for_iteration(1).step(adds("First")).run(stray);
+    let script = finds_nothing(works_on(&["1"]).call(found));
+    let told = played(looking(&user, &project, 2, script, &["true"])).await.unwrap();
+    ended(&project, &told, ExitReason::EmptyDiscovery);
+    let text = told.text();
+    let kept: Vec<String> = told
+        .events
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::Warning { message } => Some(message.split_once("does not land, and is kept as ")?.1),
+            _ => None,
+        })
+        .map(str::to_owned)
+        .collect();
+    let [kept] = &kept[..] else { panic!("{text}") };
+    assert!(kept.contains("/@discover-"), "{kept}");
+    assert_eq!(user.git(&format!("show {kept}:stray.txt")), "stray");
+    assert_eq!(user.git(&format!("show {kept}:other.txt")), "committed");
+    assert_eq!(user.git(&format!("show {kept}:a.txt")), "one\nchanged");
+    let into = told.report.into.clone().unwrap();
+    assert_eq!(
+        user.git(&format!("ls-tree --name-only {into} -- stray.txt other.txt made-1.txt")),
+        "made-1.txt"
+    );
+    assert_eq!(user.git(&format!("show {into}:a.txt")), "one");
+    let progress = fs::read_to_string(user.tree().join(".samuel/run/progress.md")).unwrap();
+    assert!(progress.contains(kept.as_str()), "{progress}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -278,9 +273,7 @@ async fn lane_discovery_entry() {
         return;
     }
     let user = User::at(PathBuf::from(env::var_os(HOME).unwrap()));
-    let run = looking(&user, &opened(&user), 2, killed_while_looking(&user), &[]).settings(
-        |settings: &mut MethodologySettings| settings.parallel.workspace = env::var(WORKSPACE).unwrap(),
-    );
+    let run = looking(&user, &opened(&user), 2, killed_while_looking(&user), &[]);
     let mut handle = run.build().unwrap().start().await.unwrap();
     let mut events = handle.events();
     while let Some(record) = events.next().await {
@@ -292,16 +285,15 @@ async fn lane_discovery_entry() {
     }
 }
 
-// Takes about 12 s: three times a run with lanes that is killed, and the one that follows.
+// Takes about 8 s: twice a run with lanes that is killed, and the one that follows.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lane_that_is_killed_while_it_looks_gives_its_role_to_the_next_and_loses_nothing() {
-    for (kind, jobs) in [("worktree", 2), ("clone", 2), ("worktree", 1)] {
+    for jobs in [2, 1] {
         let user = User::new();
         let project = project(&user, &[]);
         let output = Command::new(env::current_exe().unwrap())
             .args(role_args("workspace::lane_discovery::lane_discovery_entry", "as-looking-lanes"))
             .env(HOME, user.path())
-            .env(WORKSPACE, kind)
             .stdin(Stdio::null())
             .output()
             .unwrap();
@@ -310,24 +302,18 @@ async fn a_lane_that_is_killed_while_it_looks_gives_its_role_to_the_next_and_los
         assert!(killed.is_discovery_claimed() && killed.progress.discovery_room.is_some(), "{killed:?}");
         fs::write(user.home().join("go"), "").unwrap();
         let script = finds_nothing(works_on(&["1", "2"]));
-        let run = looking(&user, &project, jobs, script, &[])
-            .settings(|settings: &mut MethodologySettings| settings.parallel.workspace = kind.to_owned());
-        let told = played(run).await.unwrap();
+        let told = played(looking(&user, &project, jobs, script, &[])).await.unwrap();
         let RunReport { exit_reason, .. } = told.report;
-        assert_eq!(exit_reason, ExitReason::EmptyDiscovery, "{kind} {jobs}: {}", told.text());
+        assert_eq!(exit_reason, ExitReason::EmptyDiscovery, "{jobs}: {}", told.text());
         let now = plan(&project);
-        assert_eq!((now.claims.len(), now.progress.discovery_room), (0, None), "{kind} {jobs}");
-        assert_eq!(now.count(Status::Completed), now.tasks.len(), "{kind} {jobs}: {}", told.text());
-        assert!(
-            told.text().contains("was looking for tasks when Samuel ended"),
-            "{kind} {jobs}: {}",
-            told.text()
-        );
+        assert_eq!((now.claims.len(), now.progress.discovery_room), (0, None), "{jobs}");
+        assert_eq!(now.count(Status::Completed), now.tasks.len(), "{jobs}: {}", told.text());
+        assert!(told.text().contains("was looking for tasks when Samuel ended"), "{jobs}: {}", told.text());
         let refs = user.git("for-each-ref --format='%(refname)' refs/samuel refs/heads/samuel");
         // Where it was not committed the branch has nothing.
         let has_it =
             |name: &&str| user.git(&format!("ls-tree --name-only {name} -- stray.txt")) == "stray.txt";
         let kept = refs.lines().filter(|name| name.contains("/@discover-")).find(has_it);
-        assert!(kept.is_some(), "{kind} {jobs}: {refs}\n{}", told.text());
+        assert!(kept.is_some(), "{jobs}: {refs}\n{}", told.text());
     }
 }

@@ -12,21 +12,15 @@ use samuel_core::{
     plan::WorkRemedy,
     project::Project,
     state::{Actor, Mutation},
-    workspace::{
-        LaneTree, LaneTreeKind, LaneTreeSetup, Making, Preparation, Uncommitted, WorkNote, WorkspaceError,
-    },
+    workspace::{LaneClone, Preparation, WorkNote, WorkspaceError, WorkspaceSetup},
 };
 
-use crate::{
-    process_support::supervisor,
-    workspace::{
-        kit::User,
-        lanes::{all_landed, lanes, makes_a_file, plan, project, until},
-        runs::{Told, played},
-    },
+use crate::workspace::{
+    kit::User,
+    lanes::{all_landed, lanes, makes_a_file, plan, project, until},
+    runs::{Told, played},
 };
 
-const KINDS: [LaneTreeKind; 2] = [LaneTreeKind::Worktree, LaneTreeKind::Clone];
 /// What is copied: git ignores the first nowhere, the second in the user's own repository, the third wherever it is.
 const COPY: [&str; 3] = [".env", "conf/local.json", "key.pem"];
 
@@ -40,84 +34,71 @@ fn with_secrets() -> User {
     user
 }
 
-fn in_kind(kind: LaneTreeKind) -> impl Fn(&mut MethodologySettings) {
-    move |settings| {
-        let workspace = if kind == LaneTreeKind::Clone { "clone" } else { "worktree" };
-        settings.parallel.workspace = workspace.to_owned();
-    }
+/// Opens a clone for a worker without a run.
+async fn opened(user: &User, copy: &[&str]) -> LaneClone {
+    prepared_by(user, copy, &[]).await
 }
 
-/// Opens a place for a lane without a run.
-async fn opened(user: &User, kind: LaneTreeKind, copy: &[&str]) -> LaneTree {
-    let setup = LaneTreeSetup {
-        kind,
-        name: "lane-1".to_owned(),
-        directory: user.state().join("lanes"),
-        key: "0123".to_owned(),
-        root: user.tree(),
-        caller: samuel_core::git::Caller::of_process(),
-        env: user.setup().env,
-        supervisor: supervisor(),
-        preparation: Preparation {
-            copy: copy.iter().map(|&path| path.to_owned()).collect(),
-            ..Preparation::default()
-        },
-        control: user.setup().control,
+/// Does the same with commands of the setup.
+async fn prepared_by(user: &User, copy: &[&str], setup: &[&str]) -> LaneClone {
+    let minute = Duration::from_secs(60);
+    let preparation = Preparation {
+        copy: copy.iter().map(|&path| path.to_owned()).collect(),
+        setup: setup.iter().map(|&line| (line.to_owned(), minute)).collect(),
+        ..Preparation::default()
     };
-    LaneTree::open(setup, &Making::default(), &user.head()).await.unwrap()
+    let directory = user.state().join("lanes/lane-1.clone");
+    let setup = WorkspaceSetup { directory, preparation, ..user.setup() };
+    LaneClone::open(setup, "0123-lane-1".to_owned(), &user.head()).await.unwrap()
 }
 
-// Takes about 12 s: in each of the two kinds of work tree five tasks, each of which is checked and lands.
+// Takes about 6 s: five tasks, each of which is checked and merged.
 #[tokio::test(flavor = "multi_thread")]
 async fn copied_files_are_there_for_each_task_and_never_land() {
-    for kind in KINDS {
-        let user = with_secrets();
-        let project = project(&user, &[("1", &[]), ("2", &[]), ("3", &[]), ("4", &[]), ("5", &[])]);
-        // One forgets to commit, one commits all, one stages all and one by force, one commits it and removes it again.
-        let work = "id=$SAMUEL_TASK_ID; cat .env conf/local.json key.pem > ~/seen-$id; echo mine >> .env; \
-                    echo $id > made-$id.txt; case $id in 1) ;; 2) git add -A; git commit -qm All;; 3) git add -A;; \
-                    4) git add -f .env conf/local.json key.pem;; \
-                    5) git add -f .env key.pem; git commit -qm Add; git rm -q --cached .env key.pem; git commit -qm Undo;; esac";
-        let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
-        let run = lanes(&user, &project, 2, script, &["grep -q secret key.pem"])
-            .settings(in_kind(kind))
-            .settings(|settings: &mut MethodologySettings| {
-                settings.parallel.copy = COPY.map(str::to_owned).to_vec();
-            });
-        let told = played(run).await.unwrap();
-        all_landed(&user, &project, &told);
-        assert_eq!(told.report.iterations, 5, "{kind:?}: {}", told.text());
-        let into = told.report.into.clone().unwrap();
-        for id in 1..=5 {
-            let seen = fs::read_to_string(user.home().join(format!("seen-{id}"))).unwrap();
-            assert_eq!(seen, "secret\n".repeat(3), "{kind:?}: task {id}");
-            assert_eq!(user.git(&format!("show {into}:made-{id}.txt")), id.to_string());
-        }
-        let of_secrets = user.git(&format!("log --full-history --format=%s {into} -- {}", COPY.join(" ")));
-        assert_eq!(of_secrets, "", "{kind:?}: neither what has landed nor a commit before it has any of it");
-        assert_eq!(user.git("for-each-ref refs/samuel"), "", "{kind:?}: nothing was left to be kept");
+    let user = with_secrets();
+    let project = project(&user, &[("1", &[]), ("2", &[]), ("3", &[]), ("4", &[]), ("5", &[])]);
+    // One forgets to commit, one commits all, one stages all and one by force, one commits it and removes it again.
+    let work = "id=$SAMUEL_TASK_ID; cat .env conf/local.json key.pem > ~/seen-$id; echo mine >> .env; \
+                echo $id > made-$id.txt; case $id in 1) ;; 2) git add -A; git commit -qm All;; 3) git add -A;; \
+                4) git add -f .env conf/local.json key.pem;; \
+                5) git add -f .env key.pem; git commit -qm Add; git rm -q --cached .env key.pem; git commit -qm Undo;; esac";
+    let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
+    let run = lanes(&user, &project, 2, script, &["grep -q secret key.pem"]).settings(
+        |settings: &mut MethodologySettings| {
+            settings.parallel.copy = COPY.map(str::to_owned).to_vec();
+        },
+    );
+    let told = played(run).await.unwrap();
+    all_landed(&user, &project, &told);
+    assert_eq!(told.report.iterations, 5, "{}", told.text());
+    let into = told.report.into.clone().unwrap();
+    for id in 1..=5 {
+        let seen = fs::read_to_string(user.home().join(format!("seen-{id}"))).unwrap();
+        assert_eq!(seen, "secret\n".repeat(3), "task {id}");
+        assert_eq!(user.git(&format!("show {into}:made-{id}.txt")), id.to_string());
     }
+    let of_secrets = user.git(&format!("log --full-history --format=%s {into} -- {}", COPY.join(" ")));
+    assert_eq!(of_secrets, "", "neither what has landed nor a commit before it has any of it");
+    assert_eq!(user.git("for-each-ref refs/samuel"), "", "nothing was left to be kept");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn run_files_of_a_worker_are_never_merged() {
-    for kind in KINDS {
-        let user = User::new();
-        let project = project(&user, &[("1", &[]), ("2", &[]), ("3", &[])]);
-        // One forgets to commit, one commits all by force, one stages all by force.
-        let work = "id=$SAMUEL_TASK_ID; mkdir -p .samuel/run; echo mine >> .samuel/run/progress.md; \
-                    echo $id > made-$id.txt; case $id in 1) ;; 2) git add -Af; git commit -qm All;; 3) git add -Af;; esac";
-        let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
-        let told = played(lanes(&user, &project, 2, script, &[]).settings(in_kind(kind))).await.unwrap();
-        all_landed(&user, &project, &told);
-        assert_eq!(told.report.iterations, 3, "{kind:?}: {}", told.text());
-        let into = told.report.into.clone().unwrap();
-        for id in 1..=3 {
-            assert_eq!(user.git(&format!("show {into}:made-{id}.txt")), id.to_string());
-        }
-        assert_eq!(user.git(&format!("log --full-history --format=%s {into} -- .samuel")), "", "{kind:?}");
-        assert_eq!(user.git("for-each-ref refs/samuel"), "", "{kind:?}: nothing was left to be kept");
+    let user = User::new();
+    let project = project(&user, &[("1", &[]), ("2", &[]), ("3", &[])]);
+    // One forgets to commit, one commits all by force, one stages all by force.
+    let work = "id=$SAMUEL_TASK_ID; mkdir -p .samuel/run; echo mine >> .samuel/run/progress.md; \
+                echo $id > made-$id.txt; case $id in 1) ;; 2) git add -Af; git commit -qm All;; 3) git add -Af;; esac";
+    let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
+    let told = played(lanes(&user, &project, 2, script, &[])).await.unwrap();
+    all_landed(&user, &project, &told);
+    assert_eq!(told.report.iterations, 3, "{}", told.text());
+    let into = told.report.into.clone().unwrap();
+    for id in 1..=3 {
+        assert_eq!(user.git(&format!("show {into}:made-{id}.txt")), id.to_string());
     }
+    assert_eq!(user.git(&format!("log --full-history --format=%s {into} -- .samuel")), "");
+    assert_eq!(user.git("for-each-ref refs/samuel"), "", "nothing was left to be kept");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -136,11 +117,11 @@ async fn agent_cannot_commit_copied_files() {
     for line in lines {
         let user = with_secrets();
         user.write(".env", "planted\n");
-        let tree = opened(&user, LaneTreeKind::Clone, &COPY).await;
+        let tree = opened(&user, &COPY).await;
         tree.begin("samuel/r/1-1", &user.head()).await.unwrap();
         tree.turn_begins().await.unwrap();
         user.sh(&tree.work_dir(), &format!("echo made > made; {line}"));
-        let made = tree.commit(&WorkNote::default()).await.unwrap();
+        let made = tree.collect(&WorkNote::default()).await.unwrap();
         assert_eq!(user.git(&format!("show {}:made", made.commit)), "made", "{line}");
         let planted = "git cat-file --batch-all-objects --batch | grep -ac planted || true";
         assert_eq!(user.sh(&user.tree(), planted), "0", "{line}");
@@ -149,102 +130,95 @@ async fn agent_cannot_commit_copied_files() {
         // The next turn goes on from the one commit.
         tree.turn_begins().await.unwrap();
         user.sh(&tree.work_dir(), "test -f made; git commit -q --allow-empty -m Next");
-        let next = tree.commit(&WorkNote::default()).await.unwrap();
+        let next = tree.collect(&WorkNote::default()).await.unwrap();
         assert_eq!(user.git(&format!("rev-parse {}~1", next.commit)), made.commit, "{line}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_copied_is_not_among_what_is_kept_of_a_lane() {
-    for kind in KINDS {
-        let user = with_secrets();
-        let tree = opened(&user, kind, &COPY).await;
-        let branch = "samuel/r/1-1";
-        tree.begin(branch, &user.head()).await.unwrap();
-        tree.turn_begins().await.unwrap();
-        assert_eq!(tree.rescue(branch).await.unwrap(), None, "{kind:?}: there is nothing else");
-        tree.turn_begins().await.unwrap();
-        user.sh(
-            &tree.work_dir(),
-            "cat .env conf/local.json key.pem; echo half > half; git add -A; git add -f .env",
-        );
-        // Whoever goes on after a crash may not copy it any more.
-        drop(tree);
-        let tree = opened(&user, kind, &[]).await;
-        let kept = tree.rescue(branch).await.unwrap().unwrap_or_else(|| branch.to_owned());
-        let files = user.git(&format!("ls-tree -r --name-only {kept}"));
-        assert_eq!(files, ".gitignore\na.txt\nci/check.sh\nhalf", "{kind:?}");
-        // What is not copied any more is gone, also what git ignores.
-        tree.begin("samuel/r/1-2", &user.head()).await.unwrap();
-        let there: Vec<_> = COPY.iter().filter(|path| tree.work_dir().join(path).exists()).collect();
-        assert!(there.is_empty(), "{kind:?}: {there:?}");
-    }
+    let user = with_secrets();
+    let tree = opened(&user, &COPY).await;
+    let branch = "samuel/r/1-1";
+    tree.begin(branch, &user.head()).await.unwrap();
+    tree.turn_begins().await.unwrap();
+    tree.rescue().await.unwrap();
+    assert_eq!(user.git("branch --list 'samuel/*'"), "", "there is nothing else");
+    tree.turn_begins().await.unwrap();
+    user.sh(
+        &tree.work_dir(),
+        "cat .env conf/local.json key.pem; echo half > half; git add -A; git add -f .env",
+    );
+    // Whoever goes on after a crash may not copy it any more.
+    drop(tree);
+    let tree = opened(&user, &[]).await;
+    tree.rescue().await.unwrap();
+    let files = user.git(&format!("ls-tree -r --name-only {branch}"));
+    assert_eq!(files, ".gitignore\na.txt\nci/check.sh\nhalf");
+    // What is not copied any more is gone, also what git ignores.
+    tree.begin("samuel/r/1-2", &user.head()).await.unwrap();
+    let there: Vec<_> = COPY.iter().filter(|path| tree.work_dir().join(path).exists()).collect();
+    assert!(there.is_empty(), "{there:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_copy_of_what_the_project_has_no_more_is_gone_and_what_it_never_had_stays() {
-    for kind in KINDS {
-        let user = with_secrets();
-        let copy = [".env", "key.pem", "made.pem"];
-        let tree = opened(&user, kind, &copy).await;
-        tree.begin("samuel/r/1-1", &user.head()).await.unwrap();
-        // Such as a command of the setup makes it: git ignores it.
-        let at = |path: &str| tree.work_dir().join(path);
-        user.sh(&tree.work_dir(), "echo made > made.pem");
-        assert!(at(".env").exists() && at("key.pem").exists(), "{kind:?}");
-        user.sh(&user.tree(), "rm .env key.pem");
-        // Whoever goes on later knows of it as well.
-        drop(tree);
-        let tree = opened(&user, kind, &copy).await;
-        tree.begin("samuel/r/1-2", &user.head()).await.unwrap();
-        let at = |path: &str| tree.work_dir().join(path);
-        assert!(!at(".env").exists() && !at("key.pem").exists(), "{kind:?}");
-        assert_eq!(fs::read_to_string(at("made.pem")).unwrap(), "made\n", "{kind:?}");
-        user.write("key.pem", "another\n");
-        tree.begin("samuel/r/1-3", &user.head()).await.unwrap();
-        assert_eq!(fs::read_to_string(at("key.pem")).unwrap(), "another\n", "{kind:?}");
-    }
+    let user = with_secrets();
+    let copy = [".env", "key.pem", "made.pem"];
+    let tree = opened(&user, &copy).await;
+    tree.begin("samuel/r/1-1", &user.head()).await.unwrap();
+    // Such as a command of the setup makes it: git ignores it.
+    let at = |path: &str| tree.work_dir().join(path);
+    user.sh(&tree.work_dir(), "echo made > made.pem");
+    assert!(at(".env").exists() && at("key.pem").exists());
+    user.sh(&user.tree(), "rm .env key.pem");
+    // Whoever goes on later knows of it as well.
+    drop(tree);
+    let tree = opened(&user, &copy).await;
+    tree.begin("samuel/r/1-2", &user.head()).await.unwrap();
+    let at = |path: &str| tree.work_dir().join(path);
+    assert!(!at(".env").exists() && !at("key.pem").exists());
+    assert_eq!(fs::read_to_string(at("made.pem")).unwrap(), "made\n");
+    user.write("key.pem", "another\n");
+    tree.begin("samuel/r/1-3", &user.head()).await.unwrap();
+    assert_eq!(fs::read_to_string(at("key.pem")).unwrap(), "another\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_git_tracks_by_now_is_not_copied_over() {
-    for kind in KINDS {
-        let user = with_secrets();
-        let base = user.head();
-        let tree = opened(&user, kind, &COPY).await;
-        tree.begin("samuel/r/1-1", &base).await.unwrap();
-        user.write(".env", "for everybody\n");
-        user.git("add .env");
-        user.git("commit -qm Track");
-        user.write(".env", "secret\n");
-        let error = tree.begin("samuel/r/1-2", &user.head()).await.unwrap_err();
-        assert!(matches!(&error, WorkspaceError::Tracked { path } if path == ".env"), "{kind:?}: {error}");
-        assert_eq!(fs::read_to_string(tree.work_dir().join(".env")).unwrap(), "for everybody\n");
-    }
+    let user = with_secrets();
+    let base = user.head();
+    let tree = opened(&user, &COPY).await;
+    tree.begin("samuel/r/1-1", &base).await.unwrap();
+    user.write(".env", "for everybody\n");
+    user.git("add .env");
+    user.git("commit -qm Track");
+    user.write(".env", "secret\n");
+    let error = tree.begin("samuel/r/1-2", &user.head()).await.unwrap_err();
+    assert!(matches!(&error, WorkspaceError::Tracked { path } if path == ".env"), "{error}");
+    assert_eq!(fs::read_to_string(tree.work_dir().join(".env")).unwrap(), "for everybody\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_byte_comes_through_a_link_that_leads_out_and_none_goes_through_one() {
-    for kind in KINDS {
-        let user = User::new();
-        let outside = user.path().join("outside");
-        fs::create_dir(&outside).unwrap();
-        fs::write(outside.join("secret"), "theirs\n").unwrap();
-        symlink(outside.join("secret"), user.tree().join("local.json")).unwrap();
-        let tree = opened(&user, kind, &["local.json"]).await;
-        let error = tree.begin("samuel/r/1-1", &user.head()).await.unwrap_err();
-        assert!(error.to_string().contains("local.json"), "{kind:?}: {error}");
-        assert!(!tree.work_dir().join("local.json").exists(), "{kind:?}");
-        // An agent left a link, where git does not look.
-        user.write(".gitignore", "conf\n");
-        user.git("commit -qam Ignore");
-        user.write("conf/key", "mine\n");
-        let tree = opened(&user, kind, &["conf/key"]).await;
-        fs::create_dir_all(tree.work_dir()).unwrap();
-        symlink(&outside, tree.work_dir().join("conf")).unwrap();
-        tree.begin("samuel/r/1-2", &user.head()).await.unwrap_err();
-        assert!(!outside.join("key").exists(), "{kind:?}");
-    }
+    let user = User::new();
+    let outside = user.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("secret"), "theirs\n").unwrap();
+    symlink(outside.join("secret"), user.tree().join("local.json")).unwrap();
+    let tree = opened(&user, &["local.json"]).await;
+    let error = tree.begin("samuel/r/1-1", &user.head()).await.unwrap_err();
+    assert!(error.to_string().contains("local.json"), "{error}");
+    assert!(!tree.work_dir().join("local.json").exists());
+    // An agent left a link, where git does not look.
+    user.write(".gitignore", "conf\n");
+    user.git("commit -qam Ignore");
+    user.write("conf/key", "mine\n");
+    let tree = opened(&user, &["conf/key"]).await;
+    fs::create_dir_all(tree.work_dir()).unwrap();
+    symlink(&outside, tree.work_dir().join("conf")).unwrap();
+    tree.begin("samuel/r/1-2", &user.head()).await.unwrap_err();
+    assert!(!outside.join("key").exists());
 }
 
 // What commands do there.
@@ -260,55 +234,51 @@ fn lines(path: &Path) -> usize {
     fs::read_to_string(path).unwrap_or_default().lines().count()
 }
 
-// Takes about 14 s: in each of the two kinds of work tree four runs with two lanes.
+// Takes about 7 s: four runs with two workers.
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_are_run_once_in_each_work_tree_and_again_where_they_change() {
-    for kind in KINDS {
-        let user = User::new();
-        // One more than there are lanes.
-        let tasks = ["1", "2", "3"].map(|id| (id, &[] as &[&str]));
-        let project = project(&user, &tasks);
-        let (ran, trees) = (user.home().join("ran"), user.home().join("trees"));
-        // It has the environment of checks, is where the project is, and may leave what git ignores.
-        let line = "test -f a.txt; test -z \"$SAMUEL_TASK_ID\"; mkdir -p target; touch target/warm; pwd >> ~/trees; echo x >> ~/ran";
-        let play = async |line: &str, check: &str| -> Told {
-            let run = set_up_by(&user, &project, line, &[check]).settings(in_kind(kind));
-            let once = |settings: &mut MethodologySettings| {
-                settings.task_budget.max_attempts = NonZeroU32::new(1);
-            };
-            played(run.settings(once)).await.unwrap()
+    let user = User::new();
+    // One more than there are lanes.
+    let tasks = ["1", "2", "3"].map(|id| (id, &[] as &[&str]));
+    let project = project(&user, &tasks);
+    let (ran, trees) = (user.home().join("ran"), user.home().join("trees"));
+    // It has the environment of checks, is where the project is, and may leave what git ignores.
+    let line = "test -f a.txt; test -z \"$SAMUEL_TASK_ID\"; mkdir -p target; touch target/warm; pwd >> ~/trees; echo x >> ~/ran";
+    let play = async |line: &str, check: &str| -> Told {
+        let run = set_up_by(&user, &project, line, &[check]);
+        let once = |settings: &mut MethodologySettings| {
+            settings.task_budget.max_attempts = NonZeroU32::new(1);
         };
-        // Where nothing lands the work trees stay.
-        let told = play(line, "false").await;
-        assert_eq!(told.report.exit_reason, ExitReason::Blocked, "{kind:?}: {}", told.text());
-        let mut all: Vec<String> = fs::read_to_string(&trees).unwrap().lines().map(str::to_owned).collect();
-        all.sort();
-        all.dedup();
-        assert_eq!((lines(&ran), all.len()), (3, 3), "{kind:?}: two lanes and the queue");
-        play(line, "false").await;
-        assert_eq!(lines(&ran), 3, "{kind:?}: they were run before");
-        play(&format!("{line}; true"), "false").await;
-        assert_eq!(lines(&ran), 6, "{kind:?}: they are others");
-        for id in tasks.map(|(id, _)| id) {
-            let reset = samuel_core::state::Mutation::Reset { id: samuel_core::model::TaskId::new(id) };
-            project.plan_store().mutate(reset, samuel_core::state::Actor::User).unwrap();
-        }
-        let told = play(&format!("{line}; true"), "test -f target/warm").await;
-        all_landed(&user, &project, &told);
-        assert_eq!(lines(&ran), 6, "{kind:?}");
+        played(run.settings(once)).await.unwrap()
+    };
+    // Where nothing lands the work trees stay.
+    let told = play(line, "false").await;
+    assert_eq!(told.report.exit_reason, ExitReason::Blocked, "{}", told.text());
+    let mut all: Vec<String> = fs::read_to_string(&trees).unwrap().lines().map(str::to_owned).collect();
+    all.sort();
+    all.dedup();
+    assert_eq!((lines(&ran), all.len()), (3, 3), "two workers and the queue");
+    play(line, "false").await;
+    assert_eq!(lines(&ran), 3, "they were run before");
+    play(&format!("{line}; true"), "false").await;
+    assert_eq!(lines(&ran), 6, "they are others");
+    for id in tasks.map(|(id, _)| id) {
+        let reset = samuel_core::state::Mutation::Reset { id: samuel_core::model::TaskId::new(id) };
+        project.plan_store().mutate(reset, samuel_core::state::Actor::User).unwrap();
     }
+    let told = play(&format!("{line}; true"), "test -f target/warm").await;
+    all_landed(&user, &project, &told);
+    assert_eq!(lines(&ran), 6);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_commands_leave_in_a_work_tree_is_nobodys_work() {
-    for kind in KINDS {
-        let user = User::new();
-        let project = project(&user, &[("1", &[])]);
-        let run = set_up_by(&user, &project, "echo more >> a.txt; touch left", &[]).settings(in_kind(kind));
-        let told = played(run).await.unwrap();
-        all_landed(&user, &project, &told);
-        assert_eq!(user.git("for-each-ref refs/samuel/rescue"), "", "{kind:?}");
-    }
+    let user = User::new();
+    let project = project(&user, &[("1", &[])]);
+    let run = set_up_by(&user, &project, "echo more >> a.txt; touch left", &[]);
+    let told = played(run).await.unwrap();
+    all_landed(&user, &project, &told);
+    assert_eq!(user.git("for-each-ref refs/samuel/rescue"), "");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -322,7 +292,7 @@ async fn setup_leftovers_are_nobodys_work() {
             ScriptedCall::for_iteration(2).run("test -f target/warm && test ! -e left && touch made").done(),
         );
     let setup = vec![CheckCommand::new("mkdir -p target; touch target/warm left")];
-    let run = lanes(&user, &project, 2, script, &["test -f made"]).settings(in_kind(LaneTreeKind::Clone));
+    let run = lanes(&user, &project, 2, script, &["test -f made"]);
     let told = played(run.settings(|settings: &mut MethodologySettings| settings.parallel.setup = setup));
     let told = told.await.unwrap();
     all_landed(&user, &project, &told);
@@ -335,7 +305,7 @@ async fn setup_leftovers_are_nobodys_work() {
 async fn setup_that_leaves_a_repository_refuses_the_start() {
     let user = User::new();
     let project = project(&user, &[("1", &[])]);
-    let run = set_up_by(&user, &project, "git init -q part", &[]).settings(in_kind(LaneTreeKind::Clone));
+    let run = set_up_by(&user, &project, "git init -q part", &[]);
     let error = played(run).await.map(|told| told.text()).unwrap_err();
     is_refused(
         &project,
@@ -353,11 +323,11 @@ fn is_refused(project: &Project, error: &RunError, why: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_that_fails_in_one_work_tree_alone_refuses_the_start() {
-    for (kind, place) in [(KINDS[0], "*/queue"), (KINDS[0], "*/lane-2"), (KINDS[1], "*/queue.clone/*")] {
+    for place in ["*/queue.clone/*", "*/lane-2.clone/*"] {
         let user = User::new();
         let project = project(&user, &[("1", &[])]);
         let line = format!("case $PWD in {place}) echo no such package; exit 7;; esac");
-        let run = set_up_by(&user, &project, &line, &["true"]).settings(in_kind(kind));
+        let run = set_up_by(&user, &project, &line, &["true"]);
         let error = run.build().unwrap().start().await.unwrap_err();
         is_refused(&project, &error, "exit code 7: no such package");
     }
@@ -383,8 +353,7 @@ async fn a_command_that_hangs_between_two_tasks_ends_as_the_run_is_stopped() {
     let user = User::new();
     let project = project(&user, &[("1", &[]), ("2", &["1"])]);
     // Whoever works on the first task forgets that the commands were run anywhere.
-    let work = "for note in $(dirname \"$(git rev-parse --absolute-git-dir)\")/lane-*/samuel-setup; do rm -f $note; done; \
-                touch ~/hang made-$SAMUEL_TASK_ID";
+    let work = "rm -f ../../*/prepared; touch ~/hang made-$SAMUEL_TASK_ID";
     let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
     let line = "if test -e ~/hang; then trap '' TERM INT; touch ~/hangs; sleep 600; fi";
     let setup = vec![CheckCommand::new(line)];
@@ -406,29 +375,18 @@ async fn a_command_that_hangs_between_two_tasks_ends_as_the_run_is_stopped() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_kept_before_commands_run_is_logged_also_where_they_fail_and_nothing_of_the_queue_is_kept() {
+#[tokio::test]
+async fn work_is_taken_out_before_setup_runs() {
     let user = User::new();
-    let project = project(&user, &[("1", &[])]);
-    let once = |settings: &mut MethodologySettings| settings.task_budget.max_attempts = NonZeroU32::new(1);
-    // Where nothing lands the work trees stay.
-    let told = played(set_up_by(&user, &project, "pwd >> ~/trees", &["false"]).settings(once)).await.unwrap();
-    assert_eq!(told.report.exit_reason, ExitReason::Blocked, "{}", told.text());
-    let trees = fs::read_to_string(user.home().join("trees")).unwrap();
-    for tree in trees.lines() {
-        fs::write(Path::new(tree).join("left"), "half\n").unwrap();
-    }
-    let run = set_up_by(&user, &project, "echo no such package; exit 7", &["false"]);
-    let error = run.build().unwrap().start().await.unwrap_err();
-    assert!(error.to_string().contains("no such package"), "{error}");
-    let kept = user.git("for-each-ref --format='%(refname)' refs/samuel/rescue");
-    let lanes: Vec<_> = kept.lines().filter_map(|kept| kept.rsplit('/').next()).collect();
-    assert_eq!(lanes, ["lane-1", "lane-2"], "{kept}");
-    let progress = fs::read_to_string(user.tree().join(".samuel/run/progress.md")).unwrap();
-    for kept in kept.lines() {
-        assert_eq!(user.git(&format!("show {kept}:left")), "half");
-        assert!(progress.contains(&format!("is kept as {kept}")), "{progress}");
-    }
+    let tree = opened(&user, &[]).await;
+    tree.begin("samuel/r/1-1", &user.head()).await.unwrap();
+    tree.turn_begins().await.unwrap();
+    user.sh(&tree.work_dir(), "echo half > left");
+    drop(tree);
+    let tree = prepared_by(&user, &[], &["exit 7"]).await;
+    let error = tree.prepare(&user.head()).await.unwrap_err();
+    assert!(matches!(error, WorkspaceError::SetUp { .. }), "{error}");
+    assert_eq!(user.git("show samuel/r/1-1:left"), "half");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -479,46 +437,40 @@ fn locks(user: &User) -> String {
 
 const WAITS: &str = "while :; do sleep 0.05; done;";
 
-// Takes about 10 s: in each of the two kinds of work tree two runs with two lanes, the first of which is stopped.
+// Takes about 5 s: two runs with two workers, the first of which is stopped.
 #[tokio::test(flavor = "multi_thread")]
 async fn locks_that_an_agent_left_do_not_keep_its_work_from_being_put_away() {
-    for kind in KINDS {
-        let user = User::new();
-        let project = project(&user, &[("1", &[]), ("2", &[])]);
-        let run = |then: &str| lanes(&user, &project, 2, leaving_locks(then), &[]).settings(in_kind(kind));
-        // Stopped with the run.
-        let handle = run(WAITS).build().unwrap().start().await.unwrap();
-        until("an agent has left locks", || user.home().join("at").exists()).await;
-        handle.stop();
-        assert_eq!(handle.wait().await.unwrap().exit_reason, ExitReason::Cancelled);
-        let claims = plan(&project).claims;
-        let claim = claims.iter().find(|claim| claim.task.task().is_some_and(|task| task.as_str() == "1"));
-        let claim = claim.unwrap();
-        assert!(!claim.is_live(), "{kind:?}: {claim:?}");
-        let kept = claim.branch.clone().unwrap();
-        assert_eq!(user.git(&format!("show {kept}:half")), "x", "{kind:?}");
-        assert_eq!(locks(&user), "", "{kind:?}");
-        // Ended by itself, and done.
-        let told = played(run("")).await.unwrap();
-        all_landed(&user, &project, &told);
-        assert_eq!(told.report.failed_iterations, 0, "{kind:?}: {}", told.text());
-        assert_eq!(locks(&user), "", "{kind:?}");
-    }
+    let user = User::new();
+    let project = project(&user, &[("1", &[]), ("2", &[])]);
+    let run = |then: &str| lanes(&user, &project, 2, leaving_locks(then), &[]);
+    // Stopped with the run.
+    let handle = run(WAITS).build().unwrap().start().await.unwrap();
+    until("an agent has left locks", || user.home().join("at").exists()).await;
+    handle.stop();
+    assert_eq!(handle.wait().await.unwrap().exit_reason, ExitReason::Cancelled);
+    let claims = plan(&project).claims;
+    let claim = claims.iter().find(|claim| claim.task.task().is_some_and(|task| task.as_str() == "1"));
+    let claim = claim.unwrap();
+    assert!(!claim.is_live(), "{claim:?}");
+    let kept = claim.branch.clone().unwrap();
+    assert_eq!(user.git(&format!("show {kept}:half")), "x");
+    assert_eq!(locks(&user), "");
+    // Ended by itself, and done.
+    let told = played(run("")).await.unwrap();
+    all_landed(&user, &project, &told);
+    assert_eq!(told.report.failed_iterations, 0, "{}", told.text());
+    assert_eq!(locks(&user), "");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lane_whose_task_was_taken_from_an_agent_with_locks_works_on() {
-    for kind in KINDS {
-        let user = User::new();
-        let project = project(&user, &[("1", &[]), ("2", &[]), ("3", &["2"])]);
-        let run = lanes(&user, &project, 2, leaving_locks(WAITS), &[]).settings(in_kind(kind));
-        let (branch, report) = crate::workspace::lanes::skipped_at_work(run, &project).await;
-        assert_eq!((report.exit_reason, report.completed.len()), (ExitReason::Completed, 2), "{kind:?}");
-        let rescued = format!("refs/samuel/rescue/{}", branch.trim_start_matches("samuel/"));
-        let kept = if kind == LaneTreeKind::Clone { branch } else { rescued };
-        assert_eq!(user.git(&format!("show {kept}:half")), "x", "{kind:?}");
-        assert_eq!(locks(&user), "", "{kind:?}");
-    }
+    let user = User::new();
+    let project = project(&user, &[("1", &[]), ("2", &[]), ("3", &["2"])]);
+    let run = lanes(&user, &project, 2, leaving_locks(WAITS), &[]);
+    let (branch, report) = crate::workspace::lanes::skipped_at_work(run, &project).await;
+    assert_eq!((report.exit_reason, report.completed.len()), (ExitReason::Completed, 2));
+    assert_eq!(user.git(&format!("show {branch}:half")), "x");
+    assert_eq!(locks(&user), "");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -530,34 +482,4 @@ async fn an_agent_that_fails_and_leaves_locks_goes_on_where_it_was() {
     all_landed(&user, &project, &told);
     assert_eq!((told.report.failed_iterations, told.report.iterations), (1, 2), "{}", told.text());
     assert_eq!(locks(&user), "");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_put_away_of_a_work_tree_is_so_beside_the_locks_of_gits_that_are_gone() {
-    let user = User::new();
-    let tree = opened(&user, LaneTreeKind::Worktree, &[]).await;
-    let branch = "samuel/r/1-1";
-    tree.begin(branch, &user.head()).await.unwrap();
-    let git_dir = user.sh(&tree.work_dir(), "git rev-parse --absolute-git-dir");
-    let lock = Path::new(&git_dir).join("index.lock");
-    let left = || fs::write(&lock, "").unwrap();
-    let work = |text: &str| fs::write(tree.work_dir().join("made"), text).unwrap();
-    work("1");
-    left();
-    let note = WorkNote { title: Some("Made".to_owned()), task: None };
-    let made = tree.commit(&note).await.unwrap();
-    left();
-    tree.put_on(branch, &made.commit).await.unwrap();
-    tree.leave_branch(Uncommitted::GivenUp).await.unwrap();
-    work("2");
-    left();
-    tree.settle().await.unwrap();
-    assert_eq!(fs::read_to_string(tree.work_dir().join("made")).unwrap(), "1");
-    work("3");
-    left();
-    let kept = tree.rescue(branch).await.unwrap().unwrap();
-    assert_eq!(user.git(&format!("show {kept}:made")), "3");
-    left();
-    tree.check_out(&user.head()).await.unwrap();
-    assert!(!lock.exists());
 }

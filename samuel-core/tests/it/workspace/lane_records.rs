@@ -62,7 +62,7 @@ async fn ran() -> Ran {
          while ! test -e {notes}/$after; do sleep 0.02; done; echo made > made-$SAMUEL_TASK_ID.txt"
     );
     let check = format!(
-        "case $PWD in */queue) : > {notes}/checked; while ! test -e {notes}/go; do sleep 0.02; done;; esac"
+        "case $PWD in */queue.clone/*) : > {notes}/checked; while ! test -e {notes}/go; do sleep 0.02; done;; esac"
     );
     let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
     let base = user.head();
@@ -209,7 +209,7 @@ async fn work_that_a_person_holds_back_is_told_with_who_and_why() {
     );
     // The second one is checked by the queue until the third is held.
     let check = format!(
-        "case $PWD in */queue) : > {notes}/checked; while ! test -e {notes}/go; do sleep 0.02; done;; esac"
+        "case $PWD in */queue.clone/*) : > {notes}/checked; while ! test -e {notes}/go; do sleep 0.02; done;; esac"
     );
     let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
     let mut run = lanes(&user, &project, 3, script, &[&check]).build().unwrap().start().await.unwrap();

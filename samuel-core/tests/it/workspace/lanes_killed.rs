@@ -44,8 +44,6 @@ const LANES: u32 = 4;
 /// After how many events the process ends.
 const AFTER: &str = "SAMUEL_TEST_AFTER";
 const HOME: &str = "SAMUEL_TEST_HOME";
-/// Where the lanes work.
-const WORKSPACE: &str = "SAMUEL_TEST_WORKSPACE";
 
 fn is_long() -> bool {
     env::var_os("SAMUEL_LONG").is_some()
@@ -95,7 +93,6 @@ async fn lanes_entry() {
             settings.pause = Duration::ZERO;
             settings.quality_checks = vec![CheckCommand::new(ScriptedLanes::CHECK)];
             settings.parallel.jobs = LANES;
-            settings.parallel.workspace = env::var(WORKSPACE).unwrap();
             settings.max_iterations = None;
             settings.task_budget.max_attempts = None;
         });
@@ -121,12 +118,11 @@ fn has_landed(user: &User) -> bool {
 }
 
 /// Starts the loop; returns its report, unless it was killed.
-fn start(user: &User, after: usize, workspace: &str) -> Option<RunReport> {
+fn start(user: &User, after: usize) -> Option<RunReport> {
     let output = Command::new(env::current_exe().unwrap())
         .args(role_args("workspace::lanes_killed::lanes_entry", "as-lanes"))
         .env(HOME, user.path())
         .env(AFTER, after.to_string())
-        .env(WORKSPACE, workspace)
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -166,7 +162,7 @@ fn in_status(user: &User) -> usize {
 }
 
 /// Plays one plan to its end, killed so often, and checks what must hold.
-fn play(seed: u64, workspace: &str) {
+fn play(seed: u64) {
     let (tasks_of_plan, kills) = size();
     let mut numbers = Numbers(seed);
     let user = User::new();
@@ -195,7 +191,7 @@ fn play(seed: u64, workspace: &str) {
     while starts < kills || !(had_landed || has_landed(&user)) && starts < 8 * kills {
         had_landed = has_landed(&user);
         // A task tells of some thirty events in all, and four are at work; each start comes a little further.
-        report = start(&user, (5 + numbers.below(8 * tasks_of_plan) + 20 * starts) as usize, workspace);
+        report = start(&user, (5 + numbers.below(8 * tasks_of_plan) + 20 * starts) as usize);
         starts += 1;
         killed += u64::from(report.is_none());
         assert_eq!(user.git("status --porcelain"), "", "the user's tree is not touched");
@@ -208,7 +204,7 @@ fn play(seed: u64, workspace: &str) {
     }
     let report = report.unwrap_or_else(|| {
         had_landed = has_landed(&user);
-        start(&user, usize::MAX, workspace).unwrap()
+        start(&user, usize::MAX).unwrap()
     });
     assert!(killed > 0, "seed {seed}: it was never killed");
     assert!(had_landed, "seed {seed}: nothing had landed before the last start");
@@ -252,14 +248,6 @@ fn play(seed: u64, workspace: &str) {
 #[test]
 fn lanes_that_are_killed_at_any_moment_lose_nothing_and_land_nothing_twice() {
     for seed in plans(35) {
-        play(seed, "worktree");
-    }
-}
-
-// Takes about 11 s: four lanes that clone, started three times.
-#[test]
-fn lanes_in_clones_that_are_killed_at_any_moment_lose_nothing_and_land_nothing_twice() {
-    for seed in plans(49) {
-        play(seed, "clone");
+        play(seed);
     }
 }

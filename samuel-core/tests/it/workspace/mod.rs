@@ -16,7 +16,6 @@ mod lane_preparation;
 mod lane_records;
 mod lane_replays;
 mod lane_words;
-mod lane_worktrees;
 mod lanes;
 mod lanes_killed;
 mod life;

@@ -4,7 +4,6 @@ use std::{collections::BTreeSet, fs};
 
 use samuel_core::{
     agent::{Script, ScriptedCall},
-    config::MethodologySettings,
     engine::RunBuilder,
     hook::{Point, points},
     model::ExitReason,
@@ -19,15 +18,13 @@ use crate::workspace::{
 };
 
 /// The kinds of workspaces.
-const KINDS: [&str; 3] = ["clone", "worktrees", "clones"];
+const KINDS: [&str; 2] = ["clone", "clones"];
 
 /// Begins to build a run in a kind of workspace: of one loop, or of two workers.
 fn run_in(kind: &str, user: &User, project: &Project, script: Script, checks: &[&str]) -> RunBuilder {
     match kind {
         "clone" => run(user, project, script, checks),
-        "worktrees" => lanes(user, project, 2, script, checks),
-        _ => lanes(user, project, 2, script, checks)
-            .settings(|settings: &mut MethodologySettings| settings.parallel.workspace = "clone".to_owned()),
+        _ => lanes(user, project, 2, script, checks),
     }
 }
 
