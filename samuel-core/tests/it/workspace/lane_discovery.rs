@@ -131,7 +131,7 @@ async fn while_one_lane_looks_the_others_do_what_it_finds_and_two_looks_in_vain_
     }
     assert_eq!((plan.tasks.len(), plan.progress.discovery_iterations), (3, 3));
     assert_eq!((told.report.iterations, plan.progress.total_iterations_run), (6, 6));
-    assert_eq!(user.git("for-each-ref refs/samuel"), "");
+    assert_eq!(user.git("for-each-ref refs/samuel/rescue refs/samuel/kept"), "");
     assert_eq!(
         user.git("for-each-ref --format='%(refname)' refs/heads"),
         format!("refs/heads/main\nrefs/heads/{into}")
