@@ -151,6 +151,12 @@ impl FileStore {
                 self.read_plan()?
             }
         };
+        if let Some(kept) = self.tasks_to_keep(known, &file, &records) {
+            self.keep_file(&known.content, Place::OfLast);
+            self.keep_file(&file.content, Place::Beside);
+            warnings.extend(kept.told());
+            file = self.with_tasks(file, kept)?;
+        }
         let mut edits = known.edits(&file, &records);
         let excess = known.excess(&file.document.plan, &records, &self.written);
         if excess.is_some() || edits.iter().any(Edit::loses_something) {

@@ -23,7 +23,7 @@ use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -64,6 +64,7 @@ pub struct FileStore {
     pub(super) last_read: Arc<LastRead>,
     pub(super) acknowledged: Arc<Mutex<Option<Acknowledged>>>,
     pub(super) written: Arc<Written>,
+    pub(super) keeps_tasks: Arc<AtomicBool>,
     pub(super) kept: Option<KeptPlans>,
     pub(super) known_log: Arc<KnownLog>,
     methodology: Option<String>,
@@ -79,6 +80,7 @@ impl FileStore {
             last_read: Arc::default(),
             acknowledged: Arc::default(),
             written: Arc::default(),
+            keeps_tasks: Arc::default(),
             kept: None,
             known_log: Arc::default(),
             methodology: None,
@@ -369,6 +371,10 @@ impl PlanStore for FileStore {
 
     fn wrote(&self, record: &JournalRecord) -> bool {
         self.written.has(record)
+    }
+
+    fn keeps_tasks(&self, keeps: bool) {
+        self.set_keeps_tasks(keeps);
     }
 
     fn last_written(&self) -> Result<LastWritten, StateError> {

@@ -31,12 +31,15 @@ pub(super) struct Found {
     has_excess: bool,
     /// Whether claims are other ones than they must be.
     has_other_claims: bool,
+    /// Whether tasks or groups that agents work beside are other ones than they must be.
+    has_other_tasks: bool,
 }
 
 impl Found {
     pub(super) fn is_as_told(&self) -> bool {
         let is_whole = !self.journal_is_lost && !self.ignore_is_lost && !self.is_cut_short;
-        self.plan.is_ok() && is_whole && !self.has_excess && !self.has_other_claims && self.edits.is_empty()
+        let has_others = self.has_excess || self.has_other_claims || self.has_other_tasks;
+        self.plan.is_ok() && is_whole && !has_others && self.edits.is_empty()
     }
 
     /// Says whether the plan may be half written.
@@ -71,6 +74,8 @@ impl FileStore {
         let has_excess = plan.as_ref().is_ok_and(excess);
         let lost_claims = |file: &PlanFile| known.lost_claims(file, &records).is_some();
         let has_other_claims = !journal_is_lost && plan.as_ref().is_ok_and(lost_claims);
+        let other_tasks = |file: &PlanFile| self.tasks_to_keep(known, file, &records).is_some();
+        let has_other_tasks = plan.as_ref().is_ok_and(other_tasks);
         let is_cut_short = plan.as_ref().is_ok_and(|file| cut_short(&file.document, &tail).is_some());
         let ignore_is_lost = known.ignored && !self.is_ignored();
         Ok(Found {
@@ -82,6 +87,7 @@ impl FileStore {
             edits,
             has_excess,
             has_other_claims,
+            has_other_tasks,
         })
     }
 

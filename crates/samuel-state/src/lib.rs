@@ -44,6 +44,7 @@ mod import;
 mod journal;
 mod kept;
 mod kept_checkpoint;
+mod kept_tasks;
 mod known_claims;
 mod known_log;
 mod lane_store;

@@ -15,7 +15,7 @@ use crate::{
     config::MAX_JOBS,
     hook::{HookPoint, Tier},
     machine::{CallNumbers, Input, Machine, RunLimits, Setup},
-    model::{Claim, Groups, Plan, ProgressStatus, Status, TaskId, Usage, payload::Mode},
+    model::{Claim, Completes, Groups, Plan, ProgressStatus, Status, TaskId, Usage, payload::Mode},
     state::{
         Actor, Begun, JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten, LoadedPlan,
         Mutation, Note, PlanStore, SavedRun, StateError,
@@ -291,6 +291,7 @@ impl Run {
     /// no edit falls in between.
     pub(super) async fn know_plan(&self) -> Result<(), RunError> {
         let store = Arc::clone(&self.frozen.store);
+        store.keeps_tasks(self.frozen.completes() == Completes::OwnTask);
         // The records that there are by now are read by whoever begins.
         blocking(move || store.catch_up(u64::MAX)).await??;
         Ok(())
