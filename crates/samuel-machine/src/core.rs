@@ -142,8 +142,8 @@ impl Core {
                 return self.fire_session_start();
             }
             Input::Start => {}
-            Input::Resume { completed, committed, began } => {
-                return self.resume(state, completed, committed, began);
+            Input::Resume { completed, skipped, committed, began } => {
+                return self.resume(state, [completed, skipped], committed, began);
             }
             Input::Done(id, result) => {
                 return match self.waiting.take_if(|waiting| waiting.id == id) {

@@ -27,6 +27,9 @@ pub enum Input {
     Resume {
         /// The tasks completed since the state was saved, by whomever.
         completed: Vec<TaskId>,
+        /// The tasks that an edit of prd.toon skipped since then.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        skipped: Vec<TaskId>,
         /// Whether the iteration under way was committed since then.
         committed: bool,
         /// Whether an iteration began since then, which was not saved.

@@ -29,16 +29,21 @@ pub struct PlanChanged {
     /// Whether agents of other workers are at work.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub others_at_work: bool,
+    /// The number of its record in the journal; 0 if a worker reports its own change.
+    #[serde(default)]
+    pub seq: u64,
 }
+
+/// Why a task is open again that an edit skipped.
+pub(super) const SKIPPED_BY_EDIT: &str = "an edit of prd.toon skipped it";
 
 impl Core {
     pub(super) fn plan_changed(&mut self, state: &mut State, changed: PlanChanged) {
-        let PlanChanged { change, task, title, reason, actor, others_at_work } = changed;
+        let PlanChanged { change, task, title, reason, actor, others_at_work, .. } = changed;
         if change == PlanChange::Skipped && actor == Actor::External {
             let moment = if others_at_work { Moment::UnderWay } else { state.moment() };
-            let ruling = ruling(moment, actor, CompletedBy::Edit, self.setup.completes);
-            if matches!(ruling, Ruling::Refused(_)) {
-                return self.reopen(task, "an edit of prd.toon skipped it");
+            if self.refuses_skip_by_edit(moment) {
+                return self.reopen(task, SKIPPED_BY_EDIT);
             }
         }
         // Nobody gets further by words that are changed again and again.
@@ -89,6 +94,12 @@ impl Core {
         };
         self.log(kind, Some(task.clone()), text);
         self.emit(Event::PlanChanged { change, task, title, reason, actor });
+    }
+
+    /// Returns whether a task is reopened that an edit of prd.toon skipped at a moment.
+    pub(super) fn refuses_skip_by_edit(&self, moment: Moment) -> bool {
+        let ruling = ruling(moment, Actor::External, CompletedBy::Edit, self.setup.completes);
+        matches!(ruling, Ruling::Refused(_))
     }
 
     /// Stops work on a task that is not the lane's any more.

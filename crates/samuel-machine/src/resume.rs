@@ -7,7 +7,7 @@ use samuel_state::{CUT_OFF, Mutation, ProgressKind};
 
 use super::{
     BEFORE_CHECK, Core, Machine, Moment, State, Then, command::Requests, is_provisional,
-    iteration::Iteration, side::Side,
+    iteration::Iteration, plan_changes::SKIPPED_BY_EDIT, side::Side,
 };
 use crate::event::IterationFailure;
 
@@ -53,13 +53,14 @@ impl Machine {
 impl Core {
     /// Goes on from a saved state. What was in flight is lost: the iteration
     /// under way is closed as interrupted, and what was completed since it
-    /// began is taken back, because nothing checked it. Why the run was about
+    /// began is taken back, because nothing checked it. So is what an edit of
+    /// prd.toon skipped, by the rule that holds during a run. Why the run was about
     /// to end is asked anew, since the caller wants it to go on; so is the last
     /// check, since nobody saw what happened in the meantime.
     pub(super) fn resume(
         &mut self,
         state: State,
-        completed: Vec<TaskId>,
+        [completed, skipped]: [Vec<TaskId>; 2],
         committed: bool,
         began: bool,
     ) -> State {
@@ -82,6 +83,9 @@ impl Core {
             doubtful.extend(completed);
         }
         self.take_back(doubtful, vec![BEFORE_CHECK.to_owned()]);
+        if self.refuses_skip_by_edit(moment) {
+            skipped.into_iter().for_each(|task| self.reopen(task, SKIPPED_BY_EDIT));
+        }
         match state {
             State::BeforeIteration(proposed) | State::Gate(proposed) => {
                 self.drop_iteration(proposed.iteration);

@@ -6,7 +6,7 @@ use super::{
     control_files::ControlRecord,
     driver::Saved,
     error::{RunError, blocking},
-    follow::{began_in, committed_in, completed_in, has_claims_in, landed_in, outdates_check},
+    follow::{began_in, committed_in, completed_in, has_claims_in, landed_in, outdates_check, skipped_in},
     lanes::{CutOff, KeptBooks},
     run::Run,
     services::Known,
@@ -15,7 +15,7 @@ use crate::{
     config::MAX_JOBS,
     hook::{HookPoint, Tier},
     machine::{CallNumbers, Input, Machine, RunLimits, Setup},
-    model::{Claim, Completes, Groups, Plan, ProgressStatus, Status, TaskId, Usage, payload::Mode},
+    model::{Claim, Completes, Groups, Plan, ProgressStatus, Status, Task, TaskId, Usage, payload::Mode},
     state::{
         Actor, Begun, JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten, LoadedPlan,
         Mutation, Note, PlanStore, SavedRun, StateError,
@@ -152,7 +152,7 @@ impl Run {
         let last_failures = saved.as_ref().map(|saved| saved.last_failures.clone()).unwrap_or_default();
         let known = Known { plan: Arc::clone(plan), last_failures, ..Known::default() };
         Ok(match saved {
-            Some(Saved { mut machine, elapsed_ms, completed, start_commit, books, .. })
+            Some(Saved { mut machine, elapsed_ms, completed, skipped, start_commit, books, .. })
                 if is_under_way && !is_replaced =>
             {
                 let mut books = match (last.books, books) {
@@ -175,7 +175,12 @@ impl Run {
                 machine.set_setup(self.setup());
                 let now = self.frozen.project.clock().now();
                 machine.doubt_limit(now, lost != Some(Lost::Witness));
-                let mut first = Input::Resume { completed: Vec::new(), committed: false, began: true };
+                let mut first = Input::Resume {
+                    completed: Vec::new(),
+                    skipped: all_skipped(&[], plan, skipped.as_deref()),
+                    committed: false,
+                    began: true,
+                };
                 if is_whole {
                     // A lane may have written the one down and not yet the other.
                     let mut used = last.used.unwrap_or_else(|| machine.used());
@@ -183,6 +188,7 @@ impl Run {
                     machine.count_used(used);
                     first = Input::Resume {
                         completed: all_completed(&untold.records, plan, completed),
+                        skipped: all_skipped(&untold.records, plan, skipped.as_deref()),
                         committed: committed_in(since, machine.iteration_number()),
                         // Workers may have been at work although the leader was not.
                         began: began_in(since) || has_claims || plan.claims.iter().any(Claim::is_live),
@@ -393,6 +399,18 @@ fn all_completed(records: &[JournalRecord], plan: &Plan, before: Option<Vec<Task
     let groups: HashSet<&TaskId> = groups.map(|(_, group)| &group.id).collect();
     completed.retain(|id| !groups.contains(id));
     completed
+}
+
+/// Returns the tasks that an edit of prd.toon skipped since a state was saved: those that the plan has beyond what was
+/// skipped then and what commands skipped since, as records say. Parent tasks follow from their subtasks.
+fn all_skipped(records: &[JournalRecord], plan: &Plan, before: Option<&[TaskId]>) -> Vec<TaskId> {
+    let Some(before) = before else { return Vec::new() };
+    let before: HashSet<&TaskId> = before.iter().chain(skipped_in(records)).collect();
+    let groups = Groups::of(&plan.tasks);
+    let is_new = |(place, task): &(usize, &Task)| {
+        task.status == Status::Skipped && !groups.is_group(*place) && !before.contains(&task.id)
+    };
+    plan.tasks.iter().enumerate().filter(is_new).map(|(_, task)| task.id.clone()).collect()
 }
 
 /// What a run saved, and the id it had.

@@ -94,6 +94,9 @@ pub(super) struct Saved {
     /// The tasks that were completed in the plan, as it was known then.
     #[serde(default)]
     pub(super) completed: Option<Vec<TaskId>>,
+    /// The tasks that were skipped then; absent in states of earlier versions.
+    #[serde(default)]
+    pub(super) skipped: Option<Vec<TaskId>>,
     /// The commit that the run started from, where there was one.
     #[serde(default)]
     pub(super) start_commit: Option<String>,
@@ -124,10 +127,12 @@ impl Driver {
         let hook_log = self.services.begin_hook_log();
         loop {
             next = without_secrets(next, &self.services.secrets);
-            if let Input::TaskCompleted(completion) = &next {
-                // A worker's own completion comes without a record.
-                self.told = self.told.max(completion.seq);
-            }
+            // What a worker tells of its own task comes without a record.
+            self.told = self.told.max(match &next {
+                Input::TaskCompleted(completion) => completion.seq,
+                Input::PlanChanged(changed) => changed.seq,
+                _ => 0,
+            });
             // A lock may have to be waited for, and a signal gives little time.
             if let Input::CommandOf { command, by } = &next
                 && EndSignal::named(by).is_none()
@@ -499,7 +504,8 @@ impl Driver {
         };
         // Only the arguments of tool calls that are under way are not hidden there.
         let (machine, told) = (self.services.secrets.hidden(self.machine.clone()), Some(self.told));
-        let completed = Some(self.follower.completed(self.told));
+        let completed = Some(self.follower.settled(self.told, Status::Completed));
+        let skipped = Some(self.skipped());
         let known = Some(self.services.known_seq.load(Ordering::Relaxed));
         let start_commit = self.services.work_tree.run_start();
         let (begun, _writing) = match &self.services.in_lane {
@@ -522,6 +528,7 @@ impl Driver {
             known,
             control_files,
             completed,
+            skipped,
             start_commit,
             books,
         };
@@ -541,6 +548,14 @@ impl Driver {
                 self.services.warn(format!("the run could not be saved: {}", described(&error)));
             }
         }
+    }
+
+    /// Returns the tasks that are skipped, without those that are reopened or of which the machine was not told.
+    fn skipped(&self) -> Vec<TaskId> {
+        let mut skipped = self.follower.settled(self.told, Status::Skipped);
+        let plan = self.services.plan();
+        skipped.retain(|id| plan.task(id).is_some_and(|task| task.status == Status::Skipped));
+        skipped
     }
 
     /// Returns what has begun in a run without lanes.

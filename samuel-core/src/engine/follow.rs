@@ -8,7 +8,6 @@
 
 use std::{
     collections::HashSet,
-    iter::repeat,
     sync::{
         Arc, Mutex as SyncMutex, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
@@ -41,7 +40,7 @@ pub(super) struct Follower {
     known: SyncMutex<Arc<Plan>>,
     /// The plan as it was known at the look before that one.
     before: SyncMutex<Option<Arc<Plan>>>,
-    /// The completions of which the machine may not be told yet, with the numbers of
+    /// The tasks of whose completion, or of whose skip by an edit, the machine may not be told yet, with the numbers of
     /// their records.
     untold: SyncMutex<Vec<(u64, TaskId)>>,
     /// The change that the loop tries to make, and the last record before the first
@@ -81,19 +80,19 @@ impl Follower {
         *self.attempt.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Returns the tasks that were completed when it last looked, without those of
+    /// Returns the tasks that were completed or skipped when it last looked, without those of
     /// which the machine was not told up to a record, and without groups, which their
     /// parts complete.
-    pub(super) fn completed(&self, told: u64) -> Vec<TaskId> {
+    pub(super) fn settled(&self, told: u64, status: Status) -> Vec<TaskId> {
         let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
         untold.retain(|(seq, _)| *seq > told);
         let is_untold = |id: &TaskId| untold.iter().any(|(_, untold)| untold == id);
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let groups = Groups::of(&known.tasks);
-        let completed = |(place, task): &(usize, &Task)| {
-            task.status == Status::Completed && !groups.is_group(*place) && !is_untold(&task.id)
+        let is_settled = |(place, task): &(usize, &Task)| {
+            task.status == status && !groups.is_group(*place) && !is_untold(&task.id)
         };
-        known.tasks.iter().enumerate().filter(completed).map(|(_, task)| task.id.clone()).collect()
+        known.tasks.iter().enumerate().filter(is_settled).map(|(_, task)| task.id.clone()).collect()
     }
 
     /// Looks before a change is made: after that, what somebody wrote into the plan
@@ -177,12 +176,11 @@ impl Follower {
         for warning in warnings {
             self.services.warn_new(warning);
         }
-        let completed = journal
-            .records
-            .iter()
-            .flat_map(|record| self.completions_of(record).into_iter().zip(repeat(record.seq)));
         let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
-        untold.extend(completed.map(|((id, _), seq)| (seq, id.clone())));
+        for record in &journal.records {
+            let completed = self.completions_of(record).into_iter().map(|(id, _)| id);
+            untold.extend(completed.chain(skipped_by_edit(record)).map(|id| (record.seq, id.clone())));
+        }
         drop(untold);
         if let Some(plan) = plan {
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -269,7 +267,8 @@ impl Follower {
             let title = known.as_ref().map(|task| task.title.clone()).unwrap_or_default();
             let of_task = || known.and_then(|task| task.skip_reason);
             let reason = reason.clone().or_else(of_task);
-            PlanChanged { change, task: task.clone(), title, reason, actor, others_at_work }
+            let seq = record.seq;
+            PlanChanged { change, task: task.clone(), title, reason, actor, others_at_work, seq }
         };
         let is_told = actor != Actor::Runtime;
         let is_true = |(task, change): &(&TaskId, PlanChange)| self.allows(task, *change);
@@ -396,6 +395,37 @@ fn completions(record: &JournalRecord) -> Vec<(&TaskId, Actor)> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Returns the tasks that a record says were skipped by an edit of prd.toon.
+fn skipped_by_edit(record: &JournalRecord) -> impl Iterator<Item = &TaskId> {
+    let edits = match &record.entry {
+        JournalEntry::Edited { edits, .. } => edits.as_slice(),
+        _ => &[],
+    };
+    edits.iter().filter_map(|edit| match edit {
+        Edit::Status { id, to: Status::Skipped, .. } => Some(id),
+        _ => None,
+    })
+}
+
+/// Returns the tasks that records say were skipped by a command.
+pub(super) fn skipped_in(records: &[JournalRecord]) -> HashSet<&TaskId> {
+    let mut skipped = HashSet::new();
+    for record in records {
+        if let JournalEntry::Mutation { change, .. } = &record.entry {
+            skipped.extend(match change {
+                TaskChange::Task { id, to: Status::Skipped, .. } => Some(id),
+                _ => None,
+            });
+            skipped.extend(change.edits().iter().filter_map(|edit| match edit {
+                Edit::Status { id, to: Status::Skipped, .. }
+                | Edit::Added { id, status: Status::Skipped } => Some(id),
+                _ => None,
+            }));
+        }
+    }
+    skipped
 }
 
 /// Returns the tasks that were completed, as records say, by whomever.

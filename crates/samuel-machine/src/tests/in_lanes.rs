@@ -188,3 +188,24 @@ fn leader_reopens_task_skipped_by_edit() {
         assert_eq!(sim.prompts().len(), if refuses { 2 } else { 1 });
     }
 }
+
+#[test]
+fn resume_reopens_tasks_skipped_by_edit() {
+    for (completes, began, refuses) in
+        [(Completes::OwnTask, true, true), (Completes::OwnTask, false, false), (Completes::Plan, true, false)]
+    {
+        let mut sim = Sim::new(2);
+        sim.machine.core.setup.completes = completes;
+        sim.go_until(|fired| fired.point == HookPoint::SessionStart);
+        // An agent skips it and kills the run.
+        let task = sim.plan.tasks.iter_mut().find(|task| task.id == id("2")).unwrap();
+        task.status = Status::Skipped;
+        let (completed, skipped) = (Vec::new(), vec![id("2")]);
+        sim.resume(Input::Resume { completed, skipped, committed: false, began });
+        let sim = sim.run();
+        assert_eq!(sim.prompts().len(), if refuses { 2 } else { 1 }, "{completes:?} {began}");
+        let taken_back =
+            |event: &Event| matches!(event, Event::TasksTakenBack { tasks, .. } if *tasks == [id("2")]);
+        assert_eq!(sim.events().any(taken_back), refuses);
+    }
+}

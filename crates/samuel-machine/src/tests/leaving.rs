@@ -410,7 +410,7 @@ fn a_run_that_has_ended_ignores_every_input() {
     let mut sim = Sim::new(1).run();
     for input in [
         Input::Start,
-        Input::Resume { completed: vec![id("1")], committed: false, began: false },
+        Input::Resume { completed: vec![id("1")], skipped: Vec::new(), committed: false, began: false },
         Input::Command(Command::Stop),
         Input::WallClock,
         completed("1"),

@@ -28,6 +28,7 @@ fn adds(task: &str) -> Input {
         reason: None,
         actor: Actor::Agent,
         others_at_work: false,
+        seq: 0,
     })
 }
 

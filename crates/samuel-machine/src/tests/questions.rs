@@ -13,7 +13,7 @@ use crate::event::PlanChange;
 fn said(change: PlanChange, task: &str, text: &str) -> Input {
     let actor = if change == PlanChange::Answered { Actor::User } else { Actor::Agent };
     let (task, title, reason) = (id(task), format!("task {task}"), Some(text.to_owned()));
-    Input::PlanChanged(PlanChanged { change, task, title, reason, actor, others_at_work: false })
+    Input::PlanChanged(PlanChanged { change, task, title, reason, actor, others_at_work: false, seq: 0 })
 }
 
 fn asks(task: &str) -> Work {

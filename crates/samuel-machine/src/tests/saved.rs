@@ -8,7 +8,7 @@ use super::*;
 /// asks for.
 fn resumed(machine: &mut Machine) -> Vec<Effect> {
     let completed = vec![TaskId::new("3")];
-    let mut next = Input::Resume { completed, committed: false, began: false };
+    let mut next = Input::Resume { completed, skipped: Vec::new(), committed: false, began: false };
     let mut asked = Vec::new();
     loop {
         let effects = machine.step(next);

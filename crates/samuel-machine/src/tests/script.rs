@@ -40,6 +40,7 @@ pub(super) fn completed(task: &str) -> Input {
         by_call: true,
         is_edit: false,
         others_at_work: false,
+        seq: 0,
     })
 }
 

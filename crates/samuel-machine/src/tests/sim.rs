@@ -234,25 +234,26 @@ impl Sim {
         if carried_out && let Some((_, Effect::Mutate(mutation))) = &self.main {
             let _ = apply(&mut self.plan, mutation, Timestamp::UNIX_EPOCH);
         }
-        let under_way = self.main.take();
-        self.woken = None;
-        self.side = None;
-        self.during.clear();
         let completed = std::mem::take(&mut self.unheard);
         let is_commit = |effect: &Effect| matches!(effect, Effect::Mutate(Mutation::CommitIteration { .. }));
-        let committed = carried_out && under_way.as_ref().is_some_and(|(_, effect)| is_commit(effect));
-        self.feed(Input::Resume { completed, committed, began: false });
+        let committed = carried_out && self.main.as_ref().is_some_and(|(_, effect)| is_commit(effect));
+        self.resume(Input::Resume { completed, skipped: Vec::new(), committed, began: false });
+    }
+
+    /// Loses what is under way, and goes on.
+    pub(super) fn resume(&mut self, input: Input) {
+        (self.main, self.woken, self.side) = (None, None, None);
+        self.during.clear();
+        self.feed(input);
     }
 
     /// Loses the process and what it did since its last checkpoint.
     pub(super) fn crash_to_checkpoint(&mut self) {
         self.machine = (*self.saved).clone();
         self.last_id = 0;
-        (self.main, self.woken, self.side) = (None, None, None);
-        self.during.clear();
         let completed = std::mem::take(&mut self.unsaved);
         let committed = std::mem::take(&mut self.unsaved_commit);
-        self.feed(Input::Resume { completed, committed, began: false });
+        self.resume(Input::Resume { completed, skipped: Vec::new(), committed, began: false });
     }
 
     /// Completes a task behind the machine's back: the process dies before it

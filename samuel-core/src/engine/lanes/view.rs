@@ -194,8 +194,9 @@ impl LaneView {
         let applied =
             self.store.mutate_as(made_at, skip, &by_run).inspect_err(|_| self.put_aside(id, false))?;
         let (change, actor) = (PlanChange::Skipped, Actor::Agent);
-        let (task, others_at_work) = (id.clone(), false);
-        self.tell(Input::PlanChanged(PlanChanged { change, task, title, reason, actor, others_at_work }));
+        let (task, others_at_work, seq) = (id.clone(), false, 0);
+        let changed = PlanChanged { change, task, title, reason, actor, others_at_work, seq };
+        self.tell(Input::PlanChanged(changed));
         Ok(applied)
     }
 
