@@ -84,6 +84,9 @@ pub struct Built {
     pub conflicts: Vec<Conflict>,
     /// What must not land.
     pub refused: Vec<RefusedSubmission>,
+    /// Work that began at a commit that the branch does not have any more. It would bring that commit back.
+    #[serde(default)]
+    pub moved_back: Vec<ClaimKey>,
 }
 
 /// One submission that was merged.

@@ -35,6 +35,8 @@ pub(super) enum Found {
     },
     /// Work that is on the branch already.
     Landed,
+    /// Work that began at a commit that the branch lost, which it would bring back.
+    MovedBack,
     /// No work that could be merged.
     Unfit {
         /// Why, in one line.
@@ -110,7 +112,7 @@ impl MergeRepository {
         work: &Submission,
     ) -> Result<Option<Found>, WorkspaceError> {
         let commit = &work.commit;
-        if !matches!(commit.len(), 40 | 64) || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        if !is_hash(commit) {
             return Ok(None);
         }
         let args = ["rev-list", "--objects", "--boundary", commit, "--not", head];
@@ -120,6 +122,10 @@ impl MergeRepository {
             Err(error) => return Err(error.into()),
         };
         let Beyond { commits, has_boundary } = Beyond::read(&listed);
+        let base = work.base.as_bytes();
+        if is_hash(&work.base) && commits.split(|byte| *byte == b'\n').any(|commit| commit == base) {
+            return Ok(Some(Found::MovedBack));
+        }
         Ok(match (commits.is_empty(), has_boundary) {
             // What has objects and no commit is none itself.
             (true, _) if !listed.is_empty() => None,
@@ -147,6 +153,9 @@ impl MergeRepository {
         if shared.stdout.text().trim() == commit && !commit.starts_with(&work.base) {
             return Ok(Found::Landed);
         }
+        if self.follows(&work.base, &commit).await? && !self.follows(&work.base, head).await? {
+            return Ok(Found::MovedBack);
+        }
         let args = ["rev-list", "--objects", "--quiet", &commit, "--not", head];
         let output = self.git.answer(self.within(&args)).await?;
         match (output.end, output.status, GitProgramError::of("rev-list", &output)) {
@@ -155,6 +164,19 @@ impl MergeRepository {
                 unfit(RefusedWork::Damaged { complaint: message }.to_string())
             }
             (_, _, error) => Err(error.into()),
+        }
+    }
+
+    /// Returns whether a commit is among the ancestors of another one; `false` if git does not have it.
+    async fn follows(&self, ancestor: &str, commit: &str) -> Result<bool, WorkspaceError> {
+        if !is_hash(ancestor) {
+            return Ok(false);
+        }
+        let spec = self.within(&["merge-base", "--is-ancestor", ancestor, commit]);
+        match self.git.ask("merge-base", spec).await {
+            Ok(found) => Ok(found.is_some()),
+            Err(GitProgramError::Failed { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -260,4 +282,9 @@ impl MergeRepository {
         let mut words = entry.split(|byte| matches!(byte, b' ' | b'\t'));
         Ok(words.next() == Some(mode) && words.nth(1) == Some(id))
     }
+}
+
+/// Returns whether a name is the full name of an object.
+fn is_hash(name: &str) -> bool {
+    matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -19,6 +19,8 @@ use crate::{model::ReleaseReason, state::Mutation};
 const MAX_PASSED: usize = 256;
 /// How often the checks must fail with the same work before it is blamed.
 const SURE: u32 = 2;
+/// Why work goes back that would bring back what the branch lost.
+const MOVED_BACK: &str = "the branch no longer has the commit that it began at";
 
 /// What a merge queue is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -232,6 +234,10 @@ impl MergeMachine {
         for refused in built.refused {
             let reason = ReleaseReason::Failed { reason: refused.reason };
             left.push_back(self.returned(&refused.key, attempt(&refused.key), reason));
+        }
+        for key in built.moved_back {
+            let reason = ReleaseReason::Asked { reason: Some(MOVED_BACK.to_owned()) };
+            left.push_back(self.returned(&key, attempt(&key), reason));
         }
         trees.iter().for_each(|tree| self.remember(tree));
         let attempts = built.merged.iter().map(|merged| attempt(&merged.key)).collect();

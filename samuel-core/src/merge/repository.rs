@@ -117,7 +117,8 @@ impl MergeRepository {
     }
 
     /// Merges work on the head of a branch, each on the one before. Moves nothing. What is on the branch
-    /// already is merged, and lands as what it is merged with: whoever landed it could not write that down.
+    /// already is merged, and lands as what it is merged with: whoever landed it could not write that down. Work that
+    /// began at a commit that the branch lost is left out.
     ///
     /// # Errors
     /// Returns [`WorkspaceError::Unfit`] where there is no such branch, and an error where git fails. Work that
@@ -144,6 +145,10 @@ impl MergeRepository {
                     let (commit, landed) = (submission.commit.clone(), at.clone());
                     let tree = self.line(&["rev-parse", "--verify", &format!("{at}^{{tree}}")]).await?;
                     built.merged.push(MergedWork { key, commit, landed, tree });
+                    continue;
+                }
+                Found::MovedBack => {
+                    built.moved_back.push(key);
                     continue;
                 }
                 Found::Unfit { reason } => {

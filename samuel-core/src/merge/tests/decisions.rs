@@ -180,6 +180,19 @@ fn conflict_is_never_the_last_attempt() {
 }
 
 #[test]
+fn work_on_lost_commit_goes_back_without_attempt() {
+    let (mut machine, _) = looked((1..=2).map(|id| Submission { attempt: 3, ..work(id) }).collect());
+    let built = Built { moved_back: vec![key(1)], ..merged(&[2]) };
+    let back = machine.step(MergeInput::Built(built));
+    assert_eq!(change(&back), "release 1: the branch no longer has the commit that it began at");
+    assert!(
+        matches!(&back, MergeEffect::Change(Mutation::Release { reason, .. }) if !reason.counts()),
+        "{back:?}"
+    );
+    assert!(matches!(machine.step(MergeInput::Changed(Ok(()))), MergeEffect::Check { .. }));
+}
+
+#[test]
 fn one_whose_attempts_are_used_up_is_blocked_by_the_change_that_gives_it_back() {
     for released in [Ok(()), Err(ClaimRefusal::Void)] {
         let (mut machine, _) = looked(vec![Submission { attempt: 3, ..work(1) }]);

@@ -217,6 +217,22 @@ async fn refuses_conflict_that_follows_from_no_landing() {
 }
 
 #[tokio::test]
+async fn work_brings_back_nothing_that_branch_lost() {
+    let user = User::new();
+    let merge = user.open(MergeStrategy::Merge).await;
+    land(&merge, &[user.branch(1, &["echo secret > s.txt"])]).await;
+    let work = user.branch(2, &["echo x > x.txt"]);
+    let empty = user.branch(3, &[]);
+    user.git("branch --force samuel/run main");
+    let other = user.branch(4, &["echo y > y.txt"]);
+    let built = merge.build("samuel/run", &[work, empty, other]).await.unwrap();
+    let back: Vec<u64> = built.moved_back.iter().map(|key| key.token).collect();
+    assert_eq!((tokens(&built), back), (vec![4], vec![2, 3]));
+    let landed = &built.merged[0].landed;
+    assert_eq!(user.git(&format!("ls-tree --name-only {landed}")), "a.txt\nb.txt\ny.txt");
+}
+
+#[tokio::test]
 async fn every_strategy_names_each_claim_once_and_makes_the_same_tree() {
     let mut trees = Vec::new();
     for (strategy, commits) in
