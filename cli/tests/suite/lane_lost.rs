@@ -79,3 +79,38 @@ fn keeps_work_that_a_person_squashed() {
     assert!(!ran.stdout.contains("taken back"), "{ran:?}");
     assert_eq!(ran.code, 0, "{ran:?}");
 }
+
+/// Has the first commit be all that the branch has, and starts a run without workers. Returns the files that it makes.
+fn reset_and_started(bench: &Bench, agent: &str) -> String {
+    let first = bench.git(&["rev-list", "--max-parents=0", "HEAD"]);
+    bench.git(&["reset", "--quiet", "--hard", &first]);
+    let ran = bench.start(agent, &[]);
+    says(&ran.stdout, &["taken back: 1, 2: main lost its merged work"]);
+    says(&ran.stderr, &["task 1: main lost its merged work "]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    bench.git(&["ls-tree", "--name-only", "main", "made-1", "made-2"])
+}
+
+#[test]
+fn single_loop_reopens_lost_work_of_workers() {
+    let bench = with_branch("merge");
+    let agent = format!("cat > /dev/null; {DOES}");
+    bench.start(&agent, &["--jobs", "2", "--into", "main"]).ends(0);
+    assert_eq!(reset_and_started(&bench, &agent), "made-1\nmade-2");
+}
+
+#[test]
+fn single_loop_reopens_its_own_lost_work() {
+    let agent = format!("cat > /dev/null; {DOES} --commit-sha $(git rev-parse HEAD)");
+    for sandbox in ["", "[sandbox]\nworkspace = \"clone\"\n"] {
+        let bench = Bench::with_tasks(&["First", "Second"]);
+        bench.write("samuel.toml", &format!("version = \"2\"\n{sandbox}"));
+        bench.make_repository(&["samuel.toml"]);
+        bench.start(&agent, &[]).ends(0);
+        assert_eq!(reset_and_started(&bench, &agent), "made-1\nmade-2", "{sandbox}");
+        // A branch on which it never was has lost nothing.
+        bench.git(&["switch", "--quiet", "--create", "other", "HEAD~2"]);
+        let ran = bench.start(&agent, &[]);
+        assert!(!ran.stdout.contains("taken back"), "{ran:?}");
+    }
+}

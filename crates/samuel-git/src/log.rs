@@ -96,6 +96,37 @@ impl Repository {
         Ok(None)
     }
 
+    /// Returns those of some commits that `HEAD` is or has among its ancestors, as far as at most `count` commits tell.
+    ///
+    /// # Errors
+    /// Returns a [`GitError`] where the repository cannot be read.
+    #[doc(hidden)]
+    pub fn checked_out(
+        &self,
+        commits: &[ObjectId],
+        count: usize,
+        limit: Duration,
+    ) -> Result<HashSet<ObjectId>, GitError> {
+        let (mut found, mut asked, mut oldest) = (HashSet::new(), HashSet::new(), i64::MAX);
+        let Some(mut walk) = self.walk(limit)? else { return Ok(found) };
+        for commit in commits {
+            if let Some(data) = read_commit(&walk.objects, commit)? {
+                oldest = oldest.min(committed(&data).0.saturating_sub(MAX_SKEW));
+                asked.insert(*commit);
+            }
+        }
+        for _ in 0..count {
+            if asked.is_empty() {
+                break;
+            }
+            let Some(next) = walk.step()?.filter(|next| next.seconds >= oldest) else { break };
+            if asked.remove(&next.id) {
+                found.insert(next.id);
+            }
+        }
+        Ok(found)
+    }
+
     /// Begins to go through the commits before `HEAD`; nothing in a repository without any.
     fn walk(&self, limit: Duration) -> Result<Option<Walk>, GitError> {
         let Some(first) = self.head()?.commit() else { return Ok(None) };
@@ -347,6 +378,11 @@ mod tests {
         let far = id("HEAD");
         made.run(&["reset", "--quiet", "--hard", "HEAD~1"]);
         assert_eq!(said(&far, 1), Some(false), "all that is older cannot have it");
+        let missing =
+            ObjectId::from_hex(b"0123456789012345678901234567890123456789", HashKind::Sha1).unwrap();
+        let found = repository.checked_out(&[first, side, far, missing], 10, LONG).unwrap();
+        assert_eq!(found, HashSet::from([first]));
+        assert!(repository.checked_out(&[first], 5, LONG).unwrap().is_empty(), "it is not reached");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use super::{
+    branch_watch::OnBranch,
     control_files::ControlRecord,
     driver::Saved,
     error::{RunError, blocking},
@@ -40,6 +41,8 @@ pub(super) struct Begin {
     pub(super) books: Option<KeptBooks>,
     /// The iterations of lanes but the first that were cut off.
     pub(super) cut_off: Vec<CutOff>,
+    /// The commits with the completed work on a branch, where the last run kept them.
+    pub(super) on_branch: Option<OnBranch>,
     /// The limits that the run had before it was interrupted.
     pub(super) limits_before: Option<RunLimits>,
     /// What the journal does not tell of the loops that worked on the plan.
@@ -149,6 +152,8 @@ impl Run {
         let is_replaced =
             since.records.iter().any(|record| matches!(record.entry, JournalEntry::Imported { .. }));
         let (untold, since) = (untold.as_ref().unwrap_or(&since), &since.records);
+        let on_branch = saved.as_ref().and_then(|saved| saved.on_branch.clone());
+        let on_branch = on_branch.filter(|_| is_whole).and_then(|on| on.after(since, plan));
         let last_failures = saved.as_ref().map(|saved| saved.last_failures.clone()).unwrap_or_default();
         let known = Known { plan: Arc::clone(plan), last_failures, ..Known::default() };
         Ok(match saved {
@@ -207,6 +212,7 @@ impl Run {
                     begun,
                     books,
                     cut_off,
+                    on_branch,
                     limits_before,
                     lost,
                     loaded,
@@ -244,6 +250,7 @@ impl Run {
                     begun: None,
                     books,
                     cut_off: Vec::new(),
+                    on_branch,
                     limits_before: None,
                     lost,
                     loaded,

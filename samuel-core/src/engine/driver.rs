@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    branch_watch::OnBranch,
     consumed::Consumed,
     control_files::ControlRecord,
     error::described,
@@ -103,6 +104,9 @@ pub(super) struct Saved {
     /// The books of all lanes; nothing of a run without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) books: Option<KeptBooks>,
+    /// The commits with the completed work on the branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) on_branch: Option<OnBranch>,
 }
 
 impl Driver {
@@ -531,6 +535,7 @@ impl Driver {
             skipped,
             start_commit,
             books,
+            on_branch: self.services.on_branch(),
         };
         let noted = match self.note_checkpoint(&run_id, &saved, begun).await {
             Err(StateError::TooLarge { .. }) => {

@@ -30,6 +30,7 @@
 mod arguments;
 mod asked;
 mod begin;
+mod branch_watch;
 mod bridged;
 mod broker;
 mod builder;

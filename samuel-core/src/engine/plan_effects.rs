@@ -18,6 +18,7 @@ pub(super) async fn look_and_load(
     follower: &Follower,
     scope: &Scope,
 ) -> EffectResult {
+    services.reopen_lost().await;
     let mut loaded = load(services, scope).await;
     // What the plan says was completed is told before it.
     let _ = follower.look().await;

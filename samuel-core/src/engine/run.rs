@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 
 use super::{
     begin::Begin,
+    branch_watch::BranchWatch,
     builder::RunBuilder,
     check_programs::unstartable,
     control_files::ControlFiles,
@@ -413,6 +414,7 @@ impl Run {
             is_sandboxed: frozen.settings.sandbox != HOST,
             in_lane: None,
             in_clone,
+            branch_watch: OnceLock::new(),
             control_files: self.control_files,
             purpose,
             known: Mutex::new(known),
@@ -477,6 +479,7 @@ impl Run {
             None => (None, None),
         };
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
+        let to_watch = self.repository_to_watch();
         let listening = std::mem::replace(&mut self.listening, Ok(None));
         let (frozen, services, events, inputs) =
             self.equip((store, lane), repository, begin.known, Purpose::Run, in_clone, leader);
@@ -487,6 +490,14 @@ impl Run {
             Err(error) => services.warn(format!("{}; nothing can reach the run", described(&error))),
         }
         services.known_seq.store(begin.seq, Ordering::Relaxed);
+        if let Some(setup) = to_watch {
+            let (last, max) = (begin.on_branch, frozen.settings.task_budget.max_attempts);
+            let open = move |services: &Services| BranchWatch::open(setup, max, last, &*services.store);
+            if let Some(watch) = services.blocking(open).await? {
+                // It is set once.
+                let _ = services.branch_watch.set(watch);
+            }
+        }
         let start_commit = begin.start_commit;
         services.blocking(move |services| services.work_tree.begin_run(start_commit.as_deref())).await?;
         services.warn_of(&begin.loaded.diagnostics);

@@ -12,6 +12,7 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::{
+    branch_watch::BranchWatch,
     call_logs::CallCount,
     control_files::ControlFiles,
     error::described,
@@ -84,6 +85,8 @@ pub(super) struct Services {
     pub(super) in_lane: Option<Arc<Lane>>,
     /// The clone that the run works in, where it does.
     pub(super) in_clone: Option<InClone>,
+    /// The branch with the completed work of a run without workers, once it is watched.
+    pub(super) branch_watch: OnceLock<BranchWatch>,
     pub(super) control_files: Arc<ControlFiles>,
     /// What the points fire for.
     pub(super) purpose: Purpose,
@@ -202,6 +205,7 @@ impl Services {
             is_sandboxed: self.is_sandboxed,
             in_lane: lane,
             in_clone: None,
+            branch_watch: OnceLock::new(),
             control_files: Arc::clone(&self.control_files),
             purpose: self.purpose,
             known: Mutex::new(self.known(|known| known.clone())),

@@ -9,7 +9,46 @@ use crate::{
     workspace::{Configured, WorkspaceError, rescue_of},
 };
 
+/// What git calls an object that is a commit.
+const COMMIT: &str = "commit";
+
 impl MergeRepository {
+    /// Returns those of some commits that are on a branch.
+    ///
+    /// # Errors
+    /// Returns an error if git fails.
+    pub(crate) async fn on_branch(
+        &self,
+        head: &str,
+        commits: &[String],
+    ) -> Result<Vec<String>, WorkspaceError> {
+        if commits.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (types, beyond) = self.beyond(head, commits).await?;
+        let beyond: HashSet<&str> = beyond.lines().collect();
+        let found = commits.iter().zip(types.lines()).filter(|(_, found)| *found == COMMIT);
+        Ok(found
+            .map(|(commit, _)| commit)
+            .filter(|commit| !beyond.contains(commit.as_str()))
+            .cloned()
+            .collect())
+    }
+
+    /// Returns what git has of some commits, and the commits that a branch does not have, a line each.
+    async fn beyond(&self, head: &str, commits: &[String]) -> Result<(String, String), WorkspaceError> {
+        let asked = commits.join("\n") + "\n";
+        let spec = self.within(&["cat-file", "--batch-check=%(objecttype)"]).stdin(asked.into_bytes());
+        let types = self.lines_of("cat-file", spec).await?;
+        let there = commits.iter().zip(types.lines()).filter(|(_, found)| *found == COMMIT);
+        let asked: String = there.map(|(commit, _)| format!("{commit}\n")).collect();
+        let spec = self
+            .within(&["rev-list", "--topo-order", "--stdin"])
+            .stdin(format!("{asked}^{head}\n").into_bytes());
+        let listed = self.lines_of("rev-list", spec).await?;
+        Ok((types, listed))
+    }
+
     /// Returns those of some merged commits whose changes are not on the branch any more. A commit with the same changes
     /// counts as the work, so that work stays where a person rebased, amended or squashed the branch.
     ///
@@ -19,16 +58,8 @@ impl MergeRepository {
         if merged.is_empty() {
             return Ok(Vec::new());
         }
-        let asked = merged.join("\n") + "\n";
-        let spec = self.within(&["cat-file", "--batch-check=%(objecttype)"]).stdin(asked.into_bytes());
-        let types = self.lines_of("cat-file", spec).await?;
-        let is_there = |found: &str| found == "commit";
-        let there = merged.iter().zip(types.lines()).filter(|(_, found)| is_there(found));
-        let asked: String = there.map(|(commit, _)| format!("{commit}\n")).collect();
-        let spec = self
-            .within(&["rev-list", "--topo-order", "--stdin"])
-            .stdin(format!("{asked}^{head}\n").into_bytes());
-        let listed = self.lines_of("rev-list", spec).await?;
+        let (types, listed) = self.beyond(head, merged).await?;
+        let is_there = |found: &str| found == COMMIT;
         let beyond: HashSet<&str> = listed.lines().collect();
         let tree = self.line(&["rev-parse", "--verify", &format!("{head}^{{tree}}")]).await?;
         // The last of them has all others in its history, so that one look is enough if the branch was squashed, reworded

@@ -2,12 +2,17 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{claiming::branch_of, lane::LaneFault, shared::Lanes};
+use super::{
+    claiming::branch_of,
+    lane::LaneFault,
+    shared::{Lanes, LanesSetup},
+};
 use crate::{
     engine::{follow::completed_in, services::Services},
     event::Event,
+    merge::MergeRepository,
     model::{Plan, Status, TaskId},
-    state::{Actor, JournalEntry, JournalRecord, Mutation, ProgressKind},
+    state::{Actor, JournalEntry, JournalRecord, Mutation, ProgressEntry, ProgressKind},
     workspace::WorkspaceError,
 };
 
@@ -41,18 +46,8 @@ impl Lanes {
         if lost.is_empty() {
             return Ok(false);
         }
-        let into = &self.setup.into;
-        let mut lines = Vec::new();
-        for (task, commit) in &lost {
-            let short = commit.get(..DIGITS).unwrap_or(commit);
-            let name = format!("{}-{short}", branch_of(&self.setup.run, task, 0));
-            let kept = self.setup.repository.keep_lost(&name, commit).await?;
-            let kept =
-                kept.map_or_else(|| "git has it no more".to_owned(), |kept| format!("{kept} keeps it"));
-            let text = format!("{into} lost its merged work {short}, so it is open again; {kept}");
-            services.warn(format!("task {task}: {text}"));
-            lines.push(services.note(0, Some(task.clone()), ProgressKind::Error, text));
-        }
+        let LanesSetup { into, run, repository, .. } = &self.setup;
+        let lines = keep_lost(services, repository, run, into, &lost).await?;
         let (ids, reasons): (Vec<TaskId>, _) =
             (lost.into_iter().map(|(task, _)| task).collect(), vec![format!("{into} lost its merged work")]);
         let back = Mutation::TakeBack { ids: ids.clone(), failures: reasons.clone() };
@@ -65,10 +60,35 @@ impl Lanes {
     }
 }
 
-/// Returns the commits by which a branch got the work of tasks, as a journal says: the last one of each task that was
-/// not completed in another way since.
-pub(super) fn merged_onto(records: &[JournalRecord], branch: &str) -> BTreeMap<TaskId, String> {
-    let (mut merged, mut moving) = (BTreeMap::new(), Vec::new());
+/// Keeps the commits that a branch lost, and warns of each. Returns the lines for the progress log.
+pub(in crate::engine) async fn keep_lost(
+    services: &Services,
+    repository: &MergeRepository,
+    run: &str,
+    branch: &str,
+    lost: &[(TaskId, String)],
+) -> Result<Vec<ProgressEntry>, WorkspaceError> {
+    let mut lines = Vec::new();
+    for (task, commit) in lost {
+        let short = commit.get(..DIGITS).unwrap_or(commit);
+        let name = format!("{}-{short}", branch_of(run, task, 0));
+        let kept = repository.keep_lost(&name, commit).await?;
+        let kept = kept.map_or_else(|| "git has it no more".to_owned(), |kept| format!("{kept} keeps it"));
+        let text = format!("{branch} lost its merged work {short}, so it is open again; {kept}");
+        services.warn(format!("task {task}: {text}"));
+        lines.push(services.note(0, Some(task.clone()), ProgressKind::Error, text));
+    }
+    Ok(lines)
+}
+
+/// Returns the commits by which a branch got the work of tasks: those known before, and what records of a journal say
+/// since. It is the last one of each task that was not completed in another way since.
+pub(in crate::engine) fn merged_onto(
+    mut merged: BTreeMap<TaskId, String>,
+    records: &[JournalRecord],
+    branch: &str,
+) -> BTreeMap<TaskId, String> {
+    let mut moving = Vec::new();
     for record in records {
         match &record.entry {
             JournalEntry::Imported { .. } => merged.clear(),
@@ -97,6 +117,7 @@ pub(super) fn merged_onto(records: &[JournalRecord], branch: &str) -> BTreeMap<T
     merged
 }
 
-fn is_commit(name: &str) -> bool {
+/// Returns whether a name is the full name of a commit.
+pub(super) fn is_commit(name: &str) -> bool {
     matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -52,6 +52,7 @@ pub(super) use kept::{CutOff, KeptBooks};
 pub use land::{LandReport, LandedWork, ReturnedWork};
 pub(super) use lane::Lane;
 pub use lane_list::{CleanedLanes, KeptOfLanes, LaneBranch, LaneList, LaneStanding, LaneWorkTree};
+pub(super) use lost::{keep_lost, merged_onto};
 pub(super) use open::OpenedLanes;
 pub(super) use parts::LaneParts;
 pub use queue_list::{QueueEntry, QueueList};

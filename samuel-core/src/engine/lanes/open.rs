@@ -4,6 +4,7 @@
 //! what lanes can work on (`check`), which branch work lands on (`into`), and what an earlier run left (`left_over`).
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -14,7 +15,7 @@ use super::{
     check::{no_room, of_lanes},
     error::LanesError,
     kept::KeptBooks,
-    lost::merged_onto,
+    lost::{is_commit, merged_onto},
     shared::{Lanes, LanesSetup},
 };
 use crate::{
@@ -27,7 +28,7 @@ use crate::{
     git::Repository,
     machine::Input,
     merge::{MergeRepository, MergeStrategy, RepositorySetup},
-    model::{Plan, Usage},
+    model::{Plan, Status, Task, TaskId, Usage},
     sandbox::Sandboxes,
     sched::{SharedBooks, SharedCaps},
     state::{Begun, StateError},
@@ -84,6 +85,7 @@ impl Run {
                     Some(kept) => opened.shared.go_on_with(kept),
                     None => opened.shared.go_on_with(&KeptBooks::of_one_loop(&begin.machine)),
                 }
+                self.tell_of_merged(&opened.shared, begin).await?;
                 Ok(Some(opened))
             }
         }
@@ -150,11 +152,37 @@ impl Run {
         let shared = Lanes::new(setup, books, begun);
         let store = Arc::clone(&frozen.store);
         let into = shared.setup.into.clone();
-        let merged =
-            blocking(move || Ok::<_, StateError>(merged_onto(&store.journal_since(0)?.records, &into)));
+        let merged = blocking(move || {
+            Ok::<_, StateError>(merged_onto(BTreeMap::new(), &store.journal_since(0)?.records, &into))
+        });
         shared.has_merged(merged.await??);
         shared.has_trees(trees.iter().chain([&queue]).cloned().collect());
         Ok(OpenedLanes { shared, trees, queue, told })
+    }
+
+    /// Lets the lanes know which completed work is on the branch: what the last checkpoint has in place of what the
+    /// journal says, and commits that the branch got in another way, as from the branch of an earlier run.
+    async fn tell_of_merged(&self, shared: &Lanes, begin: &Begin) -> Result<(), RunError> {
+        let setup = &shared.setup;
+        if let Some(last) = begin.on_branch.as_ref().filter(|last| last.branch == setup.into) {
+            shared.has_merged(last.commits.clone());
+        }
+        let merged = shared.on_branch().commits;
+        let completed = begin.loaded.plan.tasks.iter().filter(|task| task.status == Status::Completed);
+        let commit =
+            |task: &Task| Some((task.id.clone(), task.commit_sha.clone().filter(|sha| is_commit(sha))?));
+        let others: Vec<(TaskId, String)> =
+            completed.filter_map(commit).filter(|(task, _)| !merged.contains_key(task)).collect();
+        let commits: Vec<String> = others.iter().map(|(_, commit)| commit.clone()).collect();
+        let there = setup.repository.on_branch(&setup.began_at, &commits).await?;
+        shared.has_also_merged(others.into_iter().filter(|(_, commit)| there.contains(commit)));
+        Ok(())
+    }
+
+    /// Describes the repository in which a run without workers looks for completed work, if one can be used.
+    pub(in crate::engine) fn repository_to_watch(&self) -> Option<RepositorySetup> {
+        let is_alone = self.frozen.settings.parallel.jobs <= 1;
+        self.lanes_directory().ok().filter(|_| is_alone).map(|directory| self.repository_setup(&directory))
     }
 
     async fn open_lane(
@@ -190,8 +218,13 @@ impl Run {
 
     /// Opens the repository that work lands in.
     pub(super) async fn open_repository(&self, directory: &Path) -> Result<MergeRepository, RunError> {
+        let repository = MergeRepository::open(self.repository_setup(directory));
+        repository.await.map_err(of_lanes)
+    }
+
+    fn repository_setup(&self, directory: &Path) -> RepositorySetup {
         let frozen = &self.frozen;
-        let repository = MergeRepository::open(RepositorySetup {
+        RepositorySetup {
             root: frozen.project.root().to_owned(),
             directory: directory.to_owned(),
             caller: frozen.project.caller().clone(),
@@ -199,8 +232,7 @@ impl Run {
             supervisor: frozen.supervisor.clone(),
             strategy: self.strategy(),
             control: self.control_of_lanes(),
-        });
-        repository.await.map_err(of_lanes)
+        }
     }
 
     fn control_of_lanes(&self) -> Arc<OfLanes> {

@@ -23,7 +23,7 @@ use super::{
     watchers::Watchers,
 };
 use crate::{
-    engine::{error::described, services::Services},
+    engine::{branch_watch::OnBranch, error::described, services::Services},
     event::{RunFault, RunReport},
     hook::{HookCall, HookPoint},
     machine::{Command, HookReply, Input, end_figures},
@@ -510,6 +510,21 @@ impl Lanes {
     /// Stores what earlier runs merged onto the branch.
     pub(super) fn has_merged(&self, merged: BTreeMap<TaskId, String>) {
         self.state(|state| state.merged = merged);
+    }
+
+    /// Stores further work that is on the branch.
+    pub(super) fn has_also_merged(&self, merged: impl IntoIterator<Item = (TaskId, String)>) {
+        self.state(|state| {
+            for (task, commit) in merged {
+                state.merged.entry(task).or_insert(commit);
+            }
+        });
+    }
+
+    /// Returns the tasks with the commits that merged them, as checkpoints keep them.
+    pub(in crate::engine) fn on_branch(&self) -> OnBranch {
+        let (head, commits) = self.state(|state| (state.verified.clone(), state.merged.clone()));
+        OnBranch { made_at: None, branch: self.setup.into.clone(), head, commits }
     }
 
     /// Returns the commits with the merged work of tasks, unless they were all there at this head of the branch.
