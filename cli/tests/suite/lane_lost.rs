@@ -80,6 +80,25 @@ fn keeps_work_that_a_person_squashed() {
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
+#[test]
+fn merges_kept_work_without_its_agent() {
+    let bench = with_branch("merge");
+    bench.ok(&["run", "edit", "2", "--depends-on", "1"]);
+    let (root, tmp) = (bench.root().display().to_string(), bench.tmp().display().to_string());
+    // The work on task 2 begins at the work on task 1, which the branch then loses.
+    let agent = format!(
+        "cat > /dev/null; echo x >> {tmp}/calls-$SAMUEL_TASK_ID; test $SAMUEL_TASK_ID != 2 || \
+         git -C {root} branch --force work main; {DOES}"
+    );
+    let ran = bench.start(&agent, &["--jobs", "2"]);
+    assert_eq!((ran.code, not_on(&bench, "work")), (0, Vec::new()), "{ran:?}");
+    says(&ran.stdout, &["the branch no longer has the commit that it began at"]);
+    let calls =
+        |id| std::fs::read_to_string(bench.tmp().join(format!("calls-{id}"))).unwrap().lines().count();
+    assert_eq!((calls(1), calls(2)), (2, 1), "{ran:?}");
+    assert_eq!(bench.git(&["ls-tree", "--name-only", "work", "made-1", "made-2"]), "made-1\nmade-2");
+}
+
 /// Has the first commit be all that the branch has, and starts a run without workers. Returns the files that it makes.
 fn reset_and_started(bench: &Bench, agent: &str) -> String {
     let first = bench.git(&["rev-list", "--max-parents=0", "HEAD"]);

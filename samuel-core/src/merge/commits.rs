@@ -6,13 +6,13 @@
 //! land.
 
 use super::{
-    MergeRepository, MergeStrategy, Submission,
+    ClaimKey, MergeRepository, MergeStrategy, Submission,
     repository::Merge,
     strategy::{with_trailers, without_trailers},
 };
 use crate::{
     git::program::GitProgramError,
-    workspace::{Configured, NOBODY, RefusedWork, WorkspaceError},
+    workspace::{Configured, MadeWork, NOBODY, RefusedWork, WorkspaceError},
 };
 
 /// How many commits of one submission are made anew.
@@ -49,7 +49,7 @@ impl MergeRepository {
             return self.squashed(at, tree, work).await.map(Ok);
         }
         let landed = match strategy {
-            MergeStrategy::Rebase => match self.rebased(at, tree, work).await {
+            MergeStrategy::Rebase => match self.rebased(at, tree, at, &work.commit, Some(&work.key)).await {
                 Ok(Some(landed)) => Ok(landed),
                 // git does not make each commit that somebody could make: one without an author, for example.
                 Ok(None) | Err(WorkspaceError::Git(GitProgramError::Failed { .. })) => {
@@ -80,15 +80,54 @@ impl MergeRepository {
         self.commit(&[at], tree, &with_trailers(&title, &work.key), None).await
     }
 
-    /// Makes the commits of a submission anew on another one; nothing where one is in conflict by itself, they
-    /// come to another tree than the merge, there is none, or there are too many.
+    /// Makes work that came back again on the head of a branch, commit by commit if that comes to the same, and else as one
+    /// commit: what it changed since it began at `base`. Returns `None` if that is in conflict, changes nothing, or git is
+    /// too old to be told a base.
+    ///
+    /// # Errors
+    /// Returns an error if git fails.
+    pub(crate) async fn made_again(
+        &self,
+        head: &str,
+        base: &str,
+        work: &str,
+    ) -> Result<Option<MadeWork>, WorkspaceError> {
+        let merge_base = format!("--merge-base={base}");
+        let args =
+            ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", &merge_base, head, work];
+        let tree = match self.merge_tree(&args).await {
+            Ok(Merge::Tree(tree)) => tree,
+            Ok(Merge::Conflict(_)) | Err(WorkspaceError::Git(GitProgramError::Failed { .. })) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        if tree == self.line(&["rev-parse", "--verify", &format!("{head}^{{tree}}")]).await? {
+            return Ok(None);
+        }
+        let commit = match self.rebased(head, &tree, base, work, None).await {
+            Ok(Some(commit)) => commit,
+            Ok(None) | Err(WorkspaceError::Git(GitProgramError::Failed { .. })) => {
+                let title = self.line(&["log", "-1", "--format=%s", "--end-of-options", work]).await?;
+                self.commit(&[head], &tree, &without_trailers(&title), None).await?
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(Some(MadeWork { commit, tree }))
+    }
+
+    /// Makes the commits between two anew on another one, the last of them with the trailers of a claim, if there is one;
+    /// nothing where one is in conflict by itself, they come to another tree than the merge, there is none, or there are
+    /// too many.
     async fn rebased(
         &self,
         at: &str,
         merged: &str,
-        work: &Submission,
+        since: &str,
+        work: &str,
+        key: Option<&ClaimKey>,
     ) -> Result<Option<String>, WorkspaceError> {
-        let range = format!("{at}..{}", work.commit);
+        let range = format!("{since}..{work}");
         let commits = self.line(&["rev-list", "--reverse", "--topo-order", "--no-merges", &range]).await?;
         let commits: Vec<&str> = commits.lines().collect();
         if commits.is_empty() || commits.len() > MAX_COMMITS {
@@ -108,8 +147,10 @@ impl MergeRepository {
             let author = author.map(|((name, email), date)| Author { name, email, date });
             let message = told.next().unwrap_or_default();
             let is_last = place + 1 == commits.len();
-            let message =
-                if is_last { with_trailers(&message, &work.key) } else { without_trailers(&message) };
+            let message = match key.filter(|_| is_last) {
+                Some(key) => with_trailers(&message, key),
+                None => without_trailers(&message),
+            };
             onto = self.commit(&[&onto], &tree, &message, author).await?;
             last = tree;
         }

@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     lane::{Lane, LaneFault},
+    shared::{CameBack, LanesSetup},
     view::OwnClaim,
 };
 use crate::{
@@ -18,6 +19,7 @@ use crate::{
         payload::{Deliver, TextItem},
     },
     state::{Actor, Mutation, ProgressKind, StateError},
+    workspace::MadeWork,
 };
 
 /// A task that a lane has just claimed, and what is kept of earlier attempts.
@@ -51,6 +53,76 @@ impl Lane {
         };
         let attempt = now.claim(&target).map_or(1, |claim| claim.attempt);
         Ok(Some(Claimed { task, token, attempt, earlier }))
+    }
+
+    /// Submits work of an earlier attempt without a call of an agent, if it came back because of the branch and can be
+    /// merged by now. Returns whether it was submitted, or the claim is gone.
+    pub(super) async fn submits_again(
+        &self,
+        services: &Arc<Services>,
+        plan: &Plan,
+        claimed: &Claimed,
+    ) -> Result<bool, LaneFault> {
+        let Some(work) = self.shared.take_came_back(&claimed.task) else { return Ok(false) };
+        match self.submit_again(services, plan, claimed, work).await {
+            Err(error) => {
+                self.give_back(claimed.task.clone().into(), claimed.token, None).await?;
+                Err(error)
+            }
+            submitted => submitted,
+        }
+    }
+
+    async fn submit_again(
+        &self,
+        services: &Arc<Services>,
+        plan: &Plan,
+        claimed: &Claimed,
+        work: CameBack,
+    ) -> Result<bool, LaneFault> {
+        let LanesSetup { into, run, repository, .. } = &self.shared.setup;
+        let Claimed { task, token, attempt, .. } = claimed;
+        let base = repository.head(into).await?.ok_or_else(|| self.shared.gone())?;
+        let Some(MadeWork { commit, .. }) = repository.made_again(&base, &work.base, &work.commit).await?
+        else {
+            return Ok(false);
+        };
+        let branch = branch_of(run, task, *token);
+        if !repository.make_branch(&branch, &commit).await? {
+            return Ok(false);
+        }
+        self.shared.begins_with(task, false);
+        let title = plan.task(task).map(|task| task.title.clone()).unwrap_or_default();
+        services.emit(Event::TaskClaimed {
+            task: task.clone(),
+            title,
+            attempt: *attempt,
+            branch: branch.clone(),
+            base: base.clone(),
+        });
+        let submit = Mutation::Submit {
+            task: task.clone(),
+            token: *token,
+            branch: branch.clone(),
+            commit: commit.clone(),
+            base,
+            // The queue checks it.
+            tree: None,
+            iteration: work.iteration,
+        };
+        match self.shared.blocking(move |store| store.mutate(submit, Actor::Runtime)).await? {
+            Ok(_) => {
+                let text = "its kept work can be merged by now and is submitted again".to_owned();
+                let line = services.note(0, Some(task.clone()), ProgressKind::Found, text);
+                services.log(vec![line]).await;
+                services.emit(Event::TaskSubmitted { task: task.clone(), branch, commit });
+            }
+            // Somebody settled it in this moment.
+            Err(StateError::ClaimVoid { .. } | StateError::ClaimPhase { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.shared.wake();
+        Ok(true)
     }
 
     /// Gives a task that was claimed its branch; it is given back where that fails, or the lane is to stop.

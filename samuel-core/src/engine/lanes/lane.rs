@@ -463,6 +463,10 @@ impl Lane {
         let tasks = if next == LaneStep::Work { choice.tasks } else { Vec::new() };
         for task in tasks {
             if let Some(claimed) = self.claim(plan, task).await? {
+                if self.submits_again(services, plan, &claimed).await? {
+                    // It looks again at once.
+                    return Ok(Found::Wait(Vec::new()));
+                }
                 drop(alone);
                 let own = self.begin_with(services, plan, claimed, cancel).await?;
                 self.shared.wake();

@@ -7,7 +7,10 @@ use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{lane::LaneFault, shared::Lanes};
+use super::{
+    lane::LaneFault,
+    shared::{CameBack, Lanes},
+};
 use crate::{
     engine::{error::described, services::Services},
     event::{Event, PlanChange, RunFault},
@@ -268,7 +271,17 @@ impl QueueDriver {
             _ => self.plan().await?,
         };
         let asked = mutation.clone();
-        self.shared.blocking(move |store| store.mutate(asked, Actor::Runtime)).await??;
+        // A lane may claim the task as soon as it is free.
+        let back = may_merge_later(&before, &mutation);
+        let task = back.map(|(task, work)| {
+            self.shared.may_merge_later(task.clone(), work);
+            task
+        });
+        let changed = self.shared.blocking(move |store| store.mutate(asked, Actor::Runtime)).await?;
+        if let (Err(_), Some(task)) = (&changed, &task) {
+            self.shared.take_came_back(task);
+        }
+        changed?;
         match mutation {
             Mutation::Land { .. } => self.landed(&before).await,
             Mutation::Release { task, reason, .. } => self.returned(&before, &task, &reason).await,
@@ -341,6 +354,16 @@ impl QueueDriver {
             self.services.emit(changed);
         }
     }
+}
+
+/// Returns the work that a release gives back because of what the branch has or lost: it may be merged later as it is.
+fn may_merge_later(before: &Plan, mutation: &Mutation) -> Option<(TaskId, CameBack)> {
+    let Mutation::Release { task: of, reason, .. } = mutation else { return None };
+    let is_of_branch = matches!(reason, ReleaseReason::Conflict { .. } | ReleaseReason::Asked { .. });
+    let (id, claim) = (of.task()?, before.claim(of).filter(|_| is_of_branch)?);
+    let iteration = before.task(id).and_then(|task| task.iteration);
+    let work = CameBack { commit: claim.commit.clone()?, base: claim.base.clone()?, iteration };
+    Some((id.clone(), work))
 }
 
 #[cfg(test)]

@@ -98,6 +98,8 @@ struct State {
     empty_discoveries: u32,
     /// The trees that have passed in the lane that submitted them, by the tokens of the claims.
     trees: BTreeMap<u64, String>,
+    /// Work that came back because of what the branch has or lost, until it is tried once more.
+    came_back: BTreeMap<TaskId, CameBack>,
     /// The last commit that was landed, whose tree has passed the checks.
     passed: Option<String>,
     /// What was told last of why lanes wait; nothing once a task that they may wait for has landed or came back.
@@ -111,6 +113,16 @@ struct State {
     used: BTreeMap<u32, Usage>,
     /// The iterations under way in lanes but the first, each with what the lane had consumed before.
     open: BTreeMap<u32, (OpenIteration, Usage)>,
+}
+
+/// Work that was submitted and came back, and that its agent need not do again if it can be merged later.
+#[derive(Clone, Debug)]
+pub(super) struct CameBack {
+    pub(super) commit: String,
+    /// The commit that the work began at.
+    pub(super) base: String,
+    /// The iteration that did the work.
+    pub(super) iteration: Option<u32>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -485,6 +497,16 @@ impl Lanes {
     /// Takes down that a task is open again or blocked, so that whoever waits for it anew is told of.
     pub(super) fn came_back(&self) {
         self.state(|state| state.told_why.clear());
+    }
+
+    /// Stores work that came back, which may be merged later as it is.
+    pub(super) fn may_merge_later(&self, task: TaskId, work: CameBack) {
+        self.state(|state| _ = state.came_back.insert(task, work));
+    }
+
+    /// Returns such work of a task, once.
+    pub(super) fn take_came_back(&self, task: &TaskId) -> Option<CameBack> {
+        self.state(|state| state.came_back.remove(task))
     }
 
     /// Stores what was merged, each task with its commit, and how that moved the branch.

@@ -81,11 +81,15 @@ impl Lanes {
         self.state(|state| *state.failed.entry(task).or_default() += 1);
     }
 
-    /// Forgets how often a task was tried, or every one, since somebody has reset it or has replaced the plan.
+    /// Forgets how often a task was tried and what came of that, or every one, since somebody has reset it or has replaced the plan.
     pub(in crate::engine::lanes) fn forgets(&self, task: Option<&TaskId>) {
         self.state(|state| match task {
-            Some(task) => _ = (state.failed.remove(task), state.cut_off.remove(task)),
-            None => (state.failed, state.cut_off) = Default::default(),
+            Some(task) => {
+                state.failed.remove(task);
+                state.cut_off.remove(task);
+                state.came_back.remove(task);
+            }
+            None => (state.failed, state.cut_off, state.came_back) = Default::default(),
         });
     }
 
