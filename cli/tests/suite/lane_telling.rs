@@ -191,6 +191,17 @@ fn work_that_lanes_have_landed_and_nobody_merged_is_told_by_starts_without_lanes
 }
 
 #[test]
+fn squashed_branch_counts_as_merged() {
+    let bench = with_repository(&["First"]);
+    bench.start(DOES, &["--jobs", "2"]).ends(0);
+    let unmerged = || bench.ok(&["run", "status", "--json"]).json()["data"]["unmerged"].clone();
+    assert_eq!(unmerged(), serde_json::json!(results(&bench)));
+    bench.git(&["merge", "--quiet", "--squash", &results(&bench)[0]]);
+    bench.git(&["commit", "--quiet", "--message", "All of it"]);
+    assert_eq!(unmerged(), serde_json::json!([]));
+}
+
+#[test]
 fn a_branch_on_which_nothing_has_landed_is_nothing_that_waits_to_be_merged() {
     let bench = with_repository(&["First"]);
     bench.start("cat > /dev/null; exit 7", &["--jobs", "2", "--max-attempts", "1"]);

@@ -127,6 +127,26 @@ impl Repository {
         Ok(found)
     }
 
+    /// Returns whether `HEAD`, or one of its ancestors that is not older than a commit, has the same files as that commit.
+    /// Returns `false` if at most `count` commits do not tell.
+    ///
+    /// # Errors
+    /// Returns a [`GitError`] where the repository cannot be read.
+    #[doc(hidden)]
+    pub fn has_files_of(&self, commit: &ObjectId, count: usize, limit: Duration) -> Result<bool, GitError> {
+        let Some(mut walk) = self.walk(limit)? else { return Ok(false) };
+        let Some(data) = read_commit(&walk.objects, commit)? else { return Ok(false) };
+        let Some(tree) = tree_of(&data, self.hash) else { return Ok(false) };
+        let oldest = committed(&data).0;
+        for _ in 0..count {
+            let Some(next) = walk.step()?.filter(|next| next.seconds >= oldest) else { break };
+            if tree_of(&next.data, self.hash) == Some(tree) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Begins to go through the commits before `HEAD`; nothing in a repository without any.
     fn walk(&self, limit: Duration) -> Result<Option<Walk>, GitError> {
         let Some(first) = self.head()?.commit() else { return Ok(None) };
@@ -383,6 +403,27 @@ mod tests {
         let found = repository.checked_out(&[first, side, far, missing], 10, LONG).unwrap();
         assert_eq!(found, HashSet::from([first]));
         assert!(repository.checked_out(&[first], 5, LONG).unwrap().is_empty(), "it is not reached");
+    }
+
+    #[test]
+    fn finds_files_of_a_squashed_branch() {
+        let made = Made::with(&[("a.rs", "")]);
+        let repository = Repository::open(made.path(), &Caller::of_process()).unwrap().unwrap();
+        let has = |name: &str| {
+            let tip = repository.reference(&format!("refs/heads/{name}")).unwrap().unwrap();
+            repository.has_files_of(&tip, 10, LONG).unwrap()
+        };
+        made.run(&["checkout", "--quiet", "-b", "side"]);
+        fs::write(made.path().join("b.rs"), "").unwrap();
+        made.run(&["add", "b.rs"]);
+        made.commit("On the side");
+        made.run(&["checkout", "--quiet", "main"]);
+        assert!(!has("side"));
+        made.run(&["merge", "--quiet", "--squash", "side"]);
+        made.commit("All of it");
+        assert!(has("side"));
+        made.commit("Later");
+        assert!(has("side"));
     }
 
     #[test]

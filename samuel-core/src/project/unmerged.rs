@@ -3,7 +3,11 @@
 //! The journal has the branch of each merge. Starts with workers leave a [note](crate::workspace::LaneNote), without
 //! which the journal is not searched.
 
-use std::{collections::BTreeSet, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use super::Project;
 use crate::{
@@ -13,13 +17,14 @@ use crate::{
     workspace::{LaneNote, WorkspaceKind, known_branch},
 };
 
-/// How many commits are searched for the head of a branch, and for how long.
+/// How many commits are searched for the head of a branch, and for how long all branches are looked for.
 const MAX_COMMITS: usize = 20_000;
 const MAX_LOOK: Duration = Duration::from_secs(1);
 
 impl Project {
     /// Returns the branches with merged work of a plan that are not in what is checked out, the newest first. A branch
-    /// of which that cannot be found out in a second counts as not merged. Blocks, and starts no process.
+    /// that was squashed counts as merged if a later commit has the same files. A branch of which that cannot be found out
+    /// counts as not merged, and the look takes a second for all of them. Blocks, and starts no process.
     pub fn unmerged_branches(&self, plan: &Plan) -> Vec<String> {
         if self.known_into(plan).is_none() {
             return Vec::new();
@@ -39,7 +44,8 @@ impl Project {
             return Vec::new();
         }
         let Ok(Some(repository)) = Repository::open(self.root(), self.caller()) else { return Vec::new() };
-        let unmerged = branches.iter().filter(|branch| is_unmerged(&repository, branch));
+        let deadline = Instant::now() + MAX_LOOK;
+        let unmerged = branches.iter().filter(|branch| is_unmerged(&repository, branch, deadline));
         unmerged.map(|branch| (*branch).to_owned()).collect()
     }
 
@@ -61,9 +67,11 @@ impl Project {
 }
 
 /// Returns whether a branch exists and is not known to be in what is checked out.
-fn is_unmerged(repository: &Repository, branch: &str) -> bool {
+fn is_unmerged(repository: &Repository, branch: &str, deadline: Instant) -> bool {
     let Ok(Some(tip)) = repository.reference(&format!("refs/heads/{branch}")) else { return false };
-    !matches!(repository.is_checked_out(&tip, MAX_COMMITS, MAX_LOOK), Ok(Some(true)))
+    let left = || deadline.saturating_duration_since(Instant::now());
+    !matches!(repository.is_checked_out(&tip, MAX_COMMITS, left()), Ok(Some(true)))
+        && !matches!(repository.has_files_of(&tip, MAX_COMMITS, left()), Ok(true))
 }
 
 /// Returns the commit that a branch was moved to last by a merge, as a journal tells.
