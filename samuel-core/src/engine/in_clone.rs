@@ -6,7 +6,7 @@
 
 use std::{
     collections::BTreeMap,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -75,6 +75,11 @@ impl ControlLook for OfLanes {
 }
 
 impl InClone {
+    /// Names the file that says what the progress log in the workspace begins with.
+    pub(super) fn shown_log(&self) -> PathBuf {
+        self.workspace.shown_log()
+    }
+
     fn refused(&self, why: Option<String>) {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = why;
     }
@@ -137,12 +142,16 @@ impl Services {
 
     /// Writes the files that agents find in the workspace, and logs what a turn left there that was cut off.
     async fn begin_turn_files(self: &Arc<Self>) {
-        self.take_over(|services, files| files.begin(&services.store.progress()?)).await;
+        // Whose turn left them is not known.
+        self.take_over(0, None, |services, files| files.begin(&services.store.progress()?)).await;
     }
 
-    /// Logs what agents appended to the progress log in the workspace, if the run works in one. A failure is a warning.
+    /// Logs what agents appended to the progress log in the workspace in a turn, if the run works in one. A failure is a
+    /// warning.
     async fn take_over(
         self: &Arc<Self>,
+        iteration: u32,
+        task: Option<&TaskId>,
         read: fn(&Self, &TurnFiles) -> Result<Vec<ProgressEntry>, StateError>,
     ) {
         if self.turn_files.is_none() {
@@ -152,11 +161,20 @@ impl Services {
             Some(files) => read(services, files),
             None => Ok(Vec::new()),
         });
-        match entries.await.and_then(|entries| entries) {
-            Ok(entries) => self.log(entries).await,
-            Err(error) => {
-                self.warn(format!("the workspace's progress log cannot be used: {}", described(&error)));
+        let taken = match entries.await.and_then(|entries| entries) {
+            Ok(entries) if entries.is_empty() => return,
+            Ok(entries) => {
+                let iteration = (iteration > 0).then_some(iteration);
+                let of_turn =
+                    |entry: ProgressEntry| ProgressEntry { iteration, task: task.cloned(), ..entry };
+                self.log(entries.into_iter().map(of_turn).collect()).await;
+                let logged = |services: &Self| services.turn_files.as_ref().map_or(Ok(()), TurnFiles::logged);
+                self.blocking(logged).await.and_then(|logged| logged)
             }
+            Err(error) => Err(error),
+        };
+        if let Err(error) = taken {
+            self.warn(format!("the workspace's progress log cannot be used: {}", described(&error)));
         }
     }
 
@@ -197,7 +215,7 @@ impl Services {
         mut reply: HookReply,
     ) -> EffectResult {
         if point == HookPoint::AgentInvoke {
-            self.take_over(|_, files| files.appended()).await;
+            self.take_over(place.iteration, task, |_, files| files.appended()).await;
         }
         if let Some(lane) = &self.in_lane {
             lane.leave(point, place.turn, self, &mut reply).await;

@@ -408,7 +408,9 @@ impl Run {
             clock: frozen.project.clock(),
             hub: self.hub,
             work_tree: WorkTree::new(work_dir, repository),
-            turn_files: in_clone.as_ref().map(|_| TurnFiles::new(frozen.run_dir.within(&work_root))),
+            turn_files: in_clone
+                .as_ref()
+                .map(|clone| TurnFiles::new(frozen.run_dir.within(&work_root), clone.shown_log())),
             work_root,
             has_workers,
             is_sandboxed: frozen.settings.sandbox != HOST,

@@ -176,7 +176,7 @@ pub(super) struct Contexts {
 impl Services {
     /// Returns what one of several lanes has: what the leader has, but for what is its own.
     pub(super) fn of_lane(&self, parts: LaneParts, inputs: mpsc::UnboundedSender<Input>) -> Self {
-        let LaneParts { lane, store, notes, registry, agents, work_tree } = parts;
+        let LaneParts { lane, store, notes, registry, agents, work_tree, shown_log } = parts;
         let work_root = work_tree.root().to_owned();
         if let Some(lane) = &lane {
             lane.tells_to(inputs.clone());
@@ -199,7 +199,7 @@ impl Services {
             clock: Arc::clone(&self.clock),
             hub: Arc::clone(&self.hub),
             work_tree,
-            turn_files: Some(TurnFiles::new(self.run_dir.within(&work_root))),
+            turn_files: Some(TurnFiles::new(self.run_dir.within(&work_root), shown_log)),
             work_root,
             has_workers: self.has_workers,
             is_sandboxed: self.is_sandboxed,

@@ -66,6 +66,8 @@ const RECORD: &str = "record.json";
 const INDEX: &str = "index";
 /// Where it is noted which commands of the setup were run in the clone.
 const PREPARED: &str = "prepared";
+/// What the progress log in the clone begins with, which no agent appended.
+const SHOWN_LOG: &str = "progress-shown.json";
 /// What is there while a reference of the user's repository is removed.
 const TIDYING: &str = "tidying.json";
 /// Who commits where git does not know the user.
@@ -184,6 +186,11 @@ impl CloneWorkspace {
     /// Returns the directory in which agents and checks work: the project within the clone.
     pub fn work_dir(&self) -> PathBuf {
         Self::work_dir_in(&self.setup.directory, &self.users.prefix)
+    }
+
+    /// Names the file that says what the progress log in the clone begins with. No agent writes there.
+    pub(crate) fn shown_log(&self) -> PathBuf {
+        self.file(SHOWN_LOG)
     }
 
     /// Names that directory before there is a clone, by that of the workspace and by where the project

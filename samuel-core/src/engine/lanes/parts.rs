@@ -1,6 +1,6 @@
 //! What each lane and the queue have in the place of what the run has, and how they begin.
 
-use std::{num::NonZeroUsize, sync::Arc};
+use std::{num::NonZeroUsize, path::PathBuf, sync::Arc};
 
 use tokio::sync::mpsc;
 
@@ -27,6 +27,8 @@ pub(in crate::engine) struct LaneParts {
     pub(in crate::engine) registry: Registry,
     pub(in crate::engine) agents: Agents,
     pub(in crate::engine) work_tree: WorkTree,
+    /// The file that says what the progress log in the clone begins with.
+    pub(in crate::engine) shown_log: PathBuf,
 }
 
 /// What all machines of a run begin with.
@@ -108,7 +110,7 @@ impl Run {
         let registry = frozen.project.registry::<RunError>(handlers, HookPoint::ALL)?;
         let repository = self.repository(directory.clone()).await?.ok().flatten();
         let work_tree = WorkTree::new(directory, repository);
-        Ok(LaneParts { lane, store, notes, registry, agents, work_tree })
+        Ok(LaneParts { lane, store, notes, registry, agents, work_tree, shown_log: tree.shown_log() })
     }
 
     /// Returns how many submissions the queue merges and checks together, at most.

@@ -82,6 +82,11 @@ impl LaneClone {
         self.clone.work_dir()
     }
 
+    /// Names the file that says what the progress log in the clone begins with.
+    pub(crate) fn shown_log(&self) -> PathBuf {
+        self.clone.shown_log()
+    }
+
     /// Says whether the commands of the setup were run there.
     pub(crate) fn is_set_up(&self) -> bool {
         self.clone.setup.preparation.is_set_up(&self.clone.file(PREPARED))
