@@ -1,8 +1,8 @@
 //! The files of a turn in a workspace.
 //!
 //! Agents that do not work in the project find the context files and the progress log in their workspace, at the same
-//! path. The log is a copy of the last lines. The lines that agents append to it are read back, and nothing else is. A note
-//! outside of the workspace has what the log began with, so that a later process knows what was appended.
+//! path. The log is a copy of the last lines. The lines that agents append to it are read back, and nothing else is. A
+//! note outside of the workspace has what the log began with, so that a later process knows what was appended.
 
 use std::{
     collections::HashSet,
@@ -62,8 +62,8 @@ struct Noted {
 }
 
 impl TurnFiles {
-    /// Names the files in the run directory of a workspace, and a file for a note next to the workspace, where agents do
-    /// not write. Touches nothing.
+    /// Names the files in the run directory of a workspace, and a file for a note next to the workspace, where agents
+    /// do not write. Touches nothing.
     pub fn new(dir: RunDir, note: PathBuf) -> Self {
         Self { dir, note, known: Mutex::default() }
     }
@@ -205,8 +205,8 @@ impl TurnFiles {
         written.map_err(StateError::file("write", path))
     }
 
-    /// Reads the end of a file, and nothing before a place that is the beginning of a line. Returns how long the file is,
-    /// too; nothing if there is none.
+    /// Reads the end of a file, and nothing before a place that is the beginning of a line. Returns how long the file
+    /// is, too; nothing if there is none.
     fn read_after(&self, path: &Path, from: u64) -> Result<(String, u64), FileError> {
         let nothing = || (String::new(), 0);
         let Some(place) = found(self.dir.root().walk_straight(path))? else { return Ok(nothing()) };

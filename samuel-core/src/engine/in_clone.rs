@@ -48,7 +48,7 @@ impl ControlLook for OfRun {
     }
 
     fn covers(&self, path: &str) -> bool {
-        self.0.covers(path)
+        is_above_runs(path) || self.0.covers(path)
     }
 }
 
@@ -72,6 +72,13 @@ impl ControlLook for OfLanes {
             || self.copied.iter().any(is_copied)
             || self.of_run.covers(path)
     }
+}
+
+/// Returns whether a path is that of a directory above Samuel's own files. Something else in its place, as a file
+/// `.samuel`, would take the place of all of them where it arrives.
+fn is_above_runs(path: &str) -> bool {
+    let path = path.trim_end_matches('/');
+    !path.is_empty() && RunDir::new("").path().starts_with(path)
 }
 
 impl InClone {
@@ -146,8 +153,8 @@ impl Services {
         self.take_over(0, None, |services, files| files.begin(&services.store.progress()?)).await;
     }
 
-    /// Logs what agents appended to the progress log in the workspace in a turn, if the run works in one. A failure is a
-    /// warning.
+    /// Logs what agents appended to the progress log in the workspace in a turn, if the run works in one. A failure is
+    /// a warning.
     async fn take_over(
         self: &Arc<Self>,
         iteration: u32,
@@ -357,4 +364,19 @@ fn is_cancelled(outcome: &Outcome) -> bool {
 pub(super) fn refusal(why: String) -> HookReply {
     let outcome = Outcome { refused: Some(why), ..Outcome::default() };
     HookReply { outcome, data: ReplyData::Checks(Vec::new()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_file_in_place_of_own_directory() {
+        for path in [".samuel", ".samuel/", ".samuel/run"] {
+            assert!(is_above_runs(path), "{path}");
+        }
+        for path in ["", "/", ".samuel/hooks", ".samuel/run/prd.toon", ".samuel2", "src"] {
+            assert!(!is_above_runs(path), "{path}");
+        }
+    }
 }
