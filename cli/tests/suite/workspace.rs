@@ -1,6 +1,6 @@
 //! Runs whose agent works in a clone.
 
-use crate::bench::{Bench, Ran};
+use crate::bench::{Bench, Ran, says};
 
 /// A project with tasks, of which all but the plan is committed, and which is worked on in a clone.
 fn bench(titles: &[&str], keys: &str) -> Bench {
@@ -27,6 +27,24 @@ fn an_agent_in_a_clone_records_its_task_in_the_project_and_its_commit_reaches_th
     assert_eq!(bench.git(&["log", "--format=%s"]), "Make 2\nMake 1\nStart");
     assert_eq!(bench.tasks()[1]["commit_sha"], bench.git(&["rev-parse", "HEAD"]));
     assert_eq!(bench.git(&["for-each-ref", "refs/samuel"]), "");
+}
+
+#[test]
+fn names_directories_of_path_that_workspace_lacks() {
+    for jobs in ["1", "2"] {
+        let bench = bench(&["First"], "");
+        bench.write(".venv/bin/tool", "");
+        bench.write("bin/tool", "");
+        bench.git(&["add", "bin"]);
+        bench.git(&["commit", "--quiet", "--message", "Tool"]);
+        let [missing, there] = [".venv/bin", "bin"].map(|name| bench.path(name).display().to_string());
+        let path = format!("{missing}:{there}:{}", std::env::var("PATH").unwrap());
+        let agent = "cat > /dev/null; \"$SAMUEL_BINARY\" run done 1";
+        let args = [&bench.start_args(agent)[..], &["--jobs", jobs]].concat();
+        let ran = bench.samuel_where("PATH", &path, &args);
+        says(&ran.stderr, &[&format!("PATH has {missing}, which the workspace lacks")]);
+        assert!(!ran.stderr.contains(&format!("PATH has {there},")), "{ran:?}");
+    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ use crate::{
     config::{CheckCommand, MethodologySettings},
     detect::detect_languages,
     dialect::{HookFileOptions, HookFiles},
-    environment::kept_from_checks,
+    environment::{kept_from_checks, moved},
     event::RunReport,
     git::{GitError, Repository},
     hook::{HookPoint, Registry, RegistryBuilder, Tier},
@@ -311,6 +311,27 @@ impl Run {
         told
     }
 
+    /// Returns warnings of directories in `PATH` that the project has and the workspace of the run lacks, such as those
+    /// that git ignores. Blocks.
+    fn missing_on_path(&self) -> Vec<String> {
+        let (root, env, workspace) = (self.frozen.project.root(), &self.frozen.env, self.work_dir());
+        let in_workspace = moved(env.iter().cloned(), root, &workspace);
+        let entries = |env: &[(String, String)]| -> Vec<PathBuf> {
+            let path = env.iter().find(|(name, _)| name == "PATH");
+            path.map_or_else(Vec::new, |(_, value)| std::env::split_paths(value).collect())
+        };
+        let both = entries(env).into_iter().zip(entries(&in_workspace));
+        let missing = both.filter(|(here, there)| here != there && here.is_dir() && !there.is_dir());
+        let told = missing.map(|(here, _)| {
+            format!(
+                "PATH has {}, which the workspace lacks: agents and checks do not find its programs; make it there by a \
+                 command of `parallel.setup`",
+                here.display()
+            )
+        });
+        told.collect()
+    }
+
     /// Looks for the languages of the project's code, which prompts name.
     pub(super) async fn detect(&self) -> Result<(), RunError> {
         let root = self.frozen.project.root().to_owned();
@@ -467,6 +488,7 @@ impl Run {
         };
         let mut told = self.warnings_of_checks();
         told.extend(self.hook_files.warnings());
+        told.extend(self.missing_on_path());
         let (repository, unread) = match opened {
             Ok(repository) => (repository, None),
             Err(error) => (None, Some(error)),
