@@ -127,8 +127,8 @@ impl Repository {
         Ok(found)
     }
 
-    /// Returns whether `HEAD`, or one of its ancestors that is not older than a commit, has the same files as that commit.
-    /// Returns `false` if at most `count` commits do not tell.
+    /// Returns whether `HEAD`, or one of its ancestors that is not older than a commit, has the same files as that
+    /// commit. Returns `false` if at most `count` commits do not tell.
     ///
     /// # Errors
     /// Returns a [`GitError`] where the repository cannot be read.

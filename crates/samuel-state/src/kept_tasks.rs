@@ -1,7 +1,7 @@
 //! The tasks and groups that a plan must have while agents are at work, held against those in its file.
 //!
-//! If only its own task may be completed by an agent, an edit of prd.toon must not do the same in another way: a row that
-//! is removed is open no more, and a task with subtasks is completed by them. So while agents are at work such
+//! If only its own task may be completed by an agent, an edit of prd.toon must not do the same in another way: a row
+//! that is removed is open no more, and a task with subtasks is completed by them. So while agents are at work such
 //! edits are undone. The commands of the plan may do both.
 
 use std::{
@@ -52,8 +52,8 @@ impl KeptTasks {
 }
 
 impl Acknowledged {
-    /// Returns the tasks with those that an edit removed or moved below others, by the records since then; `None` if there
-    /// are none, no agent is at work, or another plan was stored.
+    /// Returns the tasks with those that an edit removed or moved below others, by the records since then; `None` if
+    /// there are none, no agent is at work, or another plan was stored.
     pub(super) fn kept_tasks(&self, document: &Document, records: &[JournalRecord]) -> Option<KeptTasks> {
         if Arc::ptr_eq(&self.plan, &document.plan) || !is_under_way(&self.plan, records) {
             return None;
@@ -118,7 +118,7 @@ fn is_under_way(plan: &Plan, records: &[JournalRecord]) -> bool {
 
 /// Returns the tasks that commands added, removed or moved; `None` if another plan was stored.
 fn revised_by(records: &[JournalRecord]) -> Option<HashSet<&TaskId>> {
-    let mut revised = HashSet::new();
+    let mut revised: HashSet<&TaskId> = HashSet::new();
     for record in records {
         match &record.entry {
             JournalEntry::Imported { .. } => return None,

@@ -106,9 +106,9 @@ pub trait PlanStore: fmt::Debug + Send + Sync {
         true
     }
 
-    /// Sets whether [`catch_up`](Self::catch_up) undoes edits of the plan's file that remove tasks, or make tasks subtasks
-    /// of others, while agents are at work. A loop sets it if agents may complete only their own tasks. Default: `false`;
-    /// a store that nobody reaches in another way has nothing to undo.
+    /// Sets whether [`catch_up`](Self::catch_up) undoes edits of the plan's file that remove tasks, or make tasks
+    /// subtasks of others, while agents are at work. A loop sets it if agents may complete only their own tasks.
+    /// Default: `false`; a store that nobody reaches in another way has nothing to undo.
     fn keeps_tasks(&self, keeps: bool) {
         let _ = keeps;
     }

@@ -411,7 +411,7 @@ fn skipped_by_edit(record: &JournalRecord) -> impl Iterator<Item = &TaskId> {
 
 /// Returns the tasks that records say were skipped by a command.
 pub(super) fn skipped_in(records: &[JournalRecord]) -> HashSet<&TaskId> {
-    let mut skipped = HashSet::new();
+    let mut skipped: HashSet<&TaskId> = HashSet::new();
     for record in records {
         if let JournalEntry::Mutation { change, .. } = &record.entry {
             skipped.extend(match change {

@@ -80,9 +80,9 @@ impl MergeRepository {
         self.commit(&[at], tree, &with_trailers(&title, &work.key), None).await
     }
 
-    /// Makes work that came back again on the head of a branch, commit by commit if that comes to the same, and else as one
-    /// commit: what it changed since it began at `base`. Returns `None` if that is in conflict, changes nothing, or git is
-    /// too old to be told a base.
+    /// Makes work that came back again on the head of a branch: what it changed since it began at `base`, commit by
+    /// commit if that comes to the same, and else as one commit. Returns `None` if that is in conflict, changes
+    /// nothing, or git is too old to be told a base.
     ///
     /// # Errors
     /// Returns an error if git fails.
@@ -116,9 +116,9 @@ impl MergeRepository {
         Ok(Some(MadeWork { commit, tree }))
     }
 
-    /// Makes the commits between two anew on another one, the last of them with the trailers of a claim, if there is one;
-    /// nothing where one is in conflict by itself, they come to another tree than the merge, there is none, or there are
-    /// too many.
+    /// Makes the commits between two anew on another one, the last of them with the trailers of a claim, if there is
+    /// one; nothing where one is in conflict by itself, they come to another tree than the merge, there is none, or
+    /// there are too many.
     async fn rebased(
         &self,
         at: &str,

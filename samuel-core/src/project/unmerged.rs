@@ -22,9 +22,9 @@ const MAX_COMMITS: usize = 20_000;
 const MAX_LOOK: Duration = Duration::from_secs(1);
 
 impl Project {
-    /// Returns the branches with merged work of a plan that are not in what is checked out, the newest first. A branch
-    /// that was squashed counts as merged if a later commit has the same files. A branch of which that cannot be found out
-    /// counts as not merged, and the look takes a second for all of them. Blocks, and starts no process.
+    /// Returns the branches with merged work of a plan that are not in what is checked out, the newest first. A
+    /// branch that was squashed counts as merged if a later commit has the same files. A branch of which that cannot
+    /// be found out counts as not merged, and the look takes a second for all of them. Blocks, and starts no process.
     pub fn unmerged_branches(&self, plan: &Plan) -> Vec<String> {
         if self.known_into(plan).is_none() {
             return Vec::new();

@@ -81,7 +81,8 @@ impl Lanes {
         self.state(|state| *state.failed.entry(task).or_default() += 1);
     }
 
-    /// Forgets how often a task was tried and what came of that, or every one, since somebody has reset it or has replaced the plan.
+    /// Forgets how often a task was tried and what came of that, or every one, since somebody has reset it or has
+    /// replaced the plan.
     pub(in crate::engine::lanes) fn forgets(&self, task: Option<&TaskId>) {
         self.state(|state| match task {
             Some(task) => {
