@@ -81,6 +81,36 @@ fn keeps_work_that_a_person_squashed() {
 }
 
 #[test]
+fn keeps_squashed_work_at_later_starts() {
+    let bench = with_branch("merge");
+    bench.ok(&["run", "edit", "2", "--depends-on", "1"]);
+    let agent = "cat > /dev/null; echo $SAMUEL_TASK_ID >> all.txt; git add all.txt; git commit --quiet --message Work; \
+                 $SAMUEL_BINARY run done $SAMUEL_TASK_ID";
+    bench.start(agent, &["--jobs", "2"]).ends(0);
+    let tree = bench.git(&["rev-parse", "work^{tree}"]);
+    let squashed = bench.git(&["commit-tree", "-p", "main", "-m", "All of it", &tree]);
+    bench.git(&["branch", "--force", "work", &squashed]);
+    // Later work is on the same lines.
+    for title in ["Third", "Fourth"] {
+        bench.ok(&["run", "enqueue", title]);
+        let ran = bench.start(agent, &["--jobs", "2"]);
+        assert!(ran.code == 0 && !ran.stdout.contains("taken back"), "{ran:?}");
+    }
+    assert_eq!(bench.git(&["show", "work:all.txt"]), "1\n2\n3\n4");
+}
+
+#[test]
+fn blocks_task_whose_work_is_lost_too_often() {
+    let bench = with_branch("merge");
+    let agent = format!("cat > /dev/null; {DOES}");
+    bench.start(&agent, &["--jobs", "2"]).ends(0);
+    bench.git(&["branch", "--force", "work", "main"]);
+    let ran = bench.start(&agent, &["--jobs", "2", "--max-attempts", "1"]);
+    assert_ne!(ran.code, 0, "{ran:?}");
+    assert_eq!([bench.status("1"), bench.status("2")], ["blocked", "blocked"], "{ran:?}");
+}
+
+#[test]
 fn merges_kept_work_without_its_agent() {
     let bench = with_branch("merge");
     bench.ok(&["run", "edit", "2", "--depends-on", "1"]);

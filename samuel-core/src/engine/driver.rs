@@ -508,8 +508,8 @@ impl Driver {
         };
         // Only the arguments of tool calls that are under way are not hidden there.
         let (machine, told) = (self.services.secrets.hidden(self.machine.clone()), Some(self.told));
-        let completed = Some(self.follower.settled(self.told, Status::Completed));
-        let skipped = Some(self.skipped());
+        let completed = Some(self.settled(Status::Completed).await);
+        let skipped = Some(self.settled(Status::Skipped).await);
         let known = Some(self.services.known_seq.load(Ordering::Relaxed));
         let start_commit = self.services.work_tree.run_start();
         let (begun, _writing) = match &self.services.in_lane {
@@ -555,12 +555,20 @@ impl Driver {
         }
     }
 
-    /// Returns the tasks that are skipped, without those that are reopened or of which the machine was not told.
-    fn skipped(&self) -> Vec<TaskId> {
-        let mut skipped = self.follower.settled(self.told, Status::Skipped);
-        let plan = self.services.plan();
-        skipped.retain(|id| plan.task(id).is_some_and(|task| task.status == Status::Skipped));
-        skipped
+    /// Returns the tasks that are completed or skipped, without those that are to be reopened or of which the machine was
+    /// not told.
+    async fn settled(&self, status: Status) -> Vec<TaskId> {
+        let mut settled = self.follower.settled(self.told, status);
+        if status == Status::Skipped {
+            // What was reopened since the last look is skipped no more.
+            let plan = self.services.plan();
+            settled.retain(|id| plan.task(id).is_some_and(|task| task.status == status));
+        }
+        for change in self.to_reopen.lock().await.iter() {
+            let tasks = change.tasks().unwrap_or_default();
+            settled.retain(|id| !tasks.contains(&id));
+        }
+        settled
     }
 
     /// Returns what has begun in a run without lanes.

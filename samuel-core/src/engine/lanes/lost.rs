@@ -9,9 +9,10 @@ use super::{
 };
 use crate::{
     engine::{follow::completed_in, services::Services},
-    event::Event,
+    event::{Event, PlanChange},
     merge::MergeRepository,
-    model::{Plan, Status, TaskId},
+    model::{Plan, Status, TaskId, payload::Actor as ChangedBy},
+    sched::SharedBooks,
     state::{Actor, JournalEntry, JournalRecord, Mutation, ProgressEntry, ProgressKind},
     workspace::WorkspaceError,
 };
@@ -54,9 +55,35 @@ impl Lanes {
         self.blocking(move |store| store.mutate(back, Actor::Runtime)).await??;
         services.log(lines).await;
         self.forgets_merged(&ids);
-        services.emit(Event::TasksTakenBack { tasks: ids, reasons });
+        services.emit(Event::TasksTakenBack { tasks: ids.clone(), reasons });
+        for id in ids {
+            let max = self.setup.max_attempts;
+            if max.is_some_and(|max| self.failures_of(&id) >= max.get()) {
+                self.block_lost(services, plan, id).await?;
+            }
+        }
         self.wake();
         Ok(true)
+    }
+
+    /// Blocks a task whose work was lost, or that failed otherwise, as often as it may be attempted.
+    async fn block_lost(
+        self: &Arc<Self>,
+        services: &Services,
+        plan: &Plan,
+        id: TaskId,
+    ) -> Result<(), LaneFault> {
+        let reason = Some(format!(
+            "{} lost its work, and its attempts are used up (task_budget.max_attempts)",
+            self.setup.into
+        ));
+        let block = Mutation::Block { id: id.clone(), reason: reason.clone() };
+        self.blocking(move |store| store.mutate(block, Actor::Runtime)).await??;
+        self.books(SharedBooks::blocked);
+        let title = plan.task(&id).map(|task| task.title.clone()).unwrap_or_default();
+        let (change, actor) = (PlanChange::Blocked, ChangedBy::Runtime);
+        services.emit(Event::PlanChanged { change, task: id, title, reason, actor });
+        Ok(())
     }
 }
 

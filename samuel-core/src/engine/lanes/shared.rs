@@ -571,6 +571,8 @@ impl Lanes {
                 state.cut_off.insert(task.clone());
             }
             state.told_why.clear();
+            // There is work again.
+            state.is_finished = false;
         });
     }
 
