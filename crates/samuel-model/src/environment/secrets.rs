@@ -233,8 +233,8 @@ impl Secrets {
     }
 
     /// Returns a value with the secrets hidden in its texts, except in those that name something, such as a task. If
-    /// the result could not be read back, texts of a single word stay as they are: a secret is the same word as one of the
-    /// variants. It keeps URLs as `hide_values` does.
+    /// the result could not be read back, single words of small letters and times stay as they are: a secret is the
+    /// same word as one of the variants. It keeps URLs as `hide_values` does.
     #[must_use]
     pub fn hidden<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
         if matches!(self.matcher().search, Search::Nothing) {
@@ -247,13 +247,15 @@ impl Secrets {
         }
     }
 
-    /// Returns a value with the secrets hidden in texts of several words, since a secret is the same word as one of its
-    /// variants.
+    /// Returns a value with the secrets hidden in all texts but single words of small letters, since a secret is the
+    /// same word as one of its variants, and times.
     fn hidden_but_words<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
         fn hide(secrets: &Secrets, document: &mut Value) {
             match document {
+                // Variants have no other characters, and a changed time cannot be read.
                 Value::String(text)
-                    if text.contains(|c: char| !c.is_alphanumeric() && c != '_' && c != '-') =>
+                    if text.contains(|c: char| !c.is_ascii_lowercase() && c != '_' && c != '-')
+                        && text.parse::<jiff::Timestamp>().is_err() =>
                 {
                     *text = secrets.hide_values(text).into_owned();
                 }
@@ -565,6 +567,19 @@ mod tests {
             "home": "/home/me",
         });
         assert_eq!(value, hidden);
+    }
+
+    #[test]
+    fn hides_tokens_next_to_variant_that_is_secret() {
+        let token = "ghp_0123456789abcdefghijABCDEFGHIJ";
+        let secrets = secrets(&[("ADMIN_PASSWORD", "medium"), ("API_TOKEN", token)]);
+        let task = crate::Task {
+            description: token.to_owned(),
+            created_at: Some(jiff::Timestamp::UNIX_EPOCH),
+            ..crate::Task::new(crate::TaskId::new("1"), "t")
+        };
+        let hidden = secrets.hidden(task.clone());
+        assert_eq!(hidden, crate::Task { description: "***".to_owned(), ..task });
     }
 
     #[test]
