@@ -16,18 +16,19 @@ const WORK: &str = "cat > /dev/null; cd \"$SAMUEL_WORKSPACE\"; id=$SAMUEL_TASK_I
                     test -f .prepared || echo setup >> tried-$id; \
                     echo $id > made-$id; \"$SAMUEL_BINARY\" run done $id";
 
-/// A project with two tasks, whose agents and checks run in a sandbox; or the reason why none can.
+/// A project with two tasks, whose agents and checks run in a sandbox; or the reason why none can. Workers work in clones,
+/// also if one loop works in place.
 fn bench(wall: &Wall) -> Option<Bench> {
     let bench = Bench::with_tasks(&["First", "Second"]);
     let text = format!(
         "version = \"2\"\n[methodology.ralph]\nsandbox = \"{}\"\nquality_checks = [\"ls made-*\"]\n\
-         [methodology.ralph.parallel]\nsetup = [\"touch .prepared\"]\n[sandbox]\n{}\n",
+         [methodology.ralph.parallel]\nsetup = [\"touch .prepared\"]\n[sandbox]\nworkspace = \"in-place\"\n{}\n",
         wall.sandbox, wall.keys
     );
     bench.write("samuel.toml", &text);
     bench.write(".gitignore", ".prepared\n");
     bench.make_repository(&["samuel.toml", ".gitignore"]);
-    let ran = ran(&bench, wall, &["run", "start", "--dry-run", "--agent-command", "true"]);
+    let ran = ran(&bench, wall, &["run", "start", "--dry-run", "--jobs", "2", "--agent-command", "true"]);
     if ran.stderr.contains("cannot be used") {
         println!("skipped: {}: {}", wall.name, ran.stderr.lines().next().unwrap_or_default());
         return None;
@@ -43,7 +44,7 @@ fn ran(bench: &Bench, wall: &Wall, args: &[&str]) -> Ran {
 
 // Takes about 14 s: two lanes in each sandbox, each with setup, agent and checks; docker is tried with `SAMUEL_LONG=1`.
 #[test]
-fn agents_of_lanes_in_a_sandbox_see_a_clone_each_and_what_they_make_lands_once() {
+fn workers_see_only_their_clone_in_every_sandbox() {
     for wall in Wall::usual() {
         let Some(bench) = bench(&wall) else { continue };
         let ran = ran(&bench, &wall, &[&bench.start_args(WORK)[..], &["--jobs", "2", "--json"]].concat());

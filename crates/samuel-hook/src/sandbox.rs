@@ -95,8 +95,9 @@ pub trait Sandbox: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Returns one whose commands have another directory to write to, as each of several lanes has its own. By default
-    /// there is none: what commands see is not known.
+    /// Returns the same sandbox with another directory that its commands can write to, since each worker has its own
+    /// workspace. Default: `None`. Workers then share this sandbox, which gets the workspace as the directory of each
+    /// command.
     fn in_workspace(&self, _workspace: &Path) -> Option<Arc<dyn Sandbox>> {
         None
     }
@@ -128,10 +129,6 @@ impl Sandbox for Host {
 
     fn wrap(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
         Ok(spec)
-    }
-
-    fn in_workspace(&self, _: &Path) -> Option<Arc<dyn Sandbox>> {
-        Some(Arc::new(Self))
     }
 }
 
@@ -171,12 +168,12 @@ impl Sandboxes {
         self
     }
 
-    /// Returns the sandboxes that can work in another directory, each with that directory to write to. Leaves out the
-    /// others.
+    /// Returns all sandboxes, each with another directory to write to if it has such ([`Sandbox::in_workspace`]).
     #[must_use]
     #[doc(hidden)]
     pub fn in_workspace(&self, workspace: &Path) -> Self {
-        Self(self.0.iter().filter_map(|sandbox| sandbox.in_workspace(workspace)).collect())
+        let within = |one: &Arc<dyn Sandbox>| one.in_workspace(workspace).unwrap_or_else(|| Arc::clone(one));
+        Self(self.0.iter().map(within).collect())
     }
 
     /// Returns the names of all sandboxes in their order, also of those in which no command can run.

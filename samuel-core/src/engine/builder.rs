@@ -48,6 +48,8 @@ pub struct RunBuilder {
     owner: Option<String>,
     scope: Scope,
     discovers_only: bool,
+    /// Whether it is built for the merge queue alone.
+    is_to_land: bool,
     log_timings: bool,
     pub(super) socket_dir: Option<PathBuf>,
     bridge: Vec<String>,
@@ -77,6 +79,7 @@ impl RunBuilder {
             owner: None,
             scope: Scope::All,
             discovers_only: false,
+            is_to_land: false,
             log_timings: false,
             socket_dir: None,
             bridge: Vec::new(),
@@ -294,12 +297,13 @@ impl RunBuilder {
     /// # Errors
     /// Returns a [`RunError`] where a setting, the sandbox, a template or the handlers of a point cannot be used, or
     /// nothing can be landed here.
-    pub fn build_to_land(self) -> Result<Run, RunError> {
+    pub fn build_to_land(mut self) -> Result<Run, RunError> {
+        self.is_to_land = true;
         self.settings.check()?;
         self.check_sandbox()?;
         self.project.run_dir().check()?;
         let (run, _) = self.build_idle()?;
-        run.check_landing()?;
+        run.check_copies()?;
         Ok(run)
     }
 
@@ -375,7 +379,13 @@ impl RunBuilder {
     }
 
     fn known_sandboxes(&self) -> Result<Sandboxes, SandboxError> {
-        Ok(self.described(Sandboxes::with(built_in().into_iter().chain(self.sandboxes.iter().cloned()))?))
+        // Workers and the merge queue never work in place.
+        let kind = match self.is_to_land || self.settings.parallel.jobs > 1 {
+            true => WorkspaceKind::Clone,
+            false => self.workspace_kind(),
+        };
+        let known = Sandboxes::with(built_in().into_iter().chain(self.sandboxes.iter().cloned()))?;
+        Ok(self.described(known, kind))
     }
 
     /// Makes the agent that samuel.toml describes.

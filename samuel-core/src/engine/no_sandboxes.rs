@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use super::builder::RunBuilder;
-use crate::sandbox::{ProbeGround, Sandbox, SandboxError, Sandboxes};
+use crate::{
+    sandbox::{ProbeGround, Sandbox, SandboxError, Sandboxes},
+    workspace::WorkspaceKind,
+};
 
 impl RunBuilder {
     /// Returns those that are known: nothing is described that could run.
     #[expect(clippy::unused_self, reason = "with the feature it is the builder that describes them")]
-    pub(super) fn described(&self, known: Sandboxes) -> Sandboxes {
+    pub(super) fn described(&self, known: Sandboxes, _kind: WorkspaceKind) -> Sandboxes {
         known
     }
 

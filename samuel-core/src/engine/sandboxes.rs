@@ -29,10 +29,10 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 const MAX_MOUNTS: u64 = 4 << 20;
 
 impl RunBuilder {
-    /// Describes those of samuel.toml, beside which others may be known.
-    pub(super) fn described(&self, known: Sandboxes) -> Sandboxes {
+    /// Describes those of samuel.toml for one kind of workspace, beside which others may be known.
+    pub(super) fn described(&self, known: Sandboxes, kind: WorkspaceKind) -> Sandboxes {
         let sockets = self.socket_dir.as_deref();
-        match self.workspace_kind() {
+        match kind {
             WorkspaceKind::Clone => known
                 .replacing(Arc::new(bwrap_of(&self.project, &self.env, sockets, self.guest.as_ref())))
                 .replacing(Arc::new(oci_of(&self.project, &self.env, sockets, self.containers.as_ref()))),

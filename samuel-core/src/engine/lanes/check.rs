@@ -1,14 +1,11 @@
 //! Whether a run can have the lanes that it is to have, seen before anything is started.
 
-use std::sync::Arc;
-
 use super::error::LanesError;
 use crate::{
     config::{MAX_JOBS, ParallelSettings},
     engine::{error::RunError, run::Run},
     merge::MergeRepository,
     model::Location,
-    sandbox::Sandbox,
     text::counted,
     workspace::{WorkspaceError, WorkspaceKind, cannot_be_copied, plain_path},
 };
@@ -24,41 +21,22 @@ impl Run {
         if !(1..=MAX_JOBS).contains(&parallel.jobs) {
             return Err(LanesError::Jobs { jobs: parallel.jobs, most: MAX_JOBS });
         }
-        if parallel.jobs == 1 {
-            if self.frozen.workspace == WorkspaceKind::Clone {
-                self.check_copies()?;
+        if parallel.jobs > 1 || self.frozen.workspace == WorkspaceKind::Clone {
+            self.check_copies()?;
+        }
+        match parallel.into.as_str() {
+            into if parallel.jobs == 1 && !into.is_empty() => {
+                Err(LanesError::IntoAlone { into: into.to_owned(), location: self.place_of_into() })
             }
-            return match parallel.into.as_str() {
-                "" => Ok(()),
-                into => Err(LanesError::IntoAlone { into: into.to_owned(), location: self.place_of_into() }),
-            };
+            _ => Ok(()),
         }
-        self.check_landing()
-    }
-
-    /// Sees whether what lanes have submitted can be landed here.
-    ///
-    /// # Errors
-    /// Returns the [`LanesError`] that says why not.
-    pub(in crate::engine) fn check_landing(&self) -> Result<(), LanesError> {
-        let frozen = &self.frozen;
-        let methodology = self.methodology();
-        let sandbox = &frozen.settings.sandbox;
-        let has_place = |sandbox: Arc<dyn Sandbox>| sandbox.in_workspace(frozen.project.root()).is_some();
-        if !frozen.sandboxes.named(sandbox).is_ok_and(has_place) {
-            let location = self.place_of(&format!("methodology.{methodology}.sandbox"));
-            let was_configured = frozen.project.settings().sandbox == *sandbox;
-            return Err(LanesError::Apart {
-                what: "a sandbox that has no directory for each of them",
-                help: "Leave out the sandbox, choose another one, or work with one lane.",
-                location: location.filter(|_| was_configured),
-            });
-        }
-        self.check_copies()
     }
 
     /// Sees whether all files can be copied that are to be.
-    fn check_copies(&self) -> Result<(), LanesError> {
+    ///
+    /// # Errors
+    /// Returns [`LanesError::Copy`] for the first that cannot.
+    pub(in crate::engine) fn check_copies(&self) -> Result<(), LanesError> {
         let root = self.frozen.project.root();
         for path in &self.frozen.settings.parallel.copy {
             if let Some(problem) = cannot_be_copied(root, path) {

@@ -16,16 +16,6 @@ pub enum LanesError {
         /// The most.
         most: u32,
     },
-    /// Something else of the run does not go together with lanes.
-    #[error("several lanes do not go together with {what}")]
-    Apart {
-        /// What.
-        what: &'static str,
-        /// What to do.
-        help: &'static str,
-        /// Where samuel.toml says so, if it does.
-        location: Option<Location>,
-    },
     /// A branch to land on was named for a run that has one lane.
     #[error("a branch to land on, {into}, is for runs with several lanes")]
     IntoAlone {
@@ -87,7 +77,6 @@ impl Coded for LanesError {
     fn help(&self) -> Remedy {
         match self {
             Self::Jobs { most, .. } => format!("Give a number from 1 to {most}.").into(),
-            Self::Apart { help, .. } => (*help).into(),
             Self::IntoAlone { .. } => Remedy::SayHowManyLanes,
             Self::Copy { .. } => "Name files that git does not track, none of them a link, from the project's root and \
                                   without \"..\"."
@@ -104,10 +93,9 @@ impl Coded for LanesError {
 
     fn location(&self) -> Option<Location> {
         match self {
-            Self::Apart { location, .. }
-            | Self::IntoAlone { location, .. }
-            | Self::Into { location, .. }
-            | Self::Copy { location, .. } => location.clone(),
+            Self::IntoAlone { location, .. } | Self::Into { location, .. } | Self::Copy { location, .. } => {
+                location.clone()
+            }
             Self::Jobs { .. } | Self::Gone { .. } | Self::Unfit { .. } => None,
         }
     }

@@ -74,7 +74,7 @@ impl Run {
         mut told: impl FnMut(&EventRecord),
         stop: impl Future<Output = ()>,
     ) -> Result<LandReport, RunError> {
-        self.check_landing()?;
+        self.check_copies()?;
         self.ensure_compared().await?;
         self.decide().await?;
         let (lock, _) = self.lock().await?;

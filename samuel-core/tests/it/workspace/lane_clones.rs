@@ -1,6 +1,6 @@
 //! Runs whose lanes work in clones.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, sync::Arc};
 
 use samuel_core::{
     agent::{Script, ScriptedCall},
@@ -8,7 +8,9 @@ use samuel_core::{
     engine::RunBuilder,
     event::Event,
     model::{ExitReason, TaskId},
+    process::CommandSpec,
     project::Project,
+    sandbox::{Sandbox, SandboxError},
     state::{Actor, Mutation},
     workspace::{LaneClone, MadeWork, WorkNote, WorkspaceError, WorkspaceSetup},
 };
@@ -75,6 +77,31 @@ async fn what_agents_make_in_clones_lands_once_and_nothing_else_of_the_clones_is
     assert_eq!(user.git("for-each-ref --format='%(refname)'"), refs);
     assert_eq!(clones(&user), [] as [PathBuf; 0], "the clones are gone once the plan is done");
     user.git("fsck --strict --no-dangling");
+}
+
+/// A sandbox that knows no directories, and that its commands can see.
+#[derive(Debug)]
+struct Marked;
+
+impl Sandbox for Marked {
+    fn name(&self) -> &str {
+        "marked"
+    }
+
+    fn wrap(&self, spec: CommandSpec) -> Result<CommandSpec, SandboxError> {
+        Ok(spec.within("/usr/bin/env", ["INSIDE=yes"]))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_run_in_sandbox_without_directories() {
+    let user = User::new();
+    let project = project(&user, &[("1", &[]), ("2", &[])]);
+    let work = "test \"$INSIDE\" = yes; echo $SAMUEL_TASK_ID > made-$SAMUEL_TASK_ID.txt";
+    let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
+    let check = "test \"$INSIDE\" = yes && ls made-*.txt";
+    let told = played(in_clones(&user, &project, script, &[check]).sandbox(Arc::new(Marked))).await;
+    all_landed(&user, &project, &told);
 }
 
 #[tokio::test(flavor = "multi_thread")]
