@@ -27,9 +27,7 @@ pub(crate) use hooks::{
     BridgeArgs, EventArgs, FireArgs, HookSchemaArgs, HooksCommand, HooksTestArgs, LogArgs, ScaffoldArgs,
     ShowArgs, event_type, language,
 };
-pub(crate) use lanes::{
-    LandArgs, LanesArgs, LanesCommand, QueueArgs, QueueCommand, QueueReasonArgs, QueueTasksArgs,
-};
+pub(crate) use lanes::{LandArgs, QueueArgs, QueueCommand, QueueReasonArgs, QueueTasksArgs};
 pub(crate) use limits::{DiscoveryArgs, Given, LimitArgs, option_of};
 pub(crate) use look::{LookArgs, PromptArgs, SchemaArgs, ShowTaskArgs, TasksArgs};
 pub(crate) use mistyped::{nearest_command, with_command_meant};
@@ -225,8 +223,20 @@ pub(crate) enum RunCommand {
     Block(BlockArgs),
     /// Give back a task that somebody has claimed and works on no more
     Release(ReleaseArgs),
-    /// List what lanes have and left: work trees, branches, kept work
-    Lanes(LanesArgs),
+    /// List what runs have and left: workspaces, branches, kept work
+    #[command(
+        after_help = "It says which task each is of, since when, and whether its work is on a branch of yours or on that of \
+                      a run.\n\nExit codes: 0 listed, 1 it cannot be read"
+    )]
+    Lanes,
+    /// Remove workspaces and branches whose work is merged
+    #[command(
+        after_help = "It removes branches, kept work and workspaces whose last commit is on a branch of yours or on that of \
+                      a run. The branch of a run is removed once it is on a branch of yours. What git ignores in a \
+                      workspace is removed with it. It says of all else why it stays.\n\nExit codes: 0 done, 1 it cannot \
+                      be, 75 a loop is at work"
+    )]
+    Clean,
     /// List what waits to be landed and why; hold, release, drop and land it
     Queue(QueueArgs),
     /// Take a change of the plan back

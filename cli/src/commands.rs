@@ -129,7 +129,8 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
             | RunCommand::Start(_)
             | RunCommand::Pilot(_)
             | RunCommand::Sandbox(_)
-            | RunCommand::Lanes(_)
+            | RunCommand::Lanes
+            | RunCommand::Clean
             | RunCommand::Queue(_)
             | RunCommand::Prompt(_)
             | RunCommand::Vars(_),
@@ -175,7 +176,8 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Edit(args)) => revise::edit(&project, *args, host),
         Some(RunCommand::Rm(args)) => revise::rm(&project, args, host),
         Some(RunCommand::Release(args)) => revise::release(&project, args, host),
-        Some(RunCommand::Lanes(args)) => lanes::lanes(&project, &args, host),
+        Some(RunCommand::Lanes) => lanes::lanes(&project, host),
+        Some(RunCommand::Clean) => lanes::clean(&project, host),
         Some(RunCommand::Queue(args)) => lanes::queue(&project, args, global, host),
         Some(RunCommand::Undo(args)) => revise::undo(&project, &args, host),
         Some(RunCommand::Restore(args)) => restore::restore(&project, &args),

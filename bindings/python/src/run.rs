@@ -150,9 +150,9 @@ impl PyRun {
         self.of_lanes(|run, _| async move { run.lanes().await })
     }
 
-    /// Removes what lanes left that has landed; the run cannot be started then.
-    fn clean_lanes(&self) -> PyResult<Job> {
-        self.of_lanes(|run, _| async move { run.clean_lanes().await })
+    /// Removes what runs left that is merged; the run cannot be started then.
+    fn clean(&self) -> PyResult<Job> {
+        self.of_lanes(|run, _| async move { run.clean().await })
     }
 
     /// Lands what lanes have submitted, where it is `trusted`; the run cannot be started then. It is stopped once

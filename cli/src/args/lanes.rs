@@ -1,32 +1,7 @@
-//! What `run lanes`, `run queue` and their commands take.
+//! What `run queue` and its commands take.
 
 use clap::{Args, Subcommand};
 use samuel_core::model::TaskId;
-
-#[derive(Debug, Args)]
-#[command(
-    subcommand_value_name = "COMMAND",
-    subcommand_help_heading = "Commands",
-    after_help = "Without a command: the work trees, branches and kept work of lanes, which task each is of, since when, \
-                  and whether its work is on a branch of yours or on that of a run.\n\nExit codes: 0 listed, 1 it \
-                  cannot be read"
-)]
-pub(crate) struct LanesArgs {
-    #[command(subcommand)]
-    pub(crate) command: Option<LanesCommand>,
-}
-
-#[derive(Clone, Copy, Debug, Subcommand)]
-pub(crate) enum LanesCommand {
-    /// Remove what lanes left whose work has landed, and say what stays and why
-    #[command(
-        after_help = "Branches, kept work and work trees go whose last commit is on a branch of yours or on that of a \
-                      run; the branch of a run goes once it is on one of yours. A work tree with changes that are in no \
-                      commit stays. What git ignores in a work tree goes with it.\n\nExit codes: 0 done, 1 it cannot be, \
-                      75 a loop is at work"
-    )]
-    Clean,
-}
 
 #[derive(Debug, Args)]
 #[command(

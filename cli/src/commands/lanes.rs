@@ -1,4 +1,4 @@
-//! `run lanes` and `run queue`: what lanes have and left, and what waits to be landed.
+//! `run lanes`, `run clean` and `run queue`: what runs have and left, and what waits to be landed.
 //!
 //! What a person wants of the queue is a change of the plan, which a run at work heeds; where none is, it holds from the
 //! next on.
@@ -24,9 +24,7 @@ use super::{
     start::Show,
 };
 use crate::{
-    args::{
-        Global, LandArgs, LanesArgs, LanesCommand, QueueArgs, QueueCommand, QueueReasonArgs, QueueTasksArgs,
-    },
+    args::{Global, LandArgs, QueueArgs, QueueCommand, QueueReasonArgs, QueueTasksArgs},
     failure::Failure,
     host::Host,
     render::{cleaned_text, landed_text, lanes_text, queue_text, safe},
@@ -35,22 +33,19 @@ use crate::{
     trust::{self, Consent},
 };
 
-/// Carries out a command about lanes.
-pub(crate) fn lanes(project: &Project, args: &LanesArgs, host: &Host) -> Result<Reply, Failure> {
-    let run = look_at(project, host)?;
-    match args.command {
-        None => {
-            let list = block_on_or_leave(run.lanes())??;
-            let text = lanes_text(&list);
-            Ok(Reply::new(list, text))
-        }
-        Some(LanesCommand::Clean) => {
-            refuse_agents(host, "lanes clean")?;
-            let cleaned = block_on_or_leave(run.clean_lanes())??;
-            let text = cleaned_text(&cleaned);
-            Ok(Reply::new(cleaned, text))
-        }
-    }
+/// Lists what runs have and left.
+pub(crate) fn lanes(project: &Project, host: &Host) -> Result<Reply, Failure> {
+    let list = block_on_or_leave(look_at(project, host)?.lanes())??;
+    let text = lanes_text(&list);
+    Ok(Reply::new(list, text))
+}
+
+/// Removes what is merged.
+pub(crate) fn clean(project: &Project, host: &Host) -> Result<Reply, Failure> {
+    refuse_agents(host, "clean")?;
+    let cleaned = block_on_or_leave(look_at(project, host)?.clean())??;
+    let text = cleaned_text(&cleaned);
+    Ok(Reply::new(cleaned, text))
 }
 
 /// Carries out a command about the merge queue.

@@ -32,7 +32,7 @@ pub(crate) fn lanes_text(list: &LaneList) -> String {
     }
     let can_go = |branch: &LaneBranch| matches!(branch.standing, LaneStanding::Landed | LaneStanding::Empty);
     if !list.is_running && list.branches.iter().any(can_go) {
-        text.push_str("\n`samuel run lanes clean` removes what has landed, and what has no work on it\n");
+        text.push_str("\n`samuel run clean` removes what is merged, and what has no work on it\n");
     }
     text
 }

@@ -45,8 +45,72 @@ fn a_branch_on_which_nothing_was_made_is_not_said_to_have_landed() {
     bench.git(&["branch", &branch, "main"]);
     let lanes = bench.ok(&["run", "lanes"]).stdout;
     assert!(lanes.contains(&format!("  {branch}\n      task 1, no work on it, ")), "{lanes}");
-    bench.ok(&["run", "lanes", "clean"]);
+    bench.ok(&["run", "clean"]);
     assert_eq!(bench.git(&["for-each-ref", "refs/heads/samuel"]), "");
+}
+
+/// Returns the references of runs, and the clones in Samuel's state directory.
+fn left(bench: &Bench) -> (String, Vec<String>) {
+    let refs = bench.git(&["for-each-ref", "--format=%(refname)", "refs/heads/samuel", "refs/samuel"]);
+    let mut clones = Vec::new();
+    let mut directories = vec![bench.path("../home/.local/state/samuel/workspaces")];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            match name == "tree" || name.ends_with(".clone") {
+                true => clones.push(name),
+                false if entry.path().is_dir() => directories.push(entry.path()),
+                false => {}
+            }
+        }
+    }
+    (refs, clones)
+}
+
+#[test]
+fn complete_plan_leaves_only_its_branch() {
+    for merge in ["merge", "squash", "rebase"] {
+        let bench = Bench::with_tasks(&["First", "Second"]);
+        bench.configure(&format!("parallel = {{ merge = \"{merge}\" }}"));
+        bench.write("a.txt", "one\n");
+        bench.make_repository(&["a.txt", "samuel.toml"]);
+        let work = "cat > /dev/null; echo x > made-$SAMUEL_TASK_ID; $SAMUEL_BINARY run done $SAMUEL_TASK_ID";
+        bench.start(work, &["--jobs", "2"]).ends(0);
+        let (refs, clones) = left(&bench);
+        let [result] = &refs.lines().collect::<Vec<_>>()[..] else { panic!("{merge}: {refs}") };
+        assert!(result.ends_with("/result") && clones.is_empty(), "{merge}: {refs} {clones:?}");
+        bench.git(&["merge", "--quiet", result]);
+        bench.ok(&["run", "clean"]);
+        assert_eq!(left(&bench), (String::new(), Vec::new()), "{merge}");
+    }
+}
+
+#[test]
+fn clean_keeps_work_that_is_not_merged() {
+    let bench = with_submitted(&["First"], &[]);
+    let head = bench.git(&["rev-parse", "main"]);
+    let tree = bench.git(&["rev-parse", "main^{tree}"]);
+    let made = |message: &str| bench.git(&["commit-tree", "-p", &head, "-m", message, &tree]);
+    let key = samuel_core::workspace::WorkspaceKind::key_of(&bench.root());
+    let (only_here, kept) = (made("Only here"), made("Kept"));
+    let stay = [
+        (format!("refs/heads/samuel/{RUN}/1-1"), made("Of a task")),
+        ("refs/heads/samuel/login".to_owned(), head.clone()),
+        ("refs/samuel/base/0123456789abcdef-lane-1/1".to_owned(), head.clone()),
+        (format!("refs/samuel/kept/{RUN}-1"), kept.clone()),
+        (format!("refs/samuel/work/{key}-lane-1"), only_here),
+    ];
+    let go = [
+        (format!("refs/samuel/base/{key}-lane-1/1"), head.clone()),
+        (format!("refs/samuel/kept/{RUN}-2"), head.clone()),
+        (format!("refs/samuel/work/{key}"), kept),
+    ];
+    stay.iter().chain(&go).for_each(|(name, commit)| _ = bench.git(&["update-ref", name, commit]));
+    bench.ok(&["run", "clean"]);
+    let (refs, _) = left(&bench);
+    let mut expected: Vec<&str> = stay.iter().map(|(name, _)| name.as_str()).collect();
+    expected.sort_unstable();
+    assert_eq!(refs.lines().collect::<Vec<_>>(), expected);
 }
 
 #[test]

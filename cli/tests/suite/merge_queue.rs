@@ -95,7 +95,7 @@ fn agents_neither_hold_nor_release_nor_drop_nor_land() {
         &["queue", "release", "1"],
         &["queue", "drop", "1"],
         &["queue", "land"],
-        &["lanes", "clean"],
+        &["clean"],
     ] {
         let ran = bench.samuel_where("SAMUEL_RUN_ID", "r", &[&["run"], args, &["--json"]].concat());
         assert_eq!(ran.json()["error"]["code"], "E_TASK_DENIED", "{args:?}");
@@ -203,7 +203,7 @@ fn lanes_lists_what_they_left_and_clean_removes_only_what_has_landed() {
     let text = bench.ok(&["run", "lanes"]).stdout;
     assert!(text.contains("no loop is at work; work lands on samuel/"), "{text}");
     assert!(text.contains("not merged: 1 commit on no branch of yours"), "{text}");
-    let cleaned = bench.ok(&["run", "lanes", "clean"]).stdout;
+    let cleaned = bench.ok(&["run", "clean"]).stdout;
     for told in [
         &*format!("removed {old}\n"),
         "kept refs/samuel/rescue/old/8-8: it has 1 commit that is on no branch of yours\n",
@@ -228,7 +228,7 @@ fn lanes_lists_what_they_left_and_clean_removes_only_what_has_landed() {
     let result = document["data"]["into"].as_str().unwrap();
     bench.git(&["merge", "--quiet", result]);
     bench.git(&["merge", "--quiet", "--no-edit", left[0]]);
-    let cleaned = bench.ok(&["run", "lanes", "clean"]).stdout;
+    let cleaned = bench.ok(&["run", "clean"]).stdout;
     assert!(!cleaned.contains("kept "), "{cleaned}");
     assert_eq!(bench.git(&["for-each-ref", "refs/heads/samuel", "refs/samuel"]), "");
     assert_eq!(bench.ok(&["run", "lanes"]).stdout, "no lanes have left anything here\n");
@@ -244,7 +244,7 @@ fn squashed_work_has_landed_as_another_commit_and_its_branch_is_removed() {
     let branches = document["data"]["branches"].as_array().unwrap();
     let of_task = branches.iter().find(|branch| branch["task"] == "1");
     assert_eq!(of_task.map(|branch| &branch["standing"]), Some(&"landed".into()), "{document}");
-    let cleaned = bench.ok(&["run", "lanes", "clean"]).stdout;
+    let cleaned = bench.ok(&["run", "clean"]).stdout;
     assert!(cleaned.contains(&format!("removed samuel/{RUN}/1-")), "{cleaned}");
 }
 
@@ -292,7 +292,7 @@ fn clean_leaves_branches_alone_that_are_the_users_or_of_another_project_in_the_r
     let document = bench.ok(&["run", "lanes", "--json"]).json();
     let into = document["data"]["into"].as_str().unwrap().to_owned();
     bench.git(&["merge", "--quiet", &into]);
-    let cleaned = bench.ok(&["run", "lanes", "clean"]).stdout;
+    let cleaned = bench.ok(&["run", "clean"]).stdout;
     assert!(cleaned.contains(&format!("removed {into}\n")), "{cleaned}");
     assert!(
         cleaned.contains(&format!("kept samuel/{OLD}/result: it is of a run that is not known here")),
@@ -380,11 +380,11 @@ fn a_branch_that_git_does_not_remove_stays_with_what_git_says() {
     bench.git(&["branch", &old, "main"]);
     let lock = bench.path(&format!(".git/refs/heads/{old}.lock"));
     std::fs::write(&lock, "").unwrap();
-    let cleaned = bench.ok(&["run", "lanes", "clean"]).stdout;
+    let cleaned = bench.ok(&["run", "clean"]).stdout;
     let (_, why) = cleaned.split_once(&format!("kept {old}: ")).unwrap_or_else(|| panic!("{cleaned}"));
     assert!(why.starts_with("git update-ref failed: ") && !why.contains("it was moved"), "{cleaned}");
     std::fs::remove_file(lock).unwrap();
-    assert!(bench.ok(&["run", "lanes", "clean"]).stdout.contains(&format!("removed {old}\n")));
+    assert!(bench.ok(&["run", "clean"]).stdout.contains(&format!("removed {old}\n")));
 }
 
 #[test]
@@ -393,7 +393,7 @@ fn what_lanes_left_is_asked_of_a_repository_and_of_nothing_else() {
     assert_eq!(bare.ok(&["run", "lanes"]).stdout, "no lanes have left anything here\n");
     let bench = with_submitted(&["First"], &["1"]);
     bench.git(&["config", "remote.origin.promisor", "true"]);
-    for args in [&["run", "lanes"][..], &["run", "lanes", "clean"]] {
+    for args in [&["run", "lanes"][..], &["run", "clean"]] {
         let told = bench.samuel(args).fails(1).stderr;
         assert!(
             told.contains("its repository is a partial clone"),

@@ -81,6 +81,7 @@ pub const RUN_COMMANDS: &[&str] = &[
     "sandbox",
     "lanes",
     "queue",
+    "clean",
     "migrate-encoding",
 ];
 

@@ -14,6 +14,7 @@ use super::{
     control_files::ControlFiles,
     error::{RunError, blocking},
     fire::Place,
+    lanes::Looker,
     run::Run,
     services::Services,
 };
@@ -34,6 +35,8 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct InClone {
     workspace: CloneWorkspace,
+    /// Removes what is merged, once the plan is completed.
+    looker: Looker,
     /// Why the work of the iteration under way was refused, if it was.
     refused: Mutex<Option<String>>,
 }
@@ -128,7 +131,7 @@ impl Run {
         blocking(move || std::fs::create_dir_all(&directory))
             .await?
             .map_err(|source| WorkspaceError::Io { action: "create", path: workspace.work_dir(), source })?;
-        Ok(Some((InClone { workspace, refused: Mutex::default() }, told)))
+        Ok(Some((InClone { workspace, looker: self.looker(), refused: Mutex::default() }, told)))
     }
 }
 
@@ -327,6 +330,9 @@ impl Services {
         match clone.workspace.close(is_done).await {
             Ok(told) => told.into_iter().for_each(|told| self.warn(told)),
             Err(error) => self.warn(told(&error)),
+        }
+        if is_done {
+            clone.looker.clean_at_end().await.into_iter().for_each(|told| self.warn(told));
         }
     }
 

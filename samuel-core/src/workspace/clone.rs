@@ -61,7 +61,9 @@ const MAX_CONFIG: u64 = 1 << 20;
 /// A clone that is being made.
 const NEW_TREE: &str = "tree.new";
 /// What is known of it.
-const RECORD: &str = "record.json";
+pub(super) const RECORD: &str = "record.json";
+/// What is there while the user's branch is moved.
+pub(super) const LANDING: &str = "landing.json";
 /// The index that Samuel's git uses in the clone. No agent writes it, so its notes of what files look like hold.
 const INDEX: &str = "index";
 /// Where it is noted which commands of the setup were run in the clone.
@@ -132,7 +134,7 @@ impl CloneWorkspace {
         let record = record::read::<Record>(&this.file(RECORD));
         let is_shallow = this.users.is_shallow();
         let mut told: Vec<String> = is_shallow.then(|| SHALLOW_COPIED.to_owned()).into_iter().collect();
-        let landed = this.users.recover(&this.git, &this.file("landing.json")).await?;
+        let landed = this.users.recover(&this.git, &this.file(LANDING)).await?;
         let users = this.users.clone();
         let standing = blocking(move || users.standing()).await?;
         let (users, copied) = (this.users.clone(), OwnPaths::of(&this.setup.preparation.copy, ""));
@@ -284,7 +286,7 @@ impl CloneWorkspace {
         }
         let landing =
             Landing { branch: record.branch.clone(), old: record.base.clone(), new: record.tip.clone() };
-        let note = self.file("landing.json");
+        let note = self.file(LANDING);
         let moved =
             self.users.fast_forward(&self.git, &landing, &note, || self.step(WorkspaceStep::Landing)).await?;
         if let Err(problem) = moved {

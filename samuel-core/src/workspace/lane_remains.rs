@@ -19,10 +19,10 @@ use jiff::Timestamp;
 
 use super::{
     WorkspaceError, WorkspaceKind,
-    clone::{CLONE, KnownClone, LaneClone, blocking},
+    clone::{CLONE, KnownClone, LANDING, LaneClone, RECORD, blocking},
     git::{Configured, Git},
-    lane_names::{BRANCHES, of_lane, result_in},
-    pins::{refs_of, remove_refs},
+    lane_names::{BRANCHES, KEEPERS, of_lane, result_in},
+    pins::{BASES, WORK, refs_of, remove_refs},
     users_tree::UsersTree,
 };
 use crate::{
@@ -34,13 +34,15 @@ use crate::{
 /// What is said of a work tree of a version in which workers had such.
 const OF_EARLIER: &str =
     "it is a work tree of an earlier version: look at it, then run `git worktree remove`";
+/// What the clone of a single loop is called.
+const OF_LOOP: &str = "loop";
 
 /// Where lanes work, and whose project it is.
 #[derive(Clone, Debug)]
 pub(crate) struct RemainsSetup {
     /// The project's root.
     pub(crate) root: PathBuf,
-    /// The directory of the work trees.
+    /// The directory of the clones of workers, which is in that of the clone of a single loop.
     pub(crate) directory: PathBuf,
     /// Whose the project must be.
     pub(crate) caller: Caller,
@@ -82,10 +84,10 @@ pub(crate) struct RemainingRef {
     pub(crate) checked_out: Option<PathBuf>,
 }
 
-/// A clone of a lane or of the queue, or a work tree of an earlier version.
+/// A clone of a worker, of the queue or of a single loop, or a work tree of an earlier version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RemainingTree {
-    /// What it is called: `lane-1`; of a clone that was moved aside, `lane-1.clone/kept-1`.
+    /// What it is called: `lane-1`, `queue`, `loop`; of a clone that was moved aside, `lane-1.clone/kept-1`.
     pub(crate) name: String,
     pub(crate) path: PathBuf,
     /// The branch that is checked out, without `refs/heads/`.
@@ -134,7 +136,14 @@ impl LaneRemains {
     /// Returns an error where git fails.
     pub(crate) async fn refs(&self) -> Result<Vec<RemainingRef>, WorkspaceError> {
         let format = "--format=%(refname) %(objectname) %(committerdate:unix)";
-        let args = ["for-each-ref", "--sort=committerdate", format, BRANCHES, "refs/samuel/rescue"];
+        let args = [
+            "for-each-ref",
+            "--sort=committerdate",
+            format,
+            BRANCHES,
+            "refs/samuel/rescue",
+            "refs/samuel/kept",
+        ];
         let lines = self.git.line(&self.users.top, &args).await?;
         let trees = self.listed().await?;
         let mut refs = Vec::new();
@@ -163,7 +172,7 @@ impl LaneRemains {
         Ok(refs)
     }
 
-    /// Returns the clones of lanes and of the queue, and work trees of an earlier version.
+    /// Returns the clones of workers, of the queue and of a single loop, and work trees of an earlier version.
     ///
     /// # Errors
     /// Returns an error where git fails.
@@ -187,8 +196,11 @@ impl LaneRemains {
 
     /// Says what is known of a clone.
     async fn known_clone(&self, of: &Path, path: PathBuf) -> Result<RemainingTree, WorkspaceError> {
-        let own = of.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let name = name_of(of);
+        let own = match self.is_of_loop(of) {
+            true => OF_LOOP.to_owned(),
+            false => of.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        };
+        let name = own.trim_end_matches(CLONE).to_owned();
         let is_aside = path.file_name() != LaneClone::tree_in(of).file_name();
         let known = KnownClone::read(of).filter(|_| !is_aside);
         let Some(KnownClone { branch, tip, holds }) = known else {
@@ -197,8 +209,13 @@ impl LaneRemains {
             let holds = Some("no git can be run there, and what is in it was not taken out");
             return Ok(RemainingTree { name, path, branch: None, landed: None, holds });
         };
-        // What was taken out of it is on its task's branch at least.
         let landed = if tip.is_empty() { None } else { self.landed("", &tip).await? };
+        if self.is_of_loop(of) {
+            let is_cut_off = of.join(LANDING).exists();
+            let holds = holds.or_else(|| is_cut_off.then_some("a move of your branch was cut off"));
+            return Ok(RemainingTree { name, path, branch, landed, holds });
+        }
+        // What was taken out of it is on its task's branch at least.
         let landed = landed.or_else(|| branch.clone());
         Ok(RemainingTree { name, path, branch, landed, holds })
     }
@@ -239,9 +256,59 @@ impl LaneRemains {
 
     /// Removes the clone in a directory, with its references.
     async fn remove_clone(&self, of: PathBuf) -> Result<(), WorkspaceError> {
-        let key = format!("{}-{}", self.key, name_of(&of));
+        let key = match self.is_of_loop(&of) {
+            true => self.key.clone(),
+            false => format!("{}-{}", self.key, name_of(&of)),
+        };
         remove_refs(&self.git, &self.users, &refs_of(&key, &of)).await?;
         blocking(move || KnownClone::remove(&of)).await
+    }
+
+    /// Returns whether a directory is that of the clone of a single loop.
+    fn is_of_loop(&self, of: &Path) -> bool {
+        self.directory.parent() == Some(of)
+    }
+
+    /// Removes the references of clones of this project that are gone. A reference of work stays if nothing else has
+    /// that work.
+    ///
+    /// # Errors
+    /// Returns an error where git fails.
+    pub(crate) async fn remove_refs_of_gone(&self) -> Result<(), WorkspaceError> {
+        let args = ["for-each-ref", "--format=%(refname) %(objectname)", BASES, WORK];
+        let lines = self.git.line(&self.users.top, &args).await?;
+        let mut gone = Vec::new();
+        for line in lines.lines() {
+            let Some((name, commit)) = line.split_once(' ') else { continue };
+            let of = name.split('/').nth(3).and_then(|key| self.directory_of(key));
+            if of.is_none_or(|of| has_clone(&of)) {
+                continue;
+            }
+            if name.starts_with(BASES) || self.is_kept(commit).await? {
+                gone.push(name.to_owned());
+            }
+        }
+        // Without a name all references would be listed.
+        if gone.is_empty() {
+            return Ok(());
+        }
+        remove_refs(&self.git, &self.users, &gone).await
+    }
+
+    /// Returns the directory of the clone of this project that a key tells apart.
+    fn directory_of(&self, key: &str) -> Option<PathBuf> {
+        let rest = key.strip_prefix(&self.key)?;
+        match rest.strip_prefix('-') {
+            Some(name) => Some(LaneClone::directory_in(&self.directory, name)),
+            None => self.directory.parent().filter(|_| rest.is_empty()).map(Path::to_owned),
+        }
+    }
+
+    /// Returns whether a reference that stays has a commit.
+    async fn is_kept(&self, commit: &str) -> Result<bool, WorkspaceError> {
+        let args = ["for-each-ref", "--count=1", "--format=%(refname)", "--contains", commit];
+        let args: Vec<&str> = args.into_iter().chain(KEEPERS).collect();
+        Ok(!self.git.line(&self.users.top, &args).await?.is_empty())
     }
 
     /// Removes a clone, with what git ignores in it.
@@ -338,8 +405,8 @@ impl RemainingRef {
     }
 }
 
-/// Returns the clones below the directory of lanes, and those that were moved aside: the directory of each with what is
-/// known of it, and the clone.
+/// Returns the clones of workers, of the queue and of a single loop, and those that were moved aside: the directory of each
+/// with what is known of it, and the clone.
 fn clones_in(directory: &Path) -> Vec<(PathBuf, PathBuf)> {
     let is_clone = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -352,9 +419,20 @@ fn clones_in(directory: &Path) -> Vec<(PathBuf, PathBuf)> {
     all
 }
 
-/// Returns the directories below that of lanes in which there is a clone, or was.
+/// Returns the directories in which there is a clone, or was: those below that of lanes, and the one of a single loop,
+/// which that of lanes is in.
 fn directories_of_clones(directory: &Path) -> impl Iterator<Item = PathBuf> {
-    entries(directory).filter(|path| path.to_string_lossy().ends_with(CLONE) && path.is_dir())
+    let of_lanes = entries(directory).filter(|path| path.to_string_lossy().ends_with(CLONE) && path.is_dir());
+    directory.parent().map(Path::to_owned).into_iter().chain(of_lanes)
+}
+
+/// Returns whether there is a clone in a directory, or something that was moved aside or is half removed.
+fn has_clone(directory: &Path) -> bool {
+    let is_of_clone = |path: PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.starts_with("tree") || name.starts_with("kept") || name == RECORD
+    };
+    entries(directory).any(is_of_clone)
 }
 
 fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {

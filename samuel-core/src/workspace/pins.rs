@@ -15,7 +15,9 @@ use super::{
 };
 
 /// Where the references are.
-const BASES: &str = "refs/samuel/base";
+pub(super) const BASES: &str = "refs/samuel/base";
+/// Where references are of what was taken in from clones.
+pub(super) const WORK: &str = "refs/samuel/work";
 
 /// The numbers of the references of a clone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,7 +123,7 @@ fn directory_of(key: &str) -> String {
 
 /// Names the reference of what was taken in from a clone.
 pub(super) fn work_of(key: &str) -> String {
-    format!("refs/samuel/work/{key}")
+    format!("{WORK}/{key}")
 }
 
 /// Removes references, and those below some.

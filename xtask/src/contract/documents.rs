@@ -26,7 +26,7 @@ const COMMANDS: [(&str, &[&str]); 19] = [
     ("run show", &["TaskHistory"]),
     ("run prompt", &["NextPrompt", "NextPromptStats", "ExportedTemplates"]),
     ("run lanes", &["LaneList"]),
-    ("run lanes clean", &["CleanedLanes"]),
+    ("run clean", &["CleanedLanes"]),
     ("run queue", &["QueueList"]),
     ("run queue land", &["LandReport"]),
     ("run runs", &["RunList"]),

@@ -266,14 +266,14 @@ class Loop(Equipped, LoopRegistering):
         job = self._build(None).lanes()
         return result_of(job)
 
-    def clean_lanes(self) -> CleanedLanes:
-        """Removes what lanes left whose work has landed, and says what stays and why.
+    def clean(self) -> CleanedLanes:
+        """Removes workspaces and branches whose work is merged, and says what stays and why.
 
         Raises:
             StateError: A loop is at work (`E_LOOP_RUNNING`).
             SamuelError: The plan or the repository cannot be read.
         """
-        job = self._build(None).clean_lanes()
+        job = self._build(None).clean()
         return result_of(job)
 
     def land(self) -> LandReport:
@@ -370,7 +370,7 @@ class Loop(Equipped, LoopRegistering):
     aexecutables = awaited(executables)
     arecord_trust = awaited(record_trust)
     alanes = awaited(lanes)
-    aclean_lanes = awaited(clean_lanes)
+    aclean = awaited(clean)
     ahooks = awaited(hooks)
 
     async def _abuilt(self, native: _samuel.Project | None = None) -> _samuel.Run:

@@ -4877,10 +4877,10 @@ LaneStanding: TypeAlias = Literal["working", "waits", "empty", "landed", "left"]
 
 
 class LaneWorkTree(Record):
-    """A clone in which a lane works, or the queue checks.
+    """A clone in which a worker or a single loop works, or the queue checks.
 
     Attributes:
-        name: Its name: `lane-1`, `queue`.
+        name: Its name: `lane-1`, `queue`, `loop`.
         path: Where it is.
         task: The task that is worked on there.
         since: Since when.

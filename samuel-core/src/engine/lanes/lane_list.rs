@@ -1,5 +1,5 @@
-//! What lanes have in a project: work trees, branches and kept work, and what of it has landed: what `samuel run lanes`
-//! says, and `lanes clean` removes.
+//! What runs have in a project: clones, branches and kept work, and what of it is merged: what `samuel run lanes`
+//! lists, and `samuel run clean` removes. A plan that is completed is cleaned by its run.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,7 +14,7 @@ use super::claiming::branch_of;
 use crate::{
     engine::{
         builder::RunBuilder,
-        error::{RunError, blocking},
+        error::{RunError, blocking, described},
         run::Run,
     },
     model::{Claim, ClaimPhase, Plan, TaskId, words},
@@ -53,10 +53,10 @@ pub struct LaneList {
     pub branches: Vec<LaneBranch>,
 }
 
-/// A clone in which a lane works, or the queue checks.
+/// A clone in which a worker or a single loop works, or the queue checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LaneWorkTree {
-    /// Its name: `lane-1`, `queue`.
+    /// Its name: `lane-1`, `queue`, `loop`.
     pub name: String,
     /// Where it is.
     pub path: PathBuf,
@@ -121,12 +121,12 @@ impl RunBuilder {
         self.looker().list().await
     }
 
-    /// Removes what lanes left whose work has landed: branches, references of kept work, and work trees in which
-    /// nothing is in no commit, with what git ignores there.
+    /// Removes what runs left whose work is merged: branches, references of kept work, and clones, with what git ignores
+    /// there.
     ///
     /// # Errors
     /// As [`lanes`](Self::lanes), and [`RunError::State`] where a loop is at work.
-    pub async fn clean_lanes(self) -> Result<CleanedLanes, RunError> {
+    pub async fn clean(self) -> Result<CleanedLanes, RunError> {
         self.looker().clean().await
     }
 
@@ -145,22 +145,23 @@ impl Run {
         self.looker().list().await
     }
 
-    /// Removes what lanes left whose work has landed, as [`RunBuilder::clean_lanes`] does.
+    /// Removes what runs left whose work is merged, as [`RunBuilder::clean`] does.
     ///
     /// # Errors
-    /// As [`RunBuilder::clean_lanes`].
-    pub async fn clean_lanes(&self) -> Result<CleanedLanes, RunError> {
+    /// As [`RunBuilder::clean`].
+    pub async fn clean(&self) -> Result<CleanedLanes, RunError> {
         self.looker().clean().await
     }
 
-    fn looker(&self) -> Looker {
+    pub(in crate::engine) fn looker(&self) -> Looker {
         let (project, env) = (self.frozen.project.clone(), self.frozen.env.clone());
         Looker { project, env, supervisor: self.frozen.supervisor.clone() }
     }
 }
 
-/// Who looks at what lanes left.
-struct Looker {
+/// Lists and removes what runs left.
+#[derive(Debug)]
+pub(in crate::engine) struct Looker {
     project: Project,
     /// The environment, of which git gets what it needs.
     env: Vec<(String, String)>,
@@ -184,11 +185,21 @@ impl Looker {
                 return Err(StateError::NotInitialised { path: run_dir.prd() });
             }
             run_dir.create()?;
-            let holder = Holder::this_process(project.clock().now(), "lanes clean");
+            let holder = Holder::this_process(project.clock().now(), "clean");
             project.lane_store().lock_loop(&holder.of_methodology(project.methodology()))
         });
         let _lock = locked.await??;
-        // The lock is this process's own.
+        self.clean_locked().await
+    }
+
+    /// Removes what is merged once a plan is completed. Returns what people should know.
+    pub(in crate::engine) async fn clean_at_end(&self) -> Option<String> {
+        let error = self.clean_locked().await.err()?;
+        Some(format!("merged branches and workspaces stay until `samuel run clean`: {}", described(&error)))
+    }
+
+    /// Removes what is merged, while this process holds the lock of the loop.
+    pub(super) async fn clean_locked(&self) -> Result<CleanedLanes, RunError> {
         let known = Known::of(&self.project, Some(false)).await?;
         let mut cleaned = CleanedLanes::default();
         let Some(remains) = self.remains(&known).await? else { return Ok(cleaned) };
@@ -218,6 +229,7 @@ impl Looker {
                 },
             }
         }
+        remains.remove_refs_of_gone().await?;
         cleaned.removed = removed;
         Ok(cleaned)
     }

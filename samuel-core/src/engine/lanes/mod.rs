@@ -51,6 +51,7 @@ pub use error::LanesError;
 pub(super) use kept::{CutOff, KeptBooks};
 pub use land::{LandReport, LandedWork, ReturnedWork};
 pub(super) use lane::Lane;
+pub(super) use lane_list::Looker;
 pub use lane_list::{CleanedLanes, KeptOfLanes, LaneBranch, LaneList, LaneStanding, LaneWorkTree};
 pub(super) use lost::{keep_lost, merged_onto};
 pub(super) use open::OpenedLanes;

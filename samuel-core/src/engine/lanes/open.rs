@@ -148,6 +148,7 @@ impl Run {
             completes: frozen.completes(),
             store: Arc::clone(&frozen.store),
             repository,
+            looker: self.looker(),
         };
         let shared = Lanes::new(setup, books, begun);
         let store = Arc::clone(&frozen.store);

@@ -19,6 +19,7 @@ use super::{
     begun::Beginnings,
     error::LanesError,
     kept::{OpenIteration, OtherLanes, all_of, together},
+    lane_list::Looker,
     user_texts::UserTexts,
     watchers::Watchers,
 };
@@ -158,6 +159,8 @@ pub(super) struct LanesSetup {
     /// The store of the run, which no lane's view is between.
     pub(super) store: Arc<dyn PlanStore>,
     pub(super) repository: MergeRepository,
+    /// Removes what is merged, once the plan is completed.
+    pub(super) looker: Looker,
 }
 
 impl Lanes {
@@ -383,7 +386,8 @@ impl Lanes {
         let _ = self.trees.set(trees);
     }
 
-    /// Removes the clones, once the plan is done; what agents left is on branches then. Returns what could not be.
+    /// Removes the clones and merged branches, once the plan is completed; what agents left is on branches then. Returns
+    /// what could not be.
     pub(in crate::engine) async fn remove_trees(&self) -> Vec<String> {
         let mut told = Vec::new();
         for tree in self.trees.get().into_iter().flatten() {
@@ -391,6 +395,7 @@ impl Lanes {
             told.extend(tree.take_told());
             told.extend(removed.err().map(|error| format!("a clone stays: {}", described(&error))));
         }
+        told.extend(self.setup.looker.clean_at_end().await);
         told
     }
 

@@ -149,7 +149,7 @@ async fn work_that_must_not_come_out_of_a_clone_is_not_checked_and_the_next_turn
 /// Returns the work trees and clones of lanes, with why each stays once what can go is removed.
 async fn project_lanes(user: &User, project: &Project) -> Vec<(String, String)> {
     let run = || lanes(user, project, 2, Script::default(), &[]);
-    let cleaned = run().clean_lanes().await.unwrap();
+    let cleaned = run().clean().await.unwrap();
     let why = |name: &str| {
         let kept = cleaned.kept.iter().find(|kept| kept.name == name);
         kept.map(|kept| kept.why.clone()).unwrap_or_default()
@@ -497,7 +497,7 @@ async fn cleaning_goes_on_where_an_earlier_one_was_killed_as_it_removed_a_clone(
     }
     // Of one of them nothing is known any more.
     fs::remove_file(left[0].join("record.json")).unwrap();
-    run().clean_lanes().await.unwrap();
+    run().clean().await.unwrap();
     assert_eq!(clones(&user), [] as [PathBuf; 0]);
 }
 
