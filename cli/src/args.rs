@@ -27,7 +27,7 @@ pub(crate) use hooks::{
     BridgeArgs, EventArgs, FireArgs, HookSchemaArgs, HooksCommand, HooksTestArgs, LogArgs, ScaffoldArgs,
     ShowArgs, event_type, language,
 };
-pub(crate) use lanes::{LandArgs, QueueArgs, QueueCommand, QueueReasonArgs, QueueTasksArgs};
+pub(crate) use lanes::{LandArgs, MergeArgs, QueueArgs, QueueCommand, QueueReasonArgs, QueueTasksArgs};
 pub(crate) use limits::{DiscoveryArgs, Given, LimitArgs, option_of};
 pub(crate) use look::{LookArgs, PromptArgs, SchemaArgs, ShowTaskArgs, TasksArgs};
 pub(crate) use mistyped::{nearest_command, with_command_meant};
@@ -229,6 +229,8 @@ pub(crate) enum RunCommand {
                       a run.\n\nExit codes: 0 listed, 1 it cannot be read"
     )]
     Lanes,
+    /// Merge the work of a run into what is checked out
+    Merge(MergeArgs),
     /// Remove workspaces and branches whose work is merged
     #[command(
         after_help = "It removes branches, kept work and workspaces whose last commit is on a branch of yours or on that of \

@@ -130,6 +130,7 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
             | RunCommand::Pilot(_)
             | RunCommand::Sandbox(_)
             | RunCommand::Lanes
+            | RunCommand::Merge(_)
             | RunCommand::Clean
             | RunCommand::Queue(_)
             | RunCommand::Prompt(_)
@@ -177,6 +178,7 @@ fn run_methodology(args: RunArgs, global: &Global, host: &Host) -> Result<Reply,
         Some(RunCommand::Rm(args)) => revise::rm(&project, args, host),
         Some(RunCommand::Release(args)) => revise::release(&project, args, host),
         Some(RunCommand::Lanes) => lanes::lanes(&project, host),
+        Some(RunCommand::Merge(args)) => lanes::merge(&project, args, global, host),
         Some(RunCommand::Clean) => lanes::clean(&project, host),
         Some(RunCommand::Queue(args)) => lanes::queue(&project, args, global, host),
         Some(RunCommand::Undo(args)) => revise::undo(&project, &args, host),

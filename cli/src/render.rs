@@ -34,7 +34,7 @@ pub(crate) use hook_trials::{
     firing_text, hook_list_text, hook_log_text, milliseconds, shown_hooks_text, trial_text, validation_text,
 };
 pub(crate) use hooks::{chain_table, point_text};
-pub(crate) use lanes::{cleaned_text, landed_text, lanes_text, queue_text, unmerged_text};
+pub(crate) use lanes::{cleaned_text, landed_text, lanes_text, merged_text, queue_text, unmerged_text};
 pub(crate) use next_prompt::{ExportedTemplates, NextPrompt, NextPromptStats};
 pub(crate) use places::Places;
 pub(crate) use plugins::{columns, fetched_data, fetched_text, info_text};

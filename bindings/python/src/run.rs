@@ -155,6 +155,14 @@ impl PyRun {
         self.of_lanes(|run, _| async move { run.clean().await })
     }
 
+    /// Merges the work of a run into what is checked out, if what the checks execute is `trusted`; the run cannot be
+    /// started then. It is stopped once nobody holds the job any more.
+    fn merge(&self, branch: Option<String>, trusted: bool) -> PyResult<Job> {
+        self.of_lanes(move |run, cancel| {
+            run.trusting(policy(trusted, false, None)).merge(branch, |_| {}, cancel.cancelled_owned())
+        })
+    }
+
     /// Lands what lanes have submitted, where it is `trusted`; the run cannot be started then. It is stopped once
     /// nobody holds the job any more.
     fn land(&self, trusted: bool) -> PyResult<Job> {

@@ -120,6 +120,7 @@ def test_a_task_of_a_lane_that_is_gone_says_so(samuel_loop: MakeLoop) -> None:
 def test_lanes_that_left_nothing_have_nothing_to_list_clean_or_land(samuel_loop: MakeLoop) -> None:
     loop = samuel_loop("First")
     assert loop.lanes().branches == ()
+    assert loop.merge().branch is None
     assert loop.clean() == samuel.records.CleanedLanes(removed=(), kept=())
     report = loop.land()
     assert (report.landed, report.queue.entries) == ((), ())

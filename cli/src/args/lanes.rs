@@ -1,4 +1,4 @@
-//! What `run queue` and its commands take.
+//! What `run merge`, `run queue` and its commands take.
 
 use clap::{Args, Subcommand};
 use samuel_core::model::TaskId;
@@ -60,6 +60,25 @@ pub(crate) struct LandArgs {
     /// The branch to land on [default: the one that the run made, or that samuel.toml names]
     #[arg(long, value_name = "BRANCH")]
     pub(crate) into: Option<String>,
+    /// Run what the project brings without asking
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Run what the project brings, without asking, if it has this digest, which the question prints
+    #[arg(long, value_name = "DIGEST", conflicts_with = "yes")]
+    pub(crate) trust_hash: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "It moves the branch that is checked out, and nothing in it that you changed. Unless the result was checked \
+                  already, the checks run first. Then it removes what is merged, as `samuel run clean` does. Agents may \
+                  not.\n\nExit codes: 0 merged, or nothing to merge, 1 conflicts or failed checks, 75 your changes are in \
+                  the way or a loop is at work, 78 not trusted"
+)]
+pub(crate) struct MergeArgs {
+    /// The branch [default: the one with work that is not merged]
+    #[arg(value_name = "BRANCH")]
+    pub(crate) branch: Option<String>,
     /// Run what the project brings without asking
     #[arg(long, short)]
     pub(crate) yes: bool,

@@ -1,9 +1,9 @@
-//! `run lanes`, `run clean` and `run queue`: what runs have and left, and what waits to be landed.
+//! `run lanes`, `run merge`, `run clean` and `run queue`: what runs have and left, and what waits to be landed.
 //!
 //! What a person wants of the queue is a change of the plan, which a run at work heeds; where none is, it holds from the
 //! next on.
 
-use std::cell::Cell;
+use std::{cell::Cell, pin::Pin};
 
 use samuel_core::{
     broker::PlanAccess,
@@ -24,14 +24,17 @@ use super::{
     start::Show,
 };
 use crate::{
-    args::{Global, LandArgs, QueueArgs, QueueCommand, QueueReasonArgs, QueueTasksArgs},
+    args::{Global, LandArgs, MergeArgs, QueueArgs, QueueCommand, QueueReasonArgs, QueueTasksArgs},
     failure::Failure,
     host::Host,
-    render::{cleaned_text, landed_text, lanes_text, queue_text, safe},
+    render::{cleaned_text, landed_text, lanes_text, merged_text, queue_text, safe},
     reply::Reply,
     signals::{Escalation, Signal, Signals},
     trust::{self, Consent},
 };
+
+/// Ends once what is at work is to stop.
+type Stopped = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Lists what runs have and left.
 pub(crate) fn lanes(project: &Project, host: &Host) -> Result<Reply, Failure> {
@@ -139,26 +142,76 @@ fn land(project: &Project, args: &LandArgs, global: &Global, host: &Host) -> Res
         true => Show::Nothing,
         false => Show::lines(host, project.root()),
     };
-    let landing = async {
+    let told = |record: &EventRecord| {
+        // It goes on whether or not it can be shown.
+        let _ = show.event(record);
+    };
+    let (report, signal) = until_signal(|stopped| run.land(told, stopped))?;
+    answer(&report?, signal.map(Signal::exit_code))
+}
+
+/// Merges the work of a run.
+pub(crate) fn merge(
+    project: &Project,
+    args: MergeArgs,
+    global: &Global,
+    host: &Host,
+) -> Result<Reply, Failure> {
+    refuse_agents(host, "merge")?;
+    let consent = Consent { yes: args.yes, accept: false, digest: args.trust_hash.as_deref() };
+    let builder =
+        setup::builder(project.clone(), &Setting::default(), host)?.trust(trust::policy(&consent, host));
+    let run = builder.build_to_land()?;
+    let mut show = match global.json {
+        true => Show::Nothing,
+        false => Show::lines(host, project.root()),
+    };
+    let told = |record: &EventRecord| {
+        // It goes on whether or not it can be shown.
+        let _ = show.event(record);
+    };
+    let (merged, signal) = until_signal(|stopped| run.merge(args.branch, told, stopped))?;
+    let report = match (merged, signal) {
+        (Ok(report), _) => report,
+        (Err(error), None) => return Err(error.into()),
+        (Err(error), Some(signal)) => {
+            return Err(Failure::from(error).exit_with(Some(signal.exit_code())));
+        }
+    };
+    let text = merged_text(&report);
+    let waiting = match report.waiting.as_slice() {
+        [] => None,
+        waiting => Some(format!(
+            "{} submitted work that is not merged yet; `samuel run queue land` merges it",
+            of_tasks(waiting)
+        )),
+    };
+    Ok(Reply::new(report, text).warn(waiting))
+}
+
+fn of_tasks(tasks: &[TaskId]) -> String {
+    let ids: Vec<String> = tasks.iter().map(|task| safe(task.as_str())).collect();
+    let (what, has) = if tasks.len() == 1 { ("task", "has") } else { ("tasks", "have") };
+    format!("{what} {} {has}", ids.join(", "))
+}
+
+/// Does something that the first signal stops and the second one leaves. Returns the first signal, if one came.
+fn until_signal<F: Future>(work: impl FnOnce(Stopped) -> F) -> Result<(F::Output, Option<Signal>), Failure> {
+    let done = async {
         let signals = Signals::take_over()?;
         let (stop, stopped) = oneshot::channel();
         let first = Cell::new(None);
-        let told = |record: &EventRecord| {
-            // It goes on whether or not it can be shown.
-            let _ = show.event(record);
-        };
-        let stopped = async {
+        let stopped: Stopped = Box::pin(async move {
             // Nobody stops it once nobody waits for signals.
             let _ = stopped.await;
-        };
+        });
         tokio::select! {
             biased;
             signal = second(signals, &first, stop) => Err(signal.left("left before what was at work had ended")),
-            report = run.land(told, stopped) => Ok((report?, first.get())),
+            done = work(stopped) => Ok((done, first.get())),
         }
     };
-    let (report, signal) = block_on_and_wait(landing, PUTTING_AWAY)??;
-    answer(&report, signal.map(Signal::exit_code))
+    block_on_and_wait(done, PUTTING_AWAY)?
 }
 
 /// Tells of the first signal by `stop`, and returns the second one.

@@ -2,7 +2,8 @@
 
 use samuel_core::{
     engine::{
-        CleanedLanes, LandReport, LaneBranch, LaneList, LaneStanding, LaneWorkTree, QueueEntry, QueueList,
+        CleanedLanes, LandReport, LaneBranch, LaneList, LaneStanding, LaneWorkTree, MergeReport, QueueEntry,
+        QueueList,
     },
     text::counted,
 };
@@ -73,6 +74,21 @@ pub(crate) fn cleaned_text(cleaned: &CleanedLanes) -> String {
     let kept =
         cleaned.kept.iter().map(|kept| format!("kept {}: {}\n", safe(&kept.name), safe_words(&kept.why)));
     removed.chain(kept).collect()
+}
+
+/// Words the result of merging the work of a run.
+pub(crate) fn merged_text(report: &MergeReport) -> String {
+    let mut text = match (&report.branch, &report.into) {
+        (Some(branch), Some(into)) => {
+            let by = if report.is_fast_forward { ", by a fast-forward" } else { "" };
+            format!("merged {} into {}{by}\n", safe(branch), safe(into))
+        }
+        _ => "nothing to merge\n".to_owned(),
+    };
+    if !report.cleaned.removed.is_empty() {
+        text.push_str(&cleaned_text(&report.cleaned));
+    }
+    text
 }
 
 /// Words what waits to be landed.

@@ -162,13 +162,13 @@ fn work_that_lanes_have_landed_and_nobody_merged_is_told_by_starts_without_lanes
     );
     let result = results(&bench)[0].clone();
     bench.ok(&["run", "enqueue", "Second"]);
-    let told = format!("work of workers is on {result}, not merged; run `git merge {result}`\n");
+    let told = format!("work of workers is on {result}, not merged; run `samuel run merge {result}`\n");
     says(&bench.ok(&["run", "status"]).stdout, &[&told]);
     let alone = bench.start(DOES, &[]);
     let warned = format!(
         "work of workers is on {result}, which is not merged into what is checked out: this run works without it"
     );
-    says(&alone.stderr, &[&warned, &format!("Merge it first, with `git merge {result}`.")]);
+    says(&alone.stderr, &[&warned, &format!("Merge it first, with `samuel run merge {result}`.")]);
     says(&alone.stdout, &[&format!("  {told}")]);
     bench.ok(&["run", "enqueue", "Third"]);
     let again = bench.start(DOES, &["--jobs", "2"]);

@@ -184,6 +184,7 @@ fn what_commands_answer_is_as_their_schemas_say() {
         &["run", "queue"],
         &["run", "queue", "land", "--yes"],
         &["run", "lanes"],
+        &["run", "merge", "--yes"],
         &["run", "clean"],
         &["run", "why"],
         &["run", "why", "check"],

@@ -55,6 +55,7 @@ mod registry_double;
 mod repository_hooks;
 mod restore;
 mod routes;
+mod run_merge;
 mod signals;
 mod start;
 mod state_file;

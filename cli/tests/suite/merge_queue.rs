@@ -95,6 +95,7 @@ fn agents_neither_hold_nor_release_nor_drop_nor_land() {
         &["queue", "release", "1"],
         &["queue", "drop", "1"],
         &["queue", "land"],
+        &["merge"],
         &["clean"],
     ] {
         let ran = bench.samuel_where("SAMUEL_RUN_ID", "r", &[&["run"], args, &["--json"]].concat());
@@ -118,7 +119,7 @@ fn a_plain_start_says_how_submitted_work_lands_and_landing_does_it() {
     assert_eq!((bench.status("1"), bench.status("2")), ("in_progress".into(), "completed".into()));
     let head = bench.git(&["rev-parse", "HEAD"]);
     let landed = bench.ok(&["run", "queue", "land", "--yes"]).stdout;
-    assert!(landed.contains("landed: 1 on samuel/") && landed.contains("` takes it over"), "{landed}");
+    assert!(landed.contains("landed: 1 on samuel/") && landed.contains("` merges it"), "{landed}");
     assert_eq!(bench.git(&["rev-parse", "HEAD"]), head, "the checkout stays");
     assert_eq!(bench.status("1"), "completed");
     assert_eq!(bench.ok(&["run", "queue"]).stdout.lines().count(), 1);

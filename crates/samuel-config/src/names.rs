@@ -82,6 +82,7 @@ pub const RUN_COMMANDS: &[&str] = &[
     "lanes",
     "queue",
     "clean",
+    "merge",
     "migrate-encoding",
 ];
 

@@ -146,6 +146,8 @@ codes! {
     WORKSPACE_FAILED, 1, true, Say("Check that git works there, and that the disk has space left.");
     LANES_INVALID, 2, false, UseOneLane;
     LANES_UNFIT, 1, false, UseOneLane;
+    MERGE_REFUSED, 1, false, Say("Mend the branch, or merge it yourself with `git merge`.");
+    MERGE_HELD, 75, true, Say("Commit or stash what is in the way, then merge again.");
     HOOK_UNKNOWN, 2, false, Say("Use one of the known hook points and handlers.");
     HOOK_TIMEOUT, 1, true, Say("Raise the hook's timeout, or make the handler faster.");
     HOOK_PANICKED, 1, false, Say("Fix the handler; the message above is its own.");

@@ -109,7 +109,7 @@ pub use hooks::{Hooks, HooksError, ShownHook, ShownHooks};
 pub use hub::Events;
 pub use lanes::{
     CleanedLanes, KeptOfLanes, LandReport, LandedWork, LaneBranch, LaneList, LaneStanding, LaneWorkTree,
-    LanesError, QueueEntry, QueueList, ReturnedWork,
+    LanesError, MergeReport, QueueEntry, QueueList, ReturnedWork,
 };
 pub use live::{Attached, LiveError, LiveRun};
 pub(crate) use points::{KeptPoints, Points, is_brought};

@@ -91,7 +91,7 @@ impl MergeRepository {
         at: &str,
         work: &Submission,
     ) -> Result<Option<MergedWork>, WorkspaceError> {
-        let Merge::Tree(tree) = self.merge(at, work).await? else { return Ok(None) };
+        let Merge::Tree(tree) = self.merge(at, &work.commit).await? else { return Ok(None) };
         let landed = self.merge_commit(at, &tree, work).await?;
         Ok(Some(MergedWork { key: work.key.clone(), commit: work.commit.clone(), landed, tree }))
     }

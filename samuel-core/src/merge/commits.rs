@@ -157,7 +157,7 @@ impl MergeRepository {
         Ok((last == merged).then_some(onto))
     }
 
-    async fn commit(
+    pub(super) async fn commit(
         &self,
         parents: &[&str],
         tree: &str,
@@ -203,7 +203,7 @@ impl MergeRepository {
 }
 
 /// Who wrote a commit, and when.
-struct Author {
+pub(super) struct Author {
     name: String,
     email: String,
     /// As git writes it; empty for now.

@@ -46,6 +46,7 @@
 
 mod at_once;
 mod batch;
+mod branch_merge;
 mod branches;
 mod commits;
 mod effect;
@@ -61,6 +62,7 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use branch_merge::BranchMerge;
 pub use branches::HasBranch;
 pub use effect::{
     BranchStanding, Built, ClaimRefusal, Conflict, LandingWay, MergeEffect, MergeInput, MergedWork, Moved,

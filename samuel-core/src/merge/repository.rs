@@ -156,14 +156,14 @@ impl MergeRepository {
                     continue;
                 }
             };
-            let tree = match self.merge(&at, submission).await? {
+            let tree = match self.merge(&at, &submission.commit).await? {
                 Merge::Tree(tree) => tree,
                 Merge::Conflict(files) => {
                     let prefix = &self.users.prefix;
                     let files: Vec<String> = files.iter().map(|file| from_project(prefix, file)).collect();
                     let is_first = at == built.base;
-                    let is_with_branch =
-                        is_first || matches!(self.merge(&built.base, submission).await?, Merge::Conflict(_));
+                    let is_with_branch = is_first
+                        || matches!(self.merge(&built.base, &submission.commit).await?, Merge::Conflict(_));
                     // Nothing was merged since the work began, so its own commits do not follow from there.
                     if is_with_branch && built.base.starts_with(&submission.base) {
                         let reason = format!("it is in conflict with its own base in {}", files.join(", "));
@@ -310,18 +310,10 @@ impl MergeRepository {
         Ok(self.git.finish(name, self.within(args)).await?.stdout.text().trim().to_owned())
     }
 
-    /// Merges the work of a submission with a commit.
-    pub(super) async fn merge(&self, at: &str, work: &Submission) -> Result<Merge, WorkspaceError> {
-        self.merge_tree(&[
-            "merge-tree",
-            "--write-tree",
-            "-z",
-            "--name-only",
-            "--no-messages",
-            at,
-            &work.commit,
-        ])
-        .await
+    /// Merges a commit with another one.
+    pub(super) async fn merge(&self, at: &str, commit: &str) -> Result<Merge, WorkspaceError> {
+        let args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", at, commit];
+        self.merge_tree(&args).await
     }
 
     pub(super) async fn merge_tree(&self, args: &[&str]) -> Result<Merge, WorkspaceError> {
@@ -352,7 +344,7 @@ fn path(path: &Path) -> String {
 }
 
 /// Returns a path as it is named from the project, which is at `prefix` in the repository.
-fn from_project(prefix: &str, path: &str) -> String {
+pub(super) fn from_project(prefix: &str, path: &str) -> String {
     let (mut prefix, mut above) = (prefix.trim_end_matches('/'), String::new());
     while !prefix.is_empty() {
         if let Some(below) = path.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('/')) {

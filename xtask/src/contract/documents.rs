@@ -19,13 +19,14 @@ use super::{
 pub(super) const PATH: &str = "cli/documents.schema.json";
 
 /// The commands, as their documents name them, and the types that each may answer.
-const COMMANDS: [(&str, &[&str]); 19] = [
+const COMMANDS: [(&str, &[&str]); 20] = [
     ("run", &["StatusReport"]),
     ("run status", &["StatusReport"]),
     ("run tasks", &["TaskList"]),
     ("run show", &["TaskHistory"]),
     ("run prompt", &["NextPrompt", "NextPromptStats", "ExportedTemplates"]),
     ("run lanes", &["LaneList"]),
+    ("run merge", &["MergeReport"]),
     ("run clean", &["CleanedLanes"]),
     ("run queue", &["QueueList"]),
     ("run queue land", &["LandReport"]),

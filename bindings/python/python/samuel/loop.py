@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         HookTrial,
         LandReport,
         LaneList,
+        MergeReport,
         PromptStats,
         QualityCheckInput,
         QualityCheckOutput,
@@ -275,6 +276,28 @@ class Loop(Equipped, LoopRegistering):
         """
         job = self._build(None).clean()
         return result_of(job)
+
+    def merge(self, branch: str | None = None) -> MergeReport:
+        """Merges the work of a run into what is checked out, then removes what is merged.
+
+        Args:
+            branch: The branch; by default the one with work that is not merged.
+
+        Raises:
+            TrustError: What the checks execute is not trusted.
+            StateError: A loop is at work (`E_LOOP_RUNNING`).
+            SamuelError: The branch has conflicts or fails the checks (`E_MERGE_REFUSED`), or files
+                are in the way (`E_MERGE_HELD`).
+        """
+        built = self._build(self._loaded())
+        job = built.merge(branch, self._trusts(built))
+        return result_of(job)
+
+    async def amerge(self, branch: str | None = None) -> MergeReport:
+        """The same as `merge`, to be awaited."""
+        built = await self._abuilt()
+        job = built.merge(branch, await self._atrusts(built))
+        return await await_result_of(job)
 
     def land(self) -> LandReport:
         """Lands what lanes have submitted, without calling an agent, and settles a landing that was cut off.

@@ -5038,6 +5038,49 @@ class CleanedLanes(Record):
         _set(self, "kept", items(kept))
 
 
+class MergeReport(Record):
+    """The result of merging the work of a run.
+
+    Attributes:
+        branch: The branch that was merged; nothing if there was nothing to merge.
+        into: The branch that is checked out, into which it was merged.
+        old: The commit that this branch was at.
+        new: The commit that it is at now.
+        is_fast_forward: Whether no commit was made for the merge.
+        cleaned: The branches and workspaces that were removed since their work is merged, and
+            those that stay.
+        waiting: The tasks whose submitted work still waits in the merge queue.
+    """
+
+    __slots__ = ("branch", "into", "old", "new", "is_fast_forward", "cleaned", "waiting")
+    __match_args__ = ("is_fast_forward", "cleaned", "waiting", "branch", "into", "old", "new")
+    branch: str | None
+    into: str | None
+    old: str | None
+    new: str | None
+    is_fast_forward: bool
+    cleaned: CleanedLanes
+    waiting: tuple[str, ...]
+
+    def __init__(
+        self,
+        is_fast_forward: bool,
+        cleaned: CleanedLanes,
+        waiting: Iterable[str],
+        branch: str | None = None,
+        into: str | None = None,
+        old: str | None = None,
+        new: str | None = None,
+    ) -> None:
+        _set(self, "branch", branch)
+        _set(self, "into", into)
+        _set(self, "old", old)
+        _set(self, "new", new)
+        _set(self, "is_fast_forward", is_fast_forward)
+        _set(self, "cleaned", cleaned)
+        _set(self, "waiting", items(waiting))
+
+
 class LandedWork(Record):
     """Work that has landed.
 
@@ -9883,6 +9926,7 @@ __all__ = [
     "LoggedLine",
     "LongPlan",
     "LoopActivity",
+    "MergeReport",
     "MethodologyVars",
     "Mode",
     "ModeVars",

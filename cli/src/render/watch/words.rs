@@ -14,17 +14,17 @@ use crate::render::{named_ids, safe, safe_words};
 /// How much of what an agent says or does fits into the moving line.
 const ACTIVITY: usize = 60;
 
-/// Says how work is taken over from a branch, where that is none of the user's.
+/// Names the command that merges a branch, unless it is the user's.
 pub(in crate::render) fn taking_over(into: &str) -> String {
     match into.starts_with("samuel/") {
-        true => format!("; `git merge {}` takes it over", safe(into)),
+        true => format!("; `samuel run merge {}` merges it", safe(into)),
         false => String::new(),
     }
 }
 
 /// Names a branch with work that is not in what is checked out.
 pub(in crate::render) fn unmerged(branch: &str) -> String {
-    format!("work of workers is on {}, not merged; run `git merge {}`", safe(branch), safe(branch))
+    format!("work of workers is on {}, not merged; run `samuel run merge {}`", safe(branch), safe(branch))
 }
 
 /// Says what an iteration is about.

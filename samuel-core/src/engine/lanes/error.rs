@@ -54,6 +54,36 @@ pub enum LanesError {
         /// Where samuel.toml says so, if it does.
         location: Option<Location>,
     },
+    /// There is no branch to merge, or none to merge it into.
+    #[error("nothing was merged: {problem}")]
+    Unmergeable {
+        /// What is wrong.
+        problem: Box<str>,
+        /// What to do.
+        help: Box<str>,
+    },
+    /// A branch was not merged into what is checked out, since something is wrong with the result.
+    #[error("{branch} was not merged into {into}: {problem}")]
+    NotMerged {
+        /// The branch.
+        branch: Box<str>,
+        /// The branch that is checked out.
+        into: Box<str>,
+        /// What is wrong.
+        problem: Box<str>,
+        /// What to do.
+        help: Box<str>,
+    },
+    /// A branch was not merged into what is checked out, since something is in the way there.
+    #[error("{branch} was not merged into {into}: {reason}")]
+    MergeHeld {
+        /// The branch.
+        branch: Box<str>,
+        /// The branch that is checked out.
+        into: Box<str>,
+        /// What is in the way.
+        reason: Box<str>,
+    },
     /// The project is not what lanes can work on.
     #[error("{} cannot have several lanes: {problem}", root.display())]
     Unfit {
@@ -70,6 +100,8 @@ impl Coded for LanesError {
     fn code(&self) -> ErrorCode {
         match self {
             Self::Unfit { .. } | Self::Gone { .. } => ErrorCode::LANES_UNFIT,
+            Self::NotMerged { .. } => ErrorCode::MERGE_REFUSED,
+            Self::MergeHeld { .. } => ErrorCode::MERGE_HELD,
             _ => ErrorCode::LANES_INVALID,
         }
     }
@@ -81,7 +113,10 @@ impl Coded for LanesError {
             Self::Copy { .. } => "Name files that git does not track, none of them a link, from the project's root and \
                                   without \"..\"."
                 .into(),
-            Self::Into { help, .. } => help.to_string().into(),
+            Self::Into { help, .. } | Self::Unmergeable { help, .. } | Self::NotMerged { help, .. } => {
+                help.to_string().into()
+            }
+            Self::MergeHeld { .. } => self.code().help.clone(),
             Self::Gone { into, commit } => format!(
                 "`git branch {into} {commit}` makes it again. Where its work is on another branch by now, name that one to \
                  land on."
@@ -96,7 +131,12 @@ impl Coded for LanesError {
             Self::IntoAlone { location, .. } | Self::Into { location, .. } | Self::Copy { location, .. } => {
                 location.clone()
             }
-            Self::Jobs { .. } | Self::Gone { .. } | Self::Unfit { .. } => None,
+            Self::Jobs { .. }
+            | Self::Gone { .. }
+            | Self::Unfit { .. }
+            | Self::Unmergeable { .. }
+            | Self::NotMerged { .. }
+            | Self::MergeHeld { .. } => None,
         }
     }
 }

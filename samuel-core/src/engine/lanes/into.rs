@@ -99,7 +99,7 @@ impl Run {
                     true => format!("goes on with {into}, which is not in what is checked out yet"),
                     false => format!(
                         "goes on with {into}, which is not in what is checked out yet and lacks what is committed \
-                         there: nobody has checked the two together. Merge first, with `git merge {into}`"
+                         there: nobody has checked the two together. Merge it first, with `samuel run merge {into}`"
                     ),
                 });
             }
@@ -134,7 +134,7 @@ impl Run {
     }
 
     /// Returns the commit that a branch was moved to last by a landing, as the journal tells.
-    async fn last_landing(&self, branch: &str) -> Result<Option<String>, RunError> {
+    pub(super) async fn last_landing(&self, branch: &str) -> Result<Option<String>, RunError> {
         let store = Arc::clone(&self.frozen.store);
         let records = blocking(move || store.journal_since(0)).await??.records;
         Ok(last_landing(&records, branch))

@@ -15,7 +15,7 @@
 //! - `check` says whether a run can have lanes, `into` where its work lands, and `left_over` puts in order what a run
 //!   left that was cut off; `open` makes all of it ready, and `parts` gives each lane what is its own.
 //! - `queue_list` and `lane_list` say from outside of a run what waits and what lanes left, and `land` lands without a
-//!   loop.
+//!   loop; `merge_branch` merges the work of a run into what is checked out.
 //! - `notes` keeps the books of lanes apart from those of the run.
 //!
 //! The first lane leads: the points of the session and of the loop fire there, the run's checkpoints are
@@ -36,6 +36,7 @@ mod lane;
 mod lane_list;
 mod left_over;
 mod lost;
+mod merge_branch;
 mod notes;
 mod open;
 mod parts;
@@ -54,6 +55,7 @@ pub(super) use lane::Lane;
 pub(super) use lane_list::Looker;
 pub use lane_list::{CleanedLanes, KeptOfLanes, LaneBranch, LaneList, LaneStanding, LaneWorkTree};
 pub(super) use lost::{keep_lost, merged_onto};
+pub use merge_branch::MergeReport;
 pub(super) use open::OpenedLanes;
 pub(super) use parts::LaneParts;
 pub use queue_list::{QueueEntry, QueueList};

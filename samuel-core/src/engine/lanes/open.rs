@@ -28,7 +28,7 @@ use crate::{
     git::Repository,
     machine::Input,
     merge::{MergeRepository, MergeStrategy, RepositorySetup},
-    model::{Plan, Status, Task, TaskId, Usage},
+    model::{Plan, Scope, Status, Task, TaskId, Usage},
     sandbox::Sandboxes,
     sched::{SharedBooks, SharedCaps},
     state::{Begun, StateError},
@@ -96,18 +96,14 @@ impl Run {
         &self,
         jobs: u32,
         plan: &Plan,
-        scope: crate::model::Scope,
+        scope: Scope,
         books: SharedBooks,
         begun: Begun,
     ) -> Result<OpenedLanes, RunError> {
         let frozen = &self.frozen;
-        let parallel = &frozen.settings.parallel;
         let root = frozen.project.root().to_owned();
         let directory = self.lanes_directory()?;
-        if let Some(state_dir) = frozen.project.state_dir().map(Path::to_owned) {
-            let project = root.clone();
-            blocking(move || note_project(&state_dir, &project)).await?.map_err(of_lanes)?;
-        }
+        self.note_clones().await?;
         let commit = self.head_of_project().await?;
         let repository = self.open_repository(&directory).await?;
         self.check_copied(&repository, &[&commit]).await?;
@@ -136,21 +132,7 @@ impl Run {
         }
         let queue = self.open_lane(&directory, QUEUE, &commit).await?;
         self.set_up(trees.iter().chain([&queue]), &head, &mut told).await?;
-        let setup = LanesSetup {
-            jobs,
-            run: Arc::clone(&frozen.run_id),
-            into,
-            began_at: head,
-            strategy: self.strategy(),
-            overlap: parallel.overlap.parse().unwrap_or_default(),
-            scope,
-            max_attempts: frozen.settings.task_budget.max_attempts,
-            completes: frozen.completes(),
-            store: Arc::clone(&frozen.store),
-            repository,
-            looker: self.looker(),
-        };
-        let shared = Lanes::new(setup, books, begun);
+        let shared = Lanes::new(self.lanes_setup(jobs, into, head, scope, repository), books, begun);
         let store = Arc::clone(&frozen.store);
         let into = shared.setup.into.clone();
         let merged = blocking(move || {
@@ -189,6 +171,56 @@ impl Run {
     pub(in crate::engine) fn repository_to_watch(&self) -> Option<RepositorySetup> {
         let is_alone = self.frozen.settings.parallel.jobs <= 1;
         self.lanes_directory().ok().filter(|_| is_alone).map(|directory| self.repository_setup(&directory))
+    }
+
+    /// Gets the clone of the queue ready, to check a merge into a branch that is at a commit.
+    pub(super) async fn open_queue(
+        &self,
+        directory: &Path,
+        into: &str,
+        head: &str,
+    ) -> Result<OpenedLanes, RunError> {
+        self.note_clones().await?;
+        let repository = self.open_repository(directory).await?;
+        let queue = self.open_lane(directory, QUEUE, head).await?;
+        let mut told = Vec::new();
+        self.set_up([&queue].into_iter(), head, &mut told).await?;
+        let setup = self.lanes_setup(0, into.to_owned(), head.to_owned(), Scope::All, repository);
+        let shared = Lanes::new(setup, SharedBooks::default(), Begun::default());
+        Ok(OpenedLanes { shared, trees: Vec::new(), queue, told })
+    }
+
+    /// Notes beside the clones which project they are of.
+    async fn note_clones(&self) -> Result<(), RunError> {
+        let project = &self.frozen.project;
+        let Some(state_dir) = project.state_dir().map(Path::to_owned) else { return Ok(()) };
+        let root = project.root().to_owned();
+        blocking(move || note_project(&state_dir, &root)).await?.map_err(of_lanes)
+    }
+
+    fn lanes_setup(
+        &self,
+        jobs: u32,
+        into: String,
+        began_at: String,
+        scope: Scope,
+        repository: MergeRepository,
+    ) -> LanesSetup {
+        let frozen = &self.frozen;
+        LanesSetup {
+            jobs,
+            run: Arc::clone(&frozen.run_id),
+            into,
+            began_at,
+            strategy: self.strategy(),
+            overlap: frozen.settings.parallel.overlap.parse().unwrap_or_default(),
+            scope,
+            max_attempts: frozen.settings.task_budget.max_attempts,
+            completes: frozen.completes(),
+            store: Arc::clone(&frozen.store),
+            repository,
+            looker: self.looker(),
+        }
     }
 
     async fn open_lane(

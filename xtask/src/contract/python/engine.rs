@@ -81,6 +81,7 @@ pub(super) const REPORTS: &[Source] = &[
             ("CleanedLanes", ""),
         ],
     ),
+    ("engine/lanes/merge_branch.rs", &[("MergeReport", "")]),
     ("engine/lanes/land.rs", &[("LandedWork", ""), ("ReturnedWork", ""), ("LandReport", "")]),
     ("../../crates/samuel-model/src/code.rs", &[("Location", "")]),
     ("session/feedback.rs", &[("Feedback", "")]),
