@@ -18,6 +18,7 @@ mod faults;
 mod fetching;
 mod fifos;
 mod framing;
+mod git_settings;
 mod growth;
 mod kills;
 mod kit;
