@@ -1,7 +1,7 @@
 //! The work of a run, merged into what is checked out by `run merge`.
 
 use crate::{
-    bench::{Bench, says, wait_for_file},
+    bench::{Bench, Beside, says, wait_for_file},
     merge_queue::{RUN, submit},
 };
 
@@ -121,6 +121,33 @@ fn merge_needs_branch_person_and_no_loop() {
     std::fs::write(bench.tmp().join("go"), "").unwrap();
     run.code();
     assert_ne!(bench.git(&["rev-list", "--count", &format!("main..{result}")]), "0");
+}
+
+#[test]
+fn merge_killed_in_its_move_is_finished() {
+    let (bench, result) = worked("true");
+    let tip = bench.git(&["rev-parse", &result]);
+    let (up, programs) = (bench.tmp().join("up"), bench.tmp().join("programs"));
+    std::fs::create_dir(&programs).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let script = format!(
+        "#!/bin/sh\nPATH='{path}'; export PATH\ncase \" $* \" in *' merge --ff-only '*) touch {}; sleep 600;; esac\n\
+         exec git \"$@\"\n",
+        up.display()
+    );
+    std::fs::write(programs.join("git"), script).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(programs.join("git"), mode).unwrap();
+    let mut command = bench.command(&["run", "merge"]);
+    command.env("PATH", format!("{}:{path}", programs.display())).stderr(std::process::Stdio::null());
+    let run = Beside::of(&mut command);
+    wait_for_file(&up);
+    run.signal(rustix::process::Signal::KILL);
+    run.code();
+    assert_ne!(head(&bench), tip);
+    bench.ok(&["run", "merge"]);
+    assert_eq!((head(&bench), bench.read("made-1")), (tip, "x\n".to_owned()));
+    assert_eq!(bench.git(&["for-each-ref", "refs/heads/samuel", "refs/samuel"]), "");
 }
 
 #[test]
