@@ -325,7 +325,13 @@ impl CloneWorkspace {
         record: &mut Record,
         told: &mut Vec<String>,
     ) -> Result<bool, WorkspaceError> {
-        if record.refused > 0 || !self.is_spent(record, told).await? {
+        if record.refused > 0 {
+            return Ok(false);
+        }
+        if !self.is_spent(record, told).await? {
+            // Cleaning runs no git there to find that out.
+            record.unspent = true;
+            self.save(record)?;
             return Ok(false);
         }
         self.remove_references().await?;

@@ -56,6 +56,9 @@ pub(super) struct Record {
     /// Whether the clone was made, and has nothing but the files of a commit yet.
     #[serde(default)]
     pub(super) unprepared: bool,
+    /// Whether the clone stayed at the end of a run, since it has commits that the user's repository does not have.
+    #[serde(default)]
+    pub(super) unspent: bool,
     /// How many references of refused work the clone holds.
     pub(super) refused: u32,
     /// How often work was kept in the user's repository.

@@ -306,10 +306,11 @@ impl KnownClone {
     /// Reads what is known of the clone in a directory.
     pub(crate) fn read(directory: &Path) -> Option<Self> {
         let record = record::read::<Record>(&directory.join(RECORD))?;
-        let holds = match (record.at_work, record.refused) {
-            (true, _) => Some("an agent may have left something there that was not taken out"),
-            (false, 0) => None,
-            (false, _) => Some("work that was refused is kept there"),
+        let holds = match (record.at_work, record.refused, record.unspent) {
+            (true, ..) => Some("an agent may have left something there that was not taken out"),
+            (false, 0, false) => None,
+            (false, 0, true) => Some("it has commits that were not taken out"),
+            (false, ..) => Some("work that was refused is kept there"),
         };
         let branch = Some(record.branch).filter(|branch| branch != NO_TASK);
         Some(Self { branch, tip: record.tip, holds })

@@ -159,6 +159,21 @@ async fn project_lanes(user: &User, project: &Project) -> Vec<(String, String)> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn clean_keeps_clone_with_commits_of_its_own() {
+    let user = User::new();
+    let project = project(&user, &[("1", &[])]);
+    let work = "git tag only-here $(git commit-tree -m Mine HEAD^{tree}); touch made";
+    let script = Script::default().call(ScriptedCall::any().repeated().run(work).done());
+    let told = played(in_clones(&user, &project, script, &["true"])).await;
+    all_landed(&user, &project, &told);
+    let list = project_lanes(&user, &project).await;
+    let [(_, why)] = &list[..] else { panic!("{list:?}") };
+    assert_eq!(why, "it has commits that were not taken out");
+    let [kept] = &clones(&user)[..] else { panic!("{:?}", clones(&user)) };
+    assert!(!user.sh(&kept.join("tree"), "git tag --list only-here").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_check_that_changes_what_decides_what_runs_does_not_pass_in_a_clone() {
     let user = User::new();
     user.write("ci/first.sh", "test -e honest || echo true > ci/second.sh\n");
