@@ -36,7 +36,6 @@ pub(super) fn completed(task: &str) -> Input {
         title: format!("task {task}"),
         description: String::new(),
         actor: Actor::Agent,
-        seq: 0,
         by_call: true,
         is_edit: false,
         others_at_work: false,
@@ -59,6 +58,7 @@ pub(super) fn skipped(task: &str) -> Input {
         reason: Some("pointless".into()),
         actor: Actor::Agent,
         others_at_work: false,
+        seq: 0,
     })
 }
 
