@@ -14,9 +14,9 @@ use crate::{
 };
 
 /// How many runs are read, the last ones.
-const MAX_RUNS: usize = 20;
+pub(super) const MAX_RUNS: usize = 20;
 /// How much of their records is read, in bytes.
-const MAX_BYTES: u64 = 128 << 20;
+pub(super) const MAX_BYTES: u64 = 128 << 20;
 /// How many failures are told, the last ones.
 const MAX_FAILURES: usize = 5;
 /// How many tasks and agents have figures of their own, the first that are met: a forged record names any number.

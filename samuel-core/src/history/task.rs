@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{History, HistoryError, IterationHistory, RunHistory, RunState};
+use super::{
+    History, HistoryError, IterationHistory, RunHistory, RunState,
+    activity::{MAX_BYTES, MAX_RUNS},
+};
 use crate::{
     model::{Status, TaskId, Usage, with_model},
     project::{Attempt, AttemptEnd, TaskHistory},
     state::{StateError, of_iteration},
 };
 
-/// How many runs are read, the last ones.
-const MAX_RUNS: usize = 20;
-/// How much of their records is read, in bytes.
-const MAX_BYTES: u64 = 128 << 20;
 /// How many attempts are returned, the last ones.
 const MAX_ATTEMPTS: usize = 50;
 /// How many runs in a row a run continues, at most.

@@ -20,20 +20,22 @@ use crate::{
 /// How many digits of a commit make the reference unique that keeps it.
 const DIGITS: usize = 12;
 
+/// Tasks whose merged work is not on the branch, each with its commit.
+type Lost = Vec<(TaskId, String)>;
+
 impl Lanes {
-    /// Returns the completed tasks whose merged work is not on the branch any more, each with its commit. The branch is
-    /// looked at only if something else than this run moved it.
-    async fn lost(&self, plan: &Plan) -> Result<Vec<(TaskId, String)>, WorkspaceError> {
+    /// Returns the completed tasks whose merged work is not on the branch any more, each with its commit, and the head of
+    /// the branch. Returns nothing if nothing else than this run moved the branch.
+    async fn lost(&self, plan: &Plan) -> Result<Option<(Lost, String)>, WorkspaceError> {
         let repository = &self.setup.repository;
         // A branch that is gone ends the run.
-        let Some(head) = repository.head(&self.setup.into).await? else { return Ok(Vec::new()) };
-        let Some(merged) = self.merged_if_moved(&head) else { return Ok(Vec::new()) };
+        let Some(head) = repository.head(&self.setup.into).await? else { return Ok(None) };
+        let Some(merged) = self.merged_if_moved(&head) else { return Ok(None) };
         let is_completed = |id: &TaskId| plan.task(id).is_some_and(|task| task.status == Status::Completed);
         let merged: Vec<(TaskId, String)> = merged.into_iter().filter(|(id, _)| is_completed(id)).collect();
         let commits: Vec<String> = merged.iter().map(|(_, commit)| commit.clone()).collect();
         let lost = repository.lost(&head, &commits).await?;
-        self.is_verified_at(head);
-        Ok(merged.into_iter().filter(|(_, commit)| lost.contains(commit)).collect())
+        Ok(Some((merged.into_iter().filter(|(_, commit)| lost.contains(commit)).collect(), head)))
     }
 
     /// Reopens completed tasks whose merged work is not on the branch any more, and reports them. Returns whether there
@@ -43,8 +45,9 @@ impl Lanes {
         services: &Arc<Services>,
         plan: &Plan,
     ) -> Result<bool, LaneFault> {
-        let lost = self.lost(plan).await?;
+        let Some((lost, head)) = self.lost(plan).await? else { return Ok(false) };
         if lost.is_empty() {
+            self.is_verified_at(head);
             return Ok(false);
         }
         let LanesSetup { into, run, repository, .. } = &self.setup;
@@ -55,6 +58,8 @@ impl Lanes {
         self.blocking(move |store| store.mutate(back, Actor::Runtime)).await??;
         services.log(lines).await;
         self.forgets_merged(&ids);
+        // Only now: if the change failed, the next look finds them again.
+        self.is_verified_at(head);
         services.emit(Event::TasksTakenBack { tasks: ids.clone(), reasons });
         for id in ids {
             let max = self.setup.max_attempts;

@@ -297,6 +297,7 @@ async fn what_was_handed_over_is_undone_by_commits_once_a_clone_stands_on_it() {
     assert!(!user.git(&format!("ls-tree --name-only {into}")).contains("bad.txt"));
 }
 
+// Takes about 17 s: a run of three tasks for each of the three merge strategies.
 #[tokio::test(flavor = "multi_thread")]
 async fn workers_work_in_clones_of_a_shallow_source() {
     for merge in ["merge", "squash", "rebase"] {

@@ -101,6 +101,7 @@ async fn run_files_of_a_worker_are_never_merged() {
     assert_eq!(user.git("for-each-ref refs/samuel"), "", "nothing was left to be kept");
 }
 
+// Takes about 16 s: a clone for each of the eight ways.
 #[tokio::test(flavor = "multi_thread")]
 async fn agent_cannot_commit_copied_files() {
     let lines = [
