@@ -4886,7 +4886,8 @@ class LaneWorkTree(Record):
         since: Since when.
         branch: The branch that is checked out; nothing between branches.
         landed_on: A branch that has what is checked out, where one does.
-        holds: Why it must not be removed, where that is so. No git is run there to find out.
+        holds: Why it must not be removed, where that is so. No git is run there to find
+            out.
     """
 
     __slots__ = ("name", "path", "task", "since", "branch", "landed_on", "holds")
@@ -5047,8 +5048,8 @@ class MergeReport(Record):
         old: The commit that this branch was at.
         new: The commit that it is at now.
         is_fast_forward: Whether no commit was made for the merge.
-        cleaned: The branches and workspaces that were removed since their work is merged, and
-            those that stay.
+        cleaned: The branches and workspaces that were removed since their work is merged,
+            and those that stay.
         waiting: The tasks whose submitted work still waits in the merge queue.
     """
 
