@@ -33,6 +33,7 @@ fn an_agent_in_a_clone_records_its_task_in_the_project_and_its_commit_reaches_th
 fn names_directories_of_path_that_workspace_lacks() {
     for jobs in ["1", "2"] {
         let bench = bench(&["First"], "");
+        bench.write(".venv/.gitignore", "*");
         bench.write(".venv/bin/tool", "");
         bench.write("bin/tool", "");
         bench.git(&["add", "bin"]);

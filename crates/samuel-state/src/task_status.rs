@@ -101,8 +101,8 @@ pub(super) fn start(task: &mut Task, owner: Option<&str>) -> Result<TaskChange, 
     }
 }
 
-/// Takes back what can be taken back; a task that is gone keeps no other
-/// completion standing. A group is completed by its parts, so they are taken back.
+/// Reopens tasks that were completed or skipped; a task that is gone keeps no other
+/// completion standing. A group is completed by its parts, so those of them are reopened that are completed.
 pub(super) fn take_back(plan: &mut Plan, ids: &[TaskId]) -> TaskChange {
     let groups = Groups::of(&plan.tasks);
     let mut is_asked: Vec<bool> = plan.tasks.iter().map(|task| ids.contains(&task.id)).collect();
@@ -112,6 +112,7 @@ pub(super) fn take_back(plan: &mut Plan, ids: &[TaskId]) -> TaskChange {
         let is_completed = match groups.is_group(place) {
             // It was before it had parts, and would be again without them.
             true => task.status != Status::Completed && task.completed_at.is_some(),
+            false if task.status == Status::Skipped => ids.contains(&task.id),
             false => task.status == Status::Completed,
         };
         if is_completed && is_asked {

@@ -24,7 +24,7 @@ use crate::{
     event::{Event, PlanChange},
     git::{ObjectId, Repository},
     machine::{Input, PlanChanged},
-    merge::{MergeRepository, RepositorySetup},
+    merge::{MergeRepository, MissingCommits, RepositorySetup},
     model::{Groups, Plan, Status, Task, TaskId, payload::Actor},
     state::{JournalRecord, Mutation, PlanStore},
 };
@@ -161,6 +161,14 @@ impl BranchWatch {
             || matches!(self.repository.is_checked_out(&former, MAX_COMMITS, MAX_LOOK), Ok(Some(true)))
     }
 
+    /// Has the head of the branch stand for commits that others replaced: git may remove them.
+    fn replace(&self, replaced: &[String], head: &str) {
+        let mut watched = self.state();
+        for commit in watched.on.commits.values_mut().filter(|commit| replaced.contains(commit)) {
+            head.clone_into(commit);
+        }
+    }
+
     /// Forgets lost work, and stores at which head all other work was there. Returns the tasks that lost their work as
     /// often as they may be attempted.
     fn forget(&self, head: String, lost: &[TaskId]) -> Vec<TaskId> {
@@ -220,9 +228,10 @@ impl Services {
         let MovedBranch { branch, head, commits } = moved;
         let repository = MergeRepository::open(watch.setup.clone()).await?;
         let asked: Vec<String> = commits.values().cloned().collect();
-        let gone = repository.lost(&head, &asked).await?;
+        let MissingCommits { lost: gone, replaced } = repository.missing(&head, &asked).await?;
         let lost: Vec<(TaskId, String)> =
             commits.into_iter().filter(|(_, commit)| gone.contains(commit)).collect();
+        watch.replace(&replaced, &head);
         if lost.is_empty() {
             watch.forget(head, &[]);
             return Ok(());
@@ -241,8 +250,11 @@ impl Services {
         self.emit(Event::TasksTakenBack { tasks: ids, reasons });
         for id in used_up {
             let reason = Some(format!("{branch} lost its work as often as it may be attempted"));
-            mutate(self, Mutation::Block { id: id.clone(), reason: reason.clone() }).await?;
-            self.tell_of_lost(&id, PlanChange::Blocked, reason);
+            // Somebody may have settled or removed it meanwhile.
+            let block = Mutation::Block { id: id.clone(), reason: reason.clone() };
+            if mutate(self, block).await.is_ok() {
+                self.tell_of_lost(&id, PlanChange::Blocked, reason);
+            }
         }
         Ok(())
     }

@@ -343,9 +343,6 @@ impl Driver {
 
     /// Reopens tasks that were completed or skipped in a way that does not count.
     async fn reopen(&self, tasks: Vec<TaskId>, reasons: Vec<String>) {
-        let is_skipped =
-            |id: &TaskId| self.services.task(id).is_some_and(|task| task.status == Status::Skipped);
-        let (skipped, completed): (Vec<TaskId>, Vec<TaskId>) = tasks.into_iter().partition(is_skipped);
         // A group is completed by its parts, and each of them is looked at by itself.
         let plan = self.services.plan();
         let groups = Groups::of(&plan.tasks);
@@ -353,11 +350,9 @@ impl Driver {
             let place = plan.tasks.iter().position(|task| task.id == *id);
             place.is_some_and(|place| groups.is_group(place))
         };
-        let completed: Vec<TaskId> = completed.into_iter().filter(|id| !is_group(id)).collect();
-        let back =
-            (!completed.is_empty()).then_some(Mutation::TakeBack { ids: completed, failures: reasons });
-        let changes = skipped.into_iter().map(|id| Mutation::Reset { id }).chain(back);
-        self.to_reopen.lock().await.extend(changes);
+        let ids: Vec<TaskId> = tasks.into_iter().filter(|id| !is_group(id)).collect();
+        let back = (!ids.is_empty()).then_some(Mutation::TakeBack { ids, failures: reasons });
+        self.to_reopen.lock().await.extend(back);
         if let Err(error) = self.reopen_again().await {
             self.services.warn(format!("a task could not be reopened yet: {}", described(&error)));
         }

@@ -121,7 +121,7 @@ impl StartWarning {
             Self::Submitted { .. } => {
                 "Land it without a loop first, or start with several lanes: either lands it.".into()
             }
-            Self::Unmerged { into } => format!("Merge it first, with `samuel run merge {into}`.").into(),
+            Self::Unmerged { into } => format!("Merge {into} first.").into(),
             Self::NoChecks => "Set quality_checks in samuel.toml, such as [\"cargo test\"].".into(),
             Self::NoRepository => "Run `git init` and commit what there is.".into(),
             Self::NoCommit => "Commit what there is.".into(),

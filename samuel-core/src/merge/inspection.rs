@@ -285,6 +285,6 @@ impl MergeRepository {
 }
 
 /// Returns whether a name is the full name of an object.
-fn is_hash(name: &str) -> bool {
+pub(crate) fn is_hash(name: &str) -> bool {
     matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -11,6 +11,17 @@ use crate::{
 
 /// What git calls an object that is a commit.
 const COMMIT: &str = "commit";
+/// How many commits of a branch are compared with one that it does not have.
+const MAX_COMPARED: &str = "--max-count=10000";
+
+/// Merged commits that a branch does not have.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct MissingCommits {
+    /// Those whose changes are not on the branch either.
+    pub(crate) lost: Vec<String>,
+    /// Those whose changes other commits of the branch have.
+    pub(crate) replaced: Vec<String>,
+}
 
 impl MergeRepository {
     /// Returns those of some commits that are on a branch.
@@ -49,14 +60,20 @@ impl MergeRepository {
         Ok((types, listed))
     }
 
-    /// Returns those of some merged commits whose changes are not on the branch any more. A commit with the same changes
-    /// counts as the work, so that work stays where a person rebased, amended or squashed the branch.
+    /// Returns those of some merged commits that are not on the branch any more. A commit with the same changes counts as
+    /// the work, and so does one with the same author, time and subject, so that work stays where a person rebased,
+    /// amended or squashed the branch.
     ///
     /// # Errors
     /// Returns an error if git fails.
-    pub(crate) async fn lost(&self, head: &str, merged: &[String]) -> Result<Vec<String>, WorkspaceError> {
+    pub(crate) async fn missing(
+        &self,
+        head: &str,
+        merged: &[String],
+    ) -> Result<MissingCommits, WorkspaceError> {
+        let mut missing = MissingCommits::default();
         if merged.is_empty() {
-            return Ok(Vec::new());
+            return Ok(missing);
         }
         let (types, listed) = self.beyond(head, merged).await?;
         let is_there = |found: &str| found == COMMIT;
@@ -70,15 +87,27 @@ impl MergeRepository {
             Some(last) => self.merges_to(&tree, &[&merge[..], &[last]].concat()).await?,
             None => false,
         };
-        let mut lost = Vec::new();
         for (commit, found) in merged.iter().zip(types.lines()) {
-            let is_elsewhere = !is_there(found) || beyond.contains(commit.as_str());
-            if !is_elsewhere || is_there(found) && (has_all || self.has_changes(head, &tree, commit).await?) {
+            if is_there(found) && !beyond.contains(commit.as_str()) {
                 continue;
             }
-            lost.push(commit.clone());
+            let is_replaced = is_there(found)
+                && (has_all
+                    || self.has_changes(head, &tree, commit).await?
+                    || self.has_amended(head, commit).await?);
+            let of = if is_replaced { &mut missing.replaced } else { &mut missing.lost };
+            of.push(commit.clone());
         }
-        Ok(lost)
+        Ok(missing)
+    }
+
+    /// Returns whether a branch has a commit with the author, time and subject of one that it does not have.
+    async fn has_amended(&self, head: &str, commit: &str) -> Result<bool, WorkspaceError> {
+        let format = "--format=%an%x09%ae%x09%at%x09%s";
+        let own = self.lines_of("log", self.within(&["log", "--max-count=1", format, commit])).await?;
+        let others = ["log", MAX_COMPARED, format, head, "--not", commit];
+        let others = self.lines_of("log", self.within(&others)).await?;
+        Ok(others.lines().any(|other| other == own.trim_end_matches('\n')))
     }
 
     /// Returns what git lists, one entry a line.

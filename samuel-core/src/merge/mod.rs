@@ -68,6 +68,8 @@ pub use effect::{
     BranchStanding, Built, ClaimRefusal, Conflict, LandingWay, MergeEffect, MergeInput, MergedWork, Moved,
     RefusedSubmission,
 };
+pub(crate) use inspection::is_hash;
+pub(crate) use lost::MissingCommits;
 pub use machine::{MergeMachine, MergeSetup};
 pub use place::Held;
 pub use repository::{MergeRepository, RepositorySetup};

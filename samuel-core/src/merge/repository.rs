@@ -32,6 +32,10 @@ use crate::{
 
 /// The oldest git that merges on a base that it is told.
 const LEAST_GIT_TO_REBASE: (u32, u32) = (2, 40);
+/// Where a fast-forward is written down while it is made.
+const LANDING: &str = "landing.json";
+/// Where the move of a branch that is checked out nowhere is.
+const MOVE: &str = "move.json";
 /// How many files in conflict are told.
 const MAX_FILES: usize = 100;
 /// The exit code of a merge with conflicts.
@@ -106,14 +110,17 @@ impl MergeRepository {
         Ok(this)
     }
 
-    /// Where a fast-forward is written down while it is made.
-    fn note(&self) -> PathBuf {
-        self.setup.directory.join("landing.json")
+    /// Returns whether a move of a branch was cut off, in the directory of workers. [`open`](Self::open) finishes it.
+    pub(crate) fn is_cut_off(directory: &Path) -> bool {
+        [LANDING, MOVE].into_iter().any(|note| directory.join(note).exists())
     }
 
-    /// Where the move of a branch that is checked out nowhere is.
+    fn note(&self) -> PathBuf {
+        self.setup.directory.join(LANDING)
+    }
+
     fn move_note(&self) -> PathBuf {
-        self.setup.directory.join("move.json")
+        self.setup.directory.join(MOVE)
     }
 
     /// Merges work on the head of a branch, each on the one before. Moves nothing. What is on the branch

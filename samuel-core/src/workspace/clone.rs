@@ -45,8 +45,8 @@ use super::{
 };
 use crate::{
     fs::{private, read_anywhere},
-    git::program::GitProgramError,
     model::run_blocking,
+    text::described,
 };
 
 pub(crate) use lane::{CLONE, KnownClone};
@@ -377,10 +377,15 @@ impl CloneWorkspace {
             told.extend(of_the_work(error)?);
         }
         self.hide(record).await?;
-        // The user may have removed what a copied tag names.
+        // The tags of the user's were copied, and the user may have removed what they name.
+        let tags = ["for-each-ref", "--format=^%(objectname)", "refs/tags"];
+        let tags = self.git.line(&self.users.top, &tags).await?;
         let missing = "--ignore-missing";
-        let count = ["rev-list", "--count", missing, "--all", "HEAD", "--not", &record.base, &record.tip];
-        Ok(self.git.line(&self.tree(), &count).await.is_ok_and(|count| count == "0"))
+        let count =
+            ["rev-list", "--count", missing, "--stdin", "--all", "HEAD", "--not", &record.base, &record.tip];
+        let spec = self.git.call(&self.tree(), Configured::Alone, &count).stdin(tags + "\n");
+        let count = self.git.finish("rev-list", spec).await;
+        Ok(count.is_ok_and(|count| count.stdout.text().trim() == "0"))
     }
 
     // Parts of the above, which hold the record.
@@ -418,19 +423,15 @@ impl CloneWorkspace {
             Ok(()) => self.check_out(record, standing).await,
             Err(error) => Err(error),
         };
-        match traps {
-            Ok(()) => Ok(()),
-            // The agent, or a check, left it so that git does not do as it is told.
-            Err(WorkspaceError::Git(error @ GitProgramError::Failed { .. })) => {
-                let kept = self.move_aside(record).await?;
-                told.push(format!("{error}; the clone was moved to {}", kept.display()));
-                self.make(record, standing).await
-            }
-            Err(error) => {
-                told.extend(of_the_work(error)?);
-                self.check_out(record, standing).await
-            }
+        let Err(error) = traps else { return Ok(()) };
+        // The agent, or a check, left it so that git does not do as it is told.
+        if self.damage(&error).is_some() {
+            let kept = self.move_aside(record).await?;
+            told.push(format!("{}; the clone was moved to {}", described(&error), kept.display()));
+            return self.make(record, standing).await;
         }
+        told.extend(of_the_work(error)?);
+        self.check_out(record, standing).await
     }
 
     /// Collects what an agent wrote that was not collected, and marks it as failed: nobody checked it.

@@ -102,6 +102,11 @@ impl Git {
             .env("GIT_GRAFT_FILE", "/dev/null")
             .env("GIT_ALLOC_LIMIT", MAX_OBJECT)
             .env("GIT_NO_LAZY_FETCH", "1");
+        // If the directory is no repository any more, git must not use one around it.
+        let spec = match directory.parent() {
+            Some(parent) => spec.env("GIT_CEILING_DIRECTORIES", parent),
+            None => spec,
+        };
         match configured {
             Configured::ByUser => spec,
             Configured::Alone => spec

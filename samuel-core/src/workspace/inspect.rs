@@ -43,6 +43,8 @@ impl Default for InspectLimits {
 pub enum CloneProblem {
     /// The clone's `.git` is no directory.
     NoDirectory,
+    /// A part of `.git` is missing, or is no directory, so that git would look for a repository around the clone.
+    NoRepository(PathBuf),
     /// `.git/commondir`, which takes configuration and hooks from elsewhere.
     CommonDir,
     /// `.git/config.worktree`, which is read beside the configuration.
@@ -69,6 +71,7 @@ impl fmt::Display for CloneProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoDirectory => write!(f, "a .git that is no directory"),
+            Self::NoRepository(path) => write!(f, "a .git without {}", path.display()),
             Self::CommonDir => write!(f, ".git/commondir"),
             Self::WorktreeConfig => write!(f, ".git/config.worktree"),
             Self::Attributes => write!(f, ".git/info/attributes"),
@@ -136,6 +139,14 @@ impl Look {
             return self.find(CloneProblem::NoDirectory);
         }
         let is_there = |name: &str| fs::symlink_metadata(git.join(name)).is_ok();
+        let is_directory =
+            |name: &&str| fs::symlink_metadata(git.join(name)).is_ok_and(|found| found.is_dir());
+        let missing = ["objects", "refs"].into_iter().filter(|name| !is_directory(name));
+        let missing =
+            missing.chain(["info"].into_iter().filter(|name| is_there(name) && !is_directory(name)));
+        for name in missing.chain(["HEAD"].into_iter().filter(|name| !is_there(name))) {
+            self.find(CloneProblem::NoRepository(name.into()));
+        }
         if is_there("commondir") {
             self.find(CloneProblem::CommonDir);
         }

@@ -215,8 +215,11 @@ impl LaneRemains {
             let holds = holds.or_else(|| is_cut_off.then_some("a move of your branch was cut off"));
             return Ok(RemainingTree { name, path, branch, landed, holds });
         }
-        // What was taken out of it is on its task's branch at least.
-        let landed = landed.or_else(|| branch.clone());
+        // What was taken out of it is put on its task's branch. A kill in between leaves it to the clone.
+        if landed.is_some() || tip.is_empty() || !self.is_kept(&tip).await? {
+            return Ok(RemainingTree { name, path, branch, landed, holds });
+        }
+        let landed = branch.clone();
         Ok(RemainingTree { name, path, branch, landed, holds })
     }
 
@@ -284,7 +287,8 @@ impl LaneRemains {
             if of.is_none_or(|of| has_clone(&of)) {
                 continue;
             }
-            if name.starts_with(BASES) || self.is_kept(commit).await? {
+            // A clone in another state directory may borrow what nothing else keeps.
+            if self.is_kept(commit).await? {
                 gone.push(name.to_owned());
             }
         }
@@ -372,23 +376,17 @@ impl LaneRemains {
 
     /// Returns all work trees of the repository.
     async fn listed(&self) -> Result<Vec<Listed>, WorkspaceError> {
-        let args = ["worktree", "list", "--porcelain", "-z"];
-        let spec = self.git.call(&self.users.top, Configured::Alone, &args);
-        let lines = self.git.list("worktree", spec).await?.unwrap_or_default();
-        let trees = lines.split(|line| line.is_empty()).filter(|tree| !tree.is_empty());
-        let read = |tree: &[Vec<u8>]| {
-            let value = |key: &str| {
-                let value = tree.iter().find_map(|line| line.strip_prefix(key.as_bytes()));
-                value.map(|value| String::from_utf8_lossy(value).into_owned())
-            };
-            let (path, head) = (value("worktree "), value("HEAD "));
+        let args = ["worktree", "list", "--porcelain"];
+        let text = self.git.line(&self.users.top, &args).await?;
+        let read = |tree: &str| {
+            let value = |key: &str| tree.lines().find_map(|line| line.strip_prefix(key)).map(str::to_owned);
             Listed {
-                path: path.unwrap_or_default().into(),
-                head: head.unwrap_or_default(),
+                path: value("worktree ").unwrap_or_default().into(),
+                head: value("HEAD ").unwrap_or_default(),
                 branch: value("branch "),
             }
         };
-        Ok(trees.map(read).collect())
+        Ok(text.split("\n\n").map(read).collect())
     }
 }
 

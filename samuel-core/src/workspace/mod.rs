@@ -35,7 +35,7 @@
 //! std::fs::create_dir_all(tree.path().join(".git"))?;
 //! std::fs::write(tree.path().join(".git/commondir"), "../elsewhere\n")?;
 //! let found = inspect(tree.path(), b"", b"", InspectLimits::default());
-//! assert_eq!(found, [CloneProblem::CommonDir]);
+//! assert!(found.contains(&CloneProblem::CommonDir));
 //! # Ok::<(), std::io::Error>(())
 //! ```
 

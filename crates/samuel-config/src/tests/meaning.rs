@@ -176,10 +176,10 @@ fn every_key_that_is_set_knows_its_place() {
     assert_eq!(place("default_methodology"), Some((3, 1)));
     assert_eq!(place("methodology.ralph.session_budget.max_tokens"), Some((20, 38)));
     assert_eq!(place("methodology.ralph.quality_checks[1].timeout"), Some((15, 61)));
-    assert_eq!(place("hooks.context.snapshot.order.samuel-python"), Some((69, 1)));
-    assert_eq!(place("hooks.quality.check.timeout"), Some((72, 1)));
-    assert_eq!(place("hooks.\"quality.check\".timeout"), Some((72, 1)));
-    assert_eq!(place("methodology.ralph.hooks.quality.check.strict"), Some((77, 1)));
+    assert_eq!(place("hooks.context.snapshot.order.samuel-python"), Some((68, 1)));
+    assert_eq!(place("hooks.quality.check.timeout"), Some((71, 1)));
+    assert_eq!(place("hooks.\"quality.check\".timeout"), Some((71, 1)));
+    assert_eq!(place("methodology.ralph.hooks.quality.check.strict"), Some((76, 1)));
     assert_eq!(place("methodology.ralph.max_tokens"), None);
     assert_eq!(config.origin("version").unwrap().to_string(), "samuel.toml:2:1");
     assert_eq!(Config::default().origin("version"), None);
@@ -195,15 +195,15 @@ fn a_chain_says_where_each_of_its_fields_comes_from() {
     assert_eq!(
         origins(HookPoint::QualityCheck, "ralph"),
         [
-            "hooks.\"quality.check\".enabled 73",
-            "methodology.ralph.hooks.\"quality.check\".strict 77",
-            "hooks.\"quality.check\".timeout 72",
-            "methodology.ralph.hooks.\"quality.check\".handlers 76",
+            "hooks.\"quality.check\".enabled 72",
+            "methodology.ralph.hooks.\"quality.check\".strict 76",
+            "hooks.\"quality.check\".timeout 71",
+            "methodology.ralph.hooks.\"quality.check\".handlers 75",
         ],
         "the on_failure of [hooks] has no say any more"
     );
     assert!(
-        origins(HookPoint::QualityCheck, "x").contains(&"hooks.\"quality.check\".on_failure 74".to_owned())
+        origins(HookPoint::QualityCheck, "x").contains(&"hooks.\"quality.check\".on_failure 73".to_owned())
     );
     assert_eq!(
         origins(HookPoint::ContextSnapshot, "ralph"),

@@ -24,7 +24,7 @@ fn a_handler_that_is_not_registered_is_refused_where_the_file_names_it() {
     let located = config.locate("ralph", &error).unwrap();
     assert_eq!(
         located.to_string(),
-        "samuel.toml:69:1: hooks.\"context.snapshot\".order.\"samuel-python\": unknown handler \"samuel-python\""
+        "samuel.toml:68:1: hooks.\"context.snapshot\".order.\"samuel-python\": unknown handler \"samuel-python\""
     );
     let error =
         resolve(HookPoint::QualityCheck, &registered, &config.chain(HookPoint::QualityCheck, "ralph"))

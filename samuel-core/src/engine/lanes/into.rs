@@ -99,7 +99,7 @@ impl Run {
                     true => format!("goes on with {into}, which is not in what is checked out yet"),
                     false => format!(
                         "goes on with {into}, which is not in what is checked out yet and lacks what is committed \
-                         there: nobody has checked the two together. Merge it first, with `samuel run merge {into}`"
+                         there: nobody has checked the two together. Merge it first"
                     ),
                 });
             }

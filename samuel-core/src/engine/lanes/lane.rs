@@ -429,7 +429,7 @@ impl Lane {
                 // Somebody may have settled it meanwhile.
                 let blocked = self.shared.blocking(move |store| store.mutate(block, Actor::Runtime)).await?;
                 if blocked.is_ok_and(|applied| applied.change != TaskChange::Unchanged) {
-                    self.tell_blocked(services, plan, &left_out.task, reason);
+                    self.shared.tell_blocked(services, plan, &left_out.task, reason);
                 }
                 self.shared.wake();
             }
@@ -519,14 +519,6 @@ impl Lane {
             self.view.tell(Input::Unheard);
         }
         Ok(Found::Nothing { work, mode })
-    }
-
-    /// Counts and tells that a task is blocked which nobody has begun, since its attempts are used up.
-    fn tell_blocked(&self, services: &Services, plan: &Plan, task: &TaskId, reason: Option<String>) {
-        self.shared.books(SharedBooks::blocked);
-        let title = plan.task(task).map(|task| task.title.clone()).unwrap_or_default();
-        let (change, actor) = (PlanChange::Blocked, ChangedBy::Runtime);
-        services.emit(Event::PlanChanged { change, task: task.clone(), title, reason, actor });
     }
 
     fn tell_why(&self, services: &Services, reasons: Vec<String>) {

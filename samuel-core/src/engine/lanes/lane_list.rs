@@ -195,7 +195,7 @@ impl Looker {
     /// Removes what is merged once a plan is completed. Returns what people should know.
     pub(in crate::engine) async fn clean_at_end(&self) -> Option<String> {
         let error = self.clean_locked().await.err()?;
-        Some(format!("merged branches and workspaces stay until `samuel run clean`: {}", described(&error)))
+        Some(format!("merged branches and workspaces stay until they are cleaned: {}", described(&error)))
     }
 
     /// Removes what is merged, while this process holds the lock of the loop.
@@ -210,10 +210,10 @@ impl Looker {
             let listed = known.tree(&tree);
             match known.why_tree_stays(&listed) {
                 Some(why) => keep(listed.name, why),
-                None => {
-                    remains.remove_tree(&tree.path).await?;
-                    removed.push(listed.name);
-                }
+                None => match remains.remove_tree(&tree.path).await {
+                    Ok(()) => removed.push(listed.name),
+                    Err(error) => keep(listed.name, described(&error)),
+                },
             }
         }
         // What was checked out in a work tree is no more by now.

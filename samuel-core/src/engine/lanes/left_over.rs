@@ -23,7 +23,9 @@ impl Run {
         let plan = self.plan_now().await?;
         let is_gone = |claim: &Claim| claim.phase == ClaimPhase::Working && claim.lane().is_some();
         let mut told = Vec::new();
-        if !plan.claims.iter().any(is_gone) {
+        let is_cut_off =
+            || self.lanes_directory().is_ok_and(|directory| MergeRepository::is_cut_off(&directory));
+        if !plan.claims.iter().any(is_gone) && !is_cut_off() {
             return Ok(told);
         }
         match self.free_claims(&plan, &mut told).await {

@@ -10,10 +10,10 @@ use super::{
 use crate::{
     engine::{follow::completed_in, services::Services},
     event::{Event, PlanChange},
-    merge::MergeRepository,
+    merge::{MergeRepository, MissingCommits, is_hash},
     model::{Plan, Status, TaskId, payload::Actor as ChangedBy},
     sched::SharedBooks,
-    state::{Actor, JournalEntry, JournalRecord, Mutation, ProgressEntry, ProgressKind},
+    state::{Actor, JournalEntry, JournalRecord, Mutation, ProgressEntry, ProgressKind, TaskChange},
     workspace::WorkspaceError,
 };
 
@@ -34,7 +34,8 @@ impl Lanes {
         let is_completed = |id: &TaskId| plan.task(id).is_some_and(|task| task.status == Status::Completed);
         let merged: Vec<(TaskId, String)> = merged.into_iter().filter(|(id, _)| is_completed(id)).collect();
         let commits: Vec<String> = merged.iter().map(|(_, commit)| commit.clone()).collect();
-        let lost = repository.lost(&head, &commits).await?;
+        let MissingCommits { lost, replaced } = repository.missing(&head, &commits).await?;
+        self.replace_merged(&replaced, &head);
         Ok(Some((merged.into_iter().filter(|(_, commit)| lost.contains(commit)).collect(), head)))
     }
 
@@ -83,12 +84,26 @@ impl Lanes {
             self.setup.into
         ));
         let block = Mutation::Block { id: id.clone(), reason: reason.clone() };
-        self.blocking(move |store| store.mutate(block, Actor::Runtime)).await??;
-        self.books(SharedBooks::blocked);
-        let title = plan.task(&id).map(|task| task.title.clone()).unwrap_or_default();
-        let (change, actor) = (PlanChange::Blocked, ChangedBy::Runtime);
-        services.emit(Event::PlanChanged { change, task: id, title, reason, actor });
+        // Somebody may have settled or removed it meanwhile.
+        let blocked = self.blocking(move |store| store.mutate(block, Actor::Runtime)).await?;
+        if blocked.is_ok_and(|applied| applied.change != TaskChange::Unchanged) {
+            self.tell_blocked(services, plan, &id, reason);
+        }
         Ok(())
+    }
+
+    /// Counts and tells that a task is blocked which nobody has begun, since its attempts are used up.
+    pub(super) fn tell_blocked(
+        &self,
+        services: &Services,
+        plan: &Plan,
+        task: &TaskId,
+        reason: Option<String>,
+    ) {
+        self.books(SharedBooks::blocked);
+        let title = plan.task(task).map(|task| task.title.clone()).unwrap_or_default();
+        let (change, actor) = (PlanChange::Blocked, ChangedBy::Runtime);
+        services.emit(Event::PlanChanged { change, task: task.clone(), title, reason, actor });
     }
 }
 
@@ -125,7 +140,7 @@ pub(in crate::engine) fn merged_onto(
         match &record.entry {
             JournalEntry::Imported { .. } => merged.clear(),
             JournalEntry::Mutation { mutation: Mutation::Landing { into, claims, .. }, .. } => {
-                let commit = |landed: &String| (into == branch && is_commit(landed)).then(|| landed.clone());
+                let commit = |landed: &String| (into == branch && is_hash(landed)).then(|| landed.clone());
                 moving = claims
                     .iter()
                     .map(|claim| (claim.task.clone(), commit(&claim.landed)))
@@ -147,9 +162,4 @@ pub(in crate::engine) fn merged_onto(
         }
     }
     merged
-}
-
-/// Returns whether a name is the full name of a commit.
-pub(super) fn is_commit(name: &str) -> bool {
-    matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -10,7 +10,11 @@ use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{error::LanesError, lane_list::CleanedLanes, queue::QueueDriver};
+use super::{
+    error::LanesError,
+    lane_list::{CleanedLanes, KeptOfLanes},
+    queue::QueueDriver,
+};
 use crate::{
     engine::{
         error::{RunError, blocking, described},
@@ -20,8 +24,9 @@ use crate::{
     event::EventRecord,
     merge::{BranchMerge, HasBranch, Moved, UnsettledLanding},
     model::{Plan, TaskId},
+    state::LoopLock,
     text::listed,
-    workspace::WorkspaceError,
+    workspace::{WorkspaceError, may_be_of_task},
 };
 
 /// The result of merging the work of a run.
@@ -98,7 +103,7 @@ impl Run {
             None => MergeReport::default(),
             Some(branch) => {
                 let stopped = CancellationToken::new();
-                let mut merging = pin!(self.merge_into_checked_out(branch, plan, &stopped, told));
+                let mut merging = pin!(self.merge_into_checked_out(branch, plan, &lock, &stopped, told));
                 let mut stop = pin!(stop);
                 let mut is_stopped = false;
                 loop {
@@ -112,7 +117,12 @@ impl Run {
                 }
             }
         };
-        let cleaned = looker.clean_locked().await?;
+        // The work is merged by now, whether or not all that it leaves can be removed.
+        let cleaned = looker.clean_locked().await.unwrap_or_else(|error| {
+            let name = "other merged branches and workspaces".to_owned();
+            let kept = vec![KeptOfLanes { name, why: described(&error) }];
+            CleanedLanes { kept, ..CleanedLanes::default() }
+        });
         drop(lock);
         Ok(MergeReport { cleaned, waiting, ..merged })
     }
@@ -132,6 +142,7 @@ impl Run {
         mut self,
         branch: String,
         plan: Arc<Plan>,
+        lock: &Arc<dyn LoopLock>,
         stopped: &CancellationToken,
         told: impl FnMut(&EventRecord),
     ) -> Result<MergeReport, RunError> {
@@ -143,6 +154,10 @@ impl Run {
             }
             error => error.into(),
         })?;
+        if may_be_of_task(&branch) {
+            let problem = format!("{branch} has the work of one task, which the merge queue merges");
+            return Err(unmergeable(&problem, "Merge the queue, which also checks it."));
+        }
         let tip = match repository.has_branch(&branch).await? {
             HasBranch::Yes => repository.head(&branch).await?,
             HasBranch::No | HasBranch::Never => None,
@@ -166,10 +181,10 @@ impl Run {
         let is_fast_forward = made.is_none();
         let is_checked = is_fast_forward && self.last_landing(&asked.branch).await?.as_ref() == Some(&tip);
         let new = made.unwrap_or(tip);
+        if let Some(refusal) = repository.refusal_of_branch(&asked.old, &new).await? {
+            return Err(asked.refused(&refusal, asked.by_hand("Look at what it changes")));
+        }
         if !is_checked {
-            if let Some(refusal) = repository.refusal_of_branch(&asked.old, &new).await? {
-                return Err(asked.refused(&refusal, asked.by_hand("Look at what it changes")));
-            }
             self.check_copied(&repository, &[&new]).await?;
             self.ensure_compared().await?;
             self.decide().await?;
@@ -184,10 +199,18 @@ impl Run {
                 }
             }
         }
+        if stopped.is_cancelled() {
+            return Err(asked.refused("it was stopped", "Run it again."));
+        }
         let Asked { branch, into, old } = &asked;
         let landing = UnsettledLanding { into: into.clone(), old: old.clone(), new: new.clone() };
-        // A caller that stops waiting does not cut off the move.
-        let moving = tokio::spawn(async move { repository.advance(&landing).await });
+        // A caller that stops waiting does not cut off the move, during which the project stays locked.
+        let lock = Arc::clone(lock);
+        let moving = tokio::spawn(async move {
+            let moved = repository.advance(&landing).await;
+            drop(lock);
+            moved
+        });
         match moving.await.map_err(|error| RunError::Broken { message: error.to_string() })?? {
             Moved::Done => Ok(MergeReport {
                 branch: Some(branch.clone()),
@@ -213,7 +236,10 @@ impl Run {
         mut told: impl FnMut(&EventRecord),
     ) -> Result<Option<Vec<String>>, RunError> {
         self.frozen.begin_sandbox().await?;
-        let opened = self.open_queue(directory, &asked.into, &asked.old).await?;
+        let opened = tokio::select! {
+            opened = self.open_queue(directory, &asked.into, &asked.old) => opened?,
+            () = stopped.cancelled() => return Ok(None),
+        };
         let (shared, tree) = (opened.shared, opened.queue);
         let (batch, commands) = (self.batch(), self.check_commands());
         let parts = self.parts(Arc::clone(&shared.setup.store), &tree, None).await?;

@@ -15,7 +15,7 @@ use super::{
     check::{no_room, of_lanes},
     error::LanesError,
     kept::KeptBooks,
-    lost::{is_commit, merged_onto},
+    lost::merged_onto,
     shared::{Lanes, LanesSetup},
 };
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
     },
     git::Repository,
     machine::Input,
-    merge::{MergeRepository, MergeStrategy, RepositorySetup},
+    merge::{MergeRepository, MergeStrategy, RepositorySetup, is_hash},
     model::{Plan, Scope, Status, Task, TaskId, Usage},
     sandbox::Sandboxes,
     sched::{SharedBooks, SharedCaps},
@@ -158,7 +158,7 @@ impl Run {
         let merged = shared.on_branch().commits;
         let completed = begin.loaded.plan.tasks.iter().filter(|task| task.status == Status::Completed);
         let commit =
-            |task: &Task| Some((task.id.clone(), task.commit_sha.clone().filter(|sha| is_commit(sha))?));
+            |task: &Task| Some((task.id.clone(), task.commit_sha.clone().filter(|sha| is_hash(sha))?));
         let others: Vec<(TaskId, String)> =
             completed.filter_map(commit).filter(|(task, _)| !merged.contains_key(task)).collect();
         let commits: Vec<String> = others.iter().map(|(_, commit)| commit.clone()).collect();

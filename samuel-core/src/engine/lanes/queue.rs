@@ -13,12 +13,11 @@ use super::{
 };
 use crate::{
     engine::{error::described, services::Services},
-    event::{Event, PlanChange, RunFault},
+    event::{Event, RunFault},
     merge::{
         ClaimKey, ClaimRefusal, MergeEffect, MergeInput, MergeMachine, MergeSetup, MergeStrategy, Queue,
     },
-    model::{ClaimTarget, Plan, QueuedWork, ReleaseReason, Role, TaskId, payload::Actor as ChangedBy},
-    sched::SharedBooks,
+    model::{ClaimTarget, Plan, QueuedWork, ReleaseReason, Role, TaskId},
     state::{Actor, Mutation, ProgressKind, StateError},
     workspace::LaneClone,
 };
@@ -347,11 +346,7 @@ impl QueueDriver {
         self.services.emit(Event::TaskReturned { task: task.clone(), attempt, reason, kept, excused });
         self.shared.came_back();
         if blocked.is_some() {
-            self.shared.books(SharedBooks::blocked);
-            let title = before.task(task).map(|task| task.title.clone()).unwrap_or_default();
-            let (change, actor) = (PlanChange::Blocked, ChangedBy::Runtime);
-            let changed = Event::PlanChanged { change, task: task.clone(), title, reason: blocked, actor };
-            self.services.emit(changed);
+            self.shared.tell_blocked(&self.services, before, task, blocked);
         }
     }
 }

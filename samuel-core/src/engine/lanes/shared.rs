@@ -559,6 +559,15 @@ impl Lanes {
         self.state(|state| (state.verified.as_deref() != Some(head)).then(|| state.merged.clone()))
     }
 
+    /// Has the head of the branch stand for merged commits that others replaced: git may remove them.
+    pub(super) fn replace_merged(&self, replaced: &[String], head: &str) {
+        self.state(|state| {
+            for commit in state.merged.values_mut().filter(|commit| replaced.contains(commit)) {
+                head.clone_into(commit);
+            }
+        });
+    }
+
     /// Stores that all merged work was looked for at a head of the branch.
     pub(super) fn is_verified_at(&self, head: String) {
         self.state(|state| state.verified = Some(head));

@@ -11,6 +11,7 @@ use std::{
 };
 
 use super::{CloneWorkspace, NEW_TREE, PREPARED, RECORD, Stands, TREE, WorkNote, blocking};
+use crate::text::described;
 use crate::workspace::{
     LEAST_GIT_OF_LANES, WorkspaceError, WorkspaceSetup, elsewhere,
     kept_ref::put_on_or_beside,
@@ -169,7 +170,12 @@ impl LaneClone {
         let mut record = clone.record.lock().await;
         clone.pins().pin(&mut record.pins, &commit).await?;
         record.shallow = clone.bring(!record.alternates.is_empty(), &clone.tree()).await?;
-        clone.git.run(&clone.tree(), &["update-ref", "--no-deref", &reference, &commit]).await?;
+        let shown = clone.git.run(&clone.tree(), &["update-ref", "--no-deref", &reference, &commit]).await;
+        if let Err(error) = shown {
+            // An agent may have made a reference that is in the way.
+            clone.tell([format!("{name} is not shown to the agent: {}", described(&error))]);
+            return clone.save(&record);
+        }
         record.elsewhere.push(commit.clone());
         record.shown.push((reference, commit));
         clone.save(&record)

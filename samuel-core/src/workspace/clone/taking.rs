@@ -6,6 +6,7 @@ use super::{CloneWorkspace, Collected, Stands, WorkNote, blocking};
 use crate::{
     fs::private,
     git::program::GitProgramError,
+    text::described,
     workspace::{
         CloneProblem, RefusedWork, WorkspaceError, WorkspaceStep,
         bundle::{self, Door},
@@ -43,8 +44,12 @@ impl CloneWorkspace {
         let is_new = head != record.tip && self.is_beyond(&record.base, &head).await?;
         if !is_new {
             let (base, known) = (record.base.clone(), &mut record.elsewhere);
-            if let Some((branch, commit)) = elsewhere::new(&self.git, &self.tree(), &base, known).await? {
-                return Err(self.refuse(record, &commit, RefusedWork::Elsewhere { branch }).await?);
+            match elsewhere::new(&self.git, &self.tree(), &base, known).await {
+                Ok(None) => {}
+                Ok(Some((branch, commit))) => {
+                    return Err(self.refuse(record, &commit, RefusedWork::Elsewhere { branch }).await?);
+                }
+                Err(error) => return Err(self.refuse_failed(record, error).await?),
             }
             if head != record.tip {
                 self.undone(record, &head).await?;
@@ -88,6 +93,14 @@ impl CloneWorkspace {
         self.step(WorkspaceStep::TakenIn);
         record.tip.clone_from(&commit);
         record.at_work = false;
+        let beyond = elsewhere::new(&self.git, &self.tree(), &record.base, &mut record.elsewhere).await;
+        if let Ok(Some((branch, _))) = &beyond {
+            // Cleaning runs no git there to find that out.
+            record.unspent = true;
+            self.tell([format!(
+                "work on {branch} was not taken out: it is not on the branch that is checked out"
+            )]);
+        }
         self.save(record)?;
         self.step(WorkspaceStep::Collected);
         Ok(Some(Collected { commit, reference }))
@@ -183,7 +196,14 @@ impl CloneWorkspace {
         refusal: RefusedWork,
     ) -> Result<WorkspaceError, WorkspaceError> {
         let name = format!("refs/samuel/refused/{}", record.refused + 1);
-        self.git.run(&self.tree(), &["update-ref", &name, head]).await?;
+        if let Err(error) = self.git.run(&self.tree(), &["update-ref", &name, head]).await {
+            // The agent may have made a reference that is in the way.
+            let error = error.into();
+            return match self.damage(&error) {
+                Some(_) => self.refuse_whole(record, refusal).await,
+                None => Err(error),
+            };
+        }
         record.refused += 1;
         record.failed = true;
         record.at_work = false;
@@ -191,17 +211,25 @@ impl CloneWorkspace {
         Ok(WorkspaceError::Refused { refusal, clone: self.tree(), name })
     }
 
-    /// Refuses a clone in which git fails, such as for an object that takes more memory than there is for one.
+    /// Refuses a clone in which git fails, such as for an object that takes more memory than there is for one, or whose
+    /// files cannot be written.
     async fn refuse_failed(
         &self,
         record: &mut Record,
         error: WorkspaceError,
     ) -> Result<WorkspaceError, WorkspaceError> {
+        match self.damage(&error) {
+            Some(complaint) => self.refuse_whole(record, RefusedWork::Damaged { complaint }).await,
+            None => Err(error),
+        }
+    }
+
+    /// Returns what is damaged in the clone, if an error says so.
+    pub(super) fn damage(&self, error: &WorkspaceError) -> Option<String> {
         match error {
-            WorkspaceError::Git(GitProgramError::Failed { message, .. }) => {
-                self.refuse_whole(record, RefusedWork::Damaged { complaint: message }).await
-            }
-            error => Err(error),
+            WorkspaceError::Git(GitProgramError::Failed { message, .. }) => Some(message.clone()),
+            WorkspaceError::Io { path, .. } if path.starts_with(self.tree()) => Some(described(error)),
+            _ => None,
         }
     }
 
