@@ -168,7 +168,7 @@ fn work_that_lanes_have_landed_and_nobody_merged_is_told_by_starts_without_lanes
     let warned = format!(
         "work of workers is on {result}, which is not merged into what is checked out: this run works without it"
     );
-    says(&alone.stderr, &[&warned, &format!("Merge it first, with `samuel run merge {result}`.")]);
+    says(&alone.stderr, &[&warned, &format!("Merge {result} first.")]);
     says(&alone.stdout, &[&format!("  {told}")]);
     bench.ok(&["run", "enqueue", "Third"]);
     let again = bench.start(DOES, &["--jobs", "2"]);

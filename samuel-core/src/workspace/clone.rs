@@ -36,7 +36,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use super::{
     WorkspaceError, WorkspaceSetup, WorkspaceStep, bundle,
     copied::OwnPaths,
-    git::Git,
+    git::{Configured, Git},
     objects::SHALLOW_COPIED,
     pins::{Pins, refs_of, remove_refs, work_of},
     record::{self, Landing, Record},
