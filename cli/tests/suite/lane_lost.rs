@@ -142,7 +142,9 @@ fn reset_and_started(bench: &Bench, agent: &str) -> String {
 
 #[test]
 fn single_loop_reopens_lost_work_of_workers() {
-    let bench = with_branch("merge");
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    bench.write("samuel.toml", "version = \"2\"\n");
+    bench.make_repository(&["samuel.toml"]);
     let agent = format!("cat > /dev/null; {DOES}");
     bench.start(&agent, &["--jobs", "2", "--into", "main"]).ends(0);
     assert_eq!(reset_and_started(&bench, &agent), "made-1\nmade-2");

@@ -499,7 +499,7 @@ fn remove(directory: &Path, removing: impl FnOnce()) -> Result<(), WorkspaceErro
     }
     record::remove(&directory.join(RECORD))?;
     removing();
-    let others = [NEW_TREE, PREPARED, INDEX, ref_locks::INDEX_LOCK];
+    let others = [NEW_TREE, PREPARED, INDEX, SHOWN_LOG, ref_locks::INDEX_LOCK];
     others.iter().try_for_each(|name| record::remove(&directory.join(name)))?;
     // Clones that were moved aside keep it.
     let _ = fs::remove_dir(directory);

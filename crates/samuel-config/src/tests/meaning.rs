@@ -208,8 +208,8 @@ fn a_chain_says_where_each_of_its_fields_comes_from() {
     assert_eq!(
         origins(HookPoint::ContextSnapshot, "ralph"),
         [
-            "hooks.\"context.snapshot\".order.\"samuel-default\" 70",
-            "hooks.\"context.snapshot\".order.\"samuel-python\" 69",
+            "hooks.\"context.snapshot\".order.\"samuel-default\" 69",
+            "hooks.\"context.snapshot\".order.\"samuel-python\" 68",
         ]
     );
 }

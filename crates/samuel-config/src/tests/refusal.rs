@@ -30,7 +30,7 @@ fn a_handler_that_is_not_registered_is_refused_where_the_file_names_it() {
         resolve(HookPoint::QualityCheck, &registered, &config.chain(HookPoint::QualityCheck, "ralph"))
             .expect_err("unknown");
     let located = config.locate("ralph", &error).unwrap();
-    assert_eq!(located.location().unwrap().line, Some(76));
+    assert_eq!(located.location().unwrap().line, Some(75));
     assert_eq!(located.problems()[0].location.column, Some(13));
     assert!(config.locate("other", &error).is_none(), "another methodology does not name it");
 }

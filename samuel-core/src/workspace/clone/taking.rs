@@ -75,6 +75,8 @@ impl CloneWorkspace {
             match taken {
                 Ok(commit) => break commit,
                 Err(RefusedWork::Own { files }) if !is_one_commit => {
+                    // What is in the one commit was taken out.
+                    record.elsewhere.push(head.clone());
                     head = match self.make_one_commit(record, note, &head).await {
                         Ok(commit) => commit,
                         Err(error) => return Err(self.refuse_failed(record, error.into()).await?),
