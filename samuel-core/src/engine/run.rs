@@ -235,9 +235,7 @@ impl Run {
         self.check_tasks().await?;
         self.ensure_compared().await?;
         // Without the agent nothing would come of a yes. It is looked for again once there is one.
-        if self.frozen.trust.asks() {
-            self.check_agent()?;
-        }
+        self.check_agent()?;
         self.decide().await?;
         self.check_agent()?;
         let (lock, remains) = self.lock().await?;
@@ -273,8 +271,8 @@ impl Run {
         Ok(scope.check(&loaded.plan)?)
     }
 
-    /// Checks that the agent can be called, which a start does before it asks anything;
-    /// not where a handler is in the agent's place.
+    /// Checks that the agent can be called, which a start does before it decides whether what it would execute is
+    /// trusted; not where a handler is in the agent's place.
     ///
     /// # Errors
     /// Returns [`RunError::Agent`] or [`RunError::ConfiguredAgent`] where it cannot.
