@@ -44,7 +44,7 @@ impl RunLogArgs {
     after_help = "Without an argument: why the next task is next, and why each other one is not. Each answer names \
                   the events that it rests on, by their number in the record of the run.\n\nExamples:\n  samuel run \
                   why\n  samuel run why 1.2\n  samuel run why check\n  samuel run why run\n  samuel run why handler \
-                  lint:check.sh\n\nExit codes: 0 answered, 1 there is no such task or no record"
+                  lint:hooks/check.sh\n\nExit codes: 0 answered, 1 there is no such task or no record"
 )]
 pub(crate) struct WhyArgs {
     /// A task, the word check, or a run; or one of the words task, run and handler with an id behind it

@@ -118,9 +118,14 @@ fn ran(outcome: &Outcome, handler: &str) -> bool {
     how(outcome, handler).is_some()
 }
 
-/// Returns how a call of a handler ended, where it was called.
+/// Returns how a call of a handler ended, where it was called. The name of a plugin stands for its only handler of the
+/// chain.
 fn how(outcome: &Outcome, handler: &str) -> Option<&'static str> {
-    outcome.timings.iter().find(|timing| &*timing.handler == handler).map(|timing| timing.ended())
+    let is_of_plugin = |id: &str| id.split_once(':').is_some_and(|(plugin, _)| plugin == handler);
+    let mut of_plugin = outcome.timings.iter().filter(|timing| is_of_plugin(&timing.handler));
+    let only = of_plugin.next().filter(|_| of_plugin.next().is_none());
+    let called = outcome.timings.iter().find(|timing| &*timing.handler == handler).or(only);
+    called.map(|timing| timing.ended())
 }
 
 /// Says why the chain did not come to a handler.

@@ -3,8 +3,8 @@
 use samuel_core::{
     agent::Script,
     history::WhyQuestion,
-    hook::points,
-    testing::{Act, Bench, FakeHandler},
+    hook::{HookPoint, points},
+    testing::{Act, Bench, FakeHandler, FakePlugin, completes_each_task},
 };
 
 use crate::history::kit::{checked, history, on_disk, told};
@@ -50,4 +50,23 @@ async fn a_handler_is_told_whose_fault_ended_its_chain() {
         ),
         "{second}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plugin_name_stands_for_its_only_handler() {
+    let bench = on_disk(&[("1", "First")]);
+    let run = || {
+        let lint = FakePlugin::new("lint").handler("check", FakeHandler::<points::IterationGate>::passes());
+        bench.run(completes_each_task()).register(|handlers| lint.register(handlers))
+    };
+    bench.play(run()).await.unwrap();
+    let why = history(&bench).why(&WhyQuestion::Handler("lint".to_owned())).unwrap();
+    assert!(why.answer.starts_with("it was called at iteration.gate, and ended ok"), "{why:#?}");
+    let hooks = run().hooks().unwrap();
+    assert_eq!(hooks.show("lint", false).unwrap().id, "lint:check");
+    assert_eq!(hooks.find("lint", None).unwrap(), HookPoint::IterationGate);
+    let executables = |id: &str| hooks.executables(HookPoint::IterationGate, Some(id));
+    assert_eq!(executables("lint"), executables("lint:check"), "what is asked about is what runs");
+    let trial = hooks.test(HookPoint::IterationGate, "lint", None).await.unwrap();
+    assert_eq!(trial.id, "lint:check");
 }
