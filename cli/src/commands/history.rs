@@ -72,9 +72,15 @@ pub(crate) fn log(project: &Project, args: &RunLogArgs, global: &Global) -> Resu
     let gone = format!("the loop of run {} is gone, and no end of it is recorded", safe(&run));
     let warnings = [(unreadable > 0, unread), (is_cut_off, gone)];
     let warnings = warnings.into_iter().filter_map(|(is_so, warning)| is_so.then_some(warning));
-    let text = if told == 0 { format!("run {} tells nothing of that\n", safe(&run)) } else { String::new() };
-    let reply = Reply::new(serde_json::json!({ "run": run, "events": told }), text);
-    Ok(reply.warn(warnings))
+    let data = serde_json::json!({ "run": run, "events": told });
+    if told == 0 {
+        let message = format!("run {run} has no event{}", args.wanted());
+        let help = "See all of them with `samuel run log`, the tasks with `samuel run tasks` and the runs with \
+                    `samuel run runs`.";
+        let failure = Failure::new(ErrorCode::RECORD_NOT_FOUND, message).advise(help);
+        return Err(failure.detail(warnings).with_data(data));
+    }
+    Ok(Reply::new(data, "").warn(warnings))
 }
 
 /// Returns what is printed of an event, where there is something to print.

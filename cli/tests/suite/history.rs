@@ -223,8 +223,9 @@ fn what_is_not_there_is_refused_in_words_with_the_nearest_run() {
         says(&why.stderr, &["the answer leaves out what cannot be read of run ", "of its record"]);
     }
     says(&bench.ok(&["run", "why", "run"]).stdout, &["it was cut off"]);
-    let nothing = bench.ok(&["run", "log", "--iteration", "99"]).stdout;
-    assert_eq!(nothing, format!("run {run} tells nothing of that\n"));
+    let nothing = bench.samuel(&["run", "log", "--iteration", "99"]).ends(1);
+    says(&nothing.stderr, &[&format!("run {run} has no event of iteration 99"), "cannot be read"]);
+    bench.samuel(&["run", "why", "handler"]).ends(2);
     // What is no record at all is no run in which nothing happened.
     fs::write(&path, "nothing\n").unwrap();
     for command in [&["log"][..], &["log", "--tail"], &["report"], &["why", "run"]] {
