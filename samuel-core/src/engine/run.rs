@@ -295,7 +295,16 @@ impl Run {
     /// Has the policy decide where it may block: whoever gives up the start meanwhile is
     /// not held up.
     pub(super) async fn decide(&self) -> Result<(), RunError> {
-        let (trust, executables) = (self.frozen.trust.clone(), self.executables.clone());
+        self.decide_on(self.executables.clone()).await
+    }
+
+    /// Has the policy decide on what executes if no agent is called.
+    pub(super) async fn decide_without_agents(&self) -> Result<(), RunError> {
+        self.decide_on(self.executables.clone().without_agents()).await
+    }
+
+    async fn decide_on(&self, executables: Executables) -> Result<(), RunError> {
+        let trust = self.frozen.trust.clone();
         let (root, now) = (self.frozen.project.root().to_owned(), self.frozen.project.clock().now());
         blocking(move || Ok(trust.decide(&root, &executables, now)?)).await?
     }
