@@ -127,6 +127,17 @@ pub(crate) fn report(
 ) -> Result<Reply, Failure> {
     let history = History::of(project);
     let page = history.report(&history.resolve(args.run.as_deref())?)?;
+    let before = match &args.run {
+        None if page.run.begun().0 == 0 => history.last_at_work_before(&page.run.run)?,
+        _ => None,
+    };
+    let before = before.map(|before| {
+        let run = safe(&page.run.run);
+        format!(
+            "run {run} made no iteration; `samuel run report {}` shows the last one that did",
+            safe(&before)
+        )
+    });
     let text = |form| match form {
         ReportFormat::Html => page.to_html(),
         ReportFormat::Md => page.to_markdown(),
@@ -134,7 +145,7 @@ pub(crate) fn report(
     };
     let Some(path) = &args.output else {
         let form = if global.json { ReportFormat::Json } else { args.form()? };
-        return Ok(Reply::new(&page, text(form)).for_a_program());
+        return Ok(Reply::new(&page, text(form)).for_a_program().warn(before));
     };
     let path = host.absolute(path)?;
     let run_dir = project.run_dir();
@@ -149,7 +160,7 @@ pub(crate) fn report(
             .advise("Check that the directory exists, is writable and has space left.")
     })?;
     let told = format!("wrote {}\n", path.display());
-    Ok(Reply::new(&page, told))
+    Ok(Reply::new(&page, told).warn(before))
 }
 
 /// Says whether a file is, or would be, below a directory, whatever links lead there.

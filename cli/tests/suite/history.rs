@@ -26,6 +26,20 @@ fn run_of(bench: &Bench) -> String {
 }
 
 #[test]
+fn report_names_plan_and_last_run_at_work() {
+    let bench = Bench::empty();
+    bench.write("prd.md", "# Notes\n\n- [ ] First\n");
+    bench.ok(&["run", "init", "--prd", "prd.md"]);
+    bench.start(DONE, &[]).ends(0);
+    let at_work = run_of(&bench);
+    let page = bench.ok(&["run", "report"]);
+    assert!(page.stdout.starts_with("## Notes\n") && !page.stderr.contains("no iteration"), "{page:?}");
+    bench.start(DONE, &[]).ends(0);
+    let page = bench.ok(&["run", "report"]);
+    says(&page.stderr, &["made no iteration", &format!("`samuel run report {at_work}` shows the last")]);
+}
+
+#[test]
 fn a_run_is_listed_told_and_explained() {
     let bench = ran();
     let run = run_of(&bench);
