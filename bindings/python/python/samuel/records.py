@@ -3367,11 +3367,12 @@ LogLevel: TypeAlias = Literal["debug", "info", "warn", "error"]
 """
 
 
-HookStatus: TypeAlias = Literal["ok", "refused", "failed", "broke"]
+HookStatus: TypeAlias = Literal["ok", "refused", "asked", "failed", "broke"]
 """How a call of a handler ended.
 
 - `ok`: It answered.
 - `refused`: It answered "no".
+- `asked`: It wants a person to decide.
 - `failed`: It answered, but what it ran failed: the command of a session hook, or an agent that did not come to its own end.
 - `broke`: It could not answer.
 """
