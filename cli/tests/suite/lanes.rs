@@ -29,6 +29,7 @@ fn with_repository() -> Bench {
     bench
 }
 
+// Takes about 8 s: three demonstrations, two of them with workers.
 #[test]
 fn the_demonstration_in_lanes_comes_to_the_tree_of_the_one_without() {
     let bench = Bench::empty();
