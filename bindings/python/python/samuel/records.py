@@ -9084,6 +9084,7 @@ RemarkKind: TypeAlias = Literal[
     "ignored-item",
     "ignored-row",
     "ignored-field",
+    "not-quoted",
     "more-remarks",
 ]
 """What a remark is about.
@@ -9105,6 +9106,7 @@ RemarkKind: TypeAlias = Literal[
 - `ignored-item`: A numbered line below tasks that is none itself.
 - `ignored-row`: A row of a table below tasks that is none itself.
 - `ignored-field`: A field of a JSON document that has no place in a task.
+- `not-quoted`: Prompts cannot quote the document, such as one outside of the project.
 - `more-remarks`: There were more remarks than `MAX_REMARKS`.
 """
 
