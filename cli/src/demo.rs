@@ -33,7 +33,7 @@ use crate::{
     signals::Signals,
     terminal::{self, Stream},
 };
-use repository::Repository;
+use repository::{BRANCH, Repository};
 
 const PRD: &str = include_str!("demo/prd.md");
 const CHECK: &str = include_str!("demo/check.sh");
@@ -139,6 +139,10 @@ fn scripted_run(
             settings.sandbox = sandbox.to_owned();
             settings.pause = Duration::ZERO;
             settings.parallel.jobs = jobs;
+            // What is known of another branch goes with the state directory.
+            if jobs > 1 {
+                settings.parallel.into = BRANCH.to_owned();
+            }
         })
         .supervisor(host.supervisor()?)
         .containers(host.containers())

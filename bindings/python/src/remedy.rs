@@ -36,7 +36,6 @@ fn words(step: &Remedy) -> &'static str {
         | Remedy::LetLand { .. } => "",
         Remedy::MakeProject => "Call Project.init() first.",
         Remedy::MakePlan => "Call Project.init() or Project.init(prd=...) first.",
-        Remedy::ConvertPrd => "Make one with Project.init(prd=...).",
         Remedy::ReplacePlan => "Pass force=True to replace it; a backup is kept.",
         Remedy::NameForm => "Name the form with format=..., one of those that Project.forms() lists.",
         Remedy::AllowEmptyPlan => "allow_empty=True makes an empty plan.",

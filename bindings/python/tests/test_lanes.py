@@ -61,6 +61,7 @@ def test_what_waits_is_listed_held_released_and_dropped(samuel_loop: MakeLoop) -
     assert caught.value.code == "E_CLAIM_VOID" and caught.value.help == "See what waits with Project.queue()."
 
 
+# Takes about 8 s: three tasks with two workers, and a landing that is held is tried again after two seconds.
 def test_a_run_with_lanes_tells_what_lands_and_in_which_lane_and_what_is_in_the_way(samuel_loop: MakeLoop) -> None:
     agent = ScriptedAgent()
     agent.call(repeat=True).run("echo made > made-$SAMUEL_TASK_ID.txt").done()

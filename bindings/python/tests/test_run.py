@@ -163,7 +163,8 @@ def test_what_was_trusted_runs_until_something_else_would(
     assert loop.run().ok
     record = store.recorded(loop.project.root)
     assert record is not None and "true" in [entry.command for entry in record.entries]
-    other = samuel.Loop(loop.project, quality_checks=["true", "ls"], trust=store)
+    agent = samuel.testing.completes_each_task()
+    other = samuel.Loop(loop.project, agent=agent, quality_checks=["true", "ls"], trust=store)
     with pytest.raises(samuel.SamuelError, match="is not what was trusted"):
         other.run()
     assert store.revoke(loop.project.root) and not store.revoke(loop.project.root)

@@ -15,7 +15,8 @@ use crate::failure::Failure;
 #[command(
     after_help = "A run is named by its id or by the beginning of it; `samuel run runs` lists them. With --json \
                   each event is a document of its own, and the last one is the answer.\n\nExamples:\n  samuel run \
-                  log\n  samuel run log --task 1.2\n  samuel run log --tail"
+                  log\n  samuel run log --task 1.2\n  samuel run log --tail\n\nExit codes: 0 shown, 1 there is no \
+                  such run or no such event in it"
 )]
 pub(crate) struct RunLogArgs {
     /// The run [default: the one that is under way, else the last]
@@ -37,6 +38,13 @@ impl RunLogArgs {
     pub(crate) fn filter(&self) -> EntryFilter {
         EntryFilter { iteration: self.iteration, task: self.task.clone() }
     }
+
+    /// Says which events are wanted, as the end of a sentence.
+    pub(crate) fn wanted(&self) -> String {
+        let iteration = self.iteration.map(|number| format!(" of iteration {number}"));
+        let task = self.task.as_ref().map(|task| format!(" of task {task}"));
+        [iteration, task].into_iter().flatten().collect()
+    }
 }
 
 #[derive(Debug, Args)]
@@ -44,7 +52,7 @@ impl RunLogArgs {
     after_help = "Without an argument: why the next task is next, and why each other one is not. Each answer names \
                   the events that it rests on, by their number in the record of the run.\n\nExamples:\n  samuel run \
                   why\n  samuel run why 1.2\n  samuel run why check\n  samuel run why run\n  samuel run why handler \
-                  lint:check.sh\n\nExit codes: 0 answered, 1 there is no such task or no record"
+                  lint:hooks/check.sh\n\nExit codes: 0 answered, 1 there is no such task or no record"
 )]
 pub(crate) struct WhyArgs {
     /// A task, the word check, or a run; or one of the words task, run and handler with an id behind it
@@ -59,8 +67,13 @@ impl WhyArgs {
             id.parse::<TaskId>().map(WhyQuestion::Task).map_err(|error| Failure::usage(error.to_string()))
         };
         let words: Vec<&str> = self.what.iter().map(String::as_str).collect();
+        let unnamed = |word: &str| {
+            let failure = Failure::usage(format!("name the {word} that the question is about"));
+            failure.advise(format!("Put its id behind the word: `samuel run why {word} ID`."))
+        };
         match words.as_slice() {
             [] => Ok(WhyQuestion::Next),
+            [word @ ("task" | "handler")] => Err(unnamed(word)),
             ["check"] => Ok(WhyQuestion::Check),
             ["run"] => Ok(WhyQuestion::Run(None)),
             [run] if is_run_id(run) => Ok(WhyQuestion::Run(Some((*run).to_owned()))),

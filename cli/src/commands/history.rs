@@ -72,9 +72,15 @@ pub(crate) fn log(project: &Project, args: &RunLogArgs, global: &Global) -> Resu
     let gone = format!("the loop of run {} is gone, and no end of it is recorded", safe(&run));
     let warnings = [(unreadable > 0, unread), (is_cut_off, gone)];
     let warnings = warnings.into_iter().filter_map(|(is_so, warning)| is_so.then_some(warning));
-    let text = if told == 0 { format!("run {} tells nothing of that\n", safe(&run)) } else { String::new() };
-    let reply = Reply::new(serde_json::json!({ "run": run, "events": told }), text);
-    Ok(reply.warn(warnings))
+    let data = serde_json::json!({ "run": run, "events": told });
+    if told == 0 {
+        let message = format!("run {run} has no event{}", args.wanted());
+        let help = "See all of them with `samuel run log`, the tasks with `samuel run tasks` and the runs with \
+                    `samuel run runs`.";
+        let failure = Failure::new(ErrorCode::RECORD_NOT_FOUND, message).advise(help);
+        return Err(failure.detail(warnings).with_data(data));
+    }
+    Ok(Reply::new(data, "").warn(warnings))
 }
 
 /// Returns what is printed of an event, where there is something to print.
@@ -121,6 +127,17 @@ pub(crate) fn report(
 ) -> Result<Reply, Failure> {
     let history = History::of(project);
     let page = history.report(&history.resolve(args.run.as_deref())?)?;
+    let before = match &args.run {
+        None if page.run.begun().0 == 0 => history.last_at_work_before(&page.run.run)?,
+        _ => None,
+    };
+    let before = before.map(|before| {
+        let run = safe(&page.run.run);
+        format!(
+            "run {run} made no iteration; `samuel run report {}` shows the last one that did",
+            safe(&before)
+        )
+    });
     let text = |form| match form {
         ReportFormat::Html => page.to_html(),
         ReportFormat::Md => page.to_markdown(),
@@ -128,7 +145,7 @@ pub(crate) fn report(
     };
     let Some(path) = &args.output else {
         let form = if global.json { ReportFormat::Json } else { args.form()? };
-        return Ok(Reply::new(&page, text(form)).for_a_program());
+        return Ok(Reply::new(&page, text(form)).for_a_program().warn(before));
     };
     let path = host.absolute(path)?;
     let run_dir = project.run_dir();
@@ -143,7 +160,7 @@ pub(crate) fn report(
             .advise("Check that the directory exists, is writable and has space left.")
     })?;
     let told = format!("wrote {}\n", path.display());
-    Ok(Reply::new(&page, told))
+    Ok(Reply::new(&page, told).warn(before))
 }
 
 /// Says whether a file is, or would be, below a directory, whatever links lead there.

@@ -62,7 +62,12 @@ fn show(args: &ShowArgs, global: &Global, host: &Host) -> Result<Reply, Failure>
     // Ids have a colon with a handler's name behind it, and so have points.
     let hooks = match &point {
         Err(unknown) if !args.what.contains(':') => {
-            return Err(unknown_word(&args.what, unknown, global, host));
+            // The points are known even if the hooks cannot be read.
+            let hooks = in_order(global, host).map_err(|_| unknown_point(unknown))?;
+            if let Err(error @ HooksError::Unknown { .. }) = hooks.find(&args.what, None) {
+                return Err(unknown_word(&args.what, unknown, &error));
+            }
+            hooks
         }
         _ => in_order(global, host)?,
     };
@@ -77,14 +82,12 @@ fn show(args: &ShowArgs, global: &Global, host: &Host) -> Result<Reply, Failure>
 
 /// Reports a word that is neither a hook point nor a hook. Suggests a hook if the word is its name, or if no point is
 /// similar.
-fn unknown_word(word: &str, unknown: &UnknownPoint, global: &Global, host: &Host) -> Failure {
-    // The points are known even if the hooks cannot be read.
-    let found = in_order(global, host).ok().map(|hooks| hooks.find(word, None));
-    match found {
-        Some(Err(error @ HooksError::Unknown { nearest: Some(_), .. }))
-            if unknown.nearest.is_none() || is_named(&error, word) =>
+fn unknown_word(word: &str, unknown: &UnknownPoint, error: &HooksError) -> Failure {
+    match error {
+        HooksError::Unknown { nearest: Some(_), .. }
+            if unknown.nearest.is_none() || is_named(error, word) =>
         {
-            of_hooks(&error)
+            of_hooks(error)
         }
         _ => unknown_point(unknown),
     }

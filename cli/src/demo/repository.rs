@@ -22,6 +22,9 @@ use crate::{
 /// How long one call of git may take.
 const GIT_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The branch that is checked out.
+pub(crate) const BRANCH: &str = "main";
+
 /// A git repository in a directory of its own.
 pub(crate) struct Repository {
     path: PathBuf,
@@ -56,7 +59,7 @@ impl Repository {
     }
 
     async fn begin(&self, files: &[(&str, &str)]) -> Result<(), Failure> {
-        self.ask(&["init", "--quiet", "--template=", "--initial-branch=main"]).await?;
+        self.ask(&["init", "--quiet", "--template=", &format!("--initial-branch={BRANCH}")]).await?;
         // The demonstration needs nothing that is configured elsewhere.
         for (key, value) in [
             ("user.name", "Samuel Demo"),

@@ -45,7 +45,6 @@ fn words(step: &Remedy) -> &'static str {
         | Remedy::AcceptDigest { .. } => "",
         Remedy::MakeProject => "Run `samuel init` first.",
         Remedy::MakePlan => "Run `samuel run init` or `samuel run init --prd <path>` first.",
-        Remedy::ConvertPrd => "Make one with `samuel run init --prd <path>`.",
         Remedy::ReplacePlan => {
             "Run `samuel run convert --update <PRD>` to have it follow a PRD, which keeps where tasks stand, or pass \
              --force to replace it; a backup is kept."

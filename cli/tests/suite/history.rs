@@ -26,6 +26,20 @@ fn run_of(bench: &Bench) -> String {
 }
 
 #[test]
+fn report_names_plan_and_last_run_at_work() {
+    let bench = Bench::empty();
+    bench.write("prd.md", "# Notes\n\n- [ ] First\n");
+    bench.ok(&["run", "init", "--prd", "prd.md"]);
+    bench.start(DONE, &[]).ends(0);
+    let at_work = run_of(&bench);
+    let page = bench.ok(&["run", "report"]);
+    assert!(page.stdout.starts_with("## Notes\n") && !page.stderr.contains("no iteration"), "{page:?}");
+    bench.start(DONE, &[]).ends(0);
+    let page = bench.ok(&["run", "report"]);
+    says(&page.stderr, &["made no iteration", &format!("`samuel run report {at_work}` shows the last")]);
+}
+
+#[test]
 fn a_run_is_listed_told_and_explained() {
     let bench = ran();
     let run = run_of(&bench);
@@ -223,8 +237,9 @@ fn what_is_not_there_is_refused_in_words_with_the_nearest_run() {
         says(&why.stderr, &["the answer leaves out what cannot be read of run ", "of its record"]);
     }
     says(&bench.ok(&["run", "why", "run"]).stdout, &["it was cut off"]);
-    let nothing = bench.ok(&["run", "log", "--iteration", "99"]).stdout;
-    assert_eq!(nothing, format!("run {run} tells nothing of that\n"));
+    let nothing = bench.samuel(&["run", "log", "--iteration", "99"]).ends(1);
+    says(&nothing.stderr, &[&format!("run {run} has no event of iteration 99"), "cannot be read"]);
+    bench.samuel(&["run", "why", "handler"]).ends(2);
     // What is no record at all is no run in which nothing happened.
     fs::write(&path, "nothing\n").unwrap();
     for command in [&["log"][..], &["log", "--tail"], &["report"], &["why", "run"]] {

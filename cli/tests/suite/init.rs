@@ -23,6 +23,21 @@ fn a_prd_becomes_a_plan_with_parents_and_descriptions() {
 }
 
 #[test]
+fn warns_of_prd_outside_of_project() {
+    let bench = Bench::empty();
+    let outside = bench.tmp().join("out.md");
+    std::fs::write(&outside, PRD).unwrap();
+    let prd = outside.to_str().unwrap();
+    for args in [&["run", "init", "--prd", prd][..], &["run", "convert", prd, "--update", "--yes"]] {
+        let told = "prompts cannot quote this PRD. It cannot be read: it is not in the project. Copy it into";
+        says(&bench.ok(args).stderr, &["warning: ", told]);
+    }
+    bench.write("prd.md", PRD);
+    let inside = bench.ok(&["run", "convert", "prd.md", "--force"]).stderr;
+    assert!(!inside.contains("cannot quote"), "{inside}");
+}
+
+#[test]
 fn a_companion_with_a_checklist_wins_over_headings() {
     let bench = Bench::empty();
     bench.write("prd-notes.md", PRD);

@@ -103,6 +103,7 @@ fn stays(state: &str, line: &str, into: Option<&str>) {
     ground.sh("chmod -R u+w .");
 }
 
+// Takes about 7 s: three runs with two workers.
 #[test]
 fn whatever_the_user_is_at_stays_as_it_is() {
     if std::env::var_os("SAMUEL_LONG").is_some() {

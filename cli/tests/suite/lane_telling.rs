@@ -148,6 +148,7 @@ fn results(bench: &Bench) -> Vec<String> {
     names.lines().map(str::to_owned).collect()
 }
 
+// Takes about 9 s: four runs with two workers, and one without.
 #[test]
 fn work_that_lanes_have_landed_and_nobody_merged_is_told_by_starts_without_lanes_and_by_the_status() {
     let bench = with_repository(&["First"]);

@@ -128,6 +128,23 @@ fn a_plain_start_says_how_submitted_work_lands_and_landing_does_it() {
 }
 
 #[test]
+fn landing_asks_about_checks_and_no_agent() {
+    let bench = with_submitted(&["First"], &["1"]);
+    bench.configure("quality_checks = [\"true\"]");
+    bench.git(&["commit", "--quiet", "--all", "--message", "Check"]);
+    let refused = bench.samuel(&["run", "queue", "land"]).ends(78).stderr;
+    assert!(refused.contains("quality check 1: true") && !refused.contains("agent "), "{refused}");
+    // What was trusted of runs allows it, whichever agent they have now.
+    bench.ok(&["trust", "--yes"]);
+    bench.configure("quality_checks = [\"true\"]\nagent = \"codex\"");
+    bench.git(&["commit", "--quiet", "--all", "--message", "Agent"]);
+    bench.ok(&["run", "queue", "land"]);
+    bench.configure("quality_checks = [\"true\", \"false\"]");
+    let nothing = bench.ok(&["run", "queue", "land"]).stdout;
+    assert!(nothing.starts_with("nothing has landed\n"), "nothing waits that would execute: {nothing}");
+}
+
+#[test]
 fn work_whose_checks_fail_comes_back_from_a_landing_by_hand() {
     let bench = with_submitted(&["First", "Second"], &["1", "2"]);
     bench.configure("quality_checks = [\"test ! -e made-1\"]");

@@ -233,6 +233,8 @@ pub enum AgentError {
         /// The file that was looked for, where the program is given as a path; nothing
         /// where it was looked for on the `PATH`.
         place: Option<PathBuf>,
+        /// Whether the project has a file of that name. A name without a path is not looked up there.
+        is_in_project: bool,
     },
     /// The agent's program cannot be run in the sandbox.
     #[error("agent \"{agent}\" could not be run in its sandbox")]
@@ -398,6 +400,9 @@ impl Coded for AgentError {
             Self::NotFound { place: Some(_), .. } => Some(Remedy::Say(
                 "Correct the program of `agent_command`: a relative path is looked for in the project's root.",
             )),
+            Self::NotFound { program, is_in_project: true, .. } => Some(Remedy::Tell(format!(
+                "The project has a file of that name: write `./{program}` to have it started."
+            ))),
             Self::NoModel { .. } => Some(Remedy::Tell(format!(
                 "Leave the model out, or choose an agent that takes one: {}.",
                 super::build::taking_a_model().collect::<Vec<_>>().join(", ")

@@ -115,16 +115,14 @@ impl CliAgent {
             Some(path) => Ok(path),
             // Starting it says what is wrong with it.
             None if program.contains('/') => Ok(request.project_root.join(program)),
-            None => Err(self.not_found()),
+            None => Err(self.not_found(&request.project_root)),
         }
     }
 
-    fn not_found(&self) -> AgentError {
-        AgentError::NotFound {
-            agent: self.cli.name.to_owned(),
-            program: self.program().to_owned(),
-            place: None,
-        }
+    fn not_found(&self, project_root: &Path) -> AgentError {
+        let program = self.program().to_owned();
+        let is_in_project = project_root.join(&program).is_file();
+        AgentError::NotFound { agent: self.cli.name.to_owned(), program, place: None, is_in_project }
     }
 
     /// Returns the words that start the program, which is the first, from those that come before a
@@ -206,7 +204,12 @@ impl CliAgent {
         match error {
             ProcessError::ProgramNotFound { program, missing_directory: None } => {
                 let place = program.is_absolute().then(|| program.components().collect());
-                AgentError::NotFound { agent, program: self.program().to_owned(), place }
+                AgentError::NotFound {
+                    agent,
+                    program: self.program().to_owned(),
+                    place,
+                    is_in_project: false,
+                }
             }
             error @ ProcessError::SupervisorLost { .. } => AgentError::Lost { agent, cause: Box::new(error) },
             error => AgentError::Start { agent, cause: Box::new(error) },
@@ -351,7 +354,7 @@ impl Agent for CliAgent {
         let program = match self.locate(env, project_root) {
             Some(path) => path,
             None if program.contains('/') => project_root.join(program).components().collect(),
-            None => return Err(self.not_found()),
+            None => return Err(self.not_found(project_root)),
         };
         let problem = problem_of_program(program.as_os_str(), path_of(env).map(OsStr::new), project_root);
         problem.map_or(Ok(()), |problem| Err(self.start_error(problem)))

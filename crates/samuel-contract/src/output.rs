@@ -37,6 +37,11 @@ pub trait Output:
         None
     }
 
+    /// Returns whether the refusal is the wish that a person decides.
+    fn asks(&self) -> bool {
+        false
+    }
+
     /// Returns the text that must be TOON, where one must.
     fn toon(&self) -> Option<&str> {
         None
@@ -202,6 +207,10 @@ impl Output for AbilityBeforeOutput {
 
     fn refusal(&self) -> Option<String> {
         (self.block || self.ask).then(|| reason_of(self.reason.as_ref()))
+    }
+
+    fn asks(&self) -> bool {
+        self.ask && !self.block
     }
 
     fn results(&self) -> Option<&HookResults> {

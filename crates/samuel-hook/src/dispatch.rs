@@ -331,6 +331,7 @@ impl<'a, P: Point> Folding<'a, P> {
         let refusal = output.refusal();
         let failed = link.failed();
         let (status, class) = match refusal {
+            Some(_) if output.asks() => (HookStatus::Asked, failed),
             // One that says no because it broke says how.
             Some(_) => (HookStatus::Refused, failed),
             None if failed.is_some() || output.failure().is_some() => (HookStatus::Failed, failed),

@@ -14,6 +14,8 @@ pub enum HookStatus {
     Ok,
     /// It answered "no".
     Refused,
+    /// It wants a person to decide.
+    Asked,
     /// It answered, but what it ran failed: the command of a session hook, or an agent that did
     /// not come to its own end.
     Failed,
@@ -27,6 +29,7 @@ impl HookStatus {
         match self {
             Self::Ok => "ok",
             Self::Refused => "refused",
+            Self::Asked => "asked",
             Self::Failed => "failed",
             Self::Broke => "broke",
         }

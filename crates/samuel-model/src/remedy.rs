@@ -24,8 +24,6 @@ pub enum Remedy {
     MakeProject,
     /// Make a plan.
     MakePlan,
-    /// Make a plan of a PRD.
-    ConvertPrd,
     /// Say that the plan may be replaced.
     ReplacePlan,
     /// Say in which form a PRD is to be read.

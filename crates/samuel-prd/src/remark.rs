@@ -53,6 +53,8 @@ pub enum RemarkKind {
     IgnoredRow,
     /// A field of a JSON document that has no place in a task.
     IgnoredField,
+    /// Prompts cannot quote the document, such as one outside of the project.
+    NotQuoted,
     /// There were more remarks than [`MAX_REMARKS`].
     MoreRemarks,
 }
@@ -80,7 +82,8 @@ pub struct Remark {
 
 impl Remark {
     /// Makes a warning about a whole document.
-    pub(super) fn warning(file: PathBuf, kind: RemarkKind, message: &str) -> Self {
+    #[doc(hidden)]
+    pub fn warning(file: PathBuf, kind: RemarkKind, message: &str) -> Self {
         Self {
             file,
             line: Place::START.line,

@@ -190,10 +190,14 @@ impl Checkup {
                 if let Some(containers) = containers.as_ref().filter(|_| project.settings().sandbox == OCI) {
                     findings.push(engines(containers, env));
                 }
+                let repository = match of_run.unfit {
+                    Some(error) => Finding::failed(Subject::Git, &error),
+                    None => repository(root, caller, env),
+                };
                 findings.extend([
                     checks(&project, of_run.warnings),
                     trust(of_run.trust),
-                    repository(root, caller, env),
+                    repository,
                     containment(),
                     state(&project, of_run.changes),
                 ]);

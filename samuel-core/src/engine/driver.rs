@@ -453,9 +453,12 @@ impl Driver {
                 let _ = follower.look().await;
             }
             // A check that passed may have been exchanged by what it ran.
-            let changed = services.look_after_check(point, stamps).await;
-            match changed {
-                Some(changed) => changed,
+            let ended = match services.look_after_check(point, stamps).await {
+                None if point == HookPoint::QualityCheck => services.look_for_programs(&reply).await,
+                changed => changed,
+            };
+            match ended {
+                Some(ended) => ended,
                 None => services.leave_workspace(point, of_task.as_ref(), &place, reply).await,
             }
         });

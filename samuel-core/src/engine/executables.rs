@@ -124,11 +124,16 @@ fn agent_entry(
         true => None,
         false => agent.locate(&env, frozen.project.root()),
     };
+    let is_missing =
+        program.is_none() && !frozen.brings_programs() && agent.check(&env, frozen.project.root()).is_err();
     let mut entry = Executable {
         place: program.map(|program| program.display().to_string()),
         command: (!words.is_empty()).then(|| command_line(words)),
         ..Executable::new(ExecutableKind::Agent, agent.name())
     };
+    if is_missing {
+        entry.detail("program", "not found");
+    }
     entry.detail("sandbox", frozen.settings.sandbox.as_str());
     for (name, value) in shown_of_sandbox(frozen).into_iter().chain(shown_of_provider(frozen, agent)) {
         entry.detail(name, value);

@@ -246,13 +246,27 @@ impl Hooks {
         PointReport::new(point, self.registry(), project.config(), project.methodology())
     }
 
+    /// Returns the id that a name means: itself, or that of the only handler of a plugin, at a point if one is named.
+    fn meant(&self, name: &str, at: Option<HookPoint>) -> String {
+        let points = HookPoint::ALL.iter().filter(|point| at.is_none_or(|at| at == **point));
+        let registered = points.flat_map(|point| self.registry().registered(*point));
+        let ids: BTreeSet<&str> = registered.map(|one| &*one.info.id).collect();
+        let mut of_plugin =
+            ids.iter().filter(|id| id.split_once(':').is_some_and(|(plugin, _)| plugin == name));
+        match (ids.contains(name), of_plugin.next(), of_plugin.next()) {
+            (false, Some(only), None) => (*only).to_owned(),
+            _ => name.to_owned(),
+        }
+    }
+
     /// Shows a handler at each point that it answers at; with what it starts, where it is
-    /// `expanded`. Starts nothing.
+    /// `expanded`. The name of a plugin with one handler stands for it, here and elsewhere. Starts nothing.
     ///
     /// # Errors
     /// Returns [`HooksError::Unknown`] where there is no such handler, and
     /// [`HooksError::Event`] where its command cannot be made.
     pub fn show(&self, id: &str, expanded: bool) -> Result<ShownHooks, HooksError> {
+        let id = &*self.meant(id, None);
         let mut hooks = Vec::new();
         for chain in self.report().chains {
             let point = chain.point;
@@ -276,6 +290,7 @@ impl Hooks {
     /// Returns [`HooksError::Unknown`], and [`HooksError::Points`] where it has several or
     /// another.
     pub fn find(&self, id: &str, wanted: Option<HookPoint>) -> Result<HookPoint, HooksError> {
+        let id = &*self.meant(id, wanted);
         let is_it = |one: &Registered| one.tier != Tier::BuiltIn && &*one.info.id == id;
         let has = |point: &HookPoint| self.registry().registered(*point).iter().any(is_it);
         let points: Vec<HookPoint> = HookPoint::ALL.iter().copied().filter(has).collect();
@@ -309,8 +324,8 @@ impl Hooks {
     /// whether it may.
     pub fn executables(&self, point: HookPoint, id: Option<&str>) -> Executables {
         let mut found = Executables::of_points(self.registry(), |other| other == point);
-        if let Some(id) = id {
-            let owner = owner_of(id);
+        if let Some(id) = id.map(|id| self.meant(id, Some(point))) {
+            let owner = owner_of(&id);
             found.entries.retain(|entry| entry.id == id || entry.id == owner);
         } else if point == HookPoint::QualityCheck {
             let checks = self.run.executables.of_kind(ExecutableKind::QualityCheck).cloned();
@@ -332,6 +347,7 @@ impl Hooks {
         event: Option<Value>,
     ) -> Result<HookTrial, HooksError> {
         self.find(id, Some(point))?;
+        let id = &*self.meant(id, Some(point));
         let input = self.event_of(point, event)?;
         let listed = self.list().hooks.into_iter().find(|one| one.id == id && one.point == point);
         if let Some(why) = listed.as_ref().and_then(|one| one.why_not.clone()) {

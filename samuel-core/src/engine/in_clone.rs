@@ -14,6 +14,7 @@ use super::{
     control_files::ControlFiles,
     error::{RunError, blocking},
     fire::Place,
+    frozen::Frozen,
     lanes::Looker,
     run::Run,
     services::Services,
@@ -108,9 +109,7 @@ impl Run {
             return Ok(None);
         }
         let root = frozen.project.root().to_owned();
-        let Some(state_dir) = frozen.project.state_dir().filter(|_| !frozen.project.is_in_memory()) else {
-            return Err(WorkspaceError::no_place(&root).into());
-        };
+        let state_dir = self.state_dir_of_clone()?;
         let setup = WorkspaceSetup {
             directory: WorkspaceKind::directory_of(state_dir, &root),
             root,
@@ -132,6 +131,27 @@ impl Run {
             .await?
             .map_err(|source| WorkspaceError::Io { action: "create", path: workspace.work_dir(), source })?;
         Ok(Some((InClone { workspace, looker: self.looker(), refused: Mutex::default() }, told)))
+    }
+
+    /// Checks that a clone can be made, if the run is to work in one. Starts no process and writes nothing. Blocks.
+    ///
+    /// # Errors
+    /// Returns the error of [`open_clone`](Self::open_clone).
+    pub(super) fn check_clone(&self) -> Result<(), WorkspaceError> {
+        let Frozen { project, settings, env, workspace, .. } = &self.frozen;
+        if *workspace != WorkspaceKind::Clone {
+            return Ok(());
+        }
+        let (root, caller) = (project.root(), project.caller());
+        let directory = WorkspaceKind::directory_of(self.state_dir_of_clone()?, root);
+        CloneWorkspace::check(root, caller, env, &directory, &settings.parallel.copy)
+    }
+
+    /// Returns the directory below which a clone can be.
+    fn state_dir_of_clone(&self) -> Result<&Path, WorkspaceError> {
+        let project = &self.frozen.project;
+        let state_dir = project.state_dir().filter(|_| !project.is_in_memory());
+        state_dir.ok_or_else(|| WorkspaceError::no_place(project.root()))
     }
 }
 

@@ -235,9 +235,7 @@ impl Run {
         self.check_tasks().await?;
         self.ensure_compared().await?;
         // Without the agent nothing would come of a yes. It is looked for again once there is one.
-        if self.frozen.trust.asks() {
-            self.check_agent()?;
-        }
+        self.check_agent()?;
         self.decide().await?;
         self.check_agent()?;
         let (lock, remains) = self.lock().await?;
@@ -273,8 +271,8 @@ impl Run {
         Ok(scope.check(&loaded.plan)?)
     }
 
-    /// Checks that the agent can be called, which a start does before it asks anything;
-    /// not where a handler is in the agent's place.
+    /// Checks that the agent can be called, which a start does before it decides whether what it would execute is
+    /// trusted; not where a handler is in the agent's place.
     ///
     /// # Errors
     /// Returns [`RunError::Agent`] or [`RunError::ConfiguredAgent`] where it cannot.
@@ -297,7 +295,16 @@ impl Run {
     /// Has the policy decide where it may block: whoever gives up the start meanwhile is
     /// not held up.
     pub(super) async fn decide(&self) -> Result<(), RunError> {
-        let (trust, executables) = (self.frozen.trust.clone(), self.executables.clone());
+        self.decide_on(self.executables.clone()).await
+    }
+
+    /// Has the policy decide on what executes if no agent is called.
+    pub(super) async fn decide_without_agents(&self) -> Result<(), RunError> {
+        self.decide_on(self.executables.clone().without_agents()).await
+    }
+
+    async fn decide_on(&self, executables: Executables) -> Result<(), RunError> {
+        let trust = self.frozen.trust.clone();
         let (root, now) = (self.frozen.project.root().to_owned(), self.frozen.project.clock().now());
         blocking(move || Ok(trust.decide(&root, &executables, now)?)).await?
     }

@@ -34,6 +34,16 @@ pub enum HistoryError {
         /// The runs, the oldest first.
         runs: Vec<String>,
     },
+    /// No run that is looked through called this handler, and none tells why.
+    #[error("handler {handler} was not called in {runs}: no chain that fired has it")]
+    NotCalled {
+        /// The id that was asked for.
+        handler: String,
+        /// The runs, such as `the last 2 runs`.
+        runs: String,
+        /// The nearest id that was called, if one is near.
+        nearest: Option<String>,
+    },
     /// A part of a run's record is not there, or nothing in it can be read.
     #[error("{}", no_record(run, file, *unreadable))]
     NoRecord {
@@ -104,6 +114,7 @@ impl Coded for HistoryError {
             Self::NoRuns
             | Self::UnknownRun { .. }
             | Self::SeveralRuns { .. }
+            | Self::NotCalled { .. }
             | Self::NoRecord { .. }
             | Self::NothingYet { .. } => ErrorCode::RECORD_NOT_FOUND,
             Self::LaterVersion { .. } => ErrorCode::RECORD_VERSION,
@@ -122,6 +133,10 @@ impl Coded for HistoryError {
         match self {
             Self::State(error) => error.help(),
             Self::NoRuns => Remedy::StartRun,
+            Self::NotCalled { nearest: None, .. } => Remedy::SeeChains,
+            Self::NotCalled { nearest: Some(nearest), .. } => {
+                Remedy::SeeChains.after(format!("Did you mean \"{nearest}\"?"))
+            }
             _ => self.code().help.clone(),
         }
     }

@@ -160,6 +160,16 @@ impl History {
         Ok(RunList { runs, more })
     }
 
+    /// Returns the last run before another one that made iterations; nothing if no listed run did. Blocks.
+    ///
+    /// # Errors
+    /// Returns the errors of [`runs`](Self::runs).
+    pub fn last_at_work_before(&self, run: &str) -> Result<Option<String>, HistoryError> {
+        let runs = self.runs()?.runs.into_iter();
+        let mut before = runs.skip_while(|other| other.run != run).skip(1);
+        Ok(before.find(|other| other.iterations > 0).map(|other| other.run))
+    }
+
     /// Reads what a list tells of a run.
     fn summarised(&self, run: &str) -> Result<RunHistory, HistoryError> {
         let mut history = self.folded(run, SUMMARISED)?;

@@ -213,7 +213,9 @@ fn hook_line(point: HookPoint, outcome: &Outcome) -> Option<String> {
         .map(|timing| format!("{} {} in {}", timing.handler, timing.ended(), lasting(timing.took)));
     let mut parts: Vec<String> = calls.collect();
     parts.extend(outcome.skipped.as_ref().map(|why| format!("not called: {why}")));
-    parts.extend(outcome.refused.as_ref().map(|reason| format!("refused: {reason}")));
+    let has = |status| outcome.timings.iter().any(|timing| timing.status == status);
+    let verb = if has(HookStatus::Asked) && !has(HookStatus::Refused) { "asks" } else { "refused" };
+    parts.extend(outcome.refused.as_ref().map(|reason| format!("{verb}: {reason}")));
     parts.extend(outcome.broken.iter().map(|broken| format!("{} broke: {}", broken.handler, broken.failure)));
     if let (Some(abort), true) = (&outcome.abort, outcome.broken.is_empty()) {
         parts.push(format!("{} broke: {}", abort.handler, abort.failure));

@@ -15,9 +15,10 @@ use serde::Serialize;
 use super::{Project, ProjectError};
 use crate::{
     fs::{FileError, Manner, read_anywhere},
+    methodology::ralph::SourcePrd,
     model::{Plan, PlanHeader as PlanProject, Scope, settle},
     plan::{LongPlan, TaskFilter, TaskList},
-    prd::{self, Conversion, Document, Form, MAX_INPUT_BYTES, PrdError, Remark},
+    prd::{self, Conversion, Document, Form, MAX_INPUT_BYTES, PrdError, Remark, RemarkKind},
     state::{Actor, Existing, Holder, Imported, LoadedPlan, StateError, set_baseline},
 };
 
@@ -226,7 +227,8 @@ impl Project {
                 break;
             }
         }
-        let conversion = self.convert(&document, companion.as_ref(), options)?;
+        let mut conversion = self.convert(&document, companion.as_ref(), options)?;
+        conversion.warnings.extend(self.not_quoted(path));
         let companion = companion.map(|document| document.path);
         Ok(ReadPrd { path: path.to_owned(), companion, forced: options.form, conversion })
     }
@@ -252,13 +254,31 @@ impl Project {
         if options.allow_empty { Ok(conversion) } else { conversion.require_tasks(&prd.path) }
     }
 
+    /// Returns a warning if prompts cannot quote a PRD.
+    fn not_quoted(&self, path: &Path) -> Option<Remark> {
+        let source_prd = Some(self.source_of(path));
+        let plan = Plan { project: PlanProject { source_prd, ..PlanProject::default() }, ..Plan::default() };
+        let read = SourcePrd::read(self.root(), &plan, None, self.settings().context.prd_tokens)?;
+        let problem = read.problem.filter(|_| read.is_unusable)?;
+        let advice = match Path::new(&read.path).is_absolute() {
+            true => ". Copy it into the project, and convert the copy",
+            false => "",
+        };
+        let message = format!("prompts cannot quote this PRD. {problem}{advice}");
+        Some(Remark::warning(path.to_owned(), RemarkKind::NotQuoted, &message))
+    }
+
+    /// Returns the path of a PRD as a plan names it: from the root, unless it is elsewhere.
+    fn source_of(&self, path: &Path) -> String {
+        let path = without_detours(path);
+        path.strip_prefix(self.root()).unwrap_or(&path).display().to_string()
+    }
+
     pub(super) fn plan_of(&self, read: &ReadPrd) -> Plan {
         let Conversion { tasks, name, description, .. } = &read.conversion;
-        let path = without_detours(&read.path);
-        let source = path.strip_prefix(self.root()).unwrap_or(&path);
         let project = PlanProject {
             name: if name.is_empty() { self.name() } else { name.clone() },
-            source_prd: Some(source.display().to_string()),
+            source_prd: Some(self.source_of(&read.path)),
             prd_format: read.forced.map(|form| form.name().to_owned()),
             ..self.plan_project(description.clone())
         };

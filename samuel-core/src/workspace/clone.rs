@@ -45,7 +45,9 @@ use super::{
 };
 use crate::{
     fs::{private, read_anywhere},
+    git::Caller,
     model::run_blocking,
+    process::Supervisor,
     text::described,
 };
 
@@ -166,6 +168,28 @@ impl CloneWorkspace {
         }
         drop(held);
         Ok((this, told))
+    }
+
+    /// Checks that a clone can be made of a project, as [`open`](Self::open) does. `copied` are the files that it gets
+    /// as copies, by paths from the project. Starts no process and writes nothing. Blocks.
+    ///
+    /// # Errors
+    /// Returns the error of [`open`](Self::open).
+    pub(crate) fn check(
+        root: &Path,
+        caller: &Caller,
+        env: &[(String, String)],
+        directory: &Path,
+        copied: &[String],
+    ) -> Result<(), WorkspaceError> {
+        let users = UsersTree::open(root, caller)?;
+        Git::of(env, Supervisor::default(), directory, &users.top)?;
+        users.standing()?;
+        match directory.join(LANDING).exists() {
+            // The files are those of a fast-forward that was cut off, which opening finishes first.
+            true => Ok(()),
+            false => users.check_clean(&OwnPaths::of(copied, "")),
+        }
     }
 
     /// Finds out whose project it is, and git. Its directory is made where there is none.

@@ -107,7 +107,7 @@ impl UsersTree {
 
     /// Returns the commit that a reference is at, as its files say; nothing where there is no such reference. An error
     /// is no answer. Blocks.
-    fn commit_at(&self, name: &str) -> Result<Option<String>, WorkspaceError> {
+    pub(crate) fn commit_at(&self, name: &str) -> Result<Option<String>, WorkspaceError> {
         Ok(self.repository(&self.top)?.reference(name)?.map(|commit| commit.to_string()))
     }
 

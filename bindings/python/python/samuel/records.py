@@ -3367,11 +3367,12 @@ LogLevel: TypeAlias = Literal["debug", "info", "warn", "error"]
 """
 
 
-HookStatus: TypeAlias = Literal["ok", "refused", "failed", "broke"]
+HookStatus: TypeAlias = Literal["ok", "refused", "asked", "failed", "broke"]
 """How a call of a handler ended.
 
 - `ok`: It answered.
 - `refused`: It answered "no".
+- `asked`: It wants a person to decide.
 - `failed`: It answered, but what it ran failed: the command of a session hook, or an agent that did not come to its own end.
 - `broke`: It could not answer.
 """
@@ -9083,6 +9084,7 @@ RemarkKind: TypeAlias = Literal[
     "ignored-item",
     "ignored-row",
     "ignored-field",
+    "not-quoted",
     "more-remarks",
 ]
 """What a remark is about.
@@ -9104,6 +9106,7 @@ RemarkKind: TypeAlias = Literal[
 - `ignored-item`: A numbered line below tasks that is none itself.
 - `ignored-row`: A row of a table below tasks that is none itself.
 - `ignored-field`: A field of a JSON document that has no place in a task.
+- `not-quoted`: Prompts cannot quote the document, such as one outside of the project.
 - `more-remarks`: There were more remarks than `MAX_REMARKS`.
 """
 

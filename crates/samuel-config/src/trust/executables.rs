@@ -37,6 +37,8 @@ pub(super) enum Scope {
     Part,
     /// What executes where these points fire, all of it.
     Points(Vec<HookPoint>),
+    /// All that executes if no agent is called.
+    WithoutAgents,
 }
 
 /// One thing that would execute.
@@ -124,6 +126,13 @@ impl Executables {
         Self { scope: Scope::Points(points.to_vec()), ..self }
     }
 
+    /// Returns what executes if no agent is called: without agents and the templates of their prompts.
+    #[doc(hidden)]
+    pub fn without_agents(self) -> Self {
+        let entries = without_agents(&self.entries);
+        Self { entries, scope: Scope::WithoutAgents, ..self }
+    }
+
     /// Says whether it is all that a run would execute.
     pub(super) fn is_whole(&self) -> bool {
         self.scope == Scope::Whole
@@ -133,6 +142,7 @@ impl Executables {
     pub(super) fn against(&self, trusted: &[Executable]) -> Difference {
         match &self.scope {
             Scope::Points(points) => Difference::between(&at(points, trusted), &self.entries),
+            Scope::WithoutAgents => Difference::between(&without_agents(trusted), &self.entries),
             Scope::Whole | Scope::Part => Difference::between(trusted, &self.entries),
         }
     }
@@ -141,7 +151,7 @@ impl Executables {
     /// is gone may be a check.
     pub(super) fn is_allowed_by(&self, difference: &Difference) -> bool {
         match self.scope {
-            Scope::Whole => difference.is_empty(),
+            Scope::Whole | Scope::WithoutAgents => difference.is_empty(),
             Scope::Points(_) => difference.adds_nothing() && difference.gone.is_empty(),
             Scope::Part => difference.adds_nothing(),
         }
@@ -236,6 +246,13 @@ impl Executable {
         lines.extend(self.details.iter().map(|(name, value)| format!("  {name}: {}", quoted_line(value))));
         lines
     }
+}
+
+/// Leaves out what executes only if an agent is called.
+fn without_agents(entries: &[Executable]) -> Vec<Executable> {
+    let is_of_agents =
+        |entry: &&Executable| matches!(entry.kind, ExecutableKind::Agent | ExecutableKind::Template);
+    entries.iter().filter(|entry| !is_of_agents(entry)).cloned().collect()
 }
 
 /// Says whether a handler is a plugin's.

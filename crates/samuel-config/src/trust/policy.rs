@@ -69,8 +69,7 @@ impl TrustPolicy {
     }
 
     /// Says whether somebody is asked.
-    #[doc(hidden)]
-    pub fn asks(&self) -> bool {
+    fn asks(&self) -> bool {
         match self {
             Self::Ask(_) => true,
             Self::Recorded(recorded) => recorded.otherwise.asks(),

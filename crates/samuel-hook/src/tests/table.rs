@@ -9,8 +9,8 @@ use samuel_model::payload::*;
 
 use super::{build, scope};
 use crate::{
-    Answer, BreakClass, Call, ChainSpec, Dispatched, HookFailure, HookPoint, Kind, OnFailure, PluginSource,
-    Point, PointVisitor, Registry, points,
+    Answer, BreakClass, Call, ChainSpec, Dispatched, HookFailure, HookPoint, HookStatus, Kind, OnFailure,
+    PluginSource, Point, PointVisitor, Registry, points,
 };
 
 type Answers<P> = Vec<Result<<P as Point>::Output, HookFailure>>;
@@ -313,6 +313,9 @@ async fn at_ability_before_deny_beats_ask_and_ask_beats_allow() {
         let done = all::<points::AbilityBefore>(answers).await;
         assert_eq!(done.outcome.refused.as_deref(), reason);
     }
+    let done = all::<points::AbilityBefore>([allow, ask, deny]).await;
+    let statuses: Vec<HookStatus> = done.outcome.timings.iter().map(|timing| timing.status).collect();
+    assert_eq!(statuses, [HookStatus::Ok, HookStatus::Asked, HookStatus::Refused]);
 }
 
 #[tokio::test]

@@ -98,6 +98,8 @@ pub(super) struct OfRun {
     pub(super) warnings: Vec<String>,
     /// Whether what it would execute is trusted, where that is known.
     pub(super) trust: Option<Result<(), Box<TrustRefusal>>>,
+    /// Why neither workers nor a clone can work on the repository, if the run is to have them.
+    pub(super) unfit: Option<RunError>,
 }
 
 /// Looks at the chains and the templates, which are loaded together.
@@ -147,8 +149,18 @@ pub(super) fn chains(builder: RunBuilder) -> ([Finding; 2], OfRun) {
     let unheld = unheld.map(|(_, told)| told).collect();
     let refused = if has_agent { run.frozen.check_choices().err() } else { None };
     let warnings = run.warnings_of_checks();
-    let of_run =
-        OfRun { in_place_of_agent, other_agents, unheld, refused, has_fallback, changes, warnings, trust };
+    let unfit = run.check_repository().err();
+    let of_run = OfRun {
+        in_place_of_agent,
+        other_agents,
+        unheld,
+        refused,
+        has_fallback,
+        changes,
+        warnings,
+        trust,
+        unfit,
+    };
     ([hooks, templates], of_run)
 }
 

@@ -36,14 +36,6 @@ fn plan_state(project: &Project, changes: Vec<String>) -> Finding {
             None => finding,
         },
         Ok(finding) => finding,
-        Err(StateError::NotInitialised { .. }) => match project.kept_instead() {
-            Some(kept) => Finding::warning(
-                Subject::State,
-                "there is no plan any more",
-                Remedy::All(vec![kept, Remedy::ConvertPrd]),
-            ),
-            None => Finding::warning(Subject::State, "there is no plan yet", Remedy::ConvertPrd),
-        },
         Err(error) => {
             let is_of_plan = error.location().is_some_and(|found| found.file == project.run_dir().prd());
             let kept = if is_of_plan { project.kept_instead() } else { None };

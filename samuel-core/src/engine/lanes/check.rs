@@ -1,13 +1,14 @@
 //! Whether a run can have the lanes that it is to have, seen before anything is started.
 
-use super::error::LanesError;
+use super::{error::LanesError, open::checked_out};
 use crate::{
     config::{MAX_JOBS, ParallelSettings},
-    engine::{error::RunError, run::Run},
-    merge::MergeRepository,
+    engine::{error::RunError, frozen::Frozen, run::Run},
+    merge::{HasBranch, MergeRepository},
     model::Location,
+    process::Supervisor,
     text::counted,
-    workspace::{WorkspaceError, WorkspaceKind, cannot_be_copied, plain_path},
+    workspace::{Git, UsersTree, WorkspaceError, WorkspaceKind, cannot_be_copied, plain_path},
 };
 
 impl Run {
@@ -30,6 +31,29 @@ impl Run {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks that the project's repository is one that workers, or a clone, can work on. Starts no process and writes
+    /// nothing, and leaves out what only git can tell. Blocks.
+    ///
+    /// # Errors
+    /// Returns the error with which a start ends.
+    pub(in crate::engine) fn check_repository(&self) -> Result<(), RunError> {
+        self.check_lanes()?;
+        let Frozen { project, settings, env, .. } = &self.frozen;
+        let into = &settings.parallel.into;
+        if settings.parallel.jobs == 1 {
+            return Ok(self.check_clone()?);
+        }
+        let directory = self.lanes_directory()?;
+        checked_out(project.root(), project.caller())?;
+        let users = UsersTree::open(project.root(), project.caller()).map_err(of_lanes)?;
+        Git::of(env, Supervisor::default(), &directory, &users.top).map_err(of_lanes)?;
+        let is_there = |kind: &str| users.commit_at(&format!("refs/{kind}/{into}")).map(|at| at.is_some());
+        // There is no answer for an empty name, and if only git can tell.
+        let Ok(is_branch) = is_there("heads") else { return Ok(()) };
+        let has = if is_branch { HasBranch::Yes } else { HasBranch::No };
+        Ok(self.check_named(has, is_there("tags").unwrap_or_default())?)
     }
 
     /// Sees whether all files can be copied that are to be.

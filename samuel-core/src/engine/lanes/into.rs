@@ -51,37 +51,17 @@ impl Run {
     ) -> Result<String, RunError> {
         let into = &self.frozen.settings.parallel.into;
         if !into.is_empty() {
-            if may_be_of_task(into) {
-                let problem = "it is the branch of a task of a run";
-                let help = "Name a branch of yours, or that of the results of a run.";
-                return Err(self.no_branch_to_land_on(into, problem, help).into());
+            let has = repository.has_branch(into).await?;
+            let is_tag = has == HasBranch::No && repository.is_tag(into).await?;
+            self.check_named(has, is_tag)?;
+            let note = LaneNote::Made.file_in(directory);
+            if let Some(known) = known_branch(&note)
+                && repository.head(&known.into).await.map_err(of_lanes)?.is_none()
+            {
+                // Where to go on is said, so that the branch that is gone is asked for no more.
+                let _ = std::fs::remove_file(&note);
             }
-            let (problem, help) = match repository.has_branch(into).await? {
-                HasBranch::Yes => {
-                    let note = LaneNote::Made.file_in(directory);
-                    if let Some(known) = known_branch(&note)
-                        && repository.head(&known.into).await.map_err(of_lanes)?.is_none()
-                    {
-                        // Where to go on is said, so that the branch that is gone is asked for no more.
-                        let _ = std::fs::remove_file(&note);
-                    }
-                    return Ok(into.clone());
-                }
-                HasBranch::No if repository.is_tag(into).await? => (
-                    "it is a tag, which does not move",
-                    format!("Name a branch; `git branch NAME {into}` makes one of it."),
-                ),
-                HasBranch::No => (
-                    "there is no such branch",
-                    format!(
-                        "Name a branch that is there; `git branch {into}` would make one of what is checked out."
-                    ),
-                ),
-                HasBranch::Never => {
-                    ("no branch can have that name", "Name a branch that is there.".to_owned())
-                }
-            };
-            return Err(self.no_branch_to_land_on(into, problem, &help).into());
+            return Ok(into.clone());
         }
         let note = LaneNote::Made.file_in(directory);
         let made_at = plan.project.created_at;
@@ -113,6 +93,33 @@ impl Run {
 }
 
 impl Run {
+    /// Checks that work can land on the branch that the settings name.
+    ///
+    /// # Errors
+    /// Returns [`LanesError::Into`] if it cannot.
+    pub(super) fn check_named(&self, has: HasBranch, is_tag: bool) -> Result<(), LanesError> {
+        let into = &self.frozen.settings.parallel.into;
+        let (problem, help) = match has {
+            _ if may_be_of_task(into) => (
+                "it is the branch of a task of a run",
+                "Name a branch of yours, or that of the results of a run.".to_owned(),
+            ),
+            HasBranch::Yes => return Ok(()),
+            HasBranch::No if is_tag => (
+                "it is a tag, which does not move",
+                format!("Name a branch; `git branch NAME {into}` makes one of it."),
+            ),
+            HasBranch::No => (
+                "there is no such branch",
+                format!(
+                    "Name a branch that is there; `git branch {into}` would make one of what is checked out."
+                ),
+            ),
+            HasBranch::Never => ("no branch can have that name", "Name a branch that is there.".to_owned()),
+        };
+        Err(self.no_branch_to_land_on(into, problem, &help))
+    }
+
     /// Sees whether the branch of the lanes is gone with work that is nowhere else.
     async fn check_last(
         &self,

@@ -75,8 +75,6 @@ impl Run {
         stop: impl Future<Output = ()>,
     ) -> Result<LandReport, RunError> {
         self.check_copies()?;
-        self.ensure_compared().await?;
-        self.decide().await?;
         let (lock, _) = self.lock().await?;
         self.know_plan().await?;
         let project = self.frozen.project.clone();
@@ -86,6 +84,8 @@ impl Run {
             let queue = blocking(move || QueueList::at_rest(&project)).await??;
             return Ok(LandReport { into, landed, returned, queue, fault: None });
         }
+        self.ensure_compared().await?;
+        self.decide_without_agents().await?;
         self.frozen.begin_sandbox().await?;
         let mut stop = pin!(stop);
         let opened = tokio::select! {

@@ -187,7 +187,7 @@ impl Run {
         if !is_checked {
             self.check_copied(&repository, &[&new]).await?;
             self.ensure_compared().await?;
-            self.decide().await?;
+            self.decide_without_agents().await?;
             match self.check_merge(&directory, &asked, new.clone(), plan, stopped, told).await? {
                 Some(failures) if failures.is_empty() => {}
                 Some(failures) => {

@@ -25,7 +25,7 @@ use crate::{
         in_clone::{OfLanes, OfRun},
         run::Run,
     },
-    git::Repository,
+    git::{Caller, Repository},
     machine::Input,
     merge::{MergeRepository, MergeStrategy, RepositorySetup, is_hash},
     model::{Plan, Scope, Status, Task, TaskId, Usage},
@@ -287,7 +287,8 @@ impl Run {
         let project = &self.frozen.project;
         let state_dir = project.state_dir().filter(|_| !project.is_in_memory());
         let state_dir = state_dir.ok_or_else(|| {
-            self.unfit(
+            unfit(
+                project.root(),
                 "no directory outside of the project is known for their work trees",
                 "Set HOME or XDG_STATE_HOME.",
             )
@@ -298,22 +299,7 @@ impl Run {
     /// Returns the commit that is checked out in the project.
     pub(super) async fn head_of_project(&self) -> Result<String, RunError> {
         let (root, caller) = (self.frozen.project.root().to_owned(), self.frozen.project.caller().clone());
-        let head = blocking(move || {
-            let repository = Repository::open(&root, &caller)?;
-            repository.map(|repository| repository.head()).transpose()
-        });
-        let head = head.await?.map_err(WorkspaceError::from)?;
-        let unfit = |problem: &str, help: &str| Err(self.unfit(problem, help).into());
-        match head.map(|head| head.commit()) {
-            None => unfit("it is in no git repository", "Run `git init` and make a first commit."),
-            Some(None) => unfit("it has no commit yet", "Make a first commit."),
-            Some(Some(commit)) => Ok(commit.to_string()),
-        }
-    }
-
-    fn unfit(&self, problem: &str, help: &str) -> LanesError {
-        let root = self.frozen.project.root().to_owned();
-        LanesError::Unfit { root, problem: problem.to_owned(), help: help.to_owned() }
+        blocking(move || checked_out(&root, &caller)).await?
     }
 
     /// Describes the clone in which a lane works, or the queue checks, and returns what tells it apart from others.
@@ -353,4 +339,21 @@ impl Run {
         }
         preparation
     }
+}
+
+/// Returns the commit that is checked out in a project. Blocks.
+pub(super) fn checked_out(root: &Path, caller: &Caller) -> Result<String, RunError> {
+    let repository = Repository::open(root, caller).map_err(WorkspaceError::from)?;
+    let head = repository.map(|repository| repository.head()).transpose().map_err(WorkspaceError::from)?;
+    match head.map(|head| head.commit()) {
+        None => {
+            Err(unfit(root, "it is in no git repository", "Run `git init` and make a first commit.").into())
+        }
+        Some(None) => Err(unfit(root, "it has no commit yet", "Make a first commit.").into()),
+        Some(Some(commit)) => Ok(commit.to_string()),
+    }
+}
+
+fn unfit(root: &Path, problem: &str, help: &str) -> LanesError {
+    LanesError::Unfit { root: root.to_owned(), problem: problem.to_owned(), help: help.to_owned() }
 }

@@ -21,7 +21,7 @@ use serde::Serialize;
 use super::{History, HistoryError, RunHistory, RunKind};
 use crate::{
     git::{DifferentLines, FileDiffers, Repository},
-    model::{Claim, ClaimPhase, Task, TaskId, Usage, words},
+    model::{Claim, ClaimPhase, Plan, Task, TaskId, Usage, words},
     state::{JournalEntry, LandingClaim, Mutation},
     text::counted,
 };
@@ -157,8 +157,11 @@ impl History {
         if run.kind == RunKind::Landing && run.first_commit.is_none() {
             run.first_commit = self.landed_on(&run);
         }
-        let tasks = self.tasks_of(&run);
-        let (project, made_at) = (self.project.name(), self.project.clock().now());
+        let plan = self.project.plan_store().load().map(|loaded| loaded.plan).unwrap_or_default();
+        let tasks = self.tasks_of(&plan, &run);
+        // As the status names it.
+        let project = Some(plan.project.name.clone()).filter(|name| !name.is_empty());
+        let (project, made_at) = (project.unwrap_or_else(|| self.project.name()), self.project.clock().now());
         let changed = self.files_of(&run);
         let uncounted = changed.iter().filter(|file| file.added.is_none() && !file.binary).count();
         let lines = |count: fn(&ChangedFile) -> Option<u64>| changed.iter().filter_map(count).sum::<u64>();
@@ -175,9 +178,8 @@ impl History {
         })
     }
 
-    fn tasks_of(&self, run: &RunHistory) -> Vec<TaskOutcome> {
+    fn tasks_of(&self, plan: &Plan, run: &RunHistory) -> Vec<TaskOutcome> {
         let mut tasks: BTreeMap<TaskId, TaskOutcome> = BTreeMap::new();
-        let plan = self.project.plan_store().load().map(|loaded| loaded.plan).unwrap_or_default();
         // A plan may be long, and each of its tasks looked up.
         let by_id: HashMap<&TaskId, &Task> = plan.tasks.iter().rev().map(|task| (&task.id, task)).collect();
         let live = plan.claims.iter().rev().filter(|claim| claim.is_live());

@@ -57,15 +57,21 @@ impl History {
             .filter(|entry| hook(entry).is_some_and(|(point, _)| points.contains(&point.to_string())))
             .collect();
         let last = of_points.last().copied();
+        let skipped = skipped(&newest);
+        if points.is_empty() && skipped.is_empty() && unread.is_empty() {
+            let nearest = meant(handler, &called).map(str::to_owned);
+            return Err(HistoryError::NotCalled {
+                handler: handler.to_owned(),
+                runs: the_last(read),
+                nearest,
+            });
+        }
         let (answer, reasons) = match last.and_then(|entry| Some((entry, hook(entry)?))) {
-            _ if points.is_empty() => (
-                format!(
-                    "it was not called in {}: no chain that fired has it{}",
-                    the_last(read),
-                    meant(handler, &called)
-                ),
-                skipped(&newest),
-            ),
+            _ if points.is_empty() => {
+                let meant = meant(handler, &called).map(|id| format!(". Did you mean {id}?"));
+                let (runs, meant) = (the_last(read), meant.unwrap_or_default());
+                (format!("it was not called in {runs}: no chain that fired has it{meant}"), skipped)
+            }
             None => {
                 let named: Vec<String> = points.into_iter().collect();
                 (format!("{} did not fire in the last run", named.join(" and ")), Vec::new())
@@ -99,12 +105,11 @@ fn remember<'a>(called: &mut BTreeSet<String>, ids: impl Iterator<Item = &'a str
     }
 }
 
-/// Asks whether the handler with the likest id was meant, of those that were called.
-fn meant(handler: &str, called: &BTreeSet<String>) -> String {
+/// Returns the handler with the likest id, of those that were called, if it may be meant.
+fn meant<'a>(handler: &str, called: &'a BTreeSet<String>) -> Option<&'a str> {
     let alike = called.iter().map(|other| (strsim::normalized_damerau_levenshtein(handler, other), other));
     let likest = alike.max_by(|(left, _), (right, _)| left.total_cmp(right));
-    let likest = likest.filter(|(likeness, _)| *likeness > LIKENESS);
-    likest.map(|(_, other)| format!(". Did you mean {other}?")).unwrap_or_default()
+    likest.filter(|(likeness, _)| *likeness > LIKENESS).map(|(_, other)| other.as_str())
 }
 
 fn hook(entry: &LogEntry) -> Option<(HookPoint, &Outcome)> {
@@ -118,9 +123,14 @@ fn ran(outcome: &Outcome, handler: &str) -> bool {
     how(outcome, handler).is_some()
 }
 
-/// Returns how a call of a handler ended, where it was called.
+/// Returns how a call of a handler ended, where it was called. The name of a plugin stands for its only handler of the
+/// chain.
 fn how(outcome: &Outcome, handler: &str) -> Option<&'static str> {
-    outcome.timings.iter().find(|timing| &*timing.handler == handler).map(|timing| timing.ended())
+    let is_of_plugin = |id: &str| id.split_once(':').is_some_and(|(plugin, _)| plugin == handler);
+    let mut of_plugin = outcome.timings.iter().filter(|timing| is_of_plugin(&timing.handler));
+    let only = of_plugin.next().filter(|_| of_plugin.next().is_none());
+    let called = outcome.timings.iter().find(|timing| &*timing.handler == handler).or(only);
+    called.map(|timing| timing.ended())
 }
 
 /// Says why the chain did not come to a handler.
@@ -175,6 +185,6 @@ mod tests {
         let many: Vec<String> = (0..20_000).map(|number| format!("api:{number}")).collect();
         remember(&mut called, many.iter().map(String::as_str));
         assert_eq!(called.len(), MAX_CALLED);
-        assert_eq!(meant("api:y", &called), ". Did you mean api:x?");
+        assert_eq!(meant("api:y", &called), Some("api:x"));
     }
 }

@@ -199,6 +199,18 @@ async fn a_program_that_does_not_exist_is_named() {
     assert!(matches!(error, AgentError::NotFound { program, .. } if program == "no-such-agent"));
 }
 
+#[test]
+fn suggests_path_of_agent_in_project() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = AgentConfig { command: vec!["agent.sh".into()], ..AgentConfig::new("command") };
+    let agent = agent::build(&config, supervisor()).unwrap();
+    let env = [("PATH".to_owned(), "/nowhere".to_owned())];
+    let help = || agent.check(&env, dir.path()).unwrap_err().help().prose();
+    assert!(!help().contains("./"), "{}", help());
+    std::fs::write(dir.path().join("agent.sh"), "").unwrap();
+    assert!(help().contains("write `./agent.sh`"), "{}", help());
+}
+
 #[tokio::test]
 async fn each_way_in_which_an_agent_cannot_start_is_a_message_of_its_own() {
     let dir = tempfile::tempdir().unwrap();

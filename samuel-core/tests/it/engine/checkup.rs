@@ -4,6 +4,7 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    process::Command,
     sync::Arc,
 };
 
@@ -62,9 +63,17 @@ impl Bench {
     }
 
     fn check(&self) -> Checkup {
-        let env = [("PATH".to_owned(), self.bin().display().to_string())];
+        self.check_with(&self.bin().display().to_string(), None)
+    }
+
+    fn check_with(&self, path: &str, state_dir: Option<&Path>) -> Checkup {
+        let env = [("PATH".to_owned(), path.to_owned())];
         let caller = Caller::of_process();
         let opened = Project::open_for(caller.clone(), self.root(), None, Arc::new(SystemClock::new()));
+        let opened = match state_dir {
+            Some(state_dir) => opened.map(|project| project.keeping_plans_in(Some(state_dir.to_owned()))),
+            None => opened,
+        };
         Checkup::of(self.root(), &caller, opened, &env, |project, run| {
             Catalog::read(project.root(), project.config())?;
             let run = run.trust(TrustPolicy::TrustAll);
@@ -313,6 +322,47 @@ fn a_plan_that_is_missing_damaged_or_corrupt_is_told_apart() {
     assert!(corrupt.location.unwrap().file.ends_with("prd.toon"));
     fs::remove_dir_all(bench.root().join(".samuel")).unwrap();
     let missing = bench.finding(Subject::State);
-    assert_eq!(missing.health, Health::Warning);
-    assert_eq!(missing.help, Some(Remedy::ConvertPrd));
+    assert_eq!(missing.health, Health::Failed, "the loop would not start");
+    assert_eq!(missing.help, Some(Remedy::All(vec![Remedy::MakePlan])));
+}
+
+#[test]
+fn finds_what_keeps_clones_and_workers_from_starting() {
+    let bench = Bench::healthy();
+    let git = |args: &str| {
+        let made = Command::new("git").args(args.split(' ')).current_dir(bench.root()).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+    };
+    fs::remove_dir_all(bench.root().join(".git")).unwrap();
+    git("init --quiet --initial-branch=main");
+    let (path, state_dir) = (std::env::var("PATH").unwrap(), tempfile::tempdir().unwrap());
+    let path = format!("{}:{path}", bench.bin().display());
+    let repository = |toml: &str| {
+        bench
+            .write("samuel.toml", &format!("[methodology.ralph]\nquality_checks = [\"cargo test\"]\n{toml}"));
+        let checkup = bench.check_with(&path, Some(state_dir.path()));
+        checkup.findings.into_iter().find(|finding| finding.subject == Subject::Git).unwrap()
+    };
+    let (clone, workers) = ("[sandbox]\nworkspace = \"clone\"\n", "[methodology.ralph.parallel]\njobs = 2\n");
+    for toml in [clone, workers] {
+        let found = repository(toml);
+        let is_told = found.message.contains("it has no commit yet");
+        assert!(found.health == Health::Failed && is_told && found.help.is_some(), "{found:?}");
+    }
+    git("add bin");
+    git("-c user.name=u -c user.email=u@x commit --quiet --message=start");
+    for toml in ["", clone, workers] {
+        assert_eq!(repository(toml).health, Health::Ok, "{toml}");
+    }
+    let nowhere = repository(&format!("{workers}into = \"nosuch\"\n"));
+    assert!(
+        nowhere.health == Health::Failed && nowhere.message.contains("there is no such branch"),
+        "{nowhere:?}"
+    );
+    assert_eq!(nowhere.location.and_then(|place| place.line), Some(5));
+    assert_eq!(repository(&format!("{workers}into = \"main\"\n")).health, Health::Ok);
+    bench.write("dirty", "");
+    let dirty = repository(clone);
+    assert!(dirty.health == Health::Failed && dirty.message.contains("in no commit"), "{dirty:?}");
+    assert_eq!(repository(workers).health, Health::Ok, "workers leave it alone");
 }

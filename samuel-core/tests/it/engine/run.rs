@@ -91,6 +91,37 @@ async fn what_failed_at_the_end_of_a_run_is_in_the_first_prompt_of_the_next() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn ends_at_first_check_without_program() {
+    for check in ["./nosuch.sh", "no-such-program --all", "true && ./nosuch.sh"] {
+        let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
+        let set =
+            |settings: &mut MethodologySettings| settings.quality_checks = vec![CheckCommand::new(check)];
+        // Otherwise the third failed attempt would block the task.
+        for _ in 0..4 {
+            let report = bench.play(bench.run(completes_each_task()).settings(set)).await.unwrap().report;
+            assert_eq!(
+                (report.exit_reason, report.iterations),
+                (ExitReason::Error, 1),
+                "{check}: {report:?}"
+            );
+            let fault = report.fault.unwrap();
+            assert!(fault.message.contains("was not found"), "{check}: {fault:?}");
+            assert!(fault.help.unwrap().contains("Correct quality_checks"), "{check}");
+            assert_eq!(bench.status("1"), Some(Status::Pending), "{check}");
+        }
+    }
+    // A program that need not be started, and an exit code of a check's own, are failures as any other.
+    for check in ["no-such-program || false", "cd elsewhere 2>/dev/null; exit 127"] {
+        let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
+        let run = bench.run(completes_each_task()).settings(|settings| {
+            settings.quality_checks = vec![CheckCommand::new(check)];
+        });
+        let report = bench.play(run).await.unwrap().report;
+        assert!(report.exit_reason != ExitReason::Error && report.iterations > 1, "{check}: {report:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_failed_check_is_not_forgotten_by_starting_again() {
     let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
     let run = || {

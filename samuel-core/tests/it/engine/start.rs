@@ -233,6 +233,16 @@ async fn an_agent_that_is_missing_is_told_before_anything_is_asked_with_its_plac
 }
 
 #[tokio::test]
+async fn reports_missing_agent_before_missing_trust() {
+    let config = "version = \"2\"\n[methodology.ralph]\nagent = \"claude\"\n";
+    let bench = Bench::builder().task("1", "First").config(config).build().unwrap();
+    let refused = || without_agent(&bench).trust(TrustPolicy::Refuse).build().unwrap();
+    assert_eq!(refused().start().await.unwrap_err().code(), ErrorCode::AGENT_NOT_FOUND);
+    let listed = refused().executables().unwrap().lines();
+    assert!(listed.iter().any(|line| line == "  program: not found"), "{listed:?}");
+}
+
+#[tokio::test]
 async fn a_handler_in_the_agents_place_makes_its_program_unnecessary_and_it_is_not_asked_about() {
     let bench = Bench::with_tasks(&[("1", "First")]).unwrap();
     let answers = |_: Call<points::AgentInvoke>| async { Ok(AgentInvokeOutput::default()) };

@@ -120,6 +120,7 @@ fn noted(user: &User, start: &str) -> usize {
 
 const TASKS: [&str; 9] = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
+// Takes about 18 s: for each of the two limits a run with two workers that is killed, and the one that goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_all_lanes_consumed_counts_after_a_kill() {
     for limit in ["cost", "tokens"] {
@@ -139,6 +140,7 @@ async fn what_all_lanes_consumed_counts_after_a_kill() {
     }
 }
 
+// Takes about 7 s: a run with two workers that is killed, and the one that goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_agents_had_told_of_calls_that_were_cut_off_counts_in_all_lanes() {
     let (user, told) = killed_after(1, UNDER_WAY, &["1", "2", "3"]).await;
@@ -184,6 +186,7 @@ async fn each_task_pays_its_own_cut_off_call() {
     }
 }
 
+// Takes about 9 s: seven iterations with two workers, in a run that is killed and in the one that goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn iterations_of_all_lanes_count_after_a_kill() {
     let (user, told) = killed_after(4, "iterations", &TASKS).await;
@@ -192,6 +195,7 @@ async fn iterations_of_all_lanes_count_after_a_kill() {
     assert_eq!((told.report.iterations, noted(&user, "call-")), (7, 7), "{}", told.text());
 }
 
+// Takes about 7 s: a run with two workers that is killed, and the one that goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn attempts_of_all_lanes_count_after_a_kill() {
     let (user, told) = killed_after(2, "attempts", &["bad-1", "bad-2"]).await;
@@ -217,6 +221,7 @@ async fn a_row_of_failures_over_all_lanes_goes_on_after_a_kill() {
     assert_eq!(counted, (failed + 2, 2), "{}", told.text());
 }
 
+// Takes about 7 s: a run with two workers that is killed, and the one that goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_cut_off_counts_once_towards_a_limit() {
     let (_, told) = killed_after(1, HALF_SPENT, &["1", "2", "3"]).await;

@@ -130,6 +130,7 @@ async fn failures_in_a_row_are_counted_over_all_lanes() {
     assert_eq!(lanes.len(), 2, "{}", told.text());
 }
 
+// Takes about 8 s: an agent hangs until its limit of 5 s.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_hangs_is_ended_by_its_clock_and_its_task_is_done_by_a_later_call() {
     let user = User::new();

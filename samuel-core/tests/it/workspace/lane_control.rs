@@ -130,6 +130,7 @@ async fn what_is_done_lands_while_the_run_holds() {
     assert_eq!(run.ends().await, (ExitReason::Completed, 0));
 }
 
+// Takes about 8 s: two runs with two workers, each of which waits up to 2 s for a pause.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_resumed_run_ends_whichever_lane_held_first() {
     // Whichever lane leads: the second time the other task is done first.
@@ -174,6 +175,7 @@ async fn a_text_that_no_prompt_had_is_given_in_one_last_turn_of_one_lane() {
     assert_eq!(run.count(is_warning_of_text), 0);
 }
 
+// Takes about 9 s: two runs of three tasks with two workers.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_that_the_prompt_of_one_lane_had_is_told() {
     // Whichever lane leads: the second time the other task waits.

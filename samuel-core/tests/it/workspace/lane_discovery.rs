@@ -153,6 +153,7 @@ async fn a_run_that_only_looks_has_one_lane_look_and_takes_no_task() {
     assert_eq!((plan.progress.discovery_iterations, plan.progress.impl_iterations), (3, 0));
 }
 
+// Takes about 7 s: eight tasks and three discoveries with two workers.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_look_by_the_interval_is_made_by_one_lane_and_the_plan_is_done_beside_it() {
     let user = User::new();

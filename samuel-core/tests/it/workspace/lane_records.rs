@@ -92,9 +92,18 @@ async fn ran() -> Ran {
     Ran { user, project, base, events, report, into }
 }
 
+// Takes about 12 s: a run with four workers, and one with two.
 #[tokio::test(flavor = "multi_thread")]
-async fn landings_are_told_in_the_order_of_the_branch() {
+async fn records_of_workers_have_what_happened() {
     let ran = ran().await;
+    landings_are_told_in_the_order_of_the_branch(&ran);
+    what_a_person_says_is_done_is_told_and_counted(&ran);
+    the_checks_of_the_queue_are_told_and_none_that_nobody_made(&ran);
+    a_run_begins_at_the_branch_that_work_lands_on(&ran).await;
+    a_merged_commit_stays_in_the_history_after_reset(&ran);
+}
+
+fn landings_are_told_in_the_order_of_the_branch(ran: &Ran) {
     let landed = ran.chosen(|record| match &record.event {
         Event::TaskLanded { task, .. } => Some(task.as_str().to_owned()),
         _ => None,
@@ -123,9 +132,7 @@ async fn landings_are_told_in_the_order_of_the_branch() {
     assert_eq!(files, ["made-1.txt", "made-2.txt", "made-3.txt", "made-4.txt"]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_merged_commit_stays_in_the_history_after_reset() {
-    let ran = ran().await;
+fn a_merged_commit_stays_in_the_history_after_reset(ran: &Ran) {
     let merged = ran.chosen(|record| match &record.event {
         Event::TaskLanded { task, commit, .. } if *task == id("1") => Some(commit.clone()),
         _ => None,
@@ -142,9 +149,7 @@ async fn a_merged_commit_stays_in_the_history_after_reset() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_a_person_says_is_done_is_told_and_counted() {
-    let ran = ran().await;
+fn what_a_person_says_is_done_is_told_and_counted(ran: &Ran) {
     let told = ran.chosen(|record| match &record.event {
         Event::TaskCompleted { task, provisional, .. } if *task == id("5") => {
             Some((record.lane, *provisional))
@@ -155,9 +160,7 @@ async fn what_a_person_says_is_done_is_told_and_counted() {
     assert_eq!(ran.report.completed.last(), Some(&id("5")));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_checks_of_the_queue_are_told_and_none_that_nobody_made() {
-    let ran = ran().await;
+fn the_checks_of_the_queue_are_told_and_none_that_nobody_made(ran: &Ran) {
     let checked = ran.chosen(|record| match &record.event {
         Event::QualityChecked { iteration, merged, commit, .. } if record.lane.is_none() => {
             let merged: Vec<String> = merged.iter().map(ToString::to_string).collect();
@@ -178,9 +181,7 @@ async fn the_checks_of_the_queue_are_told_and_none_that_nobody_made() {
     assert_eq!(why, format!("checks passed for the merged work of 4, 3, at commit {}", heads[0]));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_run_begins_at_the_branch_that_work_lands_on() {
-    let ran = ran().await;
+async fn a_run_begins_at_the_branch_that_work_lands_on(ran: &Ran) {
     let began_at = |events: &[EventRecord]| {
         let commit = |record: &EventRecord| match &record.event {
             Event::RunStarted { commit, .. } => commit.clone(),

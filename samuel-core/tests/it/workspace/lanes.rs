@@ -192,6 +192,7 @@ pub(crate) fn count(told: &Told, wanted: impl Fn(&Event) -> bool) -> usize {
     told.events.iter().filter(|record| wanted(&record.event)).count()
 }
 
+// Takes about 7 s: three tasks with three workers, one of which is done twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn work_in_conflict_goes_back_alone_and_its_next_agent_is_told_the_files_and_where_the_work_is() {
     let user = User::new();
@@ -358,6 +359,7 @@ async fn a_landing_on_the_checked_out_branch_waits_while_the_users_changes_are_i
     assert_eq!((user.read("a.txt").unwrap(), user.read("b.txt").unwrap()), ("theirs\n".into(), "b\n".into()));
 }
 
+// Takes about 7 s: two runs with two workers, the first of which is stopped.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_is_stopped_keeps_its_work_and_the_next_one_goes_on_with_the_branch() {
     let user = User::new();

@@ -37,6 +37,7 @@ fn shown<P: Point>(handler: &FakeHandler<P>) -> String {
     shown.collect()
 }
 
+// Takes about 9 s: a run of two tasks in each of the two kinds of workspace.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_path_of_the_checkout_reaches_a_turn() {
     for kind in KINDS {
@@ -93,6 +94,7 @@ async fn no_path_of_the_checkout_reaches_a_turn() {
     }
 }
 
+// Takes about 9 s: a run of two tasks in each of the two kinds of workspace.
 #[tokio::test(flavor = "multi_thread")]
 async fn appended_learnings_are_read_and_never_merged() {
     for kind in KINDS {
@@ -116,6 +118,7 @@ async fn appended_learnings_are_read_and_never_merged() {
     }
 }
 
+// Takes about 9 s: a run of two tasks in each of the two kinds of workspace.
 #[tokio::test(flavor = "multi_thread")]
 async fn hooks_run_where_their_turn_works() {
     let line = "echo \"$SAMUEL_HOOK_POINT $PWD $SAMUEL_WORKSPACE $(git branch --show-current)\" >> ~/hooks";

@@ -101,6 +101,7 @@ fn readable(target: &Target) -> Option<BTreeSet<String>> {
     Some(loaded.plan.tasks.iter().map(|task| task.title.clone()).collect())
 }
 
+// Takes about 9 s: after each of the 10 damages nine commands are run.
 #[test]
 fn no_damage_makes_a_command_panic_hang_or_lose_a_task() {
     let target = project();

@@ -37,6 +37,7 @@ fn the_whole_command_line_of_the_agent_is_shown() {
 #[test]
 fn grants_that_were_raised_change_what_is_shown() {
     let target = Target::with_tasks(&["One"]);
+    target.configure("agent = \"command\"\nagent_command = [\"true\"]");
     let manifest = |capabilities: &str| {
         target.plugin("lint", "lint", "quality.check", PASSES);
         let manifest = target.read("lint/samuel-plugin.toml");
@@ -60,6 +61,7 @@ fn grants_that_were_raised_change_what_is_shown() {
 #[test]
 fn what_a_plugin_is_configured_with_is_shown_and_a_change_of_it_is_not_trusted() {
     let target = Target::with_tasks(&["One"]);
+    target.configure("agent = \"command\"\nagent_command = [\"true\"]");
     target.plugin("lint", "lint", "quality.check", PASSES);
     target.ok(&["install", "lint", "--yes"]);
     target.ok(&["trust", "--yes"]);
