@@ -18,7 +18,7 @@ use samuel_core::{
     agent::AgentEvent,
     engine::EndSignal,
     event::{CheckResult, Event, EventRecord, RunReport},
-    history::{LOST_ITS_TASK, command_words, event_line},
+    history::{LOST_ITS_TASK, command_words, event_line, left_uncommitted},
     hook::Speaker,
     model::{
         AgentTotal, IterationOutcome,
@@ -338,6 +338,8 @@ impl Watch {
             usage,
             excused,
             unrecorded,
+            uncommitted,
+            committed_for_agent,
             ..
         } = &record.event
         else {
@@ -362,6 +364,9 @@ impl Watch {
             line.push_str(", but the task was not recorded as done");
         }
         self.line(&line);
+        if let Some(left) = left_uncommitted(uncommitted, committed_for_agent.as_deref()) {
+            self.line(&format!("  {}", safe_words(&left)));
+        }
         if !succeeded && !completed.is_empty() {
             self.line(&format!("  completed all the same: {}", ids(completed)));
         }

@@ -38,7 +38,7 @@ pub enum Content {
 }
 
 /// A file as it is now: its mode and its content.
-type State = (u32, Content);
+pub type State = (u32, Content);
 
 /// The files of a project as they are now, by their paths from its root, without those
 /// that are no part of the work.
@@ -118,19 +118,33 @@ impl Repository {
     /// Returns a [`GitError`] where the repository cannot be read, or not in time.
     #[doc(hidden)]
     pub fn changes_since(&self, commit: &ObjectId, limit: Duration) -> Result<Vec<String>, GitError> {
-        let mut now = self.listing(limit)?;
-        let mut changed = Vec::new();
-        for (path, mode, id) in self.files_of(commit, limit)? {
-            if is_no_work(&path) {
-                continue;
-            }
-            if now.remove(&path) != Some((mode, Content::Id(id))) {
-                changed.push(path);
+        let changed = self.differs_from(self.listing(limit)?, Some(commit), limit)?;
+        Ok(changed.iter().map(|(path, _)| String::from_utf8_lossy(path).into_owned()).collect())
+    }
+
+    /// Returns the files of a listing that differ from those of a commit, sorted, with what they are now: nothing for
+    /// a file that is gone. Without a commit it returns all files.
+    ///
+    /// # Errors
+    /// Returns a [`GitError`] where the repository cannot be read, or not in time.
+    #[doc(hidden)]
+    pub fn differs_from(
+        &self,
+        mut now: Listing,
+        commit: Option<&ObjectId>,
+        limit: Duration,
+    ) -> Result<Vec<(Vec<u8>, Option<State>)>, GitError> {
+        let files = commit.map_or(Ok(Vec::new()), |commit| self.files_of(commit, limit))?;
+        let mut differs = Vec::new();
+        for (path, mode, id) in files.into_iter().filter(|(path, ..)| !is_no_work(path)) {
+            let state = now.remove(&path);
+            if state != Some((mode, Content::Id(id))) {
+                differs.push((path, state));
             }
         }
-        changed.extend(now.into_keys());
-        changed.sort_unstable();
-        Ok(changed.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+        differs.extend(now.into_iter().map(|(path, state)| (path, Some(state))));
+        differs.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(differs)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The last commits, and whether one is among them.
 
 use std::{
-    collections::{BinaryHeap, HashSet},
+    collections::{BinaryHeap, HashMap, HashSet},
     time::Duration,
 };
 
@@ -145,6 +145,52 @@ impl Repository {
             }
         }
         Ok(false)
+    }
+
+    /// Returns the commits that `HEAD` has and `start` does not have, the latest first. Without a start it returns all
+    /// commits of `HEAD`. Returns nothing if `HEAD` does not descend from `start`, and if more than `count` commits
+    /// would have to be read.
+    ///
+    /// # Errors
+    /// Returns a [`GitError`] where the repository cannot be read.
+    #[doc(hidden)]
+    pub fn commits_since(
+        &self,
+        start: Option<&ObjectId>,
+        count: usize,
+        limit: Duration,
+    ) -> Result<Option<Vec<ObjectId>>, GitError> {
+        let Some(mut walk) = self.walk(limit)? else { return Ok(start.is_none().then(Vec::new)) };
+        let mut read = Vec::new();
+        let mut parents_of: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
+        let mut old = HashSet::new();
+        if let Some(start) = start {
+            walk.add(*start)?;
+            old.insert(*start);
+        }
+        while walk.heap.iter().any(|next| !old.contains(&next.id)) {
+            if read.len() >= count {
+                return Ok(None);
+            }
+            let Some(next) = walk.step()? else { break };
+            let parents = parents(&next.data, self.hash);
+            // Commits of the same second come in any order, so some of those before may have been read.
+            let mut before = if old.contains(&next.id) { parents.clone() } else { Vec::new() };
+            while let Some(id) = before.pop() {
+                if old.insert(id) {
+                    before.extend(parents_of.get(&id).into_iter().flatten());
+                }
+            }
+            parents_of.insert(next.id, parents);
+            read.push(next.id);
+        }
+        read.retain(|id| !old.contains(id));
+        let descends = |start: &ObjectId| {
+            let is_parent = |id: &ObjectId| parents_of.get(id).is_some_and(|parents| parents.contains(start));
+            read.iter().any(is_parent)
+        };
+        let is_head = |start: &ObjectId| self.head().is_ok_and(|head| head.commit() == Some(*start));
+        Ok(start.is_none_or(|start| is_head(start) || descends(start)).then_some(read))
     }
 
     /// Begins to go through the commits before `HEAD`; nothing in a repository without any.
@@ -424,6 +470,29 @@ mod tests {
         assert!(has("side"));
         made.commit("Later");
         assert!(has("side"));
+    }
+
+    #[test]
+    fn lists_commits_since_a_start() {
+        let made = Made::with(&[("a.rs", "")]);
+        let repository = made.opened();
+        let head = || repository.head().unwrap().commit().unwrap();
+        let since = |start: Option<&ObjectId>| repository.commits_since(start, 10, LONG).unwrap();
+        let first = head();
+        made.run(&["checkout", "--quiet", "-b", "side"]);
+        made.commit("On the side");
+        let side = head();
+        made.run(&["checkout", "--quiet", "main"]);
+        made.commit("Second");
+        let second = head();
+        assert_eq!(since(Some(&second)), Some(vec![]));
+        assert_eq!(since(Some(&first)), Some(vec![second]));
+        assert_eq!(since(Some(&side)), None, "another branch");
+        assert_eq!(since(None), Some(vec![second, first]));
+        made.run(&["merge", "--quiet", "--no-edit", "side"]);
+        let merged = since(Some(&second)).unwrap();
+        assert_eq!((merged.len(), merged.contains(&side), merged.contains(&first)), (2, true, false));
+        assert_eq!(repository.commits_since(Some(&first), 2, LONG).unwrap(), None, "too many");
     }
 
     #[test]

@@ -331,6 +331,12 @@ pub enum Event {
         /// The commit that was checked out then, where there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         commit: Option<String>,
+        /// The files that the agent left uncommitted, at most 100.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        uncommitted: Vec<String>,
+        /// The commit in which Samuel stored these files, in a workspace of Samuel's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        committed_for_agent: Option<String>,
     },
     /// The run waits: for the pause between iterations, or for a usage limit.
     Waiting {

@@ -251,6 +251,9 @@ pub enum Mutation {
         /// The usage of its agent calls.
         #[serde(default)]
         usage: Usage,
+        /// The commits of the tasks that it completed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        credits: Vec<TaskCredit>,
     },
     /// Adds the usage of agent calls outside of iterations.
     AddUsage {
@@ -331,10 +334,10 @@ impl Mutation {
             | Self::ReturnToPending { id }
             | Self::Block { id, .. } => Some(vec![id]),
             Self::TakeBack { ids, .. } => Some(ids.iter().collect()),
-            Self::BeginDiscovery { .. }
-            | Self::CommitIteration { .. }
-            | Self::AddUsage { .. }
-            | Self::SetProgressStatus { .. } => Some(Vec::new()),
+            Self::CommitIteration { credits, .. } => Some(credits.iter().map(|credit| &credit.id).collect()),
+            Self::BeginDiscovery { .. } | Self::AddUsage { .. } | Self::SetProgressStatus { .. } => {
+                Some(Vec::new())
+            }
             // The first three depend on the questions of all tasks.
             Self::Ask { .. }
             | Self::Answer { .. }
@@ -385,6 +388,23 @@ impl Mutation {
                 | Self::Heard { .. }
         );
         !revises && !self.is_of_claims()
+    }
+}
+
+/// What a completed task is credited with at the end of its iteration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskCredit {
+    /// The task.
+    pub id: TaskId,
+    /// Its commit, made since the task began. It replaces the commit that was named when the task was completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+}
+
+impl TaskCredit {
+    /// Creates a credit without a commit.
+    pub fn new(id: TaskId) -> Self {
+        Self { id, commit: None }
     }
 }
 

@@ -1,10 +1,15 @@
 //! Where a run begins: at its start, or where an interrupted one left off.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use super::{
     branch_watch::OnBranch,
     control_files::ControlRecord,
+    credit::Seen,
     driver::Saved,
     error::{RunError, blocking},
     follow::{began_in, committed_in, completed_in, has_claims_in, landed_in, outdates_check, skipped_in},
@@ -35,6 +40,8 @@ pub(super) struct Begin {
     pub(super) resumed: Option<String>,
     /// The commit that the run started from, where it goes on and there was one.
     pub(super) start_commit: Option<String>,
+    /// The project at the starts of tasks that it had not completed, where it goes on.
+    pub(super) began: BTreeMap<TaskId, Seen>,
     /// The iterations of all lanes that had begun before it was interrupted, where it had lanes.
     pub(super) begun: Option<Begun>,
     /// The books of its lanes, where it had some.
@@ -157,7 +164,7 @@ impl Run {
         let last_failures = saved.as_ref().map(|saved| saved.last_failures.clone()).unwrap_or_default();
         let known = Known { plan: Arc::clone(plan), last_failures, ..Known::default() };
         Ok(match saved {
-            Some(Saved { mut machine, elapsed_ms, completed, skipped, start_commit, books, .. })
+            Some(Saved { mut machine, elapsed_ms, completed, skipped, start_commit, began, books, .. })
                 if is_under_way && !is_replaced =>
             {
                 let mut books = match (last.books, books) {
@@ -209,6 +216,7 @@ impl Run {
                     elapsed,
                     resumed: run_id,
                     start_commit,
+                    began,
                     begun,
                     books,
                     cut_off,
@@ -247,6 +255,7 @@ impl Run {
                     elapsed,
                     resumed: None,
                     start_commit: None,
+                    began: BTreeMap::new(),
                     begun: None,
                     books,
                     cut_off: Vec::new(),
@@ -289,7 +298,7 @@ impl Run {
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
         let counted = blocking(move || {
             for (iteration, mode, usage) in commits {
-                let commit = Mutation::CommitIteration { iteration, mode, usage };
+                let commit = Mutation::CommitIteration { iteration, mode, usage, credits: Vec::new() };
                 store.mutate(commit, Actor::Runtime)?;
             }
             books.map_or(Ok(0), |books| lane.note(Note::Books(books)))

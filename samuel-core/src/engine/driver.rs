@@ -5,7 +5,7 @@
 //! checkpoints) happens before the next input is taken.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     mem,
     sync::{Arc, atomic::Ordering},
     time::Duration,
@@ -20,6 +20,7 @@ use super::{
     branch_watch::OnBranch,
     consumed::Consumed,
     control_files::ControlRecord,
+    credit::Seen,
     error::described,
     fire::Place,
     flight::Flight,
@@ -101,6 +102,9 @@ pub(super) struct Saved {
     /// The commit that the run started from, where there was one.
     #[serde(default)]
     pub(super) start_commit: Option<String>,
+    /// The project at the starts of tasks that are not completed yet.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) began: BTreeMap<TaskId, Seen>,
     /// The books of all lanes; nothing of a run without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) books: Option<KeptBooks>,
@@ -390,8 +394,8 @@ impl Driver {
         }
     }
 
-    /// Names the commit that is checked out in events that tell where the work stands, and in the
-    /// first one the run that it goes on from.
+    /// Names the commit that is checked out in events that tell where the work stands, in the first one the run that it
+    /// goes on from, and at the end of an iteration the files that its agent left uncommitted.
     async fn name_commit(&self, event: &mut Event) {
         if let Event::RunStarted { goes_on_from, commit, .. } = event {
             goes_on_from.clone_from(&self.goes_on_from);
@@ -400,6 +404,9 @@ impl Driver {
                 *commit = Some(lane.began_at().to_owned());
                 return;
             }
+        }
+        if let Event::IterationFinished { uncommitted, committed_for_agent, .. } = event {
+            (*uncommitted, *committed_for_agent) = self.services.work_tree.take_left();
         }
         let (Event::RunStarted { commit, .. }
         | Event::QualityChecked { commit, .. }
@@ -512,6 +519,7 @@ impl Driver {
         let skipped = Some(self.settled(Status::Skipped).await);
         let known = Some(self.services.known_seq.load(Ordering::Relaxed));
         let start_commit = self.services.work_tree.run_start();
+        let began = self.services.work_tree.began();
         let (begun, _writing) = match &self.services.in_lane {
             Some(lane) => {
                 let (begun, writing) = lane.shared.beginnings.to_write().await;
@@ -534,6 +542,7 @@ impl Driver {
             completed,
             skipped,
             start_commit,
+            began,
             books,
             on_branch: self.services.on_branch(),
         };

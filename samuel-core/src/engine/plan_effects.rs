@@ -1,6 +1,9 @@
 //! What the machine wants of the plan: to know what is next, and to change it.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    mem,
+    sync::{Arc, atomic::Ordering},
+};
 
 use super::{follow::Follower, services::Services};
 use crate::{
@@ -47,8 +50,12 @@ async fn try_to_change(
     if let Mutation::StartTask { owner, .. } = &mut mutation {
         *owner = Some(services.owner.to_string());
     }
-    follower.look_before_change(&mutation).await?;
-    if matches!(mutation, Mutation::CommitIteration { .. }) {
+    look_at_work(services, follower, &mutation).await?;
+    if let Mutation::CommitIteration { credits, .. } = &mut mutation {
+        if !credits.is_empty() {
+            let asked = mem::take(credits);
+            *credits = services.blocking(move |services| services.credited(asked)).await?;
+        }
         // Nothing else looks at the repository where the iteration has moved something.
         let tell = |services: &Services| services.work_tree.tell_of_loss(|lost| services.warn(lost));
         services.blocking(tell).await?;
@@ -63,6 +70,40 @@ async fn try_to_change(
         return mutate_once(services, follower, mutation).await;
     }
     made
+}
+
+/// Looks at what others did to the plan, and, where an iteration begins or ends, at the project. A worker's work is
+/// credited when it is merged.
+async fn look_at_work(
+    services: &Arc<Services>,
+    follower: &Follower,
+    mutation: &Mutation,
+) -> Result<(), StateError> {
+    type Look = Box<dyn FnOnce(&Services) + Send>;
+    let look: Option<Look> = match mutation {
+        _ if services.in_lane.is_some() => None,
+        Mutation::StartTask { id, .. } => {
+            let id = id.clone();
+            let begin =
+                move |services: &Services| services.work_tree.begin_task(Some(&id), services.is_clone());
+            Some(Box::new(begin))
+        }
+        Mutation::BeginDiscovery { .. } => {
+            Some(Box::new(|services: &Services| services.work_tree.begin_task(None, services.is_clone())))
+        }
+        Mutation::CommitIteration { .. } => {
+            Some(Box::new(|services: &Services| services.work_tree.end_iteration(services.is_clone())))
+        }
+        _ => None,
+    };
+    let looking = async {
+        match look {
+            Some(look) => services.blocking(look).await,
+            None => Ok(()),
+        }
+    };
+    let (followed, looked) = tokio::join!(follower.look_before_change(mutation), looking);
+    followed.and(looked)
 }
 
 /// Warns of the tasks that a discovery iteration did not add any more.

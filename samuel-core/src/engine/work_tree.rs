@@ -16,6 +16,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
+use super::credit::{Line, Looks, Seen};
 use crate::{
     git::{Budget, Content, GitError, ObjectId, Repository, Walk, Walking, hash_of, state_of},
     model::{hex, is_no_work},
@@ -24,6 +25,8 @@ use crate::{
 
 /// How long one look at the project may take.
 const MAX_TIME: Duration = Duration::from_secs(4);
+/// How many commits are read to find those that are new.
+const MAX_COMMITS: usize = 10_000;
 /// How many files without a repository go into a fingerprint.
 const MAX_FILES: usize = 200_000;
 
@@ -45,6 +48,8 @@ pub(super) struct WorkTree {
     has_warned: AtomicBool,
     /// Whether it was told that the repository cannot be read any more.
     has_told_of_loss: AtomicBool,
+    /// The looks that credits rest on.
+    looks: Mutex<Looks>,
 }
 
 impl WorkTree {
@@ -58,6 +63,7 @@ impl WorkTree {
             limit: MAX_TIME,
             has_warned: AtomicBool::new(false),
             has_told_of_loss: AtomicBool::new(false),
+            looks: Mutex::default(),
         }
     }
 
@@ -91,6 +97,58 @@ impl WorkTree {
 
     fn head(&self) -> Option<ObjectId> {
         self.repository.as_ref()?.head().ok()?.commit()
+    }
+
+    /// Returns whether the project is in a repository that could be read at the start.
+    pub(super) fn has_repository(&self) -> bool {
+        self.repository.is_some()
+    }
+
+    pub(super) fn looks(&self) -> MutexGuard<'_, Looks> {
+        known(&self.looks)
+    }
+
+    /// Looks at the commit that is checked out and at the files. In a clone Samuel commits all that an agent leaves, so
+    /// that its files are those of the commit. Files that are as at the last look are not compared again.
+    pub(super) fn see(&self, is_clone: bool, last: Option<&Seen>) -> Seen {
+        let Some(repository) = &self.repository else { return Seen::default() };
+        let id = self.head();
+        let head = id.as_ref().map(ToString::to_string);
+        let last = last.filter(|last| last.head == head);
+        let tree_of = |id: &ObjectId| repository.tree_of(id).ok().flatten().map(|tree| tree.to_string());
+        let tree = last.map_or_else(|| id.as_ref().and_then(tree_of), |last| last.tree.clone());
+        let mut seen = Seen { head, tree, ..Seen::default() };
+        if is_clone {
+            seen.files.clone_from(&seen.tree);
+            return seen;
+        }
+        let Ok(listing) = repository.listing(self.limit) else { return seen };
+        seen.files = Some(hex(&hash_of(&listing)));
+        if let Some(last) = last.filter(|last| last.files == seen.files) {
+            return last.clone();
+        }
+        let differs = repository.differs_from(listing, id.as_ref(), self.limit).unwrap_or_default();
+        let differs =
+            differs.into_iter().map(|(path, now)| (String::from_utf8_lossy(&path).into_owned(), now));
+        seen.uncommitted = differs.collect();
+        seen
+    }
+
+    /// Returns how what is checked out now relates to what was checked out at a start.
+    pub(super) fn line(&self, began: &Seen, now: &Seen) -> Line {
+        let Some(repository) = &self.repository else { return Line::Unknown };
+        if began.head == now.head {
+            return Line::Same;
+        }
+        let start = began.head.as_ref().and_then(|head| repository.id_of(head));
+        if start.is_none() && began.head.is_some() {
+            return Line::Unknown;
+        }
+        match repository.commits_since(start.as_ref(), MAX_COMMITS, self.limit) {
+            Ok(Some(commits)) => Line::Ahead(commits.iter().map(ToString::to_string).collect()),
+            Ok(None) => Line::Elsewhere,
+            Err(_) => Line::Unknown,
+        }
     }
 
     /// Returns the files that were changed since the start of the iteration,

@@ -275,6 +275,8 @@ impl Fold {
                 excused,
                 unrecorded,
                 commit,
+                uncommitted,
+                committed_for_agent,
                 ..
             } => {
                 // What a lane has done is completed once it has landed.
@@ -296,6 +298,8 @@ impl Fold {
                     (iteration.excused, iteration.unrecorded) = (*excused, *unrecorded);
                     iteration.lost_its_task = record.event.lost_its_task();
                     iteration.commit.clone_from(commit);
+                    iteration.uncommitted.clone_from(uncommitted);
+                    iteration.committed_for_agent.clone_from(committed_for_agent);
                 }
             }
             Event::Warning { message } => self.warn(message.clone(), &here),

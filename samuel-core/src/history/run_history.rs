@@ -209,6 +209,12 @@ pub struct IterationHistory {
     /// Where its task stands, if that was skipped or blocked meanwhile.
     #[serde(skip)]
     pub(super) set_aside: Option<Status>,
+    /// The files that its agent left uncommitted, at most 100.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncommitted: Vec<String>,
+    /// The commit in which Samuel stored these files, in a workspace of Samuel's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub committed_for_agent: Option<String>,
     /// The number of the event that it began with.
     pub first_event: u64,
     /// The number of its last event.
@@ -344,6 +350,8 @@ impl IterationHistory {
             check: None,
             commit: None,
             set_aside: None,
+            uncommitted: Vec::new(),
+            committed_for_agent: None,
             first_event: last_event,
             last_event,
         }

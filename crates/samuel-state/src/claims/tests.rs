@@ -506,7 +506,8 @@ proptest! {
 fn a_look_for_tasks_by_one_lane_lasts_until_its_own_iteration_ends_or_the_run_does() {
     let mut plan = Counted::new();
     let room = |plan: &Counted| plan.0.progress.discovery_room;
-    let commit = |mode| Mutation::CommitIteration { iteration: 1, mode, usage: Usage::default() };
+    let commit =
+        |mode| Mutation::CommitIteration { iteration: 1, mode, usage: Usage::default(), credits: Vec::new() };
     let status = |status| Mutation::SetProgressStatus { status };
     for ends in [commit(Mode::Discovery), status(ProgressStatus::Stopped)] {
         let token = plan.claim("@discover").unwrap();

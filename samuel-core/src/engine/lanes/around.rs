@@ -160,6 +160,7 @@ impl Lane {
         let made = self.tree.collect(&WorkNote { title: Some(title), task: None }).await;
         self.tell_of_tree(services).await;
         let made = made?;
+        services.work_tree.committed_for_agent(made.left.clone(), &made.commit);
         let is_made = |kept: &&mut OwnClaim| kept.token == own.token && is_main && own.is_done;
         if let Some(kept) = self.view.own().as_mut().filter(is_made) {
             (kept.made, kept.has_passed) = (Some(made), false);

@@ -445,7 +445,8 @@ pub(super) fn outcome_of(task: &TaskOutcome) -> (&'static str, String) {
     };
     let found =
         task.found_in.map(|iteration| format!(", found in iteration {iteration}")).unwrap_or_default();
-    (class, became + &found)
+    let left = task.left.as_ref().map(|left| format!(", {left}")).unwrap_or_default();
+    (class, became + &found + &left)
 }
 
 fn times(count: u32) -> String {

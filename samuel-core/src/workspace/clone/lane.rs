@@ -203,7 +203,7 @@ impl LaneClone {
         let collected = clone.collect_into(&mut record, note).await;
         // What was taken out before is there in any case.
         clone.publish(&record).await?;
-        collected?;
+        let left = collected?.map(|collected| collected.left).unwrap_or_default();
         let (users, tip) = (clone.users.clone(), record.tip.clone());
         let tree = match blocking(move || users.tree_of(&tip)).await {
             Ok(tree) => tree,
@@ -212,7 +212,7 @@ impl LaneClone {
                 clone.git.line(&clone.users.top, &["rev-parse", "--verify", &tree]).await?
             }
         };
-        Ok(MadeWork { commit: record.tip.clone(), tree })
+        Ok(MadeWork { commit: record.tip.clone(), tree, left })
     }
 
     /// Takes out what an agent wrote that was not taken out, and puts it on the task's branch.
