@@ -21,7 +21,7 @@ use samuel_core::{
     history::{LOST_ITS_TASK, command_words, event_line, left_uncommitted},
     hook::Speaker,
     model::{
-        AgentTotal, IterationOutcome,
+        AgentTotal, IterationOutcome, Mark,
         payload::{CheckFailure, Turn},
     },
     process::Process,
@@ -195,8 +195,9 @@ impl Watch {
                 self.line(&format!("last turn: failed, {}: {}", failure.class, safe(&failure.message)));
                 self.all_printed(logs);
             }
-            Event::TaskCompleted { task, title, .. } => {
-                self.line(&format!("  done: {} {}", safe(task.as_str()), safe(title)));
+            Event::TaskCompleted { task, title, marks, .. } => {
+                let marks = Mark::told_of(marks).map(|marks| format!(" ({marks})")).unwrap_or_default();
+                self.line(&format!("  done: {} {}{marks}", safe(task.as_str()), safe(title)));
             }
             Event::PlanChanged { change, task, title, reason, .. } => {
                 self.line(&format!("  {}", plan_changed(*change, task, title, reason.as_deref())));
@@ -406,6 +407,9 @@ impl Watch {
             for AgentTotal { agent, usage } in agents {
                 self.line(&format!("  {}{}", safe(agent), consumed(*usage)));
             }
+        }
+        for (mark, tasks) in report.marked() {
+            self.line(&format!("  completed {}: {}", mark.told(), some_ids(tasks)));
         }
         for (what, tasks) in [("skipped", &report.skipped), ("left", &report.left)] {
             if !tasks.is_empty() {

@@ -97,6 +97,29 @@ fn credits_no_commit_from_before_the_task() {
 }
 
 #[test]
+fn marks_completions_by_edit_and_other_agents() {
+    let bench = in_repository(&["First", "Second", "Third"], "");
+    let edit = "sed -i 's/,pending,/,completed,/' .samuel/run/prd.toon";
+    let agent = format!("cat > /dev/null; echo x > made; {DONE}; \"$SAMUEL_BINARY\" run done 2; {edit}");
+    let ran = bench.start(&agent, &[]).ends(0);
+    says(
+        &ran.stdout,
+        &[
+            "  done: 1 First\n",
+            "  done: 2 Second (by another task's agent)\n",
+            "  done: 3 Third (by an edit of prd.toon)\n",
+            "  completed by another task's agent: 1 (2)\n",
+            "  completed by an edit of prd.toon: 1 (3)\n",
+        ],
+    );
+    let tasks = bench.tasks();
+    let marks: Vec<_> = tasks.iter().map(|task| task["marks"].to_string()).collect();
+    assert_eq!(marks, ["null", "[\"other-agent\"]", "[\"edit\"]"]);
+    let status = bench.ok(&["run", "status"]).stdout;
+    says(&status, &["3 of 3 completed (100%), 1 by another task's agent, 1 by an edit of prd.toon\n"]);
+}
+
+#[test]
 fn a_last_turn_and_its_failure_are_told() {
     let bench = Bench::with_tasks(&["First"]);
     bench.write(

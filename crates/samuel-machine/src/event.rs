@@ -21,7 +21,7 @@ use std::num::NonZeroU32;
 use samuel_agent::AgentEvent;
 use samuel_hook::{HookPoint, Outcome};
 use samuel_model::{
-    ExitReason, FailureClass, IterationOutcome, TaskId, Usage,
+    ExitReason, FailureClass, IterationOutcome, Mark, TaskId, Usage,
     payload::{Actor, CheckFailure, Mode, TaskBrief, Turn},
 };
 use samuel_process::Process;
@@ -180,6 +180,9 @@ pub enum Event {
         title: String,
         /// Whether a failed check can still take it back.
         provisional: bool,
+        /// What is unusual about the completion, as far as it is known by then.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        marks: Vec<Mark>,
     },
     /// A lane has begun to work on a task.
     TaskClaimed {

@@ -11,7 +11,7 @@ use samuel_model::{
     TaskId,
     payload::{AbilityAfterInput, AbilityBeforeInput, Json, TaskCompletedInput},
 };
-use samuel_state::ProgressKind;
+use samuel_state::{Mutation, ProgressKind};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -111,7 +111,11 @@ impl Core {
             iteration.answered |= iteration.task_id().as_ref() == Some(&completion.task);
             iteration.called_tool = true;
         }
-        self.emit(Event::TaskCompleted { task, title, provisional });
+        let marks = by.marks();
+        if !marks.is_empty() {
+            self.mutations.push_back(Mutation::Mark { id: task.clone(), marks: marks.clone() });
+        }
+        self.emit(Event::TaskCompleted { task, title, provisional, marks });
         self.side_push(state, Work::Completed { completion, provisional });
     }
 

@@ -15,10 +15,10 @@ use super::{
     regroup::{Before, forget_above},
     revise::revise,
     task_question::{answer_question, ask, not_stored},
-    task_status::{block, changed, done, let_go, reset, skip, start, take_back},
+    task_status::{block, changed, done, let_go, mark, reset, skip, start, take_back},
 };
 use samuel_model::{
-    Claim, Groups, Plan, Progress, ProgressStatus, Question, Status, Task, TaskId, Usage, add_cost,
+    Claim, Groups, Mark, Plan, Progress, ProgressStatus, Question, Status, Task, TaskId, Usage, add_cost,
     commit_hash, payload::Mode, settle,
 };
 
@@ -131,6 +131,10 @@ fn applied(plan: &mut Plan, mutation: &Mutation, at: At<'_>) -> Result<TaskChang
             let heard =
                 plan.tasks.iter_mut().find(|task| task.id == *id && task.question.as_ref() == Some(question));
             heard.map_or(TaskChange::Unchanged, |task| changed(task, |task| task.question = None))
+        }
+        Mutation::Mark { id, marks } => {
+            let task = plan.tasks.iter_mut().find(|task| task.id == *id);
+            task.map_or(TaskChange::Unchanged, |task| mark(task, marks))
         }
         Mutation::CommitIteration { iteration, mode, usage, credits } => {
             // What another lane looks for meanwhile is not over.
@@ -284,9 +288,11 @@ fn commit_iteration(
 /// Stores the credits of completed tasks. Returns nothing if no task changes.
 fn credit(tasks: &mut [Task], credits: &[TaskCredit]) -> Option<TaskChange> {
     let mut edits = Vec::new();
-    for TaskCredit { id, commit } in credits {
+    for TaskCredit { id, commit, unchanged } in credits {
         let task = tasks.iter_mut().find(|task| task.id == *id && task.status == Status::Completed);
-        if let Some(task) = task.filter(|task| task.commit_sha != *commit) {
+        let Some(task) = task else { continue };
+        let marks: &[Mark] = if *unchanged { &[Mark::NoChange] } else { &[] };
+        if mark(task, marks) != TaskChange::Unchanged || task.commit_sha != *commit {
             task.commit_sha.clone_from(commit);
             edits.push(Edit::Changed { id: id.clone() });
         }

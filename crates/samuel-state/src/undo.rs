@@ -266,6 +266,7 @@ fn without_standing(task: &Task) -> Task {
         skip_reason: None,
         owner: None,
         question: None,
+        marks: Vec::new(),
         ..task.clone()
     }
 }
@@ -392,6 +393,7 @@ pub(crate) fn is_undoable(mutation: &Mutation) -> bool {
         mutation,
         Mutation::StartTask { .. }
             | Mutation::Heard { .. }
+            | Mutation::Mark { .. }
             | Mutation::ReturnToPending { .. }
             | Mutation::TakeBack { .. }
             | Mutation::CommitIteration { .. }

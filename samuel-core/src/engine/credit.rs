@@ -168,7 +168,7 @@ impl Services {
         if !self.work_tree.has_repository() {
             return Vec::new();
         }
-        for TaskCredit { id, commit } in &mut credits {
+        for TaskCredit { id, commit, unchanged } in &mut credits {
             let named = self.task(id).and_then(|task| task.commit_sha);
             let credit = self.work_tree.credit(id, named.as_deref());
             if credit.change == WorkChange::Elsewhere {
@@ -177,7 +177,7 @@ impl Services {
                      no commit is credited"
                 ));
             }
-            *commit = credit.commit;
+            (*commit, *unchanged) = (credit.commit, credit.change == WorkChange::Nothing);
         }
         credits
     }

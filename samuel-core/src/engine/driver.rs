@@ -637,6 +637,7 @@ impl Services {
                     let work = tasks.filter(|(place, task)| !groups.is_group(*place) && wanted(task));
                     work.map(|(_, task)| task.id.clone()).collect()
                 };
+                report.note_marks(&plan);
                 report.skipped = ids(|task| task.status == Status::Skipped);
                 report.left = ids(|task| !task.is_settled());
                 report.settled = report.left.is_empty() && unread == 0;

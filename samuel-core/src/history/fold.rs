@@ -538,7 +538,7 @@ mod tests {
     fn completions_are_in_their_order_whatever_was_taken_back_and_quick_however_many_there_are() {
         let completed = |id: u32| {
             let (task, title) = (TaskId::new(id.to_string()), String::new());
-            Event::TaskCompleted { task, title, provisional: false }
+            Event::TaskCompleted { task, title, provisional: false, marks: Vec::new() }
         };
         let back =
             |id: u32| Event::TasksTakenBack { tasks: vec![TaskId::new(id.to_string())], reasons: Vec::new() };

@@ -7,7 +7,7 @@ use crate::{
     event::{CheckResult, Event, PlanChange},
     hook::{HookPoint, HookStatus, LogLevel, Outcome},
     model::{
-        TaskId, Usage,
+        Mark, TaskId, Usage,
         payload::{Mode, TaskBrief, Turn},
     },
     process,
@@ -111,9 +111,10 @@ pub fn event_line(event: &Event) -> Option<String> {
                 failure.unwrap_or_default()
             )
         }
-        Event::TaskCompleted { task, title, provisional } => {
+        Event::TaskCompleted { task, title, provisional, marks } => {
             let how = if *provisional { ", provisionally" } else { "" };
-            format!("task {task} is completed{how}: {title}")
+            let marks = Mark::told_of(marks).map(|marks| format!(" {marks}")).unwrap_or_default();
+            format!("task {task} is completed{marks}{how}: {title}")
         }
         Event::TaskClaimed { task, attempt, branch, .. } => {
             let attempt = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };

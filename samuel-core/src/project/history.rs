@@ -351,8 +351,9 @@ fn change(id: &TaskId, record: &JournalRecord) -> Option<HistoryChange> {
                 }
                 _ => Vec::new(),
             };
-            // The credit says nothing that the completion does not.
-            let is_shown = change.touches(id) && !matches!(mutation, Mutation::CommitIteration { .. });
+            // They say nothing that the task does not.
+            let says_nothing = matches!(mutation, Mutation::CommitIteration { .. } | Mutation::Mark { .. });
+            let is_shown = change.touches(id) && !says_nothing;
             is_shown.then(|| told(*actor, by.as_ref(), mutation.name(), details))
         }
         _ => None,

@@ -333,7 +333,10 @@ fn credit_replaces_the_named_commit() {
     let mut plan = plan(&["1", "2", "3"]);
     apply(&mut plan, &done("1", Some("abcd")), NOW).unwrap();
     apply(&mut plan, &done("2", Some("ef01")), NOW).unwrap();
-    let of = |text, commit: Option<&str>| TaskCredit { id: id(text), commit: commit.map(str::to_owned) };
+    let of = |text, commit: Option<&str>| {
+        let commit = commit.map(str::to_owned);
+        TaskCredit { commit, ..TaskCredit::new(id(text)) }
+    };
     let commit = |credits| {
         let usage = Usage::default();
         Mutation::CommitIteration { iteration: 1, mode: Mode::Implementation, usage, credits }
@@ -347,6 +350,10 @@ fn credit_replaces_the_named_commit() {
     assert_eq!(apply(&mut plan, &one, NOW).unwrap(), TaskChange::Progress);
     let two = commit(vec![of("1", Some("ab12")), of("2", None)]);
     assert_eq!(apply(&mut plan, &two, NOW).unwrap().edits().len(), 2);
+    let empty = commit(vec![TaskCredit { unchanged: true, ..of("2", None) }]);
+    apply(&mut plan, &empty, NOW).unwrap();
+    assert_eq!(plan.tasks[1].marks, [Mark::NoChange]);
+    assert_eq!(apply(&mut plan, &empty, NOW).unwrap(), TaskChange::Progress);
 }
 
 #[test]

@@ -184,13 +184,16 @@ async fn ended(shared: &Arc<Lanes>) -> RunReport {
         None if shared.stop_queue.is_cancelled() => (ExitReason::Cancelled, None),
         None => (ExitReason::Blocked, Some("not all that was submitted has landed".to_owned())),
     };
-    RunReport {
+    let mut report = RunReport {
         exit_reason,
         detail,
         iterations: 0,
         failed_iterations: 0,
         interrupted_iterations: 0,
         completed: shared.landed_tasks(),
+        unchanged: Vec::new(),
+        by_other_agent: Vec::new(),
+        by_edit: Vec::new(),
         unrecorded: Vec::new(),
         skipped: Vec::new(),
         left: Vec::new(),
@@ -204,7 +207,9 @@ async fn ended(shared: &Arc<Lanes>) -> RunReport {
         submitted,
         unmerged: None,
         into: Some(shared.setup.into.clone()),
-    }
+    };
+    report.note_marks(&plan);
+    report
 }
 
 /// Says whether something was submitted that nobody has landed.

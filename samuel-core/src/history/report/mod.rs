@@ -21,7 +21,7 @@ use serde::Serialize;
 use super::{History, HistoryError, RunHistory, RunKind, words::left_uncommitted};
 use crate::{
     git::{DifferentLines, FileDiffers, Repository},
-    model::{Claim, ClaimPhase, Task, TaskId, Usage, words},
+    model::{Claim, ClaimPhase, Mark, Task, TaskId, Usage, words},
     project::commits,
     state::{JournalEntry, LandingClaim, Mutation},
     text::counted,
@@ -77,6 +77,9 @@ pub struct TaskOutcome {
     pub usage: Usage,
     /// The commits that were recorded for it.
     pub commits: Vec<String>,
+    /// What is unusual about its completion, as the plan has it now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
     /// What the agent of its last iteration left uncommitted, in words. In JSON the iterations tell.
     #[serde(skip)]
     pub(super) left: Option<String>,
@@ -199,6 +202,7 @@ impl History {
             taken_back: 0,
             usage: Usage::default(),
             commits: Vec::new(),
+            marks: by_id.get(id).map(|task| task.marks.clone()).unwrap_or_default(),
             left: None,
             returned: Vec::new(),
             held: None,

@@ -89,8 +89,12 @@ fn interleaved() -> Vec<(Option<u32>, Event)> {
         into: "samuel/run/result".to_owned(),
         commit: "landed-1".to_owned(),
     };
-    let completed =
-        Event::TaskCompleted { task: TaskId::new("1"), title: "A title".to_owned(), provisional: false };
+    let completed = Event::TaskCompleted {
+        task: TaskId::new("1"),
+        title: "A title".to_owned(),
+        provisional: false,
+        marks: Vec::new(),
+    };
     let submitted = Event::TaskSubmitted {
         task: TaskId::new("1"),
         branch: "samuel/run/1".to_owned(),
