@@ -3,12 +3,16 @@
 //! One rule for work in place and in clones. The project is looked at when the work on a task begins and when an
 //! iteration ends. A commit from before the task began is never credited, whatever the agent named.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
 use super::{services::Services, work_tree::WorkTree};
-use crate::{git::State, model::TaskId, state::TaskCredit};
+use crate::{
+    git::State,
+    model::{Status, TaskId},
+    state::TaskCredit,
+};
 
 /// How many files that were left uncommitted an event names.
 const MAX_NAMED: usize = 100;
@@ -135,6 +139,15 @@ impl WorkTree {
         credit(&began, &now, &self.line(&began, &now), named)
     }
 
+    /// Returns whether nothing was changed since a task began.
+    fn is_unchanged(&self, task: &TaskId, is_clone: bool) -> bool {
+        let looks = self.looks();
+        let Some(began) = looks.began.get(task).or(looks.start.as_ref()).cloned() else { return false };
+        let now = self.see(is_clone, looks.last.as_ref());
+        drop(looks);
+        credit(&began, &now, &self.line(&began, &now), None).change == WorkChange::Nothing
+    }
+
     /// Notes files that Samuel committed since an agent left them uncommitted.
     pub(super) fn committed_for_agent(&self, files: Vec<String>, commit: &str) {
         if !files.is_empty() {
@@ -163,6 +176,26 @@ impl WorkTree {
 }
 
 impl Services {
+    /// Returns why the completion of a task is refused, if nothing was changed since the task began and the
+    /// configuration requires a change.
+    pub(super) async fn refuses_unchanged(self: &Arc<Self>, task: Option<&TaskId>) -> Option<String> {
+        let task = task.filter(|_| self.require_change)?;
+        let id = task.clone();
+        let is_unchanged = match &self.in_lane {
+            Some(lane) => lane.is_unchanged().await,
+            None => {
+                let look = move |services: &Self| {
+                    let loaded = services.store.load().ok();
+                    let status = loaded.and_then(|loaded| Some(loaded.plan.task(&id)?.status));
+                    status == Some(Status::Completed)
+                        && services.work_tree.is_unchanged(&id, services.is_clone())
+                };
+                self.blocking(look).await.unwrap_or_default()
+            }
+        };
+        is_unchanged.then(|| format!("nothing was changed since task {task} began (require_change)"))
+    }
+
     /// Fills in the credits of tasks. Without a repository there are none.
     pub(super) fn credited(&self, mut credits: Vec<TaskCredit>) -> Vec<TaskCredit> {
         if !self.work_tree.has_repository() {

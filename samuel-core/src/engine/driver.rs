@@ -26,6 +26,7 @@ use super::{
     flight::Flight,
     follow::Follower,
     handle::EndSignal,
+    in_clone::refusal,
     lanes::{CutOff, KeptBooks},
     plan_effects::{change, look_and_load, mutate},
     record::{Recorder, Steps, has_arguments},
@@ -450,6 +451,11 @@ impl Driver {
             }
             if let Err(ended) = services.enter_workspace(point, &place).await {
                 return ended;
+            }
+            if point == HookPoint::QualityCheck
+                && let Some(why) = services.refuses_unchanged(of_task.as_ref()).await
+            {
+                return EffectResult::Hook(Box::new(refusal(why)));
             }
             let stamps = match services.look_before_check(point).await {
                 Ok(stamps) => stamps,

@@ -422,13 +422,14 @@ impl Run {
             owner: frozen.owner.as_deref().unwrap_or(&frozen.run_id).into(),
             pilot: frozen.pilot(),
             completes: frozen.completes(),
+            require_change: frozen.settings.require_change,
             run_dir: frozen.run_dir.clone(),
             registry: self.registry,
             store,
             lane,
             clock: frozen.project.clock(),
             hub: self.hub,
-            work_tree: WorkTree::new(work_dir, repository),
+            work_tree: WorkTree::new(work_dir, repository).comparing_names(frozen.settings.require_change),
             turn_files: in_clone
                 .as_ref()
                 .map(|clone| TurnFiles::new(frozen.run_dir.within(&work_root), clone.shown_log())),

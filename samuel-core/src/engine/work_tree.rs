@@ -50,6 +50,8 @@ pub(super) struct WorkTree {
     has_told_of_loss: AtomicBool,
     /// The looks that credits rest on.
     looks: Mutex<Looks>,
+    /// Whether they compare names, sizes and times of files where there is no repository.
+    by_names: bool,
 }
 
 impl WorkTree {
@@ -64,7 +66,14 @@ impl WorkTree {
             has_warned: AtomicBool::new(false),
             has_told_of_loss: AtomicBool::new(false),
             looks: Mutex::default(),
+            by_names: false,
         }
+    }
+
+    /// Has a change be seen also without a repository, by names, sizes and times of files.
+    #[must_use]
+    pub(super) fn comparing_names(self, by_names: bool) -> Self {
+        Self { by_names, ..self }
     }
 
     /// Returns the directory.
@@ -111,7 +120,10 @@ impl WorkTree {
     /// Looks at the commit that is checked out and at the files. In a clone Samuel commits all that an agent leaves, so
     /// that its files are those of the commit. Files that are as at the last look are not compared again.
     pub(super) fn see(&self, is_clone: bool, last: Option<&Seen>) -> Seen {
-        let Some(repository) = &self.repository else { return Seen::default() };
+        let Some(repository) = &self.repository else {
+            let files = if self.by_names { self.hash_names() } else { None };
+            return Seen { files: files.map(|digest| hex(&digest)), ..Seen::default() };
+        };
         let id = self.head();
         let head = id.as_ref().map(ToString::to_string);
         let last = last.filter(|last| last.head == head);
@@ -136,10 +148,10 @@ impl WorkTree {
 
     /// Returns how what is checked out now relates to what was checked out at a start.
     pub(super) fn line(&self, began: &Seen, now: &Seen) -> Line {
-        let Some(repository) = &self.repository else { return Line::Unknown };
         if began.head == now.head {
             return Line::Same;
         }
+        let Some(repository) = &self.repository else { return Line::Unknown };
         let start = began.head.as_ref().and_then(|head| repository.id_of(head));
         if start.is_none() && began.head.is_some() {
             return Line::Unknown;

@@ -56,6 +56,13 @@ impl Lane {
         }
     }
 
+    /// Returns whether the agent said that its task is done, and made nothing.
+    pub(in crate::engine) async fn is_unchanged(&self) -> bool {
+        let own = self.view.own().clone().filter(|own| own.is_done);
+        let Some((base, made)) = own.and_then(|own| Some((own.base, own.made?))) else { return false };
+        self.shared.setup.repository.have_one_tree(&base, &made.commit).await
+    }
+
     /// Gets a clone ready for an agent.
     pub(in crate::engine) async fn enter(
         &self,
