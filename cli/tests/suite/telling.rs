@@ -72,7 +72,7 @@ fn reports_files_left_uncommitted() {
     ] {
         let bench = in_repository(&["First"], keys);
         let ran = bench.start(&agent, &[]).ends(0);
-        says(&ran.stdout, &[&format!("\n  {told}")]);
+        says(&ran.stdout, &[told]);
         says(&bench.ok(&["run", "log"]).stdout, &[told]);
         says(&bench.ok(&["run", "report", "--format", "md"]).stdout, &[told]);
         assert_eq!(bench.tasks()[0]["commit_sha"].is_null(), keys.is_empty(), "{keys}");

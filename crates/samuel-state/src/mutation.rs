@@ -344,11 +344,14 @@ impl Mutation {
             | Self::StartTask { id, .. }
             | Self::ReturnToPending { id }
             | Self::Block { id, .. } => Some(vec![id]),
-            // A mark adds a column to every row.
             Self::Mark { .. } => None,
             Self::TakeBack { ids, .. } => Some(ids.iter().collect()),
-            Self::CommitIteration { credits, .. } if credits.iter().any(|credit| credit.unchanged) => None,
-            Self::CommitIteration { credits, .. } => Some(credits.iter().map(|credit| &credit.id).collect()),
+            Self::CommitIteration { credits, .. } => match credits.as_slice() {
+                [] => Some(Vec::new()),
+                [one] if !one.unchanged => Some(vec![&one.id]),
+                // A mark adds a column to every row.
+                _ => None,
+            },
             Self::BeginDiscovery { .. } | Self::AddUsage { .. } | Self::SetProgressStatus { .. } => {
                 Some(Vec::new())
             }
