@@ -49,6 +49,9 @@ pub fn blob_id(repository: &Repository, content: &[u8]) -> ObjectId {
     repository.hash.blob(content)
 }
 
+/// A path with what is there now, or `None` if the file is gone.
+type Difference = (Vec<u8>, Option<State>);
+
 impl Repository {
     /// Returns what every file of the project is now, tracked or not, within a
     /// time. What looks as it did when it was staged is not read.
@@ -133,7 +136,7 @@ impl Repository {
         mut now: Listing,
         commit: Option<&ObjectId>,
         limit: Duration,
-    ) -> Result<Vec<(Vec<u8>, Option<State>)>, GitError> {
+    ) -> Result<Vec<Difference>, GitError> {
         let files = commit.map_or(Ok(Vec::new()), |commit| self.files_of(commit, limit))?;
         let mut differs = Vec::new();
         for (path, mode, id) in files.into_iter().filter(|(path, ..)| !is_no_work(path)) {

@@ -118,7 +118,7 @@ fn a_merged_task_keeps_the_iteration_that_submitted_it() {
     let token = plan.claim("1").unwrap();
     plan.submit("1", token, "abce").unwrap();
     plan.landing(role, &[("1", token, "abce")]).unwrap();
-    plan.change(Mutation::Land { role }).unwrap();
+    plan.change(Mutation::Land { role, unchanged: Vec::new() }).unwrap();
     assert_eq!((plan.task("1").status, plan.task("1").iteration), (Status::Completed, Some(7)));
 }
 
