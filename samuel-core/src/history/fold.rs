@@ -211,6 +211,10 @@ impl Fold {
                 let history = &mut self.history;
                 history.held.retain(|held| held.task != task);
                 history.last_commit = Some(commit.clone());
+                let is_its = |it: &&mut IterationHistory| it.task.as_ref() == Some(&task);
+                if let Some(iteration) = history.iterations.iter_mut().rev().find(is_its) {
+                    iteration.is_merged = true;
+                }
                 history.landed.push(LandedTask { task, into, commit });
             }
             // As the run itself counts: what was changed or removed was completed all the same.

@@ -209,6 +209,9 @@ pub struct IterationHistory {
     /// Where its task stands, if that was skipped or blocked meanwhile.
     #[serde(skip)]
     pub(super) set_aside: Option<Status>,
+    /// Whether a worker's work on its task was merged in the same run.
+    #[serde(skip)]
+    pub(super) is_merged: bool,
     /// The files that its agent left uncommitted, at most 100.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncommitted: Vec<String>,
@@ -350,6 +353,7 @@ impl IterationHistory {
             check: None,
             commit: None,
             set_aside: None,
+            is_merged: false,
             uncommitted: Vec::new(),
             committed_for_agent: None,
             first_event: last_event,

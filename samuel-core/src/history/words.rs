@@ -61,7 +61,6 @@ pub fn event_name(event: &Event) -> &'static str {
     }
 }
 
-/// Returns the beginning of a commit's hash.
 /// Lists the files that an agent left uncommitted, and the commit in which Samuel stored them, if it did. Returns
 /// nothing if there are none.
 pub fn left_uncommitted(files: &[String], commit: Option<&str>) -> Option<String> {
@@ -72,6 +71,7 @@ pub fn left_uncommitted(files: &[String], commit: Option<&str>) -> Option<String
     })
 }
 
+/// Returns the beginning of a commit's hash.
 fn hash(commit: &str) -> &str {
     commit.get(..10).unwrap_or(commit)
 }

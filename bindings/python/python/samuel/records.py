@@ -7631,7 +7631,7 @@ AttemptEnd: TypeAlias = Literal[
 """What became of an attempt.
 
 - `under_way`: It is under way.
-- `completed`: The task was completed when the iteration ended. What became of it later, such as by `undo` or `reset`, is among the changes.
+- `completed`: The task was completed when the iteration ended, or when the work of a worker was merged. What became of it later, such as by `undo` or `reset`, is among the changes.
 - `skipped`: The task was left out.
 - `blocked`: The task was marked as one that cannot be worked on.
 - `taken_back`: The task was completed, and taken back: no check has passed.
