@@ -126,7 +126,9 @@ impl CloneWorkspace {
         self.run_indexed(&own.after(&["reset", "--quiet", &record.base, "--"])).await?;
         let differs = self.run_indexed(&["diff-index", "--cached", "--name-only", "-z", "HEAD"]).await?;
         let (differs, prefix) = (differs.stdout.head, self.users.prefix.as_bytes());
-        let left = differs.split(|byte| *byte == 0).filter_map(|path| path.strip_prefix(prefix));
+        // Files that Samuel put there are taken out of the agent's commits.
+        let left = differs.split(|byte| *byte == 0).filter(|path| !own.cover(path));
+        let left = left.filter_map(|path| path.strip_prefix(prefix));
         let left =
             left.filter(|path| !path.is_empty()).map(|path| String::from_utf8_lossy(path).into_owned());
         let left = left.collect();

@@ -134,6 +134,11 @@ async fn single_clone_gets_copied_files() {
     assert!(files.contains("made-2.txt") && !files.contains(".env") && !files.contains("left"), "{files}");
     assert_eq!(fs::read_to_string(user.home().join("ran")).unwrap(), "x\n");
     assert!(!told.text().contains("not committed"), "{}", told.text());
+    let names_copy = |record: &EventRecord| match &record.event {
+        Event::IterationFinished { uncommitted, .. } => uncommitted.iter().any(|path| path == ".env"),
+        _ => false,
+    };
+    assert!(!told.events.iter().any(names_copy), "its agent committed it");
     assert_eq!(user.read(".env").as_deref(), Some("secret\n"));
 }
 
