@@ -59,7 +59,7 @@ pub use caller::{Caller, OwnerError};
 pub use error::GitError;
 pub use head::Head;
 pub use id::ObjectId;
-pub use log::Commit;
+pub use log::{Commit, Since};
 pub use place::Repository;
 
 pub use configured::Configured;

@@ -41,6 +41,18 @@ pub struct Commit {
     pub subject: String,
 }
 
+/// The relation of `HEAD` to an earlier commit.
+#[doc(hidden)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// It is that commit or descends from it. These commits are new, the first is `HEAD`.
+    Ahead(Vec<ObjectId>),
+    /// It does not descend from that commit.
+    Elsewhere,
+    /// Too many commits would have to be read.
+    Unknown,
+}
+
 /// A commit that has been read, by when it was made and in which turn.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Next {
@@ -147,9 +159,8 @@ impl Repository {
         Ok(false)
     }
 
-    /// Returns the commits that `HEAD` has and `start` does not have, the latest first. Without a start it returns all
-    /// commits of `HEAD`. Returns nothing if `HEAD` does not descend from `start`, and if more than `count` commits
-    /// would have to be read.
+    /// Returns the commits that `HEAD` has and `start` does not have. Without a start these are all commits of `HEAD`. If
+    /// `HEAD` has merges and more than `count` commits would have to be read, these are only the first parents.
     ///
     /// # Errors
     /// Returns a [`GitError`] where the repository cannot be read.
@@ -159,8 +170,31 @@ impl Repository {
         start: Option<&ObjectId>,
         count: usize,
         limit: Duration,
-    ) -> Result<Option<Vec<ObjectId>>, GitError> {
-        let Some(mut walk) = self.walk(limit)? else { return Ok(start.is_none().then(Vec::new)) };
+    ) -> Result<Since, GitError> {
+        // No date misleads here, unlike in a walk.
+        let line =
+            self.head()?.commit().map_or(Ok(Vec::new()), |head| self.first_parents(&head, start, count))?;
+        let is_whole = match (start, line.last()) {
+            (Some(start), Some((_, parents))) => parents.first() == Some(start),
+            (Some(start), None) => self.head()?.commit() == Some(*start),
+            (None, last) => last.is_none_or(|(_, parents)| parents.is_empty()),
+        };
+        let is_linear = line.iter().all(|(_, parents)| parents.len() < 2);
+        let line: Vec<ObjectId> = line.into_iter().map(|(id, _)| id).collect();
+        if is_whole && is_linear {
+            return Ok(Since::Ahead(line));
+        }
+        Ok(match self.walk_since(start, count, limit)? {
+            Since::Unknown if is_whole => Since::Ahead(line),
+            since => since,
+        })
+    }
+
+    /// Does the same by a walk through all commits, the latest first.
+    fn walk_since(&self, start: Option<&ObjectId>, count: usize, limit: Duration) -> Result<Since, GitError> {
+        let Some(mut walk) = self.walk(limit)? else {
+            return Ok(if start.is_none() { Since::Ahead(Vec::new()) } else { Since::Elsewhere });
+        };
         let mut read = Vec::new();
         let mut parents_of: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
         let mut old = HashSet::new();
@@ -170,7 +204,7 @@ impl Repository {
         }
         while walk.heap.iter().any(|next| !old.contains(&next.id)) {
             if read.len() >= count {
-                return Ok(None);
+                return Ok(Since::Unknown);
             }
             let Some(next) = walk.step()? else { break };
             let parents = parents(&next.data, self.hash);
@@ -189,8 +223,8 @@ impl Repository {
             let is_parent = |id: &ObjectId| parents_of.get(id).is_some_and(|parents| parents.contains(start));
             read.iter().any(is_parent)
         };
-        let is_head = |start: &ObjectId| self.head().is_ok_and(|head| head.commit() == Some(*start));
-        Ok(start.is_none_or(|start| is_head(start) || descends(start)).then_some(read))
+        let is_ahead = start.is_none_or(descends);
+        Ok(if is_ahead { Since::Ahead(read) } else { Since::Elsewhere })
     }
 
     /// Begins to go through the commits before `HEAD`; nothing in a repository without any.
@@ -354,7 +388,12 @@ fn short_digits(objects: u64, hash: HashKind) -> usize {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
+    #![allow(
+        clippy::unwrap_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        reason = "a failed set-up fails the test"
+    )]
 
     use std::{fs, process::Command};
 
@@ -485,14 +524,31 @@ mod tests {
         made.run(&["checkout", "--quiet", "main"]);
         made.commit("Second");
         let second = head();
-        assert_eq!(since(Some(&second)), Some(vec![]));
-        assert_eq!(since(Some(&first)), Some(vec![second]));
-        assert_eq!(since(Some(&side)), None, "another branch");
-        assert_eq!(since(None), Some(vec![second, first]));
+        assert_eq!(since(Some(&second)), Since::Ahead(vec![]));
+        assert_eq!(since(Some(&first)), Since::Ahead(vec![second]));
+        assert_eq!(since(Some(&side)), Since::Elsewhere, "another branch");
+        assert_eq!(since(None), Since::Ahead(vec![second, first]));
         made.run(&["merge", "--quiet", "--no-edit", "side"]);
-        let merged = since(Some(&second)).unwrap();
+        let Since::Ahead(merged) = since(Some(&second)) else { panic!("it descends") };
         assert_eq!((merged.len(), merged.contains(&side), merged.contains(&first)), (2, true, false));
-        assert_eq!(repository.commits_since(Some(&first), 2, LONG).unwrap(), None, "too many");
+        let few = |start, count| repository.commits_since(Some(start), count, LONG).unwrap();
+        assert_eq!(few(&first, 2), Since::Ahead(vec![head(), second]), "too many to find the side");
+        assert_eq!(few(&side, 1), Since::Unknown);
+    }
+
+    #[test]
+    fn finds_new_commits_with_old_dates() {
+        let made = Made::with(&[("a.rs", "")]);
+        (0..5).for_each(|n| made.commit(&n.to_string()));
+        let repository = made.opened();
+        let head = || repository.head().unwrap().commit().unwrap();
+        let start = head();
+        let who = ["-c", "user.name=a", "-c", "user.email=a@b"];
+        let mut commit = Command::new("git");
+        commit.args(who).args(["commit", "--quiet", "--allow-empty", "-m", "x"]).current_dir(made.path());
+        assert!(commit.env("GIT_COMMITTER_DATE", "2001-01-01T00:00:00Z").status().unwrap().success());
+        let since = repository.commits_since(Some(&start), 3, LONG).unwrap();
+        assert_eq!(since, Since::Ahead(vec![head()]));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 
 use super::credit::{Line, Looks, Seen};
 use crate::{
-    git::{Budget, Content, GitError, ObjectId, Repository, Walk, Walking, hash_of, state_of},
+    git::{Budget, Content, GitError, ObjectId, Repository, Since, Walk, Walking, hash_of, state_of},
     model::{hex, is_no_work},
     text::described,
 };
@@ -157,9 +157,9 @@ impl WorkTree {
             return Line::Unknown;
         }
         match repository.commits_since(start.as_ref(), MAX_COMMITS, self.limit) {
-            Ok(Some(commits)) => Line::Ahead(commits.iter().map(ToString::to_string).collect()),
-            Ok(None) => Line::Elsewhere,
-            Err(_) => Line::Unknown,
+            Ok(Since::Ahead(commits)) => Line::Ahead(commits.iter().map(ToString::to_string).collect()),
+            Ok(Since::Elsewhere) => Line::Elsewhere,
+            Ok(Since::Unknown) | Err(_) => Line::Unknown,
         }
     }
 
