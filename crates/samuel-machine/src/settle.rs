@@ -134,8 +134,8 @@ impl Core {
         }
         self.queue_parking(iteration);
         // A worker's task is credited when its work is merged.
-        let credited = iteration.checked.iter().filter(|_| !self.setup.in_lane);
-        let credits = credited.cloned().map(TaskCredit::new).collect();
+        let credited = if self.setup.in_lane { Vec::new() } else { iteration.credited(&iteration.checked) };
+        let credits = credited.into_iter().map(TaskCredit::new).collect();
         self.mutations.push_back(Mutation::CommitIteration { iteration: number, mode, usage, credits });
     }
 

@@ -110,6 +110,10 @@ impl Core {
         if let Some(iteration) = state.iteration_mut().filter(|_| !is_of_others) {
             iteration.answered |= iteration.task_id().as_ref() == Some(&completion.task);
             iteration.called_tool = true;
+            iteration.by_person.retain(|id| *id != completion.task);
+            if by == CompletedBy::Person && !is_of_iteration {
+                iteration.by_person.push(completion.task.clone());
+            }
         }
         let marks = by.marks();
         if !marks.is_empty() {

@@ -33,6 +33,23 @@ fn twenty_completions_at_once_fire_one_after_the_other_before_the_call_ends() {
 }
 
 #[test]
+fn credits_no_task_that_a_person_completed() {
+    let mut sim = first_call(3, vec![completed("1"), completed("3")]);
+    sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
+    sim.completed_by_hand("2");
+    sim.go_until(|fired| fired.point == HookPoint::QualityCheck);
+    assert_eq!(sim.machine.credited_by_check(), [id("1"), id("3")]);
+    let sim = sim.run();
+    let credits = sim.trace.iter().filter_map(|effect| match effect {
+        Effect::Mutate(Mutation::CommitIteration { credits, .. }) => Some(credits),
+        _ => None,
+    });
+    let credited: Vec<&TaskId> = credits.flatten().map(|credit| &credit.id).collect();
+    assert_eq!(credited, [&id("1"), &id("3")]);
+    assert_eq!(sim.report().completed.len(), 3);
+}
+
+#[test]
 fn a_call_that_ended_waits_for_the_handlers_beside_it() {
     let mut sim = first_call(2, Vec::new());
     sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
