@@ -49,8 +49,8 @@ pub fn blob_id(repository: &Repository, content: &[u8]) -> ObjectId {
     repository.hash.blob(content)
 }
 
-/// A path with what is there now, or `None` if the file is gone.
-type Difference = (Vec<u8>, Option<State>);
+/// Files that changed, by their paths, with what they are now, or `None` for one that is gone.
+pub type Differences = BTreeMap<Vec<u8>, Option<State>>;
 
 impl Repository {
     /// Returns what every file of the project is now, tracked or not, within a
@@ -121,33 +121,38 @@ impl Repository {
     /// Returns a [`GitError`] where the repository cannot be read, or not in time.
     #[doc(hidden)]
     pub fn changes_since(&self, commit: &ObjectId, limit: Duration) -> Result<Vec<String>, GitError> {
-        let changed = self.differs_from(self.listing(limit)?, Some(commit), limit)?;
-        Ok(changed.iter().map(|(path, _)| String::from_utf8_lossy(path).into_owned()).collect())
+        let mut now = self.listing(limit)?;
+        let mut changed = Vec::new();
+        for (path, mode, id) in self.files_of(commit, limit)? {
+            if is_no_work(&path) {
+                continue;
+            }
+            if now.remove(&path) != Some((mode, Content::Id(id))) {
+                changed.push(path);
+            }
+        }
+        changed.extend(now.into_keys());
+        changed.sort_unstable();
+        Ok(changed.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect())
     }
 
-    /// Returns the files of a listing that differ from those of a commit, sorted, with what they are now: nothing for
-    /// a file that is gone. Without a commit it returns all files.
+    /// Returns which of some files differ from those of a commit, sorted. `None` stands for a file that is gone.
+    /// Without a commit there are no files to differ from. Reads only directories that have some of the files.
     ///
     /// # Errors
     /// Returns a [`GitError`] where the repository cannot be read, or not in time.
     #[doc(hidden)]
-    pub fn differs_from(
+    pub fn differing(
         &self,
-        mut now: Listing,
+        files: &Differences,
         commit: Option<&ObjectId>,
         limit: Duration,
-    ) -> Result<Vec<Difference>, GitError> {
-        let files = commit.map_or(Ok(Vec::new()), |commit| self.files_of(commit, limit))?;
-        let mut differs = Vec::new();
-        for (path, mode, id) in files.into_iter().filter(|(path, ..)| !is_no_work(path)) {
-            let state = now.remove(&path);
-            if state != Some((mode, Content::Id(id))) {
-                differs.push((path, state));
-            }
-        }
-        differs.extend(now.into_iter().map(|(path, state)| (path, Some(state))));
-        differs.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(differs)
+    ) -> Result<Vec<String>, GitError> {
+        let among = commit.map_or(Ok(Vec::new()), |commit| self.files_among(files, commit, limit))?;
+        let committed: Listing =
+            among.into_iter().map(|(path, mode, id)| (path, (mode, Content::Id(id)))).collect();
+        let differing = files.iter().filter(|(path, now)| committed.get(*path) != now.as_ref());
+        Ok(differing.map(|(path, _)| String::from_utf8_lossy(path).into_owned()).collect())
     }
 }
 
@@ -361,6 +366,22 @@ mod tests {
         );
         made.run(&["gc", "--quiet", "--aggressive", "--prune=now"]);
         assert_eq!(open(made.path()).changes_since(&start, LONG).unwrap(), expected);
+    }
+
+    #[test]
+    fn compares_only_some_files_with_a_commit() {
+        let made = Made::with(&[("a.rs", "a\n"), ("b/c.rs", "c\n"), ("b/d/e.rs", "e\n"), ("gone.rs", "")]);
+        made.write("a.rs", "changed\n");
+        made.write("b/d/new.rs", "");
+        fs::remove_file(made.path().join("gone.rs")).unwrap();
+        let repository = open(made.path());
+        let (now, head) = (repository.listing(LONG).unwrap(), repository.head().unwrap().commit());
+        let paths = ["b", "b/c.rs", "b/d/e.rs", "b/d/new.rs", "gone.rs"];
+        let states = paths.map(|path| (path.as_bytes().to_vec(), now.get(path.as_bytes()).copied()));
+        let files: Differences = states.into_iter().collect();
+        let differing = |commit: Option<&ObjectId>| repository.differing(&files, commit, LONG).unwrap();
+        assert_eq!(differing(head.as_ref()), ["b/d/new.rs", "gone.rs"]);
+        assert_eq!(differing(None), ["b/c.rs", "b/d/e.rs", "b/d/new.rs"]);
     }
 
     #[test]

@@ -41,11 +41,11 @@ pub struct Commit {
     pub subject: String,
 }
 
-/// The relation of `HEAD` to an earlier commit.
+/// The relation of a commit to an earlier one.
 #[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// It is that commit or descends from it. These commits are new, the first is `HEAD`.
+    /// It is that commit or descends from it. These commits are new, the first is the commit itself.
     Ahead(Vec<ObjectId>),
     /// It does not descend from that commit.
     Elsewhere,
@@ -159,8 +159,8 @@ impl Repository {
         Ok(false)
     }
 
-    /// Returns the commits that `HEAD` has and `start` does not have. Without a start these are all commits of `HEAD`. If
-    /// `HEAD` has merges and more than `count` commits would have to be read, these are only the first parents.
+    /// Returns the commits that `head` has and `start` does not have. Without a start these are all commits of `head`.
+    /// If `head` has merges and more than `count` commits would have to be read, these are only the first parents.
     ///
     /// # Errors
     /// Returns a [`GitError`] where the repository cannot be read.
@@ -168,33 +168,37 @@ impl Repository {
     pub fn commits_since(
         &self,
         start: Option<&ObjectId>,
+        head: &ObjectId,
         count: usize,
         limit: Duration,
     ) -> Result<Since, GitError> {
         // No date misleads here, unlike in a walk.
-        let line =
-            self.head()?.commit().map_or(Ok(Vec::new()), |head| self.first_parents(&head, start, count))?;
+        let line = self.first_parents(head, start, count)?;
         let is_whole = match (start, line.last()) {
             (Some(start), Some((_, parents))) => parents.first() == Some(start),
-            (Some(start), None) => self.head()?.commit() == Some(*start),
-            (None, last) => last.is_none_or(|(_, parents)| parents.is_empty()),
+            (Some(start), None) => head == start,
+            (None, last) => last.is_some_and(|(_, parents)| parents.is_empty()),
         };
         let is_linear = line.iter().all(|(_, parents)| parents.len() < 2);
         let line: Vec<ObjectId> = line.into_iter().map(|(id, _)| id).collect();
         if is_whole && is_linear {
             return Ok(Since::Ahead(line));
         }
-        Ok(match self.walk_since(start, count, limit)? {
+        Ok(match self.walk_since(start, head, count, limit)? {
             Since::Unknown if is_whole => Since::Ahead(line),
             since => since,
         })
     }
 
     /// Does the same by a walk through all commits, the latest first.
-    fn walk_since(&self, start: Option<&ObjectId>, count: usize, limit: Duration) -> Result<Since, GitError> {
-        let Some(mut walk) = self.walk(limit)? else {
-            return Ok(if start.is_none() { Since::Ahead(Vec::new()) } else { Since::Elsewhere });
-        };
+    fn walk_since(
+        &self,
+        start: Option<&ObjectId>,
+        head: &ObjectId,
+        count: usize,
+        limit: Duration,
+    ) -> Result<Since, GitError> {
+        let mut walk = self.walk_from(head, limit)?;
         let mut read = Vec::new();
         let mut parents_of: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
         let mut old = HashSet::new();
@@ -230,6 +234,10 @@ impl Repository {
     /// Begins to go through the commits before `HEAD`; nothing in a repository without any.
     fn walk(&self, limit: Duration) -> Result<Option<Walk>, GitError> {
         let Some(first) = self.head()?.commit() else { return Ok(None) };
+        self.walk_from(&first, limit).map(Some)
+    }
+
+    fn walk_from(&self, first: &ObjectId, limit: Duration) -> Result<Walk, GitError> {
         let mut walk = Walk {
             objects: self.objects(limit)?,
             seen: HashSet::new(),
@@ -238,11 +246,11 @@ impl Repository {
             ends: self.ends(),
             has_gap: false,
         };
-        walk.add(first)?;
+        walk.add(*first)?;
         if walk.has_gap {
             return Err(GitError::damaged(&self.git_dir.join("HEAD"), "its commit is not there"));
         }
-        Ok(Some(walk))
+        Ok(walk)
     }
 }
 
@@ -516,7 +524,7 @@ mod tests {
         let made = Made::with(&[("a.rs", "")]);
         let repository = made.opened();
         let head = || repository.head().unwrap().commit().unwrap();
-        let since = |start: Option<&ObjectId>| repository.commits_since(start, 10, LONG).unwrap();
+        let since = |start: Option<&ObjectId>| repository.commits_since(start, &head(), 10, LONG).unwrap();
         let first = head();
         made.run(&["checkout", "--quiet", "-b", "side"]);
         made.commit("On the side");
@@ -531,7 +539,7 @@ mod tests {
         made.run(&["merge", "--quiet", "--no-edit", "side"]);
         let Since::Ahead(merged) = since(Some(&second)) else { panic!("it descends") };
         assert_eq!((merged.len(), merged.contains(&side), merged.contains(&first)), (2, true, false));
-        let few = |start, count| repository.commits_since(Some(start), count, LONG).unwrap();
+        let few = |start, count| repository.commits_since(Some(start), &head(), count, LONG).unwrap();
         assert_eq!(few(&first, 2), Since::Ahead(vec![head(), second]), "too many to find the side");
         assert_eq!(few(&side, 1), Since::Unknown);
     }
@@ -547,7 +555,7 @@ mod tests {
         let mut commit = Command::new("git");
         commit.args(who).args(["commit", "--quiet", "--allow-empty", "-m", "x"]).current_dir(made.path());
         assert!(commit.env("GIT_COMMITTER_DATE", "2001-01-01T00:00:00Z").status().unwrap().success());
-        let since = repository.commits_since(Some(&start), 3, LONG).unwrap();
+        let since = repository.commits_since(Some(&start), &head(), 3, LONG).unwrap();
         assert_eq!(since, Since::Ahead(vec![head()]));
     }
 

@@ -1,15 +1,11 @@
 //! Where a run begins: at its start, or where an interrupted one left off.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use super::{
     branch_watch::OnBranch,
     control_files::ControlRecord,
-    credit::Seen,
+    credit::KeptWork,
     driver::Saved,
     error::{RunError, blocking},
     follow::{began_in, committed_in, completed_in, has_claims_in, landed_in, outdates_check, skipped_in},
@@ -40,8 +36,8 @@ pub(super) struct Begin {
     pub(super) resumed: Option<String>,
     /// The commit that the run started from, where it goes on and there was one.
     pub(super) start_commit: Option<String>,
-    /// The project at the starts of tasks that it had not completed, where it goes on.
-    pub(super) began: BTreeMap<TaskId, Seen>,
+    /// What its iterations changed for tasks that it had not completed, where it goes on.
+    pub(super) work: KeptWork,
     /// The iterations of all lanes that had begun before it was interrupted, where it had lanes.
     pub(super) begun: Option<Begun>,
     /// The books of its lanes, where it had some.
@@ -164,7 +160,7 @@ impl Run {
         let last_failures = saved.as_ref().map(|saved| saved.last_failures.clone()).unwrap_or_default();
         let known = Known { plan: Arc::clone(plan), last_failures, ..Known::default() };
         Ok(match saved {
-            Some(Saved { mut machine, elapsed_ms, completed, skipped, start_commit, began, books, .. })
+            Some(Saved { mut machine, elapsed_ms, completed, skipped, start_commit, work, books, .. })
                 if is_under_way && !is_replaced =>
             {
                 let mut books = match (last.books, books) {
@@ -216,7 +212,7 @@ impl Run {
                     elapsed,
                     resumed: run_id,
                     start_commit,
-                    began,
+                    work,
                     begun,
                     books,
                     cut_off,
@@ -255,7 +251,7 @@ impl Run {
                     elapsed,
                     resumed: None,
                     start_commit: None,
-                    began: BTreeMap::new(),
+                    work: KeptWork::default(),
                     begun: None,
                     books,
                     cut_off: Vec::new(),

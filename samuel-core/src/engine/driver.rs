@@ -5,7 +5,7 @@
 //! checkpoints) happens before the next input is taken.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::VecDeque,
     mem,
     sync::{Arc, atomic::Ordering},
     time::Duration,
@@ -20,7 +20,7 @@ use super::{
     branch_watch::OnBranch,
     consumed::Consumed,
     control_files::ControlRecord,
-    credit::Seen,
+    credit::KeptWork,
     error::described,
     fire::Place,
     flight::Flight,
@@ -103,9 +103,9 @@ pub(super) struct Saved {
     /// The commit that the run started from, where there was one.
     #[serde(default)]
     pub(super) start_commit: Option<String>,
-    /// The project at the starts of tasks that are not completed yet.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) began: BTreeMap<TaskId, Seen>,
+    /// What iterations changed for tasks that are not completed yet.
+    #[serde(default, skip_serializing_if = "KeptWork::is_empty")]
+    pub(super) work: KeptWork,
     /// The books of all lanes; nothing of a run without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) books: Option<KeptBooks>,
@@ -241,6 +241,10 @@ impl Driver {
                 services.complete(&mut event);
                 self.name_commit(&mut event).await;
                 self.name_unmerged(&mut event).await;
+                if matches!(event, Event::Paused | Event::Waiting { .. }) {
+                    // People work meanwhile.
+                    services.work_tree.forget_last_look();
+                }
                 // A run can end within an iteration.
                 if matches!(event, Event::IterationFinished { .. } | Event::RunFinished(_)) {
                     services.warn_of_repeated();
@@ -407,7 +411,8 @@ impl Driver {
             }
         }
         if let Event::IterationFinished { uncommitted, committed_for_agent, .. } = event {
-            (*uncommitted, *committed_for_agent) = self.services.work_tree.take_left();
+            let left = self.services.blocking(|services| services.work_tree.end_iteration()).await;
+            (*uncommitted, *committed_for_agent) = left.unwrap_or_default();
         }
         let (Event::RunStarted { commit, .. }
         | Event::QualityChecked { commit, .. }
@@ -453,7 +458,7 @@ impl Driver {
                 return ended;
             }
             if point == HookPoint::QualityCheck
-                && let Some(why) = services.refuses_unchanged(of_task.as_ref()).await
+                && let Some(why) = services.refuses_unchanged(of_task.iter().cloned().collect()).await
             {
                 return EffectResult::Hook(Box::new(refusal(why)));
             }
@@ -464,6 +469,12 @@ impl Driver {
             if let Some(lane) = &services.in_lane {
                 lane.shared.count_all(&mut call);
             }
+            let writes = match &call {
+                HookCall::QualityCheck(input) if !input.commands.is_empty() => true,
+                _ => services.registry.has_handlers_beside_default(point),
+            };
+            let looks = point == HookPoint::AgentInvoke
+                && services.blocking(Services::begin_turn).await.unwrap_or_default();
             let reply = services.fire(call, &place).await;
             // Completions made while the point fired belong before its end.
             if matches!(point, HookPoint::AgentInvoke | HookPoint::QualityCheck) {
@@ -472,10 +483,17 @@ impl Driver {
             }
             // A check that passed may have been exchanged by what it ran.
             let changed = services.look_after_check(point, stamps).await;
-            match changed {
+            let left = match changed {
                 Some(changed) => changed,
                 None => services.leave_workspace(point, of_task.as_ref(), &place, reply).await,
+            };
+            if looks {
+                // What checks and hooks write from now on is not the agent's.
+                let _ = services.blocking(Services::end_turn).await;
+            } else if writes {
+                services.work_tree.forget_last_look();
             }
+            left
         });
     }
 
@@ -525,7 +543,7 @@ impl Driver {
         let skipped = Some(self.settled(Status::Skipped).await);
         let known = Some(self.services.known_seq.load(Ordering::Relaxed));
         let start_commit = self.services.work_tree.run_start();
-        let began = self.services.work_tree.began();
+        let work = self.services.work_tree.kept_work();
         let (begun, _writing) = match &self.services.in_lane {
             Some(lane) => {
                 let (begun, writing) = lane.shared.beginnings.to_write().await;
@@ -548,7 +566,7 @@ impl Driver {
             completed,
             skipped,
             start_commit,
-            began,
+            work,
             books,
             on_branch: self.services.on_branch(),
         };

@@ -51,29 +51,34 @@ async fn try_to_change(
         *owner = Some(services.owner.to_string());
     }
     look_at_work(services, follower, &mutation).await?;
+    let mut credited = Vec::new();
     if let Mutation::CommitIteration { credits, .. } = &mut mutation {
         if !credits.is_empty() {
             let asked = mem::take(credits);
             *credits = services.blocking(move |services| services.credited(asked)).await?;
+            credited.extend(credits.iter().map(|credit| credit.id.clone()));
         }
-        // Nothing else looks at the repository where the iteration has moved something.
+        // Not every iteration looks at the repository.
         let tell = |services: &Services| services.work_tree.tell_of_loss(|lost| services.warn(lost));
         services.blocking(tell).await?;
     }
     if matches!(mutation, Mutation::CommitIteration { mode: Mode::Discovery, .. }) {
         tell_of_refused(services).await?;
     }
-    let made = mutate_once(services, follower, mutation.clone()).await;
+    let mut made = mutate_once(services, follower, mutation.clone()).await;
     if made.as_ref().is_err_and(StateError::is_lost) {
         // What was gone is back after that.
         follower.look().await?;
-        return mutate_once(services, follower, mutation).await;
+        made = mutate_once(services, follower, mutation).await;
+    }
+    if made.is_ok() {
+        services.work_tree.forget_work(&credited);
     }
     made
 }
 
-/// Looks at what others did to the plan, and, where an iteration begins or ends, at the project. A worker's work is
-/// credited when it is merged.
+/// Looks at what others did to the plan, and, where an iteration begins, at the project. At its end Samuel looks at the
+/// project only if its agent was cut off. A worker's work is credited when it is merged.
 async fn look_at_work(
     services: &Arc<Services>,
     follower: &Follower,
@@ -84,16 +89,10 @@ async fn look_at_work(
         _ if services.in_lane.is_some() => None,
         Mutation::StartTask { id, .. } => {
             let id = id.clone();
-            let begin =
-                move |services: &Services| services.work_tree.begin_task(Some(&id), services.is_clone());
-            Some(Box::new(begin))
+            Some(Box::new(move |services: &Services| services.begin_task(Some(&id))))
         }
-        Mutation::BeginDiscovery { .. } => {
-            Some(Box::new(|services: &Services| services.work_tree.begin_task(None, services.is_clone())))
-        }
-        Mutation::CommitIteration { .. } => {
-            Some(Box::new(|services: &Services| services.work_tree.end_iteration(services.is_clone())))
-        }
+        Mutation::BeginDiscovery { .. } => Some(Box::new(|services: &Services| services.begin_task(None))),
+        Mutation::CommitIteration { .. } => Some(Box::new(Services::end_turn)),
         _ => None,
     };
     let looking = async {

@@ -523,7 +523,7 @@ impl Run {
                 let _ = services.branch_watch.set(watch);
             }
         }
-        services.work_tree.resume_tasks(begin.began);
+        services.work_tree.resume_work(begin.work);
         let start_commit = begin.start_commit;
         services.blocking(move |services| services.work_tree.begin_run(start_commit.as_deref())).await?;
         services.warn_of(&begin.loaded.diagnostics);
