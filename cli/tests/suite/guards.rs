@@ -66,6 +66,19 @@ fn require_change_refuses_an_empty_completion() {
 }
 
 #[test]
+fn require_change_refuses_another_empty_task() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    bench.configure("require_change = true");
+    bench.write("a.txt", "one\n");
+    bench.make_repository(&["a.txt", "samuel.toml"]);
+    let agent = "cat > /dev/null; \"$SAMUEL_BINARY\" run done 2";
+    let ran = bench.start(agent, &["--max-iterations", "1"]).ends(4);
+    assert_eq!(bench.status("2"), "pending", "{ran:?}");
+    let why = "nothing was changed since task 2 began (require_change)";
+    assert!(ran.stdout.contains(why), "{ran:?}");
+}
+
+#[test]
 fn a_task_that_is_reset_has_new_attempts_in_a_later_run() {
     let bench = ten_tasks();
     let ran = bench.start(POISONED, &["--max-attempts", "2", "--json"]).ends(3);

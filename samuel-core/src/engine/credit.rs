@@ -1,9 +1,9 @@
 //! Credit: the commit of a completed task, and the change since the task began.
 //!
-//! One rule for work in place and in clones. Samuel looks at the project when an iteration begins and after each turn of
-//! its agent. What checks, hooks and people change between these looks counts for no task. A task is credited with what
-//! its own iterations changed, over all attempts. A commit from before the task began is never credited, whatever the
-//! agent named.
+//! One rule for work in place and in clones. Samuel looks at the project when an iteration begins and after each turn
+//! of its agent. What checks, hooks and people change between these looks counts for no task. A task is credited with
+//! what its own iterations changed, over all attempts. A commit from before the task began is never credited, whatever
+//! the agent named.
 
 use std::{collections::BTreeMap, mem, sync::Arc};
 

@@ -441,6 +441,7 @@ impl Driver {
         let services = Arc::clone(&self.services);
         let follower = Arc::clone(&self.follower);
         let (place, task) = Place::of(&self.machine, turn, flight.token(id));
+        let completed = self.machine.credited_by_check();
         flight.launch(id, async move {
             let point = call.point();
             let of_task = task.as_ref().map(|task| TaskId::new(task.id.clone()));
@@ -458,9 +459,10 @@ impl Driver {
                 return ended;
             }
             if point == HookPoint::QualityCheck
-                && let Some(why) = services.refuses_unchanged(of_task.iter().cloned().collect()).await
+                && let Some(why) = services.refuses_unchanged(completed).await
             {
-                return EffectResult::Hook(Box::new(refusal(why)));
+                // A clone has to know that its work failed.
+                return services.leave_workspace(point, of_task.as_ref(), &place, refusal(why)).await;
             }
             let stamps = match services.look_before_check(point).await {
                 Ok(stamps) => stamps,

@@ -164,6 +164,28 @@ async fn run_files_in_a_clone_never_reach_the_branch() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn refused_unchanged_work_never_reaches_the_branch() {
+    let user = User::new();
+    let project = project(&user, &["1"]);
+    let work =
+        "echo secret > key && git add key && git commit -qm Add && git rm -q key && git commit -qm Remove";
+    let script = Script::default()
+        .call(ScriptedCall::for_iteration(1).run(work).done())
+        .call(ScriptedCall::for_iteration(2).write("b.txt", "good").done());
+    let run = run(&user, &project, script, &["test -f a.txt"]);
+    let run = run.settings(|settings: &mut MethodologySettings| settings.require_change = true);
+    let told = played(run).await.unwrap();
+    assert_eq!(
+        (told.report.exit_reason, told.report.iterations),
+        (ExitReason::Completed, 2),
+        "{}",
+        told.text()
+    );
+    let files = user.git("log --format= --name-only HEAD");
+    assert!(files.contains("b.txt") && !files.contains("key"), "{files}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn work_whose_check_fails_is_kept_and_the_next_attempt_begins_without_it() {
     let user = User::new();
     let project = project(&user, &["1"]);
