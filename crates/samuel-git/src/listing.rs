@@ -151,7 +151,7 @@ impl Repository {
         let among = commit.map_or(Ok(Vec::new()), |commit| self.files_among(files, commit, limit))?;
         let committed: Listing =
             among.into_iter().map(|(path, mode, id)| (path, (mode, Content::Id(id)))).collect();
-        let differing = files.iter().filter(|(path, now)| committed.get(*path) != now.as_ref());
+        let differing = files.iter().filter(|(path, now)| committed.get(*path) != (*now).as_ref());
         Ok(differing.map(|(path, _)| String::from_utf8_lossy(path).into_owned()).collect())
     }
 }

@@ -319,8 +319,11 @@ impl Services {
             return None;
         }
         match &self.in_lane {
-            Some(lane) if lane.is_unchanged().await => {}
-            Some(_) => return None,
+            Some(lane) => {
+                if !lane.is_unchanged().await {
+                    return None;
+                }
+            }
             None => {
                 let look = move |services: &Self| {
                     let is_unchanged = |task: &TaskId| {
@@ -451,7 +454,7 @@ mod tests {
                 assert_eq!(tree.credit(&task, Some(&old)), of(first.as_deref(), WorkChange::Changed));
             }
             left.push(tree.end_iteration().0.len());
-            tree.forget_work(&[task.clone()]);
+            tree.forget_work(std::slice::from_ref(&task));
             assert!(tree.kept_work().is_empty());
         }
         assert_eq!(left, [1, 0], "what was uncommitted before is not known after a kill");
