@@ -160,9 +160,9 @@ impl Run {
         let last_failures = saved.as_ref().map(|saved| saved.last_failures.clone()).unwrap_or_default();
         let known = Known { plan: Arc::clone(plan), last_failures, ..Known::default() };
         Ok(match saved {
-            Some(Saved { mut machine, elapsed_ms, completed, skipped, start_commit, work, books, .. })
-                if is_under_way && !is_replaced =>
-            {
+            Some(Saved {
+                mut machine, elapsed_ms, completed, skipped, start_commit, work, books, ..
+            }) if is_under_way && !is_replaced => {
                 let mut books = match (last.books, books) {
                     (Some(noted), Some(saved)) => Some(noted.at_least(saved)),
                     (noted, saved) => noted.or(saved),
