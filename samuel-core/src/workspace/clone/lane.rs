@@ -31,6 +31,8 @@ pub struct MadeWork {
     pub commit: String,
     /// Its tree.
     pub tree: String,
+    /// The files that the agent left uncommitted, which Samuel committed.
+    pub left: Vec<String>,
 }
 
 /// A clone in which a lane works.
