@@ -5102,20 +5102,24 @@ class LandedWork(Record):
     Attributes:
         task: The task.
         commit: The commit on the branch that has it.
+        unchanged: Whether the merge changed nothing.
     """
 
-    __slots__ = ("task", "commit")
-    __match_args__ = ("task", "commit")
+    __slots__ = ("task", "commit", "unchanged")
+    __match_args__ = ("task", "commit", "unchanged")
     task: str
     commit: str
+    unchanged: bool
 
     def __init__(
         self,
         task: str,
         commit: str,
+        unchanged: bool,
     ) -> None:
         _set(self, "task", task)
         _set(self, "commit", commit)
+        _set(self, "unchanged", unchanged)
 
 
 class ReturnedWork(Record):
