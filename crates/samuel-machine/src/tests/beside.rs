@@ -2,7 +2,7 @@
 
 use samuel_agent::{AbilityDecision, AbilityResult};
 use samuel_hook::{HookCall, HookPoint};
-use samuel_model::{FailureClass, payload::Deliver};
+use samuel_model::{FailureClass, Mark, payload::Deliver};
 
 use super::{script::*, sim::*, *};
 
@@ -47,6 +47,15 @@ fn credits_no_task_that_a_person_completed() {
     let credited: Vec<&TaskId> = credits.flatten().map(|credit| &credit.id).collect();
     assert_eq!(credited, [&id("1"), &id("3")]);
     assert_eq!(sim.report().completed.len(), 3);
+}
+
+#[test]
+fn marks_outlive_a_kill_after_the_check() {
+    let mut sim = first_call(2, vec![completed("1"), completed("2")]);
+    sim.go_until(|fired| fired.point == HookPoint::AfterIteration);
+    sim.crash_to_checkpoint();
+    let sim = sim.run();
+    assert_eq!((sim.plan.tasks[0].marks.len(), &*sim.plan.tasks[1].marks), (0, &[Mark::OtherAgent][..]));
 }
 
 #[test]
