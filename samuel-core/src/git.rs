@@ -11,7 +11,7 @@
 #[cfg(test)]
 pub(crate) use samuel_git::testing;
 pub(crate) use samuel_git::{
-    Budget, Configured, Content, DifferentLines, Entry, FileDiffers, Index, Listing, Parents, Stat, Walk,
-    Walking, blob_id, covered, hash_of, open_regular, products_below, state_of,
+    Budget, Configured, Content, Differences, DifferentLines, Entry, FileDiffers, Index, Listing, Parents,
+    Since, Stat, Walk, Walking, blob_id, covered, hash_of, open_regular, products_below, state_of,
 };
 pub use samuel_git::{Caller, Commit, GitError, Head, ObjectId, OwnerError, Repository, program};

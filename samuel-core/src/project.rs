@@ -38,6 +38,7 @@ mod upkeep;
 pub use attempts::{Attempt, AttemptEnd};
 pub use clean::CleanedRecords;
 pub use error::ProjectError;
+pub(crate) use history::commits;
 pub use history::{HistoryChange, RelatedTask, RelatedTasks, TaskHistory};
 pub use init::{ConvertedPrd, Initialised, NewPlan, PrdOptions, PrdPreview};
 pub use locate::find_root;

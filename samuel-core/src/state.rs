@@ -28,9 +28,9 @@ pub use samuel_state::{
     ProjectSnapshot, QueueOrder, ReadOn, ReadRecord, RecentCompletion, RecordChunk, RecordPart, RecordPlace,
     RemovedTask, Repair, Replaced, RepositoryLogLine, RepositoryTraceLine, Restored, RestoredRow, RunDir,
     RunEnd, SavedRun, SnapshotFile, SnapshotSummary, StateDiagnostic, StateError, SupervisorProcess,
-    SupervisorRole, TaskChange, TaskContext, TaskEdit, TaskLine, TaskSummary, TaskTitle, TodoCount,
-    ToldCause, ToldError, UnlandedWork, Used, VoidReason, VoidRecord, Watch, WorkTreeId, apply, merge,
-    recover, set_baseline, validate,
+    SupervisorRole, TaskChange, TaskContext, TaskCredit, TaskEdit, TaskLine, TaskSummary, TaskTitle,
+    TodoCount, ToldCause, ToldError, UnlandedWork, Used, VoidReason, VoidRecord, Watch, WorkTreeId, apply,
+    merge, recover, set_baseline, validate,
 };
 pub(crate) use samuel_state::{
     FileLock, IGNORE, IGNORE_FILE, KeptLogs, RepositoryLog, Rewritten, Stores, TurnFiles, append_rotated,

@@ -3,7 +3,8 @@
 use samuel_core::{
     history::Activity,
     model::{
-        AgentTotal, Claim, ClaimPhase, Doing, ExitReason, LiveState, ProgressStatus, Status, WaitingCall,
+        AgentTotal, Claim, ClaimPhase, Doing, ExitReason, LiveState, Mark, ProgressStatus, Status,
+        WaitingCall,
     },
     project::{NextStep, OpenQuestion, OtherPlan, ProjectStatus},
     text::{counted, counted_are, dollars},
@@ -49,7 +50,14 @@ pub(crate) fn status_text(
         .map(|(count, what)| format!(", {count} {what}"))
         .collect();
     let percent = tasks.percent.map(|percent| format!(" ({percent}%)")).unwrap_or_default();
-    line("Tasks", format!("{} of {} completed{percent}{open}", tasks.completed, tasks.total));
+    let marked = [
+        (tasks.unchanged, Mark::NoChange),
+        (tasks.by_other_agent, Mark::OtherAgent),
+        (tasks.by_edit, Mark::Edit),
+    ];
+    let marked = marked.iter().filter(|(count, _)| *count > 0);
+    let marked: String = marked.map(|(count, mark)| format!(", {count} {}", mark.told())).collect();
+    line("Tasks", format!("{} of {} completed{percent}{marked}{open}", tasks.completed, tasks.total));
     let at_work = match &status.next {
         NextStep::Task { task } => status.running && task.status == Status::InProgress,
         NextStep::Discovery => status.running && status.progress.discovery_room.is_some(),

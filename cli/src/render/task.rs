@@ -1,7 +1,7 @@
 //! All that is known of one task, as text.
 
 use samuel_core::{
-    model::Status,
+    model::{Mark, Status},
     project::{Attempt, AttemptEnd, HistoryChange, RelatedTask, RelatedTasks, TaskHistory},
     text::{counted, dollars, lasting},
 };
@@ -122,7 +122,10 @@ fn standing(history: &TaskHistory) -> String {
     match (task.status, history.group.is_some()) {
         (Status::Pending, _) if !waits.is_empty() => format!("{status}, waits for {}", waits.join(", ")),
         (Status::Pending, false) if history.ready => format!("{status}, ready to be worked on"),
-        _ => status,
+        _ => match Mark::told_of(&task.marks) {
+            Some(marks) => format!("{status} {marks}"),
+            None => status,
+        },
     }
 }
 

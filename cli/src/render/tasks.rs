@@ -1,7 +1,7 @@
 //! Tasks as text.
 
 use samuel_core::{
-    model::{Status, Task, TaskId},
+    model::{Mark, Status, Task, TaskId},
     plan::{GroupState, ListRow, TaskList},
     text::counted,
 };
@@ -55,6 +55,9 @@ fn task_line(task: &Task, row: &ListRow, width: usize) -> String {
     if let Some(sha) = &task.commit_sha {
         let short: String = sha.chars().take(10).collect();
         line.push_str(&format!("  ({})", safe(&short)));
+    }
+    if let Some(marks) = Mark::told_of(&task.marks) {
+        line.push_str(&format!("  ({marks})"));
     }
     match (&row.claim, &task.owner) {
         (Some(claim), _) => line.push_str(&format!("  ({})", claim_text(claim, row.gone.as_deref()))),

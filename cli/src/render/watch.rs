@@ -18,10 +18,10 @@ use samuel_core::{
     agent::AgentEvent,
     engine::EndSignal,
     event::{CheckResult, Event, EventRecord, RunReport},
-    history::{LOST_ITS_TASK, command_words, event_line},
+    history::{LOST_ITS_TASK, command_words, event_line, left_uncommitted},
     hook::Speaker,
     model::{
-        AgentTotal, IterationOutcome,
+        AgentTotal, IterationOutcome, Mark,
         payload::{CheckFailure, Turn},
     },
     process::Process,
@@ -195,8 +195,9 @@ impl Watch {
                 self.line(&format!("last turn: failed, {}: {}", failure.class, safe(&failure.message)));
                 self.all_printed(logs);
             }
-            Event::TaskCompleted { task, title, .. } => {
-                self.line(&format!("  done: {} {}", safe(task.as_str()), safe(title)));
+            Event::TaskCompleted { task, title, marks, .. } => {
+                let marks = Mark::told_of(marks).map(|marks| format!(" ({marks})")).unwrap_or_default();
+                self.line(&format!("  done: {} {}{marks}", safe(task.as_str()), safe(title)));
             }
             Event::PlanChanged { change, task, title, reason, .. } => {
                 self.line(&format!("  {}", plan_changed(*change, task, title, reason.as_deref())));
@@ -338,6 +339,8 @@ impl Watch {
             usage,
             excused,
             unrecorded,
+            uncommitted,
+            committed_for_agent,
             ..
         } = &record.event
         else {
@@ -362,6 +365,9 @@ impl Watch {
             line.push_str(", but the task was not recorded as done");
         }
         self.line(&line);
+        if let Some(left) = left_uncommitted(uncommitted, committed_for_agent.as_deref()) {
+            self.line(&format!("  {}", safe_words(&left)));
+        }
         if !succeeded && !completed.is_empty() {
             self.line(&format!("  completed all the same: {}", ids(completed)));
         }
@@ -401,6 +407,9 @@ impl Watch {
             for AgentTotal { agent, usage } in agents {
                 self.line(&format!("  {}{}", safe(agent), consumed(*usage)));
             }
+        }
+        for (mark, tasks) in report.marked() {
+            self.line(&format!("  completed {}: {}", mark.told(), some_ids(tasks)));
         }
         for (what, tasks) in [("skipped", &report.skipped), ("left", &report.left)] {
             if !tasks.is_empty() {

@@ -40,6 +40,45 @@ fn a_poison_task_of_ten_is_blocked_after_its_attempts_and_the_nine_others_are_do
 }
 
 #[test]
+fn require_change_refuses_an_empty_completion() {
+    for (keys, is_repository) in
+        [("", false), ("", true), ("\n[sandbox]\nworkspace = \"clone\"", true), ("parallel.jobs = 2", true)]
+    {
+        let bench = Bench::with_tasks(&["First", "Second"]);
+        bench.configure(&format!("require_change = true\n{keys}"));
+        bench.write("a.txt", "one\n");
+        if is_repository {
+            bench.make_repository(&["a.txt", "samuel.toml"]);
+        }
+        // The second attempt at task 2 records the work of the first one.
+        let tried = bench.tmp().join("tried").display().to_string();
+        let first = format!("test -e {tried} || {{ touch {tried}; echo x > made; exit 0; }}");
+        let agent = format!(
+            "cat > /dev/null; if test $SAMUEL_TASK_ID = 2; then {first}; fi; \
+             \"$SAMUEL_BINARY\" run done $SAMUEL_TASK_ID"
+        );
+        let ran = bench.start(&agent, &["--max-attempts", "2"]).ends(3);
+        let stands = (bench.status("1"), bench.status("2"));
+        assert_eq!(stands, ("blocked".to_owned(), "completed".to_owned()), "{keys}: {ran:?}");
+        let why = "nothing was changed since task 1 began (require_change)";
+        assert!(ran.stdout.contains(why), "{keys}: {ran:?}");
+    }
+}
+
+#[test]
+fn require_change_refuses_another_empty_task() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    bench.configure("require_change = true");
+    bench.write("a.txt", "one\n");
+    bench.make_repository(&["a.txt", "samuel.toml"]);
+    let agent = "cat > /dev/null; \"$SAMUEL_BINARY\" run done 2";
+    let ran = bench.start(agent, &["--max-iterations", "1"]).ends(4);
+    assert_eq!(bench.status("2"), "pending", "{ran:?}");
+    let why = "nothing was changed since task 2 began (require_change)";
+    assert!(ran.stdout.contains(why), "{ran:?}");
+}
+
+#[test]
 fn a_task_that_is_reset_has_new_attempts_in_a_later_run() {
     let bench = ten_tasks();
     let ran = bench.start(POISONED, &["--max-attempts", "2", "--json"]).ends(3);

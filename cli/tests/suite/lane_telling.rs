@@ -49,6 +49,29 @@ fn running_tasks_are_not_blocked_and_done_is_provisional() {
 }
 
 #[test]
+fn marks_a_merge_without_a_change() {
+    let bench = with_repository(&["First", "Second"]);
+    let agent = "cat > /dev/null; test $SAMUEL_TASK_ID = 1 || echo x > made; \
+                 $SAMUEL_BINARY run done $SAMUEL_TASK_ID";
+    let ran = bench.start(agent, &["--jobs", "2"]).ends(0);
+    says(
+        &ran.stdout,
+        &[
+            "  done: 1 First (without a change)\n",
+            "  done: 2 Second\n",
+            "  completed without a change: 1 (1)\n",
+        ],
+    );
+    let status = bench.ok(&["run", "status"]).stdout;
+    says(&status, &["2 of 2 completed (100%), 1 without a change\n"]);
+    let report = bench.ok(&["run", "report", "--format", "md"]).stdout;
+    says(&report, &["1 First: completed without a change, ", "2 Second: completed, "]);
+    assert_eq!(bench.ok(&["run", "tasks"]).stdout.matches("(without a change)").count(), 1);
+    let tasks = bench.tasks();
+    assert_eq!((&tasks[0]["marks"][0], tasks[1]["marks"].is_null()), (&"no-change".into(), true));
+}
+
+#[test]
 fn one_silent_agent_has_its_task_blocked_and_the_other_lanes_go_on() {
     let bench = with_repository(&["First", "Second", "Third", "Fourth", "Fifth"]);
     let agent = "cat > /dev/null; test $SAMUEL_TASK_ID = 2 || { echo x > made-$SAMUEL_TASK_ID; \

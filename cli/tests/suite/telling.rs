@@ -52,6 +52,73 @@ fn the_end_of_what_a_failed_check_printed_is_shown_and_all_of_it_is_kept() {
     assert!(prompt.contains("2000\n") && logged(&bench, "2-1.prompt") == prompt, "{prompt}");
 }
 
+/// A project in a repository.
+fn in_repository(titles: &[&str], keys: &str) -> Bench {
+    let bench = Bench::with_tasks(titles);
+    bench.configure(keys);
+    bench.write("a.txt", "one\n");
+    bench.make_repository(&["a.txt", "samuel.toml"]);
+    bench
+}
+
+#[test]
+fn reports_files_left_uncommitted() {
+    let agent = format!("cat > /dev/null; echo one > made; {DONE}");
+    let committed = "committed for the agent as ";
+    for (keys, told) in [
+        ("", "uncommitted: made"),
+        ("\n[sandbox]\nworkspace = \"clone\"", committed),
+        ("parallel.jobs = 2", committed),
+    ] {
+        let bench = in_repository(&["First"], keys);
+        let ran = bench.start(&agent, &[]).ends(0);
+        says(&ran.stdout, &[told]);
+        says(&bench.ok(&["run", "log"]).stdout, &[told]);
+        says(&bench.ok(&["run", "report", "--format", "md"]).stdout, &[told]);
+        assert_eq!(bench.tasks()[0]["commit_sha"].is_null(), keys.is_empty(), "{keys}");
+    }
+}
+
+#[test]
+fn credits_no_commit_from_before_the_task() {
+    let named = "--commit-sha \"$(git rev-parse HEAD)\"";
+    let commit = "if test $SAMUEL_TASK_ID = 2; then git commit --quiet --all --message Two; fi";
+    let agent = format!("cat > /dev/null; echo $SAMUEL_TASK_ID > a.txt; {commit}; {DONE} {named}");
+    let bench = in_repository(&["First", "Second"], "");
+    let old = bench.git(&["rev-parse", "HEAD"]);
+    bench.start(&agent, &[]).ends(0);
+    let tasks = bench.tasks();
+    let new = bench.git(&["rev-parse", "HEAD"]);
+    assert_eq!((tasks[0]["commit_sha"].is_null(), tasks[1]["commit_sha"].as_str()), (true, Some(&*new)));
+    let report = bench.ok(&["run", "report", "--format", "md"]).stdout;
+    assert!(!report.contains(&old[..12]) && report.contains(&new[..12]), "{report}");
+    let shown = bench.ok(&["run", "show", "1", "--json"]).json();
+    assert_eq!(shown["data"]["commits"], serde_json::json!([]), "{shown}");
+}
+
+#[test]
+fn marks_completions_by_edit_and_other_agents() {
+    let bench = in_repository(&["First", "Second", "Third"], "");
+    let edit = "sed -i 's/,pending,/,completed,/' .samuel/run/prd.toon";
+    let agent = format!("cat > /dev/null; echo x > made; {DONE}; \"$SAMUEL_BINARY\" run done 2; {edit}");
+    let ran = bench.start(&agent, &[]).ends(0);
+    says(
+        &ran.stdout,
+        &[
+            "  done: 1 First\n",
+            "  done: 2 Second (by another task's agent)\n",
+            "  done: 3 Third (by an edit of prd.toon)\n",
+            "  completed by another task's agent: 1 (2)\n",
+            "  completed by an edit of prd.toon: 1 (3)\n",
+        ],
+    );
+    let tasks = bench.tasks();
+    let marks: Vec<_> = tasks.iter().map(|task| task["marks"].to_string()).collect();
+    assert_eq!(marks, ["null", "[\"other-agent\"]", "[\"edit\"]"]);
+    let status = bench.ok(&["run", "status"]).stdout;
+    says(&status, &["3 of 3 completed (100%), 1 by another task's agent, 1 by an edit of prd.toon\n"]);
+}
+
 #[test]
 fn a_last_turn_and_its_failure_are_told() {
     let bench = Bench::with_tasks(&["First"]);

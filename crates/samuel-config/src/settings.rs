@@ -78,6 +78,9 @@ settings! {
         /// called for, and those that you complete with `samuel run done`; with `plan` any. `auto` is `own-task` with
         /// several lanes, in a clone and in a sandbox, and `plan` elsewhere.
         completes: String = "auto".to_owned(), Name("value of completes", vec!["auto", "own-task", "plan"]);
+        /// Whether a completion for which nothing was changed since its task began fails its check. A change is what is
+        /// committed, or in place also what is not.
+        require_change: bool = false, Flag;
         /// Of how many runs the agent's output in `.samuel/run/logs` is kept, the one that starts
         /// included; 0 keeps all.
         keep_runs: u32 = 20, Count(0);

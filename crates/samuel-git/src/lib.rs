@@ -59,7 +59,7 @@ pub use caller::{Caller, OwnerError};
 pub use error::GitError;
 pub use head::Head;
 pub use id::ObjectId;
-pub use log::Commit;
+pub use log::{Commit, Since};
 pub use place::Repository;
 
 pub use configured::Configured;
@@ -67,7 +67,7 @@ pub use covered::covered;
 pub use ignores::{Walk, Walking};
 pub use index::{Entry, Index, Stat};
 pub use lines::DifferentLines;
-pub use listing::{Content, Listing, Parents, blob_id};
+pub use listing::{Content, Differences, Listing, Parents, State, blob_id};
 pub use nested::{Budget, hash_of, state_of};
 pub use products::products_below;
 pub use read::open_regular;

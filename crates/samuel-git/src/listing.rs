@@ -38,7 +38,7 @@ pub enum Content {
 }
 
 /// A file as it is now: its mode and its content.
-type State = (u32, Content);
+pub type State = (u32, Content);
 
 /// The files of a project as they are now, by their paths from its root, without those
 /// that are no part of the work.
@@ -48,6 +48,9 @@ pub type Listing = BTreeMap<Vec<u8>, State>;
 pub fn blob_id(repository: &Repository, content: &[u8]) -> ObjectId {
     repository.hash.blob(content)
 }
+
+/// Files that changed, by their paths, with what they are now, or `None` for one that is gone.
+pub type Differences = BTreeMap<Vec<u8>, Option<State>>;
 
 impl Repository {
     /// Returns what every file of the project is now, tracked or not, within a
@@ -131,6 +134,25 @@ impl Repository {
         changed.extend(now.into_keys());
         changed.sort_unstable();
         Ok(changed.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+    }
+
+    /// Returns which of some files differ from those of a commit, sorted. `None` stands for a file that is gone.
+    /// Without a commit there are no files to differ from. Reads only directories that have some of the files.
+    ///
+    /// # Errors
+    /// Returns a [`GitError`] where the repository cannot be read, or not in time.
+    #[doc(hidden)]
+    pub fn differing(
+        &self,
+        files: &Differences,
+        commit: Option<&ObjectId>,
+        limit: Duration,
+    ) -> Result<Vec<String>, GitError> {
+        let among = commit.map_or(Ok(Vec::new()), |commit| self.files_among(files, commit, limit))?;
+        let committed: Listing =
+            among.into_iter().map(|(path, mode, id)| (path, (mode, Content::Id(id)))).collect();
+        let differing = files.iter().filter(|(path, now)| committed.get(*path) != (*now).as_ref());
+        Ok(differing.map(|(path, _)| String::from_utf8_lossy(path).into_owned()).collect())
     }
 }
 
@@ -344,6 +366,22 @@ mod tests {
         );
         made.run(&["gc", "--quiet", "--aggressive", "--prune=now"]);
         assert_eq!(open(made.path()).changes_since(&start, LONG).unwrap(), expected);
+    }
+
+    #[test]
+    fn compares_only_some_files_with_a_commit() {
+        let made = Made::with(&[("a.rs", "a\n"), ("b/c.rs", "c\n"), ("b/d/e.rs", "e\n"), ("gone.rs", "")]);
+        made.write("a.rs", "changed\n");
+        made.write("b/d/new.rs", "");
+        fs::remove_file(made.path().join("gone.rs")).unwrap();
+        let repository = open(made.path());
+        let (now, head) = (repository.listing(LONG).unwrap(), repository.head().unwrap().commit());
+        let paths = ["b", "b/c.rs", "b/d/e.rs", "b/d/new.rs", "gone.rs"];
+        let states = paths.map(|path| (path.as_bytes().to_vec(), now.get(path.as_bytes()).copied()));
+        let files: Differences = states.into_iter().collect();
+        let differing = |commit: Option<&ObjectId>| repository.differing(&files, commit, LONG).unwrap();
+        assert_eq!(differing(head.as_ref()), ["b/d/new.rs", "gone.rs"]);
+        assert_eq!(differing(None), ["b/c.rs", "b/d/e.rs", "b/d/new.rs"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The last commits, and whether one is among them.
 
 use std::{
-    collections::{BinaryHeap, HashSet},
+    collections::{BinaryHeap, HashMap, HashSet},
     time::Duration,
 };
 
@@ -39,6 +39,18 @@ pub struct Commit {
     pub date: String,
     /// The first paragraph of its message, on one line.
     pub subject: String,
+}
+
+/// The relation of a commit to an earlier one.
+#[doc(hidden)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// It is that commit or descends from it. These commits are new, the first is the commit itself.
+    Ahead(Vec<ObjectId>),
+    /// It does not descend from that commit.
+    Elsewhere,
+    /// Too many commits would have to be read.
+    Unknown,
 }
 
 /// A commit that has been read, by when it was made and in which turn.
@@ -147,9 +159,85 @@ impl Repository {
         Ok(false)
     }
 
+    /// Returns the commits that `head` has and `start` does not have. Without a start these are all commits of `head`.
+    /// If `head` has merges and more than `count` commits would have to be read, these are only the first parents.
+    ///
+    /// # Errors
+    /// Returns a [`GitError`] where the repository cannot be read.
+    #[doc(hidden)]
+    pub fn commits_since(
+        &self,
+        start: Option<&ObjectId>,
+        head: &ObjectId,
+        count: usize,
+        limit: Duration,
+    ) -> Result<Since, GitError> {
+        // No date misleads here, unlike in a walk.
+        let line = self.first_parents(head, start, count)?;
+        let is_whole = match (start, line.last()) {
+            (Some(start), Some((_, parents))) => parents.first() == Some(start),
+            (Some(start), None) => head == start,
+            (None, last) => last.is_some_and(|(_, parents)| parents.is_empty()),
+        };
+        let is_linear = line.iter().all(|(_, parents)| parents.len() < 2);
+        let line: Vec<ObjectId> = line.into_iter().map(|(id, _)| id).collect();
+        if is_whole && is_linear {
+            return Ok(Since::Ahead(line));
+        }
+        Ok(match self.walk_since(start, head, count, limit)? {
+            Since::Unknown if is_whole => Since::Ahead(line),
+            since => since,
+        })
+    }
+
+    /// Does the same by a walk through all commits, the latest first.
+    fn walk_since(
+        &self,
+        start: Option<&ObjectId>,
+        head: &ObjectId,
+        count: usize,
+        limit: Duration,
+    ) -> Result<Since, GitError> {
+        let mut walk = self.walk_from(head, limit)?;
+        let mut read = Vec::new();
+        let mut parents_of: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
+        let mut old = HashSet::new();
+        if let Some(start) = start {
+            walk.add(*start)?;
+            old.insert(*start);
+        }
+        while walk.heap.iter().any(|next| !old.contains(&next.id)) {
+            if read.len() >= count {
+                return Ok(Since::Unknown);
+            }
+            let Some(next) = walk.step()? else { break };
+            let parents = parents(&next.data, self.hash);
+            // Commits of the same second come in any order, so some of those before may have been read.
+            let mut before = if old.contains(&next.id) { parents.clone() } else { Vec::new() };
+            while let Some(id) = before.pop() {
+                if old.insert(id) {
+                    before.extend(parents_of.get(&id).into_iter().flatten());
+                }
+            }
+            parents_of.insert(next.id, parents);
+            read.push(next.id);
+        }
+        read.retain(|id| !old.contains(id));
+        let descends = |start: &ObjectId| {
+            let is_parent = |id: &ObjectId| parents_of.get(id).is_some_and(|parents| parents.contains(start));
+            read.iter().any(is_parent)
+        };
+        let is_ahead = start.is_none_or(descends);
+        Ok(if is_ahead { Since::Ahead(read) } else { Since::Elsewhere })
+    }
+
     /// Begins to go through the commits before `HEAD`; nothing in a repository without any.
     fn walk(&self, limit: Duration) -> Result<Option<Walk>, GitError> {
         let Some(first) = self.head()?.commit() else { return Ok(None) };
+        self.walk_from(&first, limit).map(Some)
+    }
+
+    fn walk_from(&self, first: &ObjectId, limit: Duration) -> Result<Walk, GitError> {
         let mut walk = Walk {
             objects: self.objects(limit)?,
             seen: HashSet::new(),
@@ -158,11 +246,11 @@ impl Repository {
             ends: self.ends(),
             has_gap: false,
         };
-        walk.add(first)?;
+        walk.add(*first)?;
         if walk.has_gap {
             return Err(GitError::damaged(&self.git_dir.join("HEAD"), "its commit is not there"));
         }
-        Ok(Some(walk))
+        Ok(walk)
     }
 }
 
@@ -308,7 +396,12 @@ fn short_digits(objects: u64, hash: HashKind) -> usize {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed set-up fails the test")]
+    #![allow(
+        clippy::unwrap_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        reason = "a failed set-up fails the test"
+    )]
 
     use std::{fs, process::Command};
 
@@ -424,6 +517,46 @@ mod tests {
         assert!(has("side"));
         made.commit("Later");
         assert!(has("side"));
+    }
+
+    #[test]
+    fn lists_commits_since_a_start() {
+        let made = Made::with(&[("a.rs", "")]);
+        let repository = made.opened();
+        let head = || repository.head().unwrap().commit().unwrap();
+        let since = |start: Option<&ObjectId>| repository.commits_since(start, &head(), 10, LONG).unwrap();
+        let first = head();
+        made.run(&["checkout", "--quiet", "-b", "side"]);
+        made.commit("On the side");
+        let side = head();
+        made.run(&["checkout", "--quiet", "main"]);
+        made.commit("Second");
+        let second = head();
+        assert_eq!(since(Some(&second)), Since::Ahead(vec![]));
+        assert_eq!(since(Some(&first)), Since::Ahead(vec![second]));
+        assert_eq!(since(Some(&side)), Since::Elsewhere, "another branch");
+        assert_eq!(since(None), Since::Ahead(vec![second, first]));
+        made.run(&["merge", "--quiet", "--no-edit", "side"]);
+        let Since::Ahead(merged) = since(Some(&second)) else { panic!("it descends") };
+        assert_eq!((merged.len(), merged.contains(&side), merged.contains(&first)), (2, true, false));
+        let few = |start, count| repository.commits_since(Some(start), &head(), count, LONG).unwrap();
+        assert_eq!(few(&first, 2), Since::Ahead(vec![head(), second]), "too many to find the side");
+        assert_eq!(few(&side, 1), Since::Unknown);
+    }
+
+    #[test]
+    fn finds_new_commits_with_old_dates() {
+        let made = Made::with(&[("a.rs", "")]);
+        (0..5).for_each(|n| made.commit(&n.to_string()));
+        let repository = made.opened();
+        let head = || repository.head().unwrap().commit().unwrap();
+        let start = head();
+        let who = ["-c", "user.name=a", "-c", "user.email=a@b"];
+        let mut commit = Command::new("git");
+        commit.args(who).args(["commit", "--quiet", "--allow-empty", "-m", "x"]).current_dir(made.path());
+        assert!(commit.env("GIT_COMMITTER_DATE", "2001-01-01T00:00:00Z").status().unwrap().success());
+        let since = repository.commits_since(Some(&start), &head(), 3, LONG).unwrap();
+        assert_eq!(since, Since::Ahead(vec![head()]));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::{
     GitError, ObjectId, Repository,
     index::{MAX_PATH, MAX_PATHS, is_plain},
     lines::{Counting, DifferentLines},
+    listing::Differences,
     log::{read_commit, tree_of},
     odb::{Kind, Objects},
 };
@@ -20,6 +21,25 @@ pub(super) type TreeFile = (Vec<u8>, u32, ObjectId);
 impl Repository {
     /// Lists the files of a commit that are below the project's root.
     pub(super) fn files_of(&self, commit: &ObjectId, limit: Duration) -> Result<Vec<TreeFile>, GitError> {
+        self.read_files(None, commit, limit)
+    }
+
+    /// Lists those of some files that a commit has below the project's root.
+    pub(super) fn files_among(
+        &self,
+        wanted: &Differences,
+        commit: &ObjectId,
+        limit: Duration,
+    ) -> Result<Vec<TreeFile>, GitError> {
+        self.read_files(Some(wanted), commit, limit)
+    }
+
+    fn read_files(
+        &self,
+        wanted: Option<&Differences>,
+        commit: &ObjectId,
+        limit: Duration,
+    ) -> Result<Vec<TreeFile>, GitError> {
         let objects = self.objects(limit)?;
         let missing = || GitError::damaged(&self.common_dir.join("objects"), "a commit or tree is not there");
         let commit = read_commit(&objects, commit)?.ok_or_else(missing)?;
@@ -34,8 +54,8 @@ impl Repository {
                 None => return Ok(Vec::new()),
             }
         }
-        let mut reading =
-            Reading { objects, files: Vec::new(), entries: 0, left: MAX_PATHS, hash: self.hash.len() };
+        let (files, hash) = (Vec::new(), self.hash.len());
+        let mut reading = Reading { objects, wanted, files, entries: 0, left: MAX_PATHS, hash };
         reading.tree(&tree, &mut Vec::new(), 0)?.ok_or_else(missing)?;
         Ok(reading.files)
     }
@@ -93,8 +113,10 @@ fn read_tree(objects: &Objects, id: &ObjectId) -> Result<Option<Vec<u8>>, GitErr
     Ok(found.filter(|(kind, _)| *kind == Kind::Tree).map(|(_, data)| data))
 }
 
-struct Reading {
+struct Reading<'a> {
     objects: Objects,
+    /// The files to read; nothing for all.
+    wanted: Option<&'a Differences>,
     files: Vec<TreeFile>,
     entries: usize,
     /// How many bytes of paths may still be taken.
@@ -102,7 +124,17 @@ struct Reading {
     hash: usize,
 }
 
-impl Reading {
+impl Reading<'_> {
+    /// Returns whether a file is wanted, or one in a directory, which has a slash at its end.
+    fn wants(&self, path: &[u8]) -> bool {
+        let Some(wanted) = self.wanted else { return true };
+        let mut from = wanted.range(path.to_vec()..);
+        from.next().is_some_and(|(file, _)| match path.ends_with(b"/") {
+            true => file.starts_with(path),
+            false => file == path,
+        })
+    }
+
     /// Reads a tree and those in it; nothing where one is missing, damaged or
     /// more than there may be.
     fn tree(&mut self, id: &ObjectId, path: &mut Vec<u8>, depth: usize) -> Result<Option<()>, GitError> {
@@ -117,6 +149,12 @@ impl Reading {
             path.extend_from_slice(entry.name);
             if entry.mode == 0o040_000 {
                 path.push(b'/');
+            }
+            if !self.wants(path) {
+                path.truncate(length);
+                continue;
+            }
+            if entry.mode == 0o040_000 {
                 if self.tree(&entry.id, path, depth + 1)?.is_none() {
                     return Ok(None);
                 }
@@ -208,7 +246,8 @@ mod tests {
         for (left, is_read) in [(4, true), (3, false)] {
             let (objects, hash) = (repository.objects(LONG).unwrap(), repository.hash);
             let tree = tree_of(&read_commit(&objects, &commit).unwrap().unwrap(), hash).unwrap();
-            let mut reading = Reading { objects, files: Vec::new(), entries: 0, left, hash: hash.len() };
+            let (files, hash) = (Vec::new(), hash.len());
+            let mut reading = Reading { objects, wanted: None, files, entries: 0, left, hash };
             assert_eq!(reading.tree(&tree, &mut Vec::new(), 0).unwrap().is_some(), is_read);
         }
     }

@@ -168,6 +168,10 @@ impl Core {
             failed_iterations: self.counters.failed,
             interrupted_iterations: self.counters.interrupted,
             completed: self.counters.completed.clone(),
+            // The driver knows these.
+            unchanged: Vec::new(),
+            by_other_agent: Vec::new(),
+            by_edit: Vec::new(),
             unrecorded: self.counters.unrecorded.clone(),
             undelivered,
             // The driver knows these, as it does below.

@@ -21,7 +21,7 @@ use std::num::NonZeroU32;
 use samuel_agent::AgentEvent;
 use samuel_hook::{HookPoint, Outcome};
 use samuel_model::{
-    ExitReason, FailureClass, IterationOutcome, TaskId, Usage,
+    ExitReason, FailureClass, IterationOutcome, Mark, TaskId, Usage,
     payload::{Actor, CheckFailure, Mode, TaskBrief, Turn},
 };
 use samuel_process::Process;
@@ -180,6 +180,9 @@ pub enum Event {
         title: String,
         /// Whether a failed check can still take it back.
         provisional: bool,
+        /// What is unusual about the completion, as far as it is known by then.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        marks: Vec<Mark>,
     },
     /// A lane has begun to work on a task.
     TaskClaimed {
@@ -331,6 +334,12 @@ pub enum Event {
         /// The commit that was checked out then, where there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         commit: Option<String>,
+        /// The files that the agent left uncommitted, at most 100.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        uncommitted: Vec<String>,
+        /// The commit in which Samuel stored these files, in a workspace of Samuel's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        committed_for_agent: Option<String>,
     },
     /// The run waits: for the pause between iterations, or for a usage limit.
     Waiting {

@@ -41,6 +41,9 @@ pub(super) struct Iteration {
     pub(super) checking: Vec<TaskId>,
     /// Completions that a check stands behind.
     pub(super) checked: Vec<TaskId>,
+    /// Tasks but its own that a person completed since it began: they are not its work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) by_person: Vec<TaskId>,
     /// Whether there was nothing to check, so that they stand as they are.
     #[serde(default)]
     pub(super) unverified: bool,
@@ -92,6 +95,11 @@ pub(super) struct Iteration {
 impl Iteration {
     pub(super) fn task_id(&self) -> Option<TaskId> {
         self.task.as_ref().map(|task| TaskId::new(task.id.clone()))
+    }
+
+    /// Returns those of some completed tasks that are credited with what the iteration changed.
+    pub(super) fn credited(&self, completed: &[TaskId]) -> Vec<TaskId> {
+        completed.iter().filter(|id| !self.by_person.contains(id)).cloned().collect()
     }
 
     pub(super) fn outcome(&self) -> IterationOutcome {

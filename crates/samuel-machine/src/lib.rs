@@ -167,6 +167,12 @@ impl Machine {
         self.state.iteration().map(|iteration| (iteration.mode, iteration.task.clone())).unwrap_or_default()
     }
 
+    /// Returns the tasks whose completion the check under way decides on, except those that a person completed.
+    #[doc(hidden)]
+    pub fn credited_by_check(&self) -> Vec<TaskId> {
+        self.state.iteration().map(|iteration| iteration.credited(&iteration.checking)).unwrap_or_default()
+    }
+
     /// Returns why the current iteration failed, if it did.
     #[doc(hidden)]
     pub fn failure(&self) -> Option<&IterationFailure> {

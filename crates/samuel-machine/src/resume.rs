@@ -73,8 +73,8 @@ impl Core {
         for mutation in std::mem::take(&mut self.mutations) {
             match mutation {
                 Mutation::TakeBack { ids, .. } => doubtful.extend(ids),
-                // Its agent was given the answer.
-                heard @ Mutation::Heard { .. } => self.mutations.push_back(heard),
+                // An agent was given the answer, and a mark changes only what is still completed.
+                kept @ (Mutation::Heard { .. } | Mutation::Mark { .. }) => self.mutations.push_back(kept),
                 _ => {}
             }
         }

@@ -5,7 +5,7 @@ use samuel_model::{
     IterationOutcome, TaskId,
     payload::{AfterIterationInput, IterationErrorInput, Mode, Turn},
 };
-use samuel_state::{Mutation, ProgressKind, plan::Next};
+use samuel_state::{Mutation, ProgressKind, TaskCredit, plan::Next};
 
 use super::{
     Core, Effect, HookReply, Owner, Phase, State, Then, WITHOUT_CHECK, Wait, WorkLeft, core::Repeat,
@@ -133,7 +133,10 @@ impl Core {
             self.mutations.push_back(Mutation::ReturnToPending { id });
         }
         self.queue_parking(iteration);
-        self.mutations.push_back(Mutation::CommitIteration { iteration: number, mode, usage });
+        // A worker's task is credited when its work is merged.
+        let credited = if self.setup.in_lane { Vec::new() } else { iteration.credited(&iteration.checked) };
+        let credits = credited.into_iter().map(TaskCredit::new).collect();
+        self.mutations.push_back(Mutation::CommitIteration { iteration: number, mode, usage, credits });
     }
 
     /// Closes the iteration's books, once the plan was changed.
@@ -179,6 +182,8 @@ impl Core {
             excused: iteration.excused,
             unrecorded,
             commit: None,
+            uncommitted: Vec::new(),
+            committed_for_agent: None,
         });
         self.effect(Effect::Checkpoint);
     }

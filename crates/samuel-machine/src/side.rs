@@ -11,7 +11,7 @@ use samuel_model::{
     TaskId,
     payload::{AbilityAfterInput, AbilityBeforeInput, Json, TaskCompletedInput},
 };
-use samuel_state::ProgressKind;
+use samuel_state::{Mutation, ProgressKind};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -110,8 +110,16 @@ impl Core {
         if let Some(iteration) = state.iteration_mut().filter(|_| !is_of_others) {
             iteration.answered |= iteration.task_id().as_ref() == Some(&completion.task);
             iteration.called_tool = true;
+            iteration.by_person.retain(|id| *id != completion.task);
+            if by == CompletedBy::Person && !is_of_iteration {
+                iteration.by_person.push(completion.task.clone());
+            }
         }
-        self.emit(Event::TaskCompleted { task, title, provisional });
+        let marks = by.marks();
+        if !marks.is_empty() {
+            self.mutations.push_back(Mutation::Mark { id: task.clone(), marks: marks.clone() });
+        }
+        self.emit(Event::TaskCompleted { task, title, provisional, marks });
         self.side_push(state, Work::Completed { completion, provisional });
     }
 

@@ -15,7 +15,7 @@
 //! the task that an agent was called for, and those that a person completes by the
 //! command, may be confirmed; [`ruling`] reopens all others.
 
-use samuel_model::{Completes, TaskId, payload::Actor};
+use samuel_model::{Completes, Mark, TaskId, payload::Actor};
 use samuel_state::plan::{Discoveries, Evidence, Standing};
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +62,15 @@ impl CompletedBy {
             (false, true, _) => Self::Edit,
             (false, false, Actor::User) => Self::Person,
             (false, false, _) => Self::Unknown,
+        }
+    }
+
+    /// Returns the marks of a completion.
+    pub(super) fn marks(self) -> Vec<Mark> {
+        match self {
+            Self::OtherAgent => vec![Mark::OtherAgent],
+            Self::Edit => vec![Mark::Edit],
+            Self::OwnAgent | Self::Person | Self::Unknown => Vec::new(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Groups, Plan, Status};
+use super::{Groups, Mark, Plan, Status};
 
 /// How many tasks stand where.
 ///
@@ -18,6 +18,15 @@ pub struct TaskCounts {
     pub in_progress: usize,
     /// Those that are done.
     pub completed: usize,
+    /// The completed tasks for which nothing was changed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unchanged: usize,
+    /// The completed tasks that the agent of another task completed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub by_other_agent: usize,
+    /// The completed tasks that an edit of `prd.toon` completed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub by_edit: usize,
     /// Those that are left out.
     pub skipped: usize,
     /// Those that cannot be worked on.
@@ -27,6 +36,10 @@ pub struct TaskCounts {
     /// How much is done, in whole percent, rounded down: the completed tasks of all that
     /// are not skipped. 100 where all are skipped, nothing where there are none.
     pub percent: Option<u8>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl TaskCounts {
@@ -47,6 +60,13 @@ impl TaskCounts {
                 Status::Skipped => &mut counts.skipped,
                 Status::Blocked => &mut counts.blocked,
             } += 1;
+            for mark in task.marks.iter().filter(|_| task.status == Status::Completed) {
+                *match mark {
+                    Mark::NoChange => &mut counts.unchanged,
+                    Mark::OtherAgent => &mut counts.by_other_agent,
+                    Mark::Edit => &mut counts.by_edit,
+                } += 1;
+            }
         }
         let work = counts.total - counts.skipped;
         let percent = (counts.completed * 100).checked_div(work).unwrap_or(100);

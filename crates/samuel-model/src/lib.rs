@@ -27,6 +27,7 @@ mod groups;
 mod hex;
 mod hook_status;
 mod live;
+mod mark;
 mod no_work;
 mod outcome;
 mod plan;
@@ -57,6 +58,7 @@ pub use groups::Groups;
 pub use groups::settle;
 pub use hook_status::{BreakClass, HookStatus};
 pub use live::{Doing, LiveState, QueuedWork, WaitingCall};
+pub use mark::Mark;
 pub use outcome::{ExitReason, FailureClass};
 pub use plan::{PLAN_VERSION, Plan, PlanHeader, Progress, ProgressStatus, did_you_mean};
 pub use question::{

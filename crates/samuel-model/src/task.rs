@@ -7,7 +7,7 @@ use std::{cmp::Ordering, fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Complexity, Priority, Question, claim::MAX_BRANCH_BYTES, words};
+use super::{Complexity, Mark, Priority, Question, claim::MAX_BRANCH_BYTES, words};
 use crate::text::excerpt;
 
 /// The longest id a task may have, in characters.
@@ -242,6 +242,9 @@ pub struct Task {
     /// the answer. Earlier versions of Samuel do not know of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
+    /// What is unusual about its completion. Earlier versions of Samuel do not know of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
 }
 
 impl Task {
@@ -268,6 +271,7 @@ impl Task {
             skip_reason: None,
             owner: None,
             question: None,
+            marks: Vec::new(),
         }
     }
 

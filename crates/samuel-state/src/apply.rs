@@ -8,17 +8,17 @@
 use jiff::Timestamp;
 
 use super::{
-    Mutation, StateError, TaskChange,
+    Edit, Mutation, StateError, TaskChange, TaskCredit,
     baseline::Baseline,
     claims,
     new_task::{add_numbered, enqueue},
     regroup::{Before, forget_above},
     revise::revise,
     task_question::{answer_question, ask, not_stored},
-    task_status::{block, changed, done, let_go, reset, skip, start, take_back},
+    task_status::{block, changed, done, let_go, mark, reset, skip, start, take_back},
 };
 use samuel_model::{
-    Claim, Groups, Plan, Progress, ProgressStatus, Question, Status, Task, TaskId, Usage, add_cost,
+    Claim, Groups, Mark, Plan, Progress, ProgressStatus, Question, Status, Task, TaskId, Usage, add_cost,
     commit_hash, payload::Mode, settle,
 };
 
@@ -132,12 +132,17 @@ fn applied(plan: &mut Plan, mutation: &Mutation, at: At<'_>) -> Result<TaskChang
                 plan.tasks.iter_mut().find(|task| task.id == *id && task.question.as_ref() == Some(question));
             heard.map_or(TaskChange::Unchanged, |task| changed(task, |task| task.question = None))
         }
-        Mutation::CommitIteration { iteration, mode, usage } => {
+        Mutation::Mark { id, marks } => {
+            let task = plan.tasks.iter_mut().find(|task| task.id == *id);
+            task.map_or(TaskChange::Unchanged, |task| mark(task, marks))
+        }
+        Mutation::CommitIteration { iteration, mode, usage, credits } => {
             // What another lane looks for meanwhile is not over.
             if *mode == Mode::Discovery || !plan.is_discovery_claimed() {
                 plan.progress.discovery_room = None;
             }
-            commit_iteration(&mut plan.progress, *iteration, *mode, *usage, now)
+            let figures = commit_iteration(&mut plan.progress, *iteration, *mode, *usage, now);
+            credit(&mut plan.tasks, credits).unwrap_or(figures)
         }
         Mutation::BeginDiscovery { room } => {
             plan.progress.discovery_room = Some(*room);
@@ -278,6 +283,27 @@ fn commit_iteration(
         }
     }
     add_usage(progress, usage)
+}
+
+/// Stores the credits of completed tasks. Returns nothing if no task changes.
+fn credit(tasks: &mut [Task], credits: &[TaskCredit]) -> Option<TaskChange> {
+    let mut edits = Vec::new();
+    for TaskCredit { id, commit, unchanged } in credits {
+        let task = tasks.iter_mut().find(|task| task.id == *id && task.status == Status::Completed);
+        let Some(task) = task else { continue };
+        let marks: &[Mark] = if *unchanged { &[Mark::NoChange] } else { &[] };
+        if mark(task, marks) != TaskChange::Unchanged || task.commit_sha != *commit {
+            task.commit_sha.clone_from(commit);
+            edits.push(Edit::Changed { id: id.clone() });
+        }
+    }
+    match edits.as_slice() {
+        [] => None,
+        [Edit::Changed { id }] => {
+            Some(TaskChange::Task { id: id.clone(), from: Status::Completed, to: Status::Completed })
+        }
+        _ => Some(TaskChange::Several { edits }),
+    }
 }
 
 fn add_usage(progress: &mut Progress, usage: Usage) -> TaskChange {

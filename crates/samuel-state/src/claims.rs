@@ -22,7 +22,7 @@ use super::{
 };
 use samuel_model::{
     Claim, ClaimPhase, ClaimTarget, Groups, InvalidTask, MAX_BRANCH_BYTES, MAX_CONFLICT_FILES,
-    MAX_OWNER_CHARS, Plan, ReleaseReason, Role, Status, Task, TaskId, commit_hash, settle,
+    MAX_OWNER_CHARS, Mark, Plan, ReleaseReason, Role, Status, Task, TaskId, commit_hash, settle,
 };
 
 /// A claim that is landed, as [`Mutation::Landing`] names it.
@@ -71,7 +71,7 @@ pub(super) fn change(plan: &mut Plan, mutation: &Mutation, at: At<'_>) -> Result
         Mutation::Landing { role, into, old, new, claims } => {
             landing(plan, *role, Move { into, old, new }, claims, at.now)
         }
-        Mutation::Land { role } => land(plan, *role, at.now),
+        Mutation::Land { role, unchanged } => land(plan, *role, unchanged, at.now),
         Mutation::Drop { role, .. } => withdraw(plan, *role, at.now),
         _ => Ok(TaskChange::Unchanged),
     }
@@ -334,7 +334,7 @@ fn landing(
 }
 
 /// The branch has moved: what was being landed is completed.
-fn land(plan: &mut Plan, role: u64, now: Timestamp) -> Result<TaskChange, StateError> {
+fn land(plan: &mut Plan, role: u64, unchanged: &[TaskId], now: Timestamp) -> Result<TaskChange, StateError> {
     end_landing(plan, role, now)?;
     let is_landed = |claim: &Claim| claim.is_landing() && claim.task.task().is_some();
     let (landed, left) = std::mem::take(&mut plan.claims).into_iter().partition(is_landed);
@@ -347,6 +347,7 @@ fn land(plan: &mut Plan, role: u64, now: Timestamp) -> Result<TaskChange, StateE
         let Some(commit) = commits.get(&task.id) else { continue };
         let from = std::mem::replace(&mut task.status, Status::Completed);
         (task.completed_at, task.commit_sha, task.owner) = (Some(now), commit.clone(), None);
+        task.marks = if unchanged.contains(&task.id) { vec![Mark::NoChange] } else { Vec::new() };
         edits.push(Edit::Status { id: task.id.clone(), from, to: Status::Completed });
     }
     Ok(TaskChange::Several { edits })

@@ -273,7 +273,7 @@ impl<'a> Told<'a> {
         if self.groups.contains(id) {
             // Where it stands, and since when, is nobody's edit.
             let as_now = Task { status: new.status, completed_at: new.completed_at, ..old.clone() };
-            let as_now = Task { owner: None, skip_reason: None, question: None, ..as_now };
+            let as_now = Task { owner: None, skip_reason: None, question: None, marks: Vec::new(), ..as_now };
             let is_told = as_now == *new || self.anything || self.touched.contains(id);
             return (!is_told).then(|| Edit::Changed { id: id.clone() });
         }

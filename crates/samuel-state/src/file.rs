@@ -457,7 +457,7 @@ fn keeps(mutation: &Mutation) -> bool {
             | Mutation::CommitIteration { .. }
             | Mutation::Land { .. }
     );
-    let is_heard = matches!(mutation, Mutation::Heard { .. });
+    let is_heard = matches!(mutation, Mutation::Heard { .. } | Mutation::Mark { .. });
     adds_or_ends || !(mutation.is_for_agents() || mutation.is_of_claims() || is_heard)
 }
 

@@ -319,7 +319,12 @@ mod tests {
             import(&store, &[id]);
             set(ProgressStatus::Running);
             let usage = Usage::default();
-            change(Mutation::CommitIteration { iteration: 1, mode: Mode::Implementation, usage });
+            change(Mutation::CommitIteration {
+                iteration: 1,
+                mode: Mode::Implementation,
+                usage,
+                credits: Vec::new(),
+            });
             set(ProgressStatus::Stopped);
             change(Mutation::Skip { id: TaskId::new(id), reason: None });
         }

@@ -347,7 +347,7 @@ mod tests {
                 let edits = |record: &JournalRecord| matches!(record.entry, JournalEntry::Edited { .. });
                 assert!(!caught.journal.records.iter().any(edits), "{caught:?}");
                 assert_eq!(known.caught_up().warnings, [""; 0], "it is told once");
-                known.change(Mutation::Land { role });
+                known.change(Mutation::Land { role, unchanged: Vec::new() });
                 assert_eq!(status(&known), (Status::Completed, Some("abcdff".to_owned())));
             }
         }
@@ -357,7 +357,7 @@ mod tests {
     fn knows_which_merges_this_process_wrote() {
         let known = Known::new();
         let role = landing(&known);
-        known.change(Mutation::Land { role });
+        known.change(Mutation::Land { role, unchanged: Vec::new() });
         let land = known.store.journal_since(0).unwrap().records.pop().unwrap();
         assert!(matches!(&land.entry, JournalEntry::Mutation { mutation: Mutation::Land { .. }, .. }));
         assert!(known.store.wrote(&land));
@@ -374,7 +374,7 @@ mod tests {
         let known = Known::new();
         let role = landing(&known);
         known.edit(",in_progress,", ",pending,");
-        known.change(Mutation::Land { role });
+        known.change(Mutation::Land { role, unchanged: Vec::new() });
         assert_eq!(status(&known), (Status::Completed, Some("abcdff".to_owned())));
         known.caught_up();
         assert_eq!((status(&known).0, known.claims().len()), (Status::Completed, 1));

@@ -125,7 +125,7 @@ pub use logs::{KeptLogs, Pruned, of_iteration, prune};
 pub use memory::MemoryStore;
 pub use memory_lane::MemoryLane;
 pub use merge::{Merged, Orphans, OtherPrd, TaskTitle, merge};
-pub use mutation::{Actor, Mutation, NewTask, TaskChange};
+pub use mutation::{Actor, Mutation, NewTask, TaskChange, TaskCredit};
 pub use plan_store::{
     Applied, Asker, CaughtUp, Existing, Imported, JournalPart, LastWritten, LoadedPlan, PlanStore,
     UnlandedWork,

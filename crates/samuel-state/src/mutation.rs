@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Edit, LandingClaim, Parts, Place, PlanUpdate, Replaced, StateError, TaskEdit};
 use samuel_model::{
-    ClaimTarget, Complexity, Plan, Priority, ProgressStatus, Question, ReleaseReason, Source, Status, Task,
-    TaskId, Usage, payload::Mode,
+    ClaimTarget, Complexity, Mark, Plan, Priority, ProgressStatus, Question, ReleaseReason, Source, Status,
+    Task, TaskId, Usage, payload::Mode,
 };
 
 pub use samuel_model::payload::Actor;
@@ -114,6 +114,13 @@ pub enum Mutation {
         id: TaskId,
         /// The question and answer that its agent received.
         question: Question,
+    },
+    /// Adds marks to a completed task. Changes nothing if the task is no longer completed. Agents may not do it.
+    Mark {
+        /// The task.
+        id: TaskId,
+        /// What is unusual about its completion.
+        marks: Vec<Mark>,
     },
     /// Changes the fields of a task.
     Edit {
@@ -228,6 +235,9 @@ pub enum Mutation {
     Land {
         /// The token of the role that merges.
         role: u64,
+        /// The tasks whose merge changed nothing.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unchanged: Vec<TaskId>,
     },
     /// Returns the work that was being merged to the queue, because the branch has not moved and will not move.
     Drop {
@@ -251,6 +261,9 @@ pub enum Mutation {
         /// The usage of its agent calls.
         #[serde(default)]
         usage: Usage,
+        /// The commits of the tasks that it completed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        credits: Vec<TaskCredit>,
     },
     /// Adds the usage of agent calls outside of iterations.
     AddUsage {
@@ -294,6 +307,7 @@ impl Mutation {
             Self::Ask { .. } => "ask",
             Self::Answer { .. } => "answer",
             Self::Heard { .. } => "heard",
+            Self::Mark { .. } => "mark",
             Self::Edit { .. } => "edit",
             Self::Remove { .. } => "remove",
             Self::Move { .. } => "move",
@@ -330,11 +344,17 @@ impl Mutation {
             | Self::StartTask { id, .. }
             | Self::ReturnToPending { id }
             | Self::Block { id, .. } => Some(vec![id]),
+            Self::Mark { .. } => None,
             Self::TakeBack { ids, .. } => Some(ids.iter().collect()),
-            Self::BeginDiscovery { .. }
-            | Self::CommitIteration { .. }
-            | Self::AddUsage { .. }
-            | Self::SetProgressStatus { .. } => Some(Vec::new()),
+            Self::CommitIteration { credits, .. } => match credits.as_slice() {
+                [] => Some(Vec::new()),
+                [one] if !one.unchanged => Some(vec![&one.id]),
+                // A mark adds a column to every row.
+                _ => None,
+            },
+            Self::BeginDiscovery { .. } | Self::AddUsage { .. } | Self::SetProgressStatus { .. } => {
+                Some(Vec::new())
+            }
             // The first three depend on the questions of all tasks.
             Self::Ask { .. }
             | Self::Answer { .. }
@@ -383,8 +403,29 @@ impl Mutation {
                 | Self::Undo { .. }
                 | Self::Answer { .. }
                 | Self::Heard { .. }
+                | Self::Mark { .. }
         );
         !revises && !self.is_of_claims()
+    }
+}
+
+/// What a completed task is credited with at the end of its iteration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskCredit {
+    /// The task.
+    pub id: TaskId,
+    /// Its commit, made since the task began. It replaces the commit that was named when the task was completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Whether nothing was changed since the task began.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unchanged: bool,
+}
+
+impl TaskCredit {
+    /// Creates a credit without a commit.
+    pub fn new(id: TaskId) -> Self {
+        Self { id, commit: None, unchanged: false }
     }
 }
 

@@ -305,8 +305,12 @@ mod tests {
 
     #[test]
     fn forged_records_of_the_journal_do_not_lift_the_limit() {
-        let commit =
-            Mutation::CommitIteration { iteration: 1, mode: Mode::Discovery, usage: Usage::default() };
+        let commit = Mutation::CommitIteration {
+            iteration: 1,
+            mode: Mode::Discovery,
+            usage: Usage::default(),
+            credits: Vec::new(),
+        };
         let rows = ["a", "b", "c"].map(|id| Edit::Added { id: TaskId::new(id), status: Status::Pending });
         let mutated = |mutation: Mutation, change: TaskChange| JournalEntry::Mutation {
             actor: Actor::Runtime,
@@ -367,8 +371,12 @@ mod tests {
     #[test]
     fn rows_are_taken_over_while_no_discovery_is_under_way() {
         let mut found = Found::discovering(1);
-        let commit =
-            Mutation::CommitIteration { iteration: 1, mode: Mode::Discovery, usage: Usage::default() };
+        let commit = Mutation::CommitIteration {
+            iteration: 1,
+            mode: Mode::Discovery,
+            usage: Usage::default(),
+            credits: Vec::new(),
+        };
         found.store.mutate(commit, Actor::Runtime).unwrap();
         found.edited(&["a", "b"], None);
         let caught = found.caught_up();
@@ -382,7 +390,12 @@ mod tests {
         let claim = Mutation::Claim { task: Role::Discover.into(), worker: "r/lane-2".to_owned() };
         let token = found.store.mutate(claim, Actor::Runtime).unwrap().revision;
         found.store.mutate(Mutation::BeginDiscovery { room: 2 }, Actor::Runtime).unwrap();
-        let commit = |mode| Mutation::CommitIteration { iteration: 1, mode, usage: Usage::default() };
+        let commit = |mode| Mutation::CommitIteration {
+            iteration: 1,
+            mode,
+            usage: Usage::default(),
+            credits: Vec::new(),
+        };
         found.store.mutate(commit(Mode::Implementation), Actor::Runtime).unwrap();
         let running = Mutation::SetProgressStatus { status: ProgressStatus::Running };
         found.store.mutate(running, Actor::Runtime).unwrap();

@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 
 use super::{StateError, TaskChange};
-use samuel_model::{Groups, Plan, Status, Task, TaskId};
+use samuel_model::{Groups, Mark, Plan, Status, Task, TaskId};
 
 fn set_status(task: &mut Task, to: Status) -> TaskChange {
     let from = std::mem::replace(&mut task.status, to);
@@ -50,6 +50,19 @@ pub(super) fn done(
     })
 }
 
+/// Adds marks to a task that is completed.
+pub(super) fn mark(task: &mut Task, marks: &[Mark]) -> TaskChange {
+    changed(task, |task| {
+        let is_completed = task.status == Status::Completed;
+        let new = marks.iter().filter(|_| is_completed).copied();
+        for mark in new {
+            if !task.marks.contains(&mark) {
+                task.marks.push(mark);
+            }
+        }
+    })
+}
+
 pub(super) fn skip(task: &mut Task, reason: Option<&str>) -> TaskChange {
     changed(task, |task| {
         if task.status != Status::Skipped {
@@ -89,6 +102,7 @@ pub(super) fn forget_outcome(task: &mut Task) {
     task.skip_reason = None;
     task.owner = None;
     task.question = None;
+    task.marks.clear();
 }
 
 pub(super) fn start(task: &mut Task, owner: Option<&str>) -> Result<TaskChange, StateError> {

@@ -266,17 +266,16 @@ fn without_standing(task: &Task) -> Task {
         skip_reason: None,
         owner: None,
         question: None,
+        marks: Vec::new(),
         ..task.clone()
     }
 }
 
 /// Returns what tells a version of a task from others, of a group without where it
-/// stands.
+/// stands, and of any task without what the end of an iteration fills in.
 fn digest(task: &Task, is_group: bool) -> Option<String> {
-    let text = match is_group {
-        true => serde_json::to_vec(&without_standing(task)).ok()?,
-        false => serde_json::to_vec(task).ok()?,
-    };
+    let task = if is_group { without_standing(task) } else { task.clone() };
+    let text = serde_json::to_vec(&Task { commit_sha: None, marks: Vec::new(), ..task }).ok()?;
     Some(hex(&Sha256::digest(text)).chars().take(16).collect())
 }
 
@@ -364,6 +363,14 @@ fn overlaid(current: Option<&Task>, before: &Map<String, Value>) -> Option<Task>
     if was_at_work {
         (task.status, task.owner) = (Status::Pending, None);
     }
+    let was_completed = current.is_some_and(|current| current.status == Status::Completed);
+    if was_completed && task.status != Status::Completed {
+        // The end of an iteration may have filled them in since.
+        task.marks.clear();
+        if !before.contains_key("commit_sha") {
+            task.commit_sha = None;
+        }
+    }
     Some(task)
 }
 
@@ -392,6 +399,7 @@ pub(crate) fn is_undoable(mutation: &Mutation) -> bool {
         mutation,
         Mutation::StartTask { .. }
             | Mutation::Heard { .. }
+            | Mutation::Mark { .. }
             | Mutation::ReturnToPending { .. }
             | Mutation::TakeBack { .. }
             | Mutation::CommitIteration { .. }
@@ -508,6 +516,10 @@ fn undoes(record: &JournalRecord) -> Option<u64> {
 /// Returns the tasks that a record touched, as far as it says.
 fn touched_by(record: &JournalRecord) -> Vec<&TaskId> {
     match &record.entry {
+        // What the end of an iteration fills in is no change of anyone's.
+        JournalEntry::Mutation {
+            mutation: Mutation::CommitIteration { .. } | Mutation::Mark { .. }, ..
+        } => Vec::new(),
         JournalEntry::Mutation { replaced: Some(replaced), .. } => replaced.touched().collect(),
         JournalEntry::Mutation { mutation, change, .. } => {
             let edited = change.edits().iter().filter_map(super::Edit::task);

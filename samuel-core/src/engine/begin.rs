@@ -5,6 +5,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use super::{
     branch_watch::OnBranch,
     control_files::ControlRecord,
+    credit::KeptWork,
     driver::Saved,
     error::{RunError, blocking},
     follow::{began_in, committed_in, completed_in, has_claims_in, landed_in, outdates_check, skipped_in},
@@ -35,6 +36,8 @@ pub(super) struct Begin {
     pub(super) resumed: Option<String>,
     /// The commit that the run started from, where it goes on and there was one.
     pub(super) start_commit: Option<String>,
+    /// What its iterations changed for tasks that it had not completed, where it goes on.
+    pub(super) work: KeptWork,
     /// The iterations of all lanes that had begun before it was interrupted, where it had lanes.
     pub(super) begun: Option<Begun>,
     /// The books of its lanes, where it had some.
@@ -157,9 +160,9 @@ impl Run {
         let last_failures = saved.as_ref().map(|saved| saved.last_failures.clone()).unwrap_or_default();
         let known = Known { plan: Arc::clone(plan), last_failures, ..Known::default() };
         Ok(match saved {
-            Some(Saved { mut machine, elapsed_ms, completed, skipped, start_commit, books, .. })
-                if is_under_way && !is_replaced =>
-            {
+            Some(Saved {
+                mut machine, elapsed_ms, completed, skipped, start_commit, work, books, ..
+            }) if is_under_way && !is_replaced => {
                 let mut books = match (last.books, books) {
                     (Some(noted), Some(saved)) => Some(noted.at_least(saved)),
                     (noted, saved) => noted.or(saved),
@@ -209,6 +212,7 @@ impl Run {
                     elapsed,
                     resumed: run_id,
                     start_commit,
+                    work,
                     begun,
                     books,
                     cut_off,
@@ -247,6 +251,7 @@ impl Run {
                     elapsed,
                     resumed: None,
                     start_commit: None,
+                    work: KeptWork::default(),
                     begun: None,
                     books,
                     cut_off: Vec::new(),
@@ -289,7 +294,7 @@ impl Run {
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
         let counted = blocking(move || {
             for (iteration, mode, usage) in commits {
-                let commit = Mutation::CommitIteration { iteration, mode, usage };
+                let commit = Mutation::CommitIteration { iteration, mode, usage, credits: Vec::new() };
                 store.mutate(commit, Actor::Runtime)?;
             }
             books.map_or(Ok(0), |books| lane.note(Note::Books(books)))

@@ -20,11 +20,13 @@ use super::{
     branch_watch::OnBranch,
     consumed::Consumed,
     control_files::ControlRecord,
+    credit::KeptWork,
     error::described,
     fire::Place,
     flight::Flight,
     follow::Follower,
     handle::EndSignal,
+    in_clone::refusal,
     lanes::{CutOff, KeptBooks},
     plan_effects::{change, look_and_load, mutate},
     record::{Recorder, Steps, has_arguments},
@@ -101,6 +103,9 @@ pub(super) struct Saved {
     /// The commit that the run started from, where there was one.
     #[serde(default)]
     pub(super) start_commit: Option<String>,
+    /// What iterations changed for tasks that are not completed yet.
+    #[serde(default, skip_serializing_if = "KeptWork::is_empty")]
+    pub(super) work: KeptWork,
     /// The books of all lanes; nothing of a run without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) books: Option<KeptBooks>,
@@ -236,6 +241,10 @@ impl Driver {
                 services.complete(&mut event);
                 self.name_commit(&mut event).await;
                 self.name_unmerged(&mut event).await;
+                if matches!(event, Event::Paused | Event::Waiting { .. }) {
+                    // People work meanwhile.
+                    services.work_tree.forget_last_look();
+                }
                 // A run can end within an iteration.
                 if matches!(event, Event::IterationFinished { .. } | Event::RunFinished(_)) {
                     services.warn_of_repeated();
@@ -385,8 +394,8 @@ impl Driver {
         }
     }
 
-    /// Names the commit that is checked out in events that tell where the work stands, and in the
-    /// first one the run that it goes on from.
+    /// Names the commit that is checked out in events that tell where the work stands, in the first one the run that it
+    /// goes on from, and at the end of an iteration the files that its agent left uncommitted.
     async fn name_commit(&self, event: &mut Event) {
         if let Event::RunStarted { goes_on_from, commit, .. } = event {
             goes_on_from.clone_from(&self.goes_on_from);
@@ -395,6 +404,10 @@ impl Driver {
                 *commit = Some(lane.began_at().to_owned());
                 return;
             }
+        }
+        if let Event::IterationFinished { uncommitted, committed_for_agent, .. } = event {
+            let left = self.services.blocking(|services| services.work_tree.end_iteration()).await;
+            (*uncommitted, *committed_for_agent) = left.unwrap_or_default();
         }
         let (Event::RunStarted { commit, .. }
         | Event::QualityChecked { commit, .. }
@@ -423,6 +436,7 @@ impl Driver {
         let services = Arc::clone(&self.services);
         let follower = Arc::clone(&self.follower);
         let (place, task) = Place::of(&self.machine, turn, flight.token(id));
+        let completed = self.machine.credited_by_check();
         flight.launch(id, async move {
             let point = call.point();
             let of_task = task.as_ref().map(|task| TaskId::new(task.id.clone()));
@@ -439,6 +453,12 @@ impl Driver {
             if let Err(ended) = services.enter_workspace(point, &place).await {
                 return ended;
             }
+            if point == HookPoint::QualityCheck
+                && let Some(why) = services.refuses_unchanged(completed).await
+            {
+                // A clone has to know that its work failed.
+                return services.leave_workspace(point, of_task.as_ref(), &place, refusal(why)).await;
+            }
             let stamps = match services.look_before_check(point).await {
                 Ok(stamps) => stamps,
                 Err(changed) => return changed,
@@ -446,6 +466,12 @@ impl Driver {
             if let Some(lane) = &services.in_lane {
                 lane.shared.count_all(&mut call);
             }
+            let writes = match &call {
+                HookCall::QualityCheck(input) if !input.commands.is_empty() => true,
+                _ => services.registry.has_handlers_beside_default(point),
+            };
+            let looks = point == HookPoint::AgentInvoke
+                && services.blocking(Services::begin_turn).await.unwrap_or_default();
             let reply = services.fire(call, &place).await;
             // Completions made while the point fired belong before its end.
             if matches!(point, HookPoint::AgentInvoke | HookPoint::QualityCheck) {
@@ -457,10 +483,17 @@ impl Driver {
                 None if point == HookPoint::QualityCheck => services.look_for_programs(&reply).await,
                 changed => changed,
             };
-            match ended {
+            let left = match ended {
                 Some(ended) => ended,
                 None => services.leave_workspace(point, of_task.as_ref(), &place, reply).await,
+            };
+            if looks {
+                // What checks and hooks write from now on is not the agent's.
+                let _ = services.blocking(Services::end_turn).await;
+            } else if writes {
+                services.work_tree.forget_last_look();
             }
+            left
         });
     }
 
@@ -510,6 +543,7 @@ impl Driver {
         let skipped = Some(self.settled(Status::Skipped).await);
         let known = Some(self.services.known_seq.load(Ordering::Relaxed));
         let start_commit = self.services.work_tree.run_start();
+        let work = self.services.work_tree.kept_work();
         let (begun, _writing) = match &self.services.in_lane {
             Some(lane) => {
                 let (begun, writing) = lane.shared.beginnings.to_write().await;
@@ -532,6 +566,7 @@ impl Driver {
             completed,
             skipped,
             start_commit,
+            work,
             books,
             on_branch: self.services.on_branch(),
         };
@@ -626,6 +661,7 @@ impl Services {
                     let work = tasks.filter(|(place, task)| !groups.is_group(*place) && wanted(task));
                     work.map(|(_, task)| task.id.clone()).collect()
                 };
+                report.note_marks(&plan);
                 report.skipped = ids(|task| task.status == Status::Skipped);
                 report.left = ids(|task| !task.is_settled());
                 report.settled = report.left.is_empty() && unread == 0;

@@ -27,7 +27,7 @@ use crate::{
     state::{ProgressEntry, ProgressKind, RunDir, StateError, TurnFiles},
     text::{described, listed},
     workspace::{
-        CloneWorkspace, ControlLook, WorkNote, WorkspaceError, WorkspaceKind, WorkspaceLimits,
+        CloneWorkspace, Collected, ControlLook, WorkNote, WorkspaceError, WorkspaceKind, WorkspaceLimits,
         WorkspaceSetup, note_project,
     },
 };
@@ -274,8 +274,15 @@ impl Services {
         let collected = clone.workspace.collect(&note).await;
         self.tell_of_work(place, clone.workspace.take_told()).await;
         match collected {
-            Ok(_) if place.turn == Turn::Main && has_failed(end) => clone.workspace.fail().await,
-            Ok(_) => Ok(()),
+            Ok(collected) => {
+                if let Some(Collected { commit, left, .. }) = collected {
+                    self.work_tree.committed_for_agent(left, &commit);
+                }
+                match place.turn == Turn::Main && has_failed(end) {
+                    true => clone.workspace.fail().await,
+                    false => Ok(()),
+                }
+            }
             Err(error) if error.is_of_the_work() => {
                 let message = told(&error);
                 clone.refused(Some(message.clone()));

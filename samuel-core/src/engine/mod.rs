@@ -42,6 +42,7 @@ mod checkup;
 mod consumed;
 mod contexts;
 mod control_files;
+mod credit;
 mod decisions;
 mod driver;
 mod error;

@@ -1,6 +1,9 @@
 //! What the machine wants of the plan: to know what is next, and to change it.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    mem,
+    sync::{Arc, atomic::Ordering},
+};
 
 use super::{follow::Follower, services::Services};
 use crate::{
@@ -47,22 +50,59 @@ async fn try_to_change(
     if let Mutation::StartTask { owner, .. } = &mut mutation {
         *owner = Some(services.owner.to_string());
     }
-    follower.look_before_change(&mutation).await?;
-    if matches!(mutation, Mutation::CommitIteration { .. }) {
-        // Nothing else looks at the repository where the iteration has moved something.
+    look_at_work(services, follower, &mutation).await?;
+    let mut credited = Vec::new();
+    if let Mutation::CommitIteration { credits, .. } = &mut mutation {
+        if !credits.is_empty() {
+            let asked = mem::take(credits);
+            *credits = services.blocking(move |services| services.credited(asked)).await?;
+            credited.extend(credits.iter().map(|credit| credit.id.clone()));
+        }
+        // Not every iteration looks at the repository.
         let tell = |services: &Services| services.work_tree.tell_of_loss(|lost| services.warn(lost));
         services.blocking(tell).await?;
     }
     if matches!(mutation, Mutation::CommitIteration { mode: Mode::Discovery, .. }) {
         tell_of_refused(services).await?;
     }
-    let made = mutate_once(services, follower, mutation.clone()).await;
+    let mut made = mutate_once(services, follower, mutation.clone()).await;
     if made.as_ref().is_err_and(StateError::is_lost) {
         // What was gone is back after that.
         follower.look().await?;
-        return mutate_once(services, follower, mutation).await;
+        made = mutate_once(services, follower, mutation).await;
+    }
+    if made.is_ok() {
+        services.work_tree.forget_work(&credited);
     }
     made
+}
+
+/// Looks at what others did to the plan, and, where an iteration begins, at the project. At its end Samuel looks at the
+/// project only if its agent was cut off. A worker's work is credited when it is merged.
+async fn look_at_work(
+    services: &Arc<Services>,
+    follower: &Follower,
+    mutation: &Mutation,
+) -> Result<(), StateError> {
+    type Look = Box<dyn FnOnce(&Services) + Send>;
+    let look: Option<Look> = match mutation {
+        _ if services.in_lane.is_some() => None,
+        Mutation::StartTask { id, .. } => {
+            let id = id.clone();
+            Some(Box::new(move |services: &Services| services.begin_task(Some(&id))))
+        }
+        Mutation::BeginDiscovery { .. } => Some(Box::new(|services: &Services| services.begin_task(None))),
+        Mutation::CommitIteration { .. } => Some(Box::new(Services::end_turn)),
+        _ => None,
+    };
+    let looking = async {
+        match look {
+            Some(look) => services.blocking(look).await,
+            None => Ok(()),
+        }
+    };
+    let (followed, looked) = tokio::join!(follower.look_before_change(mutation), looking);
+    followed.and(looked)
 }
 
 /// Warns of the tasks that a discovery iteration did not add any more.

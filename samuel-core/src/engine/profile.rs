@@ -201,6 +201,8 @@ pub(super) mod tests {
             excused: false,
             unrecorded: false,
             commit: None,
+            uncommitted: Vec::new(),
+            committed_for_agent: None,
         }
     }
 

@@ -429,13 +429,14 @@ impl Run {
             owner: frozen.owner.as_deref().unwrap_or(&frozen.run_id).into(),
             pilot: frozen.pilot(),
             completes: frozen.completes(),
+            require_change: frozen.settings.require_change,
             run_dir: frozen.run_dir.clone(),
             registry: self.registry,
             store,
             lane,
             clock: frozen.project.clock(),
             hub: self.hub,
-            work_tree: WorkTree::new(work_dir, repository),
+            work_tree: WorkTree::new(work_dir, repository).comparing_names(frozen.settings.require_change),
             turn_files: in_clone
                 .as_ref()
                 .map(|clone| TurnFiles::new(frozen.run_dir.within(&work_root), clone.shown_log())),
@@ -529,6 +530,7 @@ impl Run {
                 let _ = services.branch_watch.set(watch);
             }
         }
+        services.work_tree.resume_work(begin.work);
         let start_commit = begin.start_commit;
         services.blocking(move |services| services.work_tree.begin_run(start_commit.as_deref())).await?;
         services.warn_of(&begin.loaded.diagnostics);

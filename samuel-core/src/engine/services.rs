@@ -65,6 +65,8 @@ pub(super) struct Services {
     pub(super) pilot: Pilot,
     /// Which tasks count as completed while an agent is at work.
     pub(super) completes: Completes,
+    /// Whether a completion for which nothing was changed is refused.
+    pub(super) require_change: bool,
     pub(super) run_dir: RunDir,
     pub(super) registry: Registry,
     pub(super) store: Arc<dyn PlanStore>,
@@ -192,6 +194,7 @@ impl Services {
             owner: Arc::clone(&self.owner),
             pilot: self.pilot,
             completes: self.completes,
+            require_change: self.require_change,
             run_dir: self.run_dir.clone(),
             registry,
             store,

@@ -8,7 +8,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant, UNIX_EPOCH},
@@ -16,14 +16,19 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
+use super::credit::{Line, Looks, Seen};
 use crate::{
-    git::{Budget, Content, GitError, ObjectId, Repository, Walk, Walking, hash_of, state_of},
+    git::{
+        Budget, Content, Differences, GitError, ObjectId, Repository, Since, Walk, Walking, hash_of, state_of,
+    },
     model::{hex, is_no_work},
     text::described,
 };
 
 /// How long one look at the project may take.
 const MAX_TIME: Duration = Duration::from_secs(4);
+/// How many commits are read to find those that are new.
+const MAX_COMMITS: usize = 10_000;
 /// How many files without a repository go into a fingerprint.
 const MAX_FILES: usize = 200_000;
 
@@ -38,13 +43,21 @@ pub(super) struct WorkTree {
     /// The commit the iteration started from.
     start: Mutex<Option<ObjectId>>,
     /// The hash of the last look that was done in time.
-    last: Mutex<Vec<u8>>,
+    last: Mutex<String>,
     /// How long one look may take.
     limit: Duration,
     /// Whether it was told that a look took too long.
     has_warned: AtomicBool,
     /// Whether it was told that the repository cannot be read any more.
     has_told_of_loss: AtomicBool,
+    /// The looks that credits rest on.
+    looks: Mutex<Looks>,
+    /// Whether one of these was late. There are no more of files then.
+    is_late: AtomicBool,
+    /// Whether that was told.
+    has_told_of_late: AtomicBool,
+    /// Whether they compare names, sizes and times of files where there is no repository.
+    by_names: bool,
 }
 
 impl WorkTree {
@@ -58,7 +71,17 @@ impl WorkTree {
             limit: MAX_TIME,
             has_warned: AtomicBool::new(false),
             has_told_of_loss: AtomicBool::new(false),
+            looks: Mutex::default(),
+            is_late: AtomicBool::new(false),
+            has_told_of_late: AtomicBool::new(false),
+            by_names: false,
         }
+    }
+
+    /// Has a change be seen also without a repository, by names, sizes and times of files.
+    #[must_use]
+    pub(super) fn comparing_names(self, by_names: bool) -> Self {
+        Self { by_names, ..self }
     }
 
     /// Returns the directory.
@@ -93,6 +116,94 @@ impl WorkTree {
         self.repository.as_ref()?.head().ok()?.commit()
     }
 
+    /// Returns whether the project is in a repository that could be read at the start.
+    pub(super) fn has_repository(&self) -> bool {
+        self.repository.is_some()
+    }
+
+    pub(super) fn looks(&self) -> MutexGuard<'_, Looks> {
+        known(&self.looks)
+    }
+
+    /// Looks at the commit that is checked out and at the files. In a clone Samuel commits all that an agent leaves, so
+    /// that its files are those of the commit. After a look that was late, files are not looked at any more.
+    pub(super) fn see(&self, is_clone: bool) -> Seen {
+        let is_late = self.is_late.load(Ordering::Relaxed);
+        let Some(repository) = &self.repository else {
+            let files = if self.by_names && !is_late { self.hash_names() } else { None };
+            self.is_late.fetch_or(self.by_names && files.is_none(), Ordering::Relaxed);
+            return Seen { files: files.map(|digest| hex(&digest)), ..Seen::default() };
+        };
+        let id = self.head();
+        let tree = id.as_ref().and_then(|id| repository.tree_of(id).ok().flatten());
+        let (head, tree) = (id.map(|id| id.to_string()), tree.map(|tree| tree.to_string()));
+        if is_clone {
+            return Seen { head, files: tree.clone(), tree, listing: None };
+        }
+        let listing = if is_late { None } else { Some(repository.listing(self.limit)) };
+        let listing = match listing {
+            Some(Ok(listing)) => Some(listing),
+            Some(Err(GitError::TimedOut { .. })) => {
+                self.is_late.store(true, Ordering::Relaxed);
+                None
+            }
+            Some(Err(_)) | None => None,
+        };
+        let files = listing.as_ref().map(|listing| hex(&hash_of(listing)));
+        Seen { head, tree, files, listing: listing.map(Arc::new) }
+    }
+
+    /// Returns what to say, once, of a look for credits that was late.
+    pub(super) fn late_look(&self) -> Option<String> {
+        let is_new =
+            self.is_late.load(Ordering::Relaxed) && !self.has_told_of_late.swap(true, Ordering::Relaxed);
+        is_new.then(|| {
+            format!(
+                "the project's files could not be looked at within {:?}: for the rest of the run only commits count \
+                 as changes, and no completion is refused or marked for want of a change",
+                self.limit
+            )
+        })
+    }
+
+    /// Returns the files that changed between two looks and differ from the commit that was checked out at the second
+    /// one. There are none if a look does not know them.
+    pub(super) fn left_between(&self, start: &Seen, now: &Seen) -> Vec<String> {
+        let (Some(repository), Some(before), Some(after)) = (&self.repository, &start.listing, &now.listing)
+        else {
+            return Vec::new();
+        };
+        let gone = before.keys().filter(|path| !after.contains_key(*path)).map(|path| (path.clone(), None));
+        let changed = after.iter().filter(|(path, state)| before.get(*path) != Some(*state));
+        let changed: Differences =
+            changed.map(|(path, state)| (path.clone(), Some(*state))).chain(gone).collect();
+        if changed.is_empty() {
+            return Vec::new();
+        }
+        let head = now.head.as_ref().and_then(|head| repository.id_of(head));
+        repository.differing(&changed, head.as_ref(), self.limit).unwrap_or_default()
+    }
+
+    /// Returns how a commit relates to an earlier one.
+    pub(super) fn line(&self, from: Option<&str>, head: Option<&str>) -> Line {
+        if from == head {
+            return Line::Same;
+        }
+        let ids = self.repository.as_ref().and_then(|repository| {
+            let start = match from {
+                Some(from) => Some(repository.id_of(from)?),
+                None => None,
+            };
+            Some((repository, repository.id_of(head?)?, start))
+        });
+        let Some((repository, head, start)) = ids else { return Line::Unknown };
+        match repository.commits_since(start.as_ref(), &head, MAX_COMMITS, self.limit) {
+            Ok(Since::Ahead(commits)) => Line::Ahead(commits.iter().map(ToString::to_string).collect()),
+            Ok(Since::Elsewhere) => Line::Elsewhere,
+            Ok(Since::Unknown) | Err(_) => Line::Unknown,
+        }
+    }
+
     /// Returns the files that were changed since the start of the iteration,
     /// committed or not, sorted; nothing where that is unknown.
     pub(super) fn changed_files(&self) -> Option<Vec<String>> {
@@ -115,10 +226,10 @@ impl WorkTree {
     /// changes: the commit, and a hash over what its files hold. Where these were
     /// not looked at in time, the hash is that of the last look, and `warn` is told
     /// the first time: another kind of hash would look like a change. So it is of a
-    /// repository that is gone, or cannot be read any more.
+    /// repository that is gone, or cannot be read any more. The last look of the iteration under way counts.
     pub(super) fn fingerprint(&self, mut warn: impl FnMut(String)) -> String {
         self.tell_of_loss(&mut warn);
-        let looked = self.look();
+        let looked = self.seen_in_iteration().or_else(|| self.look().map(|digest| hex(&digest)));
         if looked.is_none() && !self.has_warned.swap(true, Ordering::Relaxed) {
             warn(format!(
                 "the project's files could not be looked at within {:?}: until they can, only commits count \
@@ -133,7 +244,7 @@ impl WorkTree {
         let digest = last.clone();
         drop(last);
         let head = self.head().map(|head| head.to_string()).unwrap_or_default();
-        format!("{head} {}", hex(digest.get(..16).unwrap_or(&digest)))
+        format!("{head} {}", digest.get(..32).unwrap_or(&digest))
     }
 
     /// Warns, once, of a repository that could be read at the start and cannot be any
@@ -217,7 +328,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
 
     use super::*;
-    use crate::git::testing::Repository as Made;
+    use crate::{git::testing::Repository as Made, model::TaskId};
 
     #[test]
     fn a_fingerprint_changes_with_the_content_and_with_nothing_else() {
@@ -316,6 +427,36 @@ mod tests {
             assert_ne!(tree.fingerprint(|warning| panic!("{warning}")), before);
             made.write("a.rs", "a\n");
         }
+    }
+
+    #[test]
+    fn shares_the_look_of_the_iteration() {
+        let made = Made::with(&[("a.rs", "a\n")]);
+        let mut tree = WorkTree::new(made.path().to_owned(), Some(made.opened()));
+        let task = TaskId::new("1");
+        let print = |tree: &WorkTree| tree.fingerprint(|warning| panic!("{warning}"));
+        tree.begin_task(Some(&task), false);
+        let before = print(&tree);
+        tree.begin_turn(false);
+        made.write("a.rs", "b\n");
+        tree.end_turn(false);
+        let after = print(&tree);
+        assert_ne!(before, after);
+        // No look would be in time now.
+        tree.limit = Duration::ZERO;
+        made.write("a.rs", "of a check\n");
+        assert_eq!(print(&tree), after);
+        tree.end_iteration();
+        tree.begin_task(Some(&task), false);
+        assert_eq!(
+            (print(&tree), tree.late_look()),
+            (after, None),
+            "it begins with the look at the last end"
+        );
+        tree.begin_turn(false);
+        tree.end_turn(false);
+        assert!(tree.late_look().is_some_and(|late| late.contains("could not be looked at within")));
+        assert_eq!(tree.late_look(), None, "it is told once");
     }
 
     #[test]

@@ -211,6 +211,10 @@ impl Fold {
                 let history = &mut self.history;
                 history.held.retain(|held| held.task != task);
                 history.last_commit = Some(commit.clone());
+                let is_its = |it: &&mut IterationHistory| it.task.as_ref() == Some(&task);
+                if let Some(iteration) = history.iterations.iter_mut().rev().find(is_its) {
+                    iteration.is_merged = true;
+                }
                 history.landed.push(LandedTask { task, into, commit });
             }
             // As the run itself counts: what was changed or removed was completed all the same.
@@ -275,6 +279,8 @@ impl Fold {
                 excused,
                 unrecorded,
                 commit,
+                uncommitted,
+                committed_for_agent,
                 ..
             } => {
                 // What a lane has done is completed once it has landed.
@@ -296,6 +302,8 @@ impl Fold {
                     (iteration.excused, iteration.unrecorded) = (*excused, *unrecorded);
                     iteration.lost_its_task = record.event.lost_its_task();
                     iteration.commit.clone_from(commit);
+                    iteration.uncommitted.clone_from(uncommitted);
+                    iteration.committed_for_agent.clone_from(committed_for_agent);
                 }
             }
             Event::Warning { message } => self.warn(message.clone(), &here),
@@ -534,7 +542,7 @@ mod tests {
     fn completions_are_in_their_order_whatever_was_taken_back_and_quick_however_many_there_are() {
         let completed = |id: u32| {
             let (task, title) = (TaskId::new(id.to_string()), String::new());
-            Event::TaskCompleted { task, title, provisional: false }
+            Event::TaskCompleted { task, title, provisional: false, marks: Vec::new() }
         };
         let back =
             |id: u32| Event::TasksTakenBack { tasks: vec![TaskId::new(id.to_string())], reasons: Vec::new() };

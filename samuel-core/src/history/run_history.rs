@@ -209,6 +209,15 @@ pub struct IterationHistory {
     /// Where its task stands, if that was skipped or blocked meanwhile.
     #[serde(skip)]
     pub(super) set_aside: Option<Status>,
+    /// Whether a worker's work on its task was merged in the same run.
+    #[serde(skip)]
+    pub(super) is_merged: bool,
+    /// The files that its agent left uncommitted, at most 100.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncommitted: Vec<String>,
+    /// The commit in which Samuel stored these files, in a workspace of Samuel's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub committed_for_agent: Option<String>,
     /// The number of the event that it began with.
     pub first_event: u64,
     /// The number of its last event.
@@ -344,6 +353,9 @@ impl IterationHistory {
             check: None,
             commit: None,
             set_aside: None,
+            is_merged: false,
+            uncommitted: Vec::new(),
+            committed_for_agent: None,
             first_event: last_event,
             last_event,
         }

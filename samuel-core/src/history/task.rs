@@ -28,6 +28,7 @@ const WANTED: &[&str] = &[
     "quality_checked",
     "tasks_taken_back",
     "plan_changed",
+    "task_landed",
     "run_finished",
 ];
 
@@ -86,11 +87,19 @@ impl History {
     }
 }
 
-/// Adds the attempts of a run. The end of an iteration that began in a run before it belongs to the attempt there.
+/// Adds the attempts of a run. The end of an iteration that began in a run before it belongs to the attempt there, and
+/// so does a merge of work that was submitted before.
 fn add(attempts: &mut Vec<Attempt>, run: &RunHistory, id: &TaskId, continued: &Continued) {
     let first = run.goes_on_from.as_deref();
     let earlier = std::iter::successors(first, |run| continued.get(*run)?.as_deref());
     let earlier: Vec<&str> = earlier.take(MAX_CONTINUED).collect();
+    let is_of_earlier = !run.iterations.iter().any(|row| row.is_merged && row.task.as_ref() == Some(id));
+    if is_of_earlier
+        && run.landed.iter().any(|landed| landed.task == *id)
+        && let Some(last) = attempts.last_mut().filter(|last| last.end == AttemptEnd::Open)
+    {
+        last.end = AttemptEnd::Completed;
+    }
     for row in &run.iterations {
         if let Some(began_at) = row.started_at.filter(|_| row.task.as_ref() == Some(id)) {
             attempts.push(attempt_of(run, row, began_at, id));
@@ -144,8 +153,10 @@ fn end(attempt: &mut Attempt, row: &IterationHistory, id: &TaskId) {
         attempt.fail(&format!("{}: {}", failure.class, failure.message));
     }
     attempt.usage = Some(row.usage);
+    // A worker's work completes its task once it is merged.
+    let is_completed = if row.lane.is_some() { row.is_merged } else { row.completed.contains(id) };
     attempt.end = match row.set_aside {
-        _ if row.completed.contains(id) => AttemptEnd::Completed,
+        _ if is_completed => AttemptEnd::Completed,
         Some(Status::Skipped) => AttemptEnd::Skipped,
         Some(_) => AttemptEnd::Blocked,
         None if row.taken_back.contains(id) => AttemptEnd::TakenBack,

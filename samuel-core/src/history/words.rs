@@ -7,7 +7,7 @@ use crate::{
     event::{CheckResult, Event, PlanChange},
     hook::{HookPoint, HookStatus, LogLevel, Outcome},
     model::{
-        TaskId, Usage,
+        Mark, TaskId, Usage,
         payload::{Mode, TaskBrief, Turn},
     },
     process,
@@ -16,6 +16,8 @@ use crate::{
 
 /// How much is told of one thing that somebody said, in bytes.
 const MAX_SAID: usize = 300;
+/// How many files are named one by one.
+const MAX_FILES: usize = 5;
 /// How many tasks are named one by one.
 const MAX_TASKS: usize = 20;
 
@@ -59,6 +61,16 @@ pub fn event_name(event: &Event) -> &'static str {
     }
 }
 
+/// Lists the files that an agent left uncommitted, and the commit in which Samuel stored them, if it did. Returns
+/// nothing if there are none.
+pub fn left_uncommitted(files: &[String], commit: Option<&str>) -> Option<String> {
+    let files = Some(names(files, MAX_FILES)).filter(|files| !files.is_empty())?;
+    Some(match commit {
+        Some(commit) => format!("committed for the agent as {}: {files}", hash(commit)),
+        None => format!("uncommitted: {files}"),
+    })
+}
+
 /// Returns the beginning of a commit's hash.
 fn hash(commit: &str) -> &str {
     commit.get(..10).unwrap_or(commit)
@@ -99,9 +111,10 @@ pub fn event_line(event: &Event) -> Option<String> {
                 failure.unwrap_or_default()
             )
         }
-        Event::TaskCompleted { task, title, provisional } => {
+        Event::TaskCompleted { task, title, provisional, marks } => {
             let how = if *provisional { ", provisionally" } else { "" };
-            format!("task {task} is completed{how}: {title}")
+            let marks = Mark::told_of(marks).map(|marks| format!(" {marks}")).unwrap_or_default();
+            format!("task {task} is completed{marks}{how}: {title}")
         }
         Event::TaskClaimed { task, attempt, branch, .. } => {
             let attempt = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
@@ -138,7 +151,17 @@ pub fn event_line(event: &Event) -> Option<String> {
             let how = if *prevented { "was blocked" } else { "was seen too late, and ended the turn" };
             format!("{ability_id} {how}: {reason}")
         }
-        Event::IterationFinished { iteration, outcome, failure, completed, usage, excused, .. } => {
+        Event::IterationFinished {
+            iteration,
+            outcome,
+            failure,
+            completed,
+            usage,
+            excused,
+            uncommitted,
+            committed_for_agent,
+            ..
+        } => {
             if event.lost_its_task() {
                 return Some(format!("iteration {iteration} {LOST_ITS_TASK}{}", consumed(*usage)));
             }
@@ -147,7 +170,9 @@ pub fn event_line(event: &Event) -> Option<String> {
                 if completed.is_empty() { String::new() } else { format!(", completed {}", ids(completed)) };
             let failure = failure.as_ref().map(|failure| format!(", {}: {}", failure.class, failure.message));
             let failure = failure.unwrap_or_default();
-            format!("iteration {iteration} {outcome}{done}{}{failure}", consumed(*usage))
+            let left = left_uncommitted(uncommitted, committed_for_agent.as_deref());
+            let left = left.map(|left| format!(", {left}")).unwrap_or_default();
+            format!("iteration {iteration} {outcome}{done}{}{failure}{left}", consumed(*usage))
         }
         Event::Waiting { wait_ms, reason, until } => {
             let until = until.map(|until| format!(" until {until:.0}")).unwrap_or_default();

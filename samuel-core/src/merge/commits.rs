@@ -113,7 +113,7 @@ impl MergeRepository {
             }
             Err(error) => return Err(error),
         };
-        Ok(Some(MadeWork { commit, tree }))
+        Ok(Some(MadeWork { commit, tree, left: Vec::new() }))
     }
 
     /// Makes the commits between two anew on another one, the last of them with the trailers of a claim, if there is

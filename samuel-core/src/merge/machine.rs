@@ -207,7 +207,9 @@ impl MergeMachine {
         standing: BranchStanding,
     ) -> MergeEffect {
         match standing {
-            BranchStanding::Landed => self.settle(Mutation::Land { role: self.setup.role }, None, None),
+            BranchStanding::Landed => {
+                self.settle(Mutation::Land { role: self.setup.role, unchanged: Vec::new() }, None, None)
+            }
             // Whoever began it may only have stalled, and moves the branch yet. So it is moved now rather
             // than given up: of two who move it from the same commit, one is told that it is stale, and asks.
             BranchStanding::Untouched => self.move_on(landing, own),
@@ -308,7 +310,9 @@ impl MergeMachine {
 
     fn moved(&mut self, landing: UnsettledLanding, own: Option<Batch>, moved: Moved) -> MergeEffect {
         match (moved, own) {
-            (Moved::Done, _) => self.settle(Mutation::Land { role: self.setup.role }, None, None),
+            (Moved::Done, _) => {
+                self.settle(Mutation::Land { role: self.setup.role, unchanged: Vec::new() }, None, None)
+            }
             // Whoever had the role before may have moved it in this moment, or git did and was said to have failed.
             (Moved::Stale, own) => self.ask(landing, own),
             // Nobody else can move it, and the attempt to is over.

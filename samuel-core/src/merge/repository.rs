@@ -291,6 +291,13 @@ impl MergeRepository {
         Ok(text.lines().map(str::to_owned).collect())
     }
 
+    /// Returns whether two commits have the same files. If that cannot be told, they do not.
+    pub async fn have_one_tree(&self, one: &str, other: &str) -> bool {
+        let (users, one, other) = (self.users.clone(), one.to_owned(), other.to_owned());
+        let trees = blocking(move || Ok((users.tree_of(&one)?, users.tree_of(&other)?))).await;
+        trees.is_ok_and(|(one, other)| one == other)
+    }
+
     /// Asks something of git in the user's repository.
     pub(super) async fn ask(&self, args: &[&str]) -> Result<Option<CommandOutput>, WorkspaceError> {
         let name = args.first().copied().unwrap_or_default();

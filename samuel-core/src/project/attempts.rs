@@ -22,8 +22,8 @@ words! {
     AttemptEnd ("end of an attempt") {
         /// It is under way.
         UnderWay = "under_way",
-        /// The task was completed when the iteration ended. What became of it later, such as
-        /// by `undo` or `reset`, is among the changes.
+        /// The task was completed when the iteration ended, or when the work of a worker was
+        /// merged. What became of it later, such as by `undo` or `reset`, is among the changes.
         Completed = "completed",
         /// The task was left out.
         Skipped = "skipped",

@@ -9,7 +9,10 @@ use super::{Attempt, Project};
 use crate::{
     model::{Claim, Plan, Status, Task, TaskId},
     plan::{GroupState, Readiness, WorkUnderWay},
-    state::{Actor, Edit, JournalEntry, JournalRecord, Mutation, StateDiagnostic, StateError, TaskChange},
+    state::{
+        Actor, Edit, JournalEntry, JournalRecord, Mutation, StateDiagnostic, StateError, TaskChange,
+        TaskCredit,
+    },
     text::excerpt,
 };
 
@@ -123,7 +126,7 @@ impl Project {
         let (place, task) = found.ok_or_else(|| StateError::no_task(plan, id))?;
         let journal = store.journal_since(0)?;
         let (mut changes, begins) = changes(id, &journal.records);
-        let mut commits = commits(id, &journal.records);
+        let mut commits = commits(&journal.records).remove(id).unwrap_or_default();
         if let Some(sha) = task.commit_sha.as_ref().filter(|sha| !commits.contains(sha)) {
             commits.push(sha.clone());
         }
@@ -219,34 +222,47 @@ impl Relations<'_> {
     }
 }
 
-/// Returns the commits that records name for a task, each once. Work that was about to be merged counts once the
-/// merge is recorded.
-fn commits(id: &TaskId, records: &[JournalRecord]) -> Vec<String> {
-    let (mut commits, mut landing): (Vec<String>, Option<String>) = (Vec::new(), None);
+/// Returns the commits that records name for tasks, each once. The credit at the end of an iteration replaces the commit
+/// that was named when the task was completed. Work that was about to be merged counts once the merge is recorded.
+pub(crate) fn commits<'a>(
+    records: impl IntoIterator<Item = &'a JournalRecord>,
+) -> HashMap<&'a TaskId, Vec<String>> {
+    let mut commits: HashMap<&TaskId, Vec<String>> = HashMap::new();
+    let (mut named, mut landing) = (HashMap::<&TaskId, &String>::new(), Vec::new());
+    let add = |commits: &mut HashMap<&'a TaskId, Vec<String>>, id: &'a TaskId, commit: &String| {
+        let known = commits.entry(id).or_default();
+        let is_new = !known.contains(commit);
+        known.extend(is_new.then(|| commit.clone()));
+        is_new
+    };
     for record in records {
-        let mutation = match &record.entry {
+        match &record.entry {
             JournalEntry::Imported { .. } => {
-                (commits, landing) = (Vec::new(), None);
-                continue;
+                commits.clear();
+                named.clear();
+                landing.clear();
             }
-            JournalEntry::Mutation { mutation, .. } => mutation,
-            _ => continue,
-        };
-        let commit = match mutation {
-            Mutation::Done { id: of, commit_sha, .. } if of == id => commit_sha.clone(),
-            Mutation::Landing { claims, .. } => {
-                landing = claims.iter().find(|claim| claim.task == *id).map(|claim| claim.landed.clone());
-                None
-            }
-            Mutation::Land { .. } => landing.take(),
-            Mutation::Drop { .. } => {
-                landing = None;
-                None
-            }
-            _ => None,
-        };
-        if let Some(commit) = commit.filter(|commit| !commits.contains(commit)) {
-            commits.push(commit);
+            JournalEntry::Mutation { mutation, .. } => match mutation {
+                Mutation::Done { id, commit_sha: Some(sha), .. } => {
+                    let is_new = add(&mut commits, id, sha);
+                    named.extend(is_new.then_some((id, sha)));
+                }
+                Mutation::CommitIteration { credits, .. } => {
+                    for TaskCredit { id, commit, .. } in credits {
+                        if let Some(sha) = named.remove(id) {
+                            commits.entry(id).or_default().retain(|commit| commit != sha);
+                        }
+                        commit.iter().for_each(|commit| _ = add(&mut commits, id, commit));
+                    }
+                }
+                Mutation::Landing { claims, .. } => landing = claims.iter().collect(),
+                Mutation::Land { .. } => {
+                    landing.drain(..).for_each(|claim| _ = add(&mut commits, &claim.task, &claim.landed));
+                }
+                Mutation::Drop { .. } => landing.clear(),
+                _ => {}
+            },
+            _ => {}
         }
     }
     commits
@@ -335,7 +351,10 @@ fn change(id: &TaskId, record: &JournalRecord) -> Option<HistoryChange> {
                 }
                 _ => Vec::new(),
             };
-            change.touches(id).then(|| told(*actor, by.as_ref(), mutation.name(), details))
+            // They say nothing that the task does not.
+            let says_nothing = matches!(mutation, Mutation::CommitIteration { .. } | Mutation::Mark { .. });
+            let is_shown = change.touches(id) && !says_nothing;
+            is_shown.then(|| told(*actor, by.as_ref(), mutation.name(), details))
         }
         _ => None,
     }

@@ -95,6 +95,8 @@ pub struct Collected {
     pub commit: String,
     /// The reference of it in the user's repository.
     pub reference: String,
+    /// The files that the agent left uncommitted, which Samuel committed.
+    pub left: Vec<String>,
 }
 
 /// A clone in which an agent works.

@@ -124,7 +124,7 @@ impl UsersTree {
     }
 
     /// Returns the tree of a commit, as files say. An error is no answer. Blocks.
-    pub(super) fn tree_of(&self, commit: &str) -> Result<String, WorkspaceError> {
+    pub(crate) fn tree_of(&self, commit: &str) -> Result<String, WorkspaceError> {
         let repository = self.repository(&self.top)?;
         let id = repository.id_of(commit).ok_or_else(|| not_told(&self.top))?;
         Ok(repository.tree_of(&id)?.ok_or_else(|| not_told(&self.top))?.to_string())

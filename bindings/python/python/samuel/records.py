@@ -100,6 +100,15 @@ class HookPoint:
     """Fires once, as the last point of a run."""
 
 
+Mark: TypeAlias = Literal["no-change", "other-agent", "edit"]
+"""What is unusual about the completion of a task.
+
+- `no-change`: Nothing was changed since the task began.
+- `other-agent`: The agent of another task completed it.
+- `edit`: An edit of `prd.toon` completed it.
+"""
+
+
 Status: TypeAlias = Literal["pending", "in_progress", "completed", "skipped", "blocked"]
 """Where a task stands.
 
@@ -146,10 +155,12 @@ class Task(Record):
             is called.
         question: What was asked about it: open while it is blocked, and answered until its
             agent was given the answer. Earlier versions of Samuel do not know of it.
+        marks: What is unusual about its completion. Earlier versions of Samuel do not know
+            of it.
     """
 
-    __slots__ = ("id", "title", "description", "status", "priority", "complexity", "parent_id", "depends_on", "files_to_create", "files_to_modify", "guardrails", "acceptance", "source", "created_at", "completed_at", "commit_sha", "iteration", "skip_reason", "owner", "question")
-    __match_args__ = ("id", "title", "description", "status", "priority", "complexity", "parent_id", "depends_on", "files_to_create", "files_to_modify", "guardrails", "acceptance", "source", "created_at", "completed_at", "commit_sha", "iteration", "skip_reason", "owner", "question")
+    __slots__ = ("id", "title", "description", "status", "priority", "complexity", "parent_id", "depends_on", "files_to_create", "files_to_modify", "guardrails", "acceptance", "source", "created_at", "completed_at", "commit_sha", "iteration", "skip_reason", "owner", "question", "marks")
+    __match_args__ = ("id", "title", "description", "status", "priority", "complexity", "parent_id", "depends_on", "files_to_create", "files_to_modify", "guardrails", "acceptance", "source", "created_at", "completed_at", "commit_sha", "iteration", "skip_reason", "owner", "question", "marks")
     id: str
     title: str
     description: str
@@ -170,6 +181,7 @@ class Task(Record):
     skip_reason: str | None
     owner: str | None
     question: Question | None
+    marks: tuple[Mark, ...]
 
     def __init__(
         self,
@@ -193,6 +205,7 @@ class Task(Record):
         skip_reason: str | None = None,
         owner: str | None = None,
         question: Question | None = None,
+        marks: Iterable[Mark] = (),
     ) -> None:
         _set(self, "id", id)
         _set(self, "title", title)
@@ -214,6 +227,7 @@ class Task(Record):
         _set(self, "skip_reason", skip_reason)
         _set(self, "owner", owner)
         _set(self, "question", question)
+        _set(self, "marks", items(marks))
 
 
 class Question(Record):
@@ -5089,20 +5103,24 @@ class LandedWork(Record):
     Attributes:
         task: The task.
         commit: The commit on the branch that has it.
+        unchanged: Whether the merge changed nothing.
     """
 
-    __slots__ = ("task", "commit")
-    __match_args__ = ("task", "commit")
+    __slots__ = ("task", "commit", "unchanged")
+    __match_args__ = ("task", "commit", "unchanged")
     task: str
     commit: str
+    unchanged: bool
 
     def __init__(
         self,
         task: str,
         commit: str,
+        unchanged: bool,
     ) -> None:
         _set(self, "task", task)
         _set(self, "commit", commit)
+        _set(self, "unchanged", unchanged)
 
 
 class ReturnedWork(Record):
@@ -5621,20 +5639,23 @@ class TaskCompleted(EventBase):
         task: The task.
         title: Its title.
         provisional: Whether a failed check can still take it back.
+        marks: What is unusual about the completion, as far as it is known by then.
     """
 
-    __slots__ = ("task", "title", "provisional")
-    __match_args__ = ("task", "title", "provisional")
+    __slots__ = ("task", "title", "provisional", "marks")
+    __match_args__ = ("task", "title", "provisional", "marks")
     _tag = ('event', 'task_completed')
     task: str
     title: str
     provisional: bool
+    marks: tuple[Mark, ...]
 
     def __init__(
         self,
         task: str,
         title: str,
         provisional: bool,
+        marks: Iterable[Mark],
         *,
         seq: int = 0,
         at: str = "",
@@ -5646,6 +5667,7 @@ class TaskCompleted(EventBase):
         _set(self, "task", task)
         _set(self, "title", title)
         _set(self, "provisional", provisional)
+        _set(self, "marks", items(marks))
 
 
 class TaskClaimed(EventBase):
@@ -6058,10 +6080,13 @@ class IterationFinished(EventBase):
         unrecorded: Whether the agent ended well without saying what became of the task: it
             neither recorded it as done nor put it aside.
         commit: The commit that was checked out then, where there was one.
+        uncommitted: The files that the agent left uncommitted, at most 100.
+        committed_for_agent: The commit in which Samuel stored these files, in a workspace
+            of Samuel's.
     """
 
-    __slots__ = ("iteration", "outcome", "failure", "completed", "usage", "consecutive_failures", "excused", "unrecorded", "commit")
-    __match_args__ = ("iteration", "outcome", "completed", "usage", "consecutive_failures", "excused", "unrecorded", "failure", "commit")
+    __slots__ = ("iteration", "outcome", "failure", "completed", "usage", "consecutive_failures", "excused", "unrecorded", "commit", "uncommitted", "committed_for_agent")
+    __match_args__ = ("iteration", "outcome", "completed", "usage", "consecutive_failures", "excused", "unrecorded", "uncommitted", "failure", "commit", "committed_for_agent")
     _tag = ('event', 'iteration_finished')
     iteration: int
     outcome: IterationOutcome
@@ -6072,6 +6097,8 @@ class IterationFinished(EventBase):
     excused: bool
     unrecorded: bool
     commit: str | None
+    uncommitted: tuple[str, ...]
+    committed_for_agent: str | None
 
     def __init__(
         self,
@@ -6082,8 +6109,10 @@ class IterationFinished(EventBase):
         consecutive_failures: int,
         excused: bool,
         unrecorded: bool,
+        uncommitted: Iterable[str],
         failure: IterationFailure | None = None,
         commit: str | None = None,
+        committed_for_agent: str | None = None,
         *,
         seq: int = 0,
         at: str = "",
@@ -6101,6 +6130,8 @@ class IterationFinished(EventBase):
         _set(self, "excused", excused)
         _set(self, "unrecorded", unrecorded)
         _set(self, "commit", commit)
+        _set(self, "uncommitted", items(uncommitted))
+        _set(self, "committed_for_agent", committed_for_agent)
 
 
 class Waiting(EventBase):
@@ -6418,6 +6449,9 @@ class RunFinished(EventBase):
         interrupted_iterations: Number of failed iterations that were interrupted: Samuel
             was killed, or the run ended with an error.
         completed: The tasks that it completed.
+        unchanged: The tasks of these for which nothing was changed.
+        by_other_agent: The tasks of these that the agent of another task completed.
+        by_edit: The tasks of these that an edit of `prd.toon` completed.
         unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as
             done or put aside since.
         skipped: The tasks of the plan but groups that are skipped, whoever skipped them.
@@ -6441,8 +6475,8 @@ class RunFinished(EventBase):
             lanes.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "interrupted_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "submitted", "unmerged", "into")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "interrupted_iterations", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "interrupted_iterations", "completed", "unchanged", "by_other_agent", "by_edit", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "submitted", "unmerged", "into")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "interrupted_iterations", "unchanged", "by_other_agent", "by_edit", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
     _tag = ('event', 'run_finished')
     exit_reason: ExitReason
     detail: str | None
@@ -6450,6 +6484,9 @@ class RunFinished(EventBase):
     failed_iterations: int
     interrupted_iterations: int
     completed: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    by_other_agent: tuple[str, ...]
+    by_edit: tuple[str, ...]
     unrecorded: tuple[str, ...]
     skipped: tuple[str, ...]
     left: tuple[str, ...]
@@ -6474,6 +6511,9 @@ class RunFinished(EventBase):
         swept: bool,
         detail: str | None = None,
         interrupted_iterations: int = 0,
+        unchanged: Iterable[str] = (),
+        by_other_agent: Iterable[str] = (),
+        by_edit: Iterable[str] = (),
         unrecorded: Iterable[str] = (),
         skipped: Iterable[str] = (),
         left: Iterable[str] = (),
@@ -6499,6 +6539,9 @@ class RunFinished(EventBase):
         _set(self, "failed_iterations", failed_iterations)
         _set(self, "interrupted_iterations", interrupted_iterations)
         _set(self, "completed", items(completed))
+        _set(self, "unchanged", items(unchanged))
+        _set(self, "by_other_agent", items(by_other_agent))
+        _set(self, "by_edit", items(by_edit))
         _set(self, "unrecorded", items(unrecorded))
         _set(self, "skipped", items(skipped))
         _set(self, "left", items(left))
@@ -6612,6 +6655,9 @@ class RunReport(Record):
         interrupted_iterations: Number of failed iterations that were interrupted: Samuel
             was killed, or the run ended with an error.
         completed: The tasks that it completed.
+        unchanged: The tasks of these for which nothing was changed.
+        by_other_agent: The tasks of these that the agent of another task completed.
+        by_edit: The tasks of these that an edit of `prd.toon` completed.
         unrecorded: Tasks that an agent worked on, ending well, and that nobody recorded as
             done or put aside since.
         skipped: The tasks of the plan but groups that are skipped, whoever skipped them.
@@ -6635,14 +6681,17 @@ class RunReport(Record):
             lanes.
     """
 
-    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "interrupted_iterations", "completed", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "submitted", "unmerged", "into")
-    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "interrupted_iterations", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
+    __slots__ = ("exit_reason", "detail", "iterations", "failed_iterations", "interrupted_iterations", "completed", "unchanged", "by_other_agent", "by_edit", "unrecorded", "skipped", "left", "undelivered", "settled", "usage", "agents", "swept", "fault", "limit", "submitted", "unmerged", "into")
+    __match_args__ = ("exit_reason", "iterations", "failed_iterations", "completed", "usage", "swept", "detail", "interrupted_iterations", "unchanged", "by_other_agent", "by_edit", "unrecorded", "skipped", "left", "undelivered", "settled", "agents", "fault", "limit", "submitted", "unmerged", "into")
     exit_reason: ExitReason
     detail: str | None
     iterations: int
     failed_iterations: int
     interrupted_iterations: int
     completed: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    by_other_agent: tuple[str, ...]
+    by_edit: tuple[str, ...]
     unrecorded: tuple[str, ...]
     skipped: tuple[str, ...]
     left: tuple[str, ...]
@@ -6667,6 +6716,9 @@ class RunReport(Record):
         swept: bool,
         detail: str | None = None,
         interrupted_iterations: int = 0,
+        unchanged: Iterable[str] = (),
+        by_other_agent: Iterable[str] = (),
+        by_edit: Iterable[str] = (),
         unrecorded: Iterable[str] = (),
         skipped: Iterable[str] = (),
         left: Iterable[str] = (),
@@ -6685,6 +6737,9 @@ class RunReport(Record):
         _set(self, "failed_iterations", failed_iterations)
         _set(self, "interrupted_iterations", interrupted_iterations)
         _set(self, "completed", items(completed))
+        _set(self, "unchanged", items(unchanged))
+        _set(self, "by_other_agent", items(by_other_agent))
+        _set(self, "by_edit", items(by_edit))
         _set(self, "unrecorded", items(unrecorded))
         _set(self, "skipped", items(skipped))
         _set(self, "left", items(left))
@@ -7079,6 +7134,9 @@ class TaskCounts(Record):
         pending: Those that wait.
         in_progress: Those that are worked on.
         completed: Those that are done.
+        unchanged: The completed tasks for which nothing was changed.
+        by_other_agent: The completed tasks that the agent of another task completed.
+        by_edit: The completed tasks that an edit of `prd.toon` completed.
         skipped: Those that are left out.
         blocked: Those that cannot be worked on.
         groups: The groups, which count nowhere else.
@@ -7086,12 +7144,15 @@ class TaskCounts(Record):
             all that are not skipped. 100 where all are skipped, nothing where there are none.
     """
 
-    __slots__ = ("total", "pending", "in_progress", "completed", "skipped", "blocked", "groups", "percent")
-    __match_args__ = ("total", "pending", "in_progress", "completed", "skipped", "blocked", "groups", "percent")
+    __slots__ = ("total", "pending", "in_progress", "completed", "unchanged", "by_other_agent", "by_edit", "skipped", "blocked", "groups", "percent")
+    __match_args__ = ("total", "pending", "in_progress", "completed", "skipped", "blocked", "groups", "unchanged", "by_other_agent", "by_edit", "percent")
     total: int
     pending: int
     in_progress: int
     completed: int
+    unchanged: int
+    by_other_agent: int
+    by_edit: int
     skipped: int
     blocked: int
     groups: int
@@ -7106,12 +7167,18 @@ class TaskCounts(Record):
         skipped: int,
         blocked: int,
         groups: int,
+        unchanged: int = 0,
+        by_other_agent: int = 0,
+        by_edit: int = 0,
         percent: int | None = None,
     ) -> None:
         _set(self, "total", total)
         _set(self, "pending", pending)
         _set(self, "in_progress", in_progress)
         _set(self, "completed", completed)
+        _set(self, "unchanged", unchanged)
+        _set(self, "by_other_agent", by_other_agent)
+        _set(self, "by_edit", by_edit)
         _set(self, "skipped", skipped)
         _set(self, "blocked", blocked)
         _set(self, "groups", groups)
@@ -7569,7 +7636,7 @@ AttemptEnd: TypeAlias = Literal[
 """What became of an attempt.
 
 - `under_way`: It is under way.
-- `completed`: The task was completed when the iteration ended. What became of it later, such as by `undo` or `reset`, is among the changes.
+- `completed`: The task was completed when the iteration ended, or when the work of a worker was merged. What became of it later, such as by `undo` or `reset`, is among the changes.
 - `skipped`: The task was left out.
 - `blocked`: The task was marked as one that cannot be worked on.
 - `taken_back`: The task was completed, and taken back: no check has passed.
@@ -8108,12 +8175,15 @@ class IterationHistory(Record):
         turns: The calls of agents.
         check: How the last check of it went, where one was made.
         commit: The commit that was checked out at its end.
+        uncommitted: The files that its agent left uncommitted, at most 100.
+        committed_for_agent: The commit in which Samuel stored these files, in a workspace
+            of Samuel's.
         first_event: The number of the event that it began with.
         last_event: The number of its last event.
     """
 
-    __slots__ = ("iteration", "lane", "mode", "task", "title", "began_in", "started_at", "began_ms", "took_ms", "outcome", "failure", "excused", "lost_its_task", "unrecorded", "completed", "taken_back", "usage", "turns", "check", "commit", "first_event", "last_event")
-    __match_args__ = ("iteration", "title", "excused", "lost_its_task", "unrecorded", "completed", "taken_back", "usage", "turns", "first_event", "last_event", "lane", "mode", "task", "began_in", "started_at", "began_ms", "took_ms", "outcome", "failure", "check", "commit")
+    __slots__ = ("iteration", "lane", "mode", "task", "title", "began_in", "started_at", "began_ms", "took_ms", "outcome", "failure", "excused", "lost_its_task", "unrecorded", "completed", "taken_back", "usage", "turns", "check", "commit", "uncommitted", "committed_for_agent", "first_event", "last_event")
+    __match_args__ = ("iteration", "title", "excused", "lost_its_task", "unrecorded", "completed", "taken_back", "usage", "turns", "uncommitted", "first_event", "last_event", "lane", "mode", "task", "began_in", "started_at", "began_ms", "took_ms", "outcome", "failure", "check", "commit", "committed_for_agent")
     iteration: int
     lane: int | None
     mode: Mode | None
@@ -8134,6 +8204,8 @@ class IterationHistory(Record):
     turns: tuple[TurnHistory, ...]
     check: CheckResult | None
     commit: str | None
+    uncommitted: tuple[str, ...]
+    committed_for_agent: str | None
     first_event: int
     last_event: int
 
@@ -8148,6 +8220,7 @@ class IterationHistory(Record):
         taken_back: Iterable[str],
         usage: Usage,
         turns: Iterable[TurnHistory],
+        uncommitted: Iterable[str],
         first_event: int,
         last_event: int,
         lane: int | None = None,
@@ -8161,6 +8234,7 @@ class IterationHistory(Record):
         failure: IterationFailure | None = None,
         check: CheckResult | None = None,
         commit: str | None = None,
+        committed_for_agent: str | None = None,
     ) -> None:
         _set(self, "iteration", iteration)
         _set(self, "lane", lane)
@@ -8182,6 +8256,8 @@ class IterationHistory(Record):
         _set(self, "turns", items(turns))
         _set(self, "check", check)
         _set(self, "commit", commit)
+        _set(self, "uncommitted", items(uncommitted))
+        _set(self, "committed_for_agent", committed_for_agent)
         _set(self, "first_event", first_event)
         _set(self, "last_event", last_event)
 
@@ -8967,13 +9043,14 @@ class TaskOutcome(Record):
         taken_back: How often its completion was taken back.
         usage: What the iterations consumed.
         commits: The commits that were recorded for it.
+        marks: What is unusual about its completion, as the plan has it now.
         returned: Why its work did not land, each time that it came back; none without
             lanes.
         held: Who holds its work back in the queue, and why; nothing where nobody does.
     """
 
-    __slots__ = ("task", "title", "completed", "skipped", "iterations", "failed", "taken_back", "usage", "commits", "returned", "held")
-    __match_args__ = ("task", "title", "completed", "skipped", "iterations", "failed", "taken_back", "usage", "commits", "returned", "held")
+    __slots__ = ("task", "title", "completed", "skipped", "iterations", "failed", "taken_back", "usage", "commits", "marks", "returned", "held")
+    __match_args__ = ("task", "title", "completed", "skipped", "iterations", "failed", "taken_back", "usage", "commits", "marks", "returned", "held")
     task: str
     title: str
     completed: bool
@@ -8983,6 +9060,7 @@ class TaskOutcome(Record):
     taken_back: int
     usage: Usage
     commits: tuple[str, ...]
+    marks: tuple[Mark, ...]
     returned: tuple[str, ...]
     held: str | None
 
@@ -8997,6 +9075,7 @@ class TaskOutcome(Record):
         taken_back: int,
         usage: Usage,
         commits: Iterable[str],
+        marks: Iterable[Mark],
         returned: Iterable[str],
         held: str | None = None,
     ) -> None:
@@ -9009,6 +9088,7 @@ class TaskOutcome(Record):
         _set(self, "taken_back", taken_back)
         _set(self, "usage", usage)
         _set(self, "commits", items(commits))
+        _set(self, "marks", items(marks))
         _set(self, "returned", items(returned))
         _set(self, "held", held)
 
@@ -9930,6 +10010,7 @@ __all__ = [
     "LoggedLine",
     "LongPlan",
     "LoopActivity",
+    "Mark",
     "MergeReport",
     "MethodologyVars",
     "Mode",

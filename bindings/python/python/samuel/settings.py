@@ -197,6 +197,11 @@ class Settings(TypedDict, total=False):
     One of `auto`, `own-task`, `plan`.
     """
 
+    require_change: bool | None
+    """Whether a completion for which nothing was changed since its task began fails its check. A
+    change is what is committed, or in place also what is not.
+    """
+
     keep_runs: int | None
     """Of how many runs the agent's output in `.samuel/run/logs` is kept, the one that starts
     included; 0 keeps all.

@@ -42,6 +42,7 @@ fn every_key_is_read() {
         ask_timeout: Duration::from_secs(8 * 60),
         sandbox: "bwrap".to_owned(),
         completes: "auto".to_owned(),
+        require_change: false,
         task_budget: TaskBudget {
             max_cost_usd: Some(0.5),
             max_tokens: Some(500),

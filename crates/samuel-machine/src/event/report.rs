@@ -1,7 +1,7 @@
 //! What came of a run, as its last event tells it.
 
 use samuel_model::{
-    AgentTotal, Coded, ErrorCode, ExitReason, Location, Remedy, TaskId, Usage, text::described,
+    AgentTotal, Coded, ErrorCode, ExitReason, Location, Mark, Plan, Remedy, TaskId, Usage, text::described,
 };
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,15 @@ pub struct RunReport {
     pub interrupted_iterations: u32,
     /// The tasks that it completed.
     pub completed: Vec<TaskId>,
+    /// The tasks of these for which nothing was changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unchanged: Vec<TaskId>,
+    /// The tasks of these that the agent of another task completed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_other_agent: Vec<TaskId>,
+    /// The tasks of these that an edit of `prd.toon` completed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_edit: Vec<TaskId>,
     /// Tasks that an agent worked on, ending well, and that nobody recorded as done
     /// or put aside since.
     #[serde(default)]
@@ -109,6 +118,27 @@ pub struct RunReport {
 }
 
 impl RunReport {
+    /// Notes which of the completed tasks have marks in a plan.
+    #[doc(hidden)]
+    pub fn note_marks(&mut self, plan: &Plan) {
+        let with = |mark| -> Vec<TaskId> {
+            let marked = plan.tasks.iter().filter(|task| task.marks.contains(&mark));
+            marked.map(|task| task.id.clone()).filter(|id| self.completed.contains(id)).collect()
+        };
+        let lists = (with(Mark::NoChange), with(Mark::OtherAgent), with(Mark::Edit));
+        (self.unchanged, self.by_other_agent, self.by_edit) = lists;
+    }
+
+    /// Returns the lists of completed tasks with marks that are not empty, each with the mark.
+    pub fn marked(&self) -> impl Iterator<Item = (Mark, &[TaskId])> {
+        let lists = [
+            (Mark::NoChange, self.unchanged.as_slice()),
+            (Mark::OtherAgent, self.by_other_agent.as_slice()),
+            (Mark::Edit, self.by_edit.as_slice()),
+        ];
+        lists.into_iter().filter(|(_, tasks)| !tasks.is_empty())
+    }
+
     /// Returns the code of the error that ended the run, else the one that goes
     /// with its exit reason; nothing where the plan was done.
     pub fn error_code(&self) -> Option<ErrorCode> {

@@ -2,7 +2,7 @@
 
 use samuel_agent::{AbilityDecision, AbilityResult};
 use samuel_hook::{HookCall, HookPoint};
-use samuel_model::{FailureClass, payload::Deliver};
+use samuel_model::{FailureClass, Mark, payload::Deliver};
 
 use super::{script::*, sim::*, *};
 
@@ -30,6 +30,32 @@ fn twenty_completions_at_once_fire_one_after_the_other_before_the_call_ends() {
         sim.prompts()[1].1.lines().filter(|line| line.parse::<u32>().is_ok()).map(str::to_owned).collect();
     assert_eq!(texts, (0..20).map(|n| n.to_string()).collect::<Vec<_>>());
     assert_eq!((sim.report().completed.len(), sim.report().iterations), (20, 1));
+}
+
+#[test]
+fn credits_no_task_that_a_person_completed() {
+    let mut sim = first_call(3, vec![completed("1"), completed("3")]);
+    sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
+    sim.completed_by_hand("2");
+    sim.go_until(|fired| fired.point == HookPoint::QualityCheck);
+    assert_eq!(sim.machine.credited_by_check(), [id("1"), id("3")]);
+    let sim = sim.run();
+    let credits = sim.trace.iter().filter_map(|effect| match effect {
+        Effect::Mutate(Mutation::CommitIteration { credits, .. }) => Some(credits),
+        _ => None,
+    });
+    let credited: Vec<&TaskId> = credits.flatten().map(|credit| &credit.id).collect();
+    assert_eq!(credited, [&id("1"), &id("3")]);
+    assert_eq!(sim.report().completed.len(), 3);
+}
+
+#[test]
+fn marks_outlive_a_kill_after_the_check() {
+    let mut sim = first_call(2, vec![completed("1"), completed("2")]);
+    sim.go_until(|fired| fired.point == HookPoint::AfterIteration);
+    sim.crash_to_checkpoint();
+    let sim = sim.run();
+    assert_eq!((sim.plan.tasks[0].marks.len(), &*sim.plan.tasks[1].marks), (0, &[Mark::OtherAgent][..]));
 }
 
 #[test]

@@ -100,11 +100,15 @@ const NAMES: &[&str] = &[
     "agent",
     "base",
     "branch",
+    "by_edit",
+    "by_other_agent",
+    "by_person",
     "call_id",
     "caller",
     "class",
     "commit",
     "commit_sha",
+    "committed_for_agent",
     "completed",
     "conversation",
     "depends_on",
@@ -138,6 +142,7 @@ const NAMES: &[&str] = &[
     "tasks",
     "turn",
     "type",
+    "unchanged",
     "worker",
 ];
 
@@ -671,6 +676,8 @@ mod tests {
         let value = json!({"id": "hunter22", "title": "Start hunter22", "depends_on": ["hunter22"]});
         let hidden = json!({"id": "hunter22", "title": "Start ***", "depends_on": ["hunter22"]});
         assert_eq!(secrets.hidden(value), hidden);
+        let report = json!({"completed": ["hunter22"], "unchanged": ["hunter22"], "by_edit": ["hunter22"]});
+        assert_eq!(secrets.hidden(report.clone()), report);
         let of_word = Secrets::of(&[("A_TOKEN".to_owned(), "completed".to_owned())]);
         assert_eq!(of_word.hidden(crate::ExitReason::Completed), crate::ExitReason::Completed);
     }

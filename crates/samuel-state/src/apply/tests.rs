@@ -316,7 +316,8 @@ fn completions_are_taken_back_and_skips_are_not() {
 fn iterations_add_up_over_runs() {
     let mut plan = plan(&[]);
     let usage = |cost| Usage { input_tokens: 10, cost_usd: Some(cost), ..Usage::default() };
-    let commit = |iteration, mode, usage| Mutation::CommitIteration { iteration, mode, usage };
+    let commit =
+        |iteration, mode, usage| Mutation::CommitIteration { iteration, mode, usage, credits: Vec::new() };
     apply(&mut plan, &commit(1, Mode::Discovery, usage(0.5)), NOW).unwrap();
     apply(&mut plan, &commit(2, Mode::Implementation, usage(f64::NAN)), NOW).unwrap();
     apply(&mut plan, &commit(1, Mode::Implementation, usage(0.25)), NOW).unwrap();
@@ -325,6 +326,34 @@ fn iterations_add_up_over_runs() {
     assert_eq!((progress.impl_iterations, progress.discovery_iterations), (2, 1));
     assert_eq!((progress.cost_usd, progress.tokens), (0.75, 30));
     assert_eq!(progress.last_discovery_at, Some(NOW));
+}
+
+#[test]
+fn credit_replaces_the_named_commit() {
+    let mut plan = plan(&["1", "2", "3"]);
+    apply(&mut plan, &done("1", Some("abcd")), NOW).unwrap();
+    apply(&mut plan, &done("2", Some("ef01")), NOW).unwrap();
+    let of = |text, commit: Option<&str>| {
+        let commit = commit.map(str::to_owned);
+        TaskCredit { commit, ..TaskCredit::new(id(text)) }
+    };
+    let commit = |credits| {
+        let usage = Usage::default();
+        Mutation::CommitIteration { iteration: 1, mode: Mode::Implementation, usage, credits }
+    };
+    let one = commit(vec![of("1", None), of("2", Some("ef01")), of("3", Some("ab12")), of("4", None)]);
+    let to = Status::Completed;
+    let changed = TaskChange::Task { id: id("1"), from: to, to };
+    assert_eq!(apply(&mut plan, &one, NOW).unwrap(), changed);
+    let commits: Vec<_> = plan.tasks.iter().map(|task| task.commit_sha.as_deref()).collect();
+    assert_eq!(commits, [None, Some("ef01"), None], "a task that is open has none");
+    assert_eq!(apply(&mut plan, &one, NOW).unwrap(), TaskChange::Progress);
+    let two = commit(vec![of("1", Some("ab12")), of("2", None)]);
+    assert_eq!(apply(&mut plan, &two, NOW).unwrap().edits().len(), 2);
+    let empty = commit(vec![TaskCredit { unchanged: true, ..of("2", None) }]);
+    apply(&mut plan, &empty, NOW).unwrap();
+    assert_eq!(plan.tasks[1].marks, [Mark::NoChange]);
+    assert_eq!(apply(&mut plan, &empty, NOW).unwrap(), TaskChange::Progress);
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn a_task_is_claimed_submitted_and_completed_once_it_has_landed() {
     plan.landing(role, &[("1", token, "abcd")]).unwrap();
     assert_eq!(plan.task("1").status, Status::InProgress, "nor is what may have landed");
     assert_eq!(plan.row("@merge").unwrap().commit.as_deref(), Some("ffff"));
-    let change = plan.change(Mutation::Land { role }).unwrap();
+    let change = plan.change(Mutation::Land { role, unchanged: Vec::new() }).unwrap();
     assert!(change.completed().eq([&TaskId::new("1")]), "{change:?}");
     let task = plan.task("1");
     assert_eq!(
@@ -118,7 +118,7 @@ fn a_merged_task_keeps_the_iteration_that_submitted_it() {
     let token = plan.claim("1").unwrap();
     plan.submit("1", token, "abce").unwrap();
     plan.landing(role, &[("1", token, "abce")]).unwrap();
-    plan.change(Mutation::Land { role }).unwrap();
+    plan.change(Mutation::Land { role, unchanged: Vec::new() }).unwrap();
     assert_eq!((plan.task("1").status, plan.task("1").iteration), (Status::Completed, Some(7)));
 }
 
@@ -143,7 +143,7 @@ fn what_names_another_token_than_the_present_one_is_void() {
     assert!(plan.landing(second, &[("1", second, "abcd")]).is_err(), "the token of another claim");
     assert!(plan.landing(role, &[("1", second, "abce")]).is_err(), "another commit");
     plan.landing(role, &[("1", second, "abcd")]).unwrap();
-    assert!(plan.change(Mutation::Land { role: role + 1 }).is_err());
+    assert!(plan.change(Mutation::Land { role: role + 1, unchanged: Vec::new() }).is_err());
     assert!(plan.change(Mutation::Drop { role: first, reason: String::new() }).is_err());
 }
 
@@ -372,7 +372,7 @@ fn nobody_settles_what_may_have_landed_but_whoever_lands_it() {
     plan.change(Mutation::Skip { id: TaskId::new("2"), reason: None }).unwrap();
     // Whoever merges is gone; the next one finds what was being landed.
     plan.release("@merge", role, ReleaseReason::Lost).unwrap();
-    assert!(plan.change(Mutation::Land { role }).is_err());
+    assert!(plan.change(Mutation::Land { role, unchanged: Vec::new() }).is_err());
     let next = plan.claim("@merge").unwrap();
     let found = plan.row("@merge").unwrap();
     assert_eq!((found.phase, found.commit.as_deref()), (ClaimPhase::Landing, Some("ffff")));
@@ -384,7 +384,7 @@ fn nobody_settles_what_may_have_landed_but_whoever_lands_it() {
     );
     assert_eq!(plan.row("@merge").unwrap().phase, ClaimPhase::Working);
     plan.landing(next, &[("1", token, "abcd")]).unwrap();
-    plan.change(Mutation::Land { role: next }).unwrap();
+    plan.change(Mutation::Land { role: next, unchanged: Vec::new() }).unwrap();
     assert_eq!(plan.task("1").status, Status::Completed);
 }
 
@@ -402,7 +402,7 @@ fn to_submit_the_same_again_changes_nothing_and_something_else_is_refused() {
     }
     let role = plan.claim("@merge").unwrap();
     assert!(plan.landing(role, &[]).is_err(), "nothing lands");
-    assert!(plan.change(Mutation::Land { role }).is_err(), "nothing is being landed");
+    assert!(plan.change(Mutation::Land { role, unchanged: Vec::new() }).is_err(), "nothing is being landed");
 }
 
 /// A step that somebody takes, right or wrong, early or late.
@@ -456,7 +456,7 @@ impl Counted {
                     claims.iter().map(|(task, token)| (IDS[*task], *token, "abcd")).collect();
                 self.landing(*role, &claims)
             }
-            Step::Land(role) => self.change(Mutation::Land { role: *role }),
+            Step::Land(role) => self.change(Mutation::Land { role: *role, unchanged: Vec::new() }),
             Step::Drop(role) => self.change(Mutation::Drop { role: *role, reason: String::new() }),
             Step::Done(task) => {
                 self.change(Mutation::Done { id: id(task), commit_sha: None, iteration: None })
@@ -506,7 +506,8 @@ proptest! {
 fn a_look_for_tasks_by_one_lane_lasts_until_its_own_iteration_ends_or_the_run_does() {
     let mut plan = Counted::new();
     let room = |plan: &Counted| plan.0.progress.discovery_room;
-    let commit = |mode| Mutation::CommitIteration { iteration: 1, mode, usage: Usage::default() };
+    let commit =
+        |mode| Mutation::CommitIteration { iteration: 1, mode, usage: Usage::default(), credits: Vec::new() };
     let status = |status| Mutation::SetProgressStatus { status };
     for ends in [commit(Mode::Discovery), status(ProgressStatus::Stopped)] {
         let token = plan.claim("@discover").unwrap();

@@ -111,6 +111,7 @@ fn first_format(mutation: &Mutation) -> u32 {
         | Mutation::Ask { .. }
         | Mutation::Answer { .. }
         | Mutation::Heard { .. }
+        | Mutation::Mark { .. }
         | Mutation::Edit { .. }
         | Mutation::Remove { .. }
         | Mutation::Move { .. }

@@ -188,7 +188,7 @@ mod tests {
             Task {
                 id, title, description, status, priority, complexity, source, parent_id, depends_on,
                 files_to_create, files_to_modify, guardrails, acceptance, created_at, completed_at, commit_sha,
-                iteration, skip_reason, owner, question,
+                iteration, skip_reason, owner, question, marks: Vec::new(),
             }
         }
     }

@@ -199,6 +199,11 @@ impl Document {
         self.plan.tasks.iter().any(|task| task.question.is_some())
     }
 
+    /// Returns whether the completion of one of the tasks has marks. An excerpt is of a plan without.
+    pub(crate) fn has_marks(&self) -> bool {
+        self.plan.tasks.iter().any(|task| !task.marks.is_empty())
+    }
+
     /// Guesses the ids in rows that could not be understood: the first cell,
     /// where it could be an id. Of rows that are missing it is the highest.
     pub(crate) fn lost_ids(&self) -> Vec<TaskId> {
@@ -363,8 +368,11 @@ pub(super) struct Part<'a> {
 impl<'a> Part<'a> {
     pub(super) fn new(document: &'a Document, tasks: impl IntoIterator<Item = &'a Task>) -> Self {
         let Cells { rows, columns, .. } = &document.others.cells;
-        let has_questions = document.has_questions();
-        let row = |task: &'a Task| RowOut { task, others: rows.get(&task.id), columns, has_questions };
+        let (has_questions, has_marks) = (document.has_questions(), document.has_marks());
+        let row = |task: &'a Task| {
+            let others = rows.get(&task.id);
+            RowOut { task, others, columns, has_questions, has_marks }
+        };
         Self { document, rows: tasks.into_iter().map(row).collect() }
     }
 }

@@ -10,7 +10,11 @@ use std::path::Path;
 
 use memchr::{memchr2, memchr3};
 
-use super::{Document, codec, lines::Lines, task::QUESTION};
+use super::{
+    Document, codec,
+    lines::Lines,
+    task::{MARKS, QUESTION},
+};
 use samuel_model::{Groups, Status, TaskId};
 
 /// What the tasks of a document are, where they are only some of the plan's.
@@ -29,10 +33,11 @@ pub(crate) struct Excerpt {
 /// Returns nothing if the text has to be read as a whole.
 pub(crate) fn read_excerpt(path: &Path, content: &[u8], ids: &[&TaskId]) -> Option<Document> {
     let text = Lines::find(str::from_utf8(content).ok()?)?;
-    // Whether there is a column of questions depends on every row, and what becomes of claims on tasks that an
+    // Whether there is a column of questions or marks depends on every row, and what becomes of claims on tasks that an
     // excerpt has not.
-    let has_questions = text.columns.split(['{', ',', '}']).any(|column| column == QUESTION);
-    if has_questions || !text.columns.starts_with(COLUMNS_THAT_COUNT) || text.has_key("claims") {
+    let depends_on_all =
+        text.columns.split(['{', ',', '}']).any(|column| [QUESTION, MARKS].contains(&column));
+    if depends_on_all || !text.columns.starts_with(COLUMNS_THAT_COUNT) || text.has_key("claims") {
         return None;
     }
     let heads: Vec<Head<'_>> = text.rows.iter().map(|row| head(row)).collect::<Option<_>>()?;

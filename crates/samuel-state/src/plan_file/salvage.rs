@@ -11,7 +11,7 @@ use serde::de::{DeserializeSeed, IgnoredAny, IntoDeserializer, MapAccess};
 use super::{
     Document,
     record::Record,
-    task::{COLUMNS, QUESTION},
+    task::{COLUMNS, MARKS, QUESTION},
 };
 use crate::new_task::{UsedNumbers, used_ids};
 use samuel_model::{Task, TaskId};
@@ -82,7 +82,8 @@ impl Ids {
 fn columns(document: &Document) -> Vec<String> {
     let others = document.other_columns().iter().map(String::as_str);
     let question = document.has_questions().then_some(QUESTION);
-    COLUMNS.into_iter().chain(question).chain(others).map(str::to_owned).collect()
+    let marks = document.has_marks().then_some(MARKS);
+    COLUMNS.into_iter().chain(question).chain(marks).chain(others).map(str::to_owned).collect()
 }
 
 fn read_row(columns: &[String], row: &str) -> Result<(Task, Map, Vec<String>), String> {

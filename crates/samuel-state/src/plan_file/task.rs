@@ -39,6 +39,9 @@ pub(crate) const COLUMNS: [&str; 19] = [
 /// The column that a table has where a question was asked about one of its tasks, behind the others.
 pub(crate) const QUESTION: &str = "question";
 
+/// The column that a table has if the completion of one of its tasks has marks, behind that one.
+pub(crate) const MARKS: &str = "marks";
+
 /// Reads an id. Everything that tells of a task names it, so that one of any length
 /// would go into every record.
 fn id<'de, A: MapAccess<'de>>(map: &mut A) -> Result<TaskId, A::Error> {
@@ -80,6 +83,8 @@ impl Record for Task {
             "skip_reason" => self.skip_reason = text(map)?,
             "owner" => self.owner = owner(map)?,
             QUESTION => self.question = map.next_value::<QuestionCell>()?.0,
+            // A word that a later version writes is left out.
+            MARKS => self.marks = list(map)?.iter().filter_map(|mark| mark.parse().ok()).collect(),
             _ => return Ok(false),
         }
         Ok(true)
@@ -119,6 +124,8 @@ pub(crate) struct RowOut<'a> {
     pub(crate) columns: &'a [String],
     /// Whether the table has the column of questions.
     pub(crate) has_questions: bool,
+    /// Whether the table has the column of marks.
+    pub(crate) has_marks: bool,
 }
 
 impl Serialize for RowOut<'_> {
@@ -127,6 +134,10 @@ impl Serialize for RowOut<'_> {
         self.task.put(&mut map)?;
         if self.has_questions {
             map.serialize_entry(QUESTION, &QuestionCell::to_text(self.task.question.as_ref()))?;
+        }
+        if self.has_marks {
+            let marks: Vec<&str> = self.task.marks.iter().map(|mark| mark.as_str()).collect();
+            map.serialize_entry(MARKS, &ListCell::to_text(&marks))?;
         }
         for column in self.columns {
             match self.others.and_then(|others| others.get(column)).unwrap_or(&Value::Null) {
@@ -151,13 +162,18 @@ mod tests {
         Mutation, StateDiagnostic,
         plan_file::{Document, codec, read_excerpt},
     };
-    use samuel_model::{MAX_ID_CHARS, PLAN_VERSION, Plan, Question, Status};
+    use samuel_model::{MAX_ID_CHARS, Mark, PLAN_VERSION, Plan, Question, Status};
 
     #[test]
     fn the_columns_are_those_that_are_written() {
         let task = Task::new(TaskId::new("1"), "t");
-        let written =
-            samuel_toon::to_value(&RowOut { task: &task, others: None, columns: &[], has_questions: false });
+        let written = samuel_toon::to_value(&RowOut {
+            task: &task,
+            others: None,
+            columns: &[],
+            has_questions: false,
+            has_marks: false,
+        });
         let columns: Vec<String> = match written {
             Ok(Value::Object(row)) => row.keys().map(str::to_owned).collect(),
             other => vec![format!("{other:?}")],
@@ -212,6 +228,23 @@ mod tests {
         assert!(read_excerpt(Path::new("prd.toon"), asked.as_bytes(), &[&TaskId::new("1")]).is_none());
         read.apply(&reset, jiff::Timestamp::UNIX_EPOCH).unwrap();
         assert_eq!(codec::encode(&read).unwrap(), before, "byte for byte");
+    }
+
+    #[test]
+    fn a_plan_has_a_column_of_marks_while_a_task_has_some() {
+        let marks = vec![Mark::NoChange, Mark::Edit];
+        let marked = Task { status: Status::Completed, marks, ..Task::new(TaskId::new("1"), "t") };
+        let tasks = vec![marked, Task::new(TaskId::new("2"), "t")];
+        let plan = Plan { version: PLAN_VERSION.to_owned(), tasks, ..Plan::default() };
+        let mut document = Document::new(plan);
+        let text = codec::encode(&document).unwrap();
+        assert!(text.contains(",owner,marks}"), "{text}");
+        let (read, faults) = codec::decode(Path::new("prd.toon"), text.as_bytes()).unwrap();
+        assert_eq!((&read.plan, faults), (&document.plan, vec![]));
+        assert!(read_excerpt(Path::new("prd.toon"), text.as_bytes(), &[&TaskId::new("2")]).is_none());
+        let reset = Mutation::Reset { id: TaskId::new("1") };
+        document.apply(&reset, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        assert!(!codec::encode(&document).unwrap().contains("marks"));
     }
 
     #[test]

@@ -386,9 +386,12 @@ fn a_claim_lands_once_and_whoever_is_late_changes_nothing(store: &dyn PlanStore)
     assert_eq!(code(&store.mutate(skip, Actor::User).unwrap_err()), ErrorCode::TASK_LANDING);
     let before = store.load().unwrap();
     assert_eq!(before.plan.claims.iter().filter(|claim| claim.is_landing()).count(), 2);
-    let applied = change(Mutation::Land { role }).unwrap();
+    let applied = change(Mutation::Land { role, unchanged: Vec::new() }).unwrap();
     assert!(applied.change.completed().eq([&id("1")]));
-    assert_eq!(code(&change(Mutation::Land { role }).unwrap_err()), ErrorCode::CLAIM_VOID);
+    assert_eq!(
+        code(&change(Mutation::Land { role, unchanged: Vec::new() }).unwrap_err()),
+        ErrorCode::CLAIM_VOID
+    );
     let plan = store.load().unwrap().plan;
     let task = plan.task(&id("1")).cloned().unwrap();
     assert_eq!((task.status, task.commit_sha.as_deref()), (Status::Completed, Some("ef01")));

@@ -4,10 +4,10 @@ use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use samuel_model::{Coded, ErrorCode, Plan, Status, Task, TaskId, clock::Clock};
+use samuel_model::{Coded, ErrorCode, Plan, Status, Task, TaskId, Usage, clock::Clock, payload::Mode};
 use samuel_state::{
     Actor, DiagnosticKind, Existing, FileStore, LoadedPlan, Mutation, NewTask, PlanStore, RunDir,
-    StateDiagnostic, StateError, TaskChange,
+    StateDiagnostic, StateError, TaskChange, TaskCredit,
 };
 
 /// A clock that stands still.
@@ -363,11 +363,22 @@ fn a_text_that_did_not_change_is_not_decoded_again_and_one_that_did_is() {
 
 #[test]
 fn a_store_that_knows_the_plan_and_one_that_reads_the_row_alone_write_the_same() {
+    let credit = |id: &TaskId, commit: Option<&str>| {
+        let commit = commit.map(str::to_owned);
+        TaskCredit { commit, ..TaskCredit::new(id.clone()) }
+    };
+    let commit = |credits| {
+        let (mode, usage) = (Mode::Implementation, Usage::default());
+        Mutation::CommitIteration { iteration: 1, mode, usage, credits }
+    };
     let mutations = || {
-        let id = TaskId::new("3");
+        let (id, other) = (TaskId::new("3"), TaskId::new("2"));
         [
             Mutation::StartTask { id: id.clone(), owner: Some("run-1".into()) },
             Mutation::Done { id: id.clone(), commit_sha: Some("abcd".to_owned()), iteration: Some(1) },
+            commit(vec![credit(&id, None)]),
+            commit(vec![credit(&id, Some("ef01")), credit(&other, Some("ef02"))]),
+            commit(vec![TaskCredit { unchanged: true, ..credit(&id, Some("ef01")) }]),
             Mutation::TakeBack { ids: vec![id.clone()], failures: vec!["tests".to_owned()] },
             Mutation::Block { id: id.clone(), reason: None },
             Mutation::Reset { id },

@@ -56,6 +56,13 @@ impl Lane {
         }
     }
 
+    /// Returns whether the agent said that its task is done, and made nothing.
+    pub(in crate::engine) async fn is_unchanged(&self) -> bool {
+        let own = self.view.own().clone().filter(|own| own.is_done);
+        let Some((base, made)) = own.and_then(|own| Some((own.base, own.made?))) else { return false };
+        self.shared.setup.repository.have_one_tree(&base, &made.commit).await
+    }
+
     /// Gets a clone ready for an agent.
     pub(in crate::engine) async fn enter(
         &self,
@@ -160,6 +167,7 @@ impl Lane {
         let made = self.tree.collect(&WorkNote { title: Some(title), task: None }).await;
         self.tell_of_tree(services).await;
         let made = made?;
+        services.work_tree.committed_for_agent(made.left.clone(), &made.commit);
         let is_made = |kept: &&mut OwnClaim| kept.token == own.token && is_main && own.is_done;
         if let Some(kept) = self.view.own().as_mut().filter(is_made) {
             (kept.made, kept.has_passed) = (Some(made), false);

@@ -233,7 +233,7 @@ impl Lane {
         let title = Some("Keep what was changed while looking for tasks".to_owned());
         let made = self.tree.collect(&WorkNote { title, task: None }).await;
         self.tell_of_tree(services).await;
-        made.map(|_| ())
+        made.map(|made| services.work_tree.committed_for_agent(made.left, &made.commit))
     }
 }
 

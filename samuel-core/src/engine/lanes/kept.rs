@@ -80,6 +80,8 @@ impl CutOff {
             excused: false,
             unrecorded: false,
             commit: None,
+            uncommitted: Vec::new(),
+            committed_for_agent: None,
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::{
         services::{Known, Purpose},
     },
     event::{Event, EventRecord, RunReport},
-    model::{ClaimPhase, ExitReason, Plan, Scope, Task, TaskId, Usage},
+    model::{ClaimPhase, ExitReason, Mark, Plan, Scope, Task, TaskId, Usage},
     sched::SharedBooks,
     state::Begun,
 };
@@ -45,6 +45,8 @@ pub struct LandedWork {
     pub task: TaskId,
     /// The commit on the branch that has it.
     pub commit: String,
+    /// Whether the merge changed nothing.
+    pub unchanged: bool,
 }
 
 /// Work that came back.
@@ -184,13 +186,16 @@ async fn ended(shared: &Arc<Lanes>) -> RunReport {
         None if shared.stop_queue.is_cancelled() => (ExitReason::Cancelled, None),
         None => (ExitReason::Blocked, Some("not all that was submitted has landed".to_owned())),
     };
-    RunReport {
+    let mut report = RunReport {
         exit_reason,
         detail,
         iterations: 0,
         failed_iterations: 0,
         interrupted_iterations: 0,
         completed: shared.landed_tasks(),
+        unchanged: Vec::new(),
+        by_other_agent: Vec::new(),
+        by_edit: Vec::new(),
         unrecorded: Vec::new(),
         skipped: Vec::new(),
         left: Vec::new(),
@@ -204,7 +209,9 @@ async fn ended(shared: &Arc<Lanes>) -> RunReport {
         submitted,
         unmerged: None,
         into: Some(shared.setup.into.clone()),
-    }
+    };
+    report.note_marks(&plan);
+    report
 }
 
 /// Says whether something was submitted that nobody has landed.
@@ -220,12 +227,37 @@ fn take_down(
 ) {
     match event {
         Event::TaskLanded { task, commit, into: branch } => {
-            landed.push(LandedWork { task, commit });
+            landed.push(LandedWork { task, commit, unchanged: false });
             *into = branch;
+        }
+        // It follows the landing of its task.
+        Event::TaskCompleted { task, marks, .. } => {
+            if let Some(last) = landed.last_mut().filter(|last| last.task == task) {
+                last.unchanged = marks.contains(&Mark::NoChange);
+            }
         }
         Event::TaskReturned { task, attempt, reason, kept, .. } => {
             returned.push(ReturnedWork { task, attempt, reason, kept });
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_merges_without_a_change() {
+        let (mut landed, mut returned, mut into) = (Vec::new(), Vec::new(), String::new());
+        for (id, marks) in [("1", vec![Mark::NoChange]), ("2", Vec::new())] {
+            let (task, commit) = (TaskId::new(id), "abcd".to_owned());
+            let of_landing = Event::TaskLanded { task: task.clone(), commit, into: "main".to_owned() };
+            let completed = Event::TaskCompleted { task, title: String::new(), provisional: false, marks };
+            for event in [of_landing, completed] {
+                take_down(event, &mut landed, &mut returned, &mut into);
+            }
+        }
+        assert!(landed.iter().map(|work| work.unchanged).eq([true, false]), "{landed:?}");
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     merge::{
         ClaimKey, ClaimRefusal, MergeEffect, MergeInput, MergeMachine, MergeSetup, MergeStrategy, Queue,
     },
-    model::{ClaimTarget, Plan, QueuedWork, ReleaseReason, Role, TaskId},
+    model::{ClaimTarget, Mark, Plan, QueuedWork, ReleaseReason, Role, TaskId},
     state::{Actor, Mutation, ProgressKind, StateError},
     workspace::LaneClone,
 };
@@ -269,6 +269,10 @@ impl QueueDriver {
             Mutation::Landing { .. } => self.shared.caught_up(&self.services).await?,
             _ => self.plan().await?,
         };
+        let mutation = match mutation {
+            Mutation::Land { role, .. } => Mutation::Land { role, unchanged: self.unchanged(&before).await },
+            mutation => mutation,
+        };
         let asked = mutation.clone();
         // A lane may claim the task as soon as it is free.
         let back = may_merge_later(&before, &mutation);
@@ -282,7 +286,7 @@ impl QueueDriver {
         }
         changed?;
         match mutation {
-            Mutation::Land { .. } => self.landed(&before).await,
+            Mutation::Land { unchanged, .. } => self.landed(&before, &unchanged).await,
             Mutation::Release { task, reason, .. } => self.returned(&before, &task, &reason).await,
             _ => {}
         }
@@ -290,7 +294,26 @@ impl QueueDriver {
         Ok(())
     }
 
-    async fn landed(&self, before: &Plan) {
+    /// Returns the tasks whose merge changed nothing. What cannot be told counts as a change.
+    async fn unchanged(&self, before: &Plan) -> Vec<TaskId> {
+        let Some(landing) = Queue::of(before).landing else { return Vec::new() };
+        let repository = &self.shared.setup.repository;
+        let turn = repository.in_turn(&landing).await.unwrap_or_default();
+        let landed = before.claimed_tasks().filter(|(_, claim)| claim.is_landing());
+        let landed = landed.filter_map(|(task, claim)| Some((&task.id, claim.landed.as_ref()?)));
+        let mut landed: Vec<(&TaskId, &String)> = landed.collect();
+        landed.sort_by_key(|(_, commit)| turn.iter().position(|other| other == *commit));
+        let (mut at, mut unchanged) = (&landing.old, Vec::new());
+        for (task, commit) in landed {
+            if repository.have_one_tree(at, commit).await {
+                unchanged.push(task.clone());
+            }
+            at = commit;
+        }
+        unchanged
+    }
+
+    async fn landed(&self, before: &Plan, unchanged: &[TaskId]) {
         let landing = Queue::of(before).landing;
         // Without their order they are told by their numbers.
         let turn = match &landing {
@@ -320,7 +343,8 @@ impl QueueDriver {
         let mut branches = Vec::new();
         for Landed { task, title, branch, submitted, commit } in landed {
             self.services.emit(Event::TaskLanded { task: task.clone(), into: into.clone(), commit });
-            self.services.emit(Event::TaskCompleted { task, title, provisional: false });
+            let marks = if unchanged.contains(&task) { vec![Mark::NoChange] } else { Vec::new() };
+            self.services.emit(Event::TaskCompleted { task, title, provisional: false, marks });
             branches.extend(branch.zip(submitted));
         }
         // By another strategy a branch has commits that nothing else has.

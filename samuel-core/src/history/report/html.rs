@@ -13,7 +13,7 @@ use crate::{
         CheckHistory, IterationHistory, LOST_ITS_TASK, RunState,
         words::{consumed, ids, took, verdict},
     },
-    model::{ExitReason, Usage, payload::Mode},
+    model::{ExitReason, Mark, Usage, payload::Mode},
     text::{counted, dollars},
 };
 
@@ -431,7 +431,10 @@ pub(super) fn outcome_of(task: &TaskOutcome) -> (&'static str, String) {
     };
     let waits = task.waits.as_ref().map(|waits| format!(", {waits}")).unwrap_or_default();
     let (class, became) = match (task.completed, task.taken_back) {
-        (true, _) => ("ok", format!("completed{again}{landings}")),
+        (true, _) => match Mark::told_of(&task.marks) {
+            Some(marks) => ("warn", format!("completed {marks}{again}{landings}")),
+            None => ("ok", format!("completed{again}{landings}")),
+        },
         (false, _) if task.skipped => ("warn", "skipped".to_owned()),
         (false, _) if task.held.is_some() => (
             "warn",
@@ -445,7 +448,8 @@ pub(super) fn outcome_of(task: &TaskOutcome) -> (&'static str, String) {
     };
     let found =
         task.found_in.map(|iteration| format!(", found in iteration {iteration}")).unwrap_or_default();
-    (class, became + &found)
+    let left = task.left.as_ref().map(|left| format!(", {left}")).unwrap_or_default();
+    (class, became + &found + &left)
 }
 
 fn times(count: u32) -> String {

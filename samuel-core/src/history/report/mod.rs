@@ -18,10 +18,11 @@ use std::{
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{History, HistoryError, RunHistory, RunKind};
+use super::{History, HistoryError, RunHistory, RunKind, words::left_uncommitted};
 use crate::{
     git::{DifferentLines, FileDiffers, Repository},
-    model::{Claim, ClaimPhase, Plan, Task, TaskId, Usage, words},
+    model::{Claim, ClaimPhase, Mark, Plan, Task, TaskId, Usage, words},
+    project::commits,
     state::{JournalEntry, LandingClaim, Mutation},
     text::counted,
 };
@@ -76,6 +77,12 @@ pub struct TaskOutcome {
     pub usage: Usage,
     /// The commits that were recorded for it.
     pub commits: Vec<String>,
+    /// What is unusual about its completion, as the plan has it now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+    /// What the agent of its last iteration left uncommitted, in words. In JSON the iterations tell.
+    #[serde(skip)]
+    pub(super) left: Option<String>,
     /// Why its work did not land, each time that it came back; none without lanes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub returned: Vec<String>,
@@ -197,6 +204,8 @@ impl History {
             taken_back: 0,
             usage: Usage::default(),
             commits: Vec::new(),
+            marks: by_id.get(id).map(|task| task.marks.clone()).unwrap_or_default(),
+            left: None,
             returned: Vec::new(),
             held: None,
             waits: waits(by_id.get(id).copied(), claims.get(id).copied()),
@@ -215,6 +224,7 @@ impl History {
             task.iterations += 1;
             task.failed += u32::from(iteration.has_failed());
             task.usage += iteration.usage;
+            task.left = left_uncommitted(&iteration.uncommitted, iteration.committed_for_agent.as_deref());
         }
         for found in &run.found {
             let task = tasks.entry(found.task.clone()).or_insert_with(|| outcome(&found.task));
@@ -246,15 +256,12 @@ impl History {
         }
         let journal = self.project.plan_store().journal_since(0);
         let (Ok(journal), Some(from), Some(to)) = (journal, run.started_at, run.last_at) else { return };
-        for record in journal.records.iter().filter(|record| record.at >= from && record.at <= to) {
-            let JournalEntry::Mutation { mutation: Mutation::Done { id, commit_sha: Some(sha), .. }, .. } =
-                &record.entry
-            else {
-                continue;
-            };
-            if let Some(task) = tasks.get_mut(id).filter(|task| !task.commits.contains(sha)) {
-                task.commits.push(sha.clone());
-            }
+        let of_run = journal.records.iter().filter(|record| record.at >= from && record.at <= to);
+        for (id, commits) in commits(of_run) {
+            let Some(task) = tasks.get_mut(id) else { continue };
+            let new = commits.into_iter().filter(|commit| !task.commits.contains(commit));
+            let new: Vec<String> = new.collect();
+            task.commits.extend(new);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::{
     event::{Event, PlanChange},
     history::{EntryFilter, History, HistoryError, LogEntry, UnreadRun, fold::event_ref, runs::is_under_way},
     machine::{BEFORE_CHECK, WITHOUT_CHECK},
-    model::{ClaimPhase, Question, Status, Task, TaskId},
+    model::{ClaimPhase, Mark, Question, Status, Task, TaskId},
     plan::TaskChoice,
     project::ProjectStanding,
     state::{Actor, JournalEntry, LoadedPlan, Mutation, StateError},
@@ -184,7 +184,8 @@ fn stands(task: &Task, reason: Option<String>, taken_back: Option<&LogEntry>, is
     match task.status {
         Status::Completed => {
             let commit = task.commit_sha.as_ref().map(|sha| format!(", by commit {sha}")).unwrap_or_default();
-            format!("it is completed{commit}")
+            let marks = Mark::told_of(&task.marks).map(|marks| format!(" {marks}")).unwrap_or_default();
+            format!("it is completed{marks}{commit}")
         }
         Status::Skipped => format!("it is left out{}", words(task.skip_reason.clone())),
         Status::Blocked => match task.open_question() {

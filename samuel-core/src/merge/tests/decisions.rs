@@ -360,7 +360,7 @@ fn a_landing_that_was_cut_off_is_settled_by_what_the_branch_says() {
     assert_eq!(machine.step(MergeInput::Stands(BranchStanding::Untouched)), MergeEffect::Move(landing()));
     assert_eq!(
         machine.step(MergeInput::Moved(Moved::Done)),
-        MergeEffect::Change(Mutation::Land { role: 100 })
+        MergeEffect::Change(Mutation::Land { role: 100, unchanged: Vec::new() })
     );
     assert!(matches!(
         machine.step(MergeInput::Changed(Err(ClaimRefusal::RoleLost))),

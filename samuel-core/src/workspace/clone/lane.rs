@@ -32,6 +32,8 @@ pub struct MadeWork {
     pub commit: String,
     /// Its tree.
     pub tree: String,
+    /// The files that the agent left uncommitted, which Samuel committed.
+    pub left: Vec<String>,
 }
 
 /// A clone in which a lane works.
@@ -209,7 +211,7 @@ impl LaneClone {
         let collected = clone.collect_into(&mut record, note).await;
         // What was taken out before is there in any case.
         clone.publish(&record).await?;
-        collected?;
+        let left = collected?.map(|collected| collected.left).unwrap_or_default();
         let (users, tip) = (clone.users.clone(), record.tip.clone());
         let tree = match blocking(move || users.tree_of(&tip)).await {
             Ok(tree) => tree,
@@ -218,7 +220,7 @@ impl LaneClone {
                 clone.git.line(&clone.users.top, &["rev-parse", "--verify", &tree]).await?
             }
         };
-        Ok(MadeWork { commit: record.tip.clone(), tree })
+        Ok(MadeWork { commit: record.tip.clone(), tree, left })
     }
 
     /// Takes out what an agent wrote that was not taken out, and puts it on the task's branch.

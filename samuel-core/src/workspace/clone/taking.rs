@@ -32,8 +32,8 @@ impl CloneWorkspace {
     ) -> Result<Option<Collected>, WorkspaceError> {
         self.look_for_traps(record).await?;
         self.step(WorkspaceStep::Inspected);
-        let mut head = match self.commit(record, note).await {
-            Ok(head) => head,
+        let (mut head, left) = match self.commit(record, note).await {
+            Ok(committed) => committed,
             Err(error) => return Err(self.refuse_failed(record, error).await?),
         };
         self.step(WorkspaceStep::Committed);
@@ -105,7 +105,7 @@ impl CloneWorkspace {
         }
         self.save(record)?;
         self.step(WorkspaceStep::Collected);
-        Ok(Some(Collected { commit, reference }))
+        Ok(Some(Collected { commit, reference, left }))
     }
 
     /// Sees to it that what was taken in before and is not there any more counts as work no longer: nobody checks it.
@@ -128,14 +128,26 @@ impl CloneWorkspace {
 
     /// Commits what an agent left, with the index of Samuel's own: nothing that is in the one that it left is
     /// believed, so that the commit is what the files are. Those that Samuel put there are as in the base, also after a
-    /// commit of the agent that changed them.
-    async fn commit(&self, record: &Record, note: &WorkNote) -> Result<String, WorkspaceError> {
+    /// commit of the agent that changed them. Returns the last commit, and the files of the project that the agent left.
+    async fn commit(
+        &self,
+        record: &Record,
+        note: &WorkNote,
+    ) -> Result<(String, Vec<String>), WorkspaceError> {
         let (tree, own) = (self.tree(), self.own_paths(record));
         self.clear_clone(record)?;
         self.run_indexed(&["read-tree", "--reset", "HEAD"]).await?;
         self.run_indexed(&["add", "--all"]).await?;
         self.run_indexed(&own.after(&["reset", "--quiet", &record.base, "--"])).await?;
-        if self.run_indexed(&["diff-index", "--cached", "--quiet", "HEAD"]).await.is_err() {
+        let differs = self.run_indexed(&["diff-index", "--cached", "--name-only", "-z", "HEAD"]).await?;
+        let (differs, prefix) = (differs.stdout.head, self.users.prefix.as_bytes());
+        // Files that Samuel put there are taken out of the agent's commits.
+        let left = differs.split(|byte| *byte == 0).filter(|path| !own.cover(path));
+        let left = left.filter_map(|path| path.strip_prefix(prefix));
+        let left =
+            left.filter(|path| !path.is_empty()).map(|path| String::from_utf8_lossy(path).into_owned());
+        let left = left.collect();
+        if !differs.is_empty() {
             let message = message_of(note, "");
             let args = ["commit", "--quiet", "--no-verify", "--cleanup=verbatim", "-m", &message];
             self.run_indexed(&args).await?;
@@ -150,8 +162,8 @@ impl CloneWorkspace {
             Ok(head.filter(|_| is_commit).map(|head| head.to_string()))
         });
         match head.await {
-            Ok(Some(head)) => Ok(head),
-            _ => Ok(self.git.line(&tree, &["rev-parse", "--verify", "HEAD^{commit}"]).await?),
+            Ok(Some(head)) => Ok((head, left)),
+            _ => Ok((self.git.line(&tree, &["rev-parse", "--verify", "HEAD^{commit}"]).await?, left)),
         }
     }
 

@@ -264,7 +264,12 @@ fn a_handler_is_not_kept_from_a_call_by_a_chain_that_may_not_have_it() {
 fn a_task_that_is_told_to_be_completed_twice_is_completed_once() {
     let bench = on_disk(&[("1", "First")]);
     let task = || TaskId::new("1");
-    let completed = || Event::TaskCompleted { task: task(), title: "First".to_owned(), provisional: false };
+    let completed = || Event::TaskCompleted {
+        task: task(),
+        title: "First".to_owned(),
+        provisional: false,
+        marks: Vec::new(),
+    };
     tell(&*bench.lane(), RUN, vec![begins(None), started(1, "1"), completed(), completed()]);
     assert_eq!(history(&bench).run(RUN).unwrap().completed, [task()]);
 }

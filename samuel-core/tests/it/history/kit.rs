@@ -93,6 +93,8 @@ pub(crate) fn finished(iteration: u32, failed: bool, in_a_row: u32) -> Event {
         excused: false,
         unrecorded: false,
         commit: None,
+        uncommitted: Vec::new(),
+        committed_for_agent: None,
     }
 }
 

@@ -89,8 +89,12 @@ fn interleaved() -> Vec<(Option<u32>, Event)> {
         into: "samuel/run/result".to_owned(),
         commit: "landed-1".to_owned(),
     };
-    let completed =
-        Event::TaskCompleted { task: TaskId::new("1"), title: "A title".to_owned(), provisional: false };
+    let completed = Event::TaskCompleted {
+        task: TaskId::new("1"),
+        title: "A title".to_owned(),
+        provisional: false,
+        marks: Vec::new(),
+    };
     let submitted = Event::TaskSubmitted {
         task: TaskId::new("1"),
         branch: "samuel/run/1".to_owned(),
@@ -325,7 +329,9 @@ fn a_workers_task_shows_its_attempts() {
     let of_second = attempts("2");
     let [failed, done] = &of_second[..] else { panic!("{of_second:#?}") };
     assert_eq!((failed.iteration, failed.end), (Some(2), AttemptEnd::TakenBack));
-    assert_eq!((done.iteration, done.end), (Some(3), AttemptEnd::Completed));
+    assert_eq!((done.iteration, done.end), (Some(3), AttemptEnd::Open), "it was not merged");
+    let of_first: Vec<_> = attempts("1").iter().map(|attempt| attempt.end).collect();
+    assert_eq!(of_first, [AttemptEnd::Completed]);
     assert_eq!(failed.failures, ["sh check.sh: check 2", "quality-check: check 2"]);
     assert_eq!(done.failures, [""; 0]);
     let worker = Some(format!("{RUN}/lane-2"));

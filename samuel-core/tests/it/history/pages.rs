@@ -135,6 +135,8 @@ fn very_many(iterations: u32, hostile: bool) -> Vec<Event> {
             excused: false,
             unrecorded: true,
             commit: None,
+            uncommitted: Vec::new(),
+            committed_for_agent: None,
         });
     }
     events

@@ -71,7 +71,7 @@ fn the_page_of_a_landing_begins_at_the_commit_that_the_first_work_landed_on() {
     let claim = LandingClaim { task: task.clone(), token, commit: commit('b'), landed: landed.clone() };
     let (old, new, claims) = (commit('c'), landed.clone(), vec![claim]);
     runtime(&bench, Mutation::Landing { role, into: into.clone(), old, new, claims });
-    runtime(&bench, Mutation::Land { role });
+    runtime(&bench, Mutation::Land { role, unchanged: Vec::new() });
     let events =
         vec![Event::LandingStarted { into: into.clone() }, Event::TaskLanded { task, into, commit: landed }];
     tell(&*bench.lane(), RUN, events);

@@ -28,6 +28,9 @@ pub(crate) fn report(exit_reason: ExitReason) -> RunReport {
         failed_iterations: 1,
         interrupted_iterations: 0,
         completed: Vec::new(),
+        unchanged: Vec::new(),
+        by_other_agent: Vec::new(),
+        by_edit: Vec::new(),
         unrecorded: Vec::new(),
         skipped: Vec::new(),
         left: Vec::new(),
@@ -266,7 +269,12 @@ fn what_is_next_is_explained_and_an_unknown_task_is_refused() {
 }
 
 fn completed(task: &str) -> Event {
-    Event::TaskCompleted { task: TaskId::new(task), title: "A title".to_owned(), provisional: true }
+    Event::TaskCompleted {
+        task: TaskId::new(task),
+        title: "A title".to_owned(),
+        provisional: true,
+        marks: Vec::new(),
+    }
 }
 
 fn taken_back(task: &str, reason: &str) -> Event {

@@ -134,6 +134,11 @@ async fn single_clone_gets_copied_files() {
     assert!(files.contains("made-2.txt") && !files.contains(".env") && !files.contains("left"), "{files}");
     assert_eq!(fs::read_to_string(user.home().join("ran")).unwrap(), "x\n");
     assert!(!told.text().contains("not committed"), "{}", told.text());
+    let names_copy = |record: &EventRecord| match &record.event {
+        Event::IterationFinished { uncommitted, .. } => uncommitted.iter().any(|path| path == ".env"),
+        _ => false,
+    };
+    assert!(!told.events.iter().any(names_copy), "its agent committed it");
     assert_eq!(user.read(".env").as_deref(), Some("secret\n"));
 }
 
@@ -156,6 +161,28 @@ async fn run_files_in_a_clone_never_reach_the_branch() {
     assert_eq!(files, ".gitignore\na.txt\nci/check.sh\nmade-1.txt\nmade-2.txt");
     let progress = fs::read_to_string(user.tree().join(".samuel/run/progress.md")).unwrap();
     assert!(!progress.contains("mine"), "{progress}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_unchanged_work_never_reaches_the_branch() {
+    let user = User::new();
+    let project = project(&user, &["1"]);
+    let work =
+        "echo secret > key && git add key && git commit -qm Add && git rm -q key && git commit -qm Remove";
+    let script = Script::default()
+        .call(ScriptedCall::for_iteration(1).run(work).done())
+        .call(ScriptedCall::for_iteration(2).write("b.txt", "good").done());
+    let run = run(&user, &project, script, &["test -f a.txt"]);
+    let run = run.settings(|settings: &mut MethodologySettings| settings.require_change = true);
+    let told = played(run).await.unwrap();
+    assert_eq!(
+        (told.report.exit_reason, told.report.iterations),
+        (ExitReason::Completed, 2),
+        "{}",
+        told.text()
+    );
+    let files = user.git("log --format= --name-only HEAD");
+    assert!(files.contains("b.txt") && !files.contains("key"), "{files}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,6 +7,7 @@ pub(super) type Source = (&'static str, &'static [(&'static str, &'static str)])
 
 /// What stands before the classes of the contract.
 pub(super) const PLAN: &[Source] = &[
+    ("../../crates/samuel-model/src/mark.rs", &[("Mark", "")]),
     ("../../crates/samuel-model/src/task.rs", &[("Status", ""), ("Source", ""), ("Task", "")]),
     ("../../crates/samuel-model/src/question.rs", &[("Question", "")]),
     ("../../crates/samuel-model/src/queue_place.rs", &[("QueuePlace", "")]),

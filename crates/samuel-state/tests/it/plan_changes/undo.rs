@@ -1,6 +1,26 @@
 //! Changes that are taken back.
 
+use samuel_model::{Mark, Usage, payload::Mode};
+use samuel_state::TaskCredit;
+
 use super::*;
+
+#[test]
+fn undoes_a_completion_after_its_credit() {
+    let store = in_memory();
+    let done = Mutation::Done { id: id("2"), commit_sha: None, iteration: None };
+    let change = ask(&store, "a", done).unwrap().revision;
+    let credits =
+        vec![TaskCredit { commit: Some("abcd".to_owned()), unchanged: true, ..TaskCredit::new(id("2")) }];
+    let (mode, usage) = (Mode::Implementation, Usage::default());
+    let commit = Mutation::CommitIteration { iteration: 1, mode, usage, credits };
+    store.mutate(commit, Actor::Runtime).unwrap();
+    let mark = Mutation::Mark { id: id("2"), marks: vec![Mark::OtherAgent] };
+    store.mutate(mark, Actor::Runtime).unwrap();
+    assert_eq!(tasks(&store)[3].marks.len(), 2);
+    ask(&store, "a", undo(Some(change))).unwrap();
+    assert_eq!(tasks(&store), tasks(&in_memory_like(&store)));
+}
 
 #[test]
 fn an_undo_never_takes_what_somebody_changed_since() {
