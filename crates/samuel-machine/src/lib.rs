@@ -53,7 +53,7 @@ mod turn;
 mod tests;
 
 use samuel_model::{
-    Scope, Usage,
+    Scope, TaskId, Usage,
     payload::{Mode, TaskBrief},
 };
 use serde::{Deserialize, Serialize};
