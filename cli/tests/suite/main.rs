@@ -5,6 +5,7 @@
 
 mod bench;
 
+mod agent_conduct;
 mod bad_input;
 mod bare;
 mod bridge;
