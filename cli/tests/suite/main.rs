@@ -57,6 +57,7 @@ mod repository_hooks;
 mod restore;
 mod routes;
 mod run_merge;
+mod secret_scan;
 mod signals;
 mod start;
 mod state_file;
