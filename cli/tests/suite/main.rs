@@ -5,6 +5,7 @@
 
 mod bench;
 
+mod agent_conduct;
 mod bad_input;
 mod bare;
 mod bridge;
@@ -56,6 +57,7 @@ mod repository_hooks;
 mod restore;
 mod routes;
 mod run_merge;
+mod secret_scan;
 mod signals;
 mod start;
 mod state_file;
