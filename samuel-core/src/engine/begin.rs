@@ -149,8 +149,7 @@ impl Run {
             None if has_run(plan) && last.seq == 0 && !tells_of_loop(&since.records) => Some(Lost::All),
             lost => lost,
         };
-        let is_replaced =
-            since.records.iter().any(|record| matches!(record.entry, JournalEntry::Imported { .. }));
+        let is_replaced = since.records.iter().any(JournalRecord::is_import);
         let (untold, since) = (untold.as_ref().unwrap_or(&since), &since.records);
         let on_branch = saved.as_ref().and_then(|saved| saved.on_branch.clone());
         let on_branch = on_branch.filter(|_| is_whole).and_then(|on| on.after(since, plan));

@@ -14,7 +14,7 @@ use crate::{
     machine::{Replay, Replaying},
     model::{ExitReason, TaskId, Usage},
     project::Project,
-    state::{Holder, JournalEntry, LaneStore, RecordPart, RecordPlace},
+    state::{Holder, LaneStore, RecordPart, RecordPlace},
     text::described,
 };
 
@@ -251,9 +251,7 @@ impl History {
     /// were for another one, whatever its tasks are called.
     pub(super) fn plan_since(&self) -> Option<Timestamp> {
         let records = self.project.plan_store().journal_since(0).ok()?.records;
-        let stored =
-            records.iter().rev().find(|record| matches!(record.entry, JournalEntry::Imported { .. }));
-        stored.map(|record| record.at)
+        records.iter().rev().find(|record| record.is_import()).map(|record| record.at)
     }
 
     /// Says whether a run began before a moment, as far as its record tells.

@@ -9,7 +9,10 @@ use super::{Attempt, Project};
 use crate::{
     model::{Claim, Plan, Status, Task, TaskId},
     plan::{GroupState, Readiness, WorkUnderWay},
-    state::{Actor, Edit, JournalEntry, JournalRecord, Mutation, StateDiagnostic, StateError, TaskChange},
+    state::{
+        Actor, Edit, JournalEntry, JournalRecord, Mutation, StateDiagnostic, StateError, TaskChange,
+        with_merges,
+    },
     text::excerpt,
 };
 
@@ -219,34 +222,26 @@ impl Relations<'_> {
     }
 }
 
-/// Returns the commits that records name for a task, each once. Work that was about to be merged counts once the
-/// merge is recorded.
+/// Returns the commits that records name for a task, each once. Work counts once its merge is recorded as done.
 fn commits(id: &TaskId, records: &[JournalRecord]) -> Vec<String> {
-    let (mut commits, mut landing): (Vec<String>, Option<String>) = (Vec::new(), None);
-    for record in records {
-        let mutation = match &record.entry {
+    let mut commits: Vec<String> = Vec::new();
+    for (record, merge) in with_merges(records) {
+        let named = match &record.entry {
             JournalEntry::Imported { .. } => {
-                (commits, landing) = (Vec::new(), None);
-                continue;
-            }
-            JournalEntry::Mutation { mutation, .. } => mutation,
-            _ => continue,
-        };
-        let commit = match mutation {
-            Mutation::Done { id: of, commit_sha, .. } if of == id => commit_sha.clone(),
-            Mutation::Landing { claims, .. } => {
-                landing = claims.iter().find(|claim| claim.task == *id).map(|claim| claim.landed.clone());
+                commits.clear();
                 None
             }
-            Mutation::Land { .. } => landing.take(),
-            Mutation::Drop { .. } => {
-                landing = None;
-                None
+            JournalEntry::Mutation { mutation: Mutation::Done { id: of, commit_sha, .. }, .. }
+                if of == id =>
+            {
+                commit_sha.as_ref()
             }
             _ => None,
         };
+        let claim = merge.and_then(|merge| merge.claims.iter().find(|claim| claim.task == *id));
+        let commit = named.or(claim.map(|claim| &claim.landed));
         if let Some(commit) = commit.filter(|commit| !commits.contains(commit)) {
-            commits.push(commit);
+            commits.push(commit.clone());
         }
     }
     commits

@@ -22,7 +22,7 @@ use super::{History, HistoryError, RunHistory, RunKind};
 use crate::{
     git::{DifferentLines, FileDiffers, Repository},
     model::{Claim, ClaimPhase, Task, TaskId, Usage, words},
-    state::{JournalEntry, LandingClaim, Mutation},
+    state::{JournalEntry, JournalRecord, LandingClaim, Mutation},
     text::counted,
 };
 
@@ -262,12 +262,8 @@ impl History {
         let first = run.landed.first()?;
         let is_first = |claim: &LandingClaim| claim.task == first.task && claim.landed == first.commit;
         let journal = self.project.plan_store().journal_since(0).ok()?;
-        journal.records.iter().rev().find_map(|record| match &record.entry {
-            JournalEntry::Mutation { mutation: Mutation::Landing { old, claims, .. }, .. } => {
-                claims.iter().any(is_first).then(|| old.clone())
-            }
-            _ => None,
-        })
+        let mut merges = journal.records.iter().rev().filter_map(JournalRecord::announced_merge);
+        merges.find(|merge| merge.claims.iter().any(is_first)).map(|merge| merge.old.to_owned())
     }
 
     /// Returns the files that changed in a run, sorted.
