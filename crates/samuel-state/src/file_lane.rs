@@ -35,7 +35,7 @@ impl LaneStore for FileStore {
         let (mut used, mut called, mut begun, mut books) = (None, None, None, None);
         for later in self.journal().since(record.seq)? {
             match later.entry {
-                JournalEntry::Used(newer) => used = Some(newer.usage),
+                JournalEntry::Used(newer) => used = Some(newer),
                 JournalEntry::Called(newer) => called = Some(newer),
                 JournalEntry::Begun(newer) => begun = Some(newer),
                 JournalEntry::Books(newer) => books = Some(newer),

@@ -12,9 +12,8 @@ use std::{fmt, path::Path, sync::Arc};
 
 use super::{
     Artifact, Begun, Called, Checkpoint, Holder, KeptCheckpoint, LaneBooks, Note, RecordChunk, RecordPart,
-    RecordPlace, RunDir, StateError, SupervisorProcess, Watch,
+    RecordPlace, RunDir, StateError, SupervisorProcess, Used, Watch,
 };
-use samuel_model::Usage;
 
 /// Keeps what one machine needs to carry on.
 pub trait LaneStore: fmt::Debug + Send + Sync {
@@ -139,7 +138,7 @@ pub struct SavedRun {
     /// The number of the note.
     pub seq: u64,
     /// What it had consumed in all when it noted that last, after the checkpoint.
-    pub used: Option<Usage>,
+    pub used: Option<Used>,
     /// The call of the agent that it noted last, after the checkpoint: the one that is under way, as
     /// long as the run is at work.
     pub called: Option<Called>,

@@ -80,7 +80,7 @@ impl LaneStore for MemoryLane {
                     let (used, called, begun, books) = (None, None, None, None);
                     *saved = Some(SavedRun { checkpoint, seq, used, called, begun, books });
                 }
-                (JournalEntry::Used(newer), Some(saved)) => saved.used = Some(newer.usage),
+                (JournalEntry::Used(newer), Some(saved)) => saved.used = Some(newer.clone()),
                 (JournalEntry::Called(newer), Some(saved)) => saved.called = Some(newer.clone()),
                 (JournalEntry::Begun(newer), Some(saved)) => saved.begun = Some(*newer),
                 (JournalEntry::Books(newer), Some(saved)) => saved.books = Some(newer.clone()),

@@ -19,7 +19,7 @@ use crate::{
     model::{Claim, Completes, Groups, Plan, ProgressStatus, Status, Task, TaskId, Usage, payload::Mode},
     state::{
         Actor, Begun, JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten, LoadedPlan,
-        Mutation, Note, PlanStore, SavedRun, StateError,
+        Mutation, Note, PlanStore, SavedRun, StateError, Used,
     },
 };
 
@@ -100,7 +100,9 @@ struct LastSaved {
     seq: u64,
     of_run: Option<OfRun>,
     /// What the run had consumed in all when it noted that after it.
-    used: Option<Usage>,
+    used: Option<Used>,
+    /// The agent of the call that it noted last after it.
+    called: Option<String>,
     /// What had begun by then, or when a lane noted that after it.
     begun: Option<Begun>,
     /// The books of its lanes when one of them noted these after it.
@@ -165,6 +167,9 @@ impl Run {
                 };
                 let mut cut_off = Vec::new();
                 if let Some(books) = &mut books {
+                    if let Some(used) = &last.used {
+                        books.used_since(used);
+                    }
                     books.landed_since(since);
                     books.hold_against(plan);
                     books.forget_reset(&untold.records);
@@ -187,9 +192,9 @@ impl Run {
                 };
                 if is_whole {
                     // A lane may have written the one down and not yet the other.
-                    let mut used = last.used.unwrap_or_else(|| machine.used());
+                    let mut used = last.used.map_or_else(|| machine.used(), |used| used.usage);
                     used += books.as_ref().map(KeptBooks::used).unwrap_or_default().beyond(&used);
-                    machine.count_used(used);
+                    machine.count_used(used, last.called);
                     first = Input::Resume {
                         completed: all_completed(&untold.records, plan, completed),
                         skipped: all_skipped(&untold.records, plan, skipped.as_deref()),
@@ -224,7 +229,11 @@ impl Run {
                     machine.doubt(all_completed(&[], plan, Some(Vec::new())));
                 }
                 let mut books = None;
-                if let Some(earlier) = earlier {
+                if let Some(mut earlier) = earlier {
+                    // For the plan, what the agents of all lanes consumed counts.
+                    if let Some(books) = &earlier.books {
+                        books.hand_over(&mut earlier.machine);
+                    }
                     let edited = written != LastWritten::Same;
                     machine.succeed(&earlier.machine, edited || outdates_check(untold));
                     books = earlier.books.map(KeptBooks::of_earlier_run);
@@ -435,7 +444,8 @@ pub(super) fn last_control_record(lane: &dyn LaneStore) -> Result<ControlRecord,
 fn last_saved(store: &dyn PlanStore, lane: &dyn LaneStore) -> Result<LastSaved, StateError> {
     let Some((run, lost, is_kept)) = saved_last(lane)? else { return Ok(LastSaved::default()) };
     let begun = run.last_begun();
-    let SavedRun { checkpoint, seq, used, books, .. } = run;
+    let SavedRun { checkpoint, seq, used, called, books, .. } = run;
+    let called = called.map(|called| called.agent);
     // A checkpoint of another version is no use; the plan itself is.
     let saved: Option<Saved> = serde_json::from_value(checkpoint.state).ok();
     let seq = match saved.as_ref().and_then(|saved| saved.known) {
@@ -451,7 +461,7 @@ fn last_saved(store: &dyn PlanStore, lane: &dyn LaneStore) -> Result<LastSaved, 
         books.forget_open();
     }
     let (of_run, books) = (saved.map(|saved| (checkpoint.run_id, saved)), books.and_then(KeptBooks::read));
-    Ok(LastSaved { seq, of_run, used, begun, books, lost })
+    Ok(LastSaved { seq, of_run, used, called, begun, books, lost })
 }
 
 /// Returns what was saved last, what is not told of what may have happened since, and

@@ -3,6 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use serde_json::Value;
 use tokio::{sync::watch, task::JoinHandle};
 
 use super::{error::described, services::Services};
@@ -74,20 +75,16 @@ impl Services {
     }
 
     async fn note_used(self: &Arc<Self>, usage: Usage) {
-        if let Some(lane) = &self.in_lane {
-            // Of an iteration that is cut off, its task pays what it consumed.
-            lane.write_used(self).await;
-        }
+        let run_id = self.run_id.to_string();
         // Each lane writes what all have consumed: as of now, so that nothing older comes behind what is newer.
-        let (usage, _writing) = match &self.in_lane {
+        let (used, _writing) = match &self.in_lane {
             Some(lane) => {
-                let (used, writing) = lane.used_to_write().await;
+                let (used, writing) = lane.used_to_write(run_id).await;
                 (used, Some(writing))
             }
-            None => (usage, None),
+            None => (Used { run_id, usage, workers: Value::Null }, None),
         };
-        let run_id = self.run_id.to_string();
-        let noted = self.blocking(move |services| services.lane.note(Note::Used(Used { run_id, usage })));
+        let noted = self.blocking(move |services| services.lane.note(Note::Used(used)));
         if let Err(error) = noted.await.and_then(|noted| noted) {
             self.warn(format!("what the agent consumed could not be saved: {}", described(&error)));
         }

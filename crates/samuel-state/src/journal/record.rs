@@ -228,6 +228,9 @@ pub struct Used {
     pub run_id: String,
     /// The total usage since the run began.
     pub usage: Usage,
+    /// The part of it that belongs to workers other than the first one. The store does not look into it.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub workers: Value,
 }
 
 /// A call of the agent, as it begins.

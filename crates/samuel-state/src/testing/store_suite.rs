@@ -435,9 +435,9 @@ fn the_last_checkpoint_is_found_behind_later_notes(lane: &dyn LaneStore) {
         begun: None,
     };
     let usage = |input_tokens| Usage { input_tokens, ..Usage::default() };
-    let used = |tokens| Note::Used(Used { run_id: "r1".into(), usage: usage(tokens) });
+    let used = |tokens| Used { run_id: "r1".into(), usage: usage(tokens), workers: json!({"of": tokens}) };
     let first = lane.note(Note::Checkpoint(checkpoint(1))).unwrap();
-    lane.note(used(1)).unwrap();
+    lane.note(Note::Used(used(1))).unwrap();
     let seq = lane.note(Note::Checkpoint(checkpoint(2))).unwrap();
     assert!(first < seq);
     let saved = |used, called, begun, books| {
@@ -453,7 +453,7 @@ fn the_last_checkpoint_is_found_behind_later_notes(lane: &dyn LaneStore) {
         model: Some("opus".to_owned()),
         why: "the configured agent".to_owned(),
     };
-    lane.note(used(2)).unwrap();
+    lane.note(Note::Used(used(2))).unwrap();
     lane.note(Note::Called(called("codex"))).unwrap();
     lane.note(Note::Called(called("claude"))).unwrap();
     let begun = |count| Begun { last: count + 1, count, total: u64::from(count) + 9 };
@@ -462,11 +462,11 @@ fn the_last_checkpoint_is_found_behind_later_notes(lane: &dyn LaneStore) {
     let books = |failed: u32| LaneBooks { run_id: "r1".into(), books: failed.into() };
     lane.note(Note::Books(books(1))).unwrap();
     lane.note(Note::Books(books(2))).unwrap();
-    lane.note(used(3)).unwrap();
+    lane.note(Note::Used(used(3))).unwrap();
     lane.note(Note::Supervisor(supervisor(7))).unwrap();
     assert_eq!(
         lane.last_saved().unwrap(),
-        saved(Some(usage(3)), Some(called("claude")), Some(begun(2)), Some(books(2)))
+        saved(Some(used(3)), Some(called("claude")), Some(begun(2)), Some(books(2)))
     );
 }
 
