@@ -18,8 +18,8 @@ use crate::{
     machine::{CallNumbers, Input, Machine, RunLimits, Setup},
     model::{Claim, Completes, Groups, Plan, ProgressStatus, Status, Task, TaskId, Usage, payload::Mode},
     state::{
-        Actor, Begun, JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten, LoadedPlan,
-        Mutation, Note, PlanStore, SavedRun, StateError, Used,
+        Actor, Begun, Called, JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten,
+        LoadedPlan, Mutation, Note, PlanStore, SavedRun, StateError, Used,
     },
 };
 
@@ -101,7 +101,7 @@ struct LastSaved {
     of_run: Option<OfRun>,
     /// What the run had consumed in all when it noted that after it.
     used: Option<Used>,
-    /// The agent of the call that it noted last after it.
+    /// The agent of the call that the first lane noted last after it.
     called: Option<String>,
     /// What had begun by then, or when a lane noted that after it.
     begun: Option<Begun>,
@@ -293,7 +293,7 @@ impl Run {
         }
         // From then on they are not under way any more, and each ends once.
         let books = begin.books.filter(|_| !cut_off.is_empty());
-        let books = books.and_then(|books| books.noted(begin.resumed.unwrap_or_default()));
+        let books = books.and_then(|books| books.noted(begin.resumed.unwrap_or_default(), Vec::new()));
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
         let counted = blocking(move || {
             for (iteration, mode, usage) in commits {
@@ -444,8 +444,8 @@ pub(super) fn last_control_record(lane: &dyn LaneStore) -> Result<ControlRecord,
 fn last_saved(store: &dyn PlanStore, lane: &dyn LaneStore) -> Result<LastSaved, StateError> {
     let Some((run, lost, is_kept)) = saved_last(lane)? else { return Ok(LastSaved::default()) };
     let begun = run.last_begun();
-    let SavedRun { checkpoint, seq, used, called, books, .. } = run;
-    let called = called.map(|called| called.agent);
+    let SavedRun { checkpoint, seq, used, calls, books, .. } = run;
+    let called = calls.into_iter().find(Called::is_of_first).map(|called| called.agent);
     // A checkpoint of another version is no use; the plan itself is.
     let saved: Option<Saved> = serde_json::from_value(checkpoint.state).ok();
     let seq = match saved.as_ref().and_then(|saved| saved.known) {
@@ -467,10 +467,7 @@ fn last_saved(store: &dyn PlanStore, lane: &dyn LaneStore) -> Result<LastSaved, 
 /// Returns what was saved last, what is not told of what may have happened since, and
 /// whether it comes from what is kept outside of the work tree.
 fn saved_last(lane: &dyn LaneStore) -> Result<Option<(SavedRun, Option<Lost>, bool)>, StateError> {
-    let kept = |checkpoint, lost| {
-        let run = SavedRun { checkpoint, seq: 0, used: None, called: None, begun: None, books: None };
-        Ok(Some((run, lost, true)))
-    };
+    let kept = |checkpoint, lost| Ok(Some((SavedRun::of(checkpoint, 0), lost, true)));
     let lost = match lane.kept_checkpoint()? {
         KeptCheckpoint::Beside(checkpoint) => return kept(checkpoint, Some(Lost::SinceSaved)),
         KeptCheckpoint::Next(checkpoint) => return kept(checkpoint, None),

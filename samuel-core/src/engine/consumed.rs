@@ -57,16 +57,31 @@ impl Consumed {
 }
 
 impl Services {
-    /// Writes down a call of the agent, where an event tells of one that begins.
+    /// Writes down a call of the agent, where an event tells of one that begins. That of a worker ends with its event.
     pub(super) async fn note_call(self: &Arc<Self>, event: &Event) {
-        let Event::AgentStarted { iteration, turn, agent, model, why } = event else { return };
+        let lane = self.in_lane.as_ref();
+        let Event::AgentStarted { iteration, turn, agent, model, why } = event else {
+            if let Some(lane) = lane.filter(|_| matches!(event, Event::AgentFinished { .. })) {
+                lane.shared.calls_agent(lane.number, None);
+            }
+            return;
+        };
         let called = Called {
             run_id: self.run_id.to_string(),
+            worker: lane.map(|lane| lane.number),
             iteration: *iteration,
             turn: *turn,
             agent: agent.clone(),
             model: model.clone(),
             why: why.clone(),
+        };
+        // Books that are written meanwhile have it, or come before.
+        let _writing = match lane {
+            Some(lane) => {
+                lane.shared.calls_agent(lane.number, Some(called.clone()));
+                Some(lane.shared.beginnings.to_write().await)
+            }
+            None => None,
         };
         let noted = self.blocking(move |services| services.lane.note(Note::Called(called))).await;
         if let Err(error) = noted.and_then(|noted| noted) {

@@ -592,7 +592,9 @@ impl Driver {
             agents = together(&agents, books.agents_of_others());
         }
         let begun = Some(begun);
-        let note = Note::Checkpoint(Checkpoint { run_id, state, waits_until, end, scope, agents, begun });
+        let calls = self.services.in_lane.as_ref().map(|lane| lane.shared.calls()).unwrap_or_default();
+        let note =
+            Note::Checkpoint(Checkpoint { run_id, state, waits_until, end, scope, agents, begun, calls });
         self.services.blocking(move |services| services.lane.note(note)).await?
     }
 }

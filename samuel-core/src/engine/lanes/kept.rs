@@ -19,7 +19,7 @@ use crate::{
     machine::Machine,
     model::{AgentTotal, FailureClass, IterationOutcome, Plan, Status, TaskId, Usage, payload::Mode},
     sched::SharedBooks,
-    state::{JournalEntry, JournalRecord, LaneBooks, Mutation, Note, Used},
+    state::{Called, JournalEntry, JournalRecord, LaneBooks, Mutation, Note, Used},
 };
 
 /// The books of lanes, as they are kept.
@@ -200,9 +200,10 @@ impl KeptBooks {
         ended
     }
 
-    /// Returns the books as a lane writes them down; nothing of what cannot be encoded.
-    pub(in crate::engine) fn noted(&self, run_id: String) -> Option<LaneBooks> {
-        Some(LaneBooks { run_id, books: serde_json::to_value(self).ok()? })
+    /// Returns the books as a lane writes them down, with the calls of agents under way; nothing of what cannot be
+    /// encoded.
+    pub(in crate::engine) fn noted(&self, run_id: String, calls: Vec<Called>) -> Option<LaneBooks> {
+        Some(LaneBooks { run_id, books: serde_json::to_value(self).ok()?, calls })
     }
 
     /// Leaves out of what has landed, and of what a person said is done, all that a plan does not have as completed.
@@ -260,7 +261,8 @@ impl Lane {
             return;
         }
         let (_, _writing) = self.shared.beginnings.to_write().await;
-        let Some(books) = self.shared.kept().noted(services.run_id.to_string()) else { return };
+        let books = self.shared.kept().noted(services.run_id.to_string(), self.shared.calls());
+        let Some(books) = books else { return };
         let noted = services.blocking(move |services| services.lane.note(Note::Books(books))).await;
         if let Err(error) = noted.and_then(|noted| noted) {
             services.warn(format!("what lanes have done could not be saved: {}", described(&error)));
@@ -379,7 +381,7 @@ mod tests {
         };
         assert_eq!(books.first_open(), Some(7));
         // As it is read again.
-        let noted = books.noted("run".to_owned()).unwrap();
+        let noted = books.noted("run".to_owned(), Vec::new()).unwrap();
         assert_eq!(KeptBooks::read(noted), Some(books.clone()));
         let ended: Vec<_> =
             books.end_open(&[]).iter().map(|ended| (ended.lane, ended.iteration, ended.usage)).collect();

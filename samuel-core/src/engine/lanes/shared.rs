@@ -31,7 +31,7 @@ use crate::{
     merge::{MergeRepository, MergeStrategy, UnsettledLanding},
     model::{Completes, ExitReason, Plan, Scope, TaskId, Usage, run_blocking},
     sched::{Cap, Overlap, SharedBooks},
-    state::{Begun, PlanStore, RunEnd, StateError},
+    state::{Begun, Called, PlanStore, RunEnd, StateError},
     workspace::LaneClone,
 };
 
@@ -112,6 +112,8 @@ struct State {
     taken_over: OtherLanes,
     /// What was consumed in each lane, with the calls under way; in the first one with what was before.
     used: BTreeMap<u32, LaneUsed>,
+    /// The calls of agents under way in lanes but the first.
+    calls: BTreeMap<u32, Called>,
     /// The iterations under way in lanes but the first, each with what the lane had consumed before.
     open: BTreeMap<u32, (OpenIteration, Usage)>,
 }

@@ -7,7 +7,7 @@ use crate::{
     engine::lanes::kept::{KeptBooks, LaneUsed, OpenIteration, OtherLanes, OthersUsed, add, all_of},
     machine::Machine,
     model::{TaskId, Usage, payload::Mode},
-    state::Used,
+    state::{Called, Used},
 };
 
 /// The number of the lane that leads.
@@ -63,6 +63,19 @@ impl Lanes {
         });
         // There is nothing in it that could not be encoded.
         Used { run_id, usage, workers: serde_json::to_value(workers).unwrap_or_default() }
+    }
+
+    /// Stores the call of an agent that a lane begins, or that it makes none any more. The leader saves its own.
+    pub(in crate::engine) fn calls_agent(&self, lane: u32, called: Option<Called>) {
+        self.state(|state| match called.filter(|_| lane != LEADER) {
+            Some(called) => _ = state.calls.insert(lane, called),
+            None => _ = state.calls.remove(&lane),
+        });
+    }
+
+    /// Returns the calls of agents under way in lanes but the first.
+    pub(in crate::engine) fn calls(&self) -> Vec<Called> {
+        self.state(|state| state.calls.values().cloned().collect())
     }
 
     /// Returns the books as the leader saves them, whose machine has what it has taken over.
