@@ -300,7 +300,7 @@ impl History {
 
     /// Fills in how the iterations began that a run ended for the run that it continues, as far as the record of that
     /// run has them. What cannot be read stays unknown.
-    fn fill_in(&self, history: &mut RunHistory) {
+    pub(super) fn fill_in(&self, history: &mut RunHistory) {
         let began_elsewhere = history.iterations.iter().filter(|iteration| !iteration.began_here());
         let numbers = began_elsewhere.map(|iteration| iteration.iteration).collect();
         let mut beginnings = self.beginnings_of(numbers, history.goes_on_from.clone());
@@ -314,7 +314,7 @@ impl History {
 
     /// Returns how iterations began that were cut off, by their numbers, each with its run. Looks for them in a run and
     /// in the runs that it continues, and reads each run once.
-    pub(super) fn beginnings_of(
+    fn beginnings_of(
         &self,
         mut numbers: BTreeSet<u32>,
         mut from: Option<String>,

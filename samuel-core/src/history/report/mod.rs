@@ -18,7 +18,7 @@ use std::{
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{History, HistoryError, RunHistory, RunKind};
+use super::{History, HistoryError, RunHistory, RunKind, TaskFigures};
 use crate::{
     git::{DifferentLines, FileDiffers, Repository},
     model::{Claim, ClaimPhase, Task, TaskId, Usage, words},
@@ -200,19 +200,15 @@ impl History {
             waits: waits(by_id.get(id).copied(), claims.get(id).copied()),
             found_in: None,
         };
-        let taken_back = run.iterations.iter().flat_map(|iteration| &iteration.taken_back);
-        for id in taken_back.chain(&run.taken_back_outside) {
-            tasks.entry(id.clone()).or_insert_with(|| outcome(id)).taken_back += 1;
+        for (id, TaskFigures { iterations, failed, taken_back, usage, .. }) in TaskFigures::of_run(run) {
+            let known = outcome(&id);
+            tasks.insert(id, TaskOutcome { iterations, failed, taken_back, usage, ..known });
         }
         for iteration in &run.iterations {
-            let Some(id) = &iteration.task else { continue };
-            let task = tasks.entry(id.clone()).or_insert_with(|| outcome(id));
-            if task.title.is_empty() {
+            let task = iteration.task.as_ref().and_then(|id| tasks.get_mut(id));
+            if let Some(task) = task.filter(|task| task.title.is_empty()) {
                 task.title.clone_from(&iteration.title);
             }
-            task.iterations += 1;
-            task.failed += u32::from(iteration.has_failed());
-            task.usage += iteration.usage;
         }
         for found in &run.found {
             let task = tasks.entry(found.task.clone()).or_insert_with(|| outcome(&found.task));
