@@ -135,6 +135,8 @@ pub trait LoopLock: fmt::Debug + Send + Sync {
 pub struct SavedRun {
     /// What it saved.
     pub checkpoint: Checkpoint,
+    /// The run that noted anything last: the one that saved the checkpoint, or one that continues it and saved nothing yet.
+    pub run_id: String,
     /// The number of the note.
     pub seq: u64,
     /// What it had consumed in all when it noted that last, after the checkpoint.
@@ -150,12 +152,18 @@ pub struct SavedRun {
 impl SavedRun {
     /// Returns what a checkpoint tells, without later notes.
     pub fn of(checkpoint: Checkpoint, seq: u64) -> Self {
-        let calls = checkpoint.calls.clone();
-        Self { checkpoint, seq, used: None, calls, begun: None, books: None }
+        let (run_id, calls) = (checkpoint.run_id.clone(), checkpoint.calls.clone());
+        Self { checkpoint, run_id, seq, used: None, calls, begun: None, books: None }
     }
 
     /// Takes in a later entry of the journal.
     pub(crate) fn follow(&mut self, later: JournalEntry) {
+        match &later {
+            JournalEntry::Used(Used { run_id, .. })
+            | JournalEntry::Called(Called { run_id, .. })
+            | JournalEntry::Books(LaneBooks { run_id, .. }) => self.run_id.clone_from(run_id),
+            _ => {}
+        }
         match later {
             JournalEntry::Used(used) => self.used = Some(used),
             JournalEntry::Called(called) => {

@@ -444,7 +444,7 @@ pub(super) fn last_control_record(lane: &dyn LaneStore) -> Result<ControlRecord,
 fn last_saved(store: &dyn PlanStore, lane: &dyn LaneStore) -> Result<LastSaved, StateError> {
     let Some((run, lost, is_kept)) = saved_last(lane)? else { return Ok(LastSaved::default()) };
     let begun = run.last_begun();
-    let SavedRun { checkpoint, seq, used, calls, books, .. } = run;
+    let SavedRun { checkpoint, run_id, seq, used, calls, books, .. } = run;
     let called = calls.into_iter().find(Called::is_of_first).map(|called| called.agent);
     // A checkpoint of another version is no use; the plan itself is.
     let saved: Option<Saved> = serde_json::from_value(checkpoint.state).ok();
@@ -460,7 +460,7 @@ fn last_saved(store: &dyn PlanStore, lane: &dyn LaneStore) -> Result<LastSaved, 
         // Nothing says which of these the plan has.
         books.forget_open();
     }
-    let (of_run, books) = (saved.map(|saved| (checkpoint.run_id, saved)), books.and_then(KeptBooks::read));
+    let (of_run, books) = (saved.map(|saved| (run_id, saved)), books.and_then(KeptBooks::read));
     Ok(LastSaved { seq, of_run, used, called, begun, books, lost })
 }
 

@@ -220,7 +220,7 @@ impl Project {
             Err(_) if held.is_none() => None,
             saved => saved?,
         };
-        let last_run = || saved.as_ref().map(|saved| saved.checkpoint.run_id.clone());
+        let last_run = || saved.as_ref().map(|saved| saved.run_id.clone());
         let under_way = self.under_way(held.as_ref(), &loaded.plan, last_run);
         let begun = saved.as_ref().and_then(SavedRun::last_begun);
         let (saved, calls) = saved.map(|saved| (saved.checkpoint, saved.calls)).unzip();
@@ -312,7 +312,7 @@ impl Project {
     /// Returns the run that was saved last, where that can be read.
     pub(super) fn last_run(&self) -> Option<String> {
         let saved = self.lane_store().last_saved().ok().flatten();
-        saved.map(|saved| saved.checkpoint.run_id)
+        saved.map(|saved| saved.run_id)
     }
 
     /// Reads the plan, and who holds the loop lock, at one moment: where a loop began or ended meanwhile, both are read

@@ -441,10 +441,8 @@ fn the_last_checkpoint_is_found_behind_later_notes(lane: &dyn LaneStore) {
     lane.note(Note::Used(used(1))).unwrap();
     let seq = lane.note(Note::Checkpoint(checkpoint(2))).unwrap();
     assert!(first < seq);
-    let saved = |used, calls, begun, books| {
-        Some(SavedRun { used, calls, begun, books, ..SavedRun::of(checkpoint(2), seq) })
-    };
-    assert_eq!(lane.last_saved().unwrap(), saved(None, Vec::new(), None, None));
+    let saved = SavedRun::of(checkpoint(2), seq);
+    assert_eq!(lane.last_saved().unwrap().as_ref(), Some(&saved));
     let called = |worker: u32, agent: &str| Called {
         run_id: "r1".into(),
         worker: Some(worker),
@@ -459,7 +457,7 @@ fn the_last_checkpoint_is_found_behind_later_notes(lane: &dyn LaneStore) {
         lane.note(Note::Called(called(worker, agent))).unwrap();
     }
     // That of the third worker ends.
-    let calls = || vec![called(1, "claude"), called(2, "gemini")];
+    let calls = vec![called(1, "claude"), called(2, "gemini")];
     let begun = |count| Begun { last: count + 1, count, total: u64::from(count) + 9 };
     lane.note(Note::Begun(begun(1))).unwrap();
     lane.note(Note::Begun(begun(2))).unwrap();
@@ -470,9 +468,13 @@ fn the_last_checkpoint_is_found_behind_later_notes(lane: &dyn LaneStore) {
     };
     lane.note(Note::Books(books(1))).unwrap();
     lane.note(Note::Books(books(2))).unwrap();
-    lane.note(Note::Used(used(3))).unwrap();
+    // A run that continues the other one has saved nothing yet.
+    let run_id = "r2".to_owned();
+    let used = Used { run_id: run_id.clone(), ..used(3) };
+    lane.note(Note::Used(used.clone())).unwrap();
     lane.note(Note::Supervisor(supervisor(7))).unwrap();
-    assert_eq!(lane.last_saved().unwrap(), saved(Some(used(3)), calls(), Some(begun(2)), Some(books(2))));
+    let (used, begun, books) = (Some(used), Some(begun(2)), Some(books(2)));
+    assert_eq!(lane.last_saved().unwrap(), Some(SavedRun { run_id, used, calls, begun, books, ..saved }));
 }
 
 fn supervisor(pid: u32) -> SupervisorProcess {
